@@ -1,0 +1,328 @@
+-- The index: everything Stackside serves, in one SQLite file. This file is the whole schema of version 1 (PRAGMA
+-- user_version); a later version adds a numbered migration and changes this file to the result of it.
+--
+-- The tables of the chain hold the canonical chain alone: a block's rows are added when it is applied at the tip and
+-- taken away when it is reverted. They are all functions of the blocks of the chain, whatever way the chain went.
+--
+-- Hashes are blobs. Principals and assets are numbers into dictionaries. Times are Unix seconds. Amounts (micro-STX or a
+-- token's base units, up to u128) are decimal text where they are only shown, and decimal text behind a letter that
+-- gives its length (so that text order is number order) where lists are ordered by them: `fee`, `balance`.
+
+------------------------------------------------------------------------------------------------------------- dictionaries
+
+-- Addresses and contract identifiers. Rows are never removed: an id that an orphaned block brought in may stay unused.
+CREATE TABLE principals (
+  id      INTEGER PRIMARY KEY,
+  address TEXT NOT NULL UNIQUE
+) STRICT;
+
+-- Asset identifiers of fungible and non-fungible tokens: ADDRESS.contract::asset.
+CREATE TABLE assets (
+  id         INTEGER PRIMARY KEY,
+  identifier TEXT NOT NULL UNIQUE
+) STRICT;
+
+-------------------------------------------------------------------------------------------------------- canonical chain
+
+CREATE TABLE blocks (
+  height                     INTEGER PRIMARY KEY,
+  index_block_hash           BLOB NOT NULL,
+  block_hash                 BLOB NOT NULL,
+  parent_index_block_hash    BLOB NOT NULL,
+  parent_block_hash          BLOB NOT NULL,
+  block_time                 INTEGER NOT NULL,
+  burn_block_hash            BLOB NOT NULL,
+  burn_block_height          INTEGER NOT NULL,
+  burn_block_time            INTEGER NOT NULL,
+  parent_burn_block_time     INTEGER,
+  miner_tx_id                BLOB NOT NULL,
+  parent_microblock_hash     BLOB NOT NULL,
+  parent_microblock_sequence INTEGER NOT NULL,
+  tenure_height              INTEGER,
+  -- as the node counts, with Bitcoin operations that failed and have no row
+  announced_transactions     INTEGER NOT NULL,
+  -- rows in transactions
+  transactions               INTEGER NOT NULL,
+  -- bytes of all raw transactions
+  size                       INTEGER NOT NULL,
+  cost_runtime               INTEGER NOT NULL,
+  cost_read_count            INTEGER NOT NULL,
+  cost_read_length           INTEGER NOT NULL,
+  cost_write_count           INTEGER NOT NULL,
+  cost_write_length          INTEGER NOT NULL,
+  signer_bits                TEXT,
+  -- 65 bytes each, one after the other
+  signer_signatures          BLOB,
+  -- Bitcoin heights at which the locks of pox to pox-4 end; null where the block doesn't say
+  pox_1_unlock_height        INTEGER,
+  pox_2_unlock_height        INTEGER,
+  pox_3_unlock_height        INTEGER,
+  pox_4_unlock_height        INTEGER
+) STRICT;
+-- A block by either of its hashes.
+CREATE UNIQUE INDEX blocks_by_index_block_hash ON blocks (index_block_hash);
+CREATE INDEX blocks_by_block_hash ON blocks (block_hash);
+
+-- `position` is height * 2^20 + place in the block, so its order is the order of the chain.
+CREATE TABLE transactions (
+  position              INTEGER PRIMARY KEY,
+  tx_id                 BLOB NOT NULL,
+  tx_index              INTEGER NOT NULL,
+  -- the payload's wire id: 0 transfer, 1 and 6 contract, 2 call, 3 poison microblock, 4, 5 and 8 coinbase, 7 tenure change
+  type                  INTEGER NOT NULL,
+  -- 1 success, -1 abort by response, -2 abort by post-condition, -3 problematic and skipped
+  status                INTEGER NOT NULL,
+  sender_id             INTEGER NOT NULL,
+  -- null for operations made on Bitcoin, which use none
+  nonce                 INTEGER,
+  sponsor_id            INTEGER,
+  sponsor_nonce         INTEGER,
+  -- micro-STX, length-prefixed decimal
+  fee                   TEXT NOT NULL,
+  event_count           INTEGER NOT NULL,
+  -- of a transfer; who gets the reward of a coinbase
+  recipient_id          INTEGER,
+  amount                TEXT,
+  memo                  BLOB,
+  -- called or deployed
+  contract_id           INTEGER,
+  function_name         TEXT,
+  clarity_version       INTEGER,
+  tenure_change_cause   INTEGER,
+  -- of the microblock that held it; null in an anchor block
+  microblock_sequence   INTEGER,
+  microblock_hash       BLOB,
+  microblock_parent_hash BLOB,
+  -- of block 0, for the transactions that block 1 shows for it
+  genesis_block_time    INTEGER
+) STRICT;
+CREATE INDEX transactions_by_tx_id ON transactions (tx_id);
+-- Last nonce an account used, as origin and as sponsor.
+CREATE INDEX transactions_by_sender_nonce ON transactions (sender_id, nonce) WHERE nonce IS NOT NULL;
+CREATE INDEX transactions_by_sponsor_nonce ON transactions (sponsor_id, sponsor_nonce) WHERE sponsor_id IS NOT NULL;
+
+-- What only a single transaction's answer needs, apart from the rows that lists read.
+CREATE TABLE transaction_bodies (
+  position           INTEGER PRIMARY KEY,
+  anchor_mode        INTEGER NOT NULL,
+  cost_runtime       INTEGER NOT NULL,
+  cost_read_count    INTEGER NOT NULL,
+  cost_read_length   INTEGER NOT NULL,
+  cost_write_count   INTEGER NOT NULL,
+  cost_write_length  INTEGER NOT NULL,
+  vm_error           TEXT,
+  result             BLOB NOT NULL,
+  -- mode byte and list, as on the wire
+  post_conditions    BLOB NOT NULL,
+  -- arguments of an operation made on Bitcoin; those of others stand in `raw`
+  function_args      BLOB,
+  -- JSON, of a deployment
+  contract_interface TEXT,
+  raw                BLOB NOT NULL
+) STRICT;
+
+-- Deployments, failed ones too.
+CREATE TABLE contracts (
+  contract_id INTEGER NOT NULL,
+  position    INTEGER NOT NULL,
+  PRIMARY KEY (contract_id, position)
+) STRICT, WITHOUT ROWID;
+
+-- In the order of a transaction's events.
+CREATE TABLE events (
+  position      INTEGER NOT NULL,
+  event_index   INTEGER NOT NULL,
+  -- 1 contract log, 2 STX lock, 3 to 5 STX transfer, mint, burn, 6 to 8 FT, 9 to 11 NFT
+  kind          INTEGER NOT NULL,
+  -- a lock's account
+  sender_id     INTEGER,
+  recipient_id  INTEGER,
+  asset_id      INTEGER,
+  -- of a contract log
+  contract_id   INTEGER,
+  -- of a contract log; the contract's name of a lock
+  topic         TEXT,
+  amount        TEXT,
+  -- Bitcoin height, of a lock
+  unlock_height INTEGER,
+  -- a log's or an instance's serialized Clarity value, a transfer's memo
+  value         BLOB,
+  PRIMARY KEY (position, event_index)
+) STRICT, WITHOUT ROWID;
+
+-- The transactions of a principal, with what they did to its STX.
+CREATE TABLE principal_transactions (
+  principal_id INTEGER NOT NULL,
+  position     INTEGER NOT NULL,
+  -- 1 STX, 2 fungible, 4 non-fungible tokens touched
+  affected     INTEGER NOT NULL,
+  stx_sent     TEXT NOT NULL,
+  stx_received TEXT NOT NULL,
+  PRIMARY KEY (principal_id, position)
+) STRICT, WITHOUT ROWID;
+
+-- A principal's STX, locked ones too, and how many rows it is made of. A row exists while there is one of those.
+CREATE TABLE accounts (
+  principal_id  INTEGER PRIMARY KEY,
+  -- micro-STX, length-prefixed decimal; negative in partial recordings
+  balance       TEXT NOT NULL,
+  -- rows in principal_transactions
+  transactions  INTEGER NOT NULL,
+  -- rows in miner_rewards
+  rewards       INTEGER NOT NULL
+) STRICT;
+
+-- Changes of what an account has locked: the last one decides.
+CREATE TABLE stx_locks (
+  principal_id  INTEGER NOT NULL,
+  position      INTEGER NOT NULL,
+  event_index   INTEGER NOT NULL,
+  -- micro-STX; null where only the end of the lock changed
+  amount        TEXT,
+  -- Bitcoin height
+  unlock_height INTEGER NOT NULL,
+  pox_version   INTEGER NOT NULL,
+  PRIMARY KEY (principal_id, position, event_index)
+) STRICT, WITHOUT ROWID;
+
+-- Coinbases and fees that matured in a block; micro-STX.
+CREATE TABLE miner_rewards (
+  height                   INTEGER NOT NULL,
+  reward_index             INTEGER NOT NULL,
+  recipient_id             INTEGER NOT NULL,
+  miner_id                 INTEGER NOT NULL,
+  coinbase                 TEXT NOT NULL,
+  fees_anchored            TEXT NOT NULL,
+  fees_streamed_confirmed  TEXT NOT NULL,
+  fees_streamed_produced   TEXT NOT NULL,
+  from_block_hash          BLOB NOT NULL,
+  from_index_block_hash    BLOB NOT NULL,
+  PRIMARY KEY (height, reward_index)
+) STRICT, WITHOUT ROWID;
+
+-- Sums over the canonical chain, in its one row.
+CREATE TABLE totals (
+  id           INTEGER PRIMARY KEY CHECK (id = 1),
+  transactions INTEGER NOT NULL,
+  -- micro-STX ever minted and mined, less burnt; decimal
+  stx_supply   TEXT NOT NULL
+) STRICT;
+INSERT INTO totals VALUES (1, 0, '0');
+
+----------------------------------------------------------------------------------------------------------- bitcoin blocks
+
+-- The canonical Bitcoin blocks the node announced; `payload` is its JSON, compressed with zstd.
+CREATE TABLE burn_blocks (
+  height      INTEGER PRIMARY KEY,
+  hash        BLOB NOT NULL,
+  parent_hash BLOB,
+  payload     BLOB NOT NULL
+) STRICT;
+
+-- Those that a reorganization of Bitcoin replaced.
+CREATE TABLE orphaned_burn_blocks (
+  hash        BLOB NOT NULL UNIQUE,
+  height      INTEGER NOT NULL,
+  parent_hash BLOB,
+  payload     BLOB NOT NULL
+) STRICT;
+
+------------------------------------------------------------------------------------------------------- beside the chain
+
+-- Blocks that are known and not canonical. Block 0 is here too: block 1 shows its transactions.
+CREATE TABLE orphaned_blocks (
+  index_block_hash        BLOB PRIMARY KEY,
+  height                  INTEGER NOT NULL,
+  parent_index_block_hash BLOB NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE INDEX orphaned_blocks_by_height ON orphaned_blocks (height);
+
+-- Where the payload of a block is, to revert it or to apply it again: in the journal, or here, compressed with zstd.
+CREATE TABLE block_payloads (
+  index_block_hash BLOB NOT NULL UNIQUE,
+  journal_id       INTEGER,
+  payload          BLOB
+) STRICT;
+
+-- Microblocks that were streamed (Stacks 2.x). Those built on the tip, with `accepted`, are its unanchored chain.
+CREATE TABLE streamed_microblocks (
+  microblock_hash         BLOB PRIMARY KEY,
+  sequence                INTEGER NOT NULL,
+  parent_hash             BLOB NOT NULL,
+  parent_index_block_hash BLOB NOT NULL,
+  accepted                INTEGER NOT NULL,
+  -- 32 bytes each, one after the other
+  tx_ids                  BLOB NOT NULL,
+  -- the stream message that held it, where there is a journal
+  journal_id              INTEGER
+) STRICT, WITHOUT ROWID;
+CREATE INDEX streamed_microblocks_by_parent ON streamed_microblocks (parent_index_block_hash, sequence);
+
+-- Zonefiles and other attachments as the node posted them.
+CREATE TABLE attachments (
+  content_hash     BLOB NOT NULL,
+  tx_id            BLOB NOT NULL,
+  index_block_hash BLOB NOT NULL,
+  contract_id      TEXT NOT NULL,
+  metadata         BLOB NOT NULL,
+  content          BLOB NOT NULL,
+  UNIQUE (tx_id, content_hash, index_block_hash)
+) STRICT;
+
+----------------------------------------------------------------------------------------------------------------- mempool
+
+-- Every transaction that was announced or came back from an orphaned block. Rows stay: a dropped one is still answered.
+CREATE TABLE mempool_transactions (
+  tx_id                BLOB NOT NULL UNIQUE,
+  -- 0 pending, 1 mined, -10 replaced by fee, -11 replaced across fork, -12 too expensive, -13 stale, -14 collected here,
+  -- -15 problematic
+  state                INTEGER NOT NULL,
+  receipt_time         INTEGER NOT NULL,
+  receipt_block_height INTEGER NOT NULL,
+  replaced_by_tx_id    BLOB,
+  type                 INTEGER NOT NULL,
+  sender_id            INTEGER NOT NULL,
+  nonce                INTEGER NOT NULL,
+  sponsor_id           INTEGER,
+  sponsor_nonce        INTEGER,
+  -- micro-STX, length-prefixed decimal
+  fee                  TEXT NOT NULL,
+  recipient_id         INTEGER,
+  amount               TEXT,
+  memo                 BLOB,
+  contract_id          INTEGER,
+  function_name        TEXT,
+  clarity_version      INTEGER,
+  raw                  BLOB NOT NULL
+) STRICT;
+-- What waits, newest first.
+CREATE INDEX mempool_pending ON mempool_transactions (receipt_time, tx_id) WHERE state = 0;
+-- Those that spend the same nonce, and an account's pending nonces.
+CREATE INDEX mempool_by_sender_nonce ON mempool_transactions (sender_id, nonce);
+CREATE INDEX mempool_by_sponsor_nonce ON mempool_transactions (sponsor_id, sponsor_nonce) WHERE sponsor_id IS NOT NULL;
+-- What is on its way to an account.
+CREATE INDEX mempool_by_recipient ON mempool_transactions (recipient_id, receipt_time, tx_id) WHERE state = 0 AND recipient_id IS NOT NULL;
+-- What is old enough to be collected before Nakamoto.
+CREATE INDEX mempool_by_receipt_height ON mempool_transactions (receipt_block_height) WHERE state = 0;
+
+------------------------------------------------------------------------------------------------------------- bookkeeping
+
+-- Where the index stands, in its one row.
+CREATE TABLE progress (
+  id                INTEGER PRIMARY KEY CHECK (id = 1),
+  chain_id          INTEGER,
+  -- the last journal entry that is in the index
+  journal_id        INTEGER NOT NULL,
+  -- of the newest Bitcoin block the node spoke of
+  burn_block_height INTEGER NOT NULL,
+  mempool_pending   INTEGER NOT NULL,
+  -- counts every change of the mempool: the mempool's ETag
+  mempool_version   INTEGER NOT NULL
+) STRICT;
+INSERT INTO progress VALUES (1, NULL, 0, 0, 0, 0);
+
+-- How far each recording was imported, by the hash of how it begins, so that an import goes on where it stopped.
+CREATE TABLE imports (
+  source TEXT PRIMARY KEY,
+  rows   INTEGER NOT NULL
+) STRICT;

@@ -1,0 +1,209 @@
+/**
+ * Transactions made on Bitcoin (SIP-007 stacking operations, STX transfers): the node gives them no Stacks bytes, only
+ * what they did. Clients see them as the Stacks transaction that would have done the same.
+ */
+import { BOOT_ADDRESS } from '../codec/address.ts';
+import { bitcoinAddressToPox, stacksToBitcoinAddress } from '../codec/bitcoin-address.ts';
+import { type ClarityValue, decodeClarity } from '../codec/clarity.ts';
+import { clarity, encodeArguments } from '../codec/clarity-encode.ts';
+import { fromHex } from '../codec/hex.ts';
+import type { Payload } from '../codec/transaction.ts';
+import type { ChainEvent, TransactionContent } from './block.ts';
+import { cycleLength, type Network } from './network.ts';
+import { PayloadError } from './payload-reader.ts';
+import type { BitcoinOperation } from './payload-schemas.ts';
+
+export interface BitcoinOperationInput {
+  /** The Bitcoin transaction's. */
+  txId: Uint8Array;
+  result: Uint8Array;
+  operation: BitcoinOperation | null;
+  /** Of this transaction, in order. */
+  events: readonly ChainEvent[];
+  network: Network;
+  /** Of the block that carries it. */
+  burnBlockHeight: number;
+}
+
+const BITCOIN_RAW = new Uint8Array([0]);
+/** Mode allow, no conditions. */
+const NO_POST_CONDITIONS = fromHex('0x0100000000');
+const ANY_ANCHOR_MODE = 3;
+
+const POX_CONTRACT = /^(SP000000000000000000002Q6VF78|ST000000000000000000002AMW42H)\.(pox(-[2-5])?)$/;
+
+type Tuple = ReadonlyMap<string, ClarityValue>;
+
+const tupleOf = (value: ClarityValue | undefined): Tuple | null => (value?.type === 'tuple' ? value.value : null);
+
+const decoded = (bytes: Uint8Array): ClarityValue | null => {
+  const value = decodeClarity(bytes);
+  return value.ok ? value.value : null;
+};
+
+interface PoxPrint {
+  contractName: string;
+  name: string;
+  stacker: string | null;
+  data: Tuple;
+}
+
+/** The first print of a stacking contract: `(ok {name, stacker, …, data: {…}})`. */
+function firstPoxPrint(events: readonly ChainEvent[]): PoxPrint | null {
+  for (const event of events) {
+    if (event.kind !== 'contract_log' || event.topic !== 'print') continue;
+    const contractName = POX_CONTRACT.exec(event.contractId)?.[2];
+    if (contractName === undefined) continue;
+    const value = decoded(event.value);
+    if (value?.type !== 'ok') continue;
+    const print = tupleOf(value.value);
+    const name = print?.get('name');
+    const data = tupleOf(print?.get('data'));
+    if (data === null || name?.type !== 'string-ascii') continue;
+    const stacker = print?.get('stacker');
+    return { contractName, name: name.value, stacker: stacker?.type === 'principal' ? stacker.value : null, data };
+  }
+  return null;
+}
+
+const uintOf = (value: ClarityValue | undefined): bigint | null => (value?.type === 'uint' ? value.value : null);
+
+/** A Bitcoin address as the contracts take it, `{hashbytes, version}`; null where it has no such form. */
+function poxAddress(address: string): Uint8Array | null {
+  const parsed = bitcoinAddressToPox(address);
+  if (parsed === null) return null;
+  return clarity.tuple({
+    hashbytes: clarity.buffer(parsed.hashBytes),
+    version: clarity.buffer(new Uint8Array([parsed.version])),
+  });
+}
+
+const some = (value: Uint8Array | null): Uint8Array => (value === null ? clarity.none() : clarity.some(value));
+
+const optionalUint = (value: number | bigint | null | undefined): Uint8Array =>
+  value == null ? clarity.none() : clarity.some(clarity.uint(value));
+
+interface Made {
+  sender: string;
+  payload: Payload;
+}
+
+const contractCall = (sender: string, contractId: string, functionName: string, args: Uint8Array[]): Made => ({
+  sender,
+  payload: {
+    type: 'contract_call',
+    typeId: 2,
+    contractId,
+    functionName,
+    functionArgs: encodeArguments(args),
+  },
+});
+
+function transfer(events: readonly ChainEvent[]): Made | null {
+  for (const event of events) {
+    if (event.kind !== 'stx' || event.action !== 'transfer' || event.sender === null || event.recipient === null)
+      continue;
+    return {
+      sender: event.sender,
+      payload: {
+        type: 'token_transfer',
+        typeId: 0,
+        recipient: event.recipient,
+        amount: BigInt(event.amount),
+        memo: new Uint8Array(0),
+      },
+    };
+  }
+  return null;
+}
+
+function resultTuple({ result }: BitcoinOperationInput): Tuple {
+  const value = decoded(result);
+  const tuple = value?.type === 'ok' ? tupleOf(value.value) : null;
+  if (tuple === null) throw new PayloadError('Field raw_result: a stack-stx operation gives (ok (tuple …))');
+  return tuple;
+}
+
+/** `stack-stx` of pox-4 with the signer's key, SIP-021's eight arguments. */
+function stackWithSigner(input: BitcoinOperationInput): Made | null {
+  const op = input.operation?.stack_stx;
+  if (!op?.signer_key) return null;
+  resultTuple(input);
+  return contractCall(op.sender.address, `${BOOT_ADDRESS[input.network.kind]}.pox-4`, 'stack-stx', [
+    clarity.uint(op.stacked_ustx),
+    poxAddress(op.reward_addr) ?? clarity.none(),
+    clarity.uint(input.burnBlockHeight),
+    clarity.uint(op.num_cycles),
+    clarity.none(),
+    clarity.buffer(fromHex(op.signer_key)),
+    clarity.uint(op.max_amount ?? 0),
+    clarity.uint(op.auth_id ?? 0),
+  ]);
+}
+
+/** `stack-stx` of pox to pox-3, read from what it locked. */
+function stackFromLock(input: BitcoinOperationInput, print: PoxPrint | null): Made | null {
+  const lock = input.events.find((event) => event.kind === 'stx_lock');
+  if (lock?.kind !== 'stx_lock') return null;
+  const result = resultTuple(input);
+  const amount = uintOf(result.get('lock-amount'));
+  const unlockHeight = uintOf(result.get('unlock-burn-height'));
+  if (amount === null || unlockHeight === null) {
+    throw new PayloadError('Field raw_result: stack-stx gives lock-amount and unlock-burn-height');
+  }
+  const cycles = (unlockHeight - BigInt(input.burnBlockHeight)) / BigInt(cycleLength(input.network));
+  const printed = print?.name === 'stack-stx' ? print.data.get('pox-addr')?.bytes : undefined;
+  const bitcoinAddress = stacksToBitcoinAddress(lock.address);
+  return contractCall(lock.address, `${BOOT_ADDRESS[input.network.kind]}.${lock.contractName}`, 'stack-stx', [
+    clarity.uint(amount),
+    printed ?? (bitcoinAddress === null ? null : poxAddress(bitcoinAddress)) ?? clarity.none(),
+    clarity.uint(input.burnBlockHeight),
+    clarity.uint(cycles),
+  ]);
+}
+
+function delegate(input: BitcoinOperationInput, print: PoxPrint | null): Made | null {
+  if (print?.name !== 'delegate-stx') return null;
+  const contractId = `${BOOT_ADDRESS[input.network.kind]}.${print.contractName}`;
+  const op = input.operation?.delegate_stx;
+  if (print.contractName === 'pox-4' && op) {
+    return contractCall(op.sender.address, contractId, 'delegate-stx', [
+      clarity.uint(op.delegated_ustx),
+      clarity.principal(op.delegate_to.address),
+      optionalUint(op.until_burn_height),
+      some(op.reward_addr ? poxAddress(op.reward_addr[1]) : null),
+    ]);
+  }
+  const amount = print.data.get('amount-ustx');
+  const delegateTo = print.data.get('delegate-to');
+  if (print.stacker === null || amount === undefined || delegateTo === undefined) return null;
+  return contractCall(print.stacker, contractId, 'delegate-stx', [
+    amount.bytes,
+    delegateTo.bytes,
+    print.data.get('unlock-burn-height')?.bytes ?? clarity.none(),
+    print.data.get('pox-addr')?.bytes ?? clarity.none(),
+  ]);
+}
+
+/**
+ * The transaction that stands for an operation made on Bitcoin.
+ * @returns null for an operation that had no effect (it failed, or is of a kind that only the node's consensus reads)
+ * @throws PayloadError when a stacking operation's result is not what the contract returns
+ */
+export function bitcoinOperationContent(input: BitcoinOperationInput): TransactionContent | null {
+  if (input.events.length === 0) return null;
+  const print = firstPoxPrint(input.events);
+  const made = transfer(input.events) ?? stackWithSigner(input) ?? stackFromLock(input, print) ?? delegate(input, print);
+  if (made === null) return null;
+  return {
+    txId: input.txId,
+    raw: BITCOIN_RAW,
+    sender: { address: made.sender, nonce: 0n },
+    sponsor: null,
+    fee: 0n,
+    anchorMode: ANY_ANCHOR_MODE,
+    postConditions: NO_POST_CONDITIONS,
+    payload: made.payload,
+    bitcoinOperation: true,
+  };
+}

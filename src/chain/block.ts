@@ -1,0 +1,144 @@
+/** The chain as Stackside sees it: what a node's payloads are normalised to before anything is stored. */
+import type { Payload } from '../codec/transaction.ts';
+
+export type TransactionStatus = 'success' | 'abort_by_response' | 'abort_by_post_condition' | 'problematic_skipped';
+
+/** Sequence of a transaction that stands in the anchor block itself: greater than that of any microblock. */
+export const ANCHORED_SEQUENCE = 2_147_483_647;
+
+/** Execution cost in the node's units; u64, so bigint beyond 2^53. */
+export interface ExecutionCost {
+  runtime: number | bigint;
+  readCount: number | bigint;
+  readLength: number | bigint;
+  writeCount: number | bigint;
+  writeLength: number | bigint;
+}
+
+export interface Microblock {
+  hash: Uint8Array;
+  parentHash: Uint8Array;
+  sequence: number;
+}
+
+/** An account's part in a transaction. */
+export interface Signer {
+  address: string;
+  nonce: bigint;
+}
+
+/** What a transaction says, whether it came as Stacks bytes or was made on Bitcoin. */
+export interface TransactionContent {
+  txId: Uint8Array;
+  /** The wire bytes; the single byte `00` for a transaction made on Bitcoin. */
+  raw: Uint8Array;
+  sender: Signer;
+  sponsor: Signer | null;
+  /** micro-STX, paid by the sponsor where there is one. */
+  fee: bigint;
+  anchorMode: number;
+  /** Mode byte and list, as on the wire. */
+  postConditions: Uint8Array;
+  payload: Payload;
+  /** Made on Bitcoin: it uses no nonce, pays no fee in STX and never was in the mempool. */
+  bitcoinOperation: boolean;
+}
+
+export interface ChainTransaction extends TransactionContent {
+  /** The node's index in the block; genesis transactions are counted on from 1 in block 1. */
+  txIndex: number;
+  status: TransactionStatus;
+  /** Serialized Clarity value. */
+  result: Uint8Array;
+  cost: ExecutionCost;
+  vmError: string | null;
+  /** JSON of the contract's interface, for deployments. */
+  contractInterface: string | null;
+  /** The microblock that held it (Stacks 2.x), null in an anchor block. */
+  microblock: Microblock | null;
+  /** In the order of their index, which is their position here. */
+  events: ChainEvent[];
+  /** Block 0's transactions are shown in block 1, with these values of their own. */
+  genesis: { blockTime: number } | null;
+}
+
+export type AssetAction = 'transfer' | 'mint' | 'burn';
+
+/** Amounts are decimal text, micro-STX or the token's base units; u128. */
+export type ChainEvent =
+  | { kind: 'contract_log'; contractId: string; topic: string; value: Uint8Array }
+  | {
+      kind: 'stx';
+      action: AssetAction;
+      sender: string | null;
+      recipient: string | null;
+      amount: string;
+      memo: Uint8Array | null;
+    }
+  | {
+      kind: 'ft';
+      action: AssetAction;
+      asset: string;
+      sender: string | null;
+      recipient: string | null;
+      amount: string;
+    }
+  | {
+      kind: 'nft';
+      action: AssetAction;
+      asset: string;
+      sender: string | null;
+      recipient: string | null;
+      value: Uint8Array;
+    }
+  | {
+      kind: 'stx_lock';
+      address: string;
+      amount: string;
+      /** Bitcoin height. */
+      unlockHeight: number;
+      /** The stacking contract's name, such as `pox-4`. */
+      contractName: string;
+    };
+
+/** A coinbase and fees that matured in this block; micro-STX. */
+export interface MinerReward {
+  recipient: string;
+  miner: string;
+  coinbase: bigint;
+  feesAnchored: bigint;
+  feesStreamedConfirmed: bigint;
+  feesStreamedProduced: bigint;
+  fromBlockHash: Uint8Array;
+  fromIndexBlockHash: Uint8Array;
+}
+
+/** Times are Unix seconds. */
+export interface Block {
+  height: number;
+  blockHash: Uint8Array;
+  indexBlockHash: Uint8Array;
+  parentBlockHash: Uint8Array;
+  parentIndexBlockHash: Uint8Array;
+  blockTime: number;
+  burnBlockHash: Uint8Array;
+  burnBlockHeight: number;
+  burnBlockTime: number;
+  parentBurnBlockTime: number | null;
+  minerTxId: Uint8Array;
+  parentMicroblockHash: Uint8Array;
+  parentMicroblockSequence: number;
+  /** The coinbase height; null from nodes before 3.0. */
+  tenureHeight: number | null;
+  cost: ExecutionCost;
+  /** Text of `0` and `1`, one for each signer; null before Nakamoto. */
+  signerBits: string | null;
+  signerSignatures: Uint8Array[] | null;
+  /** As the node counts them: with Bitcoin operations that failed, which aren't stored. */
+  announcedTransactions: number;
+  /** In the order of the chain: microblocks' first, then the anchor block's own. */
+  transactions: ChainTransaction[];
+  minerRewards: MinerReward[];
+  /** Bitcoin heights at which the locks of pox to pox-4 end by force, as far as this block says. */
+  poxUnlockHeights: readonly [number | null, number | null, number | null, number | null];
+}

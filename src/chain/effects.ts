@@ -1,0 +1,139 @@
+/**
+ * What a block does to the canonical tables, as a list. Applying a block applies the list; reverting it applies the
+ * list that {@link undone} makes of it. Nothing else changes a canonical table, so a chain that was left and taken up
+ * again, or was never left, ends in the same rows.
+ */
+import type { Block, ChainEvent, ChainTransaction, MinerReward } from './block.ts';
+import { type StackingLock, stackingLock } from './locks.ts';
+import { positionOf } from './position.ts';
+
+/** 1 where the effect adds its row or amount, -1 where it takes it back. */
+export type Sign = 1 | -1;
+
+/** A principal's part in a transaction; micro-STX, the fee inside `sent` for whoever pays it. */
+export interface Involvement {
+  stx: boolean;
+  ft: boolean;
+  nft: boolean;
+  sent: bigint;
+  received: bigint;
+}
+
+/** Amounts are micro-STX. */
+export type Effect =
+  | { kind: 'block'; sign: Sign; block: Block }
+  | { kind: 'transaction'; sign: Sign; position: number; transaction: ChainTransaction }
+  | { kind: 'event'; sign: Sign; position: number; index: number; event: ChainEvent }
+  | { kind: 'involvement'; sign: Sign; position: number; principal: string; involvement: Involvement }
+  | { kind: 'lock'; sign: Sign; position: number; index: number; lock: StackingLock }
+  | { kind: 'miner_reward'; sign: Sign; height: number; index: number; reward: MinerReward }
+  /** Moves of a principal's balance, and how many transactions and rewards they come from. */
+  | { kind: 'account'; sign: Sign; principal: string; balance: bigint; transactions: number; rewards: number }
+  | { kind: 'totals'; sign: Sign; transactions: number; supply: bigint };
+
+/**
+ * The effects that undo a block: the same list, last first, with the signs turned round.
+ *
+ * Last first because rows build on each other: what was added last refers to what was added before.
+ */
+export const undone = (effects: readonly Effect[]): Effect[] =>
+  effects.toReversed().map((effect) => ({ ...effect, sign: effect.sign === 1 ? -1 : 1 }));
+
+class Involvements {
+  readonly byPrincipal = new Map<string, Involvement>();
+
+  of(principal: string): Involvement {
+    let involvement = this.byPrincipal.get(principal);
+    if (involvement === undefined) {
+      involvement = { stx: false, ft: false, nft: false, sent: 0n, received: 0n };
+      this.byPrincipal.set(principal, involvement);
+    }
+    return involvement;
+  }
+}
+
+/**
+ * The principals a transaction concerns: its sender, who pays the fee, recipient, called or deployed contract, and the
+ * parties of every asset event. Not those that are only named in a lock, a log or an argument.
+ */
+export function involvements(transaction: ChainTransaction): Map<string, Involvement> {
+  const found = new Involvements();
+  found.of(transaction.sender.address);
+  const payer = found.of(transaction.sponsor?.address ?? transaction.sender.address);
+  payer.stx = true;
+  payer.sent += transaction.fee;
+  const { payload } = transaction;
+  if (payload.type === 'token_transfer') found.of(payload.recipient).stx = true;
+  else if (payload.type === 'contract_call') found.of(payload.contractId);
+  else if (payload.type === 'smart_contract') found.of(`${transaction.sender.address}.${payload.contractName}`);
+  for (const event of transaction.events) {
+    if (event.kind !== 'stx' && event.kind !== 'ft' && event.kind !== 'nft') continue;
+    if (event.sender !== null) {
+      const sender = found.of(event.sender);
+      sender[event.kind] = true;
+      if (event.kind === 'stx') sender.sent += BigInt(event.amount);
+    }
+    if (event.recipient !== null) {
+      const recipient = found.of(event.recipient);
+      recipient[event.kind] = true;
+      if (event.kind === 'stx') recipient.received += BigInt(event.amount);
+    }
+  }
+  return found.byPrincipal;
+}
+
+/** micro-STX that the transaction's events brought into being, less what they destroyed. */
+function minted(transaction: ChainTransaction): bigint {
+  let amount = 0n;
+  for (const event of transaction.events) {
+    if (event.kind !== 'stx') continue;
+    if (event.action === 'mint') amount += BigInt(event.amount);
+    else if (event.action === 'burn') amount -= BigInt(event.amount);
+  }
+  return amount;
+}
+
+const rewardTotal = (reward: MinerReward): bigint =>
+  reward.coinbase + reward.feesAnchored + reward.feesStreamedConfirmed + reward.feesStreamedProduced;
+
+/** The effects of applying a block on its parent. Block 1 comes with block 0's transactions in it. */
+export function effectsOf(block: Block): Effect[] {
+  const effects: Effect[] = [{ kind: 'block', sign: 1, block }];
+  const accounts = new Map<string, { balance: bigint; transactions: number; rewards: number }>();
+  const account = (principal: string) => {
+    let known = accounts.get(principal);
+    if (known === undefined) {
+      known = { balance: 0n, transactions: 0, rewards: 0 };
+      accounts.set(principal, known);
+    }
+    return known;
+  };
+  let supply = 0n;
+  for (const [place, transaction] of block.transactions.entries()) {
+    const position = positionOf(block.height, place);
+    effects.push({ kind: 'transaction', sign: 1, position, transaction });
+    for (const [index, event] of transaction.events.entries()) {
+      effects.push({ kind: 'event', sign: 1, position, index, event });
+      const lock = stackingLock(event);
+      if (lock !== null) effects.push({ kind: 'lock', sign: 1, position, index, lock });
+    }
+    for (const [principal, involvement] of involvements(transaction)) {
+      effects.push({ kind: 'involvement', sign: 1, position, principal, involvement });
+      const moved = account(principal);
+      moved.balance += involvement.received - involvement.sent;
+      moved.transactions += 1;
+    }
+    supply += minted(transaction);
+  }
+  for (const [index, reward] of block.minerRewards.entries()) {
+    effects.push({ kind: 'miner_reward', sign: 1, height: block.height, index, reward });
+    const moved = account(reward.recipient);
+    moved.balance += rewardTotal(reward);
+    moved.rewards += 1;
+    // The fees in a reward are STX that existed; only the coinbase is new.
+    supply += reward.coinbase;
+  }
+  for (const [principal, moved] of accounts) effects.push({ kind: 'account', sign: 1, principal, ...moved });
+  effects.push({ kind: 'totals', sign: 1, transactions: block.transactions.length, supply });
+  return effects;
+}

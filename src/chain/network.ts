@@ -1,0 +1,21 @@
+/** Which Stacks chain this is. */
+
+export interface Network {
+  kind: 'mainnet' | 'testnet';
+  /** As in every transaction's bytes: 0x00000001 on mainnet, 0x80000000 on the public testnet. */
+  chainId: number;
+}
+
+export const MAINNET_CHAIN_ID = 0x0000_0001;
+export const TESTNET_CHAIN_ID = 0x8000_0000;
+
+/** Every chain but mainnet takes test networks' addresses and cycle length. */
+export const networkOf = (chainId: number): Network => ({
+  kind: chainId === MAINNET_CHAIN_ID ? 'mainnet' : 'testnet',
+  chainId,
+});
+
+/** Bitcoin blocks of a reward cycle. */
+export const cycleLength = (network: Network): number => (network.kind === 'mainnet' ? 2100 : 50);
+
+export const chainIdText = (chainId: number): string => `0x${chainId.toString(16).padStart(8, '0')}`;

@@ -1,0 +1,210 @@
+/**
+ * What a Stacks node posts to its event observers, as TypeBox schemas of the fields Stackside needs.
+ * Fields that older nodes did not send yet are optional; a node may always send more.
+ */
+import { type Static, type TSchema, Type } from '@sinclair/typebox';
+
+const Hash = Type.String({ pattern: '^(0x)?[0-9a-fA-F]{64}$' });
+const Hash20 = Type.String({ pattern: '^(0x)?[0-9a-fA-F]{40}$' });
+const Hex = Type.String({ pattern: '^(0x)?([0-9a-fA-F]{2})*$' });
+const Height = Type.Integer({ minimum: 0, maximum: 0xffff_ffff });
+/** Seconds, or a count: a u64 in the node, in practice far below 2^53. */
+const Unsigned = Type.Integer({ minimum: 0 });
+/** A number the node may make larger than a double holds; see `parseJson`. */
+const BigUnsigned = Type.Union([Type.Integer({ minimum: 0 }), Type.BigInt({ minimum: 0n })]);
+/** A u128 as decimal text: micro-STX or a token's base units. */
+const Amount = Type.String({ pattern: '^[0-9]{1,39}$' });
+const Principal = Type.String({ minLength: 1, maxLength: 170 });
+const nullable = <T extends TSchema>(schema: T) => Type.Optional(Type.Union([schema, Type.Null()]));
+
+const Cost = Type.Object({
+  runtime: BigUnsigned,
+  read_count: BigUnsigned,
+  read_length: BigUnsigned,
+  write_count: BigUnsigned,
+  write_length: BigUnsigned,
+});
+
+const BitcoinOperationAddress = Type.Object({ address: Principal });
+
+export const BitcoinOperation = Type.Object({
+  transfer_stx: nullable(Type.Object({})),
+  stack_stx: nullable(
+    Type.Object({
+      sender: BitcoinOperationAddress,
+      reward_addr: Type.String(),
+      stacked_ustx: BigUnsigned,
+      num_cycles: Unsigned,
+      signer_key: nullable(Hex),
+      max_amount: nullable(BigUnsigned),
+      auth_id: nullable(BigUnsigned),
+    }),
+  ),
+  delegate_stx: nullable(
+    Type.Object({
+      sender: BitcoinOperationAddress,
+      delegate_to: BitcoinOperationAddress,
+      delegated_ustx: BigUnsigned,
+      reward_addr: nullable(Type.Tuple([Unsigned, Type.String()])),
+      until_burn_height: nullable(BigUnsigned),
+    }),
+  ),
+});
+export type BitcoinOperation = Static<typeof BitcoinOperation>;
+
+export const TransactionPayload = Type.Object({
+  txid: Hash,
+  tx_index: Unsigned,
+  raw_tx: Hex,
+  status: Type.Union([
+    Type.Literal('success'),
+    Type.Literal('abort_by_response'),
+    Type.Literal('abort_by_post_condition'),
+    Type.Literal('problematic_skipped'),
+  ]),
+  raw_result: Hex,
+  execution_cost: Type.Optional(Cost),
+  contract_interface: Type.Optional(Type.Unknown()),
+  contract_abi: Type.Optional(Type.Unknown()),
+  microblock_sequence: nullable(Unsigned),
+  microblock_hash: nullable(Hex),
+  microblock_parent_hash: nullable(Hex),
+  burnchain_op: nullable(BitcoinOperation),
+  vm_error: nullable(Type.String()),
+});
+export type TransactionPayload = Static<typeof TransactionPayload>;
+
+/** What every event has; its body has a schema of its own in {@link eventBodies}. */
+export const EventPayload = Type.Object({
+  txid: Hash,
+  event_index: Unsigned,
+  committed: Type.Boolean(),
+  type: Type.String(),
+});
+export type EventPayload = Static<typeof EventPayload>;
+
+const asset = { asset_identifier: Type.String({ minLength: 1, maxLength: 300 }) };
+const from = { sender: Principal };
+const to = { recipient: Principal };
+const amount = { amount: Amount };
+const value = { raw_value: Hex };
+
+/** The body of each type of event; it stands under the type's own name. */
+export const eventBodies = {
+  contract_event: Type.Object({ contract_identifier: Principal, topic: Type.String(), raw_value: Hex }),
+  stx_transfer_event: Type.Object({ ...from, ...to, ...amount, memo: Type.Optional(Hex) }),
+  stx_mint_event: Type.Object({ ...to, ...amount }),
+  stx_burn_event: Type.Object({ ...from, ...amount }),
+  stx_lock_event: Type.Object({
+    locked_amount: Amount,
+    unlock_height: Type.String({ pattern: '^[0-9]{1,15}$' }),
+    locked_address: Principal,
+    contract_identifier: nullable(Type.String()),
+  }),
+  ft_transfer_event: Type.Object({ ...asset, ...from, ...to, ...amount }),
+  ft_mint_event: Type.Object({ ...asset, ...to, ...amount }),
+  ft_burn_event: Type.Object({ ...asset, ...from, ...amount }),
+  nft_transfer_event: Type.Object({ ...asset, ...from, ...to, ...value }),
+  nft_mint_event: Type.Object({ ...asset, ...to, ...value }),
+  nft_burn_event: Type.Object({ ...asset, ...from, ...value }),
+} as const;
+export type EventType = keyof typeof eventBodies;
+export type EventBody<T extends EventType> = Static<(typeof eventBodies)[T]>;
+
+export const MinerRewardPayload = Type.Object({
+  recipient: Principal,
+  miner_address: nullable(Principal),
+  coinbase_amount: Amount,
+  tx_fees_anchored: Amount,
+  tx_fees_streamed_confirmed: Amount,
+  tx_fees_streamed_produced: Amount,
+  from_stacks_block_hash: Hash,
+  from_index_consensus_hash: Hash,
+});
+
+export const BlockPayload = Type.Object({
+  block_hash: Hash,
+  index_block_hash: Hash,
+  parent_index_block_hash: Hash,
+  parent_block_hash: Hash,
+  block_height: Height,
+  block_time: nullable(Unsigned),
+  burn_block_hash: Hash,
+  burn_block_height: Height,
+  burn_block_time: nullable(Unsigned),
+  miner_txid: Hash,
+  parent_burn_block_timestamp: nullable(Unsigned),
+  parent_microblock: Hash,
+  parent_microblock_sequence: Unsigned,
+  matured_miner_rewards: Type.Array(MinerRewardPayload),
+  anchored_cost: nullable(Cost),
+  transactions: Type.Array(TransactionPayload),
+  events: Type.Array(EventPayload),
+  pox_v1_unlock_height: nullable(Height),
+  pox_v2_unlock_height: nullable(Height),
+  pox_v3_unlock_height: nullable(Height),
+  pox_v4_unlock_height: nullable(Height),
+  signer_bitvec: nullable(Hex),
+  signer_signature: nullable(Type.Array(Hex)),
+  tenure_height: nullable(Height),
+  reward_set: nullable(Type.Unknown()),
+  cycle_number: nullable(Unsigned),
+});
+export type BlockPayload = Static<typeof BlockPayload>;
+
+export const MicroblocksPayload = Type.Object({
+  parent_index_block_hash: Hash,
+  burn_block_hash: Hash,
+  burn_block_height: Height,
+  burn_block_timestamp: Unsigned,
+  transactions: Type.Array(TransactionPayload),
+  events: Type.Array(EventPayload),
+});
+export type MicroblocksPayload = Static<typeof MicroblocksPayload>;
+
+const BitcoinPayment = Type.Object({ recipient: Type.String(), amt: BigUnsigned });
+
+export const BurnBlockPayload = Type.Object({
+  burn_block_hash: Hash,
+  burn_block_height: Height,
+  burn_amount: BigUnsigned,
+  reward_recipients: Type.Array(BitcoinPayment),
+  reward_slot_holders: Type.Optional(Type.Array(Type.String())),
+  consensus_hash: nullable(Hash20),
+  parent_burn_block_hash: nullable(Hash),
+  pox_transactions: nullable(
+    Type.Array(
+      Type.Object({
+        txid: Hash,
+        reward_recipients: Type.Array(
+          Type.Object({ recipient: Type.String(), amt: BigUnsigned, utxo_idx: Unsigned }),
+        ),
+      }),
+    ),
+  ),
+});
+export type BurnBlockPayload = Static<typeof BurnBlockPayload>;
+
+export const MempoolPayload = Type.Array(Type.String());
+export type MempoolPayload = Static<typeof MempoolPayload>;
+
+export const DroppedPayload = Type.Object({
+  dropped_txids: Type.Array(Hash),
+  reason: Type.String(),
+  new_txid: nullable(Hash),
+});
+export type DroppedPayload = Static<typeof DroppedPayload>;
+
+export const AttachmentsPayload = Type.Array(
+  Type.Object({
+    attachment_index: Unsigned,
+    index_block_hash: Hash,
+    block_height: Type.Union([Unsigned, Type.String({ pattern: '^[0-9]+$' })]),
+    content_hash: Hash20,
+    contract_id: Type.String(),
+    metadata: Hex,
+    tx_id: Hash,
+    content: Hex,
+  }),
+);
+export type AttachmentsPayload = Static<typeof AttachmentsPayload>;

@@ -1,0 +1,17 @@
+/**
+ * Where a transaction stands in the chain, as one integer: block height, then place in the block. Greater is newer.
+ *
+ * 20 bits for the place (a 2 MiB block holds at most some 12,000 transactions) leave 33 for the height inside the 53 of
+ * a double, so positions are ordinary numbers in SQLite's rowid and in JavaScript.
+ */
+const PLACES = 2 ** 20;
+
+export const positionOf = (height: number, place: number): number => height * PLACES + place;
+
+export const heightOf = (position: number): number => Math.floor(position / PLACES);
+
+/** First and last position a transaction of the block at `height` can have. */
+export const positionsOf = (height: number): { first: number; last: number } => ({
+  first: height * PLACES,
+  last: height * PLACES + PLACES - 1,
+});

@@ -1,0 +1,118 @@
+import { decodeArguments, decodeClarity } from './clarity.ts';
+import { clarityRepr } from './clarity-repr.ts';
+import { clarityTypeOf, UNKNOWN_TYPE } from './clarity-type.ts';
+import { toHex } from './hex.ts';
+
+/** A type in a contract interface, as the node's JSON gives it. Only what is used here; the node may know more. */
+export type AbiType =
+  | 'uint128'
+  | 'int128'
+  | 'bool'
+  | 'principal'
+  | 'trait_reference'
+  | 'none'
+  | { buffer: { length: number } }
+  | { 'string-ascii': { length: number } }
+  | { 'string-utf8': { length: number } }
+  | { optional: AbiType }
+  | { response: { ok: AbiType; error: AbiType } }
+  | { list: { type: AbiType; length: number } }
+  | { tuple: { name: string; type: AbiType }[] };
+
+export interface AbiFunction {
+  name: string;
+  access: 'public' | 'private' | 'read_only';
+  args: { name: string; type: AbiType }[];
+}
+
+/** An argument of a contract call as the API shows it. */
+export interface TypedArgument {
+  hex: string;
+  repr: string;
+  /** Empty when the interface does not name the argument. */
+  name: string;
+  /** The declared type, or that of the value when none is declared. */
+  type: string;
+}
+
+/**
+ * The text of a declared type: `(list 3 (tuple (to principal) (amount uint)))`. Sizes are the declared ones.
+ *
+ * Null for a type this table does not know, alone or inside another, since contract interfaces are data from outside.
+ * An empty tuple is `(tuple )` with a blank, unlike that of a value.
+ */
+export function abiTypeString(type: AbiType): string | null {
+  if (typeof type === 'string') return abiWord(type);
+  if (typeof type !== 'object' || type === null) return null;
+  if ('buffer' in type) return `(buff ${type.buffer.length})`;
+  if ('string-ascii' in type) return `(string-ascii ${type['string-ascii'].length})`;
+  if ('string-utf8' in type) return `(string-utf8 ${type['string-utf8'].length})`;
+  if ('optional' in type) {
+    const some = abiTypeString(type.optional);
+    return some === null ? null : `(optional ${some})`;
+  }
+  if ('response' in type) {
+    const ok = abiTypeString(type.response.ok);
+    const error = abiTypeString(type.response.error);
+    return ok === null || error === null ? null : `(response ${ok} ${error})`;
+  }
+  if ('list' in type) {
+    const item = abiTypeString(type.list.type);
+    return item === null ? null : `(list ${type.list.length} ${item})`;
+  }
+  if ('tuple' in type) {
+    const entries = type.tuple.map(({ name, type: entry }) => ({ name, text: abiTypeString(entry) }));
+    if (entries.some(({ text }) => text === null)) return null;
+    return `(tuple ${entries.map(({ name, text }) => `(${name} ${text})`).join(' ')})`;
+  }
+  return null;
+}
+
+function abiWord(word: string): string | null {
+  switch (word) {
+    case 'uint128':
+      return 'uint';
+    case 'int128':
+      return 'int';
+    case 'bool':
+    case 'principal':
+    case 'trait_reference':
+    case 'none':
+      return word;
+    default:
+      return null;
+  }
+}
+
+/**
+ * The head of a function as it would stand in Clarity source: `(define-public (transfer (to principal)))`. Without
+ * arguments a blank stays before the bracket: `(define-public (tick ))`.
+ */
+export function functionSignature({ name, access, args }: AbiFunction): string {
+  const list = args.map((arg) => `(${arg.name} ${abiTypeString(arg.type) ?? UNKNOWN_TYPE})`).join(' ');
+  return `(define-${access.replace('_', '-')} (${name} ${list}))`;
+}
+
+/**
+ * The arguments of a contract call, named and typed by the called function's declaration where there is one.
+ *
+ * Bytes that are no list of arguments come back as one argument with the hex as its text; no bytes give none.
+ */
+export function typedArguments(span: Uint8Array, declared: AbiFunction | undefined): TypedArgument[] {
+  if (span.length === 0) return [];
+  const spans = decodeArguments(span);
+  if (!spans.ok) {
+    const hex = toHex(span);
+    return [{ hex, repr: hex, name: '', type: UNKNOWN_TYPE }];
+  }
+  return spans.value.map((bytes, index) => {
+    const arg = declared?.args[index];
+    const type = (arg === undefined ? null : abiTypeString(arg.type)) ?? typeOfBytes(bytes);
+    return { hex: toHex(bytes), repr: clarityRepr(bytes), name: arg?.name ?? '', type };
+  });
+}
+
+function typeOfBytes(bytes: Uint8Array): string {
+  const value = decodeClarity(bytes);
+  return value.ok ? clarityTypeOf(value.value) : UNKNOWN_TYPE;
+}

@@ -1,0 +1,143 @@
+import { MAX_NAME_LENGTH } from './bytes-reader.ts';
+import { c32Character, c32Decode, c32Encode, c32Value } from './c32.ts';
+import { DecodeError } from './decode-error.ts';
+import { utf8Bytes } from './utf8.ts';
+
+/** The address with the all-zero hash, which owns the boot contracts (`pox-4`, `bns`, `costs`). */
+export const BOOT_ADDRESS = {
+  mainnet: 'SP000000000000000000002Q6VF78',
+  testnet: 'ST000000000000000000002AMW42H',
+} as const;
+
+/** Bytes of an address on the wire: u8 version, then the hash160 (SIP-005). */
+export const ADDRESS_LENGTH = 21;
+
+const HASH_LENGTH = 20;
+const CHECKSUM_LENGTH = 4;
+/** An address text has 28 characters (hash of zeros) to 41. */
+const MAX_TEXT_LENGTH = 41;
+
+/**
+ * Known addresses, by slot: a hash160 is evenly spread already, so two of its bytes are the slot. A newcomer takes the
+ * place of the one there, which bounds the memory and needs no bookkeeping. Worth it because an address costs a
+ * double SHA-256, the largest single cost of decoding a transaction, and the same few thousand come all the time.
+ */
+const CACHE_SLOTS = 1 << 16;
+const cachedBytes = new Uint8Array(CACHE_SLOTS * ADDRESS_LENGTH);
+const cachedTexts: (string | undefined)[] = new Array(CACHE_SLOTS).fill(undefined);
+
+/**
+ * The c32check text of an address (SIP-005): `SP…` for version 22, `SM…` 20, `ST…` 26, `SN…` 21.
+ *
+ * @throws DecodeError if the version is above 31, which no character stands for, or the hash is not 20 bytes.
+ */
+export function stacksAddress(version: number, hash160: Uint8Array): string {
+  if (version > 31) throw new DecodeError('an address version of at most 31', String(version), 0);
+  if (hash160.length !== HASH_LENGTH) throw new DecodeError('a hash160 of 20 bytes', `${hash160.length} bytes`, 0);
+  return addressAt(version, hash160, 0);
+}
+
+/**
+ * The text of the address whose hash160 stands at `hashOffset`. The caller has checked that 20 bytes are there and
+ * that the version is below 32.
+ *
+ * Takes the whole input and an offset because a view per address would cost as much as the look-up.
+ */
+export function addressAt(version: number, bytes: Uint8Array, hashOffset: number): string {
+  const slot = (bytes[hashOffset + 18]! << 8) | (bytes[hashOffset + 19]! ^ version);
+  const known = cachedTexts[slot];
+  if (known !== undefined && holds(slot, version, bytes, hashOffset)) return known;
+
+  const start = slot * ADDRESS_LENGTH;
+  cachedBytes[start] = version;
+  for (let at = 0; at < HASH_LENGTH; at++) cachedBytes[start + 1 + at] = bytes[hashOffset + at]!;
+  const versioned = cachedBytes.slice(start, start + ADDRESS_LENGTH);
+  const data = new Uint8Array(HASH_LENGTH + CHECKSUM_LENGTH);
+  data.set(versioned.subarray(1));
+  data.set(checksum(versioned), HASH_LENGTH);
+  const text = `S${c32Character(version)}${c32Encode(data)}`;
+  cachedTexts[slot] = text;
+  return text;
+}
+
+function holds(slot: number, version: number, bytes: Uint8Array, hashOffset: number): boolean {
+  const start = slot * ADDRESS_LENGTH;
+  if (cachedBytes[start] !== version) return false;
+  for (let at = 0; at < HASH_LENGTH; at++) {
+    if (cachedBytes[start + 1 + at] !== bytes[hashOffset + at]) return false;
+  }
+  return true;
+}
+
+/** First four bytes of the double SHA-256 of version and hash. */
+function checksum(versioned: Uint8Array): Uint8Array {
+  return Bun.SHA256.hash(Bun.SHA256.hash(versioned)).subarray(0, CHECKSUM_LENGTH);
+}
+
+/**
+ * Version and hash160 of an address text, or null when its form or checksum is wrong.
+ *
+ * Lower case is accepted, and O, L and I for 0, 1 and 1. The first character must be S: some readers ignore it and
+ * so let `XP…` pass.
+ */
+export function parseStacksAddress(text: string): { version: number; hash160: Uint8Array } | null {
+  if (text.length > MAX_TEXT_LENGTH || (text[0] !== 'S' && text[0] !== 's')) return null;
+  const version = c32Value(text.charCodeAt(1));
+  const data = version < 0 ? null : c32Decode(text.slice(2));
+  if (data?.length !== HASH_LENGTH + CHECKSUM_LENGTH) return null;
+  const versioned = new Uint8Array(ADDRESS_LENGTH);
+  versioned[0] = version;
+  versioned.set(data.subarray(0, HASH_LENGTH), 1);
+  const expected = checksum(versioned);
+  for (let at = 0; at < CHECKSUM_LENGTH; at++) if (data[HASH_LENGTH + at] !== expected[at]) return null;
+  return { version, hash160: versioned.subarray(1) };
+}
+
+/** A letter, then letters, digits, `-` and `_`; up to 128, the length Clarity allows inside values. */
+const CONTRACT_NAME = /^[a-zA-Z][a-zA-Z0-9_-]{0,127}$/;
+
+/** Whether a text is an address, or an address, a dot and a contract name of 1 to 128 characters. */
+export function isPrincipal(text: string): boolean {
+  return canonicalPrincipal(text) !== null;
+}
+
+/**
+ * The spelling of a principal under which it is stored, or null when it is none. Only the address has more than one
+ * spelling; contract names are case-sensitive.
+ */
+export function canonicalPrincipal(text: string): string | null {
+  const { address, contractName } = splitPrincipal(text);
+  if (contractName !== null && !CONTRACT_NAME.test(contractName)) return null;
+  const parsed = parseStacksAddress(address);
+  if (parsed === null) return null;
+  const canonical = stacksAddress(parsed.version, parsed.hash160);
+  return contractName === null ? canonical : `${canonical}.${contractName}`;
+}
+
+/** The two halves of a principal's text at its first dot, unchecked. */
+export function splitPrincipal(text: string): { address: string; contractName: string | null } {
+  const dot = text.indexOf('.');
+  if (dot < 0) return { address: text, contractName: null };
+  return { address: text.slice(0, dot), contractName: text.slice(dot + 1) };
+}
+
+/**
+ * A principal as it follows the type prefix on the wire: 21 bytes of address, then for a contract u8 length and name
+ * (SIP-005). Null when the address is wrong or the name longer than 128 bytes. The name's grammar is not checked, so
+ * that names only the chain itself gives, such as `__transient`, come back as they went in.
+ */
+export function principalBytes(text: string): Uint8Array | null {
+  const { address, contractName } = splitPrincipal(text);
+  const parsed = parseStacksAddress(address);
+  if (parsed === null) return null;
+  const name = contractName === null ? null : utf8Bytes(contractName);
+  if (name !== null && name.length > MAX_NAME_LENGTH) return null;
+  const bytes = new Uint8Array(ADDRESS_LENGTH + (name === null ? 0 : 1 + name.length));
+  bytes[0] = parsed.version;
+  bytes.set(parsed.hash160, 1);
+  if (name !== null) {
+    bytes[ADDRESS_LENGTH] = name.length;
+    bytes.set(name, ADDRESS_LENGTH + 1);
+  }
+  return bytes;
+}

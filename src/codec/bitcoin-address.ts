@@ -1,0 +1,177 @@
+import { bech32, bech32m, createBase58check } from '@scure/base';
+import { parseStacksAddress, stacksAddress } from './address.ts';
+import type { ClarityValue } from './clarity.ts';
+import { clarity } from './clarity-encode.ts';
+import { toHex } from './hex.ts';
+
+/**
+ * Whose spelling a Bitcoin address has. Regtest differs from testnet in segwit addresses only: `bcrt1…`, not `tb1…`.
+ */
+export type BitcoinNetwork = 'mainnet' | 'testnet' | 'regtest';
+
+/** A Bitcoin address as PoX contracts hold it: u8 version (0 to 6) and 20 or 32 bytes of hash. */
+export interface PoxAddress {
+  version: number;
+  hash: Uint8Array;
+}
+
+/** Versions of the PoX tuple. Bitcoin can't tell 1 to 3 apart: all are hashes of a script. */
+const POX = { p2pkh: 0, p2sh: 1, p2shP2wpkh: 2, p2shP2wsh: 3, p2wpkh: 4, p2wsh: 5, p2tr: 6 } as const;
+
+const KEY_HASH_LENGTH = 20;
+const SCRIPT_HASH_LENGTH = 32;
+
+/** Version bytes of base58check addresses. */
+const BASE58 = { mainnet: { key: 0, script: 5 }, testnet: { key: 111, script: 196 } } as const;
+
+/** Human-readable parts of segwit addresses (BIP-173). */
+const SEGWIT_PREFIX: Record<BitcoinNetwork, string> = { mainnet: 'bc', testnet: 'tb', regtest: 'bcrt' };
+
+/** Stacks and Bitcoin versions of the same hash160 (SIP-005). */
+const VERSION_PAIRS: readonly (readonly [stacks: number, bitcoin: number])[] = [
+  [22, BASE58.mainnet.key],
+  [20, BASE58.mainnet.script],
+  [26, BASE58.testnet.key],
+  [21, BASE58.testnet.script],
+];
+
+/** The longest text BIP-173 allows. Checked before decoding, whose cost in base 58 grows with the square. */
+const MAX_TEXT_LENGTH = 90;
+
+const base58check = createBase58check((bytes: Uint8Array) => new Uint8Array(Bun.SHA256.hash(bytes)));
+
+/**
+ * The legacy Bitcoin address of the same hash160, or null when the Stacks address is invalid.
+ *
+ * A version that belongs to no network is used as it is. The text then is no Bitcoin address, but such owners occur
+ * and the API has always shown them so.
+ */
+export function stacksToBitcoin(address: string): string | null {
+  const parsed = parseStacksAddress(address);
+  if (parsed === null) return null;
+  const pair = VERSION_PAIRS.find(([stacks]) => stacks === parsed.version);
+  return base58Address(pair?.[1] ?? parsed.version, parsed.hash160);
+}
+
+/** The Stacks address of a legacy Bitcoin address, or null: segwit addresses and other versions have none. */
+export function bitcoinToStacks(address: string): string | null {
+  const parsed = parseBase58(address);
+  if (parsed === null) return null;
+  const pair = VERSION_PAIRS.find(([, bitcoin]) => bitcoin === parsed.version);
+  return pair === undefined ? null : stacksAddress(pair[0], parsed.hash);
+}
+
+/** The text of a PoX address, or null when its version is unknown or its hash has not the version's length. */
+export function poxAddressText({ version, hash }: PoxAddress, network: BitcoinNetwork): string | null {
+  const legacy = network === 'mainnet' ? BASE58.mainnet : BASE58.testnet;
+  const expected = version < POX.p2wsh ? KEY_HASH_LENGTH : SCRIPT_HASH_LENGTH;
+  if (hash.length !== expected) return null;
+  switch (version) {
+    case POX.p2pkh:
+      return base58Address(legacy.key, hash);
+    case POX.p2sh:
+    case POX.p2shP2wpkh:
+    case POX.p2shP2wsh:
+      return base58Address(legacy.script, hash);
+    case POX.p2wpkh:
+    case POX.p2wsh:
+      return bech32.encode(SEGWIT_PREFIX[network], [0, ...bech32.toWords(hash)]);
+    case POX.p2tr:
+      return bech32m.encode(SEGWIT_PREFIX[network], [1, ...bech32m.toWords(hash)]);
+    default:
+      return null;
+  }
+}
+
+/** A PoX address as stored and compared: `0x`, one byte of version, the hash. */
+export function poxAddressRaw({ version, hash }: PoxAddress): string {
+  return toHex(Uint8Array.of(version, ...hash));
+}
+
+/**
+ * The address in a PoX tuple `{ hashbytes: (buff 20 or 32), version: (buff 1) }`, also inside a `some`. Null for
+ * `none` and for any other value. Hash lengths are not checked, so that a wrong one can still be shown raw.
+ */
+export function poxAddressOf(value: ClarityValue): PoxAddress | null {
+  if (value.type === 'some') return poxAddressOf(value.value);
+  if (value.type !== 'tuple') return null;
+  const version = value.value.get('version');
+  const hash = value.value.get('hashbytes');
+  if (version?.type !== 'buffer' || version.value.length !== 1 || hash?.type !== 'buffer') return null;
+  return { version: version.value[0]!, hash: hash.value };
+}
+
+/** The serialized PoX tuple of an address. */
+export function poxTuple({ version, hash }: PoxAddress): Uint8Array {
+  return clarity.tuple({ hashbytes: clarity.buffer(hash), version: clarity.buffer(Uint8Array.of(version)) });
+}
+
+/**
+ * The PoX address of a Bitcoin address of any network, or null when it has none.
+ *
+ * Two texts mean the same place if version and hash agree, which is how to look one up: `tb1…` and `bcrt1…` of a
+ * testnet find each other. Script addresses come back as version 1.
+ */
+export function parseBitcoinAddress(address: string): PoxAddress | null {
+  const legacy = parseBase58(address);
+  if (legacy !== null) {
+    const isKey = legacy.version === BASE58.mainnet.key || legacy.version === BASE58.testnet.key;
+    return { version: isKey ? POX.p2pkh : POX.p2sh, hash: legacy.hash };
+  }
+  const segwit = parseSegwit(address);
+  if (segwit === null || segwit.version > 1) return null;
+  if (segwit.version === 1) return { version: POX.p2tr, hash: segwit.program };
+  return {
+    version: segwit.program.length === KEY_HASH_LENGTH ? POX.p2wpkh : POX.p2wsh,
+    hash: segwit.program,
+  };
+}
+
+/**
+ * Whether a text is a Bitcoin address of mainnet, testnet or regtest, witness versions without a PoX form included.
+ * Blanks around it, mixed case in segwit and a wrong checksum make it none.
+ */
+export function isBitcoinAddress(address: string): boolean {
+  return parseBase58(address) !== null || parseSegwit(address) !== null;
+}
+
+function base58Address(version: number, hash: Uint8Array): string {
+  return base58check.encode(Uint8Array.of(version, ...hash));
+}
+
+/** Bitcoin version (0, 5, 111 or 196) and hash160. */
+function parseBase58(address: string): PoxAddress | null {
+  if (address.length > MAX_TEXT_LENGTH) return null;
+  const payload = orNull(() => base58check.decode(address));
+  if (payload?.length !== 1 + KEY_HASH_LENGTH) return null;
+  const version = payload[0]!;
+  return VERSION_PAIRS.some(([, bitcoin]) => bitcoin === version) ? { version, hash: payload.subarray(1) } : null;
+}
+
+/** Witness version and program (BIP-173; BIP-350 for versions above 0). */
+function parseSegwit(address: string): { version: number; program: Uint8Array } | null {
+  if (address.length > MAX_TEXT_LENGTH) return null;
+  const plain = bech32.decodeUnsafe(address);
+  const decoded = plain ?? bech32m.decodeUnsafe(address);
+  if (decoded === undefined || !Object.values(SEGWIT_PREFIX).includes(decoded.prefix)) return null;
+  const [version, ...words] = decoded.words;
+  if (version === undefined || version > 16 || (version === 0) !== (plain !== undefined)) return null;
+  const program = bech32.fromWordsUnsafe(words);
+  if (program === undefined || program === null || !isProgramLength(version, program.length)) return null;
+  return { version, program };
+}
+
+function isProgramLength(version: number, length: number): boolean {
+  if (version === 0) return length === KEY_HASH_LENGTH || length === SCRIPT_HASH_LENGTH;
+  if (version === 1) return length === SCRIPT_HASH_LENGTH;
+  return length >= 2 && length <= 40;
+}
+
+/** The result, or null when the library refuses the text. */
+function orNull<T>(decode: () => T): T | null {
+  try {
+    return decode();
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,118 @@
+import { DecodeError } from './decode-error.ts';
+import { latin1Text, strictText } from './utf8.ts';
+
+/** Longest name of any kind, in bytes: contract, function, asset, tuple key (SIP-005, SIP-002). */
+export const MAX_NAME_LENGTH = 128;
+
+/**
+ * A cursor over big-endian bytes that checks every bound before it reads.
+ *
+ * All reads throw a `DecodeError` at the offset where the missing or wrong thing should begin. Spans are views of the
+ * input, not copies: they keep it alive and must not outlive a change to it. `expected` is the name of the field, in
+ * the words the error should use.
+ */
+export class BytesReader {
+  constructor(
+    readonly bytes: Uint8Array,
+    public offset = 0,
+  ) {}
+
+  /** Bytes not yet read. */
+  get left(): number {
+    return this.bytes.length - this.offset;
+  }
+
+  u8(expected: string): number {
+    const byte = this.bytes[this.offset];
+    if (byte === undefined) throw this.truncated(1, expected);
+    this.offset++;
+    return byte;
+  }
+
+  u16(expected: string): number {
+    const at = this.skip(2, expected);
+    return (this.bytes[at]! << 8) | this.bytes[at + 1]!;
+  }
+
+  u32(expected: string): number {
+    return uint32At(this.bytes, this.skip(4, expected));
+  }
+
+  u64(expected: string): bigint {
+    const at = this.skip(8, expected);
+    const high = uint32At(this.bytes, at);
+    const low = uint32At(this.bytes, at + 4);
+    // Almost every amount, fee and nonce is below 2^53, where one conversion does instead of two and a shift.
+    return high < 0x200000 ? BigInt(high * 0x100000000 + low) : (BigInt(high) << 32n) | BigInt(low);
+  }
+
+  /** Passes over `length` bytes and returns the offset of the first of them. */
+  skip(length: number, expected: string): number {
+    const at = this.offset;
+    if (length > this.bytes.length - at) throw this.truncated(length, expected);
+    this.offset = at + length;
+    return at;
+  }
+
+  /** The next `length` bytes, as a view. */
+  span(length: number, expected: string): Uint8Array {
+    const at = this.skip(length, expected);
+    return this.bytes.subarray(at, at + length);
+  }
+
+  /** The view from an earlier offset to here. */
+  spanFrom(start: number): Uint8Array {
+    return this.bytes.subarray(start, this.offset);
+  }
+
+  /**
+   * A u32 count of items that follow. Each item takes one byte at least, so a count above the bytes left is refused
+   * here, before anyone loops or allocates by it.
+   */
+  count(expected: string): number {
+    const count = this.u32(`the count of ${expected}`);
+    if (count > this.left) throw new DecodeError(`${count} ${expected}`, `${this.left} bytes`, this.offset);
+    return count;
+  }
+
+  /** A name: u8 length, then at most 128 bytes of UTF-8. Its grammar is the node's concern. */
+  name(expected: string): string {
+    const start = this.skipName(expected);
+    // A name that is not ASCII has been found to be valid UTF-8 just now.
+    if (!isAscii(this.bytes, start, this.offset)) return strictText(this.spanFrom(start))!;
+    return latin1Text(this.bytes, start, this.offset);
+  }
+
+  /** Passes over a name, with the checks of `name`, and returns the offset of its first character. */
+  skipName(expected: string): number {
+    const length = this.u8(`the length of ${expected}`);
+    if (length > MAX_NAME_LENGTH) {
+      throw new DecodeError(`${expected} of at most ${MAX_NAME_LENGTH} bytes`, `${length} bytes`, this.offset - 1);
+    }
+    const start = this.skip(length, expected);
+    if (!isAscii(this.bytes, start, this.offset) && strictText(this.spanFrom(start)) === null) {
+      throw new DecodeError(`${expected} in UTF-8`, 'other bytes', start);
+    }
+    return start;
+  }
+
+  /** The error for a byte just read that is none of the values its field knows. */
+  unknown(expected: string, byte: number): DecodeError {
+    return new DecodeError(expected, `0x${byte.toString(16).padStart(2, '0')}`, this.offset - 1);
+  }
+
+  private truncated(length: number, expected: string): DecodeError {
+    const found = this.left === 0 ? 'the end' : `${this.left} bytes`;
+    return new DecodeError(`${expected} (${length} bytes)`, found, this.offset);
+  }
+}
+
+/** The u32 at an offset the caller has checked. */
+export function uint32At(bytes: Uint8Array, at: number): number {
+  return ((bytes[at]! << 24) | (bytes[at + 1]! << 16) | (bytes[at + 2]! << 8) | bytes[at + 3]!) >>> 0;
+}
+
+function isAscii(bytes: Uint8Array, start: number, end: number): boolean {
+  for (let at = start; at < end; at++) if (bytes[at]! > 0x7f) return false;
+  return true;
+}

@@ -1,0 +1,181 @@
+import type { BytesReader } from './bytes-reader.ts';
+import { PREFIX, readAddress, readPrincipalValue, walkClarity } from './clarity-wire.ts';
+import { lossyText } from './utf8.ts';
+
+/** Why a tenure change was made: a new Bitcoin block, or a budget extended (SIP-034 for one budget of five). */
+export type TenureChangeCause =
+  | 'block_found'
+  | 'extended'
+  | 'extended_runtime'
+  | 'extended_read_count'
+  | 'extended_read_length'
+  | 'extended_write_count'
+  | 'extended_write_length';
+
+/**
+ * What a transaction does (SIP-005, SIP-021). `typeId` is the byte on the wire, which tells apart what the API calls
+ * by one name. Amounts are micro-STX. Byte fields are views of the transaction.
+ */
+export type Payload =
+  | { type: 'token_transfer'; typeId: 0; recipient: string; amount: bigint; memo: Uint8Array }
+  | {
+      type: 'smart_contract';
+      typeId: 1 | 6;
+      contractName: string;
+      /** Null for id 1, which takes the version of its epoch. Not limited to known versions. */
+      clarityVersion: number | null;
+      /** Invalid UTF-8 is U+FFFD, and U+0000 is left out. */
+      source: string;
+    }
+  | {
+      type: 'contract_call';
+      typeId: 2;
+      contractId: string;
+      functionName: string;
+      /** u32 count, then the serialized values: the exact span, walked but not decoded. */
+      functionArgs: Uint8Array;
+    }
+  | {
+      type: 'poison_microblock';
+      typeId: 3;
+      /** 132 bytes each. */
+      header1: Uint8Array;
+      header2: Uint8Array;
+    }
+  | {
+      type: 'coinbase';
+      typeId: 4 | 5 | 8;
+      /** 32 bytes of the miner's choice. */
+      data: Uint8Array;
+      altRecipient: string | null;
+      /** 80 bytes, with id 8 only. */
+      vrfProof: Uint8Array | null;
+    }
+  | {
+      type: 'tenure_change';
+      typeId: 7;
+      tenureConsensusHash: Uint8Array;
+      prevTenureConsensusHash: Uint8Array;
+      burnViewConsensusHash: Uint8Array;
+      /** The index block hash of the last block of the tenure before. */
+      previousTenureEnd: Uint8Array;
+      previousTenureBlocks: number;
+      cause: TenureChangeCause;
+      /** hash160 of the miner's key. */
+      pubkeyHash: Uint8Array;
+    };
+
+const MEMO_LENGTH = 34;
+const MICROBLOCK_HEADER_LENGTH = 132;
+const COINBASE_LENGTH = 32;
+const VRF_PROOF_LENGTH = 80;
+const CONSENSUS_HASH_LENGTH = 20;
+const BLOCK_HASH_LENGTH = 32;
+const HASH160_LENGTH = 20;
+
+const CAUSES: readonly TenureChangeCause[] = [
+  'block_found',
+  'extended',
+  'extended_runtime',
+  'extended_read_count',
+  'extended_read_length',
+  'extended_write_count',
+  'extended_write_length',
+];
+
+/** Reads the type byte of a payload and what it announces. */
+export function readPayload(reader: BytesReader): Payload {
+  const typeId = reader.u8('a payload type');
+  switch (typeId) {
+    case 0:
+      return {
+        type: 'token_transfer',
+        typeId,
+        recipient: readPrincipalValue(reader, 'a recipient'),
+        amount: reader.u64('an amount'),
+        memo: reader.span(MEMO_LENGTH, 'a memo'),
+      };
+    case 1:
+    case 6:
+      return readSmartContract(reader, typeId);
+    case 2:
+      return readContractCall(reader);
+    case 3:
+      return {
+        type: 'poison_microblock',
+        typeId,
+        header1: reader.span(MICROBLOCK_HEADER_LENGTH, 'a microblock header'),
+        header2: reader.span(MICROBLOCK_HEADER_LENGTH, 'a microblock header'),
+      };
+    case 4:
+    case 5:
+    case 8:
+      return readCoinbase(reader, typeId);
+    case 7:
+      return readTenureChange(reader);
+    default:
+      throw reader.unknown('a payload type (0x00 to 0x08)', typeId);
+  }
+}
+
+function readSmartContract(reader: BytesReader, typeId: 1 | 6): Payload {
+  const clarityVersion = typeId === 6 ? reader.u8('a Clarity version') : null;
+  const contractName = reader.name('a contract name');
+  const source = reader.span(reader.u32('the length of the source'), 'the source');
+  return { type: 'smart_contract', typeId, contractName, clarityVersion, source: sourceText(source) };
+}
+
+/** U+0000 is left out because it ends a text in many a database and client. */
+function sourceText(bytes: Uint8Array): string {
+  return lossyText(bytes).replaceAll('\0', '');
+}
+
+function readContractCall(reader: BytesReader): Payload {
+  const address = readAddress(reader, 'the called contract');
+  const contractId = `${address}.${reader.name('a contract name')}`;
+  const functionName = reader.name('a function name');
+  const start = reader.offset;
+  for (let left = reader.count('arguments'); left > 0; left--) walkClarity(reader);
+  return { type: 'contract_call', typeId: 2, contractId, functionName, functionArgs: reader.spanFrom(start) };
+}
+
+function readCoinbase(reader: BytesReader, typeId: 4 | 5 | 8): Payload {
+  const data = reader.span(COINBASE_LENGTH, 'a coinbase');
+  if (typeId === 4) return { type: 'coinbase', typeId, data, altRecipient: null, vrfProof: null };
+  if (typeId === 5) {
+    const altRecipient = readPrincipalValue(reader, 'a recipient');
+    return { type: 'coinbase', typeId, data, altRecipient, vrfProof: null };
+  }
+  const altRecipient = readOptionalPrincipal(reader);
+  return { type: 'coinbase', typeId, data, altRecipient, vrfProof: reader.span(VRF_PROOF_LENGTH, 'a VRF proof') };
+}
+
+/** The recipient of a Nakamoto coinbase: a Clarity optional of a principal (SIP-021). */
+function readOptionalPrincipal(reader: BytesReader): string | null {
+  const prefix = reader.u8('an optional recipient');
+  if (prefix === PREFIX.none) return null;
+  if (prefix !== PREFIX.some) throw reader.unknown('an optional recipient (0x09 or 0x0a)', prefix);
+  return readPrincipalValue(reader, 'a recipient');
+}
+
+function readTenureChange(reader: BytesReader): Payload {
+  const tenureConsensusHash = reader.span(CONSENSUS_HASH_LENGTH, 'a consensus hash');
+  const prevTenureConsensusHash = reader.span(CONSENSUS_HASH_LENGTH, 'a consensus hash');
+  const burnViewConsensusHash = reader.span(CONSENSUS_HASH_LENGTH, 'a consensus hash');
+  const previousTenureEnd = reader.span(BLOCK_HASH_LENGTH, 'the end of the previous tenure');
+  const previousTenureBlocks = reader.u32('the blocks of the previous tenure');
+  const causeId = reader.u8('a tenure change cause');
+  const cause = CAUSES[causeId];
+  if (cause === undefined) throw reader.unknown('a tenure change cause (0x00 to 0x06)', causeId);
+  return {
+    type: 'tenure_change',
+    typeId: 7,
+    tenureConsensusHash,
+    prevTenureConsensusHash,
+    burnViewConsensusHash,
+    previousTenureEnd,
+    previousTenureBlocks,
+    cause,
+    pubkeyHash: reader.span(HASH160_LENGTH, 'a public key hash'),
+  };
+}

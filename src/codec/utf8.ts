@@ -1,0 +1,50 @@
+/** Keeps a leading byte-order mark: it is content, and the mark of a value that must not change. */
+const lossy = new TextDecoder('utf-8', { ignoreBOM: true });
+const strict = new TextDecoder('utf-8', { ignoreBOM: true, fatal: true });
+const encoder = new TextEncoder();
+
+/** Text of UTF-8 bytes, each maximal invalid part as one U+FFFD (the WHATWG rule). */
+export function lossyText(bytes: Uint8Array): string {
+  return lossy.decode(bytes);
+}
+
+/** Text of UTF-8 bytes, or null when they are not valid UTF-8. */
+export function strictText(bytes: Uint8Array): string | null {
+  try {
+    return strict.decode(bytes);
+  } catch {
+    return null;
+  }
+}
+
+/** The UTF-8 bytes of a text; a lone surrogate becomes U+FFFD. */
+export function utf8Bytes(text: string): Uint8Array {
+  return encoder.encode(text);
+}
+
+/**
+ * Text with one character U+0000 to U+00FF per byte.
+ *
+ * A loop, because for names of a dozen bytes it is several times faster than a call into a native decoder.
+ */
+export function latin1Text(bytes: Uint8Array, start: number, end: number): string {
+  let text = '';
+  for (let at = start; at < end; at++) text += String.fromCharCode(bytes[at]!);
+  return text;
+}
+
+/** Order of two texts by their UTF-8 bytes, as a sort function gives it. */
+export function compareUtf8(a: string, b: string): number {
+  const length = Math.min(a.length, b.length);
+  for (let at = 0; at < length; at++) {
+    const x = a.charCodeAt(at);
+    const y = b.charCodeAt(at);
+    // UTF-16 puts surrogates (D800 to DFFF) below E000 to FFFF; UTF-8 puts what they stand for above.
+    if (x !== y) return byteRank(x) - byteRank(y);
+  }
+  return a.length - b.length;
+}
+
+function byteRank(unit: number): number {
+  return unit >= 0xd800 && unit <= 0xdfff ? unit + 0x10000 : unit;
+}

@@ -1,0 +1,45 @@
+/** Big-endian integers and byte strings, as the wire formats of SIP-005 are made of. */
+
+export function u8(value: number): Uint8Array {
+  return Uint8Array.of(value);
+}
+
+export function u16(value: number): Uint8Array {
+  return Uint8Array.of(value >>> 8, value);
+}
+
+export function u32(value: number): Uint8Array {
+  return Uint8Array.of(value >>> 24, value >>> 16, value >>> 8, value);
+}
+
+export function u64(value: number | bigint): Uint8Array {
+  const bytes = new Uint8Array(8);
+  new DataView(bytes.buffer).setBigUint64(0, BigInt(value));
+  return bytes;
+}
+
+/** The UTF-8 bytes of a text. */
+export function utf8(text: string): Uint8Array {
+  return new TextEncoder().encode(text);
+}
+
+/** A name: its length in one byte, then its bytes. */
+export function shortText(text: string): Uint8Array {
+  const bytes = utf8(text);
+  return concat(u8(bytes.length), bytes);
+}
+
+/** A long text such as source code: its length in four bytes, then its bytes. */
+export function longText(text: string): Uint8Array {
+  const bytes = utf8(text);
+  return concat(u32(bytes.length), bytes);
+}
+
+export function concat(...parts: readonly Uint8Array[]): Uint8Array {
+  return new Uint8Array(Buffer.concat(parts));
+}
+
+/** SHA-512/256: the hash of transaction ids, signature hashes and block ids. */
+export function sha512_256(bytes: Uint8Array): Uint8Array {
+  return new Uint8Array(new Bun.CryptoHasher('sha512-256').update(bytes).digest());
+}

@@ -1,0 +1,112 @@
+import { clarity } from '../codec/clarity-encode.ts';
+import type { ChainEvent } from './chain-event.ts';
+import type { PostConditions } from './post-conditions.ts';
+import type { Prng } from './prng.ts';
+import type { World } from './world.ts';
+
+/** A type as the node's contract interface writes it. */
+export type AbiType =
+  | 'uint128'
+  | 'int128'
+  | 'bool'
+  | 'principal'
+  | 'none'
+  | { buffer: { length: number } }
+  | { 'string-ascii': { length: number } }
+  | { 'string-utf8': { length: number } }
+  | { optional: AbiType }
+  | { response: { ok: AbiType; error: AbiType } }
+  | { list: { type: AbiType; length: number } }
+  | { tuple: { name: string; type: AbiType }[] };
+
+/** What a deployment carries as `contract_interface`. */
+export interface ContractInterface {
+  clarity_version: string;
+  epoch: string;
+  functions: {
+    access: 'public' | 'private' | 'read_only';
+    args: { name: string; type: AbiType }[];
+    name: string;
+    outputs: { type: AbiType };
+  }[];
+  fungible_tokens: { name: string }[];
+  maps: { key: AbiType; name: string; value: AbiType }[];
+  non_fungible_tokens: { name: string; type: AbiType }[];
+  variables: { access: 'constant' | 'variable'; name: string; type: AbiType }[];
+}
+
+/** Where and by whom a contract is called. */
+export interface CallContext {
+  /** Read only: what a call changes, it changes by its events. */
+  readonly world: World;
+  readonly contract: string;
+  readonly sender: string;
+  readonly burnHeight: number;
+}
+
+/** What a call came to: `result` is a serialized response, and events count only if it is `(ok …)`. */
+export interface Outcome {
+  readonly ok: boolean;
+  readonly result: Uint8Array;
+  readonly events: readonly ChainEvent[];
+}
+
+/** One call of a public function: what goes on the wire, and what it does wherever the transaction is mined. */
+export interface ContractCall {
+  readonly functionName: string;
+  readonly args: readonly Uint8Array[];
+  readonly postConditions?: PostConditions;
+  run(context: CallContext): Outcome;
+}
+
+/** A contract to be called, and the means to make up a call. */
+export interface Scene extends CallContext {
+  readonly prng: Prng;
+  /** Somebody who could be sent something: an account, or now and then a contract. */
+  recipient(): string;
+}
+
+/** A contract whose behaviour is known here; the source is for show. */
+export interface ContractTemplate {
+  readonly name: string;
+  /** Undefined for deployments that don't state one. */
+  readonly clarityVersion: number | undefined;
+  readonly source: string;
+  readonly abi: ContractInterface;
+  /** A call that makes sense where it is made up; elsewhere it may fail. */
+  propose(scene: Scene): ContractCall;
+}
+
+export function ok(value: Uint8Array, ...events: ChainEvent[]): Outcome {
+  return { ok: true, result: clarity.ok(value), events };
+}
+
+export function err(code: bigint): Outcome {
+  return { ok: false, result: clarity.err(clarity.uint(code)), events: [] };
+}
+
+type Function = ContractInterface['functions'][number];
+
+/** A public function's entry in the interface; errors are unsigned integers. */
+export function publicFunction(name: string, args: Record<string, AbiType>, okType: AbiType = 'bool'): Function {
+  return {
+    access: 'public',
+    args: Object.entries(args).map(([argument, type]) => ({ name: argument, type })),
+    name,
+    outputs: { type: { response: { ok: okType, error: 'uint128' } } },
+  };
+}
+
+/** A contract interface with the parts given; the others are empty. */
+export function contractInterface(parts: Partial<ContractInterface>): ContractInterface {
+  return {
+    clarity_version: 'Clarity3',
+    epoch: 'Epoch32',
+    functions: [],
+    fungible_tokens: [],
+    maps: [],
+    non_fungible_tokens: [],
+    variables: [],
+    ...parts,
+  };
+}

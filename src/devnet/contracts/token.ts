@@ -1,0 +1,116 @@
+import { clarity } from '../../codec/clarity-encode.ts';
+import { utf8 } from '../bytes.ts';
+import type { ChainEvent } from '../chain-event.ts';
+import { type ContractCall, type ContractTemplate, contractInterface, err, ok, publicFunction } from '../contract.ts';
+import { amountCodes, fungibleCondition, postConditions } from '../post-conditions.ts';
+
+const tokenName = 'coin';
+const insufficientBalance = 1n;
+const notTokenOwner = 4n;
+
+const optionalMemo = { optional: { buffer: { length: 34 } } } as const;
+
+/** A fungible token after SIP-010, which everybody may mint. */
+export const token: ContractTemplate = {
+  name: 'token',
+  clarityVersion: 3,
+  source: `;; A fungible token (SIP-010) that anyone may mint.
+(define-fungible-token ${tokenName})
+(define-constant ERR_NOT_TOKEN_OWNER (err u4))
+
+(define-public (mint (amount uint) (recipient principal))
+  (ft-mint? ${tokenName} amount recipient))
+
+(define-public (transfer (amount uint) (sender principal) (recipient principal) (memo (optional (buff 34))))
+  (begin
+    (asserts! (is-eq tx-sender sender) ERR_NOT_TOKEN_OWNER)
+    (try! (ft-transfer? ${tokenName} amount sender recipient))
+    (match memo text (print text) 0x)
+    (ok true)))
+
+(define-public (burn (amount uint))
+  (ft-burn? ${tokenName} amount tx-sender))
+
+(define-read-only (get-balance (who principal))
+  (ok (ft-get-balance ${tokenName} who)))
+`,
+  abi: contractInterface({
+    functions: [
+      publicFunction('burn', { amount: 'uint128' }),
+      publicFunction('mint', { amount: 'uint128', recipient: 'principal' }),
+      publicFunction('transfer', {
+        amount: 'uint128',
+        sender: 'principal',
+        recipient: 'principal',
+        memo: optionalMemo,
+      }),
+      {
+        access: 'read_only',
+        args: [{ name: 'who', type: 'principal' }],
+        name: 'get-balance',
+        outputs: { type: { response: { ok: 'uint128', error: 'none' } } },
+      },
+    ],
+    fungible_tokens: [{ name: tokenName }],
+    variables: [
+      { access: 'constant', name: 'ERR_NOT_TOKEN_OWNER', type: { response: { ok: 'none', error: 'uint128' } } },
+    ],
+  }),
+  propose({ prng, world, contract, sender, recipient }) {
+    const held = world.fungibleBalance(`${contract}::${tokenName}`, sender);
+    if (held === 0n || prng.chance(0.3)) return mint(BigInt(prng.between(1, 5_000_000)), sender);
+    const amount = BigInt(prng.between(1, Math.min(Number(held), 1_000_000)));
+    if (prng.chance(0.15)) return burn(amount);
+    // One in twelve asks for more than there is.
+    const asked = prng.chance(1 / 12) ? held + amount : amount;
+    return transfer(contract, asked, sender, recipient(), prng.chance(0.5) ? utf8(`invoice ${prng.below(10_000)}`) : undefined);
+  },
+};
+
+function mint(amount: bigint, recipient: string): ContractCall {
+  return {
+    functionName: 'mint',
+    args: [clarity.uint(amount), clarity.principal(recipient)],
+    run: ({ contract }) =>
+      ok(clarity.bool(true), { type: 'ft_mint_event', asset: `${contract}::${tokenName}`, recipient, amount }),
+  };
+}
+
+function burn(amount: bigint): ContractCall {
+  return {
+    functionName: 'burn',
+    args: [clarity.uint(amount)],
+    run: ({ world, contract, sender }) => {
+      const asset = `${contract}::${tokenName}`;
+      if (world.fungibleBalance(asset, sender) < amount) return err(insufficientBalance);
+      return ok(clarity.bool(true), { type: 'ft_burn_event', asset, sender, amount });
+    },
+  };
+}
+
+function transfer(
+  contract: string,
+  amount: bigint,
+  from: string,
+  recipient: string,
+  memo: Uint8Array | undefined,
+): ContractCall {
+  const asset = `${contract}::${tokenName}`;
+  return {
+    functionName: 'transfer',
+    args: [
+      clarity.uint(amount),
+      clarity.principal(from),
+      clarity.principal(recipient),
+      memo === undefined ? clarity.none() : clarity.some(clarity.buffer(memo)),
+    ],
+    postConditions: postConditions('deny', [fungibleCondition(from, asset, amountCodes.equal, amount)]),
+    run: ({ world, sender }) => {
+      if (sender !== from) return err(notTokenOwner);
+      if (world.fungibleBalance(asset, from) < amount || from === recipient) return err(insufficientBalance);
+      const events: ChainEvent[] = [{ type: 'ft_transfer_event', asset, sender: from, recipient, amount }];
+      if (memo !== undefined) events.push({ type: 'contract_event', contract, value: clarity.buffer(memo) });
+      return ok(clarity.bool(true), ...events);
+    },
+  };
+}

@@ -1,0 +1,137 @@
+import { clarity } from '../../codec/clarity-encode.ts';
+import type { ChainEvent } from '../chain-event.ts';
+import { type ContractCall, type ContractTemplate, contractInterface, err, ok, publicFunction } from '../contract.ts';
+import { memoBytes } from '../payloads.ts';
+import { amountCodes, postConditions, stxCondition } from '../post-conditions.ts';
+
+const insufficientFunds = 1n;
+
+interface Payment {
+  to: string;
+  amount: bigint;
+}
+
+/** A contract that holds STX: paid in, paid out with a memo, shared among several, or burnt. */
+export const treasury: ContractTemplate = {
+  name: 'treasury',
+  clarityVersion: 3,
+  source: `;; Holds STX for everybody.
+(define-public (deposit (amount uint))
+  (begin
+    (try! (stx-transfer? amount tx-sender (as-contract tx-sender)))
+    (print { action: "deposit", amount: amount, from: tx-sender })
+    (ok true)))
+
+(define-public (withdraw (amount uint) (memo (buff 34)))
+  (let ((recipient tx-sender))
+    (as-contract (stx-transfer-memo? amount tx-sender recipient memo))))
+
+(define-private (pay (payment { amount: uint, to: principal }) (result (response bool uint)))
+  (match result done (stx-transfer? (get amount payment) tx-sender (get to payment)) failed result))
+
+(define-public (share (payments (list 20 { amount: uint, to: principal })))
+  (fold pay payments (ok true)))
+
+(define-public (burn (amount uint))
+  (stx-burn? amount tx-sender))
+`,
+  abi: contractInterface({
+    functions: [
+      publicFunction('burn', { amount: 'uint128' }),
+      publicFunction('deposit', { amount: 'uint128' }),
+      publicFunction('share', {
+        payments: {
+          list: {
+            type: {
+              tuple: [
+                { name: 'amount', type: 'uint128' },
+                { name: 'to', type: 'principal' },
+              ],
+            },
+            length: 20,
+          },
+        },
+      }),
+      publicFunction('withdraw', { amount: 'uint128', memo: { buffer: { length: 34 } } }),
+    ],
+  }),
+  propose({ prng, world, contract, sender, recipient }) {
+    const amount = BigInt(prng.between(1, 2_000_000));
+    switch (prng.weighted([[4, 'deposit'], [3, 'withdraw'], [2, 'share'], [1, 'burn']] as const)) {
+      case 'withdraw':
+        if (world.balance(contract) >= amount || prng.chance(0.1)) return withdraw(amount, `payout ${prng.below(1000)}`);
+        return deposit(amount, sender);
+      case 'share':
+        return share(
+          Array.from({ length: prng.between(2, 8) }, () => ({ to: recipient(), amount: BigInt(prng.between(1, 50_000)) })),
+        );
+      case 'burn':
+        return burn(amount);
+      default:
+        return deposit(amount, sender);
+    }
+  },
+};
+
+function deposit(amount: bigint, from: string): ContractCall {
+  return {
+    functionName: 'deposit',
+    args: [clarity.uint(amount)],
+    postConditions: postConditions('deny', [stxCondition(from, amountCodes.lessOrEqual, amount)]),
+    run: ({ world, contract, sender, burnHeight }) => {
+      if (world.spendable(sender, burnHeight) < amount) return err(insufficientFunds);
+      const note = clarity.tuple({
+        action: clarity.ascii('deposit'),
+        amount: clarity.uint(amount),
+        from: clarity.principal(sender),
+      });
+      return ok(
+        clarity.bool(true),
+        { type: 'stx_transfer_event', sender, recipient: contract, amount },
+        { type: 'contract_event', contract, value: note },
+      );
+    },
+  };
+}
+
+function withdraw(amount: bigint, memo: string): ContractCall {
+  const memoValue = memoBytes(memo);
+  return {
+    functionName: 'withdraw',
+    args: [clarity.uint(amount), clarity.buffer(memoValue)],
+    run: ({ world, contract, sender }) => {
+      if (world.balance(contract) < amount) return err(insufficientFunds);
+      const event: ChainEvent = { type: 'stx_transfer_event', sender: contract, recipient: sender, amount, memo: memoValue };
+      return ok(clarity.bool(true), event);
+    },
+  };
+}
+
+function share(payments: readonly Payment[]): ContractCall {
+  const total = payments.reduce((sum, { amount }) => sum + amount, 0n);
+  const list = payments.map(({ to, amount }) => clarity.tuple({ amount: clarity.uint(amount), to: clarity.principal(to) }));
+  return {
+    functionName: 'share',
+    args: [clarity.list(list)],
+    run: ({ world, sender, burnHeight }) => {
+      if (world.spendable(sender, burnHeight) < total || payments.some(({ to }) => to === sender)) {
+        return err(insufficientFunds);
+      }
+      const paid = payments.map(
+        ({ to, amount }): ChainEvent => ({ type: 'stx_transfer_event', sender, recipient: to, amount }),
+      );
+      return ok(clarity.bool(true), ...paid);
+    },
+  };
+}
+
+function burn(amount: bigint): ContractCall {
+  return {
+    functionName: 'burn',
+    args: [clarity.uint(amount)],
+    run: ({ world, sender, burnHeight }) => {
+      if (world.spendable(sender, burnHeight) < amount) return err(insufficientFunds);
+      return ok(clarity.bool(true), { type: 'stx_burn_event', sender, amount });
+    },
+  };
+}

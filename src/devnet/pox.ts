@@ -1,0 +1,118 @@
+import { clarity } from '../codec/clarity-encode.ts';
+import type { ChainEvent } from './chain-event.ts';
+import type { Outcome } from './contract.ts';
+import type { World } from './world.ts';
+
+/** The reward cycles of the simulated chain, in burn blocks from height 0: as short as on a regtest network. */
+export const cycles = {
+  length: 20,
+  /** The last blocks of a cycle, in which the signers of the next are chosen. */
+  prepareLength: 5,
+  of: (burnHeight: number): number => Math.floor(burnHeight / 20),
+  startOf: (cycle: number): number => cycle * 20,
+  inPreparePhase: (burnHeight: number): boolean => burnHeight % 20 >= 15,
+} as const;
+
+/** What somebody who stacks alone states; the same for a contract call and for an operation made on Bitcoin. */
+export interface Stacking {
+  readonly stacker: string;
+  /** Micro-STX. */
+  readonly amount: bigint;
+  /** Reward cycles the amount is locked for. */
+  readonly period: number;
+  /** Hash160 of the pay-to-public-key-hash address that is rewarded. */
+  readonly rewardHash: Uint8Array;
+  /** 33 bytes. */
+  readonly signerKey: Uint8Array;
+  /** The signer's consent, 65 bytes; Bitcoin operations have it on record in the contract instead. */
+  readonly signerSignature: Uint8Array | undefined;
+  readonly maximum: bigint;
+  readonly authorization: bigint;
+}
+
+/** Error codes of the pox-4 contract are signed integers. */
+const alreadyStacked = clarity.err(clarity.int(3));
+const insufficientFunds = clarity.err(clarity.int(1));
+
+/** A reward address as the pox contracts take it; version 0 is pay-to-public-key-hash. */
+export function poxAddress(hash160: Uint8Array): Uint8Array {
+  return clarity.tuple({ hashbytes: clarity.buffer(hash160), version: clarity.buffer(Uint8Array.of(0)) });
+}
+
+/** `stack-stx` of pox-4: the node adds a print of its own about the state before, and then the lock. */
+export function stack(stacking: Stacking, contract: string, world: World, burnHeight: number): Outcome {
+  const { stacker, amount } = stacking;
+  if (world.locked(stacker, burnHeight) !== undefined) return { ok: false, result: alreadyStacked, events: [] };
+  if (world.balance(stacker) < amount) return { ok: false, result: insufficientFunds, events: [] };
+
+  const firstCycle = cycles.of(burnHeight) + 1;
+  const unlockHeight = cycles.startOf(firstCycle + stacking.period);
+  const data = clarity.tuple({
+    'auth-id': clarity.uint(stacking.authorization),
+    'end-cycle-id': clarity.some(clarity.uint(cycles.of(unlockHeight))),
+    'lock-amount': clarity.uint(amount),
+    'lock-period': clarity.uint(stacking.period),
+    'max-amount': clarity.uint(stacking.maximum),
+    'pox-addr': poxAddress(stacking.rewardHash),
+    'signer-key': clarity.buffer(stacking.signerKey),
+    'signer-sig':
+      stacking.signerSignature === undefined ? clarity.none() : clarity.some(clarity.buffer(stacking.signerSignature)),
+    'start-burn-height': clarity.uint(burnHeight),
+    // Whoever stacks in the prepare phase has missed the next cycle.
+    'start-cycle-id': clarity.uint(firstCycle + (cycles.inPreparePhase(burnHeight) ? 1 : 0)),
+    'unlock-burn-height': clarity.uint(unlockHeight),
+  });
+  const result = clarity.tuple({
+    'lock-amount': clarity.uint(amount),
+    'signer-key': clarity.buffer(stacking.signerKey),
+    stacker: clarity.principal(stacker),
+    'unlock-burn-height': clarity.uint(unlockHeight),
+  });
+  const lock: ChainEvent = { type: 'stx_lock_event', address: stacker, amount, unlockHeight, contract };
+  const print = poxPrint('stack-stx', stacker, data, world);
+  return { ok: true, result: clarity.ok(result), events: [{ type: 'contract_event', contract, value: print }, lock] };
+}
+
+/** Allows a pool to lock up to `amount`: a print, and nothing is locked yet. */
+export function delegate(
+  stacker: string,
+  pool: string,
+  amount: bigint,
+  until: number | undefined,
+  contract: string,
+  world: World,
+  burnHeight: number,
+): Outcome {
+  const data = clarity.tuple({
+    'amount-ustx': clarity.uint(amount),
+    'delegate-to': clarity.principal(pool),
+    'end-cycle-id': optionalUint(until === undefined ? undefined : cycles.of(until)),
+    'pox-addr': clarity.none(),
+    'start-cycle-id': clarity.uint(cycles.of(burnHeight) + 1 + (cycles.inPreparePhase(burnHeight) ? 1 : 0)),
+    'unlock-burn-height': optionalUint(until),
+  });
+  const print = poxPrint('delegate-stx', stacker, data, world);
+  return {
+    ok: true,
+    result: clarity.ok(clarity.bool(true)),
+    events: [{ type: 'contract_event', contract, value: print }],
+  };
+}
+
+export function optionalUint(value: number | undefined): Uint8Array {
+  return value === undefined ? clarity.none() : clarity.some(clarity.uint(value));
+}
+
+/** The node's own print: the stacker's state before the call, all unlocked, and what the call does. */
+function poxPrint(name: string, stacker: string, data: Uint8Array, world: World): Uint8Array {
+  return clarity.ok(
+    clarity.tuple({
+      balance: clarity.uint(world.balance(stacker)),
+      'burnchain-unlock-height': clarity.uint(0),
+      data,
+      locked: clarity.uint(0),
+      name: clarity.ascii(name),
+      stacker: clarity.principal(stacker),
+    }),
+  );
+}

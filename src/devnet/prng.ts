@@ -1,0 +1,90 @@
+import { sha256 } from '@noble/hashes/sha2.js';
+
+/**
+ * A seeded source of numbers: equal seeds give equal sequences, on every machine.
+ *
+ * The generator is xoshiro128**, started from the SHA-256 of a text. It is quick and even, and nothing more:
+ * keys made from it are worth nothing outside a simulation.
+ */
+export class Prng {
+  #a: number;
+  #b: number;
+  #c: number;
+  #d: number;
+
+  constructor(readonly seed: string) {
+    const state = new DataView(sha256(new TextEncoder().encode(seed)).buffer);
+    this.#a = state.getUint32(0);
+    this.#b = state.getUint32(4);
+    this.#c = state.getUint32(8);
+    this.#d = state.getUint32(12);
+  }
+
+  /** A generator of its own for one subject, so that drawing more for one does not shift the draws of another. */
+  branch(subject: string): Prng {
+    return new Prng(`${this.seed}/${subject}`);
+  }
+
+  /** 32 even bits. */
+  u32(): number {
+    const scrambled = Math.imul(this.#b, 5);
+    const result = Math.imul((scrambled << 7) | (scrambled >>> 25), 9) >>> 0;
+    const shifted = this.#b << 9;
+    this.#c ^= this.#a;
+    this.#d ^= this.#b;
+    this.#b ^= this.#c;
+    this.#a ^= this.#d;
+    this.#c ^= shifted;
+    this.#d = (this.#d << 11) | (this.#d >>> 21);
+    return result;
+  }
+
+  /** An integer from 0 to `limit` - 1; `limit` at most 2^32. */
+  below(limit: number): number {
+    return Math.floor((this.u32() / 0x1_0000_0000) * limit);
+  }
+
+  /** An integer from `low` to `high`, both included. */
+  between(low: number, high: number): number {
+    return low + this.below(high - low + 1);
+  }
+
+  /** True once in `1 / probability` times. */
+  chance(probability: number): boolean {
+    return this.u32() < probability * 0x1_0000_0000;
+  }
+
+  pick<T>(items: readonly T[]): T {
+    const item = items[this.below(items.length)];
+    if (item === undefined) throw new RangeError('pick from an empty list');
+    return item;
+  }
+
+  /** One of the values, each as often as its weight says. */
+  weighted<T>(choices: readonly (readonly [weight: number, value: T])[]): T {
+    let rest = this.below(choices.reduce((sum, [weight]) => sum + weight, 0));
+    for (const [weight, value] of choices) {
+      rest -= weight;
+      if (rest < 0) return value;
+    }
+    throw new RangeError('weights must be positive integers');
+  }
+
+  bytes(length: number): Uint8Array {
+    const result = new Uint8Array(length);
+    for (let i = 0; i < length; i += 4) {
+      const word = this.u32();
+      for (let j = i; j < Math.min(i + 4, length); j++) result[j] = word >>> ((j - i) * 8);
+    }
+    return result;
+  }
+
+  /** Shuffles in place (Fisher-Yates) and hands the same array back. */
+  shuffle<T>(items: T[]): T[] {
+    for (let i = items.length - 1; i > 0; i--) {
+      const j = this.below(i + 1);
+      [items[i], items[j]] = [items[j]!, items[i]!];
+    }
+    return items;
+  }
+}

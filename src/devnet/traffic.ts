@@ -1,0 +1,157 @@
+import { stacksAddress } from '../codec/address.ts';
+import type { ContractTemplate } from './contract.ts';
+import { collectible } from './contracts/collectible.ts';
+import { journal } from './contracts/journal.ts';
+import { token } from './contracts/token.ts';
+import { treasury } from './contracts/treasury.ts';
+import type { Network } from './network.ts';
+import { contractCall, memoBytes, smartContract, tokenTransfer, versionedSmartContract } from './payloads.ts';
+import { amountCodes, type PostConditions, postConditions, stxCondition } from './post-conditions.ts';
+import type { Prng } from './prng.ts';
+import { type Action, type Fate, makeTransaction, type SignedTransaction } from './transaction.ts';
+import type { Signer } from './transaction-encode.ts';
+import type { Account } from './wallet.ts';
+import type { World } from './world.ts';
+
+const templates: readonly ContractTemplate[] = [token, collectible, treasury, journal];
+const memos = ['', '', '', 'rent', 'order 4711', 'thank you ☕', 'line\u0000zero'];
+const flawedSource = '(no-such-function)\n';
+/** Enough for the fee, something to send and something to lock. */
+const minimumFunds = 1_000_000n;
+
+/** Makes up the transactions people send. */
+export class Traffic {
+  #deployments = 0;
+
+  constructor(
+    readonly prng: Prng,
+    readonly users: readonly Account[],
+    readonly sponsors: readonly Account[],
+    readonly network: Network,
+  ) {}
+
+  /**
+   * One transaction that can be mined on top of `world`.
+   *
+   * @param busy addresses that have a transaction waiting, whose nonce must not be taken
+   */
+  next(world: World, burnHeight: number, busy: ReadonlySet<string>): SignedTransaction {
+    const origin = this.#someUser(world, burnHeight, busy);
+    const sender = origin.address;
+    // A chain that has no contracts yet gets one of each kind before much else happens.
+    const young = world.contracts.length <= templates.length && this.prng.chance(0.4);
+    const kind = young
+      ? 'deploy'
+      : this.prng.weighted([
+          [45, 'transfer'],
+          [50, 'call'],
+          [2, 'deploy'],
+          [3, 'stack'],
+        ] as const);
+    switch (kind) {
+      case 'transfer':
+        return this.transfer(origin, world.nonce(sender), world.spendable(sender, burnHeight), this.#fee(), world);
+      case 'deploy':
+        return this.#deployment(origin, world);
+      default: {
+        const pox = `${this.network.boot}.pox-4`;
+        return this.#call(origin, kind === 'stack' ? pox : this.#someContract(world), world, burnHeight);
+      }
+    }
+  }
+
+  /** A transfer with the nonce and fee given: for what is replaced, or never mined. */
+  transfer(origin: Account, nonce: number, funds: bigint, fee: bigint, world: World): SignedTransaction {
+    const { prng } = this;
+    const amount = BigInt(prng.between(1, 1 + Math.min(Number(funds / 100n), 900_000_000)));
+    const recipient = this.#someRecipient(origin.address, world);
+    const memo = prng.pick(memos);
+    const payload = tokenTransfer(recipient, amount, memo);
+    const action: Action = { kind: 'transfer', recipient, amount, memo: memoBytes(memo) };
+    return this.#signed({ account: origin, nonce, fee }, payload, action, world);
+  }
+
+  #deployment(origin: Account, world: World): SignedTransaction {
+    const template = templates[this.#deployments % templates.length]!;
+    const name = `${template.name}-${this.#deployments++}`;
+    // The first ones are sound, or there would be nothing to call.
+    const flawed = this.#deployments > templates.length && this.prng.chance(0.1);
+    const source = flawed ? flawedSource : template.source;
+    const { clarityVersion } = template;
+    const payload =
+      clarityVersion === undefined ? smartContract(name, source) : versionedSmartContract(clarityVersion, name, source);
+    const signer = { account: origin, nonce: world.nonce(origin.address), fee: this.#fee() * 20n };
+    return this.#signed(signer, payload, { kind: 'deploy', name, template, flawed }, world);
+  }
+
+  #call(origin: Account, contract: string, world: World, burnHeight: number): SignedTransaction {
+    const { prng } = this;
+    const sender = origin.address;
+    const recipient = () => this.#someRecipient(sender, world);
+    const { template } = world.contract(contract)!;
+    const call = template.propose({ prng, world, contract, sender, burnHeight, recipient });
+    const payload = contractCall(contract, call.functionName, call.args);
+    const fate: Fate = prng.weighted([
+      [200, 'success'],
+      [8, 'abort_by_post_condition'],
+      [1, 'problematic_skipped'],
+    ] as const);
+    // A condition no call meets: that the caller sends more STX than the chain has.
+    const unmet = postConditions('deny', [stxCondition(sender, amountCodes.greater, 2n ** 63n)]);
+    const conditions = fate === 'abort_by_post_condition' ? unmet : call.postConditions;
+    const signer = { account: origin, nonce: world.nonce(sender), fee: this.#fee() };
+    return this.#signed(signer, payload, { kind: 'call', contract, call }, world, fate, conditions);
+  }
+
+  /** Signs; one in sixteen has a sponsor that pays the fee. */
+  #signed(
+    origin: Signer,
+    payload: Uint8Array,
+    action: Action,
+    world: World,
+    fate?: Fate,
+    conditions?: PostConditions,
+  ): SignedTransaction {
+    const withConditions = conditions === undefined ? {} : { postConditions: conditions };
+    const current = origin.nonce === world.nonce(origin.account.address);
+    if (!current || !this.prng.chance(1 / 16)) {
+      return makeTransaction({ payload, origin, ...withConditions }, action, this.network, fate);
+    }
+    const account = this.prng.pick(this.sponsors);
+    const sponsor = { account, nonce: world.nonce(account.address), fee: origin.fee };
+    const sponsored = { payload, origin: { ...origin, fee: 0n }, sponsor, ...withConditions };
+    return makeTransaction(sponsored, action, this.network, fate);
+  }
+
+  #someUser(world: World, burnHeight: number, busy: ReadonlySet<string>): Account {
+    for (let tries = 0; tries < 1000; tries++) {
+      const user = this.prng.pick(this.users);
+      if (!busy.has(user.address) && world.spendable(user.address, burnHeight) >= minimumFunds) return user;
+    }
+    throw new Error('no account is left that could pay for a transaction; the chain needs more accounts');
+  }
+
+  /** Older contracts are called more often: a few are popular, most are not. */
+  #someContract(world: World): string {
+    const own = world.contracts.filter(({ id }) => !id.startsWith(this.network.boot));
+    if (own.length === 0) return `${this.network.boot}.pox-4`;
+    return own[Math.floor(own.length * (this.prng.below(1000) / 1000) ** 3)]!.id;
+  }
+
+  #someRecipient(sender: string, world: World): string {
+    const kind = this.prng.weighted([
+      [80, 'user'],
+      [15, 'newcomer'],
+      [5, 'contract'],
+    ] as const);
+    if (kind === 'newcomer') return stacksAddress(this.network.addressVersion, this.prng.bytes(20));
+    if (kind === 'contract') return this.#someContract(world);
+    const user = this.prng.pick(this.users).address;
+    return user === sender ? stacksAddress(this.network.addressVersion, this.prng.bytes(20)) : user;
+  }
+
+  /** Micro-STX: most pay little, some are in a hurry. */
+  #fee(): bigint {
+    return BigInt(this.prng.chance(0.1) ? this.prng.between(3_000, 50_000) : this.prng.between(180, 3_000));
+  }
+}

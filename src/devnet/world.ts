@@ -1,0 +1,142 @@
+import type { ChainEvent } from './chain-event.ts';
+import type { ContractTemplate } from './contract.ts';
+import { LayeredMap } from './layered-map.ts';
+
+/** A contract that lives on a branch. */
+export interface DeployedContract {
+  /** `ADDRESS.name`. */
+  readonly id: string;
+  readonly template: ContractTemplate;
+}
+
+interface Lock {
+  readonly amount: bigint;
+  /** Burn height at which the amount is free again. */
+  readonly unlockHeight: number;
+}
+
+/**
+ * Everything the chain knows after a block: who owns what, nonces, contracts, stacked STX.
+ *
+ * Balances change only through events, fees and rewards, as they do for whoever indexes the chain; a transaction that
+ * would overdraw is a mistake of the simulation and throws.
+ */
+export class World {
+  readonly #stx: LayeredMap<bigint>;
+  readonly #nonces: LayeredMap<number>;
+  readonly #fungible: LayeredMap<bigint>;
+  /** Owner by asset and token; the empty text once the token is burnt. */
+  readonly #owners: LayeredMap<string>;
+  readonly #minted: LayeredMap<number>;
+  readonly #locks: LayeredMap<Lock>;
+  readonly #contractById: LayeredMap<DeployedContract>;
+  #contracts: readonly DeployedContract[];
+
+  constructor(parent?: World) {
+    this.#stx = new LayeredMap(parent?.#stx);
+    this.#nonces = new LayeredMap(parent?.#nonces);
+    this.#fungible = new LayeredMap(parent?.#fungible);
+    this.#owners = new LayeredMap(parent?.#owners);
+    this.#minted = new LayeredMap(parent?.#minted);
+    this.#locks = new LayeredMap(parent?.#locks);
+    this.#contractById = new LayeredMap(parent?.#contractById);
+    this.#contracts = parent?.#contracts ?? [];
+  }
+
+  /** The state a block on top of this one starts from. This one must not change any more. */
+  fork(): World {
+    return new World(this);
+  }
+
+  /** Micro-STX, those locked included. */
+  balance(principal: string): bigint {
+    return this.#stx.get(principal) ?? 0n;
+  }
+
+  /** Micro-STX of every principal that ever had any. */
+  balances(): Map<string, bigint> {
+    return this.#stx.entries();
+  }
+
+  locked(principal: string, burnHeight: number): Lock | undefined {
+    const lock = this.#locks.get(principal);
+    return lock !== undefined && lock.unlockHeight > burnHeight ? lock : undefined;
+  }
+
+  spendable(principal: string, burnHeight: number): bigint {
+    return this.balance(principal) - (this.locked(principal, burnHeight)?.amount ?? 0n);
+  }
+
+  /** The nonce the account's next transaction must have. */
+  nonce(address: string): number {
+    return this.#nonces.get(address) ?? 0;
+  }
+
+  fungibleBalance(asset: string, principal: string): bigint {
+    return this.#fungible.get(`${asset} ${principal}`) ?? 0n;
+  }
+
+  /** Undefined when the token was never minted or is burnt. */
+  ownerOf(asset: string, value: Uint8Array): string | undefined {
+    return this.#owners.get(`${asset} ${value.toHex()}`) || undefined;
+  }
+
+  /** How many tokens of an asset were ever minted. */
+  mintedOf(asset: string): number {
+    return this.#minted.get(asset) ?? 0;
+  }
+
+  get contracts(): readonly DeployedContract[] {
+    return this.#contracts;
+  }
+
+  contract(id: string): DeployedContract | undefined {
+    return this.#contractById.get(id);
+  }
+
+  deploy(contract: DeployedContract): void {
+    this.#contractById.set(contract.id, contract);
+    this.#contracts = [...this.#contracts, contract];
+  }
+
+  useNonce(address: string): void {
+    this.#nonces.set(address, this.nonce(address) + 1);
+  }
+
+  credit(principal: string, amount: bigint): void {
+    this.#stx.set(principal, this.balance(principal) + amount);
+  }
+
+  debit(principal: string, amount: bigint): void {
+    const rest = this.balance(principal) - amount;
+    if (rest < 0n) throw new Error(`${principal} overdraws its balance by ${-rest} micro-STX`);
+    this.#stx.set(principal, rest);
+  }
+
+  /** Moves what the event says. */
+  apply(event: ChainEvent): void {
+    if (event.type === 'contract_event') return;
+    if (event.type === 'stx_lock_event') {
+      this.#locks.set(event.address, { amount: event.amount, unlockHeight: event.unlockHeight });
+      return;
+    }
+    const sender = 'sender' in event ? event.sender : undefined;
+    const recipient = 'recipient' in event ? event.recipient : undefined;
+    if (!('asset' in event)) {
+      if (sender !== undefined) this.debit(sender, event.amount);
+      if (recipient !== undefined) this.credit(recipient, event.amount);
+    } else if ('amount' in event) {
+      if (sender !== undefined) this.#addFungible(event.asset, sender, -event.amount);
+      if (recipient !== undefined) this.#addFungible(event.asset, recipient, event.amount);
+    } else {
+      this.#owners.set(`${event.asset} ${event.value.toHex()}`, recipient ?? '');
+      if (event.type === 'nft_mint_event') this.#minted.set(event.asset, this.mintedOf(event.asset) + 1);
+    }
+  }
+
+  #addFungible(asset: string, principal: string, amount: bigint): void {
+    const sum = this.fungibleBalance(asset, principal) + amount;
+    if (sum < 0n) throw new Error(`${principal} overdraws its ${asset} by ${-sum}`);
+    this.#fungible.set(`${asset} ${principal}`, sum);
+  }
+}

@@ -1,0 +1,372 @@
+/** Effects to rows: the one place that writes the tables of the canonical chain. */
+import type { Database, SQLQueryBindings } from 'bun:sqlite';
+import type { Block, ChainEvent, ChainTransaction } from '../chain/block.ts';
+import type { Effect } from '../chain/effects.ts';
+import { decimalOf, sortable } from './amounts.ts';
+import type { Dictionaries } from './dictionary.ts';
+import { payloadColumns } from './payload-columns.ts';
+import { AFFECTED, assetEventKind, EVENT_LOCK, EVENT_LOG, statusNumber } from './rows.ts';
+
+type Values = SQLQueryBindings[];
+
+/** Adds rows of a table, and takes them away by their key: the first `keys` columns. */
+function table(db: Database, name: string, columns: readonly string[], keys: number) {
+  const insert = db.prepare(
+    `INSERT INTO ${name} (${columns.join(', ')}) VALUES (${columns.map((_, i) => `?${i + 1}`).join(', ')})`,
+  );
+  const where = columns.slice(0, keys).map((column, i) => `${column} = ?${i + 1}`);
+  const remove = db.prepare(`DELETE FROM ${name} WHERE ${where.join(' AND ')}`);
+  return {
+    add: (...values: Values) => {
+      insert.run(...values);
+    },
+    remove: (...key: Values) => {
+      if (remove.run(...key).changes !== 1) throw new Error(`${name} had no row to take away`);
+    },
+  };
+}
+
+const size = (block: Block): number => block.transactions.reduce((total, { raw }) => total + raw.length, 0);
+
+const concatenated = (parts: readonly Uint8Array[] | null): Uint8Array | null =>
+  parts === null ? null : Buffer.concat(parts);
+
+export type ApplyEffects = (effects: readonly Effect[]) => void;
+
+/** What applies effects through this connection, inside the transaction that is open on it. */
+export function effectsWriter(db: Database, { principals, assets }: Dictionaries): ApplyEffects {
+  const blocks = table(
+    db,
+    'blocks',
+    [
+      'height',
+      'index_block_hash',
+      'block_hash',
+      'parent_index_block_hash',
+      'parent_block_hash',
+      'block_time',
+      'burn_block_hash',
+      'burn_block_height',
+      'burn_block_time',
+      'parent_burn_block_time',
+      'miner_tx_id',
+      'parent_microblock_hash',
+      'parent_microblock_sequence',
+      'tenure_height',
+      'announced_transactions',
+      'transactions',
+      'size',
+      'cost_runtime',
+      'cost_read_count',
+      'cost_read_length',
+      'cost_write_count',
+      'cost_write_length',
+      'signer_bits',
+      'signer_signatures',
+      'pox_1_unlock_height',
+      'pox_2_unlock_height',
+      'pox_3_unlock_height',
+      'pox_4_unlock_height',
+    ],
+    1,
+  );
+  const transactions = table(
+    db,
+    'transactions',
+    [
+      'position',
+      'tx_id',
+      'tx_index',
+      'type',
+      'status',
+      'sender_id',
+      'nonce',
+      'sponsor_id',
+      'sponsor_nonce',
+      'fee',
+      'event_count',
+      'recipient_id',
+      'amount',
+      'memo',
+      'contract_id',
+      'function_name',
+      'clarity_version',
+      'tenure_change_cause',
+      'microblock_sequence',
+      'microblock_hash',
+      'microblock_parent_hash',
+      'genesis_block_time',
+    ],
+    1,
+  );
+  const bodies = table(
+    db,
+    'transaction_bodies',
+    [
+      'position',
+      'anchor_mode',
+      'cost_runtime',
+      'cost_read_count',
+      'cost_read_length',
+      'cost_write_count',
+      'cost_write_length',
+      'vm_error',
+      'result',
+      'post_conditions',
+      'function_args',
+      'contract_interface',
+      'raw',
+    ],
+    1,
+  );
+  const contracts = table(db, 'contracts', ['contract_id', 'position'], 2);
+  const events = table(
+    db,
+    'events',
+    [
+      'position',
+      'event_index',
+      'kind',
+      'sender_id',
+      'recipient_id',
+      'asset_id',
+      'contract_id',
+      'topic',
+      'amount',
+      'unlock_height',
+      'value',
+    ],
+    2,
+  );
+  const involvements = table(
+    db,
+    'principal_transactions',
+    ['principal_id', 'position', 'affected', 'stx_sent', 'stx_received'],
+    2,
+  );
+  const locks = table(
+    db,
+    'stx_locks',
+    ['principal_id', 'position', 'event_index', 'amount', 'unlock_height', 'pox_version'],
+    3,
+  );
+  const rewards = table(
+    db,
+    'miner_rewards',
+    [
+      'height',
+      'reward_index',
+      'recipient_id',
+      'miner_id',
+      'coinbase',
+      'fees_anchored',
+      'fees_streamed_confirmed',
+      'fees_streamed_produced',
+      'from_block_hash',
+      'from_index_block_hash',
+    ],
+    2,
+  );
+  const account = db.prepare<{ balance: string; transactions: number; rewards: number }, [number]>(
+    'SELECT balance, transactions, rewards FROM accounts WHERE principal_id = ?1',
+  );
+  const setAccount = db.prepare(
+    `INSERT INTO accounts VALUES (?1, ?2, ?3, ?4)
+       ON CONFLICT (principal_id) DO UPDATE SET balance = ?2, transactions = ?3, rewards = ?4`,
+  );
+  const removeAccount = db.prepare('DELETE FROM accounts WHERE principal_id = ?1');
+  const totals = db.prepare<{ stx_supply: string }, []>('SELECT stx_supply FROM totals');
+  const setTotals = db.prepare('UPDATE totals SET transactions = transactions + ?1, stx_supply = ?2');
+
+  const principal = (address: string | null): number | null => (address === null ? null : principals.id(address));
+
+  const addBlock = (block: Block) =>
+    blocks.add(
+      block.height,
+      block.indexBlockHash,
+      block.blockHash,
+      block.parentIndexBlockHash,
+      block.parentBlockHash,
+      block.blockTime,
+      block.burnBlockHash,
+      block.burnBlockHeight,
+      block.burnBlockTime,
+      block.parentBurnBlockTime,
+      block.minerTxId,
+      block.parentMicroblockHash,
+      block.parentMicroblockSequence,
+      block.tenureHeight,
+      block.announcedTransactions,
+      block.transactions.length,
+      size(block),
+      block.cost.runtime,
+      block.cost.readCount,
+      block.cost.readLength,
+      block.cost.writeCount,
+      block.cost.writeLength,
+      block.signerBits,
+      concatenated(block.signerSignatures),
+      ...block.poxUnlockHeights,
+    );
+
+  const deployedContract = ({ payload, sender }: ChainTransaction): number | null =>
+    payload.type === 'smart_contract' ? principals.id(`${sender.address}.${payload.contractName}`) : null;
+
+  function addTransaction(position: number, transaction: ChainTransaction): void {
+    const { sender, sponsor, payload, cost, microblock } = transaction;
+    const columns = payloadColumns(payload, sender.address, principals);
+    transactions.add(
+      position,
+      transaction.txId,
+      transaction.txIndex,
+      payload.typeId,
+      statusNumber[transaction.status],
+      principals.id(sender.address),
+      transaction.bitcoinOperation ? null : sender.nonce,
+      principal(sponsor?.address ?? null),
+      sponsor?.nonce ?? null,
+      sortable(transaction.fee.toString()),
+      transaction.events.length,
+      columns.recipientId,
+      columns.amount,
+      columns.memo,
+      columns.contractId,
+      columns.functionName,
+      columns.clarityVersion,
+      columns.tenureChangeCause,
+      microblock?.sequence ?? null,
+      microblock?.hash ?? null,
+      microblock?.parentHash ?? null,
+      transaction.genesis?.blockTime ?? null,
+    );
+    bodies.add(
+      position,
+      transaction.anchorMode,
+      cost.runtime,
+      cost.readCount,
+      cost.readLength,
+      cost.writeCount,
+      cost.writeLength,
+      transaction.vmError,
+      transaction.result,
+      transaction.postConditions,
+      transaction.bitcoinOperation && payload.type === 'contract_call' ? payload.functionArgs : null,
+      transaction.contractInterface,
+      transaction.raw,
+    );
+    const contract = deployedContract(transaction);
+    if (contract !== null) contracts.add(contract, position);
+  }
+
+  function removeTransaction(position: number, transaction: ChainTransaction): void {
+    const contract = deployedContract(transaction);
+    if (contract !== null) contracts.remove(contract, position);
+    bodies.remove(position);
+    transactions.remove(position);
+  }
+
+  function addEvent(position: number, index: number, event: ChainEvent): void {
+    switch (event.kind) {
+      case 'contract_log': {
+        const contract = principals.id(event.contractId);
+        events.add(position, index, EVENT_LOG, null, null, null, contract, event.topic, null, null, event.value);
+        return;
+      }
+      case 'stx_lock': {
+        const { address, contractName, amount, unlockHeight } = event;
+        const sender = principals.id(address);
+        events.add(position, index, EVENT_LOCK, sender, null, null, null, contractName, amount, unlockHeight, null);
+        return;
+      }
+      default: {
+        const asset = event.kind === 'stx' ? null : assets.id(event.asset);
+        const amount = event.kind === 'nft' ? null : event.amount;
+        const value = event.kind === 'stx' ? event.memo : event.kind === 'nft' ? event.value : null;
+        const [sender, recipient] = [principal(event.sender), principal(event.recipient)];
+        events.add(position, index, assetEventKind(event), sender, recipient, asset, null, null, amount, null, value);
+      }
+    }
+  }
+
+  function moveAccount(effect: Extract<Effect, { kind: 'account' }>): void {
+    const id = principals.id(effect.principal);
+    const sign = effect.sign;
+    const known = account.get(id);
+    const balance = (known === null ? 0n : BigInt(decimalOf(known.balance))) + BigInt(sign) * effect.balance;
+    const count = (known?.transactions ?? 0) + sign * effect.transactions;
+    const rewardCount = (known?.rewards ?? 0) + sign * effect.rewards;
+    if (count === 0 && rewardCount === 0) removeAccount.run(id);
+    else setAccount.run(id, sortable(balance.toString()), count, rewardCount);
+  }
+
+  function moveTotals({ sign, transactions: count, supply }: Extract<Effect, { kind: 'totals' }>): void {
+    const total = BigInt(totals.get()?.stx_supply ?? 0) + BigInt(sign) * supply;
+    setTotals.run(sign * count, total.toString());
+  }
+
+  function applyOne(effect: Effect): void {
+    const added = effect.sign === 1;
+    switch (effect.kind) {
+      case 'block':
+        if (added) addBlock(effect.block);
+        else blocks.remove(effect.block.height);
+        return;
+      case 'transaction':
+        if (added) addTransaction(effect.position, effect.transaction);
+        else removeTransaction(effect.position, effect.transaction);
+        return;
+      case 'event':
+        if (added) addEvent(effect.position, effect.index, effect.event);
+        else events.remove(effect.position, effect.index);
+        return;
+      case 'involvement': {
+        const { position, involvement } = effect;
+        const id = principals.id(effect.principal);
+        if (!added) {
+          involvements.remove(id, position);
+          return;
+        }
+        const affected =
+          (involvement.stx ? AFFECTED.stx : 0) | (involvement.ft ? AFFECTED.ft : 0) | (involvement.nft ? AFFECTED.nft : 0);
+        involvements.add(id, position, affected, involvement.sent.toString(), involvement.received.toString());
+        return;
+      }
+      case 'lock': {
+        const { position, index, lock } = effect;
+        const id = principals.id(lock.principal);
+        if (added) locks.add(id, position, index, lock.amount, lock.unlockHeight, lock.poxVersion);
+        else locks.remove(id, position, index);
+        return;
+      }
+      case 'miner_reward': {
+        const { height, index, reward } = effect;
+        if (!added) {
+          rewards.remove(height, index);
+          return;
+        }
+        rewards.add(
+          height,
+          index,
+          principals.id(reward.recipient),
+          principals.id(reward.miner),
+          reward.coinbase.toString(),
+          reward.feesAnchored.toString(),
+          reward.feesStreamedConfirmed.toString(),
+          reward.feesStreamedProduced.toString(),
+          reward.fromBlockHash,
+          reward.fromIndexBlockHash,
+        );
+        return;
+      }
+      case 'account':
+        moveAccount(effect);
+        return;
+      case 'totals':
+        moveTotals(effect);
+    }
+  }
+
+  return (effects) => {
+    for (const effect of effects) applyOne(effect);
+  };
+}

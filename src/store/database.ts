@@ -1,0 +1,91 @@
+/** Opening the index file: connections, schema and migrations. */
+import { Database } from 'bun:sqlite';
+import { existsSync, mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import schema from '../../schema.sql' with { type: 'text' };
+import { OperatorError } from '../errors.ts';
+
+/** Counts changes of schema.sql; kept in the file as PRAGMA user_version. */
+export const SCHEMA_VERSION = 1;
+
+export const indexPath = (directory: string): string => join(directory, 'index.db');
+export const journalPath = (directory: string): string => join(directory, 'journal.db');
+
+/** What turns a file of version N into one of N + 1, by N. */
+const migrations: Readonly<Record<number, string>> = {};
+
+const versionOf = (db: Database): number =>
+  db.query<{ user_version: number }, []>('PRAGMA user_version').get()?.user_version ?? 0;
+
+function migrate(db: Database, path: string): void {
+  const version = versionOf(db);
+  if (version > SCHEMA_VERSION) {
+    throw new OperatorError(
+      `${path} was written by a newer Stackside (schema ${version}; this program knows ${SCHEMA_VERSION}).`,
+      'Run the newer program, or build the index again from the journal with this one: stackside rebuild.',
+    );
+  }
+  if (version === SCHEMA_VERSION) return;
+  db.transaction(() => {
+    if (version === 0) {
+      db.run(schema);
+    } else {
+      for (let from = version; from < SCHEMA_VERSION; from++) {
+        const step = migrations[from];
+        if (step === undefined) {
+          throw new OperatorError(
+            `${path} has schema ${from}, from which there is no migration.`,
+            'Build the index again from the journal: stackside rebuild.',
+          );
+        }
+        db.run(step);
+      }
+    }
+    db.run(`PRAGMA user_version = ${SCHEMA_VERSION}`);
+  }).immediate();
+}
+
+/** How a commit of the index reaches the disk: `journal` when the journal can bring a lost one back. */
+export type Durability = 'journal' | 'own';
+
+/**
+ * The one connection that writes.
+ * @param durability with `own`, each commit is synced: there is no journal to replay it from
+ */
+export function openWriter(directory: string, durability: Durability): Database {
+  mkdirSync(directory, { recursive: true });
+  const path = indexPath(directory);
+  const db = new Database(path, { create: true, readwrite: true, strict: true });
+  // Must come first: the other pragmas read the file, and another process may hold it for a moment.
+  db.run('PRAGMA busy_timeout = 5000');
+  db.run('PRAGMA journal_mode = WAL');
+  db.run(`PRAGMA synchronous = ${durability === 'own' ? 'FULL' : 'NORMAL'}`);
+  db.run('PRAGMA cache_size = -65536');
+  db.run('PRAGMA wal_autocheckpoint = 4000');
+  migrate(db, path);
+  return db;
+}
+
+/** A connection that only reads; any number may be open, in other processes too. */
+export function openReader(directory: string): Database {
+  const path = indexPath(directory);
+  if (!existsSync(path)) {
+    throw new OperatorError(
+      `There is no index at ${path}.`,
+      'Check --data, or start with stackside serve or stackside import, which create it.',
+    );
+  }
+  const db = new Database(path, { readonly: true, strict: true });
+  db.run('PRAGMA busy_timeout = 5000');
+  db.run('PRAGMA query_only = ON');
+  db.run('PRAGMA cache_size = -16384');
+  db.run('PRAGMA mmap_size = 1073741824');
+  const version = versionOf(db);
+  if (version !== SCHEMA_VERSION) {
+    throw new OperatorError(
+      `${path} has schema ${version}; this program reads ${SCHEMA_VERSION}.`,
+      'Let the process that writes it be of the same version, and start it first.',
+    );
+  }
+  return db;
+}

@@ -1,0 +1,33 @@
+/** Numbers for texts that stand in many rows: principals and asset identifiers. */
+import type { Database } from 'bun:sqlite';
+
+/** Entries kept in memory; the busiest principals are met again long before this many others. */
+const CACHED = 100_000;
+
+function dictionary(db: Database, table: 'principals' | 'assets', column: 'address' | 'identifier') {
+  const find = db.prepare<{ id: number }, [string]>(`SELECT id FROM ${table} WHERE ${column} = ?1`);
+  const add = db.prepare<{ id: number }, [string]>(`INSERT INTO ${table} (${column}) VALUES (?1) RETURNING id`);
+  const cache = new Map<string, number>();
+  return {
+    /** The number of `text`, a new one if it has none. */
+    id(text: string): number {
+      const known = cache.get(text);
+      if (known !== undefined) return known;
+      const row = find.get(text) ?? add.get(text);
+      if (row === null) throw new Error(`${table} gave no id`);
+      if (cache.size >= CACHED) cache.clear();
+      cache.set(text, row.id);
+      return row.id;
+    },
+    /** The number of `text`, null if it has none. */
+    find: (text: string): number | null => cache.get(text) ?? find.get(text)?.id ?? null,
+    /** Forgets what a transaction that was rolled back may have added. */
+    forget: () => cache.clear(),
+  };
+}
+
+export const dictionaries = (db: Database) => ({
+  principals: dictionary(db, 'principals', 'address'),
+  assets: dictionary(db, 'assets', 'identifier'),
+});
+export type Dictionaries = ReturnType<typeof dictionaries>;

@@ -1,0 +1,158 @@
+/** What the store's queries answer: the chain as routes show it, before any text is made of it. */
+import type { AssetAction, ExecutionCost, Signer, TransactionStatus } from '../chain/block.ts';
+import type { TenureChangeCause } from '../codec/transaction.ts';
+import type { MempoolStatus } from './rows.ts';
+
+/** The key of an item in its list's order. Opaque outside the query that made it. */
+export type CursorKey = readonly (number | string)[];
+
+/**
+ * A page of a list. `current` is the key of the first item, `next` of the item after the page, `previous` of the one
+ * `limit` places before it, or of the first of the list where there are fewer; null where there is none.
+ */
+export interface Page<T> {
+  items: T[];
+  /** Items in the whole list. */
+  total: number;
+  current: CursorKey | null;
+  next: CursorKey | null;
+  previous: CursorKey | null;
+}
+
+export interface ChainTip {
+  height: number;
+  blockHash: Uint8Array;
+  indexBlockHash: Uint8Array;
+  /** Of the newest Bitcoin block the node spoke of. */
+  burnBlockHeight: number;
+  /** The last microblock streamed on the tip (Stacks 2.x). */
+  microblock: { hash: Uint8Array; sequence: number } | null;
+}
+
+/** A block by height, by either of its hashes, or the newest. */
+export type BlockId = { height: number } | { hash: Uint8Array } | 'latest';
+
+export type SummaryPayload =
+  | { type: 'token_transfer'; recipient: string; amount: string; memo: Uint8Array | null }
+  | { type: 'smart_contract'; contractId: string; clarityVersion: number | null }
+  | { type: 'contract_call'; contractId: string; functionName: string }
+  | { type: 'poison_microblock' }
+  | { type: 'coinbase'; altRecipient: string | null }
+  | { type: 'tenure_change'; cause: TenureChangeCause };
+
+interface Spent {
+  txId: Uint8Array;
+  sender: Signer;
+  sponsor: Signer | null;
+  /** micro-STX, decimal. */
+  fee: string;
+  payload: SummaryPayload;
+}
+
+/** A transaction of the canonical chain, as lists show it. Times are Unix seconds. */
+export interface TransactionSummary extends Spent {
+  txIndex: number;
+  status: TransactionStatus;
+  block: { height: number; hash: Uint8Array; indexHash: Uint8Array; time: number };
+  burnBlock: { height: number; time: number };
+}
+
+/** With everything that a list leaves out. */
+export interface TransactionDetail extends TransactionSummary {
+  parentBlock: { hash: Uint8Array; indexHash: Uint8Array };
+  eventCount: number;
+  cost: ExecutionCost;
+  vmError: string | null;
+  /** Serialized Clarity value. */
+  result: Uint8Array;
+  /** Mode byte and list. */
+  postConditions: Uint8Array;
+  /** Wire bytes; the byte `00` for operations made on Bitcoin. */
+  raw: Uint8Array;
+  /** Count and values: the arguments of a call made on Bitcoin; those of others stand in `raw`. */
+  functionArgs: Uint8Array | null;
+}
+
+export interface PendingTransaction extends Spent {
+  status: MempoolStatus;
+  /** Unix seconds. */
+  receiptTime: number;
+  /** Height of the tip when it came. */
+  receiptBlockHeight: number;
+}
+
+export interface PendingTransactionDetail extends PendingTransaction {
+  replacedByTxId: Uint8Array | null;
+  raw: Uint8Array;
+}
+
+/** What a transaction id stands for. */
+export type FoundTransaction =
+  | { mined: true; transaction: TransactionDetail }
+  | { mined: false; transaction: PendingTransactionDetail };
+
+export interface PrincipalTransaction {
+  transaction: TransactionSummary;
+  involvement: 'sender' | 'sponsor' | 'affected';
+  /** micro-STX, the fee inside `sent`. */
+  stx: { sent: bigint; received: bigint };
+  affected: { stx: boolean; ft: boolean; nft: boolean };
+}
+
+export type TransactionEvent = { index: number } & (
+  | { kind: 'contract_log'; contractId: string; topic: string; value: Uint8Array }
+  | { kind: 'stx_lock'; address: string; amount: string; unlockHeight: number; contractName: string }
+  | {
+      kind: 'stx';
+      action: AssetAction;
+      sender: string | null;
+      recipient: string | null;
+      amount: string;
+      memo: Uint8Array | null;
+    }
+  | {
+      kind: 'ft';
+      action: AssetAction;
+      asset: string;
+      sender: string | null;
+      recipient: string | null;
+      amount: string;
+    }
+  | {
+      kind: 'nft';
+      action: AssetAction;
+      asset: string;
+      sender: string | null;
+      recipient: string | null;
+      value: Uint8Array;
+    }
+);
+
+/** micro-STX. */
+export interface StxBalance {
+  balance: bigint;
+  /** Null when nothing is locked at the tip. */
+  locked: {
+    amount: bigint;
+    poxVersion: number;
+    txId: Uint8Array;
+    /** Stacks height of the lock. */
+    blockHeight: number;
+    /** Bitcoin height of the lock's block. */
+    burnBlockHeight: number;
+    /** Bitcoin height at which it ends. */
+    unlockHeight: number;
+  } | null;
+  /** What pending transfers bring and what pending transactions take, fees included. */
+  pending: { inbound: bigint; outbound: bigint };
+}
+
+export interface Nonces {
+  next: number;
+  lastConfirmed: number | null;
+  lastPending: number | null;
+  /** Between the two, ascending. */
+  pending: number[];
+  /** Between the two and neither confirmed nor pending, descending. */
+  missing: number[];
+}
