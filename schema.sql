@@ -321,7 +321,8 @@ CREATE TABLE progress (
 ) STRICT;
 INSERT INTO progress VALUES (1, NULL, 0, 0, 0, 0);
 
--- How far each recording was imported, by the hash of how it begins, so that an import goes on where it stopped.
+-- How far each recording was imported, where there is no journal (which else keeps this): `source` is the hash of how it
+-- begins.
 CREATE TABLE imports (
   source TEXT PRIMARY KEY,
   rows   INTEGER NOT NULL

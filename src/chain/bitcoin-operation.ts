@@ -3,7 +3,7 @@
  * what they did. Clients see them as the Stacks transaction that would have done the same.
  */
 import { BOOT_ADDRESS } from '../codec/address.ts';
-import { bitcoinAddressToPox, stacksToBitcoinAddress } from '../codec/bitcoin-address.ts';
+import { parseBitcoinAddress, poxTuple, stacksToBitcoin } from '../codec/bitcoin-address.ts';
 import { type ClarityValue, decodeClarity } from '../codec/clarity.ts';
 import { clarity, encodeArguments } from '../codec/clarity-encode.ts';
 import { fromHex } from '../codec/hex.ts';
@@ -70,12 +70,8 @@ const uintOf = (value: ClarityValue | undefined): bigint | null => (value?.type 
 
 /** A Bitcoin address as the contracts take it, `{hashbytes, version}`; null where it has no such form. */
 function poxAddress(address: string): Uint8Array | null {
-  const parsed = bitcoinAddressToPox(address);
-  if (parsed === null) return null;
-  return clarity.tuple({
-    hashbytes: clarity.buffer(parsed.hashBytes),
-    version: clarity.buffer(new Uint8Array([parsed.version])),
-  });
+  const parsed = parseBitcoinAddress(address);
+  return parsed === null ? null : poxTuple(parsed);
 }
 
 const some = (value: Uint8Array | null): Uint8Array => (value === null ? clarity.none() : clarity.some(value));
@@ -153,7 +149,7 @@ function stackFromLock(input: BitcoinOperationInput, print: PoxPrint | null): Ma
   }
   const cycles = (unlockHeight - BigInt(input.burnBlockHeight)) / BigInt(cycleLength(input.network));
   const printed = print?.name === 'stack-stx' ? print.data.get('pox-addr')?.bytes : undefined;
-  const bitcoinAddress = stacksToBitcoinAddress(lock.address);
+  const bitcoinAddress = stacksToBitcoin(lock.address);
   return contractCall(lock.address, `${BOOT_ADDRESS[input.network.kind]}.${lock.contractName}`, 'stack-stx', [
     clarity.uint(amount),
     printed ?? (bitcoinAddress === null ? null : poxAddress(bitcoinAddress)) ?? clarity.none(),
@@ -193,7 +189,8 @@ function delegate(input: BitcoinOperationInput, print: PoxPrint | null): Made | 
 export function bitcoinOperationContent(input: BitcoinOperationInput): TransactionContent | null {
   if (input.events.length === 0) return null;
   const print = firstPoxPrint(input.events);
-  const made = transfer(input.events) ?? stackWithSigner(input) ?? stackFromLock(input, print) ?? delegate(input, print);
+  const made =
+    transfer(input.events) ?? stackWithSigner(input) ?? stackFromLock(input, print) ?? delegate(input, print);
   if (made === null) return null;
   return {
     txId: input.txId,
@@ -201,6 +198,7 @@ export function bitcoinOperationContent(input: BitcoinOperationInput): Transacti
     sender: { address: made.sender, nonce: 0n },
     sponsor: null,
     fee: 0n,
+    chainId: 0,
     anchorMode: ANY_ANCHOR_MODE,
     postConditions: NO_POST_CONDITIONS,
     payload: made.payload,

@@ -36,6 +36,8 @@ export interface TransactionContent {
   sponsor: Signer | null;
   /** micro-STX, paid by the sponsor where there is one. */
   fee: bigint;
+  /** 0 in transactions that nodes make themselves (boot contracts, genesis, vesting), which nobody signed. */
+  chainId: number;
   anchorMode: number;
   /** Mode byte and list, as on the wire. */
   postConditions: Uint8Array;

@@ -1,5 +1,5 @@
 /** A node's block payload, of any release from 2.0 on, to a {@link Block}. */
-import { type DecodeError } from '../codec/decode-error.ts';
+import type { DecodeError } from '../codec/decode-error.ts';
 import { fromHex, toHex } from '../codec/hex.ts';
 import { signerBits } from '../codec/signer-bits.ts';
 import { decodeTransaction } from '../codec/transaction.ts';
@@ -50,7 +50,7 @@ export function transactionContent(
 ): { ok: true; value: TransactionContent } | { ok: false; error: DecodeError } {
   const decoded = decodeTransaction(raw);
   if (!decoded.ok) return decoded;
-  const { txId, origin, sponsor, anchorMode, postConditions, payload } = decoded.value;
+  const { txId, chainId, origin, sponsor, anchorMode, postConditions, payload } = decoded.value;
   return {
     ok: true,
     value: {
@@ -59,6 +59,7 @@ export function transactionContent(
       sender: { address: origin.address, nonce: origin.nonce },
       sponsor: sponsor === null ? null : { address: sponsor.address, nonce: sponsor.nonce },
       fee: sponsor === null ? origin.fee : sponsor.fee,
+      chainId,
       anchorMode,
       postConditions,
       payload,
@@ -116,11 +117,25 @@ function chainEvent(event: EventPayload): ChainEvent {
     }
     case 'nft_mint_event': {
       const { asset_identifier, recipient, raw_value } = eventBody(event, type);
-      return { kind: 'nft', action: 'mint', asset: asset_identifier, sender: null, recipient, value: fromHex(raw_value) };
+      return {
+        kind: 'nft',
+        action: 'mint',
+        asset: asset_identifier,
+        sender: null,
+        recipient,
+        value: fromHex(raw_value),
+      };
     }
     case 'nft_burn_event': {
       const { asset_identifier, sender, raw_value } = eventBody(event, type);
-      return { kind: 'nft', action: 'burn', asset: asset_identifier, sender, recipient: null, value: fromHex(raw_value) };
+      return {
+        kind: 'nft',
+        action: 'burn',
+        asset: asset_identifier,
+        sender,
+        recipient: null,
+        value: fromHex(raw_value),
+      };
     }
     default:
       throw new PayloadError(`Unknown event type ${type}`);
@@ -226,9 +241,7 @@ const sequenceOf = (transaction: ChainTransaction): number => transaction.microb
 
 /** The order of the chain: microblock sequence, then index; of equals, block 1's own before genesis. */
 const chainOrder = (a: ChainTransaction, b: ChainTransaction): number =>
-  sequenceOf(a) - sequenceOf(b) ||
-  a.txIndex - b.txIndex ||
-  Number(a.genesis !== null) - Number(b.genesis !== null);
+  sequenceOf(a) - sequenceOf(b) || a.txIndex - b.txIndex || Number(a.genesis !== null) - Number(b.genesis !== null);
 
 const prefixed = (hex: string): Uint8Array => fromHex(hex);
 

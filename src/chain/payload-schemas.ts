@@ -176,9 +176,7 @@ export const BurnBlockPayload = Type.Object({
     Type.Array(
       Type.Object({
         txid: Hash,
-        reward_recipients: Type.Array(
-          Type.Object({ recipient: Type.String(), amt: BigUnsigned, utxo_idx: Unsigned }),
-        ),
+        reward_recipients: Type.Array(Type.Object({ recipient: Type.String(), amt: BigUnsigned, utxo_idx: Unsigned })),
       }),
     ),
   ),

@@ -1,6 +1,7 @@
 import { MAX_NAME_LENGTH } from './bytes-reader.ts';
 import { c32Character, c32Decode, c32Encode, c32Value } from './c32.ts';
 import { DecodeError } from './decode-error.ts';
+import { sha256 } from './hash.ts';
 import { utf8Bytes } from './utf8.ts';
 
 /** The address with the all-zero hash, which owns the boot contracts (`pox-4`, `bns`, `costs`). */
@@ -71,7 +72,7 @@ function holds(slot: number, version: number, bytes: Uint8Array, hashOffset: num
 
 /** First four bytes of the double SHA-256 of version and hash. */
 function checksum(versioned: Uint8Array): Uint8Array {
-  return Bun.SHA256.hash(Bun.SHA256.hash(versioned)).subarray(0, CHECKSUM_LENGTH);
+  return sha256(sha256(versioned)).subarray(0, CHECKSUM_LENGTH);
 }
 
 /**

@@ -2,6 +2,7 @@ import { bech32, bech32m, createBase58check } from '@scure/base';
 import { parseStacksAddress, stacksAddress } from './address.ts';
 import type { ClarityValue } from './clarity.ts';
 import { clarity } from './clarity-encode.ts';
+import { sha256 } from './hash.ts';
 import { toHex } from './hex.ts';
 
 /**
@@ -12,7 +13,7 @@ export type BitcoinNetwork = 'mainnet' | 'testnet' | 'regtest';
 /** A Bitcoin address as PoX contracts hold it: u8 version (0 to 6) and 20 or 32 bytes of hash. */
 export interface PoxAddress {
   version: number;
-  hash: Uint8Array;
+  hashBytes: Uint8Array;
 }
 
 /** Versions of the PoX tuple. Bitcoin can't tell 1 to 3 apart: all are hashes of a script. */
@@ -38,7 +39,7 @@ const VERSION_PAIRS: readonly (readonly [stacks: number, bitcoin: number])[] = [
 /** The longest text BIP-173 allows. Checked before decoding, whose cost in base 58 grows with the square. */
 const MAX_TEXT_LENGTH = 90;
 
-const base58check = createBase58check((bytes: Uint8Array) => new Uint8Array(Bun.SHA256.hash(bytes)));
+const base58check = createBase58check(sha256);
 
 /**
  * The legacy Bitcoin address of the same hash160, or null when the Stacks address is invalid.
@@ -58,34 +59,34 @@ export function bitcoinToStacks(address: string): string | null {
   const parsed = parseBase58(address);
   if (parsed === null) return null;
   const pair = VERSION_PAIRS.find(([, bitcoin]) => bitcoin === parsed.version);
-  return pair === undefined ? null : stacksAddress(pair[0], parsed.hash);
+  return pair === undefined ? null : stacksAddress(pair[0], parsed.hash160);
 }
 
 /** The text of a PoX address, or null when its version is unknown or its hash has not the version's length. */
-export function poxAddressText({ version, hash }: PoxAddress, network: BitcoinNetwork): string | null {
+export function poxAddressText({ version, hashBytes }: PoxAddress, network: BitcoinNetwork): string | null {
   const legacy = network === 'mainnet' ? BASE58.mainnet : BASE58.testnet;
   const expected = version < POX.p2wsh ? KEY_HASH_LENGTH : SCRIPT_HASH_LENGTH;
-  if (hash.length !== expected) return null;
+  if (hashBytes.length !== expected) return null;
   switch (version) {
     case POX.p2pkh:
-      return base58Address(legacy.key, hash);
+      return base58Address(legacy.key, hashBytes);
     case POX.p2sh:
     case POX.p2shP2wpkh:
     case POX.p2shP2wsh:
-      return base58Address(legacy.script, hash);
+      return base58Address(legacy.script, hashBytes);
     case POX.p2wpkh:
     case POX.p2wsh:
-      return bech32.encode(SEGWIT_PREFIX[network], [0, ...bech32.toWords(hash)]);
+      return bech32.encode(SEGWIT_PREFIX[network], [0, ...bech32.toWords(hashBytes)]);
     case POX.p2tr:
-      return bech32m.encode(SEGWIT_PREFIX[network], [1, ...bech32m.toWords(hash)]);
+      return bech32m.encode(SEGWIT_PREFIX[network], [1, ...bech32m.toWords(hashBytes)]);
     default:
       return null;
   }
 }
 
 /** A PoX address as stored and compared: `0x`, one byte of version, the hash. */
-export function poxAddressRaw({ version, hash }: PoxAddress): string {
-  return toHex(Uint8Array.of(version, ...hash));
+export function poxAddressRaw({ version, hashBytes }: PoxAddress): string {
+  return toHex(Uint8Array.of(version, ...hashBytes));
 }
 
 /**
@@ -96,14 +97,14 @@ export function poxAddressOf(value: ClarityValue): PoxAddress | null {
   if (value.type === 'some') return poxAddressOf(value.value);
   if (value.type !== 'tuple') return null;
   const version = value.value.get('version');
-  const hash = value.value.get('hashbytes');
-  if (version?.type !== 'buffer' || version.value.length !== 1 || hash?.type !== 'buffer') return null;
-  return { version: version.value[0]!, hash: hash.value };
+  const hashBytes = value.value.get('hashbytes');
+  if (version?.type !== 'buffer' || version.value.length !== 1 || hashBytes?.type !== 'buffer') return null;
+  return { version: version.value[0]!, hashBytes: hashBytes.value };
 }
 
 /** The serialized PoX tuple of an address. */
-export function poxTuple({ version, hash }: PoxAddress): Uint8Array {
-  return clarity.tuple({ hashbytes: clarity.buffer(hash), version: clarity.buffer(Uint8Array.of(version)) });
+export function poxTuple({ version, hashBytes }: PoxAddress): Uint8Array {
+  return clarity.tuple({ hashbytes: clarity.buffer(hashBytes), version: clarity.buffer(Uint8Array.of(version)) });
 }
 
 /**
@@ -116,14 +117,14 @@ export function parseBitcoinAddress(address: string): PoxAddress | null {
   const legacy = parseBase58(address);
   if (legacy !== null) {
     const isKey = legacy.version === BASE58.mainnet.key || legacy.version === BASE58.testnet.key;
-    return { version: isKey ? POX.p2pkh : POX.p2sh, hash: legacy.hash };
+    return { version: isKey ? POX.p2pkh : POX.p2sh, hashBytes: legacy.hash160 };
   }
   const segwit = parseSegwit(address);
   if (segwit === null || segwit.version > 1) return null;
-  if (segwit.version === 1) return { version: POX.p2tr, hash: segwit.program };
+  if (segwit.version === 1) return { version: POX.p2tr, hashBytes: segwit.program };
   return {
     version: segwit.program.length === KEY_HASH_LENGTH ? POX.p2wpkh : POX.p2wsh,
-    hash: segwit.program,
+    hashBytes: segwit.program,
   };
 }
 
@@ -140,12 +141,12 @@ function base58Address(version: number, hash: Uint8Array): string {
 }
 
 /** Bitcoin version (0, 5, 111 or 196) and hash160. */
-function parseBase58(address: string): PoxAddress | null {
+function parseBase58(address: string): { version: number; hash160: Uint8Array } | null {
   if (address.length > MAX_TEXT_LENGTH) return null;
   const payload = orNull(() => base58check.decode(address));
   if (payload?.length !== 1 + KEY_HASH_LENGTH) return null;
   const version = payload[0]!;
-  return VERSION_PAIRS.some(([, bitcoin]) => bitcoin === version) ? { version, hash: payload.subarray(1) } : null;
+  return VERSION_PAIRS.some(([, bitcoin]) => bitcoin === version) ? { version, hash160: payload.subarray(1) } : null;
 }
 
 /** Witness version and program (BIP-173; BIP-350 for versions above 0). */

@@ -1,5 +1,6 @@
 import { BytesReader } from './bytes-reader.ts';
 import { type Decoded, DecodeError, decoded } from './decode-error.ts';
+import { sha512_256 } from './hash.ts';
 import { type Payload, readPayload } from './payload.ts';
 import { walkPostConditions } from './post-conditions.ts';
 import { readSpendingCondition, type SpendingCondition } from './spending-condition.ts';
@@ -43,11 +44,10 @@ export function decodeTransaction(raw: Uint8Array): Decoded<Transaction> {
 }
 
 /**
- * The id of a transaction: SHA-512/256 of its bytes as received. Never of bytes written again, which can differ; and
- * not SHA-512 cut short, which is another function.
+ * The id of a transaction: SHA-512/256 of its bytes as received. Never of bytes written again, which can differ.
  */
 export function transactionId(raw: Uint8Array): Uint8Array {
-  return Bun.SHA512_256.hash(raw);
+  return sha512_256(raw);
 }
 
 function readTransaction(reader: BytesReader): Transaction {

@@ -46,7 +46,12 @@ function eventBody(event: ChainEvent) {
         unlock_height: String(event.unlockHeight),
       };
     case 'ft_transfer_event':
-      return { amount: String(event.amount), asset_identifier: event.asset, recipient: event.recipient, sender: event.sender };
+      return {
+        amount: String(event.amount),
+        asset_identifier: event.asset,
+        recipient: event.recipient,
+        sender: event.sender,
+      };
     case 'ft_mint_event':
       return { amount: String(event.amount), asset_identifier: event.asset, recipient: event.recipient };
     case 'ft_burn_event':

@@ -73,6 +73,8 @@ export interface ContractTemplate {
   readonly clarityVersion: number | undefined;
   readonly source: string;
   readonly abi: ContractInterface;
+  /** Somebody who owns one of the contract's tokens, where most callers would own none. */
+  holder?(world: World, contract: string, prng: Prng): string | undefined;
   /** A call that makes sense where it is made up; elsewhere it may fail. */
   propose(scene: Scene): ContractCall;
 }

@@ -41,7 +41,8 @@ export function isMinable(transaction: SignedTransaction, world: World, burnHeig
   const { origin, sponsor, action } = transaction;
   const signers = sponsor === undefined ? [origin] : [origin, sponsor];
   if (signers.some(({ account, nonce }) => world.nonce(account.address) !== nonce)) return false;
-  if (action.kind === 'deploy' && world.contract(`${origin.account.address}.${action.name}`) !== undefined) return false;
+  if (action.kind === 'deploy' && world.contract(`${origin.account.address}.${action.name}`) !== undefined)
+    return false;
 
   const payer = payerOf(transaction);
   const sent = action.kind === 'transfer' ? action.amount : 0n;

@@ -17,18 +17,21 @@ const templates: readonly ContractTemplate[] = [token, collectible, treasury, jo
 const memos = ['', '', '', 'rent', 'order 4711', 'thank you ☕', 'line\u0000zero'];
 const flawedSource = '(no-such-function)\n';
 /** Enough for the fee, something to send and something to lock. */
-const minimumFunds = 1_000_000n;
+const minimumFunds = 2_000_000n;
 
 /** Makes up the transactions people send. */
 export class Traffic {
   #deployments = 0;
+  readonly #byAddress: ReadonlyMap<string, Account>;
 
   constructor(
     readonly prng: Prng,
     readonly users: readonly Account[],
     readonly sponsors: readonly Account[],
     readonly network: Network,
-  ) {}
+  ) {
+    this.#byAddress = new Map(users.map((user) => [user.address, user]));
+  }
 
   /**
    * One transaction that can be mined on top of `world`.
@@ -39,7 +42,7 @@ export class Traffic {
     const origin = this.#someUser(world, burnHeight, busy);
     const sender = origin.address;
     // A chain that has no contracts yet gets one of each kind before much else happens.
-    const young = world.contracts.length <= templates.length && this.prng.chance(0.4);
+    const young = world.contracts.length < templates.length && this.prng.chance(0.4);
     const kind = young
       ? 'deploy'
       : this.prng.weighted([
@@ -54,8 +57,8 @@ export class Traffic {
       case 'deploy':
         return this.#deployment(origin, world);
       default: {
-        const pox = `${this.network.boot}.pox-4`;
-        return this.#call(origin, kind === 'stack' ? pox : this.#someContract(world), world, burnHeight);
+        const contract = kind === 'stack' ? `${this.network.boot}.pox-4` : this.#someContract(world);
+        return this.#call(this.#caller(contract, world, burnHeight, busy) ?? origin, contract, world, burnHeight);
       }
     }
   }
@@ -113,27 +116,39 @@ export class Traffic {
     conditions?: PostConditions,
   ): SignedTransaction {
     const withConditions = conditions === undefined ? {} : { postConditions: conditions };
-    const current = origin.nonce === world.nonce(origin.account.address);
-    if (!current || !this.prng.chance(1 / 16)) {
+    const account = this.prng.pick(this.sponsors);
+    const next = origin.nonce === world.nonce(origin.account.address);
+    if (!next || !this.prng.chance(1 / 16) || world.balance(account.address) < origin.fee) {
       return makeTransaction({ payload, origin, ...withConditions }, action, this.network, fate);
     }
-    const account = this.prng.pick(this.sponsors);
     const sponsor = { account, nonce: world.nonce(account.address), fee: origin.fee };
     const sponsored = { payload, origin: { ...origin, fee: 0n }, sponsor, ...withConditions };
     return makeTransaction(sponsored, action, this.network, fate);
   }
 
+  /** Now and then somebody who owns what the contract deals in. */
+  #caller(contract: string, world: World, burnHeight: number, busy: ReadonlySet<string>): Account | undefined {
+    if (!this.prng.chance(0.6)) return undefined;
+    const holder = world.contract(contract)?.template.holder?.(world, contract, this.prng);
+    const user = holder === undefined ? undefined : this.#byAddress.get(holder);
+    return user !== undefined && this.#isFree(user, world, burnHeight, busy) ? user : undefined;
+  }
+
   #someUser(world: World, burnHeight: number, busy: ReadonlySet<string>): Account {
     for (let tries = 0; tries < 1000; tries++) {
       const user = this.prng.pick(this.users);
-      if (!busy.has(user.address) && world.spendable(user.address, burnHeight) >= minimumFunds) return user;
+      if (this.#isFree(user, world, burnHeight, busy)) return user;
     }
     throw new Error('no account is left that could pay for a transaction; the chain needs more accounts');
   }
 
+  #isFree(user: Account, world: World, burnHeight: number, busy: ReadonlySet<string>): boolean {
+    return !busy.has(user.address) && world.spendable(user.address, burnHeight) >= minimumFunds;
+  }
+
   /** Older contracts are called more often: a few are popular, most are not. */
   #someContract(world: World): string {
-    const own = world.contracts.filter(({ id }) => !id.startsWith(this.network.boot));
+    const own = world.contracts;
     if (own.length === 0) return `${this.network.boot}.pox-4`;
     return own[Math.floor(own.length * (this.prng.below(1000) / 1000) ** 3)]!.id;
   }

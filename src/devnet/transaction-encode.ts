@@ -1,6 +1,6 @@
 import { concat, sha512_256, u8, u32, u64 } from './bytes.ts';
 import type { Network } from './network.ts';
-import { type PostConditions, noPostConditions } from './post-conditions.ts';
+import { noPostConditions, type PostConditions } from './post-conditions.ts';
 import { type Account, sign } from './wallet.ts';
 
 /** Who pays for a transaction, with the nonce it uses of that account and the fee in micro-STX. */
@@ -50,8 +50,7 @@ export function signTransaction(transaction: UnsignedTransaction, network: Netwo
   const flag = u8(sponsor === undefined ? authTypes.standard : authTypes.sponsored);
 
   const clearedOrigin = spendingCondition(origin.account.hash160, 0, 0n, noSignature);
-  const clearedSponsor =
-    sponsor === undefined ? new Uint8Array() : spendingCondition(noSigner, 0, 0n, noSignature);
+  const clearedSponsor = sponsor === undefined ? new Uint8Array() : spendingCondition(noSigner, 0, 0n, noSignature);
   const initialHash = sha512_256(concat(start, flag, clearedOrigin, clearedSponsor, rest));
 
   // The origin always signs under the standard flag, in a sponsored transaction too.

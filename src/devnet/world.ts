@@ -33,14 +33,25 @@ export class World {
   #contracts: readonly DeployedContract[];
 
   constructor(parent?: World) {
-    this.#stx = new LayeredMap(parent?.#stx);
-    this.#nonces = new LayeredMap(parent?.#nonces);
-    this.#fungible = new LayeredMap(parent?.#fungible);
-    this.#owners = new LayeredMap(parent?.#owners);
-    this.#minted = new LayeredMap(parent?.#minted);
-    this.#locks = new LayeredMap(parent?.#locks);
-    this.#contractById = new LayeredMap(parent?.#contractById);
-    this.#contracts = parent?.#contracts ?? [];
+    if (parent === undefined) {
+      this.#stx = new LayeredMap();
+      this.#nonces = new LayeredMap();
+      this.#fungible = new LayeredMap();
+      this.#owners = new LayeredMap();
+      this.#minted = new LayeredMap();
+      this.#locks = new LayeredMap();
+      this.#contractById = new LayeredMap();
+      this.#contracts = [];
+      return;
+    }
+    this.#stx = parent.#stx.fork();
+    this.#nonces = parent.#nonces.fork();
+    this.#fungible = parent.#fungible.fork();
+    this.#owners = parent.#owners.fork();
+    this.#minted = parent.#minted.fork();
+    this.#locks = parent.#locks.fork();
+    this.#contractById = parent.#contractById.fork();
+    this.#contracts = parent.#contracts;
   }
 
   /** The state a block on top of this one starts from. This one must not change any more. */
@@ -86,6 +97,7 @@ export class World {
     return this.#minted.get(asset) ?? 0;
   }
 
+  /** What users deployed, oldest first. */
   get contracts(): readonly DeployedContract[] {
     return this.#contracts;
   }
@@ -94,8 +106,13 @@ export class World {
     return this.#contractById.get(id);
   }
 
-  deploy(contract: DeployedContract): void {
+  /** Makes a contract known that is part of the chain itself. */
+  install(contract: DeployedContract): void {
     this.#contractById.set(contract.id, contract);
+  }
+
+  deploy(contract: DeployedContract): void {
+    this.install(contract);
     this.#contracts = [...this.#contracts, contract];
   }
 

@@ -327,7 +327,9 @@ export function effectsWriter(db: Database, { principals, assets }: Dictionaries
           return;
         }
         const affected =
-          (involvement.stx ? AFFECTED.stx : 0) | (involvement.ft ? AFFECTED.ft : 0) | (involvement.nft ? AFFECTED.nft : 0);
+          (involvement.stx ? AFFECTED.stx : 0) |
+          (involvement.ft ? AFFECTED.ft : 0) |
+          (involvement.nft ? AFFECTED.nft : 0);
         involvements.add(id, position, affected, involvement.sent.toString(), involvement.received.toString());
         return;
       }

@@ -7,6 +7,7 @@ import { mkdirSync } from 'node:fs';
 import { zstdCompressSync, zstdDecompressSync } from 'bun';
 import { OperatorError } from '../errors.ts';
 import { journalPath } from './database.ts';
+import { IMPORTS_TABLE, importProgress } from './import-progress.ts';
 
 /** One event as it was received. */
 export interface JournalEntry {
@@ -22,6 +23,7 @@ export interface JournalEntry {
 const JOURNAL_VERSION = 1;
 
 const schema = `
+  ${IMPORTS_TABLE}
   CREATE TABLE events (
     id          INTEGER PRIMARY KEY,
     received_at INTEGER NOT NULL, -- Unix microseconds
@@ -42,7 +44,8 @@ const decoder = new TextDecoder();
 /** Low level: the journal is written on the hot path and read rarely. */
 const COMPRESSION_LEVEL = 1;
 
-export const compressed = (text: string): Uint8Array => zstdCompressSync(Buffer.from(text), { level: COMPRESSION_LEVEL });
+export const compressed = (text: string): Uint8Array =>
+  zstdCompressSync(Buffer.from(text), { level: COMPRESSION_LEVEL });
 export const decompressed = (bytes: Uint8Array): string => decoder.decode(zstdDecompressSync(bytes));
 
 const entryOf = (row: Row): JournalEntry => ({
@@ -77,6 +80,7 @@ export function openJournal(directory: string) {
     'SELECT id, received_at, path, payload FROM events WHERE id > ?1 ORDER BY id LIMIT 1',
   );
   return {
+    imports: importProgress(db),
     begin: () => db.run('BEGIN IMMEDIATE'),
     commit: () => db.run('COMMIT'),
     rollback: () => db.run('ROLLBACK'),

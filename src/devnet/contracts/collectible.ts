@@ -1,6 +1,8 @@
 import { clarity } from '../../codec/clarity-encode.ts';
 import { type ContractCall, type ContractTemplate, contractInterface, err, ok, publicFunction } from '../contract.ts';
 import { nonFungibleCondition, postConditions } from '../post-conditions.ts';
+import type { Prng } from '../prng.ts';
+import type { World } from '../world.ts';
 
 const tokenName = 'card';
 const notTokenOwner = 4n;
@@ -36,16 +38,38 @@ export const collectible: ContractTemplate = {
     non_fungible_tokens: [{ name: tokenName, type: 'uint128' }],
     variables: [{ access: 'variable', name: 'last-id', type: 'uint128' }],
   }),
+  holder(world, contract, prng) {
+    const token = someToken(world, `${contract}::${tokenName}`, prng);
+    return token?.owner;
+  },
   propose({ prng, world, contract, sender, recipient }) {
-    const minted = world.mintedOf(`${contract}::${tokenName}`);
-    if (minted === 0 || prng.chance(0.3)) return mint(sender);
-    const id = clarity.uint(BigInt(prng.between(1, minted)));
-    const owner = world.ownerOf(`${contract}::${tokenName}`, id);
-    // A token drawn at random is seldom the caller's: now and then it is tried all the same, and fails.
-    if (owner !== sender) return prng.chance(0.1) ? transfer(contract, id, sender, recipient()) : mint(sender);
-    return prng.chance(0.2) ? burn(id) : transfer(contract, id, sender, recipient());
+    const asset = `${contract}::${tokenName}`;
+    const owned = someToken(world, asset, prng, sender);
+    if (owned !== undefined && prng.chance(0.7)) {
+      return prng.chance(0.2) ? burn(owned.id) : transfer(contract, owned.id, sender, recipient());
+    }
+    // Now and then somebody tries to move what belongs to somebody else, and fails.
+    const foreign = prng.chance(0.1) ? someToken(world, asset, prng) : undefined;
+    return foreign === undefined ? mint(sender) : transfer(contract, foreign.id, sender, recipient());
   },
 };
+
+/** One of the last tokens minted that isn't burnt, and that belongs to `owner` if given. */
+function someToken(
+  world: World,
+  asset: string,
+  prng: Prng,
+  owner?: string,
+): { id: Uint8Array; owner: string } | undefined {
+  const minted = world.mintedOf(asset);
+  const tries = Math.min(minted, 24);
+  for (let i = 0; i < tries; i++) {
+    const id = clarity.uint(owner === undefined ? minted - prng.below(tries) : minted - i);
+    const found = world.ownerOf(asset, id);
+    if (found !== undefined && (owner === undefined || found === owner)) return { id, owner: found };
+  }
+  return undefined;
+}
 
 function mint(recipient: string): ContractCall {
   return {

@@ -26,11 +26,7 @@ export const journal: ContractTemplate = {
     clarity_version: 'Clarity1',
     functions: [
       publicFunction('mark', { seal: { buffer: { length: 32 } }, parent: { optional: 'uint128' } }),
-      publicFunction(
-        'measure',
-        { value: 'int128', samples: { list: { type: 'uint128', length: 10 } } },
-        'int128',
-      ),
+      publicFunction('measure', { value: 'int128', samples: { list: { type: 'uint128', length: 10 } } }, 'int128'),
       publicFunction('note', {
         text: { 'string-ascii': { length: 80 } },
         translation: { 'string-utf8': { length: 80 } },

@@ -63,7 +63,13 @@ export const token: ContractTemplate = {
     if (prng.chance(0.15)) return burn(amount);
     // One in twelve asks for more than there is.
     const asked = prng.chance(1 / 12) ? held + amount : amount;
-    return transfer(contract, asked, sender, recipient(), prng.chance(0.5) ? utf8(`invoice ${prng.below(10_000)}`) : undefined);
+    return transfer(
+      contract,
+      asked,
+      sender,
+      recipient(),
+      prng.chance(0.5) ? utf8(`invoice ${prng.below(10_000)}`) : undefined,
+    );
   },
 };
 

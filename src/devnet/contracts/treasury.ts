@@ -57,13 +57,24 @@ export const treasury: ContractTemplate = {
   }),
   propose({ prng, world, contract, sender, recipient }) {
     const amount = BigInt(prng.between(1, 2_000_000));
-    switch (prng.weighted([[4, 'deposit'], [3, 'withdraw'], [2, 'share'], [1, 'burn']] as const)) {
+    switch (
+      prng.weighted([
+        [4, 'deposit'],
+        [3, 'withdraw'],
+        [2, 'share'],
+        [1, 'burn'],
+      ] as const)
+    ) {
       case 'withdraw':
-        if (world.balance(contract) >= amount || prng.chance(0.1)) return withdraw(amount, `payout ${prng.below(1000)}`);
+        if (world.balance(contract) >= amount || prng.chance(0.1))
+          return withdraw(amount, `payout ${prng.below(1000)}`);
         return deposit(amount, sender);
       case 'share':
         return share(
-          Array.from({ length: prng.between(2, 8) }, () => ({ to: recipient(), amount: BigInt(prng.between(1, 50_000)) })),
+          Array.from({ length: prng.between(2, 8) }, () => ({
+            to: recipient(),
+            amount: BigInt(prng.between(1, 50_000)),
+          })),
         );
       case 'burn':
         return burn(amount);
@@ -101,7 +112,13 @@ function withdraw(amount: bigint, memo: string): ContractCall {
     args: [clarity.uint(amount), clarity.buffer(memoValue)],
     run: ({ world, contract, sender }) => {
       if (world.balance(contract) < amount) return err(insufficientFunds);
-      const event: ChainEvent = { type: 'stx_transfer_event', sender: contract, recipient: sender, amount, memo: memoValue };
+      const event: ChainEvent = {
+        type: 'stx_transfer_event',
+        sender: contract,
+        recipient: sender,
+        amount,
+        memo: memoValue,
+      };
       return ok(clarity.bool(true), event);
     },
   };
@@ -109,7 +126,9 @@ function withdraw(amount: bigint, memo: string): ContractCall {
 
 function share(payments: readonly Payment[]): ContractCall {
   const total = payments.reduce((sum, { amount }) => sum + amount, 0n);
-  const list = payments.map(({ to, amount }) => clarity.tuple({ amount: clarity.uint(amount), to: clarity.principal(to) }));
+  const list = payments.map(({ to, amount }) =>
+    clarity.tuple({ amount: clarity.uint(amount), to: clarity.principal(to) }),
+  );
   return {
     functionName: 'share',
     args: [clarity.list(list)],

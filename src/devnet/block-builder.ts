@@ -1,0 +1,126 @@
+import type { Block } from './block.ts';
+import { burnBlocksBetween } from './burn-chain.ts';
+import { executeOperation } from './burn-operation.ts';
+import { execute, isMinable, type Receipt } from './execute.ts';
+import type { Network } from './network.ts';
+import { nakamotoCoinbase, tenureChange, tenureChangeCauses } from './payloads.ts';
+import type { Prng } from './prng.ts';
+import type { Traffic } from './traffic.ts';
+import { makeTransaction, payerOf, type SignedTransaction } from './transaction.ts';
+import { anchorModes } from './transaction-encode.ts';
+import type { Account } from './wallet.ts';
+import type { World } from './world.ts';
+
+/** What fills a block: its receipts in order, and the users' transactions among them. */
+export interface BlockBody {
+  readonly receipts: readonly Receipt[];
+  readonly transactions: readonly SignedTransaction[];
+  /** Those of the users' transactions that were made up for this block. */
+  readonly fresh: readonly SignedTransaction[];
+  /** Micro-STX of fees. */
+  readonly fees: bigint;
+}
+
+/** The place a block is built for; `world` is changed by building. */
+export interface BlockPlace {
+  readonly parent: Block;
+  readonly burn: Block['burn'];
+  readonly burnView: Block['burn'];
+  readonly world: World;
+  readonly miner: Account;
+  /** Set when the block begins a tenure: whom its coinbase pays. */
+  readonly newTenure?: { readonly recipient: string } | undefined;
+}
+
+/** Fills blocks in the order of the node's receipts: operations from Bitcoin, the miner's own, then the users'. */
+export class BlockBuilder {
+  constructor(
+    readonly prng: Prng,
+    readonly traffic: Traffic,
+    readonly network: Network,
+  ) {}
+
+  /**
+   * @param count how many of users' transactions
+   * @param waiting transactions to take first, as far as they can be mined here
+   * @param busy addresses whose next nonce is promised to a transaction that waits
+   */
+  fill(place: BlockPlace, count: number, waiting: readonly SignedTransaction[], busy: ReadonlySet<string>): BlockBody {
+    const { world } = place;
+    const burnHeight = place.burn.height;
+    const receipts: Receipt[] = this.#operations(place);
+    for (const own of this.#bookkeeping(place)) receipts.push(execute(own, world, burnHeight));
+
+    const transactions: SignedTransaction[] = [];
+    const fresh: SignedTransaction[] = [];
+    const take = (transaction: SignedTransaction) => {
+      receipts.push(execute(transaction, world, burnHeight));
+      transactions.push(transaction);
+    };
+    for (const transaction of waiting) {
+      if (transactions.length < count && isMinable(transaction, world, burnHeight)) take(transaction);
+    }
+    while (transactions.length < count) {
+      const transaction = this.traffic.next(world, burnHeight, busy);
+      if (!isMinable(transaction, world, burnHeight))
+        throw new Error(`made up ${transaction.id}, which can't be mined`);
+      fresh.push(transaction);
+      take(transaction);
+    }
+    const fees = transactions.reduce((sum, transaction) => sum + payerOf(transaction).fee, 0n);
+    return { receipts, transactions, fresh, fees };
+  }
+
+  /** A tenure's first block holds what Bitcoin blocks since the parent's asked for. */
+  #operations({ parent, burn, world, newTenure }: BlockPlace): Receipt[] {
+    if (newTenure === undefined) return [];
+    const receipts: Receipt[] = [];
+    for (const block of burnBlocksBetween(parent.burn, burn) ?? []) {
+      for (const operation of block.operations) {
+        const receipt = executeOperation(operation, block, world, burn.height, this.network);
+        if (receipt !== undefined) receipts.push(receipt);
+      }
+    }
+    return receipts;
+  }
+
+  #bookkeeping(place: BlockPlace): SignedTransaction[] {
+    const { parent, burn, burnView, world, miner, newTenure } = place;
+    const { prng, network } = this;
+    const nonce = world.nonce(miner.address);
+    const sign = (payload: Uint8Array, offset: number) =>
+      makeTransaction(
+        { payload, origin: { account: miner, nonce: nonce + offset, fee: 0n }, anchorMode: anchorModes.onChainOnly },
+        { kind: 'system' },
+        network,
+      );
+    const change = {
+      tenure: burn.consensusHash,
+      previousTenure: parent.burn.consensusHash,
+      burnView: burnView.consensusHash,
+      previousTenureEnd: Uint8Array.fromHex(parent.indexBlockHash.slice(2)),
+      previousTenureBlocks: parent.blocksInTenure,
+      minerHash: miner.hash160,
+    };
+    if (newTenure !== undefined) {
+      const recipient = newTenure.recipient === miner.address ? undefined : newTenure.recipient;
+      return [
+        sign(tenureChange({ ...change, cause: tenureChangeCauses.blockFound }), 0),
+        sign(nakamotoCoinbase(prng.bytes(32), recipient, prng.bytes(80)), 1),
+      ];
+    }
+    // A tenure is extended when another burn block came without a new miner, or when its budget was spent.
+    if (burnView === parent.burnView && !prng.chance(0.06)) return [];
+    const cause = burnView === parent.burnView ? prng.pick(budgetCauses) : tenureChangeCauses.extended;
+    return [sign(tenureChange({ ...change, cause }), 0)];
+  }
+}
+
+const budgetCauses = [
+  tenureChangeCauses.extended,
+  tenureChangeCauses.extendedRuntime,
+  tenureChangeCauses.extendedReadCount,
+  tenureChangeCauses.extendedReadLength,
+  tenureChangeCauses.extendedWriteCount,
+  tenureChangeCauses.extendedWriteLength,
+] as const;

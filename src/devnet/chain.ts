@@ -1,0 +1,296 @@
+import { toHex } from '../codec/hex.ts';
+import type { Block, Tenure } from './block.ts';
+import { type BlockBody, BlockBuilder, type BlockPlace } from './block-builder.ts';
+import { blockPayload, genesisPayload } from './block-payload.ts';
+import { type BurnBlock, BurnChain, burnBlocksBetween } from './burn-chain.ts';
+import { concat, sha512_256, u64 } from './bytes.ts';
+import { genesisReceipts } from './genesis.ts';
+import { Mempool } from './mempool.ts';
+import { type Network, networks } from './network.ts';
+import { type NodeEvent, nodeEvent } from './node-event.ts';
+import { cycles } from './pox.ts';
+import { Prng } from './prng.ts';
+import { choosesSigners, matureRewards, maturity, rewardSet } from './rewards.ts';
+import { Traffic } from './traffic.ts';
+import { type Account, accounts } from './wallet.ts';
+import { World } from './world.ts';
+
+export interface ChainOptions {
+  /** Everything derives from it: the same seed and the same calls give the same bytes. */
+  readonly seed: number;
+  /** Users' transactions a block holds on average. Default 10. */
+  readonly transactionsPerBlock?: number;
+  /** Users who send transactions. Default 100. */
+  readonly accounts?: number;
+  /** Whether transactions are announced before they are mined. Default true. */
+  readonly mempool?: boolean;
+  /** Default testnet. */
+  readonly network?: 'mainnet' | 'testnet';
+  /** Unix seconds of the genesis block. Default 2025-01-01. */
+  readonly startTime?: number;
+  /** Turns the simulated time of a block (Unix seconds) into the one it gets: for chains that live in real time. */
+  readonly clock?: (simulated: number) => number;
+  /** How many generations of blocks are kept to be mined on. Default: all. */
+  readonly keep?: number;
+}
+
+export interface MineOptions {
+  /** Users' transactions in the block. Default: drawn around the mean. */
+  readonly transactions?: number;
+  /** Begins a tenure; it needs a sortition, so a burn block is announced unless the burn chain is ahead already. */
+  readonly newTenure?: boolean;
+  /** Announces a burn block first. Without `newTenure` it elected nobody, and the running tenure is extended. */
+  readonly newBurnBlock?: boolean;
+  /** Puts the new burn block on the one the parent has seen, though the burn chain may have gone on: Bitcoin forks. */
+  readonly burnFork?: boolean;
+}
+
+export interface MinedBlock {
+  /** With 0x; the id to mine on. */
+  readonly indexBlockHash: string;
+  readonly height: number;
+  readonly burnBlockHash: string;
+  /** A new burn block first, then what is said of the mempool, then the block. */
+  readonly events: readonly NodeEvent[];
+  /** Of all its transactions, operations from Bitcoin included, in order. */
+  readonly txIds: readonly string[];
+}
+
+const defaultStart = Date.UTC(2025, 0, 1) / 1000;
+
+/** A chain to be grown by hand: whoever mines chooses the parent, and so makes any fork. */
+export class SimulatedChain {
+  readonly network: Network;
+  readonly #prng: Prng;
+  readonly #burns: BurnChain;
+  readonly #builder: BlockBuilder;
+  readonly #mempool: Mempool | undefined;
+  readonly #miners: readonly Account[];
+  readonly #signers: readonly Account[];
+  readonly #mean: number;
+  readonly #keep: number;
+  readonly #clock: (simulated: number) => number;
+  readonly #genesis: Block;
+  readonly #genesisBody: object;
+  readonly #blocks = new Map<string, Block>();
+  readonly #byHeight = new Map<number, Block[]>();
+  #burnTip: BurnBlock;
+  #tip: Block;
+  #mined = 0;
+
+  constructor(options: ChainOptions) {
+    const seed = `stackside-devnet-${options.seed}`;
+    const prng = new Prng(`${seed}/chain`);
+    const network = networks[options.network ?? 'testnet'];
+    const users = accounts(seed, 'user', options.accounts ?? 100, network);
+    const sponsors = accounts(seed, 'sponsor', 3, network);
+    const traffic = new Traffic(new Prng(`${seed}/traffic`), users, sponsors, network);
+    this.network = network;
+    this.#prng = prng;
+    this.#miners = accounts(seed, 'miner', 3, network);
+    this.#signers = accounts(seed, 'signer', 6, network);
+    this.#burns = new BurnChain(new Prng(`${seed}/burn`), users, this.#signers, network);
+    this.#builder = new BlockBuilder(new Prng(`${seed}/block`), traffic, network);
+    this.#mempool = options.mempool === false ? undefined : new Mempool(new Prng(`${seed}/mempool`), traffic);
+    this.#mean = options.transactionsPerBlock ?? 10;
+    this.#keep = options.keep ?? Number.POSITIVE_INFINITY;
+    this.#clock = options.clock ?? ((simulated) => simulated);
+
+    this.#burnTip = this.#burns.first(options.startTime ?? defaultStart);
+    const world = new World();
+    const receipts = genesisReceipts(world, [...users, ...sponsors], prng, network);
+    this.#genesis = this.#makeGenesis(world);
+    this.#genesisBody = genesisPayload(this.#genesis, { receipts, maturedRewards: [] }, prng);
+    this.#tip = this.#genesis;
+    this.#remember(this.#genesis);
+  }
+
+  /** Block 0. Every node announces it first. */
+  genesis(): NodeEvent {
+    return nodeEvent('/new_block', this.#genesisBody, this.#genesis.time * 1000);
+  }
+
+  /** Block 0 as a node announces it each time it starts again: without transactions and events. */
+  restart(): NodeEvent {
+    return nodeEvent('/new_block', { ...this.#genesisBody, events: [], transactions: [] }, this.#tip.time * 1000 + 500);
+  }
+
+  get genesisHash(): string {
+    return this.#genesis.indexBlockHash;
+  }
+
+  /** The highest block, of equal ones the first: where an indexer sees the tip. */
+  get tip(): { readonly indexBlockHash: string; readonly height: number } {
+    return this.#tip;
+  }
+
+  /** The state after a block. */
+  world(indexBlockHash: string): World {
+    return this.#block(indexBlockHash).world;
+  }
+
+  /**
+   * Mines a block.
+   *
+   * @param parent index block hash of a block that is still kept; null for the genesis block
+   */
+  mine(parent: string | null, options: MineOptions = {}): MinedBlock {
+    const before = parent === null ? this.#genesis : this.#block(parent);
+    const newTenure = options.newTenure ?? (options.newBurnBlock === true || before === this.#genesis);
+    const burnBlocks = this.#announcedBurnBlocks(before, newTenure, options);
+    const burnView = burnBlocks.at(-1) ?? this.#seenBurnBlock(before, newTenure);
+    const burn = newTenure ? burnView : before.burn;
+    const simulated = Math.max(before.time, burnView.time) + this.#prng.between(3, 30);
+    const time = Math.max(this.#clock(simulated), before.time + 1);
+
+    const world = before.world.fork();
+    const miner = newTenure ? this.#prng.pick(this.#miners) : before.tenure.miner;
+    const recipient = this.#coinbaseRecipient(miner, world);
+    const place: BlockPlace = {
+      parent: before,
+      burn,
+      burnView,
+      world,
+      miner,
+      newTenure: newTenure ? { recipient } : undefined,
+    };
+    const count = options.transactions ?? this.#prng.between(0, 2 * this.#mean);
+    const rivals = (this.#byHeight.get(before.height + 1) ?? []).flatMap(({ transactions }) => transactions);
+    const body = this.#fill(place, count, rivals);
+
+    const hashes = this.#hashes(before, burn, body);
+    const tenure: Tenure = newTenure
+      ? { height: before.tenure.height + 1, miner, recipient, minerTxId: toHex(this.#prng.bytes(32)), ...hashes }
+      : before.tenure;
+    const earnings = newTenure ? [...before.earnings, { tenure: before.tenure, fees: before.fees }] : before.earnings;
+    const maturedRewards = newTenure ? matureRewards(earnings, tenure.height, world) : [];
+    const block: Block = {
+      ...hashes,
+      height: before.height + 1,
+      time,
+      burn,
+      burnView,
+      tenure,
+      blocksInTenure: newTenure ? 1 : before.blocksInTenure + 1,
+      fees: (newTenure ? 0n : before.fees) + body.fees,
+      earnings: earnings.filter((earning) => earning.tenure.height + maturity > tenure.height),
+      world,
+      transactions: body.transactions,
+    };
+    const chosen = newTenure && choosesSigners(before.burn.height, burn.height);
+    const content = {
+      receipts: body.receipts,
+      maturedRewards,
+      rewardSet: chosen
+        ? { set: rewardSet(this.#prng, this.#signers, this.network), cycle: cycles.of(burn.height) + 1 }
+        : undefined,
+    };
+
+    const events = burnBlocks.map((b) => nodeEvent('/new_burn_block', this.#burns.payload(b), b.time * 1000));
+    events.push(...this.#announcements(body, rivals, before, block, events.at(-1)?.time));
+    const payload = blockPayload(block, before, content, this.#signers, this.#prng);
+    events.push(nodeEvent('/new_block', payload, time * 1000));
+    this.#remember(block);
+    const { indexBlockHash, height } = block;
+    return { indexBlockHash, height, burnBlockHash: burn.hash, events, txIds: body.receipts.map(({ txId }) => txId) };
+  }
+
+  #announcedBurnBlocks(before: Block, newTenure: boolean, options: MineOptions): BurnBlock[] {
+    const ahead = this.#burnTip !== before.burnView && burnBlocksBetween(before.burnView, this.#burnTip) !== undefined;
+    const wanted = options.newBurnBlock ?? (options.burnFork === true || (newTenure && !ahead));
+    if (!wanted) return [];
+    const base = ahead && options.burnFork !== true ? this.#burnTip : before.burnView;
+    const made = this.#burns.next(base, before.time);
+    const block = { ...made, time: Math.max(this.#clock(made.time), base.time + 1) };
+    // As in Bitcoin, of two branches of equal height the first one stays.
+    if (block.height > this.#burnTip.height) this.#burnTip = block;
+    return [block];
+  }
+
+  /** The burn block a miner goes by when none is announced. */
+  #seenBurnBlock(before: Block, newTenure: boolean): BurnBlock {
+    if (!newTenure) return before.burnView;
+    if (this.#burnTip !== before.burnView && burnBlocksBetween(before.burnView, this.#burnTip) !== undefined) {
+      return this.#burnTip;
+    }
+    throw new RangeError('a new tenure needs a burn block the parent has not seen: leave newBurnBlock out');
+  }
+
+  /** One coinbase in five is paid to somebody else, or to a contract. */
+  #coinbaseRecipient(miner: Account, world: World): string {
+    if (!this.#prng.chance(0.2)) return miner.address;
+    const contracts = world.contracts;
+    return contracts.length > 0 && this.#prng.chance(0.5)
+      ? this.#prng.pick(contracts).id
+      : this.#prng.pick(this.#miners).address;
+  }
+
+  /** Takes what other branches hold at this height, and what waits, before anything new. */
+  #fill(place: BlockPlace, count: number, rivals: Block['transactions']): BlockBody {
+    const again = rivals.filter(() => this.#prng.chance(0.7));
+    const due = this.#mempool?.waiting.filter(() => this.#prng.chance(0.5)) ?? [];
+    return this.#builder.fill(place, count, [...again, ...due], this.#mempool?.busy(place.world) ?? new Set());
+  }
+
+  #announcements(
+    body: BlockBody,
+    rivals: Block['transactions'],
+    before: Block,
+    block: Block,
+    from: number | undefined,
+  ): NodeEvent[] {
+    if (this.#mempool === undefined) return [];
+    const mined = new Set(body.transactions.map(({ id }) => id));
+    const replaced = rivals.filter(({ id }) => !mined.has(id));
+    const start = from ?? before.time * 1000;
+    const { world, burn, time } = block;
+    const events = this.#mempool.announce(body.fresh, replaced, world, burn.height, start, time * 1000);
+    this.#mempool.settle(world);
+    return events;
+  }
+
+  /** A block's hash covers its parent and transactions here, and a count, as no two blocks may be equal. */
+  #hashes(before: Block, burn: BurnBlock, body: BlockBody): { blockHash: string; indexBlockHash: string } {
+    this.#mined += 1;
+    const ids = body.receipts.map(({ txId }) => Uint8Array.fromHex(txId.slice(2)));
+    const hash = sha512_256(concat(Uint8Array.fromHex(before.indexBlockHash.slice(2)), u64(this.#mined), ...ids));
+    return { blockHash: toHex(hash), indexBlockHash: toHex(sha512_256(concat(hash, burn.consensusHash))) };
+  }
+
+  #makeGenesis(world: World): Block {
+    const burn = this.#burnTip;
+    const hash = this.#prng.bytes(32);
+    const hashes = { blockHash: toHex(hash), indexBlockHash: toHex(sha512_256(concat(hash, burn.consensusHash))) };
+    const miner = this.#miners[0]!;
+    const minerTxId = `0x${'00'.repeat(32)}`;
+    const tenure = { height: 0, miner, recipient: miner.address, minerTxId, ...hashes };
+    return {
+      ...hashes,
+      height: 0,
+      time: burn.time,
+      burn,
+      burnView: burn,
+      tenure,
+      blocksInTenure: 0,
+      fees: 0n,
+      earnings: [],
+      world,
+      transactions: [],
+    };
+  }
+
+  #block(indexBlockHash: string): Block {
+    const block = this.#blocks.get(indexBlockHash);
+    if (block === undefined) throw new RangeError(`no block ${indexBlockHash} is kept`);
+    return block;
+  }
+
+  #remember(block: Block): void {
+    this.#blocks.set(block.indexBlockHash, block);
+    this.#byHeight.set(block.height, [...(this.#byHeight.get(block.height) ?? []), block]);
+    if (block.height > this.#tip.height) this.#tip = block;
+    const outdated = this.#tip.height - this.#keep;
+    for (const old of this.#byHeight.get(outdated) ?? []) this.#blocks.delete(old.indexBlockHash);
+    this.#byHeight.delete(outdated);
+  }
+}

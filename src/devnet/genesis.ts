@@ -1,0 +1,59 @@
+import { clarity } from '../codec/clarity-encode.ts';
+import { toHex } from '../codec/hex.ts';
+import { transactionId } from '../codec/transaction.ts';
+import { type ContractTemplate, contractInterface } from './contract.ts';
+import { pox4 } from './contracts/pox-4.ts';
+import { noCost, type Receipt } from './execute.ts';
+import type { Network } from './network.ts';
+import { smartContract, tokenTransfer } from './payloads.ts';
+import type { Prng } from './prng.ts';
+import { unsignedBootTransaction } from './transaction-encode.ts';
+import type { Account } from './wallet.ts';
+import type { World } from './world.ts';
+
+const done = clarity.ok(clarity.bool(true));
+
+/** Boot contracts that are only there, so that a reader finds them. */
+const quietContracts = ['costs', 'bns', 'lockup'].map((name): ContractTemplate => {
+  const source = `;; The boot contract ${name}; its source is not part of the simulation.\n`;
+  const propose = () => {
+    throw new Error(`nobody calls ${name}`);
+  };
+  return { name, clarityVersion: undefined, source, abi: contractInterface({ clarity_version: 'Clarity1' }), propose };
+});
+
+/**
+ * Block 0: deploys the boot contracts, then hands out the STX that exist from the start.
+ *
+ * All of it comes from the boot address, unsigned. The mints hang on a transfer of nothing from that address to itself.
+ */
+export function genesisReceipts(world: World, rich: readonly Account[], prng: Prng, network: Network): Receipt[] {
+  const deployments = [...quietContracts, pox4].map((template) => {
+    world.install({ id: `${network.boot}.${template.name}`, template });
+    return bootReceipt(smartContract(template.name, template.source), network, { abi: template.abi });
+  });
+  const mints = rich.map(({ address }) => ({
+    type: 'stx_mint_event' as const,
+    recipient: address,
+    // 10,000 to 4,300 million STX, most of them small: balances should differ in length.
+    amount: 10_000_000_000n + BigInt(prng.u32()) * 10n ** BigInt(prng.below(7)),
+  }));
+  for (const mint of mints) world.apply(mint);
+  return [...deployments, bootReceipt(tokenTransfer(network.boot, 0n, ''), network, { events: mints })];
+}
+
+function bootReceipt(payload: Uint8Array, network: Network, parts: Partial<Receipt>): Receipt {
+  const raw = unsignedBootTransaction(payload, network);
+  return {
+    txId: toHex(transactionId(raw)),
+    rawTx: toHex(raw),
+    status: 'success',
+    result: done,
+    events: [],
+    abi: null,
+    cost: noCost,
+    vmError: null,
+    burnchainOp: null,
+    ...parts,
+  };
+}

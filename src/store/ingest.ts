@@ -1,0 +1,340 @@
+/**
+ * Events into the index, each exactly once. An event is first applied to the index inside an open transaction, then
+ * written to the journal and synced, then the index commits. Whatever the moment of a crash: an event that is not in the
+ * journal was not answered and will come again; one that is in the journal and not in the index is applied at the start.
+ */
+
+import { type Network, networkOf } from '../chain/network.ts';
+import { streamedMicroblocks, transactionContent } from '../chain/normalise.ts';
+import { type NodePayload, readPayload } from '../chain/payload-reader.ts';
+import type { AttachmentsPayload, BlockPayload, DroppedPayload, MicroblocksPayload } from '../chain/payload-schemas.ts';
+import { DecodeError } from '../codec/decode-error.ts';
+import { fromHex } from '../codec/hex.ts';
+import { decodeTransaction } from '../codec/transaction.ts';
+import { OperatorError } from '../errors.ts';
+import { effectsWriter } from './apply.ts';
+import { blockPayloads, type PayloadSource } from './block-payloads.ts';
+import { burnBlockWriter } from './burn-block-writer.ts';
+import { type ChainChange, chainWriter } from './chain-writer.ts';
+import { openWriter } from './database.ts';
+import { dictionaries } from './dictionary.ts';
+import { importProgress } from './import-progress.ts';
+import { type Journal, openJournal } from './journal.ts';
+import { mempoolWriter } from './mempool-writer.ts';
+import { microblockWriter } from './microblock-writer.ts';
+import { dropReasons, UNKNOWN_DROP_REASON } from './rows.ts';
+
+/** An event as it reached us. */
+export interface ReceivedEvent {
+  path: string;
+  /** JSON. */
+  text: string;
+  /** Unix microseconds. */
+  receivedAt: number;
+}
+
+/** `repeated`: the index and the journal hold it already, or it changes nothing; neither was written. */
+export type Outcome = 'applied' | 'repeated';
+
+/** What ingest says of its work. */
+export type IngestEvent =
+  | { event: 'block_applied'; height: number; transactions: number }
+  | { event: 'block_reverted'; height: number; index_block_hash: string }
+  | { event: 'mempool_transaction_skipped'; reason: string }
+  | { event: 'drop_reason_unknown'; reason: string }
+  | { event: 'journal_replayed'; events: number };
+
+export interface IngestOptions {
+  directory: string;
+  /** Keep every event, to rebuild the index from. */
+  journal: boolean;
+  /** As set by the operator; else taken from the first block. */
+  chainId: number | null;
+  log: (event: IngestEvent) => void;
+}
+
+const MICROSECONDS = 1_000_000;
+
+interface Progress {
+  chain_id: number | null;
+  journal_id: number;
+}
+
+/** The chain id of the first transaction that somebody signed; else what the version bit of an unsigned one says. */
+function chainIdOf(payload: BlockPayload): { chainId: number; certain: boolean } | null {
+  let guess: number | null = null;
+  for (const { raw_tx } of payload.transactions) {
+    if (raw_tx === '0x00') continue;
+    const decoded = decodeTransaction(fromHex(raw_tx));
+    if (!decoded.ok) continue;
+    const { chainId, version } = decoded.value;
+    if (chainId !== 0) return { chainId, certain: true };
+    guess ??= version & 0x80 ? 0x8000_0000 : 1;
+  }
+  return guess === null ? null : { chainId: guess, certain: false };
+}
+
+/** Opens a data directory for writing, and brings the index up to its journal. */
+export function openIngest({ directory, journal: withJournal, chainId, log }: IngestOptions) {
+  const db = openWriter(directory, withJournal ? 'journal' : 'own');
+  const journal: Journal | null = withJournal ? openJournal(directory) : null;
+  const names = dictionaries(db);
+  const mempool = mempoolWriter(db, names);
+  const microblocks = microblockWriter(db);
+  const payloads = blockPayloads(db, journal);
+  const chain = chainWriter(db, { apply: effectsWriter(db, names), mempool, microblocks, payloads });
+  const burnBlocks = burnBlockWriter(db);
+  const progress = db.prepare<Progress, []>('SELECT chain_id, journal_id FROM progress');
+  const setChainId = db.prepare<null, [number]>('UPDATE progress SET chain_id = ?1');
+  const setJournalId = db.prepare<null, [number]>('UPDATE progress SET journal_id = ?1');
+  const addAttachment = db.prepare('INSERT OR IGNORE INTO attachments VALUES (?1, ?2, ?3, ?4, ?5, ?6)');
+  const imports = journal?.imports ?? importProgress(db);
+
+  let kept: number | null = progress.get()?.chain_id ?? null;
+  let lastJournalId = journal?.lastId() ?? 0;
+  /** Events written since the open transaction began; null when none is open. */
+  let open: { events: number } | null = null;
+
+  if (chainId !== null && kept !== null && chainId !== kept) {
+    throw new OperatorError(
+      `The data in ${directory} is of chain 0x${kept.toString(16)}, the setting says 0x${chainId.toString(16)}.`,
+      'Give each chain its own --data directory, and check which node posts to this port.',
+    );
+  }
+  if (chainId !== null && kept === null) {
+    setChainId.run(chainId);
+    kept = chainId;
+  }
+
+  function networkFor(payload: BlockPayload): Network {
+    if (kept !== null) return networkOf(kept);
+    const found = chainIdOf(payload);
+    if (found?.certain) {
+      setChainId.run(found.chainId);
+      kept = found.chainId;
+    }
+    return networkOf(found?.chainId ?? 0x8000_0000);
+  }
+
+  function reportChange({ reverted, applied }: ChainChange): void {
+    for (const { height, indexBlockHash } of reverted) {
+      log({ event: 'block_reverted', height, index_block_hash: `0x${indexBlockHash.toHex()}` });
+    }
+    for (const { height, transactions } of applied) {
+      log({ event: 'block_applied', height, transactions: transactions.length });
+    }
+  }
+
+  function addBlock(payload: BlockPayload, source: PayloadSource, now: number): Outcome {
+    if (chain.isKnown(fromHex(payload.index_block_hash))) return 'repeated';
+    reportChange(chain.add(payload, source, networkFor(payload), now));
+    return 'applied';
+  }
+
+  function addMicroblocks(payload: MicroblocksPayload, journalId: number | null): Outcome {
+    const tip = chain.tip();
+    const parent = fromHex(payload.parent_index_block_hash);
+    if (Buffer.compare(parent, tip.indexBlockHash) !== 0) return 'repeated';
+    const network = networkOf(kept ?? 0x8000_0000);
+    const change = microblocks.add(streamedMicroblocks(payload, network), parent, journalId);
+    if (change === null) return 'repeated';
+    mempool.streamChanged(change.joined, change.left);
+    return 'applied';
+  }
+
+  function announce(rawTransactions: readonly string[], now: number): Outcome {
+    const contents = [];
+    for (const raw of rawTransactions) {
+      // Anybody can put anything into a mempool: what can't be read is left out, the rest is taken.
+      try {
+        const decoded = transactionContent(fromHex(raw));
+        if (decoded.ok) contents.push(decoded.value);
+        else log({ event: 'mempool_transaction_skipped', reason: decoded.error.message });
+      } catch (error) {
+        if (!(error instanceof DecodeError)) throw error;
+        log({ event: 'mempool_transaction_skipped', reason: error.message });
+      }
+    }
+    return mempool.announce(contents, { time: now, height: chain.tip().height }) > 0 ? 'applied' : 'repeated';
+  }
+
+  function drop({ dropped_txids, reason, new_txid }: DroppedPayload): Outcome {
+    const state = dropReasons[reason];
+    if (state === undefined) log({ event: 'drop_reason_unknown', reason });
+    const replacedBy = new_txid == null ? null : fromHex(new_txid);
+    return mempool.drop(dropped_txids.map(fromHex), state ?? UNKNOWN_DROP_REASON, replacedBy) > 0
+      ? 'applied'
+      : 'repeated';
+  }
+
+  function addAttachments(attachments: AttachmentsPayload): Outcome {
+    let added = 0;
+    for (const { content_hash, tx_id, index_block_hash, contract_id, metadata, content } of attachments) {
+      added += addAttachment.run(
+        fromHex(content_hash),
+        fromHex(tx_id),
+        fromHex(index_block_hash),
+        contract_id,
+        fromHex(metadata),
+        fromHex(content),
+      ).changes;
+    }
+    return added > 0 ? 'applied' : 'repeated';
+  }
+
+  function applyPayload(payload: NodePayload, event: ReceivedEvent, journalId: number | null): Outcome {
+    const now = Math.round(event.receivedAt / MICROSECONDS);
+    switch (payload.kind) {
+      case 'block':
+        return addBlock(payload.block, journalId === null ? { text: event.text } : { journalId }, now);
+      case 'microblocks':
+        return addMicroblocks(payload.microblocks, journalId);
+      case 'burn_block':
+        return burnBlocks.add(payload.burnBlock, event.text) ? 'applied' : 'repeated';
+      case 'mempool':
+        return announce(payload.rawTransactions, now);
+      case 'dropped':
+        return drop(payload.dropped);
+      case 'attachments':
+        return addAttachments(payload.attachments);
+      case 'other':
+        return payload.journaled && journal !== null ? 'applied' : 'repeated';
+    }
+  }
+
+  /** Runs inside the open transaction; what it wrote is taken back where it throws. */
+  function applyEvent(event: ReceivedEvent, payload: NodePayload, journalId: number | null): Outcome {
+    const keptBefore = kept;
+    db.run('SAVEPOINT event');
+    try {
+      const outcome = applyPayload(payload, event, journalId);
+      if (outcome === 'applied' && journalId !== null) setJournalId.run(journalId);
+      db.run('RELEASE event');
+      return outcome;
+    } catch (error) {
+      db.run('ROLLBACK TO event');
+      db.run('RELEASE event');
+      names.principals.forget();
+      names.assets.forget();
+      kept = keptBefore;
+      throw error;
+    }
+  }
+
+  function begin(): void {
+    if (open !== null) return;
+    db.run('BEGIN IMMEDIATE');
+    journal?.begin();
+    open = { events: 0 };
+  }
+
+  function rollback(): void {
+    if (open === null) return;
+    open = null;
+    journal?.rollback();
+    lastJournalId = journal?.lastId() ?? 0;
+    db.run('ROLLBACK');
+    names.principals.forget();
+    names.assets.forget();
+    kept = progress.get()?.chain_id ?? null;
+  }
+
+  function commit(): void {
+    if (open === null) return;
+    // In this order: see the head of this file.
+    journal?.commit();
+    db.run('COMMIT');
+    open = null;
+  }
+
+  /** Applies the event in a transaction that may hold others; {@link commit} makes it durable. */
+  function take(event: ReceivedEvent): Outcome {
+    const payload = readPayload(event.path, event.text);
+    begin();
+    const journalId = journal === null ? null : lastJournalId + 1;
+    const outcome = applyEvent(event, payload, journalId);
+    if (outcome === 'applied') {
+      if (journal !== null && journalId !== null) {
+        journal.append({ id: journalId, ...event });
+        lastJournalId = journalId;
+      }
+      if (open !== null) open.events += 1;
+    }
+    return outcome;
+  }
+
+  /** Journal entries that the index lacks, after a crash or for a new index. */
+  function replay(from: number, onProgress?: (events: number) => void): number {
+    if (journal === null) return 0;
+    let events = 0;
+    for (const entry of journal.entriesAfter(from)) {
+      if (open === null) {
+        db.run('BEGIN IMMEDIATE');
+        open = { events: 0 };
+      }
+      applyEvent(entry, readPayload(entry.path, entry.text), entry.id);
+      // An entry that changes nothing now (it may have, before a fix of ours) is done with too.
+      setJournalId.run(entry.id);
+      events += 1;
+      open.events += 1;
+      if (open.events >= REPLAY_BATCH) {
+        db.run('COMMIT');
+        open = null;
+        onProgress?.(events);
+      }
+    }
+    if (open !== null) {
+      db.run('COMMIT');
+      open = null;
+    }
+    return events;
+  }
+
+  const replayed = replay(progress.get()?.journal_id ?? 0);
+  if (replayed > 0) log({ event: 'journal_replayed', events: replayed });
+
+  return {
+    /**
+     * Takes one event. When this returns, the event is on disk.
+     * @throws PayloadError where it can't be understood, UnknownParentError where another must come first; then nothing
+     *   has changed
+     */
+    receive(event: ReceivedEvent): Outcome {
+      try {
+        const outcome = take(event);
+        if (outcome === 'applied') commit();
+        else rollback();
+        return outcome;
+      } catch (error) {
+        rollback();
+        throw error;
+      }
+    },
+
+    /** For imports: events taken since the last {@link commit} become durable together. */
+    take,
+    commit,
+    rollback,
+
+    /** Rows of a recording that are in the index, by the hash of its beginning. */
+    importedRows: (source: string): number => imports.rows(source),
+    /** Kept with the next {@link commit}. */
+    setImportedRows(source: string, rows: number): void {
+      begin();
+      imports.setRows(source, rows);
+    },
+
+    tipHeight: (): number => chain.tip().height,
+    chainId: (): number | null => kept,
+
+    close(): void {
+      rollback();
+      db.run('PRAGMA optimize');
+      db.close();
+      journal?.close();
+    },
+  };
+}
+export type Ingest = ReturnType<typeof openIngest>;
+
+const REPLAY_BATCH = 200;

@@ -1,0 +1,279 @@
+/** Which transactions wait: announced, replaced, dropped, mined, and back again after a reorganization. */
+import type { Database } from 'bun:sqlite';
+import type { TransactionContent } from '../chain/block.ts';
+import { sortable } from './amounts.ts';
+import type { Dictionaries } from './dictionary.ts';
+import { payloadColumns } from './payload-columns.ts';
+import { COLLECTED_HERE, MINED, PENDING, REPLACED_BY_FEE } from './rows.ts';
+
+/** When and on which chain something reached the mempool. */
+export interface Receipt {
+  /** Unix seconds. */
+  time: number;
+  /** Stacks height of the tip. */
+  height: number;
+}
+
+/** A transaction that a block held which is canonical no more. */
+export interface RestoredTransaction {
+  content: TransactionContent;
+  /** Unix seconds of the Bitcoin block its block was built on. */
+  burnBlockTime: number;
+}
+
+/** Pending transactions are forgotten after this time in Nakamoto, and after as many blocks before; as nodes do. */
+const COLLECT_AFTER_SECONDS = 2560 * 60;
+const COLLECT_AFTER_BLOCKS = 256;
+
+/** The largest nonce a row can hold; an account would need 10^18 transactions to use it. */
+const MAX_NONCE = 2n ** 63n - 1n;
+
+interface Row {
+  tx_id: Uint8Array;
+  state: number;
+  sender_id: number;
+  nonce: number;
+  sponsor_id: number | null;
+  sponsor_nonce: number | null;
+  fee: string;
+  receipt_time: number;
+}
+
+/** The account nonces a transaction spends: its origin's, and its sponsor's or again its origin's as payer. */
+interface Spends {
+  sender: number;
+  nonce: number | bigint;
+  payer: number;
+  payerNonce: number | bigint;
+}
+
+/** Made by miners and nodes: never broadcast, so they don't wait. Unsigned ones have no chain id. */
+const neverBroadcast = ({ payload, bitcoinOperation, chainId }: TransactionContent): boolean =>
+  bitcoinOperation || chainId === 0 || payload.type === 'coinbase' || payload.type === 'tenure_change';
+
+export type MempoolWriter = ReturnType<typeof mempoolWriter>;
+
+/** What changes the mempool through this connection, inside the transaction that is open on it. */
+export function mempoolWriter(db: Database, { principals }: Dictionaries) {
+  const columns = 'tx_id, state, sender_id, nonce, sponsor_id, sponsor_nonce, fee, receipt_time';
+  const byId = db.prepare<Row, [Uint8Array]>(`SELECT ${columns} FROM mempool_transactions WHERE tx_id = ?1`);
+  const mined = db.prepare<{ found: number }, [Uint8Array]>('SELECT 1 AS found FROM transactions WHERE tx_id = ?1');
+  const bySender = db.prepare<Row, [number, number | bigint]>(
+    `SELECT ${columns} FROM mempool_transactions WHERE sender_id = ?1 AND nonce = ?2`,
+  );
+  const bySponsor = db.prepare<Row, [number, number | bigint]>(
+    `SELECT ${columns} FROM mempool_transactions WHERE sponsor_id = ?1 AND sponsor_nonce = ?2`,
+  );
+  const minedBySender = db.prepare<{ tx_id: Uint8Array; position: number }, [number, number | bigint]>(
+    `SELECT tx_id, position FROM transactions WHERE sender_id = ?1 AND nonce = ?2 ORDER BY position DESC LIMIT 1`,
+  );
+  const minedBySponsor = db.prepare<{ tx_id: Uint8Array; position: number }, [number, number | bigint]>(
+    `SELECT tx_id, position FROM transactions WHERE sponsor_id = ?1 AND sponsor_nonce = ?2
+      ORDER BY position DESC LIMIT 1`,
+  );
+  const insert = db.prepare(
+    `INSERT INTO mempool_transactions VALUES
+       (?1, ?2, ?3, ?4, NULL, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17)`,
+  );
+  const setState = db.prepare<null, [Uint8Array, number, Uint8Array | null]>(
+    'UPDATE mempool_transactions SET state = ?2, replaced_by_tx_id = ?3 WHERE tx_id = ?1',
+  );
+  const setReceipt = db.prepare<null, [Uint8Array, number, number]>(
+    'UPDATE mempool_transactions SET receipt_time = ?2, receipt_block_height = ?3 WHERE tx_id = ?1',
+  );
+  const staleByTime = db.prepare<{ tx_id: Uint8Array }, [number]>(
+    'SELECT tx_id FROM mempool_transactions WHERE state = 0 AND receipt_time <= ?1',
+  );
+  const staleByHeight = db.prepare<{ tx_id: Uint8Array }, [number]>(
+    'SELECT tx_id FROM mempool_transactions WHERE state = 0 AND receipt_block_height <= ?1',
+  );
+  const count = db.prepare<null, [number]>('UPDATE progress SET mempool_pending = mempool_pending + ?1');
+  const touch = db.prepare('UPDATE progress SET mempool_version = mempool_version + 1');
+
+  const isMined = (txId: Uint8Array): boolean => mined.get(txId) !== null;
+
+  function add(content: TransactionContent, state: number, receipt: Receipt): void {
+    const { sender, sponsor, payload, fee } = content;
+    const shown = payloadColumns(payload, sender.address, principals);
+    insert.run(
+      content.txId,
+      state,
+      receipt.time,
+      receipt.height,
+      payload.typeId,
+      principals.id(sender.address),
+      sender.nonce,
+      sponsor === null ? null : principals.id(sponsor.address),
+      sponsor?.nonce ?? null,
+      sortable(fee.toString()),
+      shown.recipientId,
+      shown.amount,
+      shown.memo,
+      shown.contractId,
+      shown.functionName,
+      shown.clarityVersion,
+      content.raw,
+    );
+    if (state === PENDING) count.run(1);
+  }
+
+  function move(row: { tx_id: Uint8Array; state: number }, state: number, replacedBy: Uint8Array | null = null): void {
+    setState.run(row.tx_id, state, replacedBy);
+    const change = Number(state === PENDING) - Number(row.state === PENDING);
+    if (change !== 0) count.run(change);
+  }
+
+  /** Rows that spend one of the same nonces as origin, or one of the same as payer. */
+  function rivals({ sender, nonce, payer, payerNonce }: Spends): Row[] {
+    const found = new Map<string, Row>();
+    const keep = (row: Row) => found.set(row.tx_id.toHex(), row);
+    for (const row of bySender.all(sender, nonce)) keep(row);
+    for (const row of bySponsor.all(payer, payerNonce)) keep(row);
+    if (payer !== sender) for (const row of bySender.all(payer, payerNonce)) if (row.sponsor_id === null) keep(row);
+    return [...found.values()];
+  }
+
+  /** The canonical transaction that spent one of these nonces. */
+  function minedRival({ sender, nonce, payer, payerNonce }: Spends): Uint8Array | null {
+    let newest = minedBySender.get(sender, nonce);
+    for (const row of [
+      minedBySponsor.get(payer, payerNonce),
+      payer === sender ? null : minedBySender.get(payer, payerNonce),
+    ]) {
+      if (row !== null && (newest === null || row.position > newest.position)) newest = row;
+    }
+    return newest?.tx_id ?? null;
+  }
+
+  const outbids = (a: Row, b: Row): boolean => a.fee > b.fee || (a.fee === b.fee && a.receipt_time > b.receipt_time);
+
+  /**
+   * Leaves one of the transactions that spend the same nonce: the mined one, else the pending one of the highest fee.
+   * Those dropped for other reasons stay what they are; they can't win, and nothing replaced them.
+   */
+  function resolve(spends: Spends): void {
+    const rows = rivals(spends).filter(({ state }) => state === PENDING || state === REPLACED_BY_FEE);
+    let winner = minedRival(spends);
+    if (winner === null) {
+      let best: Row | undefined;
+      for (const row of rows) if (row.state === PENDING && (best === undefined || outbids(row, best))) best = row;
+      if (best === undefined) return;
+      winner = best.tx_id;
+    }
+    for (const row of rows) {
+      if (Buffer.compare(row.tx_id, winner) !== 0) move(row, REPLACED_BY_FEE, winner);
+    }
+  }
+
+  const spendsOfContent = ({ sender, sponsor }: TransactionContent): Spends => {
+    const id = principals.id(sender.address);
+    return {
+      sender: id,
+      nonce: sender.nonce,
+      payer: sponsor === null ? id : principals.id(sponsor.address),
+      payerNonce: sponsor === null ? sender.nonce : sponsor.nonce,
+    };
+  };
+
+  return {
+    /**
+     * Announced by the node. A transaction that was dropped waits again, with a new receipt.
+     * @returns how many were new or came back
+     */
+    announce(contents: readonly TransactionContent[], receipt: Receipt): number {
+      const waiting: TransactionContent[] = [];
+      for (const content of contents) {
+        if (content.sender.nonce > MAX_NONCE || (content.sponsor?.nonce ?? 0n) > MAX_NONCE) continue;
+        const row = byId.get(content.txId);
+        if (row === null) {
+          const state = isMined(content.txId) ? MINED : PENDING;
+          add(content, state, receipt);
+          if (state === PENDING) waiting.push(content);
+        } else if (row.state < PENDING && !isMined(content.txId)) {
+          setReceipt.run(row.tx_id, receipt.time, receipt.height);
+          move(row, PENDING);
+          waiting.push(content);
+        }
+      }
+      for (const content of waiting) resolve(spendsOfContent(content));
+      if (waiting.length > 0) touch.run();
+      return waiting.length;
+    },
+
+    /**
+     * Dropped by the node.
+     * @param state one of the dropped states
+     * @returns how many of them were waiting
+     */
+    drop(txIds: readonly Uint8Array[], state: number, replacedBy: Uint8Array | null): number {
+      let dropped = 0;
+      for (const txId of txIds) {
+        const row = byId.get(txId);
+        if (row?.state !== PENDING) continue;
+        move(row, state, replacedBy);
+        dropped++;
+      }
+      if (dropped > 0) touch.run();
+      return dropped;
+    },
+
+    /**
+     * The chain changed: what left it waits again, what it holds now waits no more. All that left comes back before
+     * anything is taken out, since a transaction may have moved from a lower block to a higher one.
+     */
+    chainChanged(
+      restored: readonly RestoredTransaction[],
+      confirmed: readonly TransactionContent[],
+      receiptHeight: number,
+    ): void {
+      const back: TransactionContent[] = [];
+      for (const { content, burnBlockTime } of restored) {
+        if (content.bitcoinOperation) continue;
+        const row = byId.get(content.txId);
+        if (row !== null) {
+          move(row, PENDING);
+          back.push(content);
+        } else if (!neverBroadcast(content)) {
+          add(content, PENDING, { time: burnBlockTime, height: receiptHeight });
+          back.push(content);
+        }
+        for (const rival of rivals(spendsOfContent(content))) {
+          if (rival.state === REPLACED_BY_FEE) move(rival, PENDING);
+        }
+      }
+      for (const content of confirmed) {
+        if (content.bitcoinOperation) continue;
+        const row = byId.get(content.txId);
+        if (row !== null) move(row, MINED);
+      }
+      for (const content of confirmed) if (!content.bitcoinOperation) resolve(spendsOfContent(content));
+      for (const content of back) resolve(spendsOfContent(content));
+      touch.run();
+    },
+
+    /** Microblocks were streamed or given up: `joined` wait no more, `left` wait again unless the chain holds them. */
+    streamChanged(joined: readonly Uint8Array[], left: readonly Uint8Array[]): void {
+      for (const txId of left) {
+        const row = byId.get(txId);
+        if (row?.state === MINED && !isMined(txId)) move(row, PENDING);
+      }
+      for (const txId of joined) {
+        const row = byId.get(txId);
+        if (row !== null) move(row, MINED);
+      }
+      if (joined.length > 0 || left.length > 0) touch.run();
+    },
+
+    /**
+     * Forgets what has waited too long.
+     * @param tip before the block that is the occasion
+     * @param now Unix seconds
+     */
+    collectGarbage(tip: { height: number; nakamoto: boolean }, now: number): void {
+      const stale = tip.nakamoto
+        ? staleByTime.all(now - COLLECT_AFTER_SECONDS)
+        : staleByHeight.all(tip.height - COLLECT_AFTER_BLOCKS);
+      for (const { tx_id } of stale) move({ tx_id, state: PENDING }, COLLECTED_HERE);
+    },
+  };
+}

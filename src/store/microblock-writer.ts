@@ -1,0 +1,82 @@
+/** Microblocks streamed between two blocks (Stacks 2.x), before the next block confirms some of them. */
+import type { Database } from 'bun:sqlite';
+import type { StreamedMicroblock } from '../chain/normalise.ts';
+
+interface Row {
+  microblock_hash: Uint8Array;
+  sequence: number;
+  parent_hash: Uint8Array;
+  accepted: number;
+  tx_ids: Uint8Array;
+}
+
+const TX_ID_BYTES = 32;
+
+const txIdsOf = ({ tx_ids }: { tx_ids: Uint8Array }): Uint8Array[] =>
+  Array.from({ length: tx_ids.length / TX_ID_BYTES }, (_, i) =>
+    tx_ids.subarray(i * TX_ID_BYTES, (i + 1) * TX_ID_BYTES),
+  );
+
+export type MicroblockWriter = ReturnType<typeof microblockWriter>;
+
+export function microblockWriter(db: Database) {
+  const ofParent = db.prepare<Row, [Uint8Array]>(
+    `SELECT microblock_hash, sequence, parent_hash, accepted, tx_ids FROM streamed_microblocks
+      WHERE parent_index_block_hash = ?1`,
+  );
+  const insert = db.prepare<null, [Uint8Array, number, Uint8Array, Uint8Array, Uint8Array, number | null]>(
+    'INSERT INTO streamed_microblocks VALUES (?1, ?2, ?3, ?4, 0, ?5, ?6)',
+  );
+  const accept = db.prepare<null, [Uint8Array, number]>(
+    'UPDATE streamed_microblocks SET accepted = ?2 WHERE microblock_hash = ?1',
+  );
+  const isKnown = db.prepare<{ found: number }, [Uint8Array]>(
+    'SELECT 1 AS found FROM streamed_microblocks WHERE microblock_hash = ?1',
+  );
+
+  return {
+    /**
+     * Takes a stream message on the tip. The chain it ends in becomes the accepted one.
+     * @returns the transactions that joined the accepted chain and left it, or null where the message is of no use:
+     *   all of it known, or with a gap down to sequence 0
+     */
+    add(
+      microblocks: readonly StreamedMicroblock[],
+      parentIndexBlockHash: Uint8Array,
+      journalId: number | null,
+    ): { joined: Uint8Array[]; left: Uint8Array[] } | null {
+      const last = microblocks.at(-1);
+      const fresh = microblocks.filter(({ hash }) => isKnown.get(hash) === null);
+      if (last === undefined || fresh.length === 0) return null;
+      const byHash = new Map<string, { sequence: number; parentHash: Uint8Array }>();
+      for (const row of ofParent.all(parentIndexBlockHash)) {
+        byHash.set(row.microblock_hash.toHex(), { sequence: row.sequence, parentHash: row.parent_hash });
+      }
+      for (const microblock of microblocks) byHash.set(microblock.hash.toHex(), microblock);
+      const chain = new Set<string>();
+      let key = last.hash.toHex();
+      for (let at = byHash.get(key); ; at = byHash.get(key)) {
+        if (at === undefined) return null;
+        chain.add(key);
+        if (at.sequence === 0) break;
+        key = at.parentHash.toHex();
+      }
+      for (const { hash, sequence, parentHash, transactions } of fresh) {
+        const ids = Buffer.concat(transactions.map(({ txId }) => txId));
+        insert.run(hash, sequence, parentHash, parentIndexBlockHash, ids, journalId);
+      }
+      const change: { joined: Uint8Array[]; left: Uint8Array[] } = { joined: [], left: [] };
+      for (const row of ofParent.all(parentIndexBlockHash)) {
+        const accepted = chain.has(row.microblock_hash.toHex());
+        if (accepted === (row.accepted === 1)) continue;
+        accept.run(row.microblock_hash, Number(accepted));
+        (accepted ? change.joined : change.left).push(...txIdsOf(row));
+      }
+      return change;
+    },
+
+    /** The transactions of the accepted chain on a block. */
+    acceptedOn: (parentIndexBlockHash: Uint8Array): Uint8Array[] =>
+      ofParent.all(parentIndexBlockHash).flatMap((row) => (row.accepted === 1 ? txIdsOf(row) : [])),
+  };
+}

@@ -1,0 +1,104 @@
+import { expect, test } from 'bun:test';
+import {
+  type AbiFunction,
+  type AbiType,
+  abiTypeString,
+  functionSignature,
+  typedArguments,
+} from '../../src/codec/abi.ts';
+import { clarity, encodeArguments } from '../../src/codec/clarity-encode.ts';
+
+const types: [AbiType, string][] = [
+  ['uint128', 'uint'],
+  ['int128', 'int'],
+  ['bool', 'bool'],
+  ['principal', 'principal'],
+  ['trait_reference', 'trait_reference'],
+  ['none', 'none'],
+  [{ buffer: { length: 20 } }, '(buff 20)'],
+  [{ 'string-ascii': { length: 5 } }, '(string-ascii 5)'],
+  [{ 'string-utf8': { length: 256 } }, '(string-utf8 256)'],
+  [{ optional: 'uint128' }, '(optional uint)'],
+  [{ response: { ok: 'bool', error: 'none' } }, '(response bool none)'],
+  [{ tuple: [] }, '(tuple )'],
+  [
+    {
+      list: {
+        length: 200,
+        type: {
+          tuple: [
+            { name: 'to', type: 'principal' },
+            { name: 'amount', type: 'uint128' },
+          ],
+        },
+      },
+    },
+    '(list 200 (tuple (to principal) (amount uint)))',
+  ],
+];
+
+test.each(types)('%j is written %s', (type, text) => {
+  expect(abiTypeString(type)).toBe(text);
+});
+
+test('a type from a later node has no text, alone or inside another', () => {
+  const later = 'uint256' as AbiType;
+  for (const type of [
+    later,
+    { set: { length: 3 } } as unknown as AbiType,
+    null as unknown as AbiType,
+    { optional: later },
+    { response: { ok: 'bool', error: later } },
+    { list: { type: later, length: 1 } },
+    { tuple: [{ name: 'a', type: later }] },
+  ] satisfies AbiType[]) {
+    expect(abiTypeString(type)).toBeNull();
+  }
+});
+
+const transfer: AbiFunction = {
+  name: 'transfer',
+  access: 'public',
+  args: [
+    { name: 'amount', type: 'uint128' },
+    { name: 'memo', type: { optional: { buffer: { length: 34 } } } },
+  ],
+};
+
+test('a signature is the head of the definition, with a blank where arguments are none', () => {
+  expect(functionSignature(transfer)).toBe('(define-public (transfer (amount uint) (memo (optional (buff 34)))))');
+  expect(functionSignature({ name: 'tick', access: 'public', args: [] })).toBe('(define-public (tick ))');
+  expect(functionSignature({ name: 'f', access: 'read_only', args: [] })).toBe('(define-read-only (f ))');
+  expect(functionSignature({ name: 'f', access: 'private', args: [] })).toBe('(define-private (f ))');
+});
+
+const args = encodeArguments([clarity.uint(5), clarity.none(), clarity.bool(true)]);
+
+test('arguments have the declared names and types, and those beyond the declaration their own type', () => {
+  expect(typedArguments(args, transfer)).toEqual([
+    { hex: '0x0100000000000000000000000000000005', repr: 'u5', name: 'amount', type: 'uint' },
+    { hex: '0x09', repr: 'none', name: 'memo', type: '(optional (buff 34))' },
+    { hex: '0x03', repr: 'true', name: '', type: 'bool' },
+  ]);
+});
+
+test('without a declaration arguments have no name and their own type', () => {
+  expect(typedArguments(args, undefined).map(({ name, type }) => [name, type])).toEqual([
+    ['', 'uint'],
+    ['', '(optional UnknownType)'],
+    ['', 'bool'],
+  ]);
+});
+
+test('an unknown declared type gives way to that of the value', () => {
+  const declared = { ...transfer, args: [{ name: 'amount', type: 'uint256' as AbiType }] };
+  expect(typedArguments(args, declared)[0]).toMatchObject({ name: 'amount', type: 'uint' });
+});
+
+test('no arguments, and bytes that are none', () => {
+  expect(typedArguments(encodeArguments([]), transfer)).toEqual([]);
+  expect(typedArguments(new Uint8Array(), transfer)).toEqual([]);
+  expect(typedArguments(Uint8Array.of(0, 0, 0, 9, 3), transfer)).toEqual([
+    { hex: '0x0000000903', repr: '0x0000000903', name: '', type: 'UnknownType' },
+  ]);
+});

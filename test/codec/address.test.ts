@@ -1,0 +1,136 @@
+import { expect, test } from 'bun:test';
+import { addressFromVersionHash, addressToString, createAddress } from '@stacks/transactions';
+import fc from 'fast-check';
+import {
+  BOOT_ADDRESS,
+  canonicalPrincipal,
+  isPrincipal,
+  parseStacksAddress,
+  principalBytes,
+  stacksAddress,
+} from '../../src/codec/address.ts';
+import { c32Decode, c32Encode } from '../../src/codec/c32.ts';
+import { DecodeError } from '../../src/codec/decode-error.ts';
+import { fromHex, toHex } from '../../src/codec/hex.ts';
+import { runs } from './arbitraries.ts';
+
+/** The text stacks.js gives. */
+const oracle = (version: number, hash160: Uint8Array) =>
+  addressToString(addressFromVersionHash(version, hash160.toHex()));
+
+const hash = fromHex('a46ff88886c2ef9762d970b4d2c63678835bd39d');
+const canonical = 'SP2J6ZY48GV1EZ5V2V5RB9MP66SW86PYKKNRV9EJ7';
+
+/** Hashes as they come, and with up to 20 leading zero bytes, where the length of the text changes. */
+const anyHash = () =>
+  fc.tuple(fc.nat({ max: 20 }), fc.uint8Array({ minLength: 20, maxLength: 20 })).map(([zeros, bytes]) => {
+    const copy = Uint8Array.from(bytes);
+    return copy.fill(0, 0, zeros);
+  });
+
+test('the four versions of the networks have their letters', () => {
+  expect(stacksAddress(22, hash)).toBe(canonical);
+  expect(stacksAddress(20, hash)).toBe('SM2J6ZY48GV1EZ5V2V5RB9MP66SW86PYKKQVX8X0G');
+  expect(stacksAddress(26, hash)).toBe('ST2J6ZY48GV1EZ5V2V5RB9MP66SW86PYKKQYAC0RQ');
+  expect(stacksAddress(21, hash)).toStartWith('SN');
+  expect(stacksAddress(22, new Uint8Array(20))).toBe(BOOT_ADDRESS.mainnet);
+  expect(stacksAddress(26, new Uint8Array(20))).toBe(BOOT_ADDRESS.testnet);
+});
+
+test('an address of any version reads back, first time and from the cache, and as stacks.js has it', () => {
+  fc.assert(
+    fc.property(fc.nat({ max: 31 }), anyHash(), (version, hash160) => {
+      const text = stacksAddress(version, hash160);
+      expect(stacksAddress(version, hash160)).toBe(text);
+      expect(text).toBe(oracle(version, hash160));
+      expect(createAddress(text)).toMatchObject({ version, hash160: hash160.toHex() });
+      expect(parseStacksAddress(text)).toEqual({ version, hash160 });
+      expect(canonicalPrincipal(text.toLowerCase())).toBe(text);
+    }),
+    { numRuns: runs },
+  );
+});
+
+test('addresses that fall on one place of the cache do not take each other for their own', () => {
+  const first = Uint8Array.from(hash);
+  const second = Uint8Array.from(hash).fill(7, 0, 18);
+  for (let round = 0; round < 3; round++) {
+    expect(stacksAddress(22, first)).toBe(canonical);
+    expect(stacksAddress(22, second)).toBe(oracle(22, second));
+    expect(stacksAddress(22 ^ 1, hash.with(19, hash[19]! ^ 1))).toStartWith('SQ');
+  }
+});
+
+test('a version without a letter and a hash of another length are refused', () => {
+  expect(() => stacksAddress(32, hash)).toThrow(DecodeError);
+  expect(() => stacksAddress(255, hash)).toThrow(DecodeError);
+  expect(() => stacksAddress(22, hash.subarray(1))).toThrow(DecodeError);
+});
+
+test.each([
+  canonical.toLowerCase(),
+  'SP2J6ZY48GVLEZ5V2V5RB9MP66SW86PYKKNRV9EJ7',
+  'SP2J6ZY48GVIEZ5V2V5RB9MP66SW86PYKKNRV9EJ7',
+  'sp2j6zy48gvlez5v2v5rb9mp66sw86pykknrv9ej7',
+])('%s is another spelling of one address', (text) => {
+  expect(canonicalPrincipal(text)).toBe(canonical);
+  expect(canonicalPrincipal(`${text}.Pool-v1`)).toBe(`${canonical}.Pool-v1`);
+});
+
+test.each([
+  ['nothing', ''],
+  ['one letter', 'S'],
+  ['five letters', 'SP123'],
+  ['a wrong last character', `${canonical.slice(0, -1)}8`],
+  ['a letter outside the alphabet', `${canonical.slice(0, -2)}U7`],
+  ['a blank at the end', `${canonical} `],
+  ['a zero byte too few', 'SP00000000000000000002Q6VF78'],
+  ['a zero byte too many', 'SP0000000000000000000002Q6VF78'],
+  ['another first letter', `X${canonical.slice(1)}`],
+  ['a character beyond ASCII first', `é${canonical.slice(1)}`],
+  ['a character beyond ASCII inside', `${canonical.slice(0, -1)}７`],
+  ['an endless text', `S${'P'.repeat(100_000)}`],
+  ['a dot without a name', `${canonical}.`],
+  ['a name of 129', `${canonical}.${'a'.repeat(129)}`],
+  ['a name that begins with a digit', `${canonical}.1a`],
+  ['a name with another separator', `${canonical}_pool`],
+  ['two names', `${canonical}.a.b`],
+])('%s is no principal', (_, text) => {
+  expect(isPrincipal(text)).toBe(false);
+  expect(canonicalPrincipal(text)).toBeNull();
+});
+
+test('contract names of 1 to 128 characters make a principal', () => {
+  for (const name of ['a', 'pox-4', 'Some_Name', 'a'.repeat(128)])
+    expect(isPrincipal(`${canonical}.${name}`)).toBe(true);
+});
+
+test('principal bytes are version, hash, and for contracts length and name', () => {
+  expect(toHex(principalBytes(canonical)!)).toBe(`0x16${hash.toHex()}`);
+  expect(toHex(principalBytes(`${canonical}.abc`)!)).toBe(`0x16${hash.toHex()}03616263`);
+  expect(toHex(principalBytes(`${canonical}.__transient`)!)).toEndWith(Buffer.from('__transient').toString('hex'));
+  expect(principalBytes(`${canonical}.${'a'.repeat(129)}`)).toBeNull();
+  expect(principalBytes('SP123')).toBeNull();
+});
+
+test('c32 of any bytes reads back', () => {
+  fc.assert(
+    fc.property(fc.nat({ max: 4 }), fc.uint8Array({ maxLength: 30 }), (zeros, bytes) => {
+      const padded = Uint8Array.of(...new Uint8Array(zeros), ...bytes);
+      expect(c32Decode(c32Encode(padded))).toEqual(padded);
+    }),
+    { numRuns: runs },
+  );
+});
+
+test.each([
+  ['', ''],
+  ['01', '1'],
+  ['22', '12'],
+  ['0001', '01'],
+  ['0100', '80'],
+  ['010000', '2000'],
+  ['a46ff88886c2ef9762d970b4d2c63678835bd39d', 'MHQZH246RBQSERPSE2TD5HHPF21NQMWX'],
+])('c32 of 0x%s is "%s"', (hex, text) => {
+  expect(c32Encode(fromHex(hex))).toBe(text);
+});
