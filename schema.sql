@@ -297,9 +297,12 @@ CREATE TABLE mempool_transactions (
 ) STRICT;
 -- What waits, newest first.
 CREATE INDEX mempool_pending ON mempool_transactions (receipt_time, tx_id) WHERE state = 0;
--- Those that spend the same nonce, and an account's pending nonces.
+-- Those that spend the same nonce, whatever became of them.
 CREATE INDEX mempool_by_sender_nonce ON mempool_transactions (sender_id, nonce);
 CREATE INDEX mempool_by_sponsor_nonce ON mempool_transactions (sponsor_id, sponsor_nonce) WHERE sponsor_id IS NOT NULL;
+-- What an account has waiting, as origin and as sponsor.
+CREATE INDEX mempool_pending_by_sender ON mempool_transactions (sender_id, nonce) WHERE state = 0;
+CREATE INDEX mempool_pending_by_sponsor ON mempool_transactions (sponsor_id, sponsor_nonce) WHERE state = 0 AND sponsor_id IS NOT NULL;
 -- What is on its way to an account.
 CREATE INDEX mempool_by_recipient ON mempool_transactions (recipient_id, receipt_time, tx_id) WHERE state = 0 AND recipient_id IS NOT NULL;
 -- What is old enough to be collected before Nakamoto.

@@ -1,0 +1,70 @@
+/** The tip, and blocks by what names them. */
+import type { Database } from 'bun:sqlite';
+import type { BlockId, ChainTip } from '../model.ts';
+
+export const sql = {
+  tip: `SELECT b.height, b.block_hash, b.index_block_hash, p.burn_block_height,
+               m.microblock_hash, m.sequence AS microblock_sequence
+          FROM blocks b CROSS JOIN progress p
+          LEFT JOIN streamed_microblocks m
+                 ON m.microblock_hash = (SELECT microblock_hash FROM streamed_microblocks
+                                          WHERE parent_index_block_hash = b.index_block_hash AND accepted = 1
+                                          ORDER BY sequence DESC LIMIT 1)
+         ORDER BY b.height DESC LIMIT 1`,
+  newest: 'SELECT height, index_block_hash, transactions FROM blocks ORDER BY height DESC LIMIT 1',
+  byHeight: 'SELECT height, index_block_hash, transactions FROM blocks WHERE height = ?1',
+  byIndexBlockHash: 'SELECT height, index_block_hash, transactions FROM blocks WHERE index_block_hash = ?1',
+  byBlockHash:
+    'SELECT height, index_block_hash, transactions FROM blocks WHERE block_hash = ?1 ORDER BY height DESC LIMIT 1',
+};
+
+interface TipRow {
+  height: number;
+  block_hash: Uint8Array;
+  index_block_hash: Uint8Array;
+  burn_block_height: number;
+  microblock_hash: Uint8Array | null;
+  microblock_sequence: number | null;
+}
+
+export interface BlockRow {
+  height: number;
+  index_block_hash: Uint8Array;
+  /** How many it holds. */
+  transactions: number;
+}
+
+export type ChainQueries = ReturnType<typeof chainQueries>;
+
+export function chainQueries(db: Database) {
+  const tip = db.prepare<TipRow, []>(sql.tip);
+  const newest = db.prepare<BlockRow, []>(sql.newest);
+  const byHeight = db.prepare<BlockRow, [number]>(sql.byHeight);
+  const byIndexBlockHash = db.prepare<BlockRow, [Uint8Array]>(sql.byIndexBlockHash);
+  const byBlockHash = db.prepare<BlockRow, [Uint8Array]>(sql.byBlockHash);
+
+  /** The canonical block, null where there is none. */
+  function block(id: BlockId): BlockRow | null {
+    if (id === 'latest') return newest.get();
+    if ('height' in id) return byHeight.get(id.height);
+    return byIndexBlockHash.get(id.hash) ?? byBlockHash.get(id.hash);
+  }
+
+  return {
+    block,
+    tip(): ChainTip | null {
+      const row = tip.get();
+      if (row === null) return null;
+      return {
+        height: row.height,
+        blockHash: row.block_hash,
+        indexBlockHash: row.index_block_hash,
+        burnBlockHeight: row.burn_block_height,
+        microblock:
+          row.microblock_hash === null || row.microblock_sequence === null
+            ? null
+            : { hash: row.microblock_hash, sequence: row.microblock_sequence },
+      };
+    },
+  };
+}

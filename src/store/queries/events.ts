@@ -1,0 +1,84 @@
+/** What a transaction did, in order. */
+import type { Database } from 'bun:sqlite';
+import type { CursorKey, Page, TransactionEvent } from '../model.ts';
+import { assetEventOf, EVENT_LOCK, EVENT_LOG } from '../rows.ts';
+import { keysetPage, numberAt } from './page.ts';
+
+const columns = `e.event_index, e.kind, sender.address AS sender, recipient.address AS recipient,
+  asset.identifier AS asset, contract.address AS contract, e.topic, e.amount, e.unlock_height, e.value`;
+const joins = `LEFT JOIN principals sender ON sender.id = e.sender_id
+  LEFT JOIN principals recipient ON recipient.id = e.recipient_id
+  LEFT JOIN assets asset ON asset.id = e.asset_id
+  LEFT JOIN principals contract ON contract.id = e.contract_id`;
+
+export const sql = {
+  transaction: 'SELECT position, event_count FROM transactions WHERE tx_id = ?1 ORDER BY position DESC LIMIT 1',
+  from: `SELECT ${columns} FROM events e ${joins}
+          WHERE e.position = ?1 AND e.event_index >= ?2 ORDER BY e.event_index LIMIT ?3`,
+  before: `SELECT event_index FROM events
+            WHERE position = ?1 AND event_index < ?2 ORDER BY event_index DESC LIMIT ?3`,
+};
+
+interface IndexRow {
+  event_index: number;
+}
+
+interface EventRow extends IndexRow {
+  kind: number;
+  sender: string | null;
+  recipient: string | null;
+  asset: string | null;
+  contract: string | null;
+  topic: string | null;
+  amount: string | null;
+  unlock_height: number | null;
+  value: Uint8Array | null;
+}
+
+const NO_BYTES = new Uint8Array(0);
+
+function eventOf(row: EventRow): TransactionEvent {
+  const { event_index: index, sender, recipient } = row;
+  const amount = row.amount ?? '0';
+  const value = row.value ?? NO_BYTES;
+  const asset = row.asset ?? '';
+  switch (row.kind) {
+    case EVENT_LOG:
+      return { index, kind: 'contract_log', contractId: row.contract ?? '', topic: row.topic ?? '', value };
+    case EVENT_LOCK: {
+      const unlockHeight = row.unlock_height ?? 0;
+      return { index, kind: 'stx_lock', address: sender ?? '', amount, unlockHeight, contractName: row.topic ?? '' };
+    }
+    default: {
+      const { asset: kind, action } = assetEventOf(row.kind);
+      if (kind === 'stx') return { index, kind, action, sender, recipient, amount, memo: row.value };
+      if (kind === 'ft') return { index, kind, action, asset, sender, recipient, amount };
+      return { index, kind, action, asset, sender, recipient, value };
+    }
+  }
+}
+
+export function eventQueries(db: Database) {
+  const transaction = db.prepare<{ position: number; event_count: number }, [Uint8Array]>(sql.transaction);
+  const from = db.prepare<EventRow, [number, number, number]>(sql.from);
+  const before = db.prepare<IndexRow, [number, number, number]>(sql.before);
+  return {
+    async ofTransaction(
+      txId: Uint8Array,
+      limit: number,
+      cursor: CursorKey | null,
+    ): Promise<Page<TransactionEvent> | undefined> {
+      const found = transaction.get(txId);
+      if (found === null) return undefined;
+      return keysetPage<EventRow | IndexRow, TransactionEvent>({
+        limit,
+        from: cursor,
+        total: found.event_count,
+        rowsFrom: (key, count) => from.all(found.position, key === null ? 0 : numberAt(key, 0), count),
+        rowsBefore: (key, count) => before.all(found.position, numberAt(key, 0), count),
+        keyOf: (row) => [row.event_index],
+        itemOf: (row) => eventOf(row as EventRow),
+      });
+    },
+  };
+}

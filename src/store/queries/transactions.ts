@@ -1,0 +1,196 @@
+/** Transactions of the canonical chain: all, of a block, of a principal, or one by its id. */
+import type { Database } from 'bun:sqlite';
+import type { ExecutionCost } from '../../chain/block.ts';
+import { positionsOf } from '../../chain/position.ts';
+import type {
+  BlockId,
+  CursorKey,
+  FoundTransaction,
+  Page,
+  PrincipalTransaction,
+  TransactionDetail,
+  TransactionSummary,
+} from '../model.ts';
+import { AFFECTED, mempoolStatus, statusWord } from '../rows.ts';
+import type { ChainQueries } from './chain.ts';
+import type { MempoolQueries } from './mempool.ts';
+import { keysetPage, numberAt } from './page.ts';
+import { type SummaryRow, summary, summaryOf } from './summary.ts';
+
+const inBlock = 't.position BETWEEN ?3 AND ?4';
+
+export const sql = {
+  total: 'SELECT transactions AS total FROM totals',
+  from: `SELECT ${summary.columns} FROM transactions t ${summary.joins}
+          WHERE t.position <= ?1 ORDER BY t.position DESC LIMIT ?2`,
+  before: 'SELECT position FROM transactions WHERE position > ?1 ORDER BY position LIMIT ?2',
+  ofBlockFrom: `SELECT ${summary.columns} FROM transactions t ${summary.joins}
+                 WHERE t.position <= ?1 AND ${inBlock} ORDER BY t.position DESC LIMIT ?2`,
+  ofBlockBefore: `SELECT t.position FROM transactions t
+                   WHERE t.position > ?1 AND ${inBlock} ORDER BY t.position LIMIT ?2`,
+  ofPrincipalTotal: `SELECT a.principal_id, a.transactions AS total FROM principals p
+                       JOIN accounts a ON a.principal_id = p.id WHERE p.address = ?1`,
+  ofPrincipalFrom: `SELECT ${summary.columns}, pt.affected, pt.stx_sent, pt.stx_received
+                      FROM principal_transactions pt JOIN transactions t ON t.position = pt.position ${summary.joins}
+                     WHERE pt.principal_id = ?1 AND pt.position <= ?2 ORDER BY pt.position DESC LIMIT ?3`,
+  ofPrincipalBefore: `SELECT position FROM principal_transactions
+                       WHERE principal_id = ?1 AND position > ?2 ORDER BY position LIMIT ?3`,
+  byId: `SELECT ${summary.columns}, t.event_count, b.parent_block_hash, b.parent_index_block_hash,
+                CAST(d.cost_runtime AS TEXT) AS cost_runtime, CAST(d.cost_read_count AS TEXT) AS cost_read_count,
+                CAST(d.cost_read_length AS TEXT) AS cost_read_length,
+                CAST(d.cost_write_count AS TEXT) AS cost_write_count,
+                CAST(d.cost_write_length AS TEXT) AS cost_write_length,
+                d.vm_error, d.result, d.post_conditions, d.function_args, d.raw
+           FROM transactions t JOIN transaction_bodies d ON d.position = t.position ${summary.joins}
+          WHERE t.tx_id = ?1 ORDER BY t.position DESC LIMIT 1`,
+  state: `SELECT t.status, b.index_block_hash FROM transactions t JOIN blocks b ON b.height = t.position >> 20
+           WHERE t.tx_id = ?1 ORDER BY t.position DESC LIMIT 1`,
+};
+
+interface PositionRow {
+  position: number;
+}
+
+interface InvolvementRow extends SummaryRow {
+  affected: number;
+  stx_sent: string;
+  stx_received: string;
+}
+
+interface DetailRow extends SummaryRow {
+  event_count: number;
+  parent_block_hash: Uint8Array;
+  parent_index_block_hash: Uint8Array;
+  cost_runtime: string;
+  cost_read_count: string;
+  cost_read_length: string;
+  cost_write_count: string;
+  cost_write_length: string;
+  vm_error: string | null;
+  result: Uint8Array;
+  post_conditions: Uint8Array;
+  function_args: Uint8Array | null;
+  raw: Uint8Array;
+}
+
+/** Before every first position, and behind every last. */
+const NEWEST = Number.MAX_SAFE_INTEGER;
+
+const keyOf = ({ position }: PositionRow): CursorKey => [position];
+
+const exact = (text: string): number | bigint => {
+  const number = Number(text);
+  return Number.isSafeInteger(number) ? number : BigInt(text);
+};
+
+const costOf = (row: DetailRow): ExecutionCost => ({
+  runtime: exact(row.cost_runtime),
+  readCount: exact(row.cost_read_count),
+  readLength: exact(row.cost_read_length),
+  writeCount: exact(row.cost_write_count),
+  writeLength: exact(row.cost_write_length),
+});
+
+const detailOf = (row: DetailRow): TransactionDetail => ({
+  ...summaryOf(row),
+  parentBlock: { hash: row.parent_block_hash, indexHash: row.parent_index_block_hash },
+  eventCount: row.event_count,
+  cost: costOf(row),
+  vmError: row.vm_error,
+  result: row.result,
+  postConditions: row.post_conditions,
+  raw: row.raw,
+  functionArgs: row.function_args,
+});
+
+function principalTransactionOf(row: InvolvementRow, principal: string): PrincipalTransaction {
+  const transaction = summaryOf(row);
+  return {
+    transaction,
+    involvement:
+      transaction.sender.address === principal
+        ? 'sender'
+        : transaction.sponsor?.address === principal
+          ? 'sponsor'
+          : 'affected',
+    stx: { sent: BigInt(row.stx_sent), received: BigInt(row.stx_received) },
+    affected: {
+      stx: (row.affected & AFFECTED.stx) !== 0,
+      ft: (row.affected & AFFECTED.ft) !== 0,
+      nft: (row.affected & AFFECTED.nft) !== 0,
+    },
+  };
+}
+
+export function transactionQueries(db: Database, chain: ChainQueries, mempool: MempoolQueries) {
+  const total = db.prepare<{ total: number }, []>(sql.total);
+  const from = db.prepare<SummaryRow, [number, number]>(sql.from);
+  const before = db.prepare<PositionRow, [number, number]>(sql.before);
+  const ofBlockFrom = db.prepare<SummaryRow, [number, number, number, number]>(sql.ofBlockFrom);
+  const ofBlockBefore = db.prepare<PositionRow, [number, number, number, number]>(sql.ofBlockBefore);
+  const ofPrincipalTotal = db.prepare<{ principal_id: number; total: number }, [string]>(sql.ofPrincipalTotal);
+  const ofPrincipalFrom = db.prepare<InvolvementRow, [number, number, number]>(sql.ofPrincipalFrom);
+  const ofPrincipalBefore = db.prepare<PositionRow, [number, number, number]>(sql.ofPrincipalBefore);
+  const byId = db.prepare<DetailRow, [Uint8Array]>(sql.byId);
+  const state = db.prepare<{ status: number; index_block_hash: Uint8Array }, [Uint8Array]>(sql.state);
+
+  return {
+    async page(limit: number, cursor: CursorKey | null): Promise<Page<TransactionSummary>> {
+      return keysetPage<SummaryRow | PositionRow, TransactionSummary>({
+        limit,
+        from: cursor,
+        total: total.get()?.total ?? 0,
+        rowsFrom: (key, count) => from.all(key === null ? NEWEST : numberAt(key, 0), count),
+        rowsBefore: (key, count) => before.all(numberAt(key, 0), count),
+        keyOf,
+        itemOf: (row) => summaryOf(row as SummaryRow),
+      });
+    },
+
+    async ofBlock(id: BlockId, limit: number, cursor: CursorKey | null): Promise<Page<TransactionSummary> | undefined> {
+      const block = chain.block(id);
+      if (block === null) return undefined;
+      const { first, last } = positionsOf(block.height);
+      return keysetPage<SummaryRow | PositionRow, TransactionSummary>({
+        limit,
+        from: cursor,
+        total: block.transactions,
+        rowsFrom: (key, count) => ofBlockFrom.all(key === null ? NEWEST : numberAt(key, 0), count, first, last),
+        rowsBefore: (key, count) => ofBlockBefore.all(numberAt(key, 0), count, first, last),
+        keyOf,
+        itemOf: (row) => summaryOf(row as SummaryRow),
+      });
+    },
+
+    async ofPrincipal(principal: string, limit: number, cursor: CursorKey | null): Promise<Page<PrincipalTransaction>> {
+      const account = ofPrincipalTotal.get(principal);
+      return keysetPage<InvolvementRow | PositionRow, PrincipalTransaction>({
+        limit,
+        from: cursor,
+        total: account?.total ?? 0,
+        rowsFrom: (key, count) =>
+          account === null
+            ? []
+            : ofPrincipalFrom.all(account.principal_id, key === null ? NEWEST : numberAt(key, 0), count),
+        rowsBefore: (key, count) =>
+          account === null ? [] : ofPrincipalBefore.all(account.principal_id, numberAt(key, 0), count),
+        keyOf,
+        itemOf: (row) => principalTransactionOf(row as InvolvementRow, principal),
+      });
+    },
+
+    async find(txId: Uint8Array): Promise<FoundTransaction | undefined> {
+      const row = byId.get(txId);
+      if (row !== null) return { mined: true, transaction: detailOf(row) };
+      const pending = mempool.find(txId);
+      return pending === undefined ? undefined : { mined: false, transaction: pending };
+    },
+
+    async state(txId: Uint8Array): Promise<{ indexBlockHash: Uint8Array | null; status: string } | undefined> {
+      const row = state.get(txId);
+      if (row !== null) return { indexBlockHash: row.index_block_hash, status: statusWord(row.status) };
+      const pending = mempool.state(txId);
+      return pending === undefined ? undefined : { indexBlockHash: null, status: mempoolStatus(pending) };
+    },
+  };
+}

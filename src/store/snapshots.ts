@@ -1,0 +1,62 @@
+/** Read-only snapshots of the index for requests. */
+import type { Database } from 'bun:sqlite';
+import { openReader } from './database.ts';
+import type { BlockId } from './model.ts';
+import { chainQueries } from './queries/chain.ts';
+import { eventQueries } from './queries/events.ts';
+import { mempoolQueries } from './queries/mempool.ts';
+import { principalQueries } from './queries/principals.ts';
+import { transactionQueries } from './queries/transactions.ts';
+import type { Reader, Snapshots } from './reader.ts';
+
+/** All queries, through one connection. */
+function readerOf(db: Database): Reader {
+  const chain = chainQueries(db);
+  const mempool = mempoolQueries(db);
+  return {
+    chain: {
+      tip: async () => chain.tip(),
+      blockHash: async (id: BlockId) => chain.block(id)?.index_block_hash,
+    },
+    transactions: transactionQueries(db, chain, mempool),
+    events: eventQueries(db),
+    mempool: { page: mempool.page, version: mempool.version },
+    principals: principalQueries(db),
+  };
+}
+
+interface Connection {
+  db: Database;
+  reader: Reader;
+}
+
+/**
+ * Opens snapshots of a data directory. Requests that overlap have a connection each, since a connection has one
+ * snapshot at a time; connections are kept for the requests to come.
+ */
+export function openSnapshots(directory: string): Snapshots {
+  const idle: Connection[] = [];
+  let closed = false;
+  const connect = (): Connection => {
+    const db = openReader(directory);
+    return { db, reader: readerOf(db) };
+  };
+  idle.push(connect());
+  return {
+    async read(request) {
+      const connection = idle.pop() ?? connect();
+      connection.db.run('BEGIN');
+      try {
+        return await request(connection.reader);
+      } finally {
+        connection.db.run('COMMIT');
+        if (closed) connection.db.close();
+        else idle.push(connection);
+      }
+    },
+    close() {
+      closed = true;
+      for (const { db } of idle.splice(0)) db.close();
+    },
+  };
+}
