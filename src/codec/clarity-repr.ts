@@ -1,6 +1,14 @@
 import { BytesReader, uint32At } from './bytes-reader.ts';
 import { readEntries, readInteger } from './clarity.ts';
-import { PREFIX, readCount, readPrefix, readPrincipal, skipSized, unknownPrefix } from './clarity-wire.ts';
+import {
+  INTEGER_LENGTH,
+  PREFIX,
+  readCount,
+  readPrefix,
+  readPrincipal,
+  skipSized,
+  unknownPrefix,
+} from './clarity-wire.ts';
 import { decoded } from './decode-error.ts';
 import { toHex } from './hex.ts';
 import { latin1Text, lossyText, utf8Bytes } from './utf8.ts';
@@ -65,10 +73,10 @@ function readRepr(reader: BytesReader, depth: number): string {
 /** An integer in decimal, through a plain number when it is below 2^53: several times faster, and nearly all are. */
 function readDecimal(reader: BytesReader, signed: boolean): string {
   const { bytes, offset } = reader;
-  if (reader.left >= 16 && uint32At(bytes, offset) === 0 && uint32At(bytes, offset + 4) === 0) {
+  if (reader.left >= INTEGER_LENGTH && uint32At(bytes, offset) === 0 && uint32At(bytes, offset + 4) === 0) {
     const high = uint32At(bytes, offset + 8);
     if (high < 0x200000) {
-      reader.offset = offset + 16;
+      reader.offset = offset + INTEGER_LENGTH;
       return String(high * 0x100000000 + uint32At(bytes, offset + 12));
     }
   }

@@ -87,6 +87,7 @@ export function readPrefix(reader: BytesReader, depth: number): number {
   return reader.u8('a Clarity type prefix');
 }
 
+/** The error for a prefix, just read, that stands for no type. */
 export function unknownPrefix(reader: BytesReader, prefix: number): DecodeError {
   return reader.unknown('a Clarity type prefix (0x00 to 0x0e)', prefix);
 }

@@ -1,8 +1,7 @@
-/*
- * The runtime's one-shot digests: several times faster than a hasher that is made, fed and asked. They write into an
- * array given to them because what they return is typed as any kind of array.
+/**
+ * SHA-256, by the runtime's one-shot digest: several times faster than a hasher that is made, fed and asked. It writes
+ * into an array of ours because what it returns is typed as any kind of array.
  */
-
 export function sha256(bytes: Uint8Array): Uint8Array<ArrayBuffer> {
   const digest = new Uint8Array(32);
   Bun.SHA256.hash(bytes, digest);

@@ -1,0 +1,45 @@
+import { expect, test } from 'bun:test';
+import fc from 'fast-check';
+import { compareUtf8, lossyText, strictText, utf8Bytes } from '../../src/codec/utf8.ts';
+import { runs } from './arbitraries.ts';
+
+test('texts are ordered as their UTF-8 bytes are', () => {
+  const text = () =>
+    fc.string({ unit: fc.constantFrom('a', 'B', 'é', '\ud7ff', '\ue000', '\uffff', '😀'), maxLength: 4 });
+  fc.assert(
+    fc.property(text(), text(), (a, b) => {
+      expect(Math.sign(compareUtf8(a, b))).toBe(Buffer.compare(Buffer.from(a), Buffer.from(b)));
+    }),
+    { numRuns: 10 * runs },
+  );
+});
+
+test('any text reads back, byte-order mark included', () => {
+  fc.assert(
+    fc.property(fc.string({ unit: 'binary' }), (text) => {
+      for (const marked of [text, `\ufeff${text}`]) {
+        expect(strictText(utf8Bytes(marked))).toBe(marked);
+        expect(lossyText(utf8Bytes(marked))).toBe(marked);
+      }
+    }),
+    { numRuns: runs },
+  );
+});
+
+test('invalid bytes are null to the strict reader, which then reads on', () => {
+  for (const bytes of [[0xff], [0xc3], [0xed, 0xa0, 0x80], [0xc0, 0x80], [0xf5, 0x80, 0x80, 0x80]]) {
+    expect(strictText(Uint8Array.from(bytes))).toBeNull();
+    expect(strictText(utf8Bytes('é'))).toBe('é');
+  }
+});
+
+test('each maximal invalid part is one replacement character', () => {
+  const parts: [number[], number][] = [
+    [[0xff, 0xff], 2],
+    [[0xf0, 0x9f, 0x98], 1],
+    [[0xe2, 0xad], 1],
+    [[0xed, 0xa0, 0x80], 3],
+    [[0xc0, 0x80], 2],
+  ];
+  for (const [bytes, count] of parts) expect(lossyText(Uint8Array.from(bytes))).toBe('\ufffd'.repeat(count));
+});
