@@ -19,7 +19,7 @@ export interface BurnBlock {
 }
 
 /** Burn height of the genesis block: past the activation of every epoch, as far as the simulation goes. */
-export const firstBurnHeight = 200;
+const firstBurnHeight = 200;
 /** Satoshi each of the two rewarded addresses gets from one miner's commitment. */
 const commitment = 20_000;
 

@@ -1,3 +1,5 @@
+import { utf8Bytes } from '../codec/utf8.ts';
+
 /** Big-endian integers and byte strings, as the wire formats of SIP-005 are made of. */
 
 export function u8(value: number): Uint8Array {
@@ -18,20 +20,15 @@ export function u64(value: number | bigint): Uint8Array {
   return bytes;
 }
 
-/** The UTF-8 bytes of a text. */
-export function utf8(text: string): Uint8Array {
-  return new TextEncoder().encode(text);
-}
-
 /** A name: its length in one byte, then its bytes. */
 export function shortText(text: string): Uint8Array {
-  const bytes = utf8(text);
+  const bytes = utf8Bytes(text);
   return concat(u8(bytes.length), bytes);
 }
 
 /** A long text such as source code: its length in four bytes, then its bytes. */
 export function longText(text: string): Uint8Array {
-  const bytes = utf8(text);
+  const bytes = utf8Bytes(text);
   return concat(u32(bytes.length), bytes);
 }
 

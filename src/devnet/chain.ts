@@ -10,7 +10,7 @@ import { type Network, networks } from './network.ts';
 import { type NodeEvent, nodeEvent } from './node-event.ts';
 import { cycles } from './pox.ts';
 import { Prng } from './prng.ts';
-import { choosesSigners, matureRewards, maturity, rewardSet } from './rewards.ts';
+import { choosesSigners, earningsAt, hasMatured, matureRewards, rewardSet } from './rewards.ts';
 import { Traffic } from './traffic.ts';
 import { type Account, accounts } from './wallet.ts';
 import { World } from './world.ts';
@@ -77,6 +77,8 @@ export class SimulatedChain {
   #burnTip: BurnBlock;
   #tip: Block;
   #mined = 0;
+  /** When the last event was sent, Unix ms. */
+  #sentAt = 0;
 
   constructor(options: ChainOptions) {
     const seed = `stackside-devnet-${options.seed}`;
@@ -107,12 +109,12 @@ export class SimulatedChain {
 
   /** Block 0. Every node announces it first. */
   genesis(): NodeEvent {
-    return nodeEvent('/new_block', this.#genesisBody, this.#genesis.time * 1000);
+    return this.#sent(nodeEvent('/new_block', this.#genesisBody, this.#genesis.time * 1000));
   }
 
   /** Block 0 as a node announces it each time it starts again: without transactions and events. */
   restart(): NodeEvent {
-    return nodeEvent('/new_block', { ...this.#genesisBody, events: [], transactions: [] }, this.#tip.time * 1000 + 500);
+    return this.#sent(nodeEvent('/new_block', { ...this.#genesisBody, events: [], transactions: [] }, 0));
   }
 
   get genesisHash(): string {
@@ -158,25 +160,9 @@ export class SimulatedChain {
     const rivals = (this.#byHeight.get(before.height + 1) ?? []).flatMap(({ transactions }) => transactions);
     const body = this.#fill(place, count, rivals);
 
-    const hashes = this.#hashes(before, burn, body);
-    const tenure: Tenure = newTenure
-      ? { height: before.tenure.height + 1, miner, recipient, minerTxId: toHex(this.#prng.bytes(32)), ...hashes }
-      : before.tenure;
-    const earnings = newTenure ? [...before.earnings, { tenure: before.tenure, fees: before.fees }] : before.earnings;
-    const maturedRewards = newTenure ? matureRewards(earnings, tenure.height, world) : [];
-    const block: Block = {
-      ...hashes,
-      height: before.height + 1,
-      time,
-      burn,
-      burnView,
-      tenure,
-      blocksInTenure: newTenure ? 1 : before.blocksInTenure + 1,
-      fees: (newTenure ? 0n : before.fees) + body.fees,
-      earnings: earnings.filter((earning) => earning.tenure.height + maturity > tenure.height),
-      world,
-      transactions: body.transactions,
-    };
+    const block = this.#assemble(place, body, time);
+    const earnings = newTenure ? earningsAt(before) : [];
+    const maturedRewards = matureRewards(earnings, block.tenure.height, world);
     const chosen = newTenure && choosesSigners(before.burn.height, burn.height);
     const content = {
       receipts: body.receipts,
@@ -187,12 +173,19 @@ export class SimulatedChain {
     };
 
     const events = burnBlocks.map((b) => nodeEvent('/new_burn_block', this.#burns.payload(b), b.time * 1000));
-    events.push(...this.#announcements(body, rivals, before, block, events.at(-1)?.time));
+    const start = events.at(-1)?.time ?? before.time * 1000;
+    events.push(...this.#announcements(body, rivals, block, start));
     const payload = blockPayload(block, before, content, this.#signers, this.#prng);
     events.push(nodeEvent('/new_block', payload, time * 1000));
     this.#remember(block);
     const { indexBlockHash, height } = block;
-    return { indexBlockHash, height, burnBlockHash: burn.hash, events, txIds: body.receipts.map(({ txId }) => txId) };
+    return {
+      indexBlockHash,
+      height,
+      burnBlockHash: burn.hash,
+      events: events.map((event) => this.#sent(event)),
+      txIds: body.receipts.map(({ txId }) => txId),
+    };
   }
 
   #announcedBurnBlocks(before: Block, newTenure: boolean, options: MineOptions): BurnBlock[] {
@@ -232,21 +225,41 @@ export class SimulatedChain {
     return this.#builder.fill(place, count, [...again, ...due], this.#mempool?.busy(place.world) ?? new Set());
   }
 
-  #announcements(
-    body: BlockBody,
-    rivals: Block['transactions'],
-    before: Block,
-    block: Block,
-    from: number | undefined,
-  ): NodeEvent[] {
+  /** The block that holds the body, at its place. */
+  #assemble({ parent, burn, burnView, world, miner, newTenure }: BlockPlace, body: BlockBody, time: number): Block {
+    const hashes = this.#hashes(parent, burn, body);
+    const inPlace = { ...hashes, height: parent.height + 1, time, burn, burnView, world };
+    const { transactions, fees } = body;
+    if (newTenure === undefined) {
+      const { tenure, earnings } = parent;
+      const blocksInTenure = parent.blocksInTenure + 1;
+      return { ...inPlace, tenure, blocksInTenure, fees: parent.fees + fees, earnings, transactions };
+    }
+    const tenure: Tenure = {
+      height: parent.tenure.height + 1,
+      miner,
+      recipient: newTenure.recipient,
+      minerTxId: toHex(this.#prng.bytes(32)),
+      ...hashes,
+    };
+    const earnings = earningsAt(parent).filter((earning) => !hasMatured(earning, tenure.height));
+    return { ...inPlace, tenure, blocksInTenure: 1, fees, earnings, transactions };
+  }
+
+  #announcements(body: BlockBody, rivals: Block['transactions'], block: Block, start: number): NodeEvent[] {
     if (this.#mempool === undefined) return [];
     const mined = new Set(body.transactions.map(({ id }) => id));
     const replaced = rivals.filter(({ id }) => !mined.has(id));
-    const start = from ?? before.time * 1000;
     const { world, burn, time } = block;
     const events = this.#mempool.announce(body.fresh, replaced, world, burn.height, start, time * 1000);
     this.#mempool.settle(world);
     return events;
+  }
+
+  /** A rival block may be older than what was sent before it was mined; it is sent afterwards all the same. */
+  #sent(event: NodeEvent): NodeEvent {
+    this.#sentAt = Math.max(event.time, this.#sentAt + 1);
+    return { ...event, time: this.#sentAt };
   }
 
   /** A block's hash covers its parent and transactions here, and a count, as no two blocks may be equal. */

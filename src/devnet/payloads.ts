@@ -1,6 +1,7 @@
 import { principalBytes } from '../codec/address.ts';
 import { clarity, encodeArguments } from '../codec/clarity-encode.ts';
-import { concat, longText, shortText, u8, u32, u64, utf8 } from './bytes.ts';
+import { utf8Bytes } from '../codec/utf8.ts';
+import { concat, longText, shortText, u8, u32, u64 } from './bytes.ts';
 
 /** Transaction payloads (SIP-005; tenure change and its coinbase: SIP-021), each with its type byte in front. */
 
@@ -12,7 +13,7 @@ export function tokenTransfer(recipient: string, amount: bigint, memo: string): 
 /** The 34 bytes of a memo. */
 export function memoBytes(memo: string): Uint8Array {
   const bytes = new Uint8Array(34);
-  bytes.set(utf8(memo).subarray(0, 34));
+  bytes.set(utf8Bytes(memo).subarray(0, 34));
   return bytes;
 }
 

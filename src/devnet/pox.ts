@@ -3,14 +3,16 @@ import type { ChainEvent } from './chain-event.ts';
 import type { Outcome } from './contract.ts';
 import type { World } from './world.ts';
 
-/** The reward cycles of the simulated chain, in burn blocks from height 0: as short as on a regtest network. */
+/** Burn blocks in a reward cycle: as few as on a regtest network, so that a short chain sees several. */
+const cycleLength = 20;
+/** The last of them, in which the signers of the next cycle are chosen. */
+const prepareLength = 5;
+
+/** The reward cycles of the simulated chain, counted from burn height 0. */
 export const cycles = {
-  length: 20,
-  /** The last blocks of a cycle, in which the signers of the next are chosen. */
-  prepareLength: 5,
-  of: (burnHeight: number): number => Math.floor(burnHeight / 20),
-  startOf: (cycle: number): number => cycle * 20,
-  inPreparePhase: (burnHeight: number): boolean => burnHeight % 20 >= 15,
+  of: (burnHeight: number): number => Math.floor(burnHeight / cycleLength),
+  startOf: (cycle: number): number => cycle * cycleLength,
+  inPreparePhase: (burnHeight: number): boolean => burnHeight % cycleLength >= cycleLength - prepareLength,
 } as const;
 
 /** What somebody who stacks alone states; the same for a contract call and for an operation made on Bitcoin. */

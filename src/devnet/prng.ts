@@ -1,4 +1,5 @@
 import { sha256 } from '@noble/hashes/sha2.js';
+import { utf8Bytes } from '../codec/utf8.ts';
 
 /**
  * A seeded source of numbers: equal seeds give equal sequences, on every machine.
@@ -12,17 +13,12 @@ export class Prng {
   #c: number;
   #d: number;
 
-  constructor(readonly seed: string) {
-    const state = new DataView(sha256(new TextEncoder().encode(seed)).buffer);
+  constructor(seed: string) {
+    const state = new DataView(sha256(utf8Bytes(seed)).buffer);
     this.#a = state.getUint32(0);
     this.#b = state.getUint32(4);
     this.#c = state.getUint32(8);
     this.#d = state.getUint32(12);
-  }
-
-  /** A generator of its own for one subject, so that drawing more for one does not shift the draws of another. */
-  branch(subject: string): Prng {
-    return new Prng(`${this.seed}/${subject}`);
   }
 
   /** 32 even bits. */
@@ -49,7 +45,7 @@ export class Prng {
     return low + this.below(high - low + 1);
   }
 
-  /** True once in `1 / probability` times. */
+  /** True with the probability given. */
   chance(probability: number): boolean {
     return this.u32() < probability * 0x1_0000_0000;
   }

@@ -1,5 +1,5 @@
 import { bitcoinAddress } from './bitcoin.ts';
-import type { Earning } from './block.ts';
+import type { Block, Earning } from './block.ts';
 import type { Network } from './network.ts';
 import { cycles } from './pox.ts';
 import type { Prng } from './prng.ts';
@@ -7,13 +7,22 @@ import type { Account } from './wallet.ts';
 import type { World } from './world.ts';
 
 /** Micro-STX a tenure mints. */
-export const coinbaseAmount = 500_000_000n;
+const coinbaseAmount = 500_000_000n;
 /** A reward is credited this many tenures later; on the public networks it is 100. */
-export const maturity = 6;
+const maturity = 6;
+
+/** What is to be paid once the block's tenure has ended. Nobody mined tenure 0, the genesis block. */
+export function earningsAt({ tenure, fees, earnings }: Block): readonly Earning[] {
+  return tenure.height === 0 ? [] : [...earnings, { tenure, fees }];
+}
+
+export function hasMatured({ tenure }: Earning, tenureHeight: number): boolean {
+  return tenure.height + maturity <= tenureHeight;
+}
 
 /** Credits what matures in the tenure of the height given, and returns it as the block reports it. */
 export function matureRewards(earnings: readonly Earning[], tenureHeight: number, world: World) {
-  const matured = earnings.filter(({ tenure }) => tenure.height + maturity <= tenureHeight);
+  const matured = earnings.filter((earning) => hasMatured(earning, tenureHeight));
   return matured.map(({ tenure, fees }) => {
     world.credit(tenure.recipient, coinbaseAmount + fees);
     return {

@@ -63,7 +63,7 @@ function* announce(
   const { events, indexBlockHash } = chain.mine(parent, options);
   yield* events;
   // Acknowledged too late: the node sends the block once more.
-  if (prng.chance(1 / 50)) yield { ...events.at(-1)!, time: events.at(-1)!.time + 1000 };
+  if (prng.chance(1 / 50)) yield { ...events.at(-1)!, time: events.at(-1)!.time + 1 };
   return indexBlockHash;
 }
 

@@ -16,6 +16,7 @@ import type { World } from './world.ts';
 const templates: readonly ContractTemplate[] = [token, collectible, treasury, journal];
 const memos = ['', '', '', 'rent', 'order 4711', 'thank you ☕', 'line\u0000zero'];
 const flawedSource = '(no-such-function)\n';
+const nobody: ReadonlySet<string> = new Set();
 /** Enough for the fee, something to send and something to lock. */
 const minimumFunds = 2_000_000n;
 
@@ -135,9 +136,10 @@ export class Traffic {
   }
 
   #someUser(world: World, burnHeight: number, busy: ReadonlySet<string>): Account {
-    for (let tries = 0; tries < 1000; tries++) {
+    for (let tries = 0; tries < 500; tries++) {
       const user = this.prng.pick(this.users);
-      if (this.#isFree(user, world, burnHeight, busy)) return user;
+      // If all seem to wait, somebody changes their mind: the waiting transaction loses its nonce.
+      if (this.#isFree(user, world, burnHeight, tries < 200 ? busy : nobody)) return user;
     }
     throw new Error('no account is left that could pay for a transaction; the chain needs more accounts');
   }

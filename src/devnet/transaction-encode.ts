@@ -24,7 +24,7 @@ export interface UnsignedTransaction {
 
 /** Values of the anchor mode byte (SIP-005). */
 export const anchorModes = { onChainOnly: 0x01, offChainOnly: 0x02, any: 0x03 } as const;
-export type AnchorMode = (typeof anchorModes)[keyof typeof anchorModes];
+type AnchorMode = (typeof anchorModes)[keyof typeof anchorModes];
 
 const authTypes = { standard: 0x04, sponsored: 0x05 } as const;
 const singleSignature = 0x00;

@@ -1,5 +1,5 @@
 import { clarity } from '../../codec/clarity-encode.ts';
-import { utf8 } from '../bytes.ts';
+import { utf8Bytes } from '../../codec/utf8.ts';
 import type { ChainEvent } from '../chain-event.ts';
 import { type ContractCall, type ContractTemplate, contractInterface, err, ok, publicFunction } from '../contract.ts';
 import { amountCodes, fungibleCondition, postConditions } from '../post-conditions.ts';
@@ -68,7 +68,7 @@ export const token: ContractTemplate = {
       asked,
       sender,
       recipient(),
-      prng.chance(0.5) ? utf8(`invoice ${prng.below(10_000)}`) : undefined,
+      prng.chance(0.5) ? utf8Bytes(`invoice ${prng.below(10_000)}`) : undefined,
     );
   },
 };

@@ -1,0 +1,116 @@
+import { expect, test } from 'bun:test';
+import { type MinedBlock, SimulatedChain } from '../../src/devnet/chain.ts';
+import { blocksOf, bodiesOf } from './payload-types.ts';
+
+test('two children of one block are a fork, and both can be continued', () => {
+  const chain = new SimulatedChain({ seed: 1, accounts: 10 });
+  const base = chain.mine(null);
+  const left = chain.mine(base.indexBlockHash);
+  const right = chain.mine(base.indexBlockHash);
+  const top = chain.mine(right.indexBlockHash);
+  expect(left.indexBlockHash).not.toBe(right.indexBlockHash);
+  expect([left.height, right.height, top.height]).toEqual([2, 2, 3]);
+  const body = blocksOf(top.events)[0];
+  expect(body?.parent_index_block_hash).toBe(right.indexBlockHash);
+  expect(chain.tip.indexBlockHash).toBe(top.indexBlockHash);
+});
+
+test('of two blocks of equal height the first is the tip', () => {
+  const chain = new SimulatedChain({ seed: 2, accounts: 10 });
+  const first = chain.mine(null);
+  chain.mine(null);
+  expect(chain.tip.indexBlockHash).toBe(first.indexBlockHash);
+});
+
+test('a rival block mines some transactions of its sibling again', () => {
+  const chain = new SimulatedChain({ seed: 3, accounts: 30 });
+  const base = chain.mine(null);
+  const left = chain.mine(base.indexBlockHash, { transactions: 20 });
+  const right = chain.mine(base.indexBlockHash, { transactions: 20 });
+  const again = right.txIds.filter((id) => left.txIds.includes(id));
+  expect(again.length).toBeGreaterThan(5);
+  expect(again.length).toBeLessThan(20);
+});
+
+test('a block has as many transactions as asked for, besides the start of its tenure', () => {
+  const chain = new SimulatedChain({ seed: 4, accounts: 10, mempool: false });
+  const base = chain.mine(null, { transactions: 0 });
+  expect(base.txIds).toHaveLength(2);
+  const next = chain.mine(base.indexBlockHash, { transactions: 7 });
+  const own = blocksOf(next.events)[0]?.transactions.filter(({ raw_tx }) => raw_tx.slice(232, 234) !== '07');
+  expect(own).toHaveLength(7);
+});
+
+test('a new tenure comes with a burn block, posted before it', () => {
+  const chain = new SimulatedChain({ seed: 5, accounts: 10 });
+  const first = chain.mine(null);
+  const second = chain.mine(first.indexBlockHash, { newTenure: true });
+  expect(second.events[0]?.path).toBe('/new_burn_block');
+  expect(second.events.at(-1)?.path).toBe('/new_block');
+  expect(second.burnBlockHash).not.toBe(first.burnBlockHash);
+  const same = chain.mine(second.indexBlockHash);
+  expect(same.burnBlockHash).toBe(second.burnBlockHash);
+});
+
+test('a fork of Bitcoin announces other burn blocks at the same heights', () => {
+  const chain = new SimulatedChain({ seed: 6, accounts: 10 });
+  const base = chain.mine(null);
+  const left = chain.mine(base.indexBlockHash, { newTenure: true });
+  const right = chain.mine(base.indexBlockHash, { newTenure: true, burnFork: true });
+  const top = chain.mine(right.indexBlockHash, { newTenure: true });
+  const [l, r, t] = [left, right, top].map(burnHeight);
+  expect(r).toBe(l!);
+  expect(t).toBe(l! + 1);
+  expect(right.burnBlockHash).not.toBe(left.burnBlockHash);
+});
+
+test('without a fork of Bitcoin a rival tenure takes a later burn block', () => {
+  const chain = new SimulatedChain({ seed: 7, accounts: 10 });
+  const base = chain.mine(null);
+  const left = chain.mine(base.indexBlockHash, { newTenure: true });
+  const right = chain.mine(base.indexBlockHash, { newTenure: true, newBurnBlock: true });
+  expect(burnHeight(right)).toBe(burnHeight(left)! + 1);
+});
+
+test('a burn block that elects nobody extends the tenure', () => {
+  const chain = new SimulatedChain({ seed: 8, accounts: 10 });
+  const base = chain.mine(null);
+  const next = chain.mine(base.indexBlockHash, { newTenure: false, newBurnBlock: true, transactions: 0 });
+  expect(bodiesOf(next.events, '/new_burn_block')).toHaveLength(1);
+  expect(next.burnBlockHash).toBe(base.burnBlockHash);
+  expect(next.txIds).toHaveLength(1);
+});
+
+test('a restart announces block 0 with nothing in it', () => {
+  const chain = new SimulatedChain({ seed: 9, accounts: 10 });
+  const [genesis, again] = blocksOf([chain.genesis(), chain.restart()]);
+  expect(again).toEqual({ ...genesis!, transactions: [], events: [] });
+  expect(genesis?.parent_index_block_hash).toBe(`0x${'ff'.repeat(32)}`);
+});
+
+test('rewards of the first tenure on mature after six more and are credited', () => {
+  const chain = new SimulatedChain({ seed: 10, accounts: 10 });
+  let parent: string | null = null;
+  const blocks: MinedBlock[] = [];
+  for (let i = 0; i < 9; i++) {
+    blocks.push(chain.mine(parent, { newTenure: true }));
+    parent = blocks.at(-1)!.indexBlockHash;
+  }
+  const bodies = blocks.flatMap(({ events }) => blocksOf(events));
+  const rewards = bodies.map(({ matured_miner_rewards }) => matured_miner_rewards.length);
+  expect(rewards).toEqual([0, 0, 0, 0, 0, 0, 1, 1, 1]);
+  const last = bodies.at(-1)!.matured_miner_rewards[0]!;
+  const due = BigInt(last.coinbase_amount) + BigInt(last.tx_fees_anchored);
+  expect(chain.world(parent!).balance(last.recipient)).toBeGreaterThanOrEqual(due);
+});
+
+test('a block that is no longer kept can not be mined on', () => {
+  const chain = new SimulatedChain({ seed: 11, accounts: 10, keep: 2 });
+  let parent: string | null = null;
+  for (let i = 0; i < 4; i++) parent = chain.mine(parent).indexBlockHash;
+  expect(() => chain.mine(chain.genesisHash)).toThrow('no block');
+});
+
+function burnHeight({ events }: MinedBlock): number | undefined {
+  return blocksOf(events)[0]?.burn_block_height;
+}

@@ -1,0 +1,66 @@
+import { afterEach, expect, test } from 'bun:test';
+import { runDevnet } from '../../src/devnet/live.ts';
+import { postEvents } from '../../src/devnet/post.ts';
+
+/** An observer that answers with the statuses given, then with 200. */
+function observer(...statuses: number[]) {
+  const received: { path: string; type: string | null; body: string }[] = [];
+  const server = Bun.serve({
+    port: 0,
+    hostname: '127.0.0.1',
+    async fetch(request) {
+      const { pathname } = new URL(request.url);
+      received.push({ path: pathname, type: request.headers.get('content-type'), body: await request.text() });
+      return Response.json({ result: 'ok' }, { status: statuses.shift() ?? 200 });
+    },
+  });
+  servers.push(server);
+  return { received, url: `http://127.0.0.1:${server.port}` };
+}
+
+const servers: ReturnType<typeof Bun.serve>[] = [];
+afterEach(() => Promise.all(servers.splice(0).map((server) => server.stop(true))));
+
+test('events are posted one after the other as JSON', async () => {
+  const { received, url } = observer();
+  const events = [1, 2, 3].map((n) => ({ path: `/event_${n}`, body: `{"n":${n}}`, time: n }));
+  expect(await postEvents(events, url)).toBe(3);
+  expect(received.map(({ path, body }) => [path, body])).toEqual(events.map(({ path, body }) => [path, body]));
+  expect(received[0]?.type).toBe('application/json');
+});
+
+test('an event is posted again until the answer is 200, after longer and longer waits', async () => {
+  const { received, url } = observer(500, 204);
+  const waits: number[] = [];
+  const event = { path: '/new_block', body: '{}', time: 0 };
+  await postEvents([event], url, { onRetry: (_event, _cause, waitMs) => waits.push(waitMs) });
+  expect(received).toHaveLength(3);
+  expect(waits).toEqual([100, 200]);
+});
+
+test('posting ends when the signal is aborted', async () => {
+  const { url } = observer(...new Array<number>(100).fill(500));
+  const event = { path: '/new_block', body: '{}', time: 0 };
+  await expect(postEvents([event], url, { signal: AbortSignal.timeout(150) })).rejects.toThrow();
+});
+
+test('a live chain posts its history, then a block at a time, until it is aborted', async () => {
+  const { received, url } = observer();
+  const end = new AbortController();
+  const times: number[] = [];
+  await runDevnet({
+    eventsUrl: url,
+    seed: 1,
+    history: 5,
+    blockIntervalMs: 20,
+    accounts: 10,
+    signal: end.signal,
+    onPosted: ({ path, time }) => {
+      if (path !== '/new_block') return;
+      times.push(time);
+      if (times.length === 12) end.abort();
+    },
+  });
+  expect(received.filter(({ path }) => path === '/new_block')).toHaveLength(12);
+  expect(Math.abs(times.at(-1)! - Date.now())).toBeLessThan(60_000);
+});

@@ -1,0 +1,118 @@
+import { expect, test } from 'bun:test';
+import {
+  AuthType,
+  BytesReader,
+  deserializeTransaction,
+  PayloadType,
+  publicKeyFromSignatureRsv,
+  type StacksTransactionWire,
+  sigHashPreSign,
+} from '@stacks/transactions';
+import { clarity } from '../../src/codec/clarity-encode.ts';
+import { transactionId } from '../../src/codec/transaction.ts';
+import { networks } from '../../src/devnet/network.ts';
+import {
+  contractCall,
+  nakamotoCoinbase,
+  smartContract,
+  tenureChange,
+  tokenTransfer,
+  versionedSmartContract,
+} from '../../src/devnet/payloads.ts';
+import {
+  amountCodes,
+  fungibleCondition,
+  nonFungibleCondition,
+  postConditions,
+  stxCondition,
+} from '../../src/devnet/post-conditions.ts';
+import { Prng } from '../../src/devnet/prng.ts';
+import { signTransaction, unsignedBootTransaction } from '../../src/devnet/transaction-encode.ts';
+import { accounts } from '../../src/devnet/wallet.ts';
+
+const network = networks.testnet;
+const [alice, bob] = accounts('transaction-encode', 'user', 2, network) as [Account, Account];
+type Account = ReturnType<typeof accounts>[number];
+const prng = new Prng('transaction-encode');
+const contract = `${bob.address}.token-1`;
+
+const payloads: Record<string, { bytes: Uint8Array; type: PayloadType }> = {
+  'a transfer to an address': { bytes: tokenTransfer(bob.address, 5n, 'rent'), type: PayloadType.TokenTransfer },
+  'a transfer to a contract': { bytes: tokenTransfer(contract, 5n, ''), type: PayloadType.TokenTransfer },
+  'a deployment': { bytes: smartContract('a', '(print 1)\n'), type: PayloadType.SmartContract },
+  'a versioned deployment': {
+    bytes: versionedSmartContract(3, 'a', '(print 1)\n'),
+    type: PayloadType.VersionedSmartContract,
+  },
+  'a call': { bytes: contractCall(contract, 'burn', [clarity.uint(7)]), type: PayloadType.ContractCall },
+  'a coinbase': {
+    bytes: nakamotoCoinbase(prng.bytes(32), undefined, prng.bytes(80)),
+    type: PayloadType.NakamotoCoinbase,
+  },
+  'a coinbase to a contract': {
+    bytes: nakamotoCoinbase(prng.bytes(32), contract, prng.bytes(80)),
+    type: PayloadType.NakamotoCoinbase,
+  },
+  'a tenure change': {
+    bytes: tenureChange({
+      tenure: prng.bytes(20),
+      previousTenure: prng.bytes(20),
+      burnView: prng.bytes(20),
+      previousTenureEnd: prng.bytes(32),
+      previousTenureBlocks: 3,
+      cause: 1,
+      minerHash: alice.hash160,
+    }),
+    type: PayloadType.TenureChange,
+  },
+};
+
+for (const [name, { bytes, type }] of Object.entries(payloads)) {
+  test(`${name} is read back by another library, with the same id and both signers`, () => {
+    const conditions = postConditions('deny', [
+      stxCondition(alice.address, amountCodes.lessOrEqual, 9n),
+      fungibleCondition(contract, `${contract}::coin`, amountCodes.equal, 1n),
+      nonFungibleCondition(alice.address, `${contract}::card`, clarity.uint(1), 'sent'),
+    ]);
+    const origin = { account: alice, nonce: 3, fee: 0n };
+    for (const sponsor of [undefined, { account: bob, nonce: 8, fee: 321n }]) {
+      const raw = signTransaction({ payload: bytes, origin, sponsor, postConditions: conditions }, network);
+      const read = deserializeTransaction(new BytesReader(raw));
+      expect(read.payload.payloadType).toBe(type);
+      expect(read.postConditions.values).toHaveLength(3);
+      expect(read.txid()).toBe(transactionId(raw).toHex());
+      expect(read.serializeBytes()).toEqual(raw);
+      expect(signersOf(read)).toEqual(
+        (sponsor === undefined ? [alice] : [alice, bob]).map(({ publicKey }) => publicKey.toHex()),
+      );
+      expect(() => read.verifyOrigin()).not.toThrow();
+    }
+  });
+}
+
+test('a boot transaction has chain id 0 and a blank signature', () => {
+  const raw = unsignedBootTransaction(tokenTransfer(network.boot, 0n, ''), network);
+  const read = deserializeTransaction(new BytesReader(raw));
+  expect(Number(read.chainId)).toBe(0);
+  expect(read.serializeBytes()).toEqual(raw);
+  expect(raw.subarray(44, 109)).toEqual(new Uint8Array(65));
+});
+
+/** The public keys that made the signatures, recovered along the chain of hashes. */
+function signersOf(transaction: StacksTransactionWire): string[] {
+  const { auth } = transaction;
+  const conditions = [
+    auth.spendingCondition,
+    ...('sponsorSpendingCondition' in auth ? [auth.sponsorSpendingCondition] : []),
+  ];
+  let hash = transaction.signBegin();
+  return conditions.map((condition, i) => {
+    if (!('signature' in condition)) throw new Error('not a single signature');
+    const flag = i === 0 ? AuthType.Standard : AuthType.Sponsored;
+    const digest = sigHashPreSign(hash, flag, condition.fee, condition.nonce);
+    const { data } = condition.signature;
+    const key = publicKeyFromSignatureRsv(digest, data.slice(2) + data.slice(0, 2));
+    hash = new Bun.CryptoHasher('sha512-256').update(Buffer.from(`${digest}00${data}`, 'hex')).digest('hex');
+    return key;
+  });
+}
