@@ -328,5 +328,6 @@ INSERT INTO progress VALUES (1, NULL, 0, 0, 0, 0);
 -- begins.
 CREATE TABLE imports (
   source TEXT PRIMARY KEY,
-  rows   INTEGER NOT NULL
+  rows   INTEGER NOT NULL,
+  digest TEXT NOT NULL
 ) STRICT;

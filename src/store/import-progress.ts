@@ -7,21 +7,27 @@ import type { Database } from 'bun:sqlite';
 export const IMPORTS_TABLE = `
   CREATE TABLE imports (
     source TEXT PRIMARY KEY, -- hash of how the recording begins
-    rows   INTEGER NOT NULL
+    rows   INTEGER NOT NULL,
+    digest TEXT NOT NULL     -- of those rows, each hashed onto those before it
   ) STRICT;`;
+
+/** How many rows of a recording were taken, and their hash. */
+export interface Imported {
+  rows: number;
+  digest: string;
+}
 
 export type ImportProgress = ReturnType<typeof importProgress>;
 
 export function importProgress(db: Database) {
-  const find = db.prepare<{ rows: number }, [string]>('SELECT rows FROM imports WHERE source = ?1');
-  const set = db.prepare<null, [string, number]>(
-    'INSERT INTO imports VALUES (?1, ?2) ON CONFLICT (source) DO UPDATE SET rows = ?2',
+  const find = db.prepare<Imported, [string]>('SELECT rows, digest FROM imports WHERE source = ?1');
+  const set = db.prepare<null, [string, number, string]>(
+    'INSERT INTO imports VALUES (?1, ?2, ?3) ON CONFLICT (source) DO UPDATE SET rows = ?2, digest = ?3',
   );
   return {
-    /** Rows of the recording that were taken. */
-    rows: (source: string): number => find.get(source)?.rows ?? 0,
-    setRows: (source: string, rows: number) => {
-      set.run(source, rows);
+    get: (source: string): Imported => find.get(source) ?? { rows: 0, digest: '' },
+    set: (source: string, { rows, digest }: Imported) => {
+      set.run(source, rows, digest);
     },
   };
 }

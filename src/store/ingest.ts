@@ -18,8 +18,9 @@ import { burnBlockWriter } from './burn-block-writer.ts';
 import { type ChainChange, chainWriter } from './chain-writer.ts';
 import { openWriter } from './database.ts';
 import { dictionaries } from './dictionary.ts';
-import { importProgress } from './import-progress.ts';
+import { type Imported, importProgress } from './import-progress.ts';
 import { type Journal, openJournal } from './journal.ts';
+import { lockWriter } from './lock.ts';
 import { mempoolWriter } from './mempool-writer.ts';
 import { microblockWriter } from './microblock-writer.ts';
 import { dropReasons, UNKNOWN_DROP_REASON } from './rows.ts';
@@ -76,6 +77,7 @@ function chainIdOf(payload: BlockPayload): { chainId: number; certain: boolean }
 
 /** Opens a data directory for writing, and brings the index up to its journal. */
 export function openIngest({ directory, journal: withJournal, chainId, log }: IngestOptions) {
+  const unlock = lockWriter(directory);
   const db = openWriter(directory, withJournal ? 'journal' : 'own');
   const journal: Journal | null = withJournal ? openJournal(directory) : null;
   const names = dictionaries(db);
@@ -316,12 +318,12 @@ export function openIngest({ directory, journal: withJournal, chainId, log }: In
     commit,
     rollback,
 
-    /** Rows of a recording that are in the index, by the hash of its beginning. */
-    importedRows: (source: string): number => imports.rows(source),
+    /** What was taken of a recording, by the hash of how it begins. */
+    imported: (source: string): Imported => imports.get(source),
     /** Kept with the next {@link commit}. */
-    setImportedRows(source: string, rows: number): void {
+    setImported(source: string, imported: Imported): void {
       begin();
-      imports.setRows(source, rows);
+      imports.set(source, imported);
     },
 
     tipHeight: (): number => chain.tip().height,
@@ -332,6 +334,7 @@ export function openIngest({ directory, journal: withJournal, chainId, log }: In
       db.run('PRAGMA optimize');
       db.close();
       journal?.close();
+      unlock();
     },
   };
 }

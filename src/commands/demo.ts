@@ -1,0 +1,42 @@
+/** `stackside demo`: serves a simulated chain that grows, for those who have no node. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { TESTNET_CHAIN_ID } from '../chain/network.ts';
+import type { Settings } from '../config.ts';
+import { runDevnet } from '../devnet/live.ts';
+import { serveUntilSignal, startServing } from './serve.ts';
+
+export interface DemoOptions {
+  seed: number;
+  /** Seconds between two blocks. */
+  interval: number;
+}
+
+/** The data is kept in a temporary directory that goes with the process, unless one was given. */
+export async function runDemo(settings: Settings, keepData: boolean, { seed, interval }: DemoOptions): Promise<void> {
+  const data = keepData ? settings.data : mkdtempSync(join(tmpdir(), 'stackside-demo-'));
+  const running = await startServing({ ...settings, data, mode: 'full', chainId: TESTNET_CHAIN_ID });
+  const simulation = new AbortController();
+  const simulated = runDevnet({
+    seed,
+    eventsUrl: running.events ?? '',
+    blockIntervalMs: interval * 1000,
+    signal: simulation.signal,
+  });
+  if (process.stderr.isTTY) {
+    process.stderr.write(`A simulated chain is at ${running.api}/extended, the API's pages at ${running.api}/docs\n`);
+  }
+  try {
+    await serveUntilSignal(settings, {
+      ...running,
+      async stop() {
+        simulation.abort();
+        await simulated;
+        await running.stop();
+      },
+    });
+  } finally {
+    if (!keepData) rmSync(data, { recursive: true, force: true });
+  }
+}

@@ -1,0 +1,37 @@
+/** `stackside check` and `stackside status`: what is printed of them. */
+import { checkDirectory } from '../store/check.ts';
+import { type DirectoryStatus, directoryStatus } from '../store/status.ts';
+
+/** @returns whether everything is as it should be */
+export function reportCheck(directory: string): boolean {
+  const results = checkDirectory(directory);
+  for (const { name, problems } of results) {
+    process.stdout.write(`${problems.length === 0 ? 'ok     ' : 'DIFFERS'} ${name}\n`);
+    for (const problem of problems) process.stdout.write(`        ${problem}\n`);
+  }
+  return results.every(({ problems }) => problems.length === 0);
+}
+
+const megabytes = (bytes: number): string => `${(bytes / 1e6).toFixed(1)} MB`;
+
+function lines(status: DirectoryStatus): string[] {
+  const { chain_id, tip, transactions, pending, orphaned_blocks, journal, index_bytes } = status;
+  return [
+    `chain          ${chain_id === null ? 'not known yet' : `0x${chain_id.toString(16).padStart(8, '0')}`}`,
+    tip === null
+      ? 'tip            no block yet'
+      : `tip            ${tip.height} ${tip.index_block_hash}, ${new Date(tip.block_time * 1000).toISOString()}, bitcoin block ${tip.burn_block_height}`,
+    `transactions   ${transactions}`,
+    `pending        ${pending}`,
+    `orphaned       ${orphaned_blocks} blocks`,
+    `index          ${megabytes(index_bytes)}`,
+    journal === null
+      ? 'journal        none'
+      : `journal        ${journal.events} events, ${megabytes(journal.bytes)}, index ${journal.behind === 0 ? 'up to date' : `${journal.behind} behind`}`,
+  ];
+}
+
+export function reportStatus(directory: string, json: boolean): void {
+  const status = directoryStatus(directory);
+  process.stdout.write(json ? `${JSON.stringify(status)}\n` : `${lines(status).join('\n')}\n`);
+}

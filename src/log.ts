@@ -1,0 +1,41 @@
+/** What Stackside says of its work: JSON lines on stderr, each an event of a known type. */
+import pino from 'pino';
+import type { ApiEvent } from './api/conventions/errors.ts';
+import type { ReceiverEvent } from './node/receiver.ts';
+import type { IngestEvent } from './store/ingest.ts';
+
+export type ServerEvent =
+  | { event: 'started'; version: string; mode: string; data: string }
+  | { event: 'stopping'; signal: string };
+
+export type LogEvent = IngestEvent | ReceiverEvent | ApiEvent | ServerEvent;
+
+export const levels = ['debug', 'info', 'warn', 'error', 'silent'] as const;
+export type Level = (typeof levels)[number];
+
+/** A new event needs a level here, or this doesn't compile. */
+const levelOf: Record<LogEvent['event'], Exclude<Level, 'silent'>> = {
+  started: 'info',
+  stopping: 'info',
+  block_applied: 'info',
+  block_reverted: 'warn',
+  mempool_transaction_skipped: 'warn',
+  drop_reason_unknown: 'warn',
+  journal_replayed: 'info',
+  event_repeated: 'debug',
+  event_refused: 'error',
+  event_failed: 'error',
+  request_failed: 'error',
+  store_unavailable: 'error',
+};
+
+export type Log = (event: LogEvent) => void;
+
+/** Writes events of `level` and above. */
+export function createLog(level: Level): Log {
+  const logger = pino(
+    { level, base: null, serializers: { cause: (cause) => (cause instanceof Error ? cause.stack : cause) } },
+    pino.destination({ dest: 2, sync: true }),
+  );
+  return ({ event, ...fields }) => logger[levelOf[event]](fields, event);
+}

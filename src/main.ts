@@ -1,0 +1,190 @@
+#!/usr/bin/env bun
+/** The command line. Exit codes: 0 done, 1 the operator must act, 2 a check found something, 75 try again. */
+import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
+import { runDemo } from './commands/demo.ts';
+import { postDevnet, writeDevnet } from './commands/devnet.ts';
+import { runExport } from './commands/export.ts';
+import { runImport } from './commands/import.ts';
+import { reportCheck, reportStatus } from './commands/report.ts';
+import { serveUntilSignal, startServing } from './commands/serve.ts';
+import { readSettings, type SettingName, type Settings, settings } from './config.ts';
+import { OperatorError } from './errors.ts';
+import { createLog } from './log.ts';
+import { backupDirectory } from './store/backup.ts';
+import { rebuildIndex } from './store/rebuild.ts';
+import { serverVersion } from './version.ts';
+
+const EXIT = { operator: 1, found: 2, again: 75 } as const;
+
+const program = new Command('stackside')
+  .description('The Stacks chain-data API beside your node: one executable, one data directory.')
+  .version(serverVersion)
+  .showHelpAfterError('Try --help for what is accepted.')
+  .addHelpText(
+    'after',
+    `
+Exit codes:
+  0   done, or stopped by a signal
+  1   something only you can put right; the second line says how
+  2   stackside check found a difference
+  75  starting again may help
+
+Example:
+  stackside demo`,
+  )
+  .exitOverride();
+
+/** A command with flags for these settings; each shows its default and the variables that also set it. */
+function command(name: string, summary: string, names: readonly SettingName[], example: string): Command {
+  const made = program
+    .command(name)
+    .summary(summary)
+    .description(summary)
+    .addHelpText('after', `\nExample:\n  ${example}`);
+  for (const setting of names) {
+    const { flag, help, variables, type } = settings[setting];
+    const defaultText = type.default === null || type.default === true ? '' : ` [${type.default}]`;
+    const option = new Option(flag, `${help}${defaultText} (${variables.join(', ')})`);
+    // Commander would set every --no-x to true where it isn't given, and so hide the variables.
+    made.addOption(option.negate ? option.default(undefined) : option);
+  }
+  return made;
+}
+
+const given = (options: Record<string, unknown>): Settings => readSettings(options, process.env);
+
+const wholeNumber =
+  (least: number) =>
+  (text: string): number => {
+    const number = Number(text);
+    if (!/^\d+$/.test(text) || number < least)
+      throw new InvalidArgumentError(`It must be a whole number from ${least} on.`);
+    return number;
+  };
+
+const serving: SettingName[] = [
+  'data',
+  'network',
+  'chainId',
+  'mode',
+  'apiHost',
+  'apiPort',
+  'eventHost',
+  'eventPort',
+  'eventBodyLimit',
+  'journal',
+  'logLevel',
+];
+
+command(
+  'serve',
+  "Take the node's events and answer the API",
+  serving,
+  'stackside serve --data /srv/stacks --network mainnet',
+).action(async (options) => {
+  const chosen = given(options);
+  await serveUntilSignal(chosen, await startServing(chosen));
+});
+
+command(
+  'demo',
+  'Serve a simulated chain that grows, to look at without a node',
+  ['data', 'apiHost', 'apiPort', 'eventPort', 'logLevel'],
+  'stackside demo --interval 2',
+)
+  .option('--seed <number>', 'Another seed, another chain', wholeNumber(0), 1)
+  .option('--interval <seconds>', 'Time between two blocks', wholeNumber(1), 5)
+  .action(async (options) => {
+    await runDemo(given({ logLevel: 'warn', ...options }), options.data !== undefined, options);
+  });
+
+command(
+  'import',
+  'Take event recordings (TSV; plain, .gz or .zst; - for stdin) into the index; goes on where it stopped',
+  ['data', 'network', 'chainId', 'journal', 'logLevel'],
+  'stackside import events.tsv.zst --data /srv/stacks',
+)
+  .argument('<file...>')
+  .option('--skip-bad', "Count rows that can't be taken and go on", false)
+  .option('--restart', 'Take the recording from its first row again', false)
+  .action(async (files: string[], options) => {
+    await runImport(given(options), files, options);
+  });
+
+command('export', 'Write the journal as an event recording', ['data'], 'stackside export --output events.tsv.zst')
+  .option('--output <file>', 'A file, compressed if it ends in .gz or .zst; stdout if not given')
+  .option('--overwrite', 'Replace the file if it is there', false)
+  .action(async (options) => {
+    await runExport(given(options).data, options.output, options.overwrite);
+  });
+
+command('rebuild', 'Make the index anew from the journal', ['data', 'logLevel'], 'stackside rebuild --data /srv/stacks')
+  .option('--force', 'Even if blocks that are not in the journal are lost', false)
+  .action((options) => {
+    const { data, logLevel } = given({ logLevel: 'warn', ...options });
+    const { tipHeight } = rebuildIndex({
+      directory: data,
+      chainId: null,
+      log: createLog(logLevel),
+      force: options.force,
+    });
+    process.stdout.write(`The index is at height ${tipHeight}.\n`);
+  });
+
+command(
+  'backup',
+  'Copy index and journal while they are in use: to FILE and FILE.journal',
+  ['data'],
+  'stackside backup /backups/stacks.db',
+)
+  .argument('<file>')
+  .action((file: string, options) => {
+    for (const written of backupDirectory(given(options).data, file)) process.stdout.write(`${written}\n`);
+  });
+
+command(
+  'check',
+  'Compare everything derived with a recount of what it is derived from',
+  ['data'],
+  'stackside check --data /srv/stacks',
+).action((options) => {
+  if (!reportCheck(given(options).data)) process.exitCode = EXIT.found;
+});
+
+command('status', 'Say where the data stands', ['data'], 'stackside status --json')
+  .option('--json', 'As JSON', false)
+  .action((options) => reportStatus(given(options).data, options.json));
+
+command(
+  'devnet',
+  "Make a simulated chain's events: as a recording, or posted to an observer",
+  [],
+  'stackside devnet --seed 1 --blocks 200 --out events.tsv',
+)
+  .option('--seed <number>', 'Another seed, another chain', wholeNumber(0), 1)
+  .option('--blocks <number>', 'Height at which it ends', wholeNumber(1), 100)
+  .option('--transactions <number>', 'Transactions of a block, on average', wholeNumber(0), 10)
+  .option('--fork-every <number>', 'A fork after so many blocks; 0 for none', wholeNumber(0), 20)
+  .option('--fork-depth <number>', 'Blocks a fork takes back at most', wholeNumber(1), 3)
+  .addOption(new Option('--out <file>', 'Write a recording; - for stdout').conflicts('post'))
+  .addOption(new Option('--post <url>', 'Post to an observer, such as http://127.0.0.1:3700'))
+  .action(async ({ seed, blocks, transactions, forkEvery, forkDepth, out, post }) => {
+    const options = { seed, blocks, transactionsPerBlock: transactions, forkEvery, forkDepth };
+    if (post !== undefined) await postDevnet(options, post);
+    else await writeDevnet(options, out ?? '-');
+  });
+
+try {
+  await program.parseAsync();
+} catch (error) {
+  if (error instanceof CommanderError) {
+    // Commander has printed what is wrong, or the help that was asked for.
+    process.exitCode = error.exitCode === 0 ? 0 : EXIT.operator;
+  } else if (error instanceof OperatorError) {
+    process.stderr.write(`${error.message}\n${error.remedy}\n`);
+    process.exitCode = EXIT.operator;
+  } else {
+    process.stderr.write(`${error instanceof Error ? error.stack : String(error)}\n`);
+    process.exitCode = EXIT.again;
+  }
+}

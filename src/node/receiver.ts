@@ -1,0 +1,99 @@
+/**
+ * Where the node posts its events. A node reads any status but 200 as failure and sends the same bytes again until it
+ * gets one, so 200 is answered when the event is on disk, and 4xx and 5xx leave nothing behind.
+ */
+import { isEventPath, PayloadError } from '../chain/payload-reader.ts';
+import type { Outcome, ReceivedEvent } from '../store/ingest.ts';
+
+export type ReceiverEvent =
+  | { event: 'event_repeated'; path: string }
+  | { event: 'event_refused'; path: string; reason: string }
+  | { event: 'event_failed'; path: string; reason: string };
+
+export interface ReceiverOptions {
+  hostname: string;
+  /** 0 takes a free one. */
+  port: number;
+  /** Largest body, in bytes. Mainnet's genesis block has some 80 MB. */
+  bodyLimit: number;
+  /** Takes an event; durable when it returns. */
+  receive: (event: ReceivedEvent) => Outcome;
+  log: (event: ReceiverEvent) => void;
+}
+
+/** Nodes accept few headers and no duplicates; Bun adds Content-Length and Date. */
+const answer = (status: number, body: object): Response =>
+  new Response(JSON.stringify(body), { status, headers: { 'content-type': 'application/json; charset=utf-8' } });
+
+const DEEPEST_CAUSE = 10;
+
+/** The message of an error and of its causes on one line. */
+function reasonOf(error: unknown): string {
+  const messages: string[] = [];
+  for (let at: unknown = error; at !== undefined && at !== null && messages.length < DEEPEST_CAUSE; ) {
+    messages.push(at instanceof Error ? at.message : String(at));
+    at = at instanceof Error ? at.cause : undefined;
+  }
+  return messages.join(': ').replace(/\s+/g, ' ');
+}
+
+const isJson = (request: Request): boolean =>
+  /^application\/json\b/i.test(request.headers.get('content-type') ?? 'application/json');
+
+const MICROSECONDS_PER_MILLISECOND = 1_000;
+
+export interface Receiver {
+  url: string;
+  /** Lets the event that is being taken finish. */
+  stop(): Promise<void>;
+}
+
+export function startReceiver({ hostname, port, bodyLimit, receive, log }: ReceiverOptions): Receiver {
+  async function post(request: Request, path: string): Promise<Response> {
+    if (!isEventPath(path)) return answer(404, { error: `no route handler for ${path}` });
+    if (!isJson(request)) return answer(415, { error: 'Unsupported Media Type: events are application/json' });
+    const tooLarge = () => answer(413, { error: `Request body is too large: the limit is ${bodyLimit} bytes` });
+    if (Number(request.headers.get('content-length') ?? 0) > bodyLimit) return tooLarge();
+    let text: string;
+    try {
+      text = await request.text();
+    } catch (error) {
+      // The connection broke, or a body without a length went over the limit.
+      log({ event: 'event_refused', path, reason: reasonOf(error) });
+      return tooLarge();
+    }
+    try {
+      const outcome = receive({ path, text, receivedAt: Date.now() * MICROSECONDS_PER_MILLISECOND });
+      if (outcome === 'repeated') log({ event: 'event_repeated', path });
+      return answer(200, { result: 'ok' });
+    } catch (error) {
+      const reason = reasonOf(error);
+      if (error instanceof PayloadError) {
+        log({ event: 'event_refused', path, reason });
+        return answer(400, { error: reason });
+      }
+      log({ event: 'event_failed', path, reason });
+      return answer(500, { error: reason });
+    }
+  }
+
+  const server = Bun.serve({
+    hostname,
+    port,
+    // A little over the limit, so that a body with a length is refused by us, with a reason.
+    maxRequestBodySize: bodyLimit + 1024,
+    // Seconds; a node sends genesis in one request, and waits while blocks are applied.
+    idleTimeout: 255,
+    fetch(request) {
+      const { pathname } = new URL(request.url);
+      const path = pathname.length > 1 && pathname.endsWith('/') ? pathname.slice(0, -1) : pathname;
+      if (request.method === 'POST') return post(request, path);
+      if (request.method === 'GET' && path === '/') {
+        return answer(200, { status: 'ready', msg: 'API event server listening for core-node POST messages' });
+      }
+      const message = `Route ${request.method}:${pathname} not found`;
+      return answer(404, { message, error: 'Not Found', statusCode: 404 });
+    },
+  });
+  return { url: server.url.origin, stop: () => server.stop() };
+}

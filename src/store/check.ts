@@ -1,0 +1,169 @@
+/** Whether the index is what its events say: SQLite's own check, and every derived number against a recount. */
+import { Database } from 'bun:sqlite';
+import { existsSync } from 'node:fs';
+import { decimalOf } from './amounts.ts';
+import { indexPath, journalPath, openReader } from './database.ts';
+
+export interface CheckResult {
+  /** What was checked, in words. */
+  name: string;
+  /** What is wrong; empty where nothing is. At most {@link MOST_SHOWN}, and a count of the rest. */
+  problems: string[];
+}
+
+const MOST_SHOWN = 10;
+
+const shown = (problems: string[]): string[] =>
+  problems.length <= MOST_SHOWN
+    ? problems
+    : [...problems.slice(0, MOST_SHOWN), `and ${problems.length - MOST_SHOWN} more`];
+
+function integrity(path: string, name: string): CheckResult {
+  const db = new Database(path, { readonly: true });
+  const rows = db.query<{ integrity_check: string }, []>('PRAGMA integrity_check').all();
+  db.close();
+  const problems = rows.map((row) => row.integrity_check).filter((line) => line !== 'ok');
+  return { name, problems: shown(problems) };
+}
+
+/** Rows of a query that should find none, each as a sentence. */
+function none<Row>(db: Database, name: string, sql: string, sentence: (row: Row) => string): CheckResult {
+  return { name, problems: shown(db.query<Row, []>(sql).all().map(sentence)) };
+}
+
+function equal(db: Database, name: string, sql: string): CheckResult {
+  const row = db.query<{ kept: number; counted: number }, []>(sql).get();
+  const problems = row !== null && row.kept === row.counted ? [] : [`kept ${row?.kept}, counted ${row?.counted}`];
+  return { name, problems };
+}
+
+/** Kinds 3 to 5 of events are STX transfer, mint and burn. */
+const stxEvents = 'SELECT position, kind, sender_id, recipient_id, amount FROM events WHERE kind BETWEEN 3 AND 5';
+
+/** Each principal's balance from the events, fees and rewards it is made of; micro-STX. */
+function recomputedBalances(db: Database): Map<number, bigint> {
+  const balances = new Map<number, bigint>();
+  const move = (principal: number | null, amount: bigint) => {
+    if (principal !== null) balances.set(principal, (balances.get(principal) ?? 0n) + amount);
+  };
+  const events = db.query<{ sender_id: number | null; recipient_id: number | null; amount: string }, []>(stxEvents);
+  for (const { sender_id, recipient_id, amount } of events.iterate()) {
+    move(sender_id, -BigInt(amount));
+    move(recipient_id, BigInt(amount));
+  }
+  const fees = db.query<{ payer: number; fee: string }, []>(
+    'SELECT coalesce(sponsor_id, sender_id) AS payer, fee FROM transactions',
+  );
+  for (const { payer, fee } of fees.iterate()) move(payer, -BigInt(decimalOf(fee)));
+  const rewards = db.query<{ recipient_id: number; amounts: string }, []>(
+    `SELECT recipient_id, coinbase || ' ' || fees_anchored || ' ' || fees_streamed_confirmed || ' ' ||
+            fees_streamed_produced AS amounts FROM miner_rewards`,
+  );
+  for (const { recipient_id, amounts } of rewards.iterate()) {
+    for (const amount of amounts.split(' ')) move(recipient_id, BigInt(amount));
+  }
+  return balances;
+}
+
+function balances(db: Database): CheckResult {
+  const expected = recomputedBalances(db);
+  const problems: string[] = [];
+  const accounts = db.query<{ principal_id: number; address: string; balance: string }, []>(
+    'SELECT a.principal_id, p.address, a.balance FROM accounts a JOIN principals p ON p.id = a.principal_id',
+  );
+  for (const { principal_id, address, balance } of accounts.iterate()) {
+    const kept = BigInt(decimalOf(balance));
+    const counted = expected.get(principal_id) ?? 0n;
+    if (kept !== counted) problems.push(`${address}: kept ${kept}, recomputed ${counted}`);
+    expected.delete(principal_id);
+  }
+  for (const [principal, counted] of expected)
+    problems.push(`principal ${principal} has no account; recomputed ${counted}`);
+  return { name: 'STX balances against events, fees and rewards', problems: shown(problems) };
+}
+
+function supply(db: Database): CheckResult {
+  let counted = 0n;
+  const events = db.query<{ kind: number; amount: string }, []>(stxEvents);
+  for (const { kind, amount } of events.iterate()) {
+    if (kind === 4) counted += BigInt(amount);
+    else if (kind === 5) counted -= BigInt(amount);
+  }
+  for (const { coinbase } of db.query<{ coinbase: string }, []>('SELECT coinbase FROM miner_rewards').iterate()) {
+    counted += BigInt(coinbase);
+  }
+  const kept = db.query<{ stx_supply: string }, []>('SELECT stx_supply FROM totals').get()?.stx_supply;
+  return {
+    name: 'STX supply against mints, burns and coinbases',
+    problems: kept === counted.toString() ? [] : [`kept ${kept}, recomputed ${counted}`],
+  };
+}
+
+function checkIndex(db: Database): CheckResult[] {
+  return [
+    none<{ height: number }>(
+      db,
+      'each block is the child of the one below',
+      `SELECT b.height FROM blocks b LEFT JOIN blocks p ON p.height = b.height - 1
+        WHERE b.height > 1 AND (p.index_block_hash IS NULL OR p.index_block_hash <> b.parent_index_block_hash)`,
+      ({ height }) => `block ${height} does not follow block ${height - 1}`,
+    ),
+    equal(
+      db,
+      'total of transactions',
+      'SELECT transactions AS kept, (SELECT count(*) FROM transactions) AS counted FROM totals',
+    ),
+    none<{ height: number; kept: number; counted: number }>(
+      db,
+      'transactions of each block',
+      `SELECT b.height, b.transactions AS kept, count(t.position) AS counted
+         FROM blocks b LEFT JOIN transactions t ON t.position >> 20 = b.height
+        GROUP BY b.height HAVING b.transactions <> count(t.position)`,
+      ({ height, kept, counted }) => `block ${height}: kept ${kept}, counted ${counted}`,
+    ),
+    none<{ position: number; kept: number; counted: number }>(
+      db,
+      'events of each transaction',
+      `SELECT t.position, t.event_count AS kept, count(e.event_index) AS counted
+         FROM transactions t LEFT JOIN events e ON e.position = t.position
+        GROUP BY t.position HAVING t.event_count <> count(e.event_index)`,
+      ({ position, kept, counted }) => `transaction at ${position}: kept ${kept}, counted ${counted}`,
+    ),
+    none<{ address: string; kept: number; counted: number }>(
+      db,
+      'transactions of each principal',
+      `SELECT p.address, a.transactions AS kept, count(pt.position) AS counted
+         FROM accounts a JOIN principals p ON p.id = a.principal_id
+         LEFT JOIN principal_transactions pt ON pt.principal_id = a.principal_id
+        GROUP BY a.principal_id HAVING a.transactions <> count(pt.position)`,
+      ({ address, kept, counted }) => `${address}: kept ${kept}, counted ${counted}`,
+    ),
+    balances(db),
+    supply(db),
+    equal(
+      db,
+      'total of pending transactions',
+      `SELECT mempool_pending AS kept, (SELECT count(*) FROM mempool_transactions WHERE state = 0) AS counted
+         FROM progress`,
+    ),
+    none<{ tx_id: Uint8Array }>(
+      db,
+      'no pending transaction is mined',
+      `SELECT m.tx_id FROM mempool_transactions m JOIN transactions t ON t.tx_id = m.tx_id WHERE m.state = 0`,
+      ({ tx_id }) => `0x${tx_id.toHex()} is pending and mined`,
+    ),
+  ];
+}
+
+/** Checks a data directory, in one snapshot; the writer may go on meanwhile. */
+export function checkDirectory(directory: string): CheckResult[] {
+  const db = openReader(directory);
+  db.run('BEGIN');
+  const results = [integrity(indexPath(directory), 'integrity of the index file'), ...checkIndex(db)];
+  db.run('COMMIT');
+  db.close();
+  if (existsSync(journalPath(directory))) {
+    results.push(integrity(journalPath(directory), 'integrity of the journal file'));
+  }
+  return results;
+}

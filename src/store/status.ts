@@ -1,0 +1,66 @@
+/** Where a data directory stands. */
+import { Database } from 'bun:sqlite';
+import { existsSync, statSync } from 'node:fs';
+import { indexPath, journalPath, openReader } from './database.ts';
+
+export interface DirectoryStatus {
+  /** Null until a block was seen. */
+  chain_id: number | null;
+  /** Null before the first block. */
+  tip: { height: number; index_block_hash: string; block_time: number; burn_block_height: number } | null;
+  transactions: number;
+  pending: number;
+  orphaned_blocks: number;
+  /** Entries, and how many of them the index lacks; null without a journal. */
+  journal: { events: number; behind: number; bytes: number } | null;
+  index_bytes: number;
+}
+
+const sizeOf = (path: string): number => (existsSync(path) ? statSync(path).size : 0);
+
+function journalStatus(directory: string, appliedId: number): DirectoryStatus['journal'] {
+  const path = journalPath(directory);
+  if (!existsSync(path)) return null;
+  const db = new Database(path, { readonly: true });
+  const row = db
+    .query<{ events: number; last: number | null }, []>('SELECT count(*) AS events, max(id) AS last FROM events')
+    .get();
+  db.close();
+  return { events: row?.events ?? 0, behind: (row?.last ?? 0) - appliedId, bytes: sizeOf(path) };
+}
+
+/** @throws OperatorError where there is no index */
+export function directoryStatus(directory: string): DirectoryStatus {
+  const db = openReader(directory);
+  const progress = db
+    .query<{ chain_id: number | null; journal_id: number; burn_block_height: number; mempool_pending: number }, []>(
+      'SELECT chain_id, journal_id, burn_block_height, mempool_pending FROM progress',
+    )
+    .get();
+  const tip = db
+    .query<{ height: number; index_block_hash: Uint8Array; block_time: number }, []>(
+      'SELECT height, index_block_hash, block_time FROM blocks ORDER BY height DESC LIMIT 1',
+    )
+    .get();
+  const totals = db.query<{ transactions: number }, []>('SELECT transactions FROM totals').get();
+  // Block 0 is kept with the orphans and is none.
+  const orphans = db.query<{ n: number }, []>('SELECT count(*) AS n FROM orphaned_blocks WHERE height > 0').get();
+  db.close();
+  return {
+    chain_id: progress?.chain_id ?? null,
+    tip:
+      tip === null
+        ? null
+        : {
+            height: tip.height,
+            index_block_hash: `0x${tip.index_block_hash.toHex()}`,
+            block_time: tip.block_time,
+            burn_block_height: progress?.burn_block_height ?? 0,
+          },
+    transactions: totals?.transactions ?? 0,
+    pending: progress?.mempool_pending ?? 0,
+    orphaned_blocks: orphans?.n ?? 0,
+    journal: journalStatus(directory, progress?.journal_id ?? 0),
+    index_bytes: sizeOf(indexPath(directory)),
+  };
+}
