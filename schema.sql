@@ -39,7 +39,7 @@ CREATE TABLE blocks (
   parent_microblock_hash     BLOB NOT NULL,
   parent_microblock_sequence INTEGER NOT NULL,
   tenure_height              INTEGER,
-  -- as the node counts, with Bitcoin operations that failed and have no row
+  -- as the node counts, with Bitcoin operations that failed and have no row; block 1 counts block 0's too
   announced_transactions     INTEGER NOT NULL,
   -- rows in transactions
   transactions               INTEGER NOT NULL,
@@ -116,6 +116,8 @@ CREATE TABLE transaction_bodies (
   post_conditions    BLOB NOT NULL,
   -- arguments of an operation made on Bitcoin; those of others stand in `raw`
   function_args      BLOB,
+  -- of block 0, for the transactions that block 1 shows for it
+  genesis_parent_index_block_hash BLOB,
   -- JSON, of a deployment
   contract_interface TEXT,
   raw                BLOB NOT NULL
@@ -277,7 +279,8 @@ CREATE TABLE mempool_transactions (
   -- 0 pending, 1 mined, -10 replaced by fee, -11 replaced across fork, -12 too expensive, -13 stale, -14 collected here,
   -- -15 problematic
   state                INTEGER NOT NULL,
-  receipt_time         INTEGER NOT NULL,
+  -- Unix microseconds: the newest receipt comes first, in whichever second it was
+  received_at          INTEGER NOT NULL,
   receipt_block_height INTEGER NOT NULL,
   replaced_by_tx_id    BLOB,
   type                 INTEGER NOT NULL,
@@ -296,7 +299,7 @@ CREATE TABLE mempool_transactions (
   raw                  BLOB NOT NULL
 ) STRICT;
 -- What waits, newest first.
-CREATE INDEX mempool_pending ON mempool_transactions (receipt_time, tx_id) WHERE state = 0;
+CREATE INDEX mempool_pending ON mempool_transactions (received_at, tx_id) WHERE state = 0;
 -- Those that spend the same nonce, whatever became of them.
 CREATE INDEX mempool_by_sender_nonce ON mempool_transactions (sender_id, nonce);
 CREATE INDEX mempool_by_sponsor_nonce ON mempool_transactions (sponsor_id, sponsor_nonce) WHERE sponsor_id IS NOT NULL;
@@ -304,7 +307,7 @@ CREATE INDEX mempool_by_sponsor_nonce ON mempool_transactions (sponsor_id, spons
 CREATE INDEX mempool_pending_by_sender ON mempool_transactions (sender_id, nonce) WHERE state = 0;
 CREATE INDEX mempool_pending_by_sponsor ON mempool_transactions (sponsor_id, sponsor_nonce) WHERE state = 0 AND sponsor_id IS NOT NULL;
 -- What is on its way to an account.
-CREATE INDEX mempool_by_recipient ON mempool_transactions (recipient_id, receipt_time, tx_id) WHERE state = 0 AND recipient_id IS NOT NULL;
+CREATE INDEX mempool_by_recipient ON mempool_transactions (recipient_id, received_at, tx_id) WHERE state = 0 AND recipient_id IS NOT NULL;
 -- What is old enough to be collected before Nakamoto.
 CREATE INDEX mempool_by_receipt_height ON mempool_transactions (receipt_block_height) WHERE state = 0;
 

@@ -239,9 +239,9 @@ function chainTransactions(
 
 const sequenceOf = (transaction: ChainTransaction): number => transaction.microblock?.sequence ?? ANCHORED_SEQUENCE;
 
-/** The order of the chain: microblock sequence, then index; of equals, block 1's own before genesis. */
+/** The order of the chain: microblock sequence, then index; of equals, genesis before block 1's own. */
 const chainOrder = (a: ChainTransaction, b: ChainTransaction): number =>
-  sequenceOf(a) - sequenceOf(b) || a.txIndex - b.txIndex || Number(a.genesis !== null) - Number(b.genesis !== null);
+  sequenceOf(a) - sequenceOf(b) || a.txIndex - b.txIndex || Number(b.genesis !== null) - Number(a.genesis !== null);
 
 const prefixed = (hex: string): Uint8Array => fromHex(hex);
 
@@ -306,10 +306,11 @@ export function withGenesis(block: Block, genesis: Block): Block {
   const boot = genesis.transactions.map((transaction) => ({
     ...transaction,
     txIndex: transaction.txIndex + 1,
-    genesis: { blockTime: genesis.blockTime },
+    genesis: { blockTime: genesis.blockTime, parentIndexBlockHash: genesis.parentIndexBlockHash },
   }));
   return {
     ...block,
+    announcedTransactions: block.announcedTransactions + genesis.announcedTransactions,
     transactions: [...block.transactions, ...boot].sort(chainOrder),
     minerRewards: [...genesis.minerRewards, ...block.minerRewards],
   };

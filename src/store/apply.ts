@@ -114,6 +114,7 @@ export function effectsWriter(db: Database, { principals, assets }: Dictionaries
       'result',
       'post_conditions',
       'function_args',
+      'genesis_parent_index_block_hash',
       'contract_interface',
       'raw',
     ],
@@ -251,6 +252,7 @@ export function effectsWriter(db: Database, { principals, assets }: Dictionaries
       transaction.result,
       transaction.postConditions,
       transaction.bitcoinOperation && payload.type === 'contract_call' ? payload.functionArgs : null,
+      transaction.genesis?.parentIndexBlockHash ?? null,
       transaction.contractInterface,
       transaction.raw,
     );

@@ -143,7 +143,7 @@ export function chainWriter(
     /**
      * Takes a block that isn't known yet.
      * @param source where its payload can be read again
-     * @param now Unix seconds
+     * @param now Unix microseconds
      * @throws UnknownParentError, PayloadError; nothing is to be committed then
      */
     add(payload: BlockPayload, source: PayloadSource, network: Network, now: number): ChainChange {

@@ -54,8 +54,6 @@ export interface IngestOptions {
   log: (event: IngestEvent) => void;
 }
 
-const MICROSECONDS = 1_000_000;
-
 interface Progress {
   chain_id: number | null;
   journal_id: number;
@@ -185,7 +183,7 @@ export function openIngest({ directory, journal: withJournal, chainId, log }: In
   }
 
   function applyPayload(payload: NodePayload, event: ReceivedEvent, journalId: number | null): Outcome {
-    const now = Math.round(event.receivedAt / MICROSECONDS);
+    const now = event.receivedAt;
     switch (payload.kind) {
       case 'block':
         return addBlock(payload.block, journalId === null ? { text: event.text } : { journalId }, now);

@@ -8,7 +8,7 @@ import { COLLECTED_HERE, MINED, PENDING, REPLACED_BY_FEE } from './rows.ts';
 
 /** When and on which chain something reached the mempool. */
 export interface Receipt {
-  /** Unix seconds. */
+  /** Unix microseconds. */
   time: number;
   /** Stacks height of the tip. */
   height: number;
@@ -22,8 +22,9 @@ export interface RestoredTransaction {
 }
 
 /** Pending transactions are forgotten after this time in Nakamoto, and after as many blocks before; as nodes do. */
-const COLLECT_AFTER_SECONDS = 2560 * 60;
+const COLLECT_AFTER_MICROSECONDS = 2560 * 60 * 1_000_000;
 const COLLECT_AFTER_BLOCKS = 256;
+const MICROSECONDS = 1_000_000;
 
 /** The largest nonce a row can hold; an account would need 10^18 transactions to use it. */
 const MAX_NONCE = 2n ** 63n - 1n;
@@ -36,7 +37,7 @@ interface Row {
   sponsor_id: number | null;
   sponsor_nonce: number | null;
   fee: string;
-  receipt_time: number;
+  received_at: number;
 }
 
 /** The account nonces a transaction spends: its origin's, and its sponsor's or again its origin's as payer. */
@@ -55,7 +56,7 @@ export type MempoolWriter = ReturnType<typeof mempoolWriter>;
 
 /** What changes the mempool through this connection, inside the transaction that is open on it. */
 export function mempoolWriter(db: Database, { principals }: Dictionaries) {
-  const columns = 'tx_id, state, sender_id, nonce, sponsor_id, sponsor_nonce, fee, receipt_time';
+  const columns = 'tx_id, state, sender_id, nonce, sponsor_id, sponsor_nonce, fee, received_at';
   const byId = db.prepare<Row, [Uint8Array]>(`SELECT ${columns} FROM mempool_transactions WHERE tx_id = ?1`);
   const mined = db.prepare<{ found: number }, [Uint8Array]>('SELECT 1 AS found FROM transactions WHERE tx_id = ?1');
   const bySender = db.prepare<Row, [number, number | bigint]>(
@@ -79,10 +80,10 @@ export function mempoolWriter(db: Database, { principals }: Dictionaries) {
     'UPDATE mempool_transactions SET state = ?2, replaced_by_tx_id = ?3 WHERE tx_id = ?1',
   );
   const setReceipt = db.prepare<null, [Uint8Array, number, number]>(
-    'UPDATE mempool_transactions SET receipt_time = ?2, receipt_block_height = ?3 WHERE tx_id = ?1',
+    'UPDATE mempool_transactions SET received_at = ?2, receipt_block_height = ?3 WHERE tx_id = ?1',
   );
   const staleByTime = db.prepare<{ tx_id: Uint8Array }, [number]>(
-    'SELECT tx_id FROM mempool_transactions WHERE state = 0 AND receipt_time <= ?1',
+    'SELECT tx_id FROM mempool_transactions WHERE state = 0 AND received_at <= ?1',
   );
   const staleByHeight = db.prepare<{ tx_id: Uint8Array }, [number]>(
     'SELECT tx_id FROM mempool_transactions WHERE state = 0 AND receipt_block_height <= ?1',
@@ -145,7 +146,7 @@ export function mempoolWriter(db: Database, { principals }: Dictionaries) {
     return newest?.tx_id ?? null;
   }
 
-  const outbids = (a: Row, b: Row): boolean => a.fee > b.fee || (a.fee === b.fee && a.receipt_time > b.receipt_time);
+  const outbids = (a: Row, b: Row): boolean => a.fee > b.fee || (a.fee === b.fee && a.received_at > b.received_at);
 
   /**
    * Leaves one of the transactions that spend the same nonce: the mined one, else the pending one of the highest fee.
@@ -234,7 +235,7 @@ export function mempoolWriter(db: Database, { principals }: Dictionaries) {
           move(row, PENDING);
           back.push(content);
         } else if (!neverBroadcast(content)) {
-          add(content, PENDING, { time: burnBlockTime, height: receiptHeight });
+          add(content, PENDING, { time: burnBlockTime * MICROSECONDS, height: receiptHeight });
           back.push(content);
         }
         for (const rival of rivals(spendsOfContent(content))) {
@@ -267,11 +268,11 @@ export function mempoolWriter(db: Database, { principals }: Dictionaries) {
     /**
      * Forgets what has waited too long.
      * @param tip before the block that is the occasion
-     * @param now Unix seconds
+     * @param now Unix microseconds
      */
     collectGarbage(tip: { height: number; nakamoto: boolean }, now: number): void {
       const stale = tip.nakamoto
-        ? staleByTime.all(now - COLLECT_AFTER_SECONDS)
+        ? staleByTime.all(now - COLLECT_AFTER_MICROSECONDS)
         : staleByHeight.all(tip.height - COLLECT_AFTER_BLOCKS);
       for (const { tx_id } of stale) move({ tx_id, state: PENDING }, COLLECTED_HERE);
     },

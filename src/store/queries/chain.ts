@@ -11,11 +11,11 @@ export const sql = {
                                           WHERE parent_index_block_hash = b.index_block_hash AND accepted = 1
                                           ORDER BY sequence DESC LIMIT 1)
          ORDER BY b.height DESC LIMIT 1`,
-  newest: 'SELECT height, index_block_hash, transactions FROM blocks ORDER BY height DESC LIMIT 1',
-  byHeight: 'SELECT height, index_block_hash, transactions FROM blocks WHERE height = ?1',
-  byIndexBlockHash: 'SELECT height, index_block_hash, transactions FROM blocks WHERE index_block_hash = ?1',
+  newest: 'SELECT height, index_block_hash, announced_transactions FROM blocks ORDER BY height DESC LIMIT 1',
+  byHeight: 'SELECT height, index_block_hash, announced_transactions FROM blocks WHERE height = ?1',
+  byIndexBlockHash: 'SELECT height, index_block_hash, announced_transactions FROM blocks WHERE index_block_hash = ?1',
   byBlockHash:
-    'SELECT height, index_block_hash, transactions FROM blocks WHERE block_hash = ?1 ORDER BY height DESC LIMIT 1',
+    'SELECT height, index_block_hash, announced_transactions FROM blocks WHERE block_hash = ?1 ORDER BY height DESC LIMIT 1',
 };
 
 interface TipRow {
@@ -30,8 +30,8 @@ interface TipRow {
 export interface BlockRow {
   height: number;
   index_block_hash: Uint8Array;
-  /** How many it holds. */
-  transactions: number;
+  /** As the node counts them. */
+  announced_transactions: number;
 }
 
 export type ChainQueries = ReturnType<typeof chainQueries>;

@@ -8,25 +8,25 @@ import { type SpentRow, spentOf, waiting } from './summary.ts';
 export const sql = {
   total: 'SELECT mempool_pending AS total FROM progress',
   version: 'SELECT mempool_version AS version FROM progress',
-  from: `SELECT ${waiting.columns}, m.state, m.receipt_time, m.receipt_block_height
+  from: `SELECT ${waiting.columns}, m.state, m.received_at, m.receipt_block_height
            FROM mempool_transactions m ${waiting.joins}
-          WHERE m.state = 0 AND (m.receipt_time, m.tx_id) <= (?1, ?2)
-          ORDER BY m.receipt_time DESC, m.tx_id DESC LIMIT ?3`,
-  before: `SELECT receipt_time, tx_id FROM mempool_transactions
-            WHERE state = 0 AND (receipt_time, tx_id) > (?1, ?2) ORDER BY receipt_time, tx_id LIMIT ?3`,
-  byId: `SELECT ${waiting.columns}, m.state, m.receipt_time, m.receipt_block_height, m.replaced_by_tx_id, m.raw
+          WHERE m.state = 0 AND (m.received_at, m.tx_id) <= (?1, ?2)
+          ORDER BY m.received_at DESC, m.tx_id DESC LIMIT ?3`,
+  before: `SELECT received_at, tx_id FROM mempool_transactions
+            WHERE state = 0 AND (received_at, tx_id) > (?1, ?2) ORDER BY received_at, tx_id LIMIT ?3`,
+  byId: `SELECT ${waiting.columns}, m.state, m.received_at, m.receipt_block_height, m.replaced_by_tx_id, m.raw
            FROM mempool_transactions m ${waiting.joins} WHERE m.tx_id = ?1`,
   state: 'SELECT state FROM mempool_transactions WHERE tx_id = ?1',
 };
 
 interface KeyRow {
-  receipt_time: number;
+  received_at: number;
   tx_id: Uint8Array;
 }
 
 interface PendingRow extends SpentRow {
   state: number;
-  receipt_time: number;
+  received_at: number;
   receipt_block_height: number;
 }
 
@@ -35,13 +35,15 @@ interface DetailRow extends PendingRow {
   raw: Uint8Array;
 }
 
+const MICROSECONDS = 1_000_000;
+
 /** Behind every transaction id. */
 const LAST_ID = new Uint8Array(33).fill(0xff);
 
 const pendingOf = (row: PendingRow): PendingTransaction => ({
   ...spentOf(row),
   status: mempoolStatus(row.state),
-  receiptTime: row.receipt_time,
+  receiptTime: Math.round(row.received_at / MICROSECONDS),
   receiptBlockHeight: row.receipt_block_height,
 });
 
@@ -66,7 +68,7 @@ export function mempoolQueries(db: Database) {
             ? from.all(Number.MAX_SAFE_INTEGER, LAST_ID, count)
             : from.all(numberAt(key, 0), bytesAt(key, 1), count),
         rowsBefore: (key, count) => before.all(numberAt(key, 0), bytesAt(key, 1), count),
-        keyOf: (row) => [row.receipt_time, row.tx_id.toHex()],
+        keyOf: (row) => [row.received_at, row.tx_id.toHex()],
         itemOf: (row) => pendingOf(row as PendingRow),
       });
     },

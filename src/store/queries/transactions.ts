@@ -35,7 +35,8 @@ export const sql = {
                      WHERE pt.principal_id = ?1 AND pt.position <= ?2 ORDER BY pt.position DESC LIMIT ?3`,
   ofPrincipalBefore: `SELECT position FROM principal_transactions
                        WHERE principal_id = ?1 AND position > ?2 ORDER BY position LIMIT ?3`,
-  byId: `SELECT ${summary.columns}, t.event_count, b.parent_block_hash, b.parent_index_block_hash,
+  byId: `SELECT ${summary.columns}, t.event_count, b.parent_block_hash,
+                coalesce(d.genesis_parent_index_block_hash, b.parent_index_block_hash) AS parent_index_block_hash,
                 CAST(d.cost_runtime AS TEXT) AS cost_runtime, CAST(d.cost_read_count AS TEXT) AS cost_read_count,
                 CAST(d.cost_read_length AS TEXT) AS cost_read_length,
                 CAST(d.cost_write_count AS TEXT) AS cost_write_count,
@@ -154,7 +155,7 @@ export function transactionQueries(db: Database, chain: ChainQueries, mempool: M
       return keysetPage<SummaryRow | PositionRow, TransactionSummary>({
         limit,
         from: cursor,
-        total: block.transactions,
+        total: block.announced_transactions,
         rowsFrom: (key, count) => ofBlockFrom.all(key === null ? NEWEST : numberAt(key, 0), count, first, last),
         rowsBefore: (key, count) => ofBlockBefore.all(numberAt(key, 0), count, first, last),
         keyOf,

@@ -1,0 +1,38 @@
+/** The table of contents of the API: its conventions in order, then one line per resource. */
+import { type AnyElysia, Elysia } from 'elysia';
+import type { Snapshots } from '../store/reader.ts';
+import { cors } from './conventions/cors.ts';
+import { errors, failures, type Log } from './conventions/errors.ts';
+import { responder } from './conventions/respond.ts';
+import { docs } from './docs.ts';
+import { resource } from './route.ts';
+import { status, statusRedirects } from './status.ts';
+import { blocks } from './v3/blocks.ts';
+import { mempool } from './v3/mempool.ts';
+import { principals } from './v3/principals.ts';
+import { transactions } from './v3/transactions.ts';
+
+export interface ApiOptions {
+  snapshots: Snapshots;
+  /** As `versionText` makes it. */
+  version: string;
+  log: Log;
+  /** Holds each body against its schema; for tests. */
+  checkResponses?: boolean;
+}
+
+export function createApp({ snapshots, version, log, checkResponses = false }: ApiOptions): AnyElysia {
+  const respond = responder(version);
+  const failure = failures(respond, log);
+  const context = { snapshots, respond, failure, checkResponses };
+  return new Elysia({ systemRouter: false })
+    .use(errors(respond, failure))
+    .use(cors(respond))
+    .use(statusRedirects(respond))
+    .use(resource(context, status(version)))
+    .use(resource(context, transactions))
+    .use(resource(context, blocks))
+    .use(resource(context, mempool))
+    .use(resource(context, principals))
+    .use(docs(respond, version));
+}

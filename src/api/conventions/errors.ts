@@ -1,0 +1,75 @@
+/** Errors to callers: what may be said, in one shape, through one exit. */
+import { type AnyElysia, Elysia } from 'elysia';
+import { pathAndQuery } from './request-url.ts';
+import type { Responder } from './respond.ts';
+
+/** An answer the caller can act on. Its text is part of the API. */
+export class ApiError extends Error {
+  override readonly name: string = 'ApiError';
+  constructor(
+    readonly status: 400 | 404,
+    message: string,
+    /** A word for programs, where the status alone is too coarse. */
+    readonly code: string | null = null,
+  ) {
+    super(message);
+  }
+}
+
+/** A parameter that breaks its schema. @param message where and which rule: `querystring/limit must be <= 50` */
+export class ParameterError extends ApiError {
+  override readonly name = 'ParameterError';
+  constructor(message: string) {
+    super(400, message, 'VALIDATION');
+  }
+}
+
+export const notFound = (message: string): ApiError => new ApiError(404, message);
+
+/** All that the API has to say to the log. */
+export type ApiEvent =
+  | { event: 'request_failed'; method: string; path: string; cause: unknown }
+  | { event: 'store_unavailable'; method: string; path: string; cause: unknown };
+
+export type Log = (event: ApiEvent) => void;
+
+/** Makes the answer to a request that failed. */
+export type Failure = (error: unknown, request: Request) => Response;
+
+const reasons: Record<number, string> = { 400: 'Bad Request', 404: 'Not Found', 500: 'Internal Server Error' };
+
+export const problem = (status: number, message: string, code: string | null = null) =>
+  code === null
+    ? { statusCode: status, error: reasons[status], message }
+    : { statusCode: status, code, error: reasons[status], message };
+
+/** The cause of a failure of ours goes to the log, never to the caller. */
+export function failures(respond: Responder, log: Log): Failure {
+  return (error, request) => {
+    if (error instanceof ApiError) return respond.json(error.status, problem(error.status, error.message, error.code));
+    const where = { method: request.method, path: pathAndQuery(request.url), cause: error };
+    if (isStoreUnavailable(error)) {
+      log({ event: 'store_unavailable', ...where });
+      return respond.json(503, { error: 'The database service is unavailable' });
+    }
+    log({ event: 'request_failed', ...where });
+    return respond.json(500, problem(500, 'Unexpected error; the log has its cause'));
+  };
+}
+
+/** Busy beyond the time a reader waits, or closed, as when the process is stopping. */
+function isStoreUnavailable(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  if ('code' in error && typeof error.code === 'string' && error.code.startsWith('SQLITE_BUSY')) return true;
+  // The driver gives a closed database no code.
+  return error.message === 'Database has closed' || error.message === 'Cannot use a closed database';
+}
+
+/** Errors that arise outside a declared route. Used before any route. */
+export function errors(respond: Responder, failure: Failure): AnyElysia {
+  return new Elysia({ name: 'errors' }).onError({ as: 'global' }, ({ code, error, request }) => {
+    if (code !== 'NOT_FOUND') return failure(error, request);
+    const message = `Route ${request.method}:${pathAndQuery(request.url)} not found`;
+    return respond.json(404, { message, error: reasons[404], statusCode: 404 });
+  });
+}

@@ -1,0 +1,63 @@
+/**
+ * The tags of answers: what of the chain's state an answer depends on, never a hash of its body.
+ *
+ * A tag is asked for before the handler runs and in its snapshot, so that an answer and its tag are of one moment and
+ * a caller who has the answer already costs one look-up.
+ */
+import type { BlockId } from '../../store/model.ts';
+import type { Reader } from '../../store/reader.ts';
+
+/** The present tag of a route's answer, null where it has none: then the answer must not be stored. */
+export type ETagKind<Params> = (read: Reader, params: Params) => Promise<string | null>;
+
+/** For what only blocks and microblocks change. The hash itself, which clients compare with the tip. */
+export const chainTip = async (read: Reader): Promise<string | null> => {
+  const tip = await read.chain.tip();
+  return tip === null ? null : `0x${(tip.microblock?.hash ?? tip.indexBlockHash).toHex()}`;
+};
+
+/** For what Bitcoin's height changes as well, such as locks that end. */
+export const chainAndBurnTip = async (read: Reader): Promise<string | null> => {
+  const tip = await read.chain.tip();
+  return tip === null ? null : `${(tip.microblock?.hash ?? tip.indexBlockHash).toHex()}-${tip.burnBlockHeight}`;
+};
+
+/** For pending transactions. With the tip, because the count of changes alone starts anew when an index is rebuilt. */
+export const mempool = async (read: Reader): Promise<string | null> => {
+  const tip = await chainTip(read);
+  return tip === null ? null : `${tip}-${await read.mempool.version()}`;
+};
+
+/** For what depends on a principal's history: only a block adds to it. */
+export const principal = chainAndBurnTip;
+
+/** For what depends on a principal's pending transactions too. */
+export const principalAndMempool = async (read: Reader): Promise<string | null> => {
+  const tip = await chainAndBurnTip(read);
+  return tip === null ? null : `${tip}-${await read.mempool.version()}`;
+};
+
+/**
+ * For one transaction: the block that holds it, or its state in the mempool. Of the latter the status is not enough:
+ * one that was dropped and is sent again is pending as before, at another time.
+ */
+export const transaction = async (read: Reader, { tx_id }: { tx_id: Uint8Array }): Promise<string | null> => {
+  const state = await read.transactions.state(tx_id);
+  if (state === undefined) return null;
+  if (state.indexBlockHash !== null) return `${state.indexBlockHash.toHex()}-${state.status}`;
+  const tip = await read.chain.tip();
+  return tip === null ? null : `${state.status}-${await read.mempool.version()}`;
+};
+
+/** For what a canonical block holds, which is always the same. */
+export const block = async (read: Reader, params: { height_or_hash: BlockId }): Promise<string | null> => {
+  const hash = await read.chain.blockHash(params.height_or_hash);
+  return hash === undefined ? null : `${hash.toHex()}-canonical`;
+};
+
+/** Whether an `If-None-Match` names a tag. Lenient: weak marks, missing quotes and lists are all understood. */
+export function namesTag(ifNoneMatch: string | null, etag: string): boolean {
+  if (ifNoneMatch === null) return false;
+  if (ifNoneMatch.length === etag.length + 2 && ifNoneMatch === `"${etag}"`) return true;
+  return ifNoneMatch.split(',').some((part) => part.trim().replace(/^(W\/)?"?|"$/g, '') === etag);
+}

@@ -1,0 +1,124 @@
+/**
+ * Parameters of the path and the query: parsed and checked by the schemas that also document them.
+ *
+ * The framework's own validation is not used: it coerces before it checks, and loses the name of what it refuses.
+ * Everything that can be done once is done when a route is declared.
+ */
+import { OptionalKind, type StaticDecode, type TObject, type TProperties, type TSchema } from '@sinclair/typebox';
+import { ApiError, ParameterError } from './errors.ts';
+import { pathAndQuery, pathSegments, queryText } from './request-url.ts';
+import { listReader, type ReadText, textReader } from './value-reader.ts';
+
+export type Values<P extends TProperties> = StaticDecode<TObject<P>>;
+
+/** The longest path parameter, decoded: the longest asset identifier has 212 characters, NFT values more. */
+const MAX_PATH_PARAMETER = 1024;
+
+interface Field {
+  name: string;
+  schema: TSchema;
+  /** Where a message places it: `querystring/limit`. */
+  at: string;
+}
+
+const fieldsOf = (place: 'params' | 'querystring', properties: TProperties): Field[] =>
+  Object.entries(properties).map(([name, schema]) => ({ name, schema, at: `${place}/${name}` }));
+
+/** A function from a request's URL to the values of its path parameters. @param path `/transactions/{tx_id}` */
+export function pathReader<P extends TProperties>(path: string, properties: P): (url: string) => Values<P> {
+  const segments = path.split('/');
+  const fields = fieldsOf('params', properties).map((field) => {
+    const index = segments.indexOf(`{${field.name}}`);
+    if (index < 0) throw new Error(`${path} has no parameter ${field.name}`);
+    return { ...field, index, read: textReader(field.schema, field.at) };
+  });
+  const none = Object.freeze({}) as Values<P>;
+  if (fields.length === 0) return () => none;
+  return (url) => {
+    const sent = pathSegments(url);
+    const values: Record<string, unknown> = {};
+    for (const { name, at, index, read } of fields) values[name] = read(limited(at, decodedSegment(sent[index]!, url)));
+    return values as Values<P>;
+  };
+}
+
+function decodedSegment(text: string, url: string): string {
+  if (!text.includes('%')) return text;
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    throw new ApiError(400, `'${pathAndQuery(url)}' is not a valid url component`, 'BAD_URL');
+  }
+}
+
+function limited(at: string, text: string): string {
+  if (text.length <= MAX_PATH_PARAMETER) return text;
+  throw new ParameterError(`${at} must NOT have more than ${MAX_PATH_PARAMETER} characters`);
+}
+
+/** A function from a request's URL to the values of its query. Unknown keys are ignored, defaults filled in. */
+export function queryReader<Q extends TProperties>(properties: Q): (url: string) => Values<Q> {
+  const fields = fieldsOf('querystring', properties).map(queryField);
+  const places = new Map(fields.map(({ name }, place) => [name, place]));
+  const valuesOf = (sent: readonly (string[] | undefined)[]) => {
+    const values: Record<string, unknown> = {};
+    fields.forEach((field, place) => {
+      const value = field.read(sent[place]);
+      if (value !== undefined) values[field.name] = value;
+    });
+    return values as Values<Q>;
+  };
+  const needed = fields.some(({ required }) => required);
+  const absent = needed ? null : (Object.freeze(valuesOf([])) as Values<Q>);
+  return (url) => {
+    const text = queryText(url);
+    if (absent !== null && (text === '' || fields.length === 0)) return absent;
+    return valuesOf(textsOf(text, places, fields));
+  };
+}
+
+/** The texts given for each field, in the order of the fields. */
+function textsOf(query: string, places: ReadonlyMap<string, number>, fields: readonly Field[]): string[][] {
+  const texts: string[][] = [];
+  for (const pair of query.split('&')) {
+    const equals = pair.indexOf('=');
+    const place = places.get(decodedQuery(equals < 0 ? pair : pair.slice(0, equals)) ?? '');
+    if (place === undefined) continue;
+    const value = equals < 0 ? '' : decodedQuery(pair.slice(equals + 1));
+    if (value === null) throw new ParameterError(`${fields[place]!.at} must be well-formed percent-encoding`);
+    const given = texts[place];
+    if (given === undefined) texts[place] = [value];
+    else given.push(value);
+  }
+  return texts;
+}
+
+/** Null where the encoding is malformed. */
+function decodedQuery(text: string): string | null {
+  if (!text.includes('%') && !text.includes('+')) return text;
+  try {
+    return decodeURIComponent(text.replaceAll('+', ' '));
+  } catch {
+    return null;
+  }
+}
+
+function queryField(field: Field): Field & { required: boolean; read(texts: string[] | undefined): unknown } {
+  const { name, schema, at } = field;
+  const fallback: unknown = schema.default;
+  const required = fallback === undefined && !(OptionalKind in schema);
+  const readGiven = schema.type === 'array' ? listReader(schema, at) : once(textReader(schema, at), at);
+  const read = (texts: string[] | undefined) => {
+    if (texts !== undefined) return readGiven(texts);
+    if (required) throw new ParameterError(`querystring must have required property '${name}'`);
+    return fallback;
+  };
+  return { ...field, required, read };
+}
+
+const once =
+  (read: ReadText, at: string) =>
+  (texts: string[]): unknown => {
+    if (texts.length > 1) throw new ParameterError(`${at} must be given once, not ${texts.length} times`);
+    return read(texts[0]!);
+  };

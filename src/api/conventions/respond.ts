@@ -1,0 +1,51 @@
+/** Every response of the API is made here, so that each has the same headers. */
+
+/** `stackside v0.1.0 (main:1a2b3c4)`: the text of `X-API-Version` and `server_version`. */
+export const versionText = (version: string, branch: string, commit: string): string =>
+  `stackside v${version} (${branch}:${commit})`;
+
+/** What a stored copy of a tagged answer may be used for: only after asking whether it still holds. */
+const REVALIDATE = 'public, no-cache, must-revalidate';
+const JSON_TYPE = 'application/json; charset=utf-8';
+
+export interface Responder {
+  /** @param etag without quotes; null for an answer that must not be stored */
+  json(status: number, body: unknown, etag?: string | null): Response;
+  /** The same for a body that is JSON text already. */
+  jsonText(status: number, text: string, etag?: string | null): Response;
+  notModified(etag: string): Response;
+  redirect(status: 301 | 302, location: string): Response;
+  /** The headers of every response, for those that are made elsewhere. */
+  common(): Record<string, string>;
+}
+
+export function responder(version: string): Responder {
+  const common = () => ({
+    'access-control-allow-origin': '*',
+    'access-control-expose-headers': 'X-API-Version, ETag, Link, Warning',
+    'x-api-version': version,
+  });
+  // Copying ready-made headers costs a third of making them of an object.
+  const plain = new Headers({ ...common(), 'content-type': JSON_TYPE, 'cache-control': 'no-store' });
+  const tagged = new Headers({ ...common(), 'content-type': JSON_TYPE, 'cache-control': REVALIDATE });
+
+  const jsonText: Responder['jsonText'] = (status, text, etag = null) => {
+    if (etag === null) return new Response(text, { status, headers: plain });
+    const response = new Response(text, { status, headers: tagged });
+    response.headers.set('etag', `"${etag}"`);
+    return response;
+  };
+  return {
+    common,
+    jsonText,
+    json: (status, body, etag = null) => jsonText(status, JSON.stringify(body), etag),
+    notModified: (etag) => {
+      const headers = { ...common(), 'cache-control': REVALIDATE, etag: `"${etag}"` };
+      return new Response(null, { status: 304, headers });
+    },
+    redirect: (status, location) => {
+      const headers = { ...common(), 'cache-control': 'no-store', 'content-length': '0', location };
+      return new Response(null, { status, headers });
+    },
+  };
+}

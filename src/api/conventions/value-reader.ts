@@ -1,0 +1,109 @@
+/** From the text of one parameter to its value, by the rules of its schema. */
+import { TransformKind, type TSchema } from '@sinclair/typebox';
+import { ApiError, ParameterError } from './errors.ts';
+
+/** @throws ParameterError naming the parameter and the rule it breaks */
+export type ReadText = (text: string) => unknown;
+
+/** Thrown by the decoder of a schema, for what no pattern can tell, such as a check sum. */
+export class InvalidValue extends Error {
+  override readonly name = 'InvalidValue';
+  /** @param what what the text should have been: `STX address` */
+  constructor(
+    readonly what: string,
+    readonly reason: string,
+  ) {
+    super(reason);
+  }
+}
+
+/** @param at where messages place the parameter: `querystring/limit` */
+export function textReader(schema: TSchema, at: string): ReadText {
+  const read = plainReader(schema, at);
+  const decode = decoderOf(schema);
+  if (decode === null) return read;
+  return (text) => {
+    const value = read(text);
+    try {
+      return decode(value);
+    } catch (error) {
+      if (!(error instanceof InvalidValue)) throw error;
+      throw new ApiError(400, `invalid ${error.what} in ${at}: ${error.reason}`, 'VALIDATION');
+    }
+  };
+}
+
+/** A list, given as repeated keys, with commas, or both. */
+export function listReader(schema: TSchema, at: string): (texts: readonly string[]) => unknown[] {
+  const { items, uniqueItems, maxItems } = schema as TSchema & { items: TSchema };
+  const read = textReader(items, at);
+  return (texts) => {
+    const parts = texts.flatMap((text) => text.split(','));
+    if (parts.length > maxItems) throw new ParameterError(`${at} must NOT have more than ${maxItems} items`);
+    const values = parts.map(read);
+    if (uniqueItems === true) refuseRepeated(values, at);
+    return values;
+  };
+}
+
+function refuseRepeated(values: readonly unknown[], at: string): void {
+  values.forEach((value, second) => {
+    const first = values.indexOf(value);
+    if (first === second) return;
+    const which = `items ## ${first} and ${second} are identical`;
+    throw new ParameterError(`${at} must NOT have duplicate items (${which})`);
+  });
+}
+
+function decoderOf(schema: TSchema): ((value: unknown) => unknown) | null {
+  if (!(TransformKind in schema)) return null;
+  const { Decode } = schema[TransformKind] as { Decode(value: unknown): unknown };
+  return Decode;
+}
+
+function plainReader(schema: TSchema, at: string): ReadText {
+  if (schema.anyOf !== undefined || schema.const !== undefined) return choiceReader(schema, at);
+  if (schema.type === 'integer') return integerReader(schema, at);
+  if (schema.type === 'boolean') return booleanReader(at);
+  if (schema.type === 'string') return stringReader(schema, at);
+  throw new Error(`${at}: no reader for a parameter of type ${schema.type}`);
+}
+
+function integerReader({ minimum, maximum }: TSchema, at: string): ReadText {
+  return (text) => {
+    if (!/^-?[0-9]+$/.test(text)) throw new ParameterError(`${at} must be integer`);
+    const value = Number(text);
+    if (value < minimum) throw new ParameterError(`${at} must be >= ${minimum}`);
+    if (value > maximum) throw new ParameterError(`${at} must be <= ${maximum}`);
+    if (!Number.isSafeInteger(value)) throw new ParameterError(`${at} must be integer`);
+    return value;
+  };
+}
+
+function booleanReader(at: string): ReadText {
+  return (text) => {
+    if (text !== 'true' && text !== 'false') throw new ParameterError(`${at} must be boolean`);
+    return text === 'true';
+  };
+}
+
+function choiceReader(schema: TSchema, at: string): ReadText {
+  const branches: TSchema[] = schema.anyOf ?? [schema];
+  const allowed = new Set(branches.map((branch): unknown => branch.const));
+  if (branches.some((branch) => typeof branch.const !== 'string')) throw new Error(`${at}: not a choice of words`);
+  const message = `${at} must be equal to one of the allowed values (${[...allowed].join(', ')})`;
+  return (text) => {
+    if (!allowed.has(text)) throw new ParameterError(message);
+    return text;
+  };
+}
+
+function stringReader({ pattern, minLength, maxLength }: TSchema, at: string): ReadText {
+  const shape = pattern === undefined ? null : new RegExp(pattern);
+  return (text) => {
+    if (text.length < minLength) throw new ParameterError(`${at} must NOT have fewer than ${minLength} characters`);
+    if (text.length > maxLength) throw new ParameterError(`${at} must NOT have more than ${maxLength} characters`);
+    if (shape !== null && !shape.test(text)) throw new ParameterError(`${at} must match pattern "${pattern}"`);
+    return text;
+  };
+}

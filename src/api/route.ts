@@ -1,0 +1,85 @@
+/** How a GET route is declared, and what a declaration becomes. */
+import type { Static, TProperties, TSchema } from '@sinclair/typebox';
+import { type AnyElysia, Elysia } from 'elysia';
+import type { Reader, Snapshots } from '../store/reader.ts';
+import type { Failure } from './conventions/errors.ts';
+import { type ETagKind, namesTag } from './conventions/etag.ts';
+import { pathReader, queryReader, type Values } from './conventions/parameters.ts';
+import type { Responder } from './conventions/respond.ts';
+import { operation } from './openapi.ts';
+import { checkedBody } from './response-check.ts';
+
+export interface Declaration<P extends TProperties, Q extends TProperties, B extends TSchema> {
+  /** As OpenAPI writes it: `/extended/v3/transactions/{tx_id}`. */
+  path: string;
+  operationId: string;
+  summary: string;
+  description?: string;
+  tag: string;
+  params?: P;
+  query?: Q;
+  response: B;
+  /** What a 404 of this route means, where it has one. */
+  notFound?: string;
+  /** Null for an answer that must not be stored. */
+  etag: ETagKind<Values<P>> | null;
+  handle(request: { params: Values<P>; query: Values<Q>; read: Reader }): Promise<Static<B>> | Static<B>;
+}
+
+type NoParameters = Record<never, TSchema>;
+
+/** What routes need of the application. */
+export interface RouteContext {
+  snapshots: Snapshots;
+  respond: Responder;
+  failure: Failure;
+  /** Whether each body is held against its schema. For tests: it costs more than most queries. */
+  checkResponses: boolean;
+}
+
+export interface Route {
+  path: string;
+  detail: ReturnType<typeof operation>;
+  /** The route's answer to any request for it; never rejects. */
+  serve(context: RouteContext): (request: Request) => Promise<Response>;
+}
+
+export function route<B extends TSchema, P extends TProperties = NoParameters, Q extends TProperties = NoParameters>(
+  declaration: Declaration<P, Q, B>,
+): Route {
+  const { path, etag, handle, response } = declaration;
+  const readParams = pathReader(path, declaration.params ?? ({} as P));
+  const readQuery = queryReader(declaration.query ?? ({} as Q));
+  return {
+    path,
+    detail: operation(declaration),
+    serve: ({ snapshots, respond, failure, checkResponses }) => {
+      const answer = async (request: Request, params: Values<P>, query: Values<Q>, read: Reader) => {
+        const tag = etag === null ? null : await etag(read, params);
+        if (tag !== null && namesTag(request.headers.get('if-none-match'), tag)) return respond.notModified(tag);
+        const text = JSON.stringify(await handle({ params, query, read }));
+        if (checkResponses) checkedBody(path, response, text);
+        return respond.jsonText(200, text, tag);
+      };
+      return async (request) => {
+        try {
+          const params = readParams(request.url);
+          const query = readQuery(request.url);
+          return await snapshots.read((read) => answer(request, params, query, read));
+        } catch (error) {
+          return failure(error, request);
+        }
+      };
+    },
+  };
+}
+
+/** The routes of one resource. HEAD needs no route: the framework answers it from GET. */
+export function resource(context: RouteContext, routes: readonly Route[]): AnyElysia {
+  const plugin = new Elysia();
+  for (const { path, detail, serve } of routes) {
+    const respond = serve(context);
+    plugin.get(path.replace(/\{(\w+)\}/g, ':$1'), ({ request }) => respond(request), { detail });
+  }
+  return plugin;
+}

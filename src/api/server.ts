@@ -1,0 +1,40 @@
+/** The API's port. */
+import type { AnyElysia } from 'elysia';
+import { problem } from './conventions/errors.ts';
+
+export interface ApiServer {
+  url: string;
+  /** Takes no more requests, and ends once those in hand are answered. */
+  stop(): Promise<void>;
+}
+
+export interface ApiServerOptions {
+  app: AnyElysia;
+  hostname: string;
+  /** 0 takes a free one. */
+  port: number;
+}
+
+const MAX_BODY = 1024 * 1024;
+/** What a request in hand may still take when the server stops. */
+const GRACE_MS = 2000;
+
+export async function startApi({ app, hostname, port }: ApiServerOptions): Promise<ApiServer> {
+  const server = Bun.serve({
+    hostname,
+    port,
+    maxRequestBodySize: MAX_BODY,
+    idleTimeout: 30,
+    development: false,
+    fetch: app.fetch,
+    error: () => Response.json(problem(500, 'Unexpected error; the log has its cause'), { status: 500 }),
+  });
+  app.server = server;
+  return {
+    url: `http://${server.hostname}:${server.port}`,
+    stop: async () => {
+      await Promise.race([server.stop(), Bun.sleep(GRACE_MS)]);
+      await server.stop(true);
+    },
+  };
+}

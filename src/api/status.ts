@@ -1,0 +1,62 @@
+/** What the server is and how far its index reaches. */
+import { type Static, Type } from '@sinclair/typebox';
+import { type AnyElysia, Elysia } from 'elysia';
+import { toHex } from '../codec/hex.ts';
+import type { ChainTip } from '../store/model.ts';
+import { chainAndBurnTip } from './conventions/etag.ts';
+import type { Responder } from './conventions/respond.ts';
+import { route } from './route.ts';
+import { Hash, Height } from './v3/schemas/values.ts';
+
+const Tip = Type.Object({
+  block_height: Height,
+  block_hash: Hash,
+  index_block_hash: Hash,
+  microblock_hash: Type.Optional(Hash),
+  microblock_sequence: Type.Optional(Type.Integer()),
+  burn_block_height: Height,
+});
+
+export const status = (version: string) => [
+  route({
+    path: '/extended',
+    operationId: 'getStatus',
+    summary: 'Version of the server and tip of the chain it has indexed',
+    tag: 'Status',
+    response: Type.Object({
+      server_version: Type.String(),
+      status: Type.Literal('ready'),
+      chain_tip: Type.Optional(Tip),
+    }),
+    etag: chainAndBurnTip,
+    handle: async ({ read }) => {
+      const tip = await read.chain.tip();
+      return {
+        server_version: version,
+        status: 'ready' as const,
+        ...(tip === null ? {} : { chain_tip: chainTip(tip) }),
+      };
+    },
+  }),
+];
+
+function chainTip({ height, blockHash, indexBlockHash, burnBlockHeight, microblock }: ChainTip): Static<typeof Tip> {
+  return {
+    block_height: height,
+    block_hash: toHex(blockHash),
+    index_block_hash: toHex(indexBlockHash),
+    ...(microblock === null
+      ? {}
+      : { microblock_hash: toHex(microblock.hash), microblock_sequence: microblock.sequence }),
+    burn_block_height: burnBlockHeight,
+  };
+}
+
+/** Where the status used to be, and where a visitor begins. */
+export function statusRedirects(respond: Responder): AnyElysia {
+  const toStatus = () => respond.redirect(301, '/extended');
+  const hidden = { detail: { hide: true } };
+  return new Elysia({ name: 'status-redirects' })
+    .get('/', toStatus, hidden)
+    .get('/extended/v1/status', toStatus, hidden);
+}

@@ -1,0 +1,35 @@
+import { toHex } from '../../codec/hex.ts';
+import type { BlockId } from '../../store/model.ts';
+import { notFound } from '../conventions/errors.ts';
+import { block } from '../conventions/etag.ts';
+import { CursorPage, cursorPage, cursorQuery, pageStart } from '../conventions/pagination.ts';
+import { route } from '../route.ts';
+import { BlockParameter } from './parameters.ts';
+import { TransactionSummary } from './schemas/transaction.ts';
+import { transactionSummary } from './serialize/transaction.ts';
+
+const UNKNOWN = 'Block not found';
+
+/** By the name it was asked for: `latest` walks on in whatever block is the newest then. */
+const listOf = (id: BlockId) =>
+  `block-transactions ${id === 'latest' ? id : 'height' in id ? id.height : toHex(id.hash)}`;
+
+export const blocks = [
+  route({
+    path: '/extended/v3/blocks/{height_or_hash}/transactions',
+    operationId: 'getBlockTransactions',
+    summary: 'Transactions of a block of the canonical chain, its last one first',
+    tag: 'Blocks',
+    params: { height_or_hash: BlockParameter },
+    query: cursorQuery,
+    response: CursorPage(TransactionSummary),
+    notFound: UNKNOWN,
+    etag: block,
+    handle: async ({ params: { height_or_hash }, query: { limit, cursor }, read }) => {
+      const list = listOf(height_or_hash);
+      const page = await read.transactions.ofBlock(height_or_hash, limit, pageStart(list, cursor));
+      if (page === undefined) throw notFound(UNKNOWN);
+      return cursorPage(list, limit, page, transactionSummary);
+    },
+  }),
+];

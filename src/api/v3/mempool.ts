@@ -1,0 +1,23 @@
+import { mempool as mempoolTag } from '../conventions/etag.ts';
+import { CursorPage, cursorPage, cursorQuery, pageStart } from '../conventions/pagination.ts';
+import { route } from '../route.ts';
+import { PendingSummary } from './schemas/transaction.ts';
+import { pendingSummary } from './serialize/transaction.ts';
+
+const LIST = 'mempool-transactions';
+
+export const mempool = [
+  route({
+    path: '/extended/v3/mempool/transactions',
+    operationId: 'getMempoolTransactions',
+    summary: 'Pending transactions, newest receipt first',
+    tag: 'Mempool',
+    query: cursorQuery,
+    response: CursorPage(PendingSummary),
+    etag: mempoolTag,
+    handle: async ({ query: { limit, cursor }, read }) => {
+      const page = await read.mempool.page(limit, pageStart(LIST, cursor));
+      return cursorPage(LIST, limit, page, pendingSummary);
+    },
+  }),
+];

@@ -1,0 +1,57 @@
+/** What the paths of v3 routes name. */
+import { Type } from '@sinclair/typebox';
+import { canonicalPrincipal, parseStacksAddress, splitPrincipal } from '../../codec/address.ts';
+import { fromHex, toHex } from '../../codec/hex.ts';
+import type { BlockId } from '../../store/model.ts';
+import { InvalidValue } from '../conventions/value-reader.ts';
+
+const ADDRESS = '[0123456789ABCDEFGHJKMNPQRSTVWXYZ]{28,41}';
+const CONTRACT_NAME = '[a-zA-Z][a-zA-Z0-9_-]{0,39}';
+
+export const TxId = Type.Transform(
+  Type.String({ pattern: '^(0x)?[a-fA-F0-9]{64}$', description: 'Transaction id, with or without 0x' }),
+)
+  .Decode(fromHex)
+  .Encode(toHex);
+
+export const BlockParameter = Type.Transform(
+  Type.String({
+    pattern: '^(latest|(0x)?[a-fA-F0-9]{64}|[0-9]+)$',
+    description: 'Height, block hash, index block hash, or `latest`. 64 digits are a hash.',
+  }),
+)
+  .Decode(blockId)
+  .Encode((id) => (id === 'latest' ? id : 'height' in id ? String(id.height) : toHex(id.hash)));
+
+function blockId(text: string): BlockId {
+  if (text === 'latest') return text;
+  if (/^(0x)?[a-fA-F0-9]{64}$/.test(text)) return { hash: fromHex(text) };
+  return { height: Math.min(Number(text), Number.MAX_SAFE_INTEGER) };
+}
+
+export const PrincipalParameter = Type.Transform(
+  Type.String({
+    pattern: `^${ADDRESS}(\\.${CONTRACT_NAME})?$`,
+    description: 'Standard address or contract identifier',
+  }),
+)
+  .Decode(knownPrincipal)
+  .Encode((principal) => principal);
+
+export const AddressParameter = Type.Transform(
+  Type.String({ pattern: `^${ADDRESS}$`, description: 'Standard address' }),
+)
+  .Decode(knownPrincipal)
+  .Encode((principal) => principal);
+
+/** Mainnet and testnet, single and multiple signatures. */
+const ADDRESS_VERSIONS = new Set([22, 20, 26, 21]);
+
+function knownPrincipal(text: string): string {
+  const address = parseStacksAddress(splitPrincipal(text).address);
+  if (address === null) throw new InvalidValue('STX address', 'its checksum is wrong; one of its characters may be');
+  if (!ADDRESS_VERSIONS.has(address.version)) {
+    throw new InvalidValue('STX address', 'it begins with none of SP, SM, ST and SN');
+  }
+  return canonicalPrincipal(text) ?? text;
+}

@@ -1,0 +1,46 @@
+import { principalAndMempool, principal as principalTag } from '../conventions/etag.ts';
+import { CursorPage, cursorPage, cursorQuery, pageStart } from '../conventions/pagination.ts';
+import { route } from '../route.ts';
+import { AddressParameter, PrincipalParameter } from './parameters.ts';
+import { Nonces, PrincipalTransaction, StxBalance } from './schemas/principal.ts';
+import { nonces, principalTransaction, stxBalance } from './serialize/principal.ts';
+
+const tag = 'Principals';
+
+export const principals = [
+  route({
+    path: '/extended/v3/principals/{principal}/balances/stx',
+    operationId: 'getPrincipalStxBalance',
+    summary: 'STX of a principal: held, locked, and on its way',
+    tag,
+    params: { principal: PrincipalParameter },
+    response: StxBalance,
+    etag: principalAndMempool,
+    handle: async ({ params: { principal }, read }) => stxBalance(await read.principals.stxBalance(principal)),
+  }),
+  route({
+    path: '/extended/v3/principals/{principal}/nonces',
+    operationId: 'getPrincipalNonces',
+    summary: 'Nonces of an account: used, pending, missing, and the next to use',
+    tag,
+    params: { principal: AddressParameter },
+    response: Nonces,
+    etag: principalAndMempool,
+    handle: async ({ params: { principal }, read }) => nonces(await read.principals.nonces(principal)),
+  }),
+  route({
+    path: '/extended/v3/principals/{principal}/transactions',
+    operationId: 'getPrincipalTransactions',
+    summary: 'Transactions that concern a principal, newest first, with what they did to its STX',
+    tag,
+    params: { principal: PrincipalParameter },
+    query: cursorQuery,
+    response: CursorPage(PrincipalTransaction),
+    etag: principalTag,
+    handle: async ({ params: { principal }, query: { limit, cursor }, read }) => {
+      const list = `principal-transactions ${principal}`;
+      const page = await read.transactions.ofPrincipal(principal, limit, pageStart(list, cursor));
+      return cursorPage(list, limit, page, principalTransaction);
+    },
+  }),
+];

@@ -1,0 +1,45 @@
+import { Type } from '@sinclair/typebox';
+import { Amount, ClarityPair, words } from './values.ts';
+
+const principal = Type.Union([
+  Type.Object({ type_id: Type.Literal('principal_origin') }),
+  Type.Object({ type_id: Type.Literal('principal_standard'), address: Type.String() }),
+  Type.Object({
+    type_id: Type.Literal('principal_contract'),
+    contract_name: Type.String(),
+    address: Type.String(),
+  }),
+]);
+
+const asset = Type.Object({
+  contract_name: Type.String(),
+  asset_name: Type.String(),
+  contract_address: Type.String(),
+});
+
+const amountCode = words(
+  'sent_equal_to',
+  'sent_greater_than',
+  'sent_greater_than_or_equal_to',
+  'sent_less_than',
+  'sent_less_than_or_equal_to',
+);
+
+export const PostConditions = Type.Array(
+  Type.Union([
+    Type.Object({ type: words('stx', 'staking'), condition_code: amountCode, amount: Amount, principal }),
+    Type.Object({ type: Type.Literal('fungible'), condition_code: amountCode, amount: Amount, principal, asset }),
+    Type.Object({
+      type: Type.Literal('non_fungible'),
+      condition_code: words('sent', 'not_sent', 'maybe_sent'),
+      principal,
+      asset,
+      asset_value: ClarityPair,
+    }),
+    Type.Object({
+      type: Type.Literal('pox'),
+      condition_code: words('not_performed', 'maybe_performed', 'performed'),
+      principal,
+    }),
+  ]),
+);

@@ -1,0 +1,49 @@
+import { Type } from '@sinclair/typebox';
+import { TransactionSummary } from './transaction.ts';
+import { Amount, Hash, Height, nullable, SignedAmount, words } from './values.ts';
+
+export const StxBalance = Type.Object({
+  balance: Amount,
+  available: Type.String({ pattern: '^-?[0-9]+$', description: 'Balance without what is locked, in micro-STX' }),
+  locked: nullable(
+    Type.Object({
+      amount: Amount,
+      pox_version: Type.Integer(),
+      lock_tx_id: Hash,
+      stacks_lock_height: Height,
+      burn_lock_height: Height,
+      burn_unlock_height: Height,
+    }),
+  ),
+  mempool: nullable(
+    Type.Object({
+      estimated_balance: Type.String({
+        pattern: '^-?[0-9]+$',
+        description: 'What will be available once all pending transactions are mined, in micro-STX',
+      }),
+      inbound: Amount,
+      outbound: Amount,
+    }),
+  ),
+});
+
+const nonce = Type.Integer({ minimum: 0 });
+
+export const Nonces = Type.Object({
+  next_nonce: nonce,
+  last_confirmed_nonce: nullable(nonce),
+  mempool: Type.Object({
+    last_nonce: nullable(nonce),
+    pending_nonces: Type.Array(nonce),
+    missing_nonces: Type.Array(nonce),
+  }),
+});
+
+export const PrincipalTransaction = Type.Object({
+  transaction: TransactionSummary,
+  involvement: words('sender', 'sponsor', 'affected'),
+  balance_changes: Type.Object({
+    stx: Type.Object({ sent: Amount, received: Amount, net: SignedAmount }),
+  }),
+  affected_balances: Type.Object({ stx: Type.Boolean(), ft: Type.Boolean(), nft: Type.Boolean() }),
+});

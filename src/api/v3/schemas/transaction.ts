@@ -1,0 +1,145 @@
+/** Transactions as v3 shows them: mined and pending, in lists and alone. */
+import { type TProperties, Type } from '@sinclair/typebox';
+import { PostConditions } from './post-condition.ts';
+import {
+  Amount,
+  ClarityPair,
+  Hash,
+  Height,
+  Hex,
+  Memo,
+  nullable,
+  Principal,
+  Uint64,
+  UnixTime,
+  words,
+} from './values.ts';
+
+const account = Type.Object({ address: Principal, nonce: Uint64 });
+
+const common = {
+  tx_id: Hash,
+  sender: account,
+  sponsor: nullable(account),
+  fee_rate: Amount,
+};
+
+const place = {
+  block: Type.Object({ height: Height, hash: Hash, index_hash: Hash, time: UnixTime, tx_index: Type.Integer() }),
+  bitcoin_block: Type.Object({ height: Height, time: UnixTime }),
+  status: words('success', 'abort_by_response', 'abort_by_post_condition', 'problematic_skipped'),
+};
+
+const waiting = {
+  receipt_time: UnixTime,
+  receipt_block_height: Height,
+  status: words(
+    'pending',
+    'dropped_replace_by_fee',
+    'dropped_replace_across_fork',
+    'dropped_too_expensive',
+    'dropped_stale_garbage_collect',
+    'dropped_problematic',
+  ),
+};
+
+const cause = words(
+  'block_found',
+  'extended',
+  'extended_runtime',
+  'extended_read_count',
+  'extended_read_length',
+  'extended_write_count',
+  'extended_write_length',
+);
+
+const transfer = Type.Object({ recipient: Principal, amount: Amount, memo: nullable(Memo) });
+const contract = { clarity_version: nullable(Type.Integer()), contract_id: Type.String() };
+const call = { contract_id: Type.String(), function_name: Type.String() };
+
+const contractWithSource = Type.Object({ ...contract, source_code: Type.Optional(Type.String()) });
+const callWithArguments = Type.Object({ ...call, function_args: Type.Optional(Type.Array(ClarityPair)) });
+
+const coinbase = Type.Object({
+  payload: Hex,
+  alt_recipient: nullable(Principal),
+  vrf_proof: nullable(Hex),
+});
+
+const tenureChange = Type.Object({
+  tenure_consensus_hash: Hex,
+  prev_tenure_consensus_hash: Hex,
+  burn_view_consensus_hash: Hex,
+  previous_tenure_end: Hash,
+  previous_tenure_blocks: Type.Integer(),
+  cause,
+  pubkey_hash: Hex,
+});
+
+/** Whatever a transaction's body is shown as, the members it shares with others are the same. */
+const transferOf = <T extends TProperties>(shared: T) =>
+  Type.Object({ ...shared, type: Type.Literal('token_transfer'), token_transfer: transfer });
+const bare = <T extends TProperties, const W extends string>(shared: T, type: W) =>
+  Type.Object({ ...shared, type: Type.Literal(type) });
+
+const summary = { ...common, ...place };
+export const TransactionSummary = Type.Union([
+  transferOf(summary),
+  Type.Object({ ...summary, type: Type.Literal('smart_contract'), smart_contract: Type.Object(contract) }),
+  Type.Object({ ...summary, type: Type.Literal('contract_call'), contract_call: Type.Object(call) }),
+  bare(summary, 'poison_microblock'),
+  Type.Object({
+    ...summary,
+    type: Type.Literal('coinbase'),
+    coinbase: Type.Object({ alt_recipient: nullable(Principal) }),
+  }),
+  Type.Object({ ...summary, type: Type.Literal('tenure_change'), tenure_change: Type.Object({ cause }) }),
+]);
+
+const full = {
+  ...summary,
+  parent_block: Type.Object({ hash: Hash, index_hash: Hash }),
+  event_count: Type.Integer(),
+  execution_cost: Type.Object({
+    read_count: Uint64,
+    read_length: Uint64,
+    runtime: Uint64,
+    write_count: Uint64,
+    write_length: Uint64,
+  }),
+  vm_error: nullable(Type.String()),
+  post_conditions: Type.Optional(PostConditions),
+  result: Type.Optional(ClarityPair),
+};
+export const FullTransaction = Type.Union([
+  transferOf(full),
+  Type.Object({ ...full, type: Type.Literal('smart_contract'), smart_contract: contractWithSource }),
+  Type.Object({ ...full, type: Type.Literal('contract_call'), contract_call: callWithArguments }),
+  bare(full, 'poison_microblock'),
+  Type.Object({ ...full, type: Type.Literal('coinbase'), coinbase }),
+  Type.Object({ ...full, type: Type.Literal('tenure_change'), tenure_change: tenureChange }),
+]);
+
+const pending = { ...common, ...waiting };
+export const PendingSummary = Type.Union([
+  transferOf(pending),
+  Type.Object({ ...pending, type: Type.Literal('smart_contract'), smart_contract: Type.Object(contract) }),
+  Type.Object({ ...pending, type: Type.Literal('contract_call'), contract_call: Type.Object(call) }),
+  bare(pending, 'poison_microblock'),
+  bare(pending, 'coinbase'),
+  bare(pending, 'tenure_change'),
+]);
+
+const fullPending = {
+  ...pending,
+  replaced_by_tx_id: nullable(Hash),
+  post_conditions: Type.Optional(PostConditions),
+};
+export const FullPending = Type.Union([
+  transferOf(fullPending),
+  Type.Object({ ...fullPending, type: Type.Literal('smart_contract'), smart_contract: contractWithSource }),
+  Type.Object({ ...fullPending, type: Type.Literal('contract_call'), contract_call: callWithArguments }),
+  bare(fullPending, 'poison_microblock'),
+  bare(fullPending, 'coinbase'),
+  bare(fullPending, 'tenure_change'),
+]);

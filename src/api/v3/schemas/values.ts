@@ -1,0 +1,26 @@
+/** The small schemas that v3 bodies are made of. */
+import { type TSchema, Type } from '@sinclair/typebox';
+
+/** A number that JSON writes in full though a double can't hold it. */
+export interface RawNumber {
+  readonly rawJSON: string;
+}
+
+export const Hex = Type.String({ pattern: '^0x([0-9a-f]{2})*$' });
+export const Hash = Type.String({ pattern: '^0x[0-9a-f]{64}$' });
+export const Height = Type.Integer({ minimum: 0 });
+export const UnixTime = Type.Integer({ description: 'Unix seconds' });
+/** Beyond 2^53 too: clients that need it exact parse it as a big integer. */
+export const Uint64 = Type.Unsafe<number | RawNumber>(Type.Integer({ minimum: 0 }));
+export const Amount = Type.String({ pattern: '^[0-9]+$', description: 'Integer, in micro-STX or base units' });
+export const SignedAmount = Type.String({ pattern: '^-?[0-9]+$', description: 'Integer, in micro-STX or base units' });
+export const Principal = Type.String({ description: 'Standard address or contract identifier' });
+
+export const nullable = <T extends TSchema>(schema: T) => Type.Union([schema, Type.Null()]);
+
+export const words = <const W extends readonly string[]>(...list: W) =>
+  Type.Union(list.map((word) => Type.Literal(word as W[number])));
+
+/** A serialized Clarity value and its text. */
+export const ClarityPair = Type.Object({ hex: Hex, repr: Type.String() });
+export const Memo = Type.Object({ hex: Hex, repr: Type.String({ description: 'What is readable of it' }) });

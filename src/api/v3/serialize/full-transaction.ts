@@ -1,0 +1,116 @@
+/** A transaction alone, with what its caller asked to include. */
+import type { Static } from '@sinclair/typebox';
+import { decodeArguments } from '../../../codec/clarity.ts';
+import { toHex } from '../../../codec/hex.ts';
+import { decodePostConditions } from '../../../codec/post-conditions.ts';
+import { decodeTransaction, type Transaction } from '../../../codec/transaction.ts';
+import type { FoundTransaction, PendingTransactionDetail, TransactionDetail } from '../../../store/model.ts';
+import type { FullPending, FullTransaction } from '../schemas/transaction.ts';
+import { minedMembers, pendingBody, pendingMembers, summaryBody } from './transaction.ts';
+import { clarity, exactNumber } from './values.ts';
+
+/** The parts too large to be shown unasked. One that doesn't apply to a transaction is ignored. */
+export const includable = ['function_args', 'source_code', 'post_conditions', 'result'] as const;
+export type Include = readonly (typeof includable)[number][];
+
+export const fullTransaction = (found: FoundTransaction, include: Include) =>
+  found.mined ? mined(found.transaction, include) : pending(found.transaction, include);
+
+function mined(transaction: TransactionDetail, include: Include): Static<typeof FullTransaction> {
+  const { cost, parentBlock } = transaction;
+  return {
+    ...minedMembers(transaction),
+    parent_block: { hash: toHex(parentBlock.hash), index_hash: toHex(parentBlock.indexHash) },
+    event_count: transaction.eventCount,
+    execution_cost: {
+      read_count: exactNumber(cost.readCount),
+      read_length: exactNumber(cost.readLength),
+      runtime: exactNumber(cost.runtime),
+      write_count: exactNumber(cost.writeCount),
+      write_length: exactNumber(cost.writeLength),
+    },
+    vm_error: transaction.vmError,
+    ...minedBody(transaction, include),
+    ...(include.includes('post_conditions') ? postConditions(transaction.postConditions) : {}),
+    ...(include.includes('result') ? { result: clarity(transaction.result) } : {}),
+  };
+}
+
+function pending(transaction: PendingTransactionDetail, include: Include): Static<typeof FullPending> {
+  const { replacedByTxId, raw } = transaction;
+  const body = pendingBody(transaction.payload);
+  return {
+    ...pendingMembers(transaction),
+    replaced_by_tx_id: replacedByTxId === null ? null : toHex(replacedByTxId),
+    ...(body.type === 'smart_contract' || body.type === 'contract_call' ? userBody(body, raw, null, include) : body),
+    ...(include.includes('post_conditions') ? postConditions(decoded(raw).postConditions) : {}),
+  };
+}
+
+function minedBody({ payload, raw, functionArgs }: TransactionDetail, include: Include) {
+  const body = summaryBody(payload);
+  if (body.type === 'coinbase') return { type: body.type, coinbase: coinbase(raw) };
+  if (body.type === 'tenure_change') return { type: body.type, tenure_change: tenureChange(raw) };
+  if (body.type === 'smart_contract' || body.type === 'contract_call')
+    return userBody(body, raw, functionArgs, include);
+  return body;
+}
+
+type UserBody = Extract<ReturnType<typeof summaryBody>, { type: 'smart_contract' | 'contract_call' }>;
+
+/** @param functionArgs null where they stand in the raw transaction */
+function userBody(body: UserBody, raw: Uint8Array, functionArgs: Uint8Array | null, include: Include) {
+  if (body.type === 'smart_contract') {
+    if (!include.includes('source_code')) return body;
+    const source_code = payloadOf(raw, 'smart_contract').source;
+    return { type: body.type, smart_contract: { ...body.smart_contract, source_code } };
+  }
+  if (!include.includes('function_args')) return body;
+  const span = functionArgs ?? payloadOf(raw, 'contract_call').functionArgs;
+  const args = decodeArguments(span);
+  if (!args.ok) throw args.error;
+  return { type: body.type, contract_call: { ...body.contract_call, function_args: args.value.map(clarity) } };
+}
+
+function coinbase(raw: Uint8Array) {
+  const { data, altRecipient, vrfProof } = payloadOf(raw, 'coinbase');
+  return {
+    payload: toHex(data),
+    alt_recipient: altRecipient,
+    vrf_proof: vrfProof === null ? null : toHex(vrfProof),
+  };
+}
+
+function tenureChange(raw: Uint8Array) {
+  const payload = payloadOf(raw, 'tenure_change');
+  return {
+    tenure_consensus_hash: toHex(payload.tenureConsensusHash),
+    prev_tenure_consensus_hash: toHex(payload.prevTenureConsensusHash),
+    burn_view_consensus_hash: toHex(payload.burnViewConsensusHash),
+    previous_tenure_end: toHex(payload.previousTenureEnd),
+    previous_tenure_blocks: payload.previousTenureBlocks,
+    cause: payload.cause,
+    pubkey_hash: toHex(payload.pubkeyHash),
+  };
+}
+
+function postConditions(buffer: Uint8Array) {
+  const result = decodePostConditions(buffer);
+  if (!result.ok) throw result.error;
+  return { post_conditions: result.value.postConditions };
+}
+
+/** The index holds what was decoded when it came: bytes that no longer decode are a defect. */
+function decoded(raw: Uint8Array): Transaction {
+  const result = decodeTransaction(raw);
+  if (!result.ok) throw result.error;
+  return result.value;
+}
+
+type PayloadType = Transaction['payload']['type'];
+
+function payloadOf<T extends PayloadType>(raw: Uint8Array, type: T) {
+  const { payload } = decoded(raw);
+  if (payload.type !== type) throw new Error(`a ${payload.type} is indexed as ${type}`);
+  return payload as Extract<Transaction['payload'], { type: T }>;
+}

@@ -1,0 +1,52 @@
+import type { Static } from '@sinclair/typebox';
+import { toHex } from '../../../codec/hex.ts';
+import type { Nonces, PrincipalTransaction, StxBalance } from '../../../store/model.ts';
+import type {
+  StxBalance as BalanceSchema,
+  Nonces as NoncesSchema,
+  PrincipalTransaction as TransactionSchema,
+} from '../schemas/principal.ts';
+import { transactionSummary } from './transaction.ts';
+
+export function stxBalance({ balance, locked, pending }: StxBalance): Static<typeof BalanceSchema> {
+  const available = balance - (locked?.amount ?? 0n);
+  const { inbound, outbound } = pending;
+  return {
+    balance: String(balance),
+    available: String(available),
+    locked: locked === null ? null : lock(locked),
+    mempool:
+      inbound === 0n && outbound === 0n
+        ? null
+        : {
+            estimated_balance: String(available + inbound - outbound),
+            inbound: String(inbound),
+            outbound: String(outbound),
+          },
+  };
+}
+
+const lock = (locked: NonNullable<StxBalance['locked']>) => ({
+  amount: String(locked.amount),
+  pox_version: locked.poxVersion,
+  lock_tx_id: toHex(locked.txId),
+  stacks_lock_height: locked.blockHeight,
+  burn_lock_height: locked.burnBlockHeight,
+  burn_unlock_height: locked.unlockHeight,
+});
+
+export const nonces = (of: Nonces): Static<typeof NoncesSchema> => ({
+  next_nonce: of.next,
+  last_confirmed_nonce: of.lastConfirmed,
+  mempool: { last_nonce: of.lastPending, pending_nonces: of.pending, missing_nonces: of.missing },
+});
+
+export function principalTransaction(of: PrincipalTransaction): Static<typeof TransactionSchema> {
+  const { sent, received } = of.stx;
+  return {
+    transaction: transactionSummary(of.transaction),
+    involvement: of.involvement,
+    balance_changes: { stx: { sent: String(sent), received: String(received), net: String(received - sent) } },
+    affected_balances: { stx: of.affected.stx, ft: of.affected.ft, nft: of.affected.nft },
+  };
+}

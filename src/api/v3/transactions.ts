@@ -1,0 +1,72 @@
+import { Type } from '@sinclair/typebox';
+import { toHex } from '../../codec/hex.ts';
+import { notFound } from '../conventions/errors.ts';
+import { chainTip, transaction } from '../conventions/etag.ts';
+import { CursorPage, cursorPage, cursorQuery, pageStart } from '../conventions/pagination.ts';
+import { route } from '../route.ts';
+import { TxId } from './parameters.ts';
+import { TransactionEvent } from './schemas/event.ts';
+import { FullPending, FullTransaction, TransactionSummary } from './schemas/transaction.ts';
+import { words } from './schemas/values.ts';
+import { transactionEvent } from './serialize/event.ts';
+import { fullTransaction, includable } from './serialize/full-transaction.ts';
+import { transactionSummary } from './serialize/transaction.ts';
+
+const tag = 'Transactions';
+const UNKNOWN = 'Transaction not found';
+
+export const transactions = [
+  route({
+    path: '/extended/v3/transactions',
+    operationId: 'getTransactions',
+    summary: 'Transactions of the canonical chain, newest first',
+    tag,
+    query: cursorQuery,
+    response: CursorPage(TransactionSummary),
+    etag: chainTip,
+    handle: async ({ query: { limit, cursor }, read }) => {
+      const page = await read.transactions.page(limit, pageStart('transactions', cursor));
+      return cursorPage('transactions', limit, page, transactionSummary);
+    },
+  }),
+  route({
+    path: '/extended/v3/transactions/{tx_id}',
+    operationId: 'getTransaction',
+    summary: 'One transaction, mined, pending or dropped',
+    tag,
+    params: { tx_id: TxId },
+    query: {
+      include: Type.Optional(
+        Type.Array(words(...includable), {
+          uniqueItems: true,
+          description: 'Parts that are left out unless asked for, with commas or as repeated keys',
+        }),
+      ),
+    },
+    response: Type.Union([FullTransaction, FullPending]),
+    notFound: UNKNOWN,
+    etag: transaction,
+    handle: async ({ params: { tx_id }, query: { include = [] }, read }) => {
+      const found = await read.transactions.find(tx_id);
+      if (found === undefined) throw notFound(UNKNOWN);
+      return fullTransaction(found, include);
+    },
+  }),
+  route({
+    path: '/extended/v3/transactions/{tx_id}/events',
+    operationId: 'getTransactionEvents',
+    summary: 'Events of a transaction of the canonical chain, in the order they happened',
+    tag,
+    params: { tx_id: TxId },
+    query: cursorQuery,
+    response: CursorPage(TransactionEvent),
+    notFound: UNKNOWN,
+    etag: transaction,
+    handle: async ({ params: { tx_id }, query: { limit, cursor }, read }) => {
+      const list = `transaction-events ${toHex(tx_id)}`;
+      const page = await read.events.ofTransaction(tx_id, limit, pageStart(list, cursor));
+      if (page === undefined) throw notFound(UNKNOWN);
+      return cursorPage(list, limit, page, transactionEvent);
+    },
+  }),
+];

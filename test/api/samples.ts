@@ -1,0 +1,87 @@
+/** Hand-made domain objects, and the application over a fake chain. */
+import { createApp } from '../../src/api/app.ts';
+import type { ApiEvent } from '../../src/api/conventions/errors.ts';
+import { versionText } from '../../src/api/conventions/respond.ts';
+import type { PendingTransactionDetail, TransactionDetail, TransactionSummary } from '../../src/store/model.ts';
+import { type FakeChain, fakeChain, fakeSnapshots } from './fake-store.ts';
+
+export const ADDRESS = 'ST1HB1T8WRNBYB0Y3T7WXZS38NKKPTBR3EG9EPJKR';
+export const OTHER = 'ST29V10QEA7BRZBTWRFC4M70NJ4J6RJB5P1C6EE84';
+/** One character of `ADDRESS` mistyped. */
+export const MISTYPED = 'ST1HB1T8WRNBYB0Y3T7WXZS38NKKPTBR3EG9EPJKS';
+export const CONTRACT = `${ADDRESS}.pool-v1`;
+export const VERSION = versionText('1.2.3', 'main', 'abc1234');
+
+/** 32 bytes of one value: short to write and to tell apart. */
+export const bytes = (value: number, length = 32) => new Uint8Array(length).fill(value);
+export const hash = (value: number) => `0x${bytes(value).toHex()}`;
+export const hexBytes = (hex: string) => Uint8Array.fromHex(hex.replaceAll(/\s|0x/g, ''));
+
+export function summary(id: number, height = 1, txIndex = 0): TransactionSummary {
+  return {
+    txId: bytes(id),
+    sender: { address: ADDRESS, nonce: 5n },
+    sponsor: null,
+    fee: '75',
+    payload: {
+      type: 'token_transfer',
+      recipient: OTHER,
+      amount: '100',
+      memo: hexBytes('0d0000000568656c6c6f'),
+    },
+    txIndex,
+    status: 'success',
+    block: { height, hash: bytes(0xb0 + height), indexHash: bytes(0xc0 + height), time: height * 1000 },
+    burnBlock: { height: 100 + height, time: height * 1000 - 10 },
+  };
+}
+
+export function detail(id: number, height = 1, txIndex = 0): TransactionDetail {
+  return {
+    ...summary(id, height, txIndex),
+    parentBlock: { hash: bytes(0xb0 + height - 1), indexHash: bytes(0xc0 + height - 1) },
+    eventCount: 3,
+    cost: { readCount: 1, readLength: 2, runtime: 3, writeCount: 4, writeLength: 5 },
+    vmError: null,
+    result: hexBytes('0703'),
+    postConditions: hexBytes('02 00000000'),
+    raw: new Uint8Array([0]),
+    functionArgs: null,
+  };
+}
+
+export function pendingDetail(id: number, receiptTime: number): PendingTransactionDetail {
+  const { txId, sender, sponsor, fee, payload } = summary(id);
+  return {
+    txId,
+    sender,
+    sponsor,
+    fee,
+    payload,
+    status: 'pending',
+    receiptTime,
+    receiptBlockHeight: 3,
+    replacedByTxId: null,
+    raw: new Uint8Array([0]),
+  };
+}
+
+/** The application over a chain that the test may change, and what it logged. */
+export function testApp(change: (chain: FakeChain) => void = () => {}) {
+  const chain = fakeChain();
+  change(chain);
+  const logged: ApiEvent[] = [];
+  const app = createApp({
+    snapshots: fakeSnapshots(chain),
+    version: VERSION,
+    log: (event) => logged.push(event),
+    checkResponses: true,
+  });
+  const request = (path: string, init?: RequestInit): Promise<Response> =>
+    Promise.resolve(app.handle(new Request(`http://localhost${path}`, init)));
+  const json = async (path: string, init?: RequestInit) => {
+    const response = await request(path, init);
+    return { status: response.status, headers: response.headers, body: (await response.json()) as never };
+  };
+  return { app, chain, logged, request, json };
+}
