@@ -45,6 +45,7 @@ async function importFile(
   const decoder = new TextDecoder();
   let source: string | undefined;
   let taken: { rows: number; digest: string } = { rows: 0, digest: '' };
+  /** Of the rows so far, each hashed onto those before it. */
   let digest = 0n;
   let batch = { rows: 0, bytes: 0 };
 
@@ -56,6 +57,7 @@ async function importFile(
   };
 
   for await (const bytes of input.lines()) {
+    const digestBefore = digest;
     digest = hash.xxHash64(bytes, digest);
     if (source === undefined) {
       source = digest.toString(16);
@@ -77,6 +79,7 @@ async function importFile(
       if (counts.rows <= taken.rows) continue;
       if (!skipBad) {
         counts.rows -= 1;
+        digest = digestBefore;
         commit();
         throw new OperatorError(
           `Row ${counts.rows + 1} of ${file} can't be taken: ${error.message}.`,

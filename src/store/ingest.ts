@@ -255,7 +255,8 @@ export function openIngest({ directory, journal: withJournal, chainId, log }: In
     const outcome = applyEvent(event, payload, journalId);
     if (outcome === 'applied') {
       if (journal !== null && journalId !== null) {
-        journal.append({ id: journalId, ...event });
+        const { receivedAt, path, text } = event;
+        journal.append({ id: journalId, receivedAt, path, text });
         lastJournalId = journalId;
       }
       if (open !== null) open.events += 1;

@@ -1,0 +1,53 @@
+/**
+ * Compiles the executable: `bun build.ts` for this platform, `bun build.ts --target linux-arm64-musl …` or `--all` for
+ * others. They are written to dist/.
+ *
+ * Identifiers are not minified: Elysia compares class names at run time, and its answers to invalid requests break in
+ * silence without them.
+ */
+import { parseArgs } from 'node:util';
+import { $, type Build } from 'bun';
+
+const targets = {
+  'linux-x64': 'bun-linux-x64',
+  'linux-arm64': 'bun-linux-arm64',
+  'linux-x64-musl': 'bun-linux-x64-musl',
+  'linux-arm64-musl': 'bun-linux-arm64-musl',
+  'macos-arm64': 'bun-darwin-arm64',
+  'macos-x64': 'bun-darwin-x64',
+  'windows-x64': 'bun-windows-x64',
+} as const satisfies Record<string, Build.CompileTarget>;
+type Target = keyof typeof targets;
+
+const names = Object.keys(targets) as Target[];
+const isTarget = (name: string): name is Target => name in targets;
+
+/** Branch and commit, for `server_version`; a source archive has none. */
+async function buildOrigin(): Promise<string> {
+  const branch = await $`git rev-parse --abbrev-ref HEAD`.quiet().nothrow().text();
+  const commit = await $`git rev-parse --short=8 HEAD`.quiet().nothrow().text();
+  return commit.trim() === '' ? 'release' : `${branch.trim()}:${commit.trim()}`;
+}
+
+async function compile(target: Target | null, origin: string): Promise<void> {
+  const outfile = target === null ? 'dist/stackside' : `dist/stackside-${target}`;
+  const result = await Bun.build({
+    entrypoints: ['src/main.ts'],
+    compile: { outfile, ...(target === null ? {} : { target: targets[target] }) },
+    minify: { whitespace: true, syntax: true, identifiers: false },
+    define: { STACKSIDE_BUILD: JSON.stringify(origin) },
+  });
+  for (const { path } of result.outputs) process.stdout.write(`${path} ${(Bun.file(path).size / 1e6).toFixed(0)} MB\n`);
+}
+
+const { values } = parseArgs({
+  options: { target: { type: 'string', multiple: true, default: [] }, all: { type: 'boolean', default: false } },
+});
+const unknown = values.target.filter((name) => !isTarget(name));
+if (unknown.length > 0) {
+  process.stderr.write(`Unknown target ${unknown.join(', ')}. Known: ${names.join(', ')}.\n`);
+  process.exit(1);
+}
+const chosen = values.all ? names : values.target.filter(isTarget);
+const origin = await buildOrigin();
+for (const target of chosen.length === 0 ? [null] : chosen) await compile(target, origin);

@@ -1,0 +1,245 @@
+/** What every route does alike, shown on a few of them. */
+import { Database } from 'bun:sqlite';
+import { describe, expect, test } from 'bun:test';
+import { ADDRESS, bytes, hash, MISTYPED, testApp, VERSION } from './samples.ts';
+
+const TX = `/extended/v3/transactions/${hash(0x31)}`;
+const UNKNOWN_TX = `/extended/v3/transactions/${hash(0x99)}`;
+const REVALIDATE = 'public, no-cache, must-revalidate';
+
+/** Every declared route, with parameters that have an answer. */
+const routes = [
+  '/extended',
+  '/extended/v3/transactions',
+  TX,
+  `${TX}/events`,
+  '/extended/v3/blocks/latest/transactions',
+  '/extended/v3/mempool/transactions',
+  `/extended/v3/principals/${ADDRESS}/balances/stx`,
+  `/extended/v3/principals/${ADDRESS}/nonces`,
+  `/extended/v3/principals/${ADDRESS}/transactions`,
+];
+
+describe.each(routes)('%s', (path) => {
+  test('GET is JSON with the headers of every answer', async () => {
+    const { status, headers } = await testApp().json(path);
+    expect(status).toBe(200);
+    expect(headers.get('content-type')).toBe('application/json; charset=utf-8');
+    expect(headers.get('access-control-allow-origin')).toBe('*');
+    expect(headers.get('access-control-expose-headers')).toContain('X-API-Version');
+    expect(headers.get('x-api-version')).toBe(VERSION);
+    expect(headers.get('cache-control')).toBe(REVALIDATE);
+    expect(headers.get('etag')).toMatch(/^"[^"]+"$/);
+  });
+
+  test('HEAD has the status and headers of GET, the length, and no body', async () => {
+    const { request } = testApp();
+    const [get, head] = [await request(path), await request(path, { method: 'HEAD' })];
+    const { 'content-length': length, ...headers } = Object.fromEntries(head.headers);
+    expect(head.status).toBe(200);
+    expect(headers).toEqual(Object.fromEntries(get.headers));
+    expect(length).toBe(String((await get.bytes()).length));
+    expect(await head.text()).toBe('');
+  });
+
+  test('a trailing slash is ignored', async () => {
+    const { json } = testApp();
+    expect((await json(`${path}/?x=1`)).body).toEqual((await json(path)).body);
+  });
+
+  test.each(['POST', 'PUT', 'PATCH', 'DELETE'])('%s is an unknown route', async (method) => {
+    const { status, body } = await testApp().json(path, { method });
+    expect(status).toBe(404);
+    expect(body).toEqual({ message: `Route ${method}:${path} not found`, error: 'Not Found', statusCode: 404 } as never);
+  });
+
+  test('If-None-Match with its tag is answered 304, with another 200', async () => {
+    const { request } = testApp();
+    const etag = (await request(path)).headers.get('etag')!;
+    const asked = (value: string, method = 'GET') => request(path, { method, headers: { 'if-none-match': value } });
+    for (const value of [etag, `W/${etag}`, etag.slice(1, -1), `"x", ${etag}`, `"x",W/${etag}`]) {
+      const response = await asked(value);
+      expect([value, response.status, await response.text()]).toEqual([value, 304, '']);
+      expect(response.headers.get('cache-control')).toBe(REVALIDATE);
+      expect(response.headers.get('etag')).toBe(etag);
+      expect(response.headers.get('x-api-version')).toBe(VERSION);
+    }
+    expect((await asked(etag, 'HEAD')).status).toBe(304);
+    for (const value of ['*', '"x"', '', `"${etag}`.slice(0, 20)]) expect((await asked(value)).status).toBe(200);
+  });
+
+  test('a failure of the store is a 500 that keeps its cause to the log', async () => {
+    const { json, logged, chain } = testApp();
+    chain.failure = new Error('no such table: secrets');
+    const { status, headers, body } = await json(path);
+    expect(status).toBe(500);
+    expect(headers.get('cache-control')).toBe('no-store');
+    expect(headers.has('etag')).toBe(false);
+    expect(body).toEqual({
+      statusCode: 500,
+      error: 'Internal Server Error',
+      message: 'Unexpected error; the log has its cause',
+    } as never);
+    expect(logged).toEqual([{ event: 'request_failed', method: 'GET', path, cause: chain.failure }]);
+  });
+});
+
+describe('without a tag', () => {
+  test('nothing may be stored before the first block', async () => {
+    const { request } = testApp((chain) => {
+      chain.tip = null;
+    });
+    for (const path of ['/extended', '/extended/v3/transactions', '/extended/v3/mempool/transactions', routes[6]!]) {
+      const { status, headers } = await request(path);
+      expect([path, status, headers.get('etag'), headers.get('cache-control')]).toEqual([path, 200, null, 'no-store']);
+    }
+  });
+
+  test.each([UNKNOWN_TX, `${UNKNOWN_TX}/events`, '/extended/v3/blocks/9/transactions', '/nope'])('%s', async (path) => {
+    const { status, headers } = await testApp().json(path, { headers: { 'if-none-match': '*' } });
+    expect([status, headers.get('etag'), headers.get('cache-control')]).toEqual([404, null, 'no-store']);
+  });
+
+  test('events of a pending transaction, which are not there though it has a tag', async () => {
+    const path = `/extended/v3/transactions/${hash(0xa1)}/events`;
+    const { status, headers } = await testApp().json(path);
+    expect([status, headers.get('etag'), headers.get('cache-control')]).toEqual([404, null, 'no-store']);
+  });
+});
+
+describe('a tag changes with', () => {
+  const tagAfter = async (path: string, change: Parameters<typeof testApp>[0]) =>
+    (await testApp(change).request(path)).headers.get('etag');
+  const newTip: Parameters<typeof testApp>[0] = (chain) => {
+    chain.tip!.indexBlockHash = bytes(0xc4);
+  };
+  const microblock: Parameters<typeof testApp>[0] = (chain) => {
+    chain.tip!.microblock = { hash: bytes(0x55), sequence: 0 };
+  };
+  const burnBlock: Parameters<typeof testApp>[0] = (chain) => {
+    chain.tip!.burnBlockHeight++;
+  };
+  const mempool: Parameters<typeof testApp>[0] = (chain) => {
+    chain.mempoolVersion++;
+  };
+  const dropped: Parameters<typeof testApp>[0] = (chain) => {
+    chain.waiting[0]!.status = 'dropped_too_expensive';
+  };
+  const remined: Parameters<typeof testApp>[0] = (chain) => {
+    for (const { block } of chain.mined) block.indexHash = bytes(0xd0 + block.height);
+  };
+  const [status, list, tx, events, block, pending, balance, nonces, history] = routes as [string, ...string[]];
+  const waiting = `/extended/v3/transactions/${hash(0xa2)}`;
+
+  test.each([
+    ['a new block', newTip, [status, list, pending, balance, nonces, history], [tx, events, block, waiting]],
+    ['a microblock', microblock, [status, list, pending, balance, nonces, history], [tx, events, block]],
+    ['a Bitcoin block', burnBlock, [status, balance, nonces, history], [list, tx, events, block, pending]],
+    ['the mempool', mempool, [pending, balance, nonces, waiting], [status, list, tx, events, block, history]],
+    ['a drop', dropped, [waiting], [tx, events, block]],
+    ['another block with the same transactions', remined, [tx, events, block], [waiting]],
+  ])('%s', async (_, change, changed, same) => {
+    for (const path of changed) {
+      expect([path, await tagAfter(path!, change)]).not.toEqual([path, await tagAfter(path!, () => {})]);
+    }
+    for (const path of same) {
+      expect([path, await tagAfter(path!, change)]).toEqual([path, await tagAfter(path!, () => {})]);
+    }
+  });
+
+  test('nothing else: the tag of a list is the tip itself', async () => {
+    expect(await tagAfter(list!, () => {})).toBe(`"${hash(0xc3)}"`);
+  });
+});
+
+test.each(['/nope', '/nope?x=1&y=%20', '/extended/v4', '//extended', '/Extended', '/docs/none'])(
+  'GET %s is an unknown route',
+  async (path) => {
+    const { status, headers, body } = await testApp().json(path);
+    expect(status).toBe(404);
+    expect(JSON.stringify(body)).toBe(
+      JSON.stringify({ message: `Route GET:${path} not found`, error: 'Not Found', statusCode: 404 }),
+    );
+    expect(headers.get('content-type')).toBe('application/json; charset=utf-8');
+    expect(headers.get('x-api-version')).toBe(VERSION);
+  },
+);
+
+test.each(['/', '/extended/v1/status', '/extended/v1/status/'])('GET %s leads to /extended', async (path) => {
+  const response = await testApp().request(path);
+  expect(response.status).toBe(301);
+  expect(response.headers.get('location')).toBe('/extended');
+  expect(response.headers.get('content-length')).toBe('0');
+  expect(response.headers.get('x-api-version')).toBe(VERSION);
+  expect(await response.text()).toBe('');
+});
+
+describe.each(['/', '/extended', TX, '/v2/info', '/nope'])('OPTIONS %s', (path) => {
+  const asked = { origin: 'https://site.example', 'access-control-request-method': 'GET' };
+
+  test('is answered 204', async () => {
+    const headers = { ...asked, 'access-control-request-headers': 'x-one, x-two' };
+    const response = await testApp().request(path, { method: 'OPTIONS', headers });
+    expect(response.status).toBe(204);
+    expect(response.headers.get('access-control-allow-origin')).toBe('*');
+    expect(response.headers.get('access-control-allow-methods')).toBe('GET,HEAD,POST');
+    expect(response.headers.get('access-control-allow-headers')).toBe('x-one, x-two');
+    expect(response.headers.get('vary')).toBe('Access-Control-Request-Headers');
+    expect(await response.text()).toBe('');
+  });
+
+  test('names no headers where none were asked for', async () => {
+    const response = await testApp().request(path, { method: 'OPTIONS', headers: asked });
+    expect(response.headers.has('access-control-allow-headers')).toBe(false);
+  });
+
+  test('without the headers of a preflight is 400', async () => {
+    const { status, body } = await testApp().json(path, { method: 'OPTIONS' });
+    expect(status).toBe(400);
+    expect(body).toEqual({ statusCode: 400, error: 'Bad Request', message: 'Invalid Preflight Request' } as never);
+  });
+});
+
+describe('503 while the store', () => {
+  const busy = Object.assign(new Error('database is locked'), { code: 'SQLITE_BUSY_SNAPSHOT' });
+  const closed = () => {
+    const db = new Database(':memory:');
+    const query = db.query('SELECT 1');
+    db.close();
+    try {
+      query.all();
+    } catch (error) {
+      return error as Error;
+    }
+    throw new Error('a closed database answers');
+  };
+
+  test.each([
+    ['is busy', busy],
+    ['is closed', closed()],
+  ])('%s', async (_, failure) => {
+    const { json, logged } = testApp((chain) => {
+      chain.failure = failure;
+    });
+    const { status, body } = await json('/extended');
+    expect(status).toBe(503);
+    expect(body).toEqual({ error: 'The database service is unavailable' } as never);
+    expect(logged).toMatchObject([{ event: 'store_unavailable', path: '/extended' }]);
+  });
+});
+
+test('an error of a parameter has all members in order', async () => {
+  const response = await testApp().request('/extended/v3/transactions?limit=51');
+  expect(await response.text()).toBe(
+    '{"statusCode":400,"code":"VALIDATION","error":"Bad Request","message":"querystring/limit must be <= 50"}',
+  );
+  expect(response.headers.get('cache-control')).toBe('no-store');
+  expect(response.headers.has('etag')).toBe(false);
+});
+
+test('a parameter is refused before the tag is asked for', async () => {
+  const { status } = await testApp().json(`/extended/v3/principals/${MISTYPED}/nonces`, {
+    headers: { 'if-none-match': `"${bytes(0xc3).toHex()}-103-7"` },
+  });
+  expect(status).toBe(400);
+});

@@ -1,0 +1,91 @@
+/** The description of the API: that it is whole, consistent, and asks nobody else. */
+import { expect, test } from 'bun:test';
+import { blocks } from '../../src/api/v3/blocks.ts';
+import { mempool } from '../../src/api/v3/mempool.ts';
+import { principals } from '../../src/api/v3/principals.ts';
+import { transactions } from '../../src/api/v3/transactions.ts';
+import { status } from '../../src/api/status.ts';
+import { testApp } from './samples.ts';
+
+interface Operation {
+  operationId: string;
+  summary: string;
+  tags: string[];
+  parameters: { name: string; in: string; required: boolean; schema: Record<string, unknown>; description?: string }[];
+  responses: Record<string, { description: string; content?: Record<string, { schema: object }> }>;
+}
+interface Document {
+  openapi: string;
+  info: { title: string; version: string };
+  paths: Record<string, Record<string, Operation>>;
+}
+
+const document = (await testApp().json('/docs/json')).body as Document;
+const operations = Object.entries(document.paths).map(([path, methods]) => ({ path, ...methods }));
+
+test('every declared route is in the document, and nothing else', () => {
+  const declared = [status(''), transactions, blocks, mempool, principals].flat().map(({ path }) => path);
+  expect(Object.keys(document.paths).sort()).toEqual(declared.sort());
+  for (const methods of Object.values(document.paths)) expect(Object.keys(methods)).toEqual(['get']);
+});
+
+test('every operation has an id of its own, a summary, a tag and an answer', () => {
+  const ids = operations.map(({ get }) => (get as Operation).operationId);
+  expect(new Set(ids).size).toBe(ids.length);
+  for (const { get } of operations) {
+    const { summary, tags, responses } = get as Operation;
+    expect(summary.length).toBeGreaterThan(10);
+    expect(tags).toHaveLength(1);
+    expect(responses[200]?.content?.['application/json']?.schema).toBeObject();
+  }
+});
+
+test('the parameters in a path are those that are described', () => {
+  for (const { path, get } of operations) {
+    const described = (get as Operation).parameters.filter((parameter) => parameter.in === 'path');
+    expect([path, described.map(({ name }) => name)]).toEqual([path, [...path.matchAll(/\{(\w+)\}/g)].map((m) => m[1]!)]);
+    for (const { required, description } of described) expect([required, typeof description]).toEqual([true, 'string']);
+  }
+});
+
+test('limits and defaults stand in the document as they are checked', () => {
+  const { parameters, responses } = document.paths['/extended/v3/transactions']!.get!;
+  const limit = parameters.find(({ name }) => name === 'limit')!;
+  expect(limit.schema).toMatchObject({ type: 'integer', minimum: 1, maximum: 50, default: 20 });
+  expect(parameters.map(({ required }) => required)).toEqual([false, false]);
+  expect(Object.keys(responses)).toEqual(['200', '304', '400']);
+});
+
+test('no schema of the document refers to what is not in it', () => {
+  expect(document.openapi).toBe('3.1.0');
+  expect(document.info.version).toBe('1.2.3');
+  expect(JSON.stringify(document)).not.toContain('$ref');
+});
+
+test('the page loads its script and document from this server', async () => {
+  const response = await testApp().request('/docs');
+  const page = await response.text();
+  expect(response.headers.get('content-type')).toBe('text/html; charset=utf-8');
+  expect(response.headers.get('content-security-policy')).toContain("default-src 'self'");
+  expect(page).toContain('<script src="/docs/scalar.js"');
+  expect(page).toContain('/docs/json');
+  expect(page).not.toMatch(/https?:|\/\/[a-z]/i);
+  expect(page).toContain('"withDefaultFonts":false');
+});
+
+test('the script is served whole, to be kept', async () => {
+  const response = await testApp().request('/docs/scalar.js');
+  const path = '../../node_modules/@scalar/api-reference/dist/browser/standalone.js';
+  expect(response.headers.get('content-type')).toBe('text/javascript; charset=utf-8');
+  expect(response.headers.get('cache-control')).toMatch(/^public, max-age=\d{5,}/);
+  expect((await response.bytes()).length).toBe(Bun.file(new URL(path, import.meta.url)).size);
+});
+
+test('HEAD of the page and the document', async () => {
+  for (const path of ['/docs', '/docs/json', '/docs/scalar.js']) {
+    const response = await testApp().request(path, { method: 'HEAD' });
+    expect([path, response.status, await response.text()]).toEqual([path, 200, '']);
+    expect(Number(response.headers.get('content-length'))).toBeGreaterThan(500);
+    expect(response.headers.get('x-api-version')).toBe('stackside v1.2.3 (main:abc1234)');
+  }
+});

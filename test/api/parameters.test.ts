@@ -1,0 +1,101 @@
+/** Parsing and checking, apart from any route. */
+import { describe, expect, test } from 'bun:test';
+import { type TProperties, Type } from '@sinclair/typebox';
+import { pathReader, queryReader } from '../../src/api/conventions/parameters.ts';
+import { words } from '../../src/api/v3/schemas/values.ts';
+
+const url = (query: string) => `http://host:3999/list${query}`;
+const read = (properties: TProperties, query: string): unknown => queryReader(properties)(url(query));
+
+const limit = Type.Integer({ minimum: 1, maximum: 50, default: 20 });
+const offset = Type.Optional(Type.Integer({ minimum: -30 }));
+const unanchored = Type.Optional(Type.Boolean());
+const name = Type.String({ minLength: 2, maxLength: 5, pattern: '^[a-z ]+$' });
+const order = Type.Optional(words('asc', 'desc'));
+const include = Type.Optional(Type.Array(words('a', 'b', 'c'), { uniqueItems: true, maxItems: 3 }));
+
+describe('a query is read as', () => {
+  test.each<[string, TProperties, string, unknown]>([
+    ['the default where nothing is sent', { limit }, '', { limit: 20 }],
+    ['the default where only unknown keys are sent', { limit }, '?page=x&limit[]=7', { limit: 20 }],
+    ['the number sent', { limit }, '?limit=7', { limit: 7 }],
+    ['a number with leading zeros', { limit }, '?limit=007', { limit: 7 }],
+    ['a negative number', { offset }, '?offset=-30', { offset: -30 }],
+    ['nothing where an optional value is not sent', { offset }, '?', {}],
+    ['a truth', { unanchored }, '?unanchored=true', { unanchored: true }],
+    ['a falsehood', { unanchored }, '?unanchored=false', { unanchored: false }],
+    ['a blank sent as +', { name }, '?name=a+b', { name: 'a b' }],
+    ['a blank sent as %20', { name }, '?name=a%20b', { name: 'a b' }],
+    ['a value under an encoded key', { name }, '?n%61me=ab', { name: 'ab' }],
+    ['a word', { order }, '?order=desc', { order: 'desc' }],
+    ['a list of one', { include }, '?include=a', { include: ['a'] }],
+    ['a list with commas', { include }, '?include=b,a', { include: ['b', 'a'] }],
+    ['a list of repeated keys', { include }, '?include=b&include=a', { include: ['b', 'a'] }],
+    ['a list in both forms', { include }, '?include=b,a&include=c', { include: ['b', 'a', 'c'] }],
+  ])('%s', (_, properties, query, values) => {
+    expect(read(properties, query)).toEqual(values);
+  });
+});
+
+const CHOICE = 'must be equal to one of the allowed values';
+
+describe('a query is refused with', () => {
+  test.each<[string, TProperties, string]>([
+    ['?limit=51', { limit }, 'querystring/limit must be <= 50'],
+    ['?limit=0', { limit }, 'querystring/limit must be >= 1'],
+    ['?limit=99999999999999999999', { limit }, 'querystring/limit must be <= 50'],
+    ['?limit=', { limit }, 'querystring/limit must be integer'],
+    ['?limit', { limit }, 'querystring/limit must be integer'],
+    ['?limit=1.5', { limit }, 'querystring/limit must be integer'],
+    ['?limit=1e1', { limit }, 'querystring/limit must be integer'],
+    ['?limit=0x10', { limit }, 'querystring/limit must be integer'],
+    ['?limit=+5', { limit }, 'querystring/limit must be integer'],
+    ['?limit=5&limit=5', { limit }, 'querystring/limit must be given once, not 2 times'],
+    ['?offset=99999999999999999999', { offset }, 'querystring/offset must be integer'],
+    ['?unanchored=1', { unanchored }, 'querystring/unanchored must be boolean'],
+    ['?other=1', { name }, "querystring must have required property 'name'"],
+    ['', { name }, "querystring must have required property 'name'"],
+    ['?name=AB', { name }, 'querystring/name must match pattern "^[a-z ]+$"'],
+    ['?name=a', { name }, 'querystring/name must NOT have fewer than 2 characters'],
+    ['?name=abcdef', { name }, 'querystring/name must NOT have more than 5 characters'],
+    ['?name=%zz', { name }, 'querystring/name must be well-formed percent-encoding'],
+    ['?order=DESC', { order }, `querystring/order ${CHOICE} (asc, desc)`],
+    ['?include=', { include }, `querystring/include ${CHOICE} (a, b, c)`],
+    ['?include=a,', { include }, `querystring/include ${CHOICE} (a, b, c)`],
+    ['?include=a,b,c,d', { include }, 'querystring/include must NOT have more than 3 items'],
+    [
+      '?include=a&include=a',
+      { include },
+      'querystring/include must NOT have duplicate items (items ## 0 and 1 are identical)',
+    ],
+  ])('%s', (query, properties, message) => {
+    expect(() => read(properties, query)).toThrow(new Error(message));
+  });
+});
+
+describe('a path parameter', () => {
+  const path = (text: string) => pathReader('/a/{name}/b', { name: Type.String() })(`http://host/a/${text}/b?x=/y`);
+
+  test.each([
+    ['plain', 'plain'],
+    ['a%2Fb', 'a/b'],
+    ['%253A', '%3A'],
+    ['a+b', 'a+b'],
+    ['caf%C3%A9', 'café'],
+    ['x'.repeat(1024), 'x'.repeat(1024)],
+  ])('%s is decoded once', (sent, name) => {
+    expect(path(sent)).toEqual({ name });
+  });
+
+  test('longer than 1,024 characters is refused', () => {
+    expect(() => path('x'.repeat(1025))).toThrow('params/name must NOT have more than 1024 characters');
+  });
+
+  test.each(['%', '%zz', '%C3'])('with the malformed encoding %s is refused', (text) => {
+    expect(() => path(text)).toThrow(`'/a/${text}/b?x=/y' is not a valid url component`);
+  });
+
+  test('that the path lacks is a mistake of the declaration', () => {
+    expect(() => pathReader('/a', { name: Type.String() })).toThrow('/a has no parameter name');
+  });
+});

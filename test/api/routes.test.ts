@@ -1,0 +1,277 @@
+/** Each route's own parameters, answers and 404s. */
+import { describe, expect, test } from 'bun:test';
+import { encodeCursor } from '../../src/api/conventions/cursor.ts';
+import { ADDRESS, bytes, CONTRACT, hash, hexBytes, MISTYPED, OTHER, testApp } from './samples.ts';
+
+const HASH_PATTERN = '^(0x)?[a-fA-F0-9]{64}$';
+const BLOCK_PATTERN = '^(latest|(0x)?[a-fA-F0-9]{64}|[0-9]+)$';
+const ADDRESS_PATTERN = '^[0123456789ABCDEFGHJKMNPQRSTVWXYZ]{28,41}$';
+const PRINCIPAL_PATTERN = '^[0123456789ABCDEFGHJKMNPQRSTVWXYZ]{28,41}(\\.[a-zA-Z][a-zA-Z0-9_-]{0,39})?$';
+const CHECKSUM = 'invalid STX address in params/principal: its checksum is wrong; one of its characters may be';
+/** A right check sum, under a version byte that no network has. */
+const NO_NETWORK = 'S0000000000000000000002AA028H';
+
+interface List {
+  total: number;
+  limit: number;
+  cursor: { next: string | null; previous: string | null; current: string | null };
+  results: Record<string, unknown>[];
+}
+
+const lists = [
+  '/extended/v3/transactions',
+  `/extended/v3/transactions/${hash(0x31)}/events`,
+  '/extended/v3/blocks/3/transactions',
+  '/extended/v3/mempool/transactions',
+  `/extended/v3/principals/${ADDRESS}/transactions`,
+];
+
+describe.each(lists)('%s', (path) => {
+  const get = async (query: string) => {
+    const { status, body } = await testApp().json(`${path}${query}`);
+    expect(status).toBe(200);
+    return body as List;
+  };
+
+  test('has 20 items a page unless asked for less', async () => {
+    expect((await get('')).limit).toBe(20);
+    expect((await get('?limit=50')).limit).toBe(50);
+    expect((await get('?limit=1')).results).toHaveLength(1);
+  });
+
+  test('is walked there and back by its cursors', async () => {
+    const whole = await get('');
+    expect(whole.cursor.next).toBeNull();
+    expect(whole.cursor.previous).toBeNull();
+    const walked = [];
+    let page = await get('?limit=1');
+    walked.push(...page.results);
+    while (page.cursor.next !== null) {
+      page = await get(`?limit=1&cursor=${page.cursor.next}`);
+      walked.push(...page.results);
+    }
+    expect(walked).toEqual(whole.results);
+    while (page.cursor.previous !== null) page = await get(`?limit=1&cursor=${page.cursor.previous}`);
+    expect(page.results).toEqual(whole.results.slice(0, 1));
+    expect(await get(`?limit=1&cursor=${page.cursor.current}`)).toEqual(page);
+  });
+
+  test.each([
+    ['limit=51', 'querystring/limit must be <= 50'],
+    ['limit=0', 'querystring/limit must be >= 1'],
+    ['limit=x', 'querystring/limit must be integer'],
+    ['limit=1&limit=2', 'querystring/limit must be given once, not 2 times'],
+    ['cursor=', 'querystring/cursor must match pattern "^[A-Za-z0-9_-]+$"'],
+    ['cursor=3:0:0', 'querystring/cursor must match pattern "^[A-Za-z0-9_-]+$"'],
+    ['cursor=a&cursor=a', 'querystring/cursor must be given once, not 2 times'],
+    [`cursor=${'a'.repeat(1025)}`, 'querystring/cursor must NOT have more than 1024 characters'],
+    ['cursor=abc', 'invalid cursor in querystring/cursor: it is not one of this list; start again without a cursor'],
+  ])('?%s is refused', async (query, message) => {
+    const { status, body } = await testApp().json(`${path}?${query}`);
+    expect(status).toBe(400);
+    expect(body).toMatchObject({ code: 'VALIDATION', message } as never);
+  });
+
+  test('refuses the cursors of other lists', async () => {
+    const others = [...lists, '/extended/v3/blocks/2/transactions', '/extended/v3/blocks/latest/transactions'];
+    for (const other of others.filter((list) => list !== path)) {
+      const { cursor } = (await testApp().json(`${other}?limit=1`)).body as List;
+      const { status, body } = await testApp().json(`${path}?cursor=${cursor.current}`);
+      expect([other, status]).toEqual([other, 400]);
+      expect((body as { message: string }).message).toContain('cursor');
+    }
+  });
+});
+
+describe('the first page before anything is known', () => {
+  test.each(['/extended/v3/transactions', '/extended/v3/mempool/transactions'])('%s', async (path) => {
+    const { request } = testApp((chain) => Object.assign(chain, { tip: null, mined: [], waiting: [] }));
+    expect(await (await request(path)).text()).toBe(
+      '{"total":0,"limit":20,"cursor":{"next":null,"previous":null,"current":null},"results":[]}',
+    );
+  });
+
+  test('a page past the end is empty and knows the total', async () => {
+    const cursor = encodeCursor('transactions', [0, 0]);
+    const { body } = await testApp().json(`/extended/v3/transactions?cursor=${cursor}`);
+    expect(body).toEqual({
+      total: 6,
+      limit: 20,
+      cursor: { next: null, previous: null, current: null },
+      results: [],
+    } as never);
+  });
+});
+
+describe('GET /extended', () => {
+  test('names the tip', async () => {
+    const { request } = testApp();
+    expect(await (await request('/extended')).text()).toBe(
+      `{"server_version":"stackside v1.2.3 (main:abc1234)","status":"ready","chain_tip":{"block_height":3,"block_hash":"${hash(0xb3)}","index_block_hash":"${hash(0xc3)}","burn_block_height":103}}`,
+    );
+  });
+
+  test('has no tip before the first block', async () => {
+    const { json } = testApp((chain) => {
+      chain.tip = null;
+    });
+    const { body } = await json('/extended');
+    expect(Object.keys(body)).toEqual(['server_version', 'status']);
+  });
+
+  test('names the microblock on the tip', async () => {
+    const { json } = testApp((chain) => {
+      chain.tip!.microblock = { hash: bytes(0x55), sequence: 0 };
+    });
+    const { chain_tip } = (await json('/extended')).body as { chain_tip: object };
+    expect(Object.entries(chain_tip).slice(3)).toEqual([
+      ['microblock_hash', hash(0x55)],
+      ['microblock_sequence', 0],
+      ['burn_block_height', 103],
+    ]);
+  });
+});
+
+describe('GET /extended/v3/transactions/{tx_id}', () => {
+  const path = (id: string) => `/extended/v3/transactions/${id}`;
+  const digits = hash(0xa2).slice(2);
+
+  test.each([`0x${digits}`, digits, `0x${digits.toUpperCase()}`, digits.toUpperCase()])('%s', async (id) => {
+    const { status, body } = await testApp().json(path(id));
+    expect(status).toBe(200);
+    expect(body).toMatchObject({ tx_id: hash(0xa2), status: 'pending', replaced_by_tx_id: null } as never);
+  });
+
+  test.each(['0xzz', '0x', hash(1).slice(0, -1), `${hash(1)}0`, `0X${digits}`, 'latest'])('%s is refused', async (id) => {
+    for (const tail of ['', '/events']) {
+      const { status, body } = await testApp().json(path(id) + tail);
+      expect(status).toBe(400);
+      expect(body).toMatchObject({ message: `params/tx_id must match pattern "${HASH_PATTERN}"` } as never);
+    }
+  });
+
+  test('of a dropped transaction says by what it was replaced', async () => {
+    const { json } = testApp(({ waiting }) => {
+      Object.assign(waiting[0]!, { status: 'dropped_replace_by_fee', replacedByTxId: bytes(0x31) });
+    });
+    const { body } = await json(path(hash(0xa2)));
+    expect(body).toMatchObject({ status: 'dropped_replace_by_fee', replaced_by_tx_id: hash(0x31) } as never);
+    expect((await json('/extended/v3/mempool/transactions')).body).toMatchObject({ total: 1 } as never);
+  });
+
+  test.each(['', '/events'])('%s of an unknown id is 404', async (tail) => {
+    const { status, body } = await testApp().json(path(hash(0x99)) + tail);
+    expect(status).toBe(404);
+    expect(body).toEqual({ statusCode: 404, error: 'Not Found', message: 'Transaction not found' } as never);
+  });
+
+  test.each([
+    ['include=nonsense', 'querystring/include must be equal to one of the allowed values'],
+    ['include=', 'querystring/include must be equal to one of the allowed values'],
+    ['include=result,result', 'querystring/include must NOT have duplicate items (items ## 0 and 1 are identical)'],
+    ['include=result&include=a', 'querystring/include must be equal to one of the allowed values'],
+  ])('?%s is refused', async (query, message) => {
+    const { status, body } = await testApp().json(`${path(hash(0x31))}?${query}`);
+    expect(status).toBe(400);
+    expect((body as { message: string }).message).toStartWith(message);
+  });
+
+  test.each([
+    ['', []],
+    ['?include=result', ['result']],
+    ['?include=result,post_conditions', ['post_conditions', 'result']],
+    ['?include=result&include=post_conditions', ['post_conditions', 'result']],
+    ['?include=function_args,source_code', []],
+    ['?include[]=result&exclude=x', []],
+  ])('%s adds %p to a transfer', async (query, added) => {
+    const { body } = await testApp().json(path(hash(0x31)) + query);
+    expect(Object.keys(body).slice(13)).toEqual(added as string[]);
+  });
+});
+
+describe('GET /extended/v3/blocks/{height_or_hash}/transactions', () => {
+  const path = (id: string) => `/extended/v3/blocks/${id}/transactions`;
+
+  test.each(['3', '003', 'latest', hash(0xb3), hash(0xc3), hash(0xb3).slice(2).toUpperCase()])('%s', async (id) => {
+    const { status, body } = await testApp().json(path(id));
+    expect(status).toBe(200);
+    const { total, results } = body as List;
+    expect(total).toBe(2);
+    expect(results.map(({ tx_id }) => tx_id)).toEqual([hash(0x31), hash(0x30)]);
+  });
+
+  test.each(['0', '4', '2147483648', '9007199254740993', '9'.repeat(400), '1'.repeat(64), hash(0x77)])(
+    '%s is 404',
+    async (id) => {
+      const { status, body } = await testApp().json(path(id));
+      expect(status).toBe(404);
+      expect(body).toEqual({ statusCode: 404, error: 'Not Found', message: 'Block not found' } as never);
+    },
+  );
+
+  test.each(['-1', '0x12', '1.5', '1e3', 'Latest', 'tip', '%20', hash(1).slice(0, -1)])('%s is refused', async (id) => {
+    const { status, body } = await testApp().json(path(id));
+    expect(status).toBe(400);
+    expect(body).toMatchObject({ message: `params/height_or_hash must match pattern "${BLOCK_PATTERN}"` } as never);
+  });
+});
+
+describe('a principal', () => {
+  const tails = ['balances/stx', 'nonces', 'transactions'];
+  const ask = (principal: string, tail: string) => testApp().json(`/extended/v3/principals/${principal}/${tail}`);
+  const both = ['balances/stx', 'transactions'];
+
+  test.each(tails)('that nobody heard of has empty %s', async (tail) => {
+    expect((await ask(OTHER, tail)).status).toBe(200);
+  });
+
+  test.each(both)('may be a contract for %s', async (tail) => {
+    expect((await ask(CONTRACT, tail)).status).toBe(200);
+    expect((await ask(encodeURIComponent(CONTRACT), tail)).status).toBe(200);
+  });
+
+  test.each(both)('of the wrong form is refused for %s', async (tail) => {
+    const wrong = ['x', ADDRESS.toLowerCase(), `${ADDRESS}.`, `${ADDRESS}-pool`, `${ADDRESS}.1a`, `${CONTRACT}::a`];
+    for (const principal of [...wrong, `${ADDRESS}.${'a'.repeat(41)}`]) {
+      const { status, body } = await ask(principal, tail);
+      expect([principal, status]).toEqual([principal, 400]);
+      expect(body).toMatchObject({ message: `params/principal must match pattern "${PRINCIPAL_PATTERN}"` } as never);
+    }
+  });
+
+  test('must be a standard address for nonces', async () => {
+    const { status, body } = await ask(CONTRACT, 'nonces');
+    expect(status).toBe(400);
+    expect(body).toMatchObject({ message: `params/principal must match pattern "${ADDRESS_PATTERN}"` } as never);
+  });
+
+  test.each(tails)('that is mistyped is refused for %s', async (tail) => {
+    const { status, body } = await ask(MISTYPED, tail);
+    expect(status).toBe(400);
+    expect(body).toMatchObject({ code: 'VALIDATION', message: CHECKSUM } as never);
+    if (tail !== 'nonces') expect((await ask(`${MISTYPED}.pool`, tail)).body).toMatchObject({ message: CHECKSUM } as never);
+  });
+
+  test.each(tails)('of no network is refused for %s', async (tail) => {
+    const { status, body } = await ask(NO_NETWORK, tail);
+    expect(status).toBe(400);
+    expect((body as { message: string }).message).toStartWith('invalid STX address in params/principal');
+  });
+});
+
+test('a body that breaks its schema is a 500 that says where, in tests', async () => {
+  const { json, logged } = testApp(({ mined }) => {
+    mined[0]!.fee = 'much';
+  });
+  expect((await json('/extended/v3/transactions')).status).toBe(500);
+  expect(String((logged[0] as { cause: unknown }).cause)).toContain('/extended/v3/transactions answers at /results/0');
+});
+
+test('a body with more than its schema names is a 500 too', async () => {
+  const { json, logged } = testApp(({ waiting }) => {
+    waiting[0]!.raw = hexBytes('00');
+    Object.defineProperty(waiting[0]!.payload, 'memo', { value: { length: 0, toHex: () => ({ extra: 1 }) } });
+  });
+  expect((await json('/extended/v3/mempool/transactions')).status).toBe(500);
+  expect(logged).toHaveLength(1);
+});
