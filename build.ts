@@ -1,6 +1,6 @@
 /**
  * Compiles the executable: `bun build.ts` for this platform, `bun build.ts --target linux-arm64-musl …` or `--all` for
- * others. They are written to dist/.
+ * others. They are written to dist/, or this platform's to --outfile.
  *
  * Identifiers are not minified: Elysia compares class names at run time, and its answers to invalid requests break in
  * silence without them.
@@ -29,8 +29,7 @@ async function buildOrigin(): Promise<string> {
   return commit.trim() === '' ? 'release' : `${branch.trim()}:${commit.trim()}`;
 }
 
-async function compile(target: Target | null, origin: string): Promise<void> {
-  const outfile = target === null ? 'dist/stackside' : `dist/stackside-${target}`;
+async function compile(target: Target | null, outfile: string, origin: string): Promise<void> {
   const result = await Bun.build({
     entrypoints: ['src/main.ts'],
     compile: { outfile, ...(target === null ? {} : { target: targets[target] }) },
@@ -41,7 +40,11 @@ async function compile(target: Target | null, origin: string): Promise<void> {
 }
 
 const { values } = parseArgs({
-  options: { target: { type: 'string', multiple: true, default: [] }, all: { type: 'boolean', default: false } },
+  options: {
+    target: { type: 'string', multiple: true, default: [] },
+    all: { type: 'boolean', default: false },
+    outfile: { type: 'string', default: 'dist/stackside' },
+  },
 });
 const unknown = values.target.filter((name) => !isTarget(name));
 if (unknown.length > 0) {
@@ -50,4 +53,5 @@ if (unknown.length > 0) {
 }
 const chosen = values.all ? names : values.target.filter(isTarget);
 const origin = await buildOrigin();
-for (const target of chosen.length === 0 ? [null] : chosen) await compile(target, origin);
+if (chosen.length === 0) await compile(null, values.outfile, origin);
+for (const target of chosen) await compile(target, `dist/stackside-${target}`, origin);

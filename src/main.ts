@@ -95,7 +95,7 @@ command(
   .option('--seed <number>', 'Another seed, another chain', wholeNumber(0), 1)
   .option('--interval <seconds>', 'Time between two blocks', wholeNumber(1), 5)
   .action(async (options) => {
-    await runDemo(given({ logLevel: 'warn', ...options }), options.data !== undefined, options);
+    await runDemo(given({ logLevel: 'error', ...options }), options.data !== undefined, options);
   });
 
 command(
@@ -121,7 +121,7 @@ command('export', 'Write the journal as an event recording', ['data'], 'stacksid
 command('rebuild', 'Make the index anew from the journal', ['data', 'logLevel'], 'stackside rebuild --data /srv/stacks')
   .option('--force', 'Even if blocks that are not in the journal are lost', false)
   .action((options) => {
-    const { data, logLevel } = given({ logLevel: 'warn', ...options });
+    const { data, logLevel } = given({ logLevel: 'error', ...options });
     const { tipHeight } = rebuildIndex({
       directory: data,
       chainId: null,

@@ -25,7 +25,8 @@ export function createApp({ snapshots, version, log, checkResponses = false }: A
   const respond = responder(version);
   const failure = failures(respond, log);
   const context = { snapshots, respond, failure, checkResponses };
-  return new Elysia({ systemRouter: false })
+  // The framework looks for the path from the 12th character of the URL on, behind any host but one such as `api`.
+  return new Elysia({ systemRouter: false, handler: { standardHostname: false } })
     .use(errors(respond, failure))
     .use(cors(respond))
     .use(statusRedirects(respond))

@@ -1,5 +1,6 @@
 /** The API's port. */
 import type { AnyElysia } from 'elysia';
+import { stopGracefully } from '../graceful-stop.ts';
 import { problem } from './conventions/errors.ts';
 
 export interface ApiServer {
@@ -16,8 +17,6 @@ export interface ApiServerOptions {
 }
 
 const MAX_BODY = 1024 * 1024;
-/** What a request in hand may still take when the server stops. */
-const GRACE_MS = 2000;
 
 export async function startApi({ app, hostname, port }: ApiServerOptions): Promise<ApiServer> {
   const server = Bun.serve({
@@ -31,10 +30,7 @@ export async function startApi({ app, hostname, port }: ApiServerOptions): Promi
   });
   app.server = server;
   return {
-    url: `http://${server.hostname}:${server.port}`,
-    stop: async () => {
-      await Promise.race([server.stop(), Bun.sleep(GRACE_MS)]);
-      await server.stop(true);
-    },
+    url: server.url.origin,
+    stop: () => stopGracefully(server),
   };
 }

@@ -104,8 +104,8 @@ export async function runImport(settings: Settings, files: readonly string[], op
     directory: settings.data,
     journal: settings.journal,
     chainId: settings.chainId,
-    // Of an import's thousands of blocks, what is out of the ordinary is said; the progress line tells the rest.
-    log: createLog(settings.logLevel === 'info' ? 'warn' : settings.logLevel),
+    // Thousands of blocks go by, and old forks with them: the progress line tells enough unless a level is asked for.
+    log: createLog(settings.logLevel === 'info' ? 'error' : settings.logLevel),
   });
   const stop = () => {
     ingest.close();

@@ -3,6 +3,7 @@
  * gets one, so 200 is answered when the event is on disk, and 4xx and 5xx leave nothing behind.
  */
 import { isEventPath, PayloadError } from '../chain/payload-reader.ts';
+import { stopGracefully } from '../graceful-stop.ts';
 import type { Outcome, ReceivedEvent } from '../store/ingest.ts';
 
 export type ReceiverEvent =
@@ -95,5 +96,5 @@ export function startReceiver({ hostname, port, bodyLimit, receive, log }: Recei
       return answer(404, { message, error: 'Not Found', statusCode: 404 });
     },
   });
-  return { url: server.url.origin, stop: () => server.stop() };
+  return { url: server.url.origin, stop: () => stopGracefully(server) };
 }

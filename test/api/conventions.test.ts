@@ -50,7 +50,11 @@ describe.each(routes)('%s', (path) => {
   test.each(['POST', 'PUT', 'PATCH', 'DELETE'])('%s is an unknown route', async (method) => {
     const { status, body } = await testApp().json(path, { method });
     expect(status).toBe(404);
-    expect(body).toEqual({ message: `Route ${method}:${path} not found`, error: 'Not Found', statusCode: 404 } as never);
+    expect(body).toEqual({
+      message: `Route ${method}:${path} not found`,
+      error: 'Not Found',
+      statusCode: 404,
+    } as never);
   });
 
   test('If-None-Match with its tag is answered 304, with another 200', async () => {

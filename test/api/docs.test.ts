@@ -1,10 +1,10 @@
 /** The description of the API: that it is whole, consistent, and asks nobody else. */
 import { expect, test } from 'bun:test';
+import { status } from '../../src/api/status.ts';
 import { blocks } from '../../src/api/v3/blocks.ts';
 import { mempool } from '../../src/api/v3/mempool.ts';
 import { principals } from '../../src/api/v3/principals.ts';
 import { transactions } from '../../src/api/v3/transactions.ts';
-import { status } from '../../src/api/status.ts';
 import { testApp } from './samples.ts';
 
 interface Operation {
@@ -21,7 +21,7 @@ interface Document {
 }
 
 const document = (await testApp().json('/docs/json')).body as Document;
-const operations = Object.entries(document.paths).map(([path, methods]) => ({ path, ...methods }));
+const operations = Object.entries(document.paths).map(([path, { get }]) => ({ path, get: get! }));
 
 test('every declared route is in the document, and nothing else', () => {
   const declared = [status(''), transactions, blocks, mempool, principals].flat().map(({ path }) => path);
@@ -30,10 +30,10 @@ test('every declared route is in the document, and nothing else', () => {
 });
 
 test('every operation has an id of its own, a summary, a tag and an answer', () => {
-  const ids = operations.map(({ get }) => (get as Operation).operationId);
+  const ids = operations.map(({ get }) => get.operationId);
   expect(new Set(ids).size).toBe(ids.length);
   for (const { get } of operations) {
-    const { summary, tags, responses } = get as Operation;
+    const { summary, tags, responses } = get;
     expect(summary.length).toBeGreaterThan(10);
     expect(tags).toHaveLength(1);
     expect(responses[200]?.content?.['application/json']?.schema).toBeObject();
@@ -42,8 +42,11 @@ test('every operation has an id of its own, a summary, a tag and an answer', () 
 
 test('the parameters in a path are those that are described', () => {
   for (const { path, get } of operations) {
-    const described = (get as Operation).parameters.filter((parameter) => parameter.in === 'path');
-    expect([path, described.map(({ name }) => name)]).toEqual([path, [...path.matchAll(/\{(\w+)\}/g)].map((m) => m[1]!)]);
+    const described = get.parameters.filter((parameter) => parameter.in === 'path');
+    expect([path, described.map(({ name }) => name)]).toEqual([
+      path,
+      [...path.matchAll(/\{(\w+)\}/g)].map((m) => m[1]!),
+    ]);
     for (const { required, description } of described) expect([required, typeof description]).toEqual([true, 'string']);
   }
 });

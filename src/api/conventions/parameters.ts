@@ -6,7 +6,7 @@
  */
 import { OptionalKind, type StaticDecode, type TObject, type TProperties, type TSchema } from '@sinclair/typebox';
 import { ApiError, ParameterError } from './errors.ts';
-import { pathAndQuery, pathSegments, queryText } from './request-url.ts';
+import { pathAndQuery, pathSegment, queryText } from './request-url.ts';
 import { listReader, type ReadText, textReader } from './value-reader.ts';
 
 export type Values<P extends TProperties> = StaticDecode<TObject<P>>;
@@ -35,9 +35,10 @@ export function pathReader<P extends TProperties>(path: string, properties: P): 
   const none = Object.freeze({}) as Values<P>;
   if (fields.length === 0) return () => none;
   return (url) => {
-    const sent = pathSegments(url);
     const values: Record<string, unknown> = {};
-    for (const { name, at, index, read } of fields) values[name] = read(limited(at, decodedSegment(sent[index]!, url)));
+    for (const { name, at, index, read } of fields) {
+      values[name] = read(limited(at, decodedSegment(pathSegment(url, index), url)));
+    }
     return values as Values<P>;
   };
 }

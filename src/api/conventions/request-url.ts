@@ -12,8 +12,15 @@ export function queryText(url: string): string {
   return mark < 0 ? '' : url.slice(mark + 1);
 }
 
-/** The segments of the path, undecoded: `/a/b` gives `''`, `a`, `b`. */
-export function pathSegments(url: string): string[] {
+/** A segment of the path, undecoded, empty where there is none: of `/a/b` the first is `a`. */
+export function pathSegment(url: string, number: number): string {
   const mark = url.indexOf('?');
-  return url.slice(pathStart(url), mark < 0 ? undefined : mark).split('/');
+  const end = mark < 0 ? url.length : mark;
+  let start = pathStart(url) + 1;
+  for (let before = number - 1; before > 0; before--) {
+    start = url.indexOf('/', start) + 1;
+    if (start === 0 || start > end) return '';
+  }
+  const next = url.indexOf('/', start);
+  return url.slice(start, next < 0 || next > end ? end : next);
 }

@@ -1,6 +1,6 @@
 /** What the paths of v3 routes name. */
 import { Type } from '@sinclair/typebox';
-import { canonicalPrincipal, parseStacksAddress, splitPrincipal } from '../../codec/address.ts';
+import { parseStacksAddress, splitPrincipal, stacksAddress } from '../../codec/address.ts';
 import { fromHex, toHex } from '../../codec/hex.ts';
 import type { BlockId } from '../../store/model.ts';
 import { InvalidValue } from '../conventions/value-reader.ts';
@@ -48,10 +48,12 @@ export const AddressParameter = Type.Transform(
 const ADDRESS_VERSIONS = new Set([22, 20, 26, 21]);
 
 function knownPrincipal(text: string): string {
-  const address = parseStacksAddress(splitPrincipal(text).address);
-  if (address === null) throw new InvalidValue('STX address', 'its checksum is wrong; one of its characters may be');
-  if (!ADDRESS_VERSIONS.has(address.version)) {
+  const { address, contractName } = splitPrincipal(text);
+  const parsed = parseStacksAddress(address);
+  if (parsed === null) throw new InvalidValue('STX address', 'its checksum is wrong; one of its characters may be');
+  if (!ADDRESS_VERSIONS.has(parsed.version)) {
     throw new InvalidValue('STX address', 'it begins with none of SP, SM, ST and SN');
   }
-  return canonicalPrincipal(text) ?? text;
+  const canonical = stacksAddress(parsed.version, parsed.hash160);
+  return contractName === null ? canonical : `${canonical}.${contractName}`;
 }

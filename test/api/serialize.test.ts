@@ -1,0 +1,258 @@
+/** From domain objects to the JSON that clients see: members, their order, and exact numbers. */
+import { describe, expect, test } from 'bun:test';
+import { transactionEvent } from '../../src/api/v3/serialize/event.ts';
+import { fullTransaction, type includable } from '../../src/api/v3/serialize/full-transaction.ts';
+import { nonces, principalTransaction, stxBalance } from '../../src/api/v3/serialize/principal.ts';
+import { pendingSummary, transactionSummary } from '../../src/api/v3/serialize/transaction.ts';
+import type { SummaryPayload, TransactionEvent } from '../../src/store/model.ts';
+import { ADDRESS, bytes, CONTRACT, detail, hash, hexBytes, OTHER, pendingDetail, summary } from './samples.ts';
+
+/** A transaction of an all-zero account around a payload. */
+function raw(payload: string, postConditions = '02 00000000'): Uint8Array {
+  const condition = `00 ${'00'.repeat(20)} ${'00'.repeat(8)} ${'00'.repeat(8)} 00 ${'00'.repeat(65)}`;
+  return hexBytes(`00 00000001 04 ${condition} 03 ${postConditions} ${payload}`);
+}
+
+const text = (value: unknown) => JSON.stringify(value);
+const head = (id: number) =>
+  `"tx_id":"${hash(id)}","sender":{"address":"${ADDRESS}","nonce":5},"sponsor":null,"fee_rate":"75"`;
+const place = `"block":{"height":1,"hash":"${hash(0xb1)}","index_hash":"${hash(0xc1)}","time":1000,"tx_index":0},"bitcoin_block":{"height":101,"time":990},"status":"success"`;
+const transfer = `"type":"token_transfer","token_transfer":{"recipient":"${OTHER}","amount":"100","memo":{"hex":"0x0d0000000568656c6c6f","repr":"hello"}}`;
+
+const bodies: [SummaryPayload, mined: string, pending: string][] = [
+  [
+    { type: 'token_transfer', recipient: OTHER, amount: '1', memo: null },
+    `"type":"token_transfer","token_transfer":{"recipient":"${OTHER}","amount":"1","memo":null}`,
+    `"type":"token_transfer","token_transfer":{"recipient":"${OTHER}","amount":"1","memo":null}`,
+  ],
+  [
+    { type: 'token_transfer', recipient: OTHER, amount: '1', memo: new Uint8Array() },
+    `"type":"token_transfer","token_transfer":{"recipient":"${OTHER}","amount":"1","memo":{"hex":"0x","repr":""}}`,
+    `"type":"token_transfer","token_transfer":{"recipient":"${OTHER}","amount":"1","memo":{"hex":"0x","repr":""}}`,
+  ],
+  [
+    { type: 'smart_contract', contractId: CONTRACT, clarityVersion: null },
+    `"type":"smart_contract","smart_contract":{"clarity_version":null,"contract_id":"${CONTRACT}"}`,
+    `"type":"smart_contract","smart_contract":{"clarity_version":null,"contract_id":"${CONTRACT}"}`,
+  ],
+  [
+    { type: 'contract_call', contractId: CONTRACT, functionName: 'do-it' },
+    `"type":"contract_call","contract_call":{"contract_id":"${CONTRACT}","function_name":"do-it"}`,
+    `"type":"contract_call","contract_call":{"contract_id":"${CONTRACT}","function_name":"do-it"}`,
+  ],
+  [{ type: 'poison_microblock' }, '"type":"poison_microblock"', '"type":"poison_microblock"'],
+  [
+    { type: 'coinbase', altRecipient: null },
+    '"type":"coinbase","coinbase":{"alt_recipient":null}',
+    '"type":"coinbase"',
+  ],
+  [
+    { type: 'tenure_change', cause: 'extended' },
+    '"type":"tenure_change","tenure_change":{"cause":"extended"}',
+    '"type":"tenure_change"',
+  ],
+];
+
+describe('a summary', () => {
+  test('of a mined transaction', () => {
+    expect(text(transactionSummary(summary(0x12)))).toBe(`{${head(0x12)},${place},${transfer}}`);
+  });
+
+  test('of a pending transaction', () => {
+    const waiting = '"receipt_time":2000,"receipt_block_height":3,"status":"pending"';
+    expect(text(pendingSummary(pendingDetail(0x12, 2000)))).toBe(`{${head(0x12)},${waiting},${transfer}}`);
+  });
+
+  test('of a sponsored transaction', () => {
+    const sponsor = { address: OTHER, nonce: 0n };
+    expect(transactionSummary({ ...summary(1), sponsor }).sponsor).toEqual({ address: OTHER, nonce: 0 });
+  });
+
+  test('has nonces beyond 2^53 in full', () => {
+    const sender = { address: ADDRESS, nonce: 2n ** 64n - 1n };
+    expect(text(transactionSummary({ ...summary(1), sender }))).toContain('"nonce":18446744073709551615}');
+  });
+
+  test.each(bodies.map(([payload, ...shown]) => [shown[0], shown[1], payload] as const))(
+    'with %s',
+    (mined, pending, payload) => {
+      expect(text(transactionSummary({ ...summary(1), payload }))).toEndWith(`"success",${mined}}`);
+      expect(text(pendingSummary({ ...pendingDetail(1, 9), payload }))).toEndWith(`"pending",${pending}}`);
+    },
+  );
+});
+
+describe('a full transaction', () => {
+  const full = `"parent_block":{"hash":"${hash(0xb0)}","index_hash":"${hash(0xc0)}"},"event_count":3,"execution_cost":{"read_count":1,"read_length":2,"runtime":3,"write_count":4,"write_length":5},"vm_error":null`;
+  const mined = (change: object, include: (typeof includable)[number][] = []) =>
+    text(fullTransaction({ mined: true, transaction: { ...detail(1), ...change } }, include));
+  const waiting = (change: object, include: (typeof includable)[number][] = []) =>
+    text(fullTransaction({ mined: false, transaction: { ...pendingDetail(1, 9), ...change } }, include));
+
+  test('has more members than its summary, and the asked-for ones last', () => {
+    const asked = '"post_conditions":[],"result":{"hex":"0x0703","repr":"(ok true)"}';
+    expect(mined({})).toBe(`{${head(1)},${place},${full},${transfer}}`);
+    expect(mined({}, ['result', 'post_conditions'])).toBe(`{${head(1)},${place},${full},${transfer},${asked}}`);
+  });
+
+  test('has costs beyond 2^53 in full', () => {
+    const cost = { readCount: 1, readLength: 2, runtime: 9007199254740993n, writeCount: 4n, writeLength: 5 };
+    expect(mined({ cost })).toContain('"runtime":9007199254740993,"write_count":4,');
+  });
+
+  test('of a contract, with and without its source', () => {
+    const payload = { type: 'smart_contract', contractId: CONTRACT, clarityVersion: 2 };
+    const empty = raw('06 02 04 706f6f6c 00000000');
+    const bytes = raw('06 02 04 706f6f6c 00000002 3b3b');
+    const open = `"smart_contract":{"clarity_version":2,"contract_id":"${CONTRACT}"`;
+    for (const of of [mined, waiting]) {
+      expect(of({ payload, raw: bytes })).toContain(`${open}}`);
+      expect(of({ payload, raw: bytes }, ['source_code'])).toContain(`${open},"source_code":";;"}`);
+      expect(of({ payload, raw: empty }, ['source_code'])).toContain(`${open},"source_code":""}`);
+    }
+  });
+
+  test('of a call, with and without its arguments', () => {
+    const payload = { type: 'contract_call', contractId: CONTRACT, functionName: 'f' };
+    const bytes = raw(`02 16 ${'00'.repeat(20)} 01 61 01 66 00000002 03 09`);
+    const open = `"contract_call":{"contract_id":"${CONTRACT}","function_name":"f"`;
+    const args = '"function_args":[{"hex":"0x03","repr":"true"},{"hex":"0x09","repr":"none"}]';
+    for (const of of [mined, waiting]) {
+      expect(of({ payload, raw: bytes })).toContain(`${open}}`);
+      expect(of({ payload, raw: bytes }, ['function_args'])).toContain(`${open},${args}}`);
+    }
+    const bitcoin = { payload, raw: hexBytes('00'), functionArgs: hexBytes('00000001 04') };
+    expect(mined(bitcoin, ['function_args'])).toContain('"function_args":[{"hex":"0x04","repr":"false"}]');
+  });
+
+  test('of a coinbase', () => {
+    const payload = { type: 'coinbase', altRecipient: null };
+    const data = '11'.repeat(32);
+    const proof = '22'.repeat(80);
+    expect(mined({ payload, raw: raw(`04 ${data}`) })).toContain(
+      `"coinbase":{"payload":"0x${data}","alt_recipient":null,"vrf_proof":null}`,
+    );
+    expect(mined({ payload, raw: raw(`08 ${data} 09 ${proof}`) })).toContain(`"vrf_proof":"0x${proof}"}`);
+    expect(waiting({ payload, raw: raw(`04 ${data}`) })).not.toContain('"coinbase":');
+  });
+
+  test('of a tenure change', () => {
+    const payload = { type: 'tenure_change', cause: 'block_found' };
+    const [a, b, c, d, e] = ['11'.repeat(20), '22'.repeat(20), '33'.repeat(20), '44'.repeat(32), '55'.repeat(20)];
+    expect(mined({ payload, raw: raw(`07 ${a} ${b} ${c} ${d} 00000003 00 ${e}`) })).toContain(
+      `"tenure_change":{"tenure_consensus_hash":"0x${a}","prev_tenure_consensus_hash":"0x${b}","burn_view_consensus_hash":"0x${c}","previous_tenure_end":"0x${d}","previous_tenure_blocks":3,"cause":"block_found","pubkey_hash":"0x${e}"}`,
+    );
+  });
+
+  test('of a poison microblock has no body', () => {
+    expect(mined({ payload: { type: 'poison_microblock' } })).toEndWith('"type":"poison_microblock"}');
+  });
+
+  test('that was dropped says by what it was replaced', () => {
+    const change = { status: 'dropped_replace_by_fee', replacedByTxId: bytes(7) };
+    expect(waiting(change)).toContain(`"status":"dropped_replace_by_fee","replaced_by_tx_id":"${hash(7)}","type":`);
+    expect(waiting({})).toContain('"replaced_by_tx_id":null');
+  });
+
+  test('that waits shows its post-conditions and no result', () => {
+    const condition = `02 00000001 00 01 03 ${'00'.repeat(7)}05`;
+    const shown = waiting({ raw: raw(`04 ${'00'.repeat(32)}`, condition) }, ['post_conditions', 'result']);
+    expect(shown).toEndWith(
+      ',"post_conditions":[{"type":"stx","condition_code":"sent_greater_than_or_equal_to","amount":"5","principal":{"type_id":"principal_origin"}}]}',
+    );
+  });
+});
+
+const value = hexBytes('01 00000000000000000000000000000003');
+const u3 = '{"hex":"0x0100000000000000000000000000000003","repr":"u3"}';
+const asset = `${CONTRACT}::candy`;
+const sides = { sender: ADDRESS, recipient: OTHER };
+const mint = { action: 'mint', sender: null, recipient: OTHER } as const;
+const burn = { action: 'burn', sender: ADDRESS, recipient: null } as const;
+const events: [TransactionEvent, string][] = [
+  [
+    { index: 0, kind: 'contract_log', contractId: CONTRACT, topic: 'print', value },
+    `"type":"contract_log","contract_log":{"contract_id":"${CONTRACT}","topic":"print","value":${u3}}`,
+  ],
+  [
+    { index: 0, kind: 'stx_lock', address: ADDRESS, amount: '6', unlockHeight: 130, contractName: 'pox-4' },
+    `"type":"stx_lock","stx_lock":{"amount":"6","unlock_bitcoin_height":130,"address":"${ADDRESS}"}`,
+  ],
+  [
+    { index: 0, kind: 'stx', action: 'transfer', ...sides, amount: '7', memo: null },
+    `"type":"stx_asset","stx_asset":{"type":"transfer","sender":"${ADDRESS}","recipient":"${OTHER}","amount":"7","memo":null}`,
+  ],
+  [
+    { index: 0, kind: 'stx', action: 'transfer', ...sides, amount: '7', memo: hexBytes('6869') },
+    `"type":"stx_asset","stx_asset":{"type":"transfer","sender":"${ADDRESS}","recipient":"${OTHER}","amount":"7","memo":{"hex":"0x6869","repr":"hi"}}`,
+  ],
+  [
+    { index: 0, kind: 'stx', ...mint, amount: '7', memo: null },
+    `"type":"stx_asset","stx_asset":{"type":"mint","recipient":"${OTHER}","amount":"7"}`,
+  ],
+  [
+    { index: 0, kind: 'ft', ...burn, asset, amount: '8' },
+    `"type":"ft_asset","ft_asset":{"type":"burn","sender":"${ADDRESS}","asset_identifier":"${asset}","amount":"8"}`,
+  ],
+  [
+    { index: 0, kind: 'ft', action: 'transfer', ...sides, asset, amount: '8' },
+    `"type":"ft_asset","ft_asset":{"type":"transfer","sender":"${ADDRESS}","recipient":"${OTHER}","asset_identifier":"${asset}","amount":"8"}`,
+  ],
+  [
+    { index: 0, kind: 'nft', ...mint, asset, value },
+    `"type":"nft_asset","nft_asset":{"type":"mint","recipient":"${OTHER}","asset_identifier":"${asset}","value":${u3}}`,
+  ],
+];
+
+test.each(events.map(([event, shown]) => [shown, event] as const))('an event {%s}', (shown, event) => {
+  expect(text(transactionEvent(event))).toBe(`{"event_index":0,${shown}}`);
+});
+
+describe('a balance', () => {
+  const none = { inbound: 0n, outbound: 0n };
+
+  test('of nothing', () => {
+    expect(text(stxBalance({ balance: 0n, locked: null, pending: none }))).toBe(
+      '{"balance":"0","available":"0","locked":null,"mempool":null}',
+    );
+  });
+
+  test('with a lock and pending transactions', () => {
+    const locked = {
+      amount: 400_000n,
+      poxVersion: 4,
+      txId: bytes(9),
+      blockHeight: 3,
+      burnBlockHeight: 4,
+      unlockHeight: 1000,
+    };
+    expect(text(stxBalance({ balance: 1_000_000n, locked, pending: { inbound: 0n, outbound: 51_234n } }))).toBe(
+      `{"balance":"1000000","available":"600000","locked":{"amount":"400000","pox_version":4,"lock_tx_id":"${hash(9)}","stacks_lock_height":3,"burn_lock_height":4,"burn_unlock_height":1000},"mempool":{"estimated_balance":"548766","inbound":"0","outbound":"51234"}}`,
+    );
+  });
+
+  test('that pending transactions would overdraw', () => {
+    const { mempool } = stxBalance({ balance: 5n, locked: null, pending: { inbound: 1n, outbound: 9n } });
+    expect(mempool).toEqual({ estimated_balance: '-3', inbound: '1', outbound: '9' });
+  });
+});
+
+test('nonces', () => {
+  expect(text(nonces({ next: 6, lastConfirmed: 2, lastPending: 5, pending: [3], missing: [4] }))).toBe(
+    '{"next_nonce":6,"last_confirmed_nonce":2,"mempool":{"last_nonce":5,"pending_nonces":[3],"missing_nonces":[4]}}',
+  );
+});
+
+test('a transaction of a principal', () => {
+  const shown = principalTransaction({
+    transaction: summary(1),
+    involvement: 'sender',
+    stx: { sent: 100_050n, received: 0n },
+    affected: { stx: true, ft: false, nft: true },
+  });
+  const { transaction, ...rest } = shown;
+  expect(transaction).toEqual(transactionSummary(summary(1)));
+  expect(text(rest)).toBe(
+    '{"involvement":"sender","balance_changes":{"stx":{"sent":"100050","received":"0","net":"-100050"}},"affected_balances":{"stx":true,"ft":false,"nft":true}}',
+  );
+});

@@ -1,0 +1,67 @@
+import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { join } from 'node:path';
+import { temporaryDirectory } from './stackside.ts';
+
+// What works from source and may break when compiled: embedded files, and checks that look at class names.
+const directory = temporaryDirectory();
+const project = join(import.meta.dir, '../..');
+let binary = process.env.STACKSIDE_BINARY ?? '';
+let server: Bun.Subprocess<'ignore', 'pipe', 'inherit'>;
+let api = '';
+
+beforeAll(async () => {
+  if (binary === '') {
+    binary = join(directory.path, 'stackside');
+    const build = Bun.spawn([process.execPath, 'build.ts', '--outfile', binary], { cwd: project, stdout: 'ignore' });
+    expect(await build.exited).toBe(0);
+  }
+  server = Bun.spawn([binary, 'demo', '--api-port', '0', '--event-port', '0', '--interval', '1'], {
+    // Not the project: nothing may be read from there.
+    cwd: directory.path,
+    stdin: 'ignore',
+    stdout: 'pipe',
+    stderr: 'inherit',
+  });
+  for await (const chunk of server.stdout) {
+    api = (JSON.parse(new TextDecoder().decode(chunk)) as { api: string }).api.replace('0.0.0.0', '127.0.0.1');
+    break;
+  }
+  const deadline = Date.now() + 10_000;
+  while (Date.now() < deadline) {
+    const body = (await (await fetch(`${api}/extended`)).json()) as { chain_tip?: { block_height: number } };
+    if ((body.chain_tip?.block_height ?? 0) > 5) return;
+    await Bun.sleep(50);
+  }
+}, 60_000);
+afterAll(async () => {
+  server.kill('SIGTERM');
+  expect(await server.exited).toBe(0);
+  directory.remove();
+});
+
+test('the executable names its version', () => {
+  const { stdout } = Bun.spawnSync([binary, '--version']);
+  expect(stdout.toString()).toMatch(/^stackside v\d+\.\d+\.\d+ \(.+\)\n$/);
+});
+
+const answers: [path: string, status: number, says: string][] = [
+  ['/extended', 200, '"status":"ready"'],
+  ['/extended/v3/transactions?limit=2', 200, '"results":[{"tx_id":"0x'],
+  ['/extended/v3/blocks/latest/transactions', 200, '"total":'],
+  ['/extended/v3/mempool/transactions', 200, '"cursor":'],
+  ['/extended/v3/transactions?limit=51', 400, 'querystring/limit must be <= 50'],
+  ['/extended/v3/transactions?limit=x', 400, 'querystring/limit must be integer'],
+  ['/extended/v3/transactions/0x12', 400, 'params/tx_id must match pattern'],
+  [`/extended/v3/transactions/0x${'0'.repeat(64)}`, 404, 'Transaction not found'],
+  ['/extended/v3/nothing', 404, 'Route GET:/extended/v3/nothing not found'],
+  ['/docs', 200, '/docs/scalar.js'],
+  ['/docs/scalar.js', 200, 'Scalar'],
+  ['/docs/json', 200, '"openapi":"3.'],
+];
+for (const [path, status, says] of answers) {
+  test(`GET ${path} of the executable is ${status}`, async () => {
+    const response = await fetch(api + path);
+    expect(await response.text()).toContain(says);
+    expect(response.status).toBe(status);
+  });
+}

@@ -1,0 +1,143 @@
+import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
+import { stackside, temporaryDirectory } from './stackside.ts';
+
+const directory = temporaryDirectory();
+const at = (name: string): string => join(directory.path, name);
+const recording = at('devnet.tsv');
+
+interface Status {
+  tip: { height: number; index_block_hash: string };
+  transactions: number;
+  journal: { events: number; behind: number } | null;
+}
+const status = async (data: string): Promise<Status> =>
+  JSON.parse((await stackside('status', '--json', '--data', data)).stdout) as Status;
+
+beforeAll(async () => {
+  const made = await stackside('devnet', '--seed', '3', '--blocks', '40', '--fork-every', '10', '--out', recording);
+  expect(made.code).toBe(0);
+  const imported = await stackside('import', recording, '--data', at('data'));
+  expect(imported.stderr).toBe('');
+  expect(imported.code).toBe(0);
+});
+afterAll(() => directory.remove());
+
+test('stackside import FILE brings the chain to its tip, and check finds nothing', async () => {
+  expect((await status(at('data'))).tip.height).toBe(40);
+  const check = await stackside('check', '--data', at('data'));
+  expect(check.stdout).not.toContain('DIFFERS');
+  expect(check.code).toBe(0);
+});
+
+test('stackside import of the same file again takes nothing', async () => {
+  const again = await stackside('import', recording, '--data', at('data'));
+  expect(again.stdout).toContain(' 0 applied, ');
+});
+
+test('stackside import goes on where a shorter copy of the recording ended', async () => {
+  const lines = readFileSync(recording, 'utf8').trimEnd().split('\n');
+  const growing = at('growing.tsv');
+  writeFileSync(growing, `${lines.slice(0, 100).join('\n')}\n`);
+  await stackside('import', growing, '--data', at('grown'));
+  writeFileSync(growing, lines.join('\n'));
+  const second = await stackside('import', growing, '--data', at('grown'));
+  expect(second.code).toBe(0);
+  expect((await status(at('grown'))).tip).toEqual((await status(at('data'))).tip);
+});
+
+test('stackside import takes .gz, .zst and stdin alike', async () => {
+  const tip = (await status(at('data'))).tip;
+  writeFileSync(at('a.tsv.gz'), gzipSync(readFileSync(recording)));
+  writeFileSync(at('b.tsv.zst'), Bun.zstdCompressSync(readFileSync(recording)));
+  for (const name of ['a.tsv.gz', 'b.tsv.zst']) {
+    expect((await stackside('import', at(name), '--data', at(`${name}.data`))).code).toBe(0);
+    expect((await status(at(`${name}.data`))).tip).toEqual(tip);
+  }
+});
+
+test('stackside import stops at a bad row with its number, and --skip-bad counts it', async () => {
+  const lines = readFileSync(recording, 'utf8').trimEnd().split('\n');
+  lines.splice(30, 0, 'not a row');
+  writeFileSync(at('bad.tsv'), lines.join('\n'));
+  const stopped = await stackside('import', at('bad.tsv'), '--data', at('bad'));
+  expect(stopped.code).toBe(1);
+  expect(stopped.stderr).toContain('Row 31 of');
+  const skipped = await stackside('import', at('bad.tsv'), '--data', at('bad'), '--skip-bad');
+  expect(skipped.code).toBe(0);
+  expect(skipped.stdout).toContain(' 1 bad;');
+  expect((await status(at('bad'))).tip).toEqual((await status(at('data'))).tip);
+});
+
+test('stackside export is a recording that gives the same chain', async () => {
+  const file = at('exported.tsv.zst');
+  expect((await stackside('export', '--data', at('data'), '--output', file)).code).toBe(0);
+  const again = await stackside('export', '--data', at('data'), '--output', file);
+  expect(again.code).toBe(1);
+  expect(again.stderr).toContain('already exists');
+  await stackside('import', file, '--data', at('exported'));
+  expect((await status(at('exported'))).tip).toEqual((await status(at('data'))).tip);
+});
+
+test('stackside rebuild makes the same index from the journal', async () => {
+  const before = await status(at('exported').replace('exported', 'data'));
+  const rebuilt = await stackside('rebuild', '--data', at('data'));
+  expect(rebuilt.stdout).toContain('height 40');
+  const after = await status(at('data'));
+  expect({ ...after, index_bytes: 0 }).toEqual({ ...before, index_bytes: 0 } as typeof after & { index_bytes: number });
+  expect((await stackside('check', '--data', at('data'))).code).toBe(0);
+});
+
+test('stackside backup FILE is a data directory again under its names', async () => {
+  expect((await stackside('backup', at('copy.db'), '--data', at('data'))).code).toBe(0);
+  expect(existsSync(at('copy.db.journal'))).toBe(true);
+  const restored = temporaryDirectory();
+  writeFileSync(join(restored.path, 'index.db'), readFileSync(at('copy.db')));
+  writeFileSync(join(restored.path, 'journal.db'), readFileSync(at('copy.db.journal')));
+  expect((await status(restored.path)).tip).toEqual((await status(at('data'))).tip);
+  expect((await stackside('check', '--data', restored.path)).code).toBe(0);
+  restored.remove();
+});
+
+test("stackside import --no-journal keeps no events, follows forks all the same, and can't be exported", async () => {
+  expect((await stackside('import', recording, '--data', at('bare'), '--no-journal')).code).toBe(0);
+  const bare = await status(at('bare'));
+  expect(bare.journal).toBeNull();
+  expect(bare.tip).toEqual((await status(at('data'))).tip);
+  expect((await stackside('export', '--data', at('bare'))).code).toBe(1);
+  expect((await stackside('rebuild', '--data', at('bare'))).code).toBe(1);
+});
+
+const mistakes: [args: string[], says: RegExp][] = [
+  [['serve', '--event-port', 'x'], /--event-port is "x"\.\nIt must be a number from 0 to 65535\./],
+  [['serve', '--mode', 'fast'], /--mode is "fast"\.\nIt must be full, read or write\./],
+  [['serve', '--chain-id', '0x123456789'], /--chain-id is "0x123456789"/],
+  [['serve', '--network', 'mainnet', '--chain-id', '2'], /say different chains/],
+  [['serve', '--no-such-flag'], /unknown option '--no-such-flag'/],
+  [['frobnicate'], /unknown command 'frobnicate'/],
+  [['import', 'no-such-file.tsv'], /File does not exist: no-such-file\.tsv/],
+  [['status', '--data', 'no-such-directory'], /There is no index at no-such-directory/],
+  [['devnet', '--blocks', 'many'], /whole number/],
+];
+for (const [args, says] of mistakes) {
+  test(`stackside ${args.join(' ')} says what is wrong and ends with 1`, async () => {
+    const { code, stderr } = await stackside(...args, ...(args[0] === 'import' ? ['--data', at('none')] : []));
+    expect(stderr).toMatch(says);
+    expect(code).toBe(1);
+  });
+}
+
+test('another chain than that of the data is refused', async () => {
+  const { code, stderr } = await stackside('import', recording, '--data', at('data'), '--network', 'mainnet');
+  expect(code).toBe(1);
+  expect(stderr).toContain('0x80000000');
+});
+
+test('every command has help with an example', async () => {
+  const help = (await stackside('--help')).stdout;
+  const names = [...help.matchAll(/^ {2}([a-z]+) \[options\]/gm)].map((match) => match[1] ?? '');
+  expect(names).toEqual(['serve', 'demo', 'import', 'export', 'rebuild', 'backup', 'check', 'status', 'devnet']);
+  for (const name of names) expect((await stackside(name, '--help')).stdout).toContain(`Example:\n  stackside ${name}`);
+});

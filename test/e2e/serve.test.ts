@@ -1,0 +1,172 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import type { NodeEvent } from '../../src/devnet/node-event.ts';
+import { postEvents } from '../../src/devnet/post.ts';
+import { devnetEvents } from '../../src/devnet/scenario.ts';
+import { type Server, startServer, temporaryDirectory } from './stackside.ts';
+
+const data = temporaryDirectory();
+const events = [...devnetEvents({ seed: 7, blocks: 30, transactionsPerBlock: 5, forkEvery: 10 })];
+let server: Server;
+
+beforeAll(async () => {
+  server = await startServer('serve', '--data', data.path, '--network', 'testnet', '--log-level', 'error');
+  await postEvents(events, server.events);
+});
+afterAll(async () => {
+  await server.stop();
+  data.remove();
+});
+
+const post = (path: string, body: string, headers: Record<string, string> = { 'content-type': 'application/json' }) =>
+  fetch(server.events + path, { method: 'POST', body, headers });
+const get = async (path: string) => {
+  const response = await fetch(server.api + path);
+  return { status: response.status, headers: response.headers, body: await response.json() };
+};
+const blocks = events.filter(({ path }) => path === '/new_block');
+const height = ({ body }: NodeEvent): number => (JSON.parse(body) as { block_height: number }).block_height;
+
+describe('the event receiver', () => {
+  test('answers 200 with a length, JSON and no header twice', async () => {
+    const { hostname, port } = new URL(server.events);
+    const last = blocks.at(-1)?.body ?? '';
+    const head = [
+      'POST /new_block HTTP/1.1',
+      `Host: ${hostname}:${port}`,
+      'Content-Type: application/json',
+      `Content-Length: ${Buffer.byteLength(last)}`,
+      'Connection: close',
+      '',
+      '',
+    ].join('\r\n');
+    const received = await new Promise<string>((resolve, reject) => {
+      let text = '';
+      Bun.connect({
+        hostname,
+        port: Number(port),
+        socket: {
+          open: (socket) => void socket.write(head + last),
+          data: (_, bytes) => {
+            text += bytes.toString();
+          },
+          close: () => resolve(text),
+          error: (_, error) => reject(error),
+        },
+      });
+    });
+    const [top = '', body] = received.split('\r\n\r\n');
+    const names = top
+      .split('\r\n')
+      .slice(1)
+      .map((line) => line.split(':')[0]?.toLowerCase());
+    expect(top).toStartWith('HTTP/1.1 200 ');
+    expect(body).toBe('{"result":"ok"}');
+    expect(names).toContain('content-length');
+    expect(names).not.toContain('transfer-encoding');
+    expect(new Set(names).size).toBe(names.length);
+    expect(top.length).toBeLessThan(4096);
+  });
+
+  test('says that it is ready', async () => {
+    const response = await fetch(server.events);
+    expect(await response.json()).toMatchObject({ status: 'ready' });
+  });
+
+  test('an unknown parent is 500 with the reason, and changes nothing', async () => {
+    const before = await get('/extended');
+    const orphan = JSON.parse(blocks.at(-1)?.body ?? '') as Record<string, unknown>;
+    const body = {
+      ...orphan,
+      index_block_hash: `0x${'ab'.repeat(32)}`,
+      parent_index_block_hash: `0x${'cd'.repeat(32)}`,
+    };
+    const response = await post('/new_block', JSON.stringify(body));
+    expect(response.status).toBe(500);
+    expect(await response.json()).toEqual({
+      error: `DB does not contain a parent block at height ${height(blocks.at(-1)!) - 1} with index_hash 0x${'cd'.repeat(32)}`,
+    });
+    expect((await get('/extended')).body).toEqual(before.body);
+  });
+
+  const refused: [what: string, path: string, body: string, status: number, error: string][] = [
+    ['text that is not JSON', '/new_block', '{', 400, 'The body is not valid JSON'],
+    ['a block without its hash', '/new_block', '{"block_height":1}', 400, 'Missing field block_hash'],
+    [
+      'a burn block without its height',
+      '/new_burn_block',
+      '{"burn_block_hash":"0x00"}',
+      400,
+      'Missing field burn_block_height',
+    ],
+    ['a path that is none', '/new_thing', '{}', 404, 'no route handler for /new_thing'],
+  ];
+  for (const [what, path, body, status, error] of refused) {
+    test(`${what} is ${status}`, async () => {
+      const response = await post(path, body);
+      expect(response.status).toBe(status);
+      expect(((await response.json()) as { error: string }).error).toContain(error);
+    });
+  }
+
+  test('a body that is not said to be JSON is 415', async () => {
+    expect((await post('/new_block', '{}', { 'content-type': 'text/xml' })).status).toBe(415);
+  });
+
+  test('a trailing slash is ignored, and what is of no use to an index is taken', async () => {
+    expect((await post('/mined_block/', '{}')).status).toBe(200);
+    expect((await post('/proposal_response', '{"result":"Ok"}')).status).toBe(200);
+  });
+});
+
+describe('the API over a posted chain', () => {
+  test('GET /extended shows the tip', async () => {
+    const { status, body } = await get('/extended');
+    expect(status).toBe(200);
+    expect(body).toMatchObject({ status: 'ready', chain_tip: { block_height: 30 } });
+  });
+
+  test('every transaction of the list is found by its id, with its events', async () => {
+    const seen = new Set<string>();
+    let cursor: string | null = null;
+    let total = 0;
+    do {
+      const path: string = `/extended/v3/transactions?limit=50${cursor === null ? '' : `&cursor=${cursor}`}`;
+      const { body } = (await get(path)) as {
+        body: { total: number; cursor: { next: string | null }; results: { tx_id: string }[] };
+      };
+      total = body.total;
+      for (const { tx_id } of body.results) seen.add(tx_id);
+      cursor = body.cursor.next;
+    } while (cursor !== null);
+    expect(seen.size).toBe(total);
+    for (const id of [...seen].slice(0, 40)) {
+      const one = await get(`/extended/v3/transactions/${id}?include=function_args,source_code,post_conditions,result`);
+      expect(one.status).toBe(200);
+      const listed = await get(`/extended/v3/transactions/${id}/events`);
+      expect((listed.body as { total: number }).total).toBe((one.body as { event_count: number }).event_count);
+    }
+  });
+
+  test('an answer with the tip of the request before is 304 until the tip moves', async () => {
+    const first = await get('/extended/v3/transactions');
+    const etag = first.headers.get('etag') ?? '';
+    const again = await fetch(`${server.api}/extended/v3/transactions`, { headers: { 'if-none-match': etag } });
+    expect(again.status).toBe(304);
+    expect(await again.text()).toBe('');
+  });
+});
+
+test('stackside serve stopped and started again goes on where it was', async () => {
+  const directory = temporaryDirectory();
+  const half = Math.floor(events.length / 2);
+  const flags = ['--data', directory.path, '--log-level', 'error'];
+  const first = await startServer('serve', ...flags);
+  await postEvents(events.slice(0, half), first.events);
+  expect(await first.stop()).toBe(0);
+  const second = await startServer('serve', ...flags);
+  await postEvents(events.slice(half), second.events);
+  const tip = await (await fetch(`${second.api}/extended`)).json();
+  expect(tip).toMatchObject({ chain_tip: { block_height: 30 } });
+  await second.stop();
+  directory.remove();
+});

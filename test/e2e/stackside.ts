@@ -1,0 +1,67 @@
+/** The program as its users run it: a child process, from source or compiled. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+/** From source, unless STACKSIDE_BINARY names an executable. */
+export const command: readonly string[] =
+  process.env.STACKSIDE_BINARY === undefined
+    ? [process.execPath, join(import.meta.dir, '../../src/main.ts')]
+    : [process.env.STACKSIDE_BINARY];
+
+export interface Finished {
+  code: number;
+  stdout: string;
+  stderr: string;
+}
+
+/** Runs a command to its end. */
+export async function stackside(...args: string[]): Promise<Finished> {
+  const child = Bun.spawn([...command, ...args], { stdin: 'ignore', stdout: 'pipe', stderr: 'pipe' });
+  const [stdout, stderr, code] = await Promise.all([
+    new Response(child.stdout).text(),
+    new Response(child.stderr).text(),
+    child.exited,
+  ]);
+  return { code, stdout, stderr };
+}
+
+export interface Server {
+  api: string;
+  events: string;
+  pid: number;
+  /** Answers when the process is gone. */
+  stop(signal?: NodeJS.Signals): Promise<number>;
+}
+
+/** Starts a command that serves, on free ports, and waits for its ready line. */
+export async function startServer(name: 'serve' | 'demo', ...args: string[]): Promise<Server> {
+  const child = Bun.spawn([...command, name, '--api-port', '0', '--event-port', '0', ...args], {
+    stdin: 'ignore',
+    stdout: 'pipe',
+    stderr: 'pipe',
+  });
+  let out = '';
+  for await (const chunk of child.stdout) {
+    out += new TextDecoder().decode(chunk);
+    if (out.includes('\n')) break;
+  }
+  if (!out.includes('\n')) throw new Error(`no ready line: ${await new Response(child.stderr).text()}`);
+  const { api, events } = JSON.parse(out) as { api: string; events: string };
+  return {
+    // Listening on every address; a client needs one.
+    api: api?.replace('0.0.0.0', '127.0.0.1'),
+    events,
+    pid: child.pid,
+    async stop(signal = 'SIGTERM') {
+      child.kill(signal);
+      return child.exited;
+    },
+  };
+}
+
+/** A directory for one test. */
+export function temporaryDirectory(): { path: string; remove(): void } {
+  const path = mkdtempSync(join(tmpdir(), 'stackside-test-'));
+  return { path, remove: () => rmSync(path, { recursive: true, force: true }) };
+}
