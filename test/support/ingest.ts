@@ -1,0 +1,63 @@
+/** Events into a data directory, as a test gives them. */
+import type { NodeEvent } from '../../src/devnet/node-event.ts';
+import { type Ingest, type IngestEvent, type IngestOptions, openIngest, type ReceivedEvent } from '../../src/store/ingest.ts';
+import { type DataDirectory, dataDirectory } from './data-directory.ts';
+
+const MICROSECONDS_PER_MILLISECOND = 1_000;
+
+/** A simulated node's event as it would reach us at the simulated time. */
+export const received = ({ path, body, time }: NodeEvent): ReceivedEvent => ({
+  path,
+  text: body,
+  receivedAt: time * MICROSECONDS_PER_MILLISECOND,
+});
+
+export interface OpenIngest extends Disposable {
+  readonly directory: string;
+  readonly ingest: Ingest;
+  /** What ingest said, in order. */
+  readonly said: IngestEvent[];
+}
+
+/** Opens a directory for writing; `using` closes it, and leaves the directory. */
+export function openAt(directory: string, options: Partial<IngestOptions> = {}): OpenIngest {
+  const said: IngestEvent[] = [];
+  const ingest = openIngest({ directory, journal: true, chainId: null, log: (event) => said.push(event), ...options });
+  let closed = false;
+  return {
+    directory,
+    ingest,
+    said,
+    [Symbol.dispose]() {
+      if (!closed) ingest.close();
+      closed = true;
+    },
+  };
+}
+
+/** A new directory, open for writing; `using` closes and removes it. */
+export function openNew(options: Partial<IngestOptions> = {}): OpenIngest {
+  const directory = dataDirectory();
+  const open = openAt(directory.path, options);
+  return {
+    ...open,
+    [Symbol.dispose]() {
+      open[Symbol.dispose]();
+      directory[Symbol.dispose]();
+    },
+  };
+}
+
+/** A new directory that holds the events, closed. They are made durable together, which is quicker than one by one. */
+export function ingestOf(events: Iterable<ReceivedEvent>, options: Partial<IngestOptions> = {}): DataDirectory {
+  const directory = dataDirectory();
+  try {
+    using open = openAt(directory.path, options);
+    for (const event of events) open.ingest.take(event);
+    open.ingest.commit();
+  } catch (error) {
+    directory[Symbol.dispose]();
+    throw error;
+  }
+  return directory;
+}

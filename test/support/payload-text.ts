@@ -1,0 +1,17 @@
+/** A payload's JSON changed in one place, with the numbers that no double holds as they were. */
+import { parseJson } from '../../src/chain/payload-reader.ts';
+
+type RawJson = JSON & { rawJSON(text: string): unknown };
+
+/** JSON in which bigints are numbers. */
+export const jsonOf = (value: unknown): string =>
+  JSON.stringify(value, (_, part: unknown) =>
+    typeof part === 'bigint' ? (JSON as RawJson).rawJSON(String(part)) : part,
+  );
+
+/** The text with `change` made to its value. */
+export function changed(text: string, change: (value: any) => void): string {
+  const value = parseJson(text);
+  change(value);
+  return jsonOf(value);
+}

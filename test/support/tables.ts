@@ -1,0 +1,112 @@
+/** Tables as text that can be compared: one line for each row, sorted, and no number that depends on the order of events. */
+import { Database } from 'bun:sqlite';
+import { existsSync } from 'node:fs';
+import { indexPath, journalPath } from '../../src/store/database.ts';
+import { decompressed } from '../../src/store/journal.ts';
+
+/** Rows of each table by its name. */
+export type Tables = Record<string, string[]>;
+
+/** Tables of the index that are no function of the winning chain, each with the reason. */
+export const besideTheChain: Readonly<Record<string, string>> = {
+  principals: 'numbered in the order of arrival, and ids that an orphaned block brought in stay; rows hold the texts',
+  assets: 'as principals',
+  orphaned_burn_blocks: 'what lost is exactly what the winning chain does not hold',
+  orphaned_blocks: 'what lost is exactly what the winning chain does not hold',
+  block_payloads: 'holds the payloads of orphaned blocks too, and places in the journal',
+  streamed_microblocks: 'what was streamed, whether a block confirmed it or not',
+  attachments: 'kept whatever becomes of the block they were made in',
+  mempool_transactions: 'a function of what was announced and dropped, with a law of its own',
+  progress: 'place in the journal, versions of the mempool, and burn blocks that were announced since',
+  imports: 'how far a recording was read',
+};
+
+const principalColumns = new Set(['principal_id', 'sender_id', 'sponsor_id', 'recipient_id', 'contract_id', 'miner_id']);
+
+type Value = string | number | bigint | boolean | Uint8Array | null;
+type Row = Record<string, Value>;
+
+const shown = (value: Value): string =>
+  value instanceof Uint8Array ? `0x${value.toHex()}` : typeof value === 'string' ? JSON.stringify(value) : String(value);
+
+const tableNames = (db: Database): string[] =>
+  db
+    .query<{ name: string }, []>("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name")
+    .all()
+    .map(({ name }) => name);
+
+function texts(db: Database, table: string, column: string): Map<bigint, string> {
+  const rows = db.query<{ id: bigint; text: string }, []>(`SELECT id, ${column} AS text FROM ${table}`).all();
+  return new Map(rows.map(({ id, text }) => [BigInt(id), text]));
+}
+
+interface DumpOptions {
+  /** Tables that are not dumped. */
+  without?: Iterable<string>;
+  /** Columns that are not dumped, as `table.column`. */
+  withoutColumns?: Iterable<string>;
+  /** Texts in place of the numbers of principals and assets. */
+  resolved?: boolean;
+}
+
+/** The tables as the connection sees them now. */
+export function tablesThrough(db: Database, options: DumpOptions = {}): Tables {
+  const { without = Object.keys(besideTheChain), withoutColumns = [], resolved = true } = options;
+  const [leftOut, leftOutColumns] = [new Set(without), new Set(withoutColumns)];
+  const principals = resolved ? texts(db, 'principals', 'address') : new Map();
+  const assets = resolved ? texts(db, 'assets', 'identifier') : new Map();
+  const resolve = (column: string, value: Value): Value => {
+    if (typeof value !== 'bigint' && typeof value !== 'number') return value;
+    const names = principalColumns.has(column) ? principals : column === 'asset_id' ? assets : null;
+    return names?.get(BigInt(value)) ?? value;
+  };
+  const tables: Tables = {};
+  for (const table of tableNames(db)) {
+    if (leftOut.has(table)) continue;
+    const rows = db.query<Row, []>(`SELECT * FROM ${table}`).all();
+    tables[table] = rows
+      .map((row) =>
+        Object.entries(row)
+          .filter(([column]) => !leftOutColumns.has(`${table}.${column}`))
+          .map(([column, value]) => `${column}=${shown(resolve(column, value))}`)
+          .join(' '),
+      )
+      .sort();
+  }
+  return tables;
+}
+
+/** Integers beyond 2^53 stay exact. */
+const openExact = (path: string): Database => new Database(path, { readonly: true, safeIntegers: true });
+
+/** The tables that are functions of the chain. */
+export function tables(directory: string): Tables {
+  using db = openExact(indexPath(directory));
+  return tablesThrough(db);
+}
+
+/** Every table of the index as it stands, numbers of the dictionaries too. */
+export function wholeIndex(directory: string, withoutColumns: string[] = []): Tables {
+  using db = openExact(indexPath(directory));
+  return tablesThrough(db, { without: [], withoutColumns, resolved: false });
+}
+
+export interface JournalRow {
+  id: number;
+  receivedAt: number;
+  path: string;
+  text: string;
+}
+
+/** What the journal holds, oldest first; nothing where there is none. */
+export function journalRows(directory: string): JournalRow[] {
+  if (!existsSync(journalPath(directory))) return [];
+  using db = new Database(journalPath(directory), { readonly: true });
+  return db
+    .query<{ id: number; received_at: number; path: string; payload: Uint8Array }, []>('SELECT * FROM events ORDER BY id')
+    .all()
+    .map(({ id, received_at, path, payload }) => ({ id, receivedAt: received_at, path, text: decompressed(payload) }));
+}
+
+/** Index and journal: equal before and after what changes nothing. */
+export const everything = (directory: string) => ({ index: wholeIndex(directory), journal: journalRows(directory) });
