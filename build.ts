@@ -23,18 +23,18 @@ const names = Object.keys(targets) as Target[];
 const isTarget = (name: string): name is Target => name in targets;
 
 /** Branch and commit, for `server_version`; a source archive has none. */
-async function buildOrigin(): Promise<string> {
-  const branch = await $`git rev-parse --abbrev-ref HEAD`.quiet().nothrow().text();
-  const commit = await $`git rev-parse --short=8 HEAD`.quiet().nothrow().text();
-  return commit.trim() === '' ? 'release' : `${branch.trim()}:${commit.trim()}`;
+async function buildOrigin(): Promise<{ branch: string; commit: string }> {
+  const branch = (await $`git rev-parse --abbrev-ref HEAD`.quiet().nothrow().text()).trim();
+  const commit = (await $`git rev-parse --short=8 HEAD`.quiet().nothrow().text()).trim();
+  return commit === '' ? { branch: 'release', commit: 'archive' } : { branch, commit };
 }
 
-async function compile(target: Target | null, outfile: string, origin: string): Promise<void> {
+async function compile(target: Target | null, outfile: string): Promise<void> {
   const result = await Bun.build({
     entrypoints: ['src/main.ts'],
     compile: { outfile, ...(target === null ? {} : { target: targets[target] }) },
     minify: { whitespace: true, syntax: true, identifiers: false },
-    define: { STACKSIDE_BUILD: JSON.stringify(origin) },
+    define: { STACKSIDE_BRANCH: JSON.stringify(origin.branch), STACKSIDE_COMMIT: JSON.stringify(origin.commit) },
   });
   for (const { path } of result.outputs) process.stdout.write(`${path} ${(Bun.file(path).size / 1e6).toFixed(0)} MB\n`);
 }
@@ -53,5 +53,5 @@ if (unknown.length > 0) {
 }
 const chosen = values.all ? names : values.target.filter(isTarget);
 const origin = await buildOrigin();
-if (chosen.length === 0) await compile(null, values.outfile, origin);
-for (const target of chosen) await compile(target, `dist/stackside-${target}`, origin);
+if (chosen.length === 0) await compile(null, values.outfile);
+for (const target of chosen) await compile(target, `dist/stackside-${target}`);

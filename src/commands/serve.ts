@@ -6,7 +6,7 @@ import { createLog } from '../log.ts';
 import { startReceiver } from '../node/receiver.ts';
 import { openIngest } from '../store/ingest.ts';
 import { openSnapshots } from '../store/snapshots.ts';
-import { serverVersion, version } from '../version.ts';
+import { serverVersion } from '../version.ts';
 
 export interface Running {
   /** Null where this process doesn't answer the API. */
@@ -49,7 +49,7 @@ export async function startServing(settings: Settings): Promise<Running> {
     closing.unshift(() => server.stop());
     api = server.url;
   }
-  log({ event: 'started', version, mode: settings.mode, data: settings.data });
+  log({ event: 'started', version: serverVersion, mode: settings.mode, data: settings.data });
   return {
     api,
     events,
