@@ -6,6 +6,11 @@ export class SeenIds {
   /** Inclusive, ascending, with a gap between each two. */
   readonly #ranges: { first: number; last: number }[] = [];
 
+  /** How much is remembered. */
+  get ranges(): number {
+    return this.#ranges.length;
+  }
+
   /** @returns false if the id was seen before */
   add(id: number): boolean {
     const ranges = this.#ranges;

@@ -1,0 +1,23 @@
+import { expect, test } from 'bun:test';
+import fc from 'fast-check';
+import { SeenIds } from '../../src/commands/seen-ids.ts';
+
+test('an id is new once, in whatever order ids come', () => {
+  fc.assert(
+    fc.property(fc.array(fc.nat({ max: 40 }), { maxLength: 120 }), (ids) => {
+      const seen = new SeenIds();
+      const known = new Set<number>();
+      for (const id of ids) {
+        expect(seen.add(id)).toBe(!known.has(id));
+        known.add(id);
+      }
+    }),
+  );
+});
+
+test('a million ids in order take no more room than one', () => {
+  const seen = new SeenIds();
+  for (let id = 1; id <= 1_000_000; id++) seen.add(id);
+  expect(seen.ranges).toBe(1);
+  expect(seen.add(500_000)).toBe(false);
+});
