@@ -3,6 +3,7 @@ import { type AnyElysia, Elysia } from 'elysia';
 import type { Snapshots } from '../store/reader.ts';
 import { cors } from './conventions/cors.ts';
 import { errors, failures, type Log } from './conventions/errors.ts';
+import { keptAnswers } from './conventions/kept-answers.ts';
 import { responder } from './conventions/respond.ts';
 import { docs } from './docs.ts';
 import { resource } from './route.ts';
@@ -24,7 +25,7 @@ export interface ApiOptions {
 export function createApp({ snapshots, version, log, checkResponses = false }: ApiOptions): AnyElysia {
   const respond = responder(version);
   const failure = failures(respond, log);
-  const context = { snapshots, respond, failure, checkResponses };
+  const context = { snapshots, respond, failure, kept: keptAnswers(), checkResponses };
   // The framework looks for the path from the 12th character of the URL on, behind any host but one such as `api`.
   return new Elysia({ systemRouter: false, handler: { standardHostname: false } })
     .use(errors(respond, failure))

@@ -4,7 +4,10 @@ import { type AnyElysia, Elysia } from 'elysia';
 import type { Reader, Snapshots } from '../store/reader.ts';
 import type { Failure } from './conventions/errors.ts';
 import { type ETagKind, namesTag } from './conventions/etag.ts';
+import { jsonOf } from './conventions/json.ts';
+import type { KeptAnswers } from './conventions/kept-answers.ts';
 import { pathReader, queryReader, type Values } from './conventions/parameters.ts';
+import { pathAndQuery } from './conventions/request-url.ts';
 import type { Responder } from './conventions/respond.ts';
 import { operation } from './openapi.ts';
 import { checkedBody } from './response-check.ts';
@@ -33,6 +36,7 @@ export interface RouteContext {
   snapshots: Snapshots;
   respond: Responder;
   failure: Failure;
+  kept: KeptAnswers;
   /** Whether each body is held against its schema. For tests: it costs more than most queries. */
   checkResponses: boolean;
 }
@@ -53,12 +57,16 @@ export function route<B extends TSchema, P extends TProperties = NoParameters, Q
   return {
     path,
     detail: operation(declaration),
-    serve: ({ snapshots, respond, failure, checkResponses }) => {
+    serve: ({ snapshots, respond, failure, kept, checkResponses }) => {
       const answer = async (request: Request, params: Values<P>, query: Values<Q>, read: Reader) => {
         const tag = etag === null ? null : await etag(read, params);
         if (tag !== null && namesTag(request.headers.get('if-none-match'), tag)) return respond.notModified(tag);
-        const text = JSON.stringify(await handle({ params, query, read }));
+        const url = pathAndQuery(request.url);
+        const known = tag === null ? undefined : kept.get(url, tag);
+        if (known !== undefined) return respond.jsonText(200, known, tag);
+        const text = jsonOf(await handle({ params, query, read }));
         if (checkResponses) checkedBody(path, response, text);
+        if (tag !== null) kept.keep(url, tag, text);
         return respond.jsonText(200, text, tag);
       };
       return async (request) => {

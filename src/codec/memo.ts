@@ -19,7 +19,8 @@ export function memoText(bytes: Uint8Array): string {
 }
 
 function isAscii(bytes: Uint8Array): boolean {
-  for (const byte of bytes) if (byte > 0x7f) return false;
+  // By index: going through a typed array by its iterator takes ten times as long.
+  for (let at = 0; at < bytes.length; at++) if (bytes[at]! > 0x7f) return false;
   return true;
 }
 

@@ -20,8 +20,10 @@ async function* linesOf(stream: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
     let start = 0;
     for (let end = chunk.indexOf(NEWLINE); end >= 0; end = chunk.indexOf(NEWLINE, start)) {
       const last = chunk.subarray(start, end);
-      yield parts.length === 0 ? last : Buffer.concat([...parts, last]);
+      const line = parts.length === 0 ? last : Buffer.concat([...parts, last]);
+      // Before the line is used: the longest has 80 MB, and its parts as much again.
       parts = [];
+      yield line;
       start = end + 1;
     }
     if (start < chunk.length) parts.push(chunk.subarray(start));

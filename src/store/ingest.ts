@@ -74,10 +74,25 @@ function chainIdOf(payload: BlockPayload): { chainId: number; certain: boolean }
 }
 
 /** Opens a data directory for writing, and brings the index up to its journal. */
-export function openIngest({ directory, journal: withJournal, chainId, log }: IngestOptions) {
-  const unlock = lockWriter(directory);
+export function openIngest(options: IngestOptions) {
+  const opened: (() => void)[] = [];
+  try {
+    return startIngest(options, opened);
+  } catch (error) {
+    // Who is told why may put it right and open the directory once more.
+    for (const close of opened) close();
+    throw error;
+  }
+}
+export type Ingest = ReturnType<typeof openIngest>;
+
+/** @param opened gets what closes again what was opened, in the order to close it in */
+function startIngest({ directory, journal: withJournal, chainId, log }: IngestOptions, opened: (() => void)[]) {
+  opened.unshift(lockWriter(directory));
   const db = openWriter(directory, withJournal ? 'journal' : 'own');
+  opened.unshift(() => db.close());
   const journal: Journal | null = withJournal ? openJournal(directory) : null;
+  if (journal !== null) opened.unshift(() => journal.close());
   const names = dictionaries(db);
   const mempool = mempoolWriter(db, names);
   const microblocks = microblockWriter(db);
@@ -331,12 +346,9 @@ export function openIngest({ directory, journal: withJournal, chainId, log }: In
     close(): void {
       rollback();
       db.run('PRAGMA optimize');
-      db.close();
-      journal?.close();
-      unlock();
+      for (const close of opened) close();
     },
   };
 }
-export type Ingest = ReturnType<typeof openIngest>;
 
 const REPLAY_BATCH = 200;

@@ -44,8 +44,7 @@ const decoder = new TextDecoder();
 /** Low level: the journal is written on the hot path and read rarely. */
 const COMPRESSION_LEVEL = 1;
 
-export const compressed = (text: string): Uint8Array =>
-  zstdCompressSync(Buffer.from(text), { level: COMPRESSION_LEVEL });
+export const compressed = (text: string): Uint8Array => zstdCompressSync(text, { level: COMPRESSION_LEVEL });
 export const decompressed = (bytes: Uint8Array): string => decoder.decode(zstdDecompressSync(bytes));
 
 const entryOf = (row: Row): JournalEntry => ({

@@ -5,6 +5,7 @@ import { sortable } from './amounts.ts';
 import type { Dictionaries } from './dictionary.ts';
 import { payloadColumns } from './payload-columns.ts';
 import { COLLECTED_HERE, MINED, PENDING, REPLACED_BY_FEE } from './rows.ts';
+import { prepared } from './statement.ts';
 
 /** When and on which chain something reached the mempool. */
 export interface Receipt {
@@ -65,10 +66,12 @@ export function mempoolWriter(db: Database, { principals }: Dictionaries) {
   const bySponsor = db.prepare<Row, [number, number | bigint]>(
     `SELECT ${columns} FROM mempool_transactions WHERE sponsor_id = ?1 AND sponsor_nonce = ?2`,
   );
-  const minedBySender = db.prepare<{ tx_id: Uint8Array; position: number }, [number, number | bigint]>(
+  const minedBySender = prepared<{ tx_id: Uint8Array; position: number }, [number, number | bigint]>(
+    db,
     `SELECT tx_id, position FROM transactions WHERE sender_id = ?1 AND nonce = ?2 ORDER BY position DESC LIMIT 1`,
   );
-  const minedBySponsor = db.prepare<{ tx_id: Uint8Array; position: number }, [number, number | bigint]>(
+  const minedBySponsor = prepared<{ tx_id: Uint8Array; position: number }, [number, number | bigint]>(
+    db,
     `SELECT tx_id, position FROM transactions WHERE sponsor_id = ?1 AND sponsor_nonce = ?2
       ORDER BY position DESC LIMIT 1`,
   );
@@ -147,23 +150,54 @@ export function mempoolWriter(db: Database, { principals }: Dictionaries) {
   }
 
   const outbids = (a: Row, b: Row): boolean => a.fee > b.fee || (a.fee === b.fee && a.received_at > b.received_at);
+  const isSame = (a: Row, b: Row): boolean => Buffer.compare(a.tx_id, b.tx_id) === 0;
+
+  const spendsOfRow = ({ sender_id, nonce, sponsor_id, sponsor_nonce }: Row): Spends => ({
+    sender: sender_id,
+    nonce,
+    payer: sponsor_id ?? sender_id,
+    payerNonce: sponsor_nonce ?? nonce,
+  });
 
   /**
-   * Leaves one of the transactions that spend the same nonce: the mined one, else the pending one of the highest fee.
+   * Of those that share a nonce with each other, leaves one: the mined one, else the pending one of the highest fee.
+   * Two that share none with each other can both wait, though each shares one with a third.
    * Those dropped for other reasons stay what they are; they can't win, and nothing replaced them.
    */
   function resolve(spends: Spends): void {
-    const rows = rivals(spends).filter(({ state }) => state === PENDING || state === REPLACED_BY_FEE);
-    let winner = minedRival(spends);
-    if (winner === null) {
-      let best: Row | undefined;
-      for (const row of rows) if (row.state === PENDING && (best === undefined || outbids(row, best))) best = row;
-      if (best === undefined) return;
-      winner = best.tx_id;
+    const contenders: Row[] = [];
+    const beaten = new Set<string>();
+    const replace = (row: Row, winner: Uint8Array) => {
+      move(row, REPLACED_BY_FEE, winner);
+      beaten.add(row.tx_id.toHex());
+    };
+    for (const row of rivals(spends)) {
+      if (row.state !== PENDING && row.state !== REPLACED_BY_FEE) continue;
+      const winner = minedRival(spendsOfRow(row));
+      if (winner !== null) replace(row, winner);
+      else if (row.state === PENDING) contenders.push(row);
     }
-    for (const row of rows) {
-      if (Buffer.compare(row.tx_id, winner) !== 0) move(row, REPLACED_BY_FEE, winner);
+    contenders.sort((a, b) => Number(outbids(b, a)) - Number(outbids(a, b)));
+    for (const row of contenders) {
+      if (beaten.has(row.tx_id.toHex())) continue;
+      const others = rivals(spendsOfRow(row)).filter((other) => !isSame(other, row));
+      const better = others.find((other) => other.state === PENDING && outbids(other, row));
+      if (better !== undefined) {
+        replace(row, better.tx_id);
+        continue;
+      }
+      for (const other of others) {
+        if (other.state !== PENDING && other.state !== REPLACED_BY_FEE) continue;
+        if (!beaten.has(other.tx_id.toHex())) replace(other, row.tx_id);
+      }
     }
+  }
+
+  /** Whether the nonces of a replaced transaction are still taken, so that announcing it again changes nothing. */
+  function staysReplaced(row: Row): boolean {
+    if (row.state !== REPLACED_BY_FEE) return false;
+    const spends = spendsOfRow(row);
+    return minedRival(spends) !== null || rivals(spends).some(({ state, fee }) => state === PENDING && fee >= row.fee);
   }
 
   const spendsOfContent = ({ sender, sponsor }: TransactionContent): Spends => {
@@ -179,10 +213,11 @@ export function mempoolWriter(db: Database, { principals }: Dictionaries) {
   return {
     /**
      * Announced by the node. A transaction that was dropped waits again, with a new receipt.
-     * @returns how many were new or came back
+     * @returns how many rows are new or came back
      */
     announce(contents: readonly TransactionContent[], receipt: Receipt): number {
       const waiting: TransactionContent[] = [];
+      let minedRows = 0;
       for (const content of contents) {
         if (content.sender.nonce > MAX_NONCE || (content.sponsor?.nonce ?? 0n) > MAX_NONCE) continue;
         const row = byId.get(content.txId);
@@ -190,7 +225,8 @@ export function mempoolWriter(db: Database, { principals }: Dictionaries) {
           const state = isMined(content.txId) ? MINED : PENDING;
           add(content, state, receipt);
           if (state === PENDING) waiting.push(content);
-        } else if (row.state < PENDING && !isMined(content.txId)) {
+          else minedRows++;
+        } else if (row.state < PENDING && !isMined(content.txId) && !staysReplaced(row)) {
           setReceipt.run(row.tx_id, receipt.time, receipt.height);
           move(row, PENDING);
           waiting.push(content);
@@ -198,7 +234,7 @@ export function mempoolWriter(db: Database, { principals }: Dictionaries) {
       }
       for (const content of waiting) resolve(spendsOfContent(content));
       if (waiting.length > 0) touch.run();
-      return waiting.length;
+      return waiting.length + minedRows;
     },
 
     /**
@@ -275,6 +311,7 @@ export function mempoolWriter(db: Database, { principals }: Dictionaries) {
         ? staleByTime.all(now - COLLECT_AFTER_MICROSECONDS)
         : staleByHeight.all(tip.height - COLLECT_AFTER_BLOCKS);
       for (const { tx_id } of stale) move({ tx_id, state: PENDING }, COLLECTED_HERE);
+      if (stale.length > 0) touch.run();
     },
   };
 }

@@ -1,5 +1,5 @@
 /** Read-only snapshots of the index for requests. */
-import type { Database } from 'bun:sqlite';
+import type { Database, Statement } from 'bun:sqlite';
 import { openReader } from './database.ts';
 import type { BlockId } from './model.ts';
 import { chainQueries } from './queries/chain.ts';
@@ -28,6 +28,8 @@ function readerOf(db: Database): Reader {
 interface Connection {
   db: Database;
   reader: Reader;
+  begin: Statement;
+  end: Statement;
 }
 
 /**
@@ -39,17 +41,17 @@ export function openSnapshots(directory: string): Snapshots {
   let closed = false;
   const connect = (): Connection => {
     const db = openReader(directory);
-    return { db, reader: readerOf(db) };
+    return { db, reader: readerOf(db), begin: db.prepare('BEGIN'), end: db.prepare('COMMIT') };
   };
   idle.push(connect());
   return {
     async read(request) {
       const connection = idle.pop() ?? connect();
-      connection.db.run('BEGIN');
+      connection.begin.run();
       try {
         return await request(connection.reader);
       } finally {
-        connection.db.run('COMMIT');
+        connection.end.run();
         if (closed) connection.db.close();
         else idle.push(connection);
       }

@@ -1,6 +1,7 @@
 /** The tip, and blocks by what names them. */
 import type { Database } from 'bun:sqlite';
 import type { BlockId, ChainTip } from '../model.ts';
+import { prepared } from '../statement.ts';
 
 export const sql = {
   tip: `SELECT b.height, b.block_hash, b.index_block_hash, p.burn_block_height,
@@ -37,11 +38,11 @@ export interface BlockRow {
 export type ChainQueries = ReturnType<typeof chainQueries>;
 
 export function chainQueries(db: Database) {
-  const tip = db.prepare<TipRow, []>(sql.tip);
-  const newest = db.prepare<BlockRow, []>(sql.newest);
-  const byHeight = db.prepare<BlockRow, [number]>(sql.byHeight);
-  const byIndexBlockHash = db.prepare<BlockRow, [Uint8Array]>(sql.byIndexBlockHash);
-  const byBlockHash = db.prepare<BlockRow, [Uint8Array]>(sql.byBlockHash);
+  const tip = prepared<TipRow, []>(db, sql.tip);
+  const newest = prepared<BlockRow, []>(db, sql.newest);
+  const byHeight = prepared<BlockRow, [number]>(db, sql.byHeight);
+  const byIndexBlockHash = prepared<BlockRow, [Uint8Array]>(db, sql.byIndexBlockHash);
+  const byBlockHash = prepared<BlockRow, [Uint8Array]>(db, sql.byBlockHash);
 
   /** The canonical block, null where there is none. */
   function block(id: BlockId): BlockRow | null {

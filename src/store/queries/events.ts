@@ -2,6 +2,7 @@
 import type { Database } from 'bun:sqlite';
 import type { CursorKey, Page, TransactionEvent } from '../model.ts';
 import { assetEventOf, EVENT_LOCK, EVENT_LOG } from '../rows.ts';
+import { prepared } from '../statement.ts';
 import { keysetPage, numberAt } from './page.ts';
 
 const columns = `e.event_index, e.kind, sender.address AS sender, recipient.address AS recipient,
@@ -59,9 +60,9 @@ function eventOf(row: EventRow): TransactionEvent {
 }
 
 export function eventQueries(db: Database) {
-  const transaction = db.prepare<{ position: number; event_count: number }, [Uint8Array]>(sql.transaction);
-  const from = db.prepare<EventRow, [number, number, number]>(sql.from);
-  const before = db.prepare<IndexRow, [number, number, number]>(sql.before);
+  const transaction = prepared<{ position: number; event_count: number }, [Uint8Array]>(db, sql.transaction);
+  const from = prepared<EventRow, [number, number, number]>(db, sql.from);
+  const before = prepared<IndexRow, [number, number, number]>(db, sql.before);
   return {
     async ofTransaction(
       txId: Uint8Array,

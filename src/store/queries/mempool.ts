@@ -2,6 +2,7 @@
 import type { Database } from 'bun:sqlite';
 import type { CursorKey, Page, PendingTransaction, PendingTransactionDetail } from '../model.ts';
 import { mempoolStatus } from '../rows.ts';
+import { prepared } from '../statement.ts';
 import { bytesAt, keysetPage, numberAt } from './page.ts';
 import { type SpentRow, spentOf, waiting } from './summary.ts';
 
@@ -50,12 +51,12 @@ const pendingOf = (row: PendingRow): PendingTransaction => ({
 export type MempoolQueries = ReturnType<typeof mempoolQueries>;
 
 export function mempoolQueries(db: Database) {
-  const total = db.prepare<{ total: number }, []>(sql.total);
-  const version = db.prepare<{ version: number }, []>(sql.version);
-  const from = db.prepare<PendingRow, [number, Uint8Array, number]>(sql.from);
-  const before = db.prepare<KeyRow, [number, Uint8Array, number]>(sql.before);
-  const byId = db.prepare<DetailRow, [Uint8Array]>(sql.byId);
-  const state = db.prepare<{ state: number }, [Uint8Array]>(sql.state);
+  const total = prepared<{ total: number }, []>(db, sql.total);
+  const version = prepared<{ version: number }, []>(db, sql.version);
+  const from = prepared<PendingRow, [number, Uint8Array, number]>(db, sql.from);
+  const before = prepared<KeyRow, [number, Uint8Array, number]>(db, sql.before);
+  const byId = prepared<DetailRow, [Uint8Array]>(db, sql.byId);
+  const state = prepared<{ state: number }, [Uint8Array]>(db, sql.state);
 
   return {
     async page(limit: number, cursor: CursorKey | null): Promise<Page<PendingTransaction>> {

@@ -3,6 +3,7 @@ import type { Database } from 'bun:sqlite';
 import { heightOf } from '../../chain/position.ts';
 import { decimalOf } from '../amounts.ts';
 import type { Nonces, StxBalance } from '../model.ts';
+import { prepared } from '../statement.ts';
 
 const poxVersions = [1, 2, 3, 4] as const;
 
@@ -47,18 +48,18 @@ const LARGEST_GAP = 1_000;
 const greater = (a: number | null, b: number | null): number | null => (a === null || (b !== null && b > a) ? b : a);
 
 export function principalQueries(db: Database) {
-  const id = db.prepare<{ id: number }, [string]>(sql.id);
-  const balance = db.prepare<{ balance: string }, [number]>(sql.balance);
-  const lock = db.prepare<LockRow, [number, number]>(sql.lock);
-  const tip = db.prepare<{ burn_block_height: number }, []>(sql.tip);
-  const forcedUnlocks = db.prepare<Record<string, number | null>, []>(sql.forcedUnlocks);
-  const pendingInbound = db.prepare<{ amount: string }, [number]>(sql.pendingInbound);
-  const pendingSent = db.prepare<{ amount: string | null; fee: string; pays: number }, [number]>(sql.pendingSent);
-  const pendingSponsored = db.prepare<{ fee: string }, [number]>(sql.pendingSponsored);
-  const lastNonce = db.prepare<{ nonce: number | null }, [number]>(sql.lastNonce);
-  const lastSponsorNonce = db.prepare<{ nonce: number | null }, [number]>(sql.lastSponsorNonce);
-  const pendingNonces = db.prepare<{ nonce: number }, [number]>(sql.pendingNonces);
-  const pendingSponsorNonces = db.prepare<{ nonce: number }, [number]>(sql.pendingSponsorNonces);
+  const id = prepared<{ id: number }, [string]>(db, sql.id);
+  const balance = prepared<{ balance: string }, [number]>(db, sql.balance);
+  const lock = prepared<LockRow, [number, number]>(db, sql.lock);
+  const tip = prepared<{ burn_block_height: number }, []>(db, sql.tip);
+  const forcedUnlocks = prepared<Record<string, number | null>, []>(db, sql.forcedUnlocks);
+  const pendingInbound = prepared<{ amount: string }, [number]>(db, sql.pendingInbound);
+  const pendingSent = prepared<{ amount: string | null; fee: string; pays: number }, [number]>(db, sql.pendingSent);
+  const pendingSponsored = prepared<{ fee: string }, [number]>(db, sql.pendingSponsored);
+  const lastNonce = prepared<{ nonce: number | null }, [number]>(db, sql.lastNonce);
+  const lastSponsorNonce = prepared<{ nonce: number | null }, [number]>(db, sql.lastSponsorNonce);
+  const pendingNonces = prepared<{ nonce: number }, [number]>(db, sql.pendingNonces);
+  const pendingSponsorNonces = prepared<{ nonce: number }, [number]>(db, sql.pendingSponsorNonces);
 
   function pending(principal: number): StxBalance['pending'] {
     let inbound = 0n;

@@ -12,6 +12,7 @@ import type {
   TransactionSummary,
 } from '../model.ts';
 import { AFFECTED, mempoolStatus, statusWord } from '../rows.ts';
+import { prepared } from '../statement.ts';
 import type { ChainQueries } from './chain.ts';
 import type { MempoolQueries } from './mempool.ts';
 import { keysetPage, numberAt } from './page.ts';
@@ -124,16 +125,16 @@ function principalTransactionOf(row: InvolvementRow, principal: string): Princip
 }
 
 export function transactionQueries(db: Database, chain: ChainQueries, mempool: MempoolQueries) {
-  const total = db.prepare<{ total: number }, []>(sql.total);
-  const from = db.prepare<SummaryRow, [number, number]>(sql.from);
-  const before = db.prepare<PositionRow, [number, number]>(sql.before);
-  const ofBlockFrom = db.prepare<SummaryRow, [number, number, number, number]>(sql.ofBlockFrom);
-  const ofBlockBefore = db.prepare<PositionRow, [number, number, number, number]>(sql.ofBlockBefore);
-  const ofPrincipalTotal = db.prepare<{ principal_id: number; total: number }, [string]>(sql.ofPrincipalTotal);
-  const ofPrincipalFrom = db.prepare<InvolvementRow, [number, number, number]>(sql.ofPrincipalFrom);
-  const ofPrincipalBefore = db.prepare<PositionRow, [number, number, number]>(sql.ofPrincipalBefore);
-  const byId = db.prepare<DetailRow, [Uint8Array]>(sql.byId);
-  const state = db.prepare<{ status: number; index_block_hash: Uint8Array }, [Uint8Array]>(sql.state);
+  const total = prepared<{ total: number }, []>(db, sql.total);
+  const from = prepared<SummaryRow, [number, number]>(db, sql.from);
+  const before = prepared<PositionRow, [number, number]>(db, sql.before);
+  const ofBlockFrom = prepared<SummaryRow, [number, number, number, number]>(db, sql.ofBlockFrom);
+  const ofBlockBefore = prepared<PositionRow, [number, number, number, number]>(db, sql.ofBlockBefore);
+  const ofPrincipalTotal = prepared<{ principal_id: number; total: number }, [string]>(db, sql.ofPrincipalTotal);
+  const ofPrincipalFrom = prepared<InvolvementRow, [number, number, number]>(db, sql.ofPrincipalFrom);
+  const ofPrincipalBefore = prepared<PositionRow, [number, number, number]>(db, sql.ofPrincipalBefore);
+  const byId = prepared<DetailRow, [Uint8Array]>(db, sql.byId);
+  const state = prepared<{ status: number; index_block_hash: Uint8Array }, [Uint8Array]>(db, sql.state);
 
   return {
     async page(limit: number, cursor: CursorKey | null): Promise<Page<TransactionSummary>> {

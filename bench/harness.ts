@@ -1,0 +1,154 @@
+/** What the benchmarks share: fresh processes on a core of their own, medians, and the machine they ran on. */
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { cpus, tmpdir, totalmem } from 'node:os';
+import { join } from 'node:path';
+
+export const ROOT = join(import.meta.dir, '..');
+export const MAIN = join(ROOT, 'src', 'main.ts');
+
+const MEMORY_POLL_MS = 10;
+
+const canPin = process.platform === 'linux' && Bun.which('taskset') !== null && cpus().length > 1;
+
+/** The command line that keeps a program on one core, where the system can; else the program's own. */
+export const onCore = (core: 0 | 1, command: readonly string[]): string[] =>
+  canPin ? ['taskset', '-c', String(core), ...command] : [...command];
+
+/** The command line of a TypeScript program. */
+export const script = (file: string, ...args: readonly string[]): string[] => [process.execPath, file, ...args];
+
+export interface Finished {
+  /** From spawn to exit. */
+  seconds: number;
+  /** Bytes; the peak of its resident set. */
+  peakMemory: number;
+  stdout: string;
+}
+
+/** The peak of a process's resident set so far. Unlike what `wait` tells, it has nothing of the parent's in it. */
+function peakOf(pid: number): number {
+  try {
+    const found = /^VmHWM:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1];
+    return Number(found ?? 0) * 1024;
+  } catch {
+    return 0;
+  }
+}
+
+/** Runs a program to its end in a process of its own. */
+export async function run(command: readonly string[]): Promise<Finished> {
+  const start = performance.now();
+  const child = Bun.spawn([...command], { stdout: 'pipe', stderr: 'inherit', cwd: ROOT });
+  let peakMemory = 0;
+  const poll = setInterval(() => {
+    peakMemory = Math.max(peakMemory, peakOf(child.pid));
+  }, MEMORY_POLL_MS);
+  const [stdout, code] = await Promise.all([child.stdout.text(), child.exited]);
+  const seconds = (performance.now() - start) / 1000;
+  clearInterval(poll);
+  if (code !== 0) throw new Error(`${command.join(' ')} ended with ${code}`);
+  return { seconds, peakMemory: peakMemory || (child.resourceUsage()?.maxRSS ?? 0), stdout };
+}
+
+export interface Server {
+  url: string;
+  /** From spawn to the line that says where it listens. */
+  readyMs: number;
+  /** Processor time it has used so far; 0 where the system doesn't tell. */
+  cpuSeconds(): number;
+  stop(): Promise<void>;
+}
+
+const TICKS_PER_SECOND = 100;
+
+function cpuSecondsOf(pid: number): number {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
+    // Behind the program's name, which may hold blanks: utime and stime are the 12th and 13th there.
+    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+    return (Number(fields[11]) + Number(fields[12])) / TICKS_PER_SECOND;
+  } catch {
+    return 0;
+  }
+}
+
+/** Starts a program that says where it listens: on the first line of its output, as JSON with `api`. */
+export async function startServer(command: readonly string[]): Promise<Server> {
+  const start = performance.now();
+  const child = Bun.spawn([...command], { stdout: 'pipe', stderr: 'inherit', cwd: ROOT });
+  let text = '';
+  const decoder = new TextDecoder();
+  for await (const chunk of child.stdout) {
+    text += decoder.decode(chunk, { stream: true });
+    if (text.includes('\n')) break;
+  }
+  const readyMs = performance.now() - start;
+  const { api } = JSON.parse(text) as { api: string };
+  return {
+    url: api.replace('0.0.0.0', '127.0.0.1'),
+    readyMs,
+    cpuSeconds: () => cpuSecondsOf(child.pid),
+    async stop() {
+      child.kill('SIGTERM');
+      await child.exited;
+    },
+  };
+}
+
+/** Runs `work` in a new directory, which is gone afterwards. */
+export async function withDirectory<T>(work: (directory: string) => Promise<T>): Promise<T> {
+  const directory = mkdtempSync(join(tmpdir(), 'stackside-bench-'));
+  try {
+    return await work(directory);
+  } finally {
+    rmSync(directory, { recursive: true, force: true });
+  }
+}
+
+export interface Spread {
+  median: number;
+  min: number;
+  max: number;
+}
+
+export function spread(values: readonly number[]): Spread {
+  const sorted = values.toSorted((a, b) => a - b);
+  const middle = sorted.length >> 1;
+  const median = sorted.length % 2 === 1 ? sorted[middle]! : (sorted[middle - 1]! + sorted[middle]!) / 2;
+  return { median, min: sorted[0]!, max: sorted.at(-1)! };
+}
+
+/** `12,345 (12,100 to 12,400)`; a figure that was taken once stands alone. */
+export function shown(values: readonly number[], digits = 0): string {
+  const text = (value: number) =>
+    value.toLocaleString('en-US', { minimumFractionDigits: digits, maximumFractionDigits: digits });
+  const { median, min, max } = spread(values);
+  return values.length === 1 ? text(median) : `${text(median)} (${text(min)} to ${text(max)})`;
+}
+
+export const say = (line = ''): void => {
+  process.stdout.write(`${line}\n`);
+};
+
+/** A Markdown table. */
+export function table(head: readonly string[], rows: readonly (readonly string[])[]): void {
+  for (const row of [head, head.map(() => '---'), ...rows]) say(`| ${row.join(' | ')} |`);
+}
+
+/** The commit that is checked out, where there is one. */
+function commit(): string {
+  const git = join(ROOT, '.git');
+  const read = (path: string) => (existsSync(path) ? readFileSync(path, 'utf8').trim() : '');
+  const head = read(join(git, 'HEAD'));
+  const hash = head.startsWith('ref: ') ? read(join(git, head.slice('ref: '.length))) : head;
+  return hash === '' ? 'unknown' : hash.slice(0, 10);
+}
+
+/** The first lines of every report: when, what and on which machine. */
+export function heading(title: string, pinned = canPin): void {
+  say(`## ${title}`);
+  say();
+  say(`- date: ${new Date().toISOString().slice(0, 10)}; commit: ${commit()} and what is not committed yet`);
+  say(`- machine: ${cpus().length} cores, ${cpus()[0]?.model.trim()}, ${Math.round(totalmem() / 2 ** 30)} GB`);
+  say(`- Bun ${Bun.version}, ${process.platform} ${process.arch}; ${pinned ? 'pinned to one core' : 'not pinned'}`);
+}

@@ -1,0 +1,41 @@
+/** All rows of an index into an empty one, with no decoding. Prints what the writing took. */
+import type { SQLQueryBindings } from 'bun:sqlite';
+import { openReader, openWriter } from '../../src/store/database.ts';
+
+const BATCH_ROWS = 5_000;
+
+const [from, to] = process.argv.slice(2);
+const source = openReader(from!);
+const target = openWriter(to!, 'journal');
+const names = source
+  .query<{ name: string }, []>("SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'")
+  .all()
+  .map(({ name }) => name);
+
+let ms = 0;
+const counts: Record<string, number> = {};
+
+function write(table: string, rows: SQLQueryBindings[][]): void {
+  const start = performance.now();
+  const places = rows[0]!.map(() => '?').join(', ');
+  // The two tables of one row have theirs already.
+  const insert = target.query(`INSERT OR REPLACE INTO ${table} VALUES (${places})`);
+  target.run('BEGIN IMMEDIATE');
+  for (const row of rows) insert.run(...row);
+  target.run('COMMIT');
+  ms += performance.now() - start;
+}
+
+for (const table of names) {
+  counts[table] = 0;
+  let batch: SQLQueryBindings[][] = [];
+  for (const row of source.query<Record<string, SQLQueryBindings>, []>(`SELECT * FROM ${table}`).iterate()) {
+    batch.push(Object.values(row));
+    counts[table] += 1;
+    if (batch.length < BATCH_ROWS) continue;
+    write(table, batch);
+    batch = [];
+  }
+  if (batch.length > 0) write(table, batch);
+}
+process.stdout.write(JSON.stringify({ seconds: ms / 1000, counts }));

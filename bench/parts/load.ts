@@ -1,0 +1,117 @@
+/**
+ * Asks for the paths given, in turn, over kept connections, each of which has one request on its way at a time. Prints
+ * how many were answered in the time measured, and how long they took. Over raw sockets, with requests made beforehand,
+ * so that it can ask several times faster than a server answers.
+ */
+const [address, connectionCount, warmUpSeconds, seconds, how, ...paths] = process.argv.slice(2);
+const { hostname, port } = new URL(address!);
+const requestFor = (path: string): Buffer =>
+  Buffer.from(`GET ${path} HTTP/1.1\r\nHost: ${hostname}:${port}\r\n\r\n`, 'latin1');
+const requests = paths.map(requestFor);
+
+/** The request whose turn it is. A parameter that no route knows makes a URL one that was never asked for. */
+function nextRequest(): Buffer {
+  const place = turn++ % paths.length;
+  return how === 'distinct' ? requestFor(`${paths[place]}?turn=${turn}`) : requests[place]!;
+}
+
+const OK = Buffer.from('HTTP/1.1 200');
+const HEAD_END = Buffer.from('\r\n\r\n');
+const LENGTH = Buffer.from('\r\nContent-Length: ');
+
+let turn = 0;
+let measuring = false;
+let stopped = false;
+let bytes = 0;
+let answered = 0;
+const times: number[] = [];
+
+interface Connection {
+  sentAt: number;
+  /** The beginning of an answer whose head is not complete. */
+  head: Buffer | null;
+  /** Bytes of the body that are to come. */
+  left: number;
+}
+
+function fail(reason: string): never {
+  process.stderr.write(`${reason}\n`);
+  process.exit(1);
+}
+
+/** Content-Length, from its digits. */
+function bodyLength(head: Buffer): number {
+  const at = head.indexOf(LENGTH);
+  if (at < 0) fail(`an answer without Content-Length: ${head.toString()}`);
+  let length = 0;
+  for (let i = at + LENGTH.length; head[i]! >= 48 && head[i]! <= 57; i++) length = length * 10 + head[i]! - 48;
+  return length;
+}
+
+function send(socket: Bun.Socket<Connection>): void {
+  if (stopped) return;
+  socket.data.sentAt = performance.now();
+  socket.write(nextRequest());
+}
+
+function receive(socket: Bun.Socket<Connection>, chunk: Buffer): void {
+  const connection = socket.data;
+  if (measuring) bytes += chunk.length;
+  if (connection.left > 0) {
+    connection.left -= chunk.length;
+  } else {
+    const head = connection.head === null ? chunk : Buffer.concat([connection.head, chunk]);
+    const end = head.indexOf(HEAD_END);
+    // The chunk belongs to the runtime, which writes the next one over it.
+    connection.head = end < 0 ? Buffer.from(head) : null;
+    if (end < 0) return;
+    if (head.compare(OK, 0, OK.length, 0, OK.length) !== 0) fail(`not answered with 200: ${head.toString()}`);
+    connection.left = bodyLength(head) - (head.length - end - HEAD_END.length);
+  }
+  if (connection.left > 0) return;
+  if (connection.left < 0) fail('more bytes than an answer has');
+  answered += 1;
+  if (measuring) times.push(performance.now() - connection.sentAt);
+  send(socket);
+}
+
+for (let n = 0; n < Number(connectionCount); n++) {
+  const socket = await Bun.connect<Connection>({
+    hostname,
+    port: Number(port),
+    data: { sentAt: 0, head: null, left: 0 },
+    socket: {
+      data: receive,
+      close() {
+        if (!stopped) fail('the server closed a connection');
+      },
+      error: (_, error) => fail(String(error)),
+    },
+  });
+  send(socket);
+}
+await Bun.sleep(Number(warmUpSeconds) * 1000);
+measuring = true;
+const start = performance.now();
+const cpu = process.cpuUsage();
+await Bun.sleep(Number(seconds) * 1000);
+measuring = false;
+const elapsed = (performance.now() - start) / 1000;
+const { user, system } = process.cpuUsage(cpu);
+stopped = true;
+times.sort((a, b) => a - b);
+process.stdout.write(
+  JSON.stringify({
+    perSecond: times.length / elapsed,
+    p50: times[Math.floor(times.length * 0.5)],
+    p99: times[Math.floor(times.length * 0.99)],
+    bytesEach: bytes / times.length,
+    /** In all, the warm-up's too. */
+    answered,
+    /** Share of its core that this program used: near 1, it would be what limits the figure. */
+    busy: (user + system) / 1e6 / elapsed,
+  }),
+);
+process.exit(0);
+
+export {};

@@ -1,0 +1,17 @@
+/** The parsing of a recording's payloads and nothing else. Prints what it took. */
+import { recordingReader } from '../../src/chain/recording.ts';
+import { openInput } from '../../src/commands/input.ts';
+
+const readRow = recordingReader();
+const decoder = new TextDecoder();
+let bytes = 0;
+let ms = 0;
+for await (const line of openInput(process.argv[2]!).lines()) {
+  const row = readRow(decoder.decode(line));
+  if (row === null) continue;
+  const start = performance.now();
+  JSON.parse(row.text);
+  ms += performance.now() - start;
+  bytes += row.text.length;
+}
+process.stdout.write(JSON.stringify({ seconds: ms / 1000, bytes }));
