@@ -1,6 +1,12 @@
 /** Events into a data directory, as a test gives them. */
 import type { NodeEvent } from '../../src/devnet/node-event.ts';
-import { type Ingest, type IngestEvent, type IngestOptions, openIngest, type ReceivedEvent } from '../../src/store/ingest.ts';
+import {
+  type Ingest,
+  type IngestEvent,
+  type IngestOptions,
+  openIngest,
+  type ReceivedEvent,
+} from '../../src/store/ingest.ts';
 import { type DataDirectory, dataDirectory } from './data-directory.ts';
 
 const MICROSECONDS_PER_MILLISECOND = 1_000;
@@ -22,17 +28,13 @@ export interface OpenIngest extends Disposable {
 /** Opens a directory for writing; `using` closes it, and leaves the directory. */
 export function openAt(directory: string, options: Partial<IngestOptions> = {}): OpenIngest {
   const said: IngestEvent[] = [];
-  const ingest = openIngest({ directory, journal: true, chainId: null, log: (event) => said.push(event), ...options });
+  const opened = openIngest({ directory, journal: true, chainId: null, log: (event) => said.push(event), ...options });
   let closed = false;
-  return {
-    directory,
-    ingest,
-    said,
-    [Symbol.dispose]() {
-      if (!closed) ingest.close();
-      closed = true;
-    },
+  const close = () => {
+    if (!closed) opened.close();
+    closed = true;
   };
+  return { directory, ingest: { ...opened, close }, said, [Symbol.dispose]: close };
 }
 
 /** A new directory, open for writing; `using` closes and removes it. */

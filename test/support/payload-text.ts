@@ -9,9 +9,9 @@ export const jsonOf = (value: unknown): string =>
     typeof part === 'bigint' ? (JSON as RawJson).rawJSON(String(part)) : part,
   );
 
-/** The text with `change` made to its value. */
-export function changed(text: string, change: (value: any) => void): string {
+/** The text with `change` made to its value, which the caller knows to be a T. */
+export function changed<T>(text: string, change: (value: T) => void): string {
   const value = parseJson(text);
-  change(value);
+  change(value as T);
   return jsonOf(value);
 }

@@ -21,17 +21,30 @@ export const besideTheChain: Readonly<Record<string, string>> = {
   imports: 'how far a recording was read',
 };
 
-const principalColumns = new Set(['principal_id', 'sender_id', 'sponsor_id', 'recipient_id', 'contract_id', 'miner_id']);
+const principalColumns = new Set([
+  'principal_id',
+  'sender_id',
+  'sponsor_id',
+  'recipient_id',
+  'contract_id',
+  'miner_id',
+]);
 
 type Value = string | number | bigint | boolean | Uint8Array | null;
 type Row = Record<string, Value>;
 
 const shown = (value: Value): string =>
-  value instanceof Uint8Array ? `0x${value.toHex()}` : typeof value === 'string' ? JSON.stringify(value) : String(value);
+  value instanceof Uint8Array
+    ? `0x${value.toHex()}`
+    : typeof value === 'string'
+      ? JSON.stringify(value)
+      : String(value);
 
 const tableNames = (db: Database): string[] =>
   db
-    .query<{ name: string }, []>("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name")
+    .query<{ name: string }, []>(
+      "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%' ORDER BY name",
+    )
     .all()
     .map(({ name }) => name);
 
@@ -103,7 +116,9 @@ export function journalRows(directory: string): JournalRow[] {
   if (!existsSync(journalPath(directory))) return [];
   using db = new Database(journalPath(directory), { readonly: true });
   return db
-    .query<{ id: number; received_at: number; path: string; payload: Uint8Array }, []>('SELECT * FROM events ORDER BY id')
+    .query<{ id: number; received_at: number; path: string; payload: Uint8Array }, []>(
+      'SELECT * FROM events ORDER BY id',
+    )
     .all()
     .map(({ id, received_at, path, payload }) => ({ id, receivedAt: received_at, path, text: decompressed(payload) }));
 }

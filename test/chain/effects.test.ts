@@ -1,0 +1,156 @@
+import { expect, test } from 'bun:test';
+import fc from 'fast-check';
+import type { ChainEvent, ChainTransaction } from '../../src/chain/block.ts';
+import { type Effect, effectsOf, type Involvement, involvements, undone } from '../../src/chain/effects.ts';
+import { transactionContent } from '../../src/chain/normalise.ts';
+import { heightOf, positionOf, positionsOf } from '../../src/chain/position.ts';
+import { fromHex } from '../../src/codec/hex.ts';
+import { blocks } from '../support/arbitrary-block.ts';
+import { alice, bob, carol, sponsor, transfer } from '../support/handmade.ts';
+
+const transaction = (changes: Partial<ChainTransaction> = {}): ChainTransaction => {
+  const read = transactionContent(fromHex(transfer(alice, 0, 300).raw));
+  if (!read.ok) throw read.error;
+  return {
+    ...read.value,
+    txIndex: 0,
+    status: 'success',
+    result: Uint8Array.of(7, 3),
+    cost: { runtime: 0, readCount: 0, readLength: 0, writeCount: 0, writeLength: 0 },
+    vmError: null,
+    contractInterface: null,
+    microblock: null,
+    events: [],
+    genesis: null,
+    ...changes,
+  };
+};
+
+const stx = (action: 'transfer' | 'mint' | 'burn', sender: string | null, recipient: string | null): ChainEvent => ({
+  kind: 'stx',
+  action,
+  sender,
+  recipient,
+  amount: '1000',
+  memo: null,
+});
+
+const nothing: Involvement = { stx: false, ft: false, nft: false, sent: 0n, received: 0n };
+const of = (changes: Partial<ChainTransaction>) => Object.fromEntries(involvements(transaction(changes)));
+
+test('the sender pays the fee, and the recipient of a transfer gets what its event moved', () => {
+  expect(of({ events: [stx('transfer', alice.address, carol.address)] })).toEqual({
+    [alice.address]: { ...nothing, stx: true, sent: 1300n },
+    [carol.address]: { ...nothing, stx: true, received: 1000n },
+  });
+});
+
+test('the recipient of a transfer that failed is concerned and gets nothing', () => {
+  expect(of({ status: 'abort_by_response' })[carol.address]).toEqual({ ...nothing, stx: true });
+});
+
+test('a sponsor pays the fee, and the sender it pays for is concerned without STX', () => {
+  expect(of({ sponsor: { address: sponsor.address, nonce: 0n } })).toEqual({
+    [alice.address]: nothing,
+    [sponsor.address]: { ...nothing, stx: true, sent: 300n },
+    [carol.address]: { ...nothing, stx: true },
+  });
+});
+
+test('a transfer to oneself is sent and received, and moves only the fee', () => {
+  const self = of({ events: [stx('transfer', alice.address, alice.address)] })[alice.address];
+  expect(self).toEqual({ ...nothing, stx: true, sent: 1300n, received: 1000n });
+});
+
+test('a mint to a contract concerns the contract', () => {
+  const contract = `${bob.address}.treasury`;
+  expect(of({ events: [stx('mint', null, contract)] })[contract]).toEqual({ ...nothing, stx: true, received: 1000n });
+});
+
+test('a called contract, a deployed contract and the parties of tokens are concerned', () => {
+  const contractId = `${bob.address}.token`;
+  const call = {
+    type: 'contract_call',
+    typeId: 2,
+    contractId,
+    functionName: 'f',
+    functionArgs: new Uint8Array(4),
+  } as const;
+  const asset = `${contractId}::coin`;
+  const events: ChainEvent[] = [
+    { kind: 'ft', action: 'transfer', asset, sender: alice.address, recipient: bob.address, amount: '1' },
+    { kind: 'nft', action: 'mint', asset, sender: null, recipient: bob.address, value: Uint8Array.of(3) },
+  ];
+  const found = of({ payload: call, events });
+  expect(found[contractId]).toEqual(nothing);
+  expect(found[alice.address]).toEqual({ ...nothing, stx: true, ft: true, sent: 300n });
+  expect(found[bob.address]).toEqual({ ...nothing, ft: true, nft: true });
+  const deploy = { type: 'smart_contract', typeId: 1, contractName: 'c', clarityVersion: null, source: '' } as const;
+  expect(Object.keys(of({ payload: deploy }))).toEqual([alice.address, `${alice.address}.c`]);
+});
+
+test('who is only named in a lock, a print or a coinbase is not concerned', () => {
+  const events: ChainEvent[] = [
+    { kind: 'stx_lock', address: bob.address, amount: '5', unlockHeight: 9, contractName: 'pox-4' },
+    { kind: 'contract_log', contractId: `${bob.address}.quiet`, topic: 'print', value: Uint8Array.of(3) },
+  ];
+  const payload = {
+    type: 'coinbase',
+    typeId: 8,
+    data: new Uint8Array(32),
+    altRecipient: bob.address,
+    vrfProof: new Uint8Array(80),
+  } as const;
+  expect(Object.keys(of({ payload, events }))).toEqual([alice.address]);
+});
+
+test('what is undone twice is what it was', () => {
+  fc.assert(
+    fc.property(blocks(), ([block]) => {
+      if (block === undefined) return;
+      const effects = effectsOf(block);
+      expect(undone(undone(effects))).toEqual(effects);
+      expect(undone(effects).at(-1)).toEqual({ kind: 'block', sign: -1, block });
+    }),
+  );
+});
+
+type Of<K extends Effect['kind']> = Extract<Effect, { kind: K }>;
+
+test('the balances a block moves add up to the supply it makes, less the fees it takes, plus the fees it pays out', () => {
+  fc.assert(
+    fc.property(blocks(), ([block]) => {
+      if (block === undefined) return;
+      // Mints come from nobody, burns go to nobody, transfers go from one to another: as nodes send them.
+      const transactions = block.transactions.map((one) => ({
+        ...one,
+        events: one.events.map((event): ChainEvent => {
+          if (event.kind !== 'stx') return event;
+          const from = event.action === 'mint' ? null : (event.sender ?? alice.address);
+          return {
+            ...event,
+            sender: from,
+            recipient: event.action === 'burn' ? null : (event.recipient ?? bob.address),
+          };
+        }),
+      }));
+      const effects = effectsOf({ ...block, transactions });
+      const kind = <K extends Effect['kind']>(name: K) => effects.filter((one): one is Of<K> => one.kind === name);
+      const moved = kind('account').reduce((sum, { balance }) => sum + balance, 0n);
+      const supply = kind('totals').reduce((sum, one) => sum + one.supply, 0n);
+      const taken = transactions.reduce((sum, { fee }) => sum + fee, 0n);
+      const paid = block.minerRewards.reduce(
+        (sum, one) => sum + one.feesAnchored + one.feesStreamedConfirmed + one.feesStreamedProduced,
+        0n,
+      );
+      expect(moved).toBe(supply - taken + paid);
+    }),
+  );
+});
+
+test('a position is of its height alone, and grows with height and place', () => {
+  const { first, last } = positionsOf(7);
+  expect([heightOf(first), heightOf(last), heightOf(last + 1)]).toEqual([7, 7, 8]);
+  expect(positionOf(7, 3)).toBe(first + 3);
+  expect(positionOf(8, 0)).toBe(last + 1);
+});

@@ -1,0 +1,68 @@
+import { expect, test } from 'bun:test';
+import type { ChainEvent } from '../../src/chain/block.ts';
+import { stackingLock } from '../../src/chain/locks.ts';
+import { clarity } from '../../src/codec/clarity-encode.ts';
+
+const stacker = 'SP2J6ZY48GV1EZ5V2V5RB9MP66SW86PYKKNRV9EJ7';
+
+const locked = (contractName: string): ChainEvent => ({
+  kind: 'stx_lock',
+  address: stacker,
+  amount: '5',
+  unlockHeight: 700,
+  contractName,
+});
+
+test('a lock of pox to pox-5 is kept with its version, one of any other contract is none', () => {
+  for (const [name, poxVersion] of [
+    ['pox', 1],
+    ['pox-2', 2],
+    ['pox-3', 3],
+    ['pox-4', 4],
+    ['pox-5', 5],
+  ] as const) {
+    expect(stackingLock(locked(name))).toEqual({ principal: stacker, amount: '5', unlockHeight: 700, poxVersion });
+  }
+  expect(stackingLock(locked('pox-6'))).toBeNull();
+});
+
+const unlocked = (contractId: string, name = 'handle-unlock', wrap = clarity.ok): ChainEvent => ({
+  kind: 'contract_log',
+  contractId,
+  topic: 'print',
+  value: wrap(
+    clarity.tuple({
+      name: clarity.ascii(name),
+      stacker: clarity.principal(stacker),
+      'burnchain-unlock-height': clarity.uint(680),
+    }),
+  ),
+});
+
+test('handle-unlock of pox-2 and pox-3 moves the end of a lock and leaves its amount', () => {
+  for (const boot of ['SP000000000000000000002Q6VF78', 'ST000000000000000000002AMW42H']) {
+    for (const [name, poxVersion] of [
+      ['pox-2', 2],
+      ['pox-3', 3],
+    ] as const) {
+      const lock = { principal: stacker, amount: null, unlockHeight: 680, poxVersion };
+      expect(stackingLock(unlocked(`${boot}.${name}`))).toEqual(lock);
+    }
+  }
+});
+
+test('a print of another contract, of another name or of another form changes no lock', () => {
+  const pox = 'SP000000000000000000002Q6VF78.pox-3';
+  expect(stackingLock(unlocked('SP000000000000000000002Q6VF78.pox-4'))).toBeNull();
+  expect(stackingLock(unlocked(`${stacker}.pox-3`))).toBeNull();
+  expect(stackingLock(unlocked(pox, 'stack-stx'))).toBeNull();
+  expect(stackingLock(unlocked(pox, 'handle-unlock', clarity.some))).toBeNull();
+  expect(
+    stackingLock({ kind: 'contract_log', contractId: pox, topic: 'print', value: Uint8Array.of(0xff) }),
+  ).toBeNull();
+});
+
+test('an asset event is no lock', () => {
+  const event: ChainEvent = { kind: 'stx', action: 'mint', sender: null, recipient: stacker, amount: '1', memo: null };
+  expect(stackingLock(event)).toBeNull();
+});

@@ -1,0 +1,194 @@
+import { expect, test } from 'bun:test';
+import type { Block } from '../../src/chain/block.ts';
+import { networkOf } from '../../src/chain/network.ts';
+import { blockOf, streamedMicroblocks, withGenesis } from '../../src/chain/normalise.ts';
+import { PayloadError, readPayload } from '../../src/chain/payload-reader.ts';
+import { toHex } from '../../src/codec/hex.ts';
+import {
+  alice,
+  block,
+  bob,
+  carol,
+  hashOf,
+  inMicroblock,
+  type Microblock,
+  microblockHash,
+  receipt,
+  START,
+  stream,
+  type Transaction,
+  transfer,
+} from '../support/handmade.ts';
+
+const testnet = networkOf(0x8000_0000);
+
+const normalised = (transactions: readonly (Transaction | object)[], fields: object = {}): Block => {
+  const payload = readPayload('/new_block', block(null, 'one', transactions, fields).event.text);
+  if (payload.kind !== 'block') throw new Error('a block is a block');
+  return blockOf(payload.block, testnet);
+};
+
+const [first, second] = [transfer(alice, 0, 300), transfer(bob, 0, 200)];
+
+const print = ({ id }: Transaction, index: number, text: string, committed = true) => ({
+  txid: id,
+  event_index: index,
+  committed,
+  type: 'contract_event',
+  contract_event: { contract_identifier: `${alice.address}.c`, topic: 'print', raw_value: toHex(Buffer.from(text)) },
+});
+
+const printed = ({ transactions }: Block, index: number): string[] =>
+  (transactions[index]?.events ?? []).map((event) =>
+    event.kind === 'contract_log' ? Buffer.from(event.value).toString() : event.kind,
+  );
+
+test('the events of a transaction are put in the order of their index, whatever order they come in', () => {
+  const events = [print(first, 4, 'c'), print(second, 1, 'x'), print(first, 0, 'a'), print(first, 2, 'b')];
+  const made = normalised([first, second], { events });
+  expect(printed(made, 0)).toEqual(['a', 'b', 'c']);
+  expect(printed(made, 1)).toEqual(['x']);
+});
+
+test('events that were not committed, and those of a transaction that failed, did not happen', () => {
+  const events = [print(first, 0, 'a'), print(first, 1, 'b', false), print(second, 2, 'c')];
+  for (const status of ['abort_by_response', 'abort_by_post_condition', 'problematic_skipped']) {
+    const made = normalised([receipt(first, 0), receipt(second, 1, { status })], { events });
+    expect(printed(made, 0)).toEqual(['a']);
+    expect(printed(made, 1)).toEqual([]);
+    expect(made.transactions[1]?.status as string).toBe(status);
+  }
+});
+
+test('an uncommitted event of an unknown transaction is left out, a committed one refused', () => {
+  const unknown = { id: hashOf('unknown'), raw: '' };
+  expect(printed(normalised([first], { events: [print(unknown, 0, 'a', false)] }), 0)).toEqual([]);
+  expect(() => normalised([first], { events: [print(unknown, 0, 'a')] })).toThrow(PayloadError);
+});
+
+test('an event names its transaction with 0x or without, in either case', () => {
+  const event = { ...print(first, 0, 'a'), txid: first.id.slice(2).toUpperCase() };
+  expect(printed(normalised([first], { events: [event] }), 0)).toEqual(['a']);
+});
+
+test('a payload of 2.0 is taken: an ABI under its old name, no costs, no block time, no microblock fields', () => {
+  const { execution_cost, microblock_hash, microblock_parent_hash, microblock_sequence, contract_interface, ...old } =
+    receipt(first, 0);
+  const fields = {
+    block_time: undefined,
+    burn_block_time: START,
+    anchored_cost: undefined,
+    signer_bitvec: undefined,
+    tenure_height: undefined,
+  };
+  const made = normalised([{ ...old, contract_abi: { functions: [] } }], fields);
+  expect(made).toMatchObject({ blockTime: START, signerBits: null, signerSignatures: null, tenureHeight: null });
+  expect(made.poxUnlockHeights).toEqual([null, null, null, null]);
+  expect(made.transactions[0]).toMatchObject({ contractInterface: '{"functions":[]}', microblock: null });
+  const none = { runtime: 0, readCount: 0, readLength: 0, writeCount: 0, writeLength: 0 };
+  expect(made.cost).toEqual(none);
+  expect(made.transactions[0]?.cost).toEqual(none);
+});
+
+test('the new name of the ABI wins over the old one', () => {
+  const made = normalised([receipt(first, 0, { contract_interface: { a: 1 }, contract_abi: { b: 2 } })]);
+  expect(made.transactions[0]?.contractInterface).toBe('{"a":1}');
+});
+
+test('the cost of a block that does not say it is the sum of its transactions, beyond 2^53 too', () => {
+  const cost = { runtime: 2n ** 53n, read_count: 1, read_length: 2, write_count: 3, write_length: 4 };
+  const made = normalised([receipt(first, 0, { execution_cost: cost }), receipt(second, 1, { execution_cost: cost })]);
+  expect(made.cost).toEqual({ runtime: 2n ** 54n, readCount: 2, readLength: 4, writeCount: 6, writeLength: 8 });
+});
+
+test('the block time of a Nakamoto block is its own, that of an older one the time of its Bitcoin block', () => {
+  expect(normalised([], { block_time: 20, burn_block_time: 10 })).toMatchObject({ blockTime: 20, burnBlockTime: 10 });
+  expect(normalised([], { block_time: null, burn_block_time: 10 })).toMatchObject({ blockTime: 10, burnBlockTime: 10 });
+});
+
+test('a NUL in an error of the VM is left out', () => {
+  const made = normalised([receipt(first, 0, { status: 'abort_by_response', vm_error: 'a\u0000b' })]);
+  expect(made.transactions[0]?.vmError).toBe('ab');
+});
+
+test('signatures come with 0x or without', () => {
+  const signature = 'ab'.repeat(65);
+  const made = normalised([], { signer_signature: [signature, `0x${signature}`] });
+  expect(made.signerSignatures?.map((bytes) => bytes.toHex())).toEqual([signature, signature]);
+});
+
+test('the miner of a reward that names none is its recipient', () => {
+  const reward = {
+    recipient: alice.address,
+    coinbase_amount: '1',
+    tx_fees_anchored: '340282366920938463463374607431768211455',
+    tx_fees_streamed_confirmed: '3',
+    tx_fees_streamed_produced: '4',
+    from_stacks_block_hash: hashOf('a'),
+    from_index_consensus_hash: hashOf('b'),
+  };
+  const rewards = normalised([], { matured_miner_rewards: [reward, { ...reward, miner_address: bob.address }] });
+  expect(rewards.minerRewards.map(({ miner }) => miner)).toEqual([alice.address, bob.address]);
+  expect(rewards.minerRewards[0]?.feesAnchored).toBe(2n ** 128n - 1n);
+});
+
+test('a Bitcoin operation that had no effect is counted and not kept', () => {
+  const failed = receipt({ id: hashOf('bitcoin'), raw: '0x00' }, 0, { status: 'abort_by_response' });
+  const made = normalised([failed, receipt(first, 1)]);
+  expect(made.announcedTransactions).toBe(2);
+  expect(made.transactions.map(({ txIndex }) => txIndex)).toEqual([1]);
+});
+
+test('transactions of confirmed microblocks come before those of the anchor block, in the order of their sequence', () => {
+  const [low, high]: Microblock[] = [
+    { label: 'low', after: null, sequence: 0, transactions: [] },
+    { label: 'high', after: 'low', sequence: 1, transactions: [] },
+  ];
+  const third = transfer(carol, 0, 100);
+  const made = normalised([
+    receipt(first, 0),
+    receipt(second, 1, inMicroblock(high!)),
+    receipt(third, 2, inMicroblock(low!)),
+  ]);
+  expect(made.transactions.map(({ txId }) => toHex(txId))).toEqual([third.id, second.id, first.id]);
+});
+
+test('block 0 is shown in block 1: behind its equals, one index up, with its own time and parent', () => {
+  const boot = normalised([first, second], {
+    block_time: 5,
+    burn_block_time: 5,
+    parent_index_block_hash: `0x${'ff'.repeat(32)}`,
+  });
+  const third = transfer(carol, 0, 100);
+  const fourth = transfer(carol, 1, 100);
+  const one = normalised([third, fourth]);
+  const whole = withGenesis(one, boot);
+  expect(whole.transactions.map(({ txId, txIndex }) => [toHex(txId), txIndex])).toEqual([
+    [third.id, 0],
+    [first.id, 1],
+    [fourth.id, 1],
+    [second.id, 2],
+  ]);
+  expect(whole.announcedTransactions).toBe(4);
+  expect(whole.transactions[1]?.genesis).toEqual({ blockTime: 5, parentIndexBlockHash: new Uint8Array(32).fill(255) });
+  expect(whole.transactions[0]?.genesis).toBeNull();
+  expect(whole.indexBlockHash).toEqual(one.indexBlockHash);
+});
+
+test('the microblocks of a stream come in the order of their sequence, each with its transactions', () => {
+  const [low, high]: Microblock[] = [
+    { label: 'low', after: null, sequence: 0, transactions: [second] },
+    { label: 'high', after: 'low', sequence: 1, transactions: [first] },
+  ];
+  const payload = readPayload('/new_microblocks', stream(block(null, 'one'), [high!, low!]).text);
+  if (payload.kind !== 'microblocks') throw new Error('a stream is a stream');
+  const made = streamedMicroblocks(payload.microblocks, testnet);
+  expect(made.map(({ hash, sequence }) => [toHex(hash), sequence])).toEqual([
+    [microblockHash('low'), 0],
+    [microblockHash('high'), 1],
+  ]);
+  expect(made.map(({ transactions }) => transactions.map(({ txId }) => toHex(txId)))).toEqual([
+    [second.id],
+    [first.id],
+  ]);
+});

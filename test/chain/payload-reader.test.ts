@@ -1,0 +1,126 @@
+import { expect, test } from 'bun:test';
+import fc from 'fast-check';
+import { isEventPath, PayloadError, parseJson, readPayload } from '../../src/chain/payload-reader.ts';
+import { jsonOf } from '../support/payload-text.ts';
+
+const MAX_U128 = 2n ** 128n - 1n;
+
+const beyondDoubles = fc.oneof(
+  fc.bigInt({ min: 2n ** 53n, max: MAX_U128 }),
+  fc.bigInt({ min: -MAX_U128, max: -(2n ** 53n) }),
+);
+const { tree } = fc.letrec((tie) => ({
+  leaf: fc.oneof(
+    beyondDoubles,
+    fc.maxSafeInteger(),
+    fc.string(),
+    fc.bigInt().map(String),
+    fc.boolean(),
+    fc.constant(null),
+    fc.double({ noNaN: true, noDefaultInfinity: true, noInteger: true }),
+  ),
+  tree: fc.oneof(
+    { maxDepth: 4 },
+    tie('leaf'),
+    fc.array(tie('tree')),
+    fc.dictionary(
+      fc.string().filter((key) => key !== '__proto__'),
+      tie('tree'),
+      { noNullPrototype: true },
+    ),
+  ),
+}));
+
+test('integers that no double holds are read as bigints, and everything else as JSON.parse reads it', () => {
+  fc.assert(
+    fc.property(tree, (value) => {
+      // -0 is written as 0.
+      const written = jsonOf([value]).replaceAll('-0,', '0,');
+      expect(jsonOf(parseJson(written))).toBe(written);
+      expect(parseJson(written)).toEqual([value]);
+    }),
+    { numRuns: 500 },
+  );
+});
+
+test('the largest amounts are read to the last digit, and digits in strings stay strings', () => {
+  const text = `{"max_amount":${MAX_U128},"stacked_ustx": 9007199254740993,"amount":"9007199254740993","small":9007199254740991}`;
+  expect(parseJson(text)).toEqual({
+    max_amount: MAX_U128,
+    stacked_ustx: 9_007_199_254_740_993n,
+    amount: '9007199254740993',
+    small: 9_007_199_254_740_991,
+  });
+});
+
+test('a text that is no JSON is refused', () => {
+  for (const text of ['', '{', '{"a":1}x', `{"a":${MAX_U128}`]) expect(() => parseJson(text)).toThrow(PayloadError);
+});
+
+test('the paths of every release of the node are known, and no others', () => {
+  for (const path of ['/new_block', '/new_burn_block', '/new_mempool_tx', '/drop_mempool_tx', '/new_microblocks']) {
+    expect(isEventPath(path)).toBe(true);
+  }
+  for (const path of ['/attachments/new', '/stackerdb_chunks', '/proposal_response', '/mined_nakamoto_block']) {
+    expect(isEventPath(path)).toBe(true);
+  }
+  for (const path of ['/', '/new_block/', 'new_block', '/toString', '/__proto__'])
+    expect(isEventPath(path)).toBe(false);
+});
+
+const reject = (path: string, value: unknown): string => {
+  try {
+    readPayload(path, jsonOf(value));
+  } catch (error) {
+    expect(error).toBeInstanceOf(PayloadError);
+    return (error as Error).message;
+  }
+  return 'taken';
+};
+
+const hash = `0x${'ab'.repeat(32)}`;
+
+test('a drop may name ids without 0x and lack new_txid', () => {
+  expect(reject('/drop_mempool_tx', { dropped_txids: [hash.slice(2)], reason: 'TooExpensive' })).toBe('taken');
+  expect(reject('/drop_mempool_tx', { dropped_txids: [hash], reason: 'TooExpensive', new_txid: null })).toBe('taken');
+});
+
+test('a field of a wrong form is refused by its name', () => {
+  expect(reject('/drop_mempool_tx', { dropped_txids: ['0xab'], reason: 'x' })).toContain('dropped_txids.0');
+  expect(reject('/drop_mempool_tx', { dropped_txids: [hash] })).toBe('Missing field reason');
+  expect(reject('/new_mempool_tx', [1])).toContain('Field 0');
+  expect(reject('/new_mempool_tx', {})).toContain('body');
+  expect(reject('/new_burn_block', { burn_block_hash: hash })).toContain('burn_block_height');
+});
+
+test('a burn block may be as old nodes sent it, and its amounts of satoshi as large as any', () => {
+  const old = { burn_block_hash: hash, burn_block_height: 5, burn_amount: 0, reward_recipients: [] };
+  expect(reject('/new_burn_block', old)).toBe('taken');
+  const payload = readPayload('/new_burn_block', jsonOf({ ...old, burn_amount: 2n ** 60n + 1n }));
+  expect(payload).toMatchObject({ kind: 'burn_block', burnBlock: { burn_amount: 2n ** 60n + 1n } });
+});
+
+test('an event of a type that no release sends is refused by its place and type', () => {
+  const block = {
+    block_hash: hash,
+    index_block_hash: hash,
+    parent_index_block_hash: hash,
+    parent_block_hash: hash,
+    block_height: 1,
+    burn_block_hash: hash,
+    burn_block_height: 1,
+    burn_block_time: 1,
+    miner_txid: hash,
+    parent_microblock: hash,
+    parent_microblock_sequence: 0,
+    matured_miner_rewards: [],
+    transactions: [],
+  };
+  const event = { txid: hash, event_index: 0, committed: true, type: 'stx_melt_event', stx_melt_event: {} };
+  expect(reject('/new_block', { ...block, events: [event] })).toBe(
+    'Field events.0.type: unknown event type stx_melt_event',
+  );
+  const known = { ...event, type: 'stx_burn_event', stx_burn_event: { sender: 'S' } };
+  expect(reject('/new_block', { ...block, events: [known] })).toBe('Missing field events.0.stx_burn_event.amount');
+  expect(reject('/new_block', { ...block, events: [] })).toBe('taken');
+});

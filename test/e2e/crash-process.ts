@@ -1,0 +1,40 @@
+/** Stackside as a process of its own, to be killed. */
+import { join } from 'node:path';
+import type { Subprocess } from 'bun';
+
+const main = join(import.meta.dir, '../../src/main.ts');
+
+export type Stackside = Subprocess<'ignore', 'pipe', 'pipe'>;
+
+export const stackside = (...args: string[]): Stackside =>
+  Bun.spawn([process.execPath, main, ...args], { stdin: 'ignore', stdout: 'pipe', stderr: 'pipe' });
+
+/** @throws Error with what it wrote to stderr, unless it ended well */
+export async function finished(child: Stackside): Promise<string> {
+  const [code, output, errors] = await Promise.all([
+    child.exited,
+    new Response(child.stdout).text(),
+    new Response(child.stderr).text(),
+  ]);
+  if (code !== 0) throw new Error(`stackside ended with ${code}: ${errors}`);
+  return output;
+}
+
+/** @returns whether the kill met it alive */
+export async function killed(child: Stackside): Promise<boolean> {
+  child.kill('SIGKILL');
+  await child.exited;
+  return child.signalCode === 'SIGKILL';
+}
+
+/** The first line of its output: where it listens. Null where it ended before. */
+export async function readyLine(child: Stackside): Promise<{ events: string } | null> {
+  let text = '';
+  const decoder = new TextDecoder();
+  for await (const chunk of child.stdout) {
+    text += decoder.decode(chunk, { stream: true });
+    const end = text.indexOf('\n');
+    if (end >= 0) return JSON.parse(text.slice(0, end));
+  }
+  return null;
+}

@@ -1,0 +1,274 @@
+/**
+ * The laws of the index, on generated streams of events. A failure prints its seed and the shrunk case; put that into
+ * `casesThatOnceFailed`. STACKSIDE_RUNS sets how many streams are tried.
+ */
+import { Database } from 'bun:sqlite';
+import { expect, test } from 'bun:test';
+import fc from 'fast-check';
+import { effectsOf, undone } from '../../src/chain/effects.ts';
+import type { NodeEvent } from '../../src/devnet/node-event.ts';
+import { effectsWriter } from '../../src/store/apply.ts';
+import { checkDirectory } from '../../src/store/check.ts';
+import { indexPath, openWriter } from '../../src/store/database.ts';
+import { dictionaries } from '../../src/store/dictionary.ts';
+import { MINED, PENDING } from '../../src/store/rows.ts';
+import { blocks as anyBlocks } from '../support/arbitrary-block.ts';
+import { dataDirectory } from '../support/data-directory.ts';
+import { eventsOf, type Forks, forks } from '../support/forked-chain.ts';
+import { ingestOf, openNew, received } from '../support/ingest.ts';
+import { mempoolModel, noncesOf, spendsOf } from '../support/mempool-model.ts';
+import { besideTheChain, type Tables, tables, tablesThrough } from '../support/tables.ts';
+import { BlockTree, BurnTree, treesOf, winningChain } from '../support/winning-chain.ts';
+
+const runs = Number(process.env.STACKSIDE_RUNS ?? 50);
+/** Longer than any number of runs that somebody would wait for. */
+const timeout = 3_600_000;
+
+/** Shrunk cases of failures that were mended; each law tries them first. */
+const casesThatOnceFailed: Forks[] = [
+  // A transaction that lost its nonce took another with it, which shared no nonce with the winner.
+  {
+    seed: 257544,
+    steps: [
+      { mine: 'overtake', end: 0, tenure: 'same', transactions: 0 },
+      { mine: 'overtake', end: 0, tenure: 'same', transactions: 0 },
+      { mine: 'back', blocks: 2, tenure: 'same', transactions: 3 },
+      { mine: 'back', blocks: 0, tenure: 'same', transactions: 0 },
+      { mine: 'back', blocks: 1, tenure: 'burn_fork', transactions: 4 },
+      { mine: 'back', blocks: 3, tenure: 'extended', transactions: 3 },
+      { mine: 'on_end', end: 6, tenure: 'same', transactions: 4 },
+      { mine: 'overtake', end: 6, tenure: 'new', transactions: 2 },
+      { mine: 'back', blocks: 0, tenure: 'extended', transactions: 3 },
+      { mine: 'overtake', end: 1, tenure: 'same', transactions: 4 },
+      { mine: 'back', blocks: 0, tenure: 'new', transactions: 0 },
+    ],
+  },
+];
+const settings = {
+  numRuns: runs,
+  includeErrorInReport: true,
+  examples: casesThatOnceFailed.map((once): [Forks] => [once]),
+};
+
+const problemsIn = (directory: string): string[] =>
+  checkDirectory(directory).flatMap(({ name, problems }) => problems.map((problem) => `${name}: ${problem}`));
+
+function after(events: readonly NodeEvent[], journal: boolean): { tables: Tables; problems: string[] } {
+  using directory = ingestOf(events.map(received), { journal });
+  return { tables: tables(directory.path), problems: problemsIn(directory.path) };
+}
+
+test('every table of the index is compared by the fork law or is left out of it by name', () => {
+  using open = openNew();
+  open.ingest.close();
+  using db = new Database(indexPath(open.directory), { readonly: true });
+  const all = db.query<{ name: string }, []>("SELECT name FROM sqlite_master WHERE type = 'table'").all();
+  const named = all.map(({ name }) => name).filter((name) => !name.startsWith('sqlite_'));
+  expect([...Object.keys(besideTheChain), ...Object.keys(tables(open.directory))].sort()).toEqual(named.sort());
+});
+
+test(
+  'any stream of events with forks ends in the tables of its winning chain alone, with a journal and without',
+  () => {
+    fc.assert(
+      fc.property(forks(), (generated) => {
+        const events = eventsOf(generated);
+        const expected = after(winningChain(events), true).tables;
+        for (const journal of [true, false]) {
+          const forked = after(events, journal);
+          expect(forked.problems).toEqual([]);
+          expect(forked.tables).toEqual(expected);
+        }
+      }),
+      settings,
+    );
+  },
+  timeout,
+);
+
+test('the generated streams hold deep forks, branches that win again and forks of Bitcoin', () => {
+  const seen = { deepest: 0, wonAgain: 0, bitcoinForks: 0, repeated: 0 };
+  for (const generated of fc.sample(forks(), { numRuns: 60, seed: 1 })) {
+    const events = eventsOf(generated);
+    using open = openNew({ journal: false });
+    for (const event of events) open.ingest.take(received(event));
+    let depth = 0;
+    const reverted = new Set<string>();
+    for (const said of open.said) {
+      if (said.event === 'block_reverted') {
+        depth += 1;
+        if (reverted.has(said.index_block_hash)) seen.wonAgain += 1;
+        reverted.add(said.index_block_hash);
+      } else depth = 0;
+      seen.deepest = Math.max(seen.deepest, depth);
+    }
+    const { burnBlocks } = treesOf(events);
+    if (burnBlocks.blocks.size > burnBlocks.chain().length) seen.bitcoinForks += 1;
+    if (new Set(events).size < events.length) seen.repeated += 1;
+  }
+  expect(seen.deepest).toBeGreaterThanOrEqual(12);
+  expect(seen.wonAgain).toBeGreaterThan(20);
+  expect(seen.bitcoinForks).toBeGreaterThan(10);
+  expect(seen.repeated).toBeGreaterThan(10);
+});
+
+test(
+  'blocks of any content that are applied and then undone leave every table as it was',
+  () => {
+    using directory = dataDirectory();
+    using db = openWriter(directory.path, 'own');
+    fc.assert(
+      fc.property(anyBlocks(), (blocks) => {
+        db.run('BEGIN');
+        try {
+          const apply = effectsWriter(db, dictionaries(db));
+          const stages = [tablesThrough(db)];
+          for (const block of blocks) {
+            apply(effectsOf(block));
+            stages.push(tablesThrough(db));
+          }
+          for (const block of blocks.toReversed()) {
+            expect(tablesThrough(db)).toEqual(stages.pop()!);
+            apply(undone(effectsOf(block)));
+          }
+          expect(tablesThrough(db)).toEqual(stages.pop()!);
+        } finally {
+          db.run('ROLLBACK');
+        }
+      }),
+      { numRuns: runs * 3, includeErrorInReport: true },
+    );
+  },
+  timeout,
+);
+
+interface MempoolRow {
+  id: string;
+  state: number;
+  replacer: string | null;
+  mined: number;
+}
+
+const mempoolRows = (directory: string): Map<string, MempoolRow> => {
+  using db = new Database(indexPath(directory), { readonly: true });
+  const rows = db
+    .query<MempoolRow, []>(
+      `SELECT lower(hex(m.tx_id)) AS id, m.state, lower(hex(m.replaced_by_tx_id)) AS replacer,
+              EXISTS (SELECT 1 FROM transactions t WHERE t.tx_id = m.tx_id) AS mined FROM mempool_transactions m`,
+    )
+    .all();
+  return new Map(rows.map((row) => [row.id, row]));
+};
+
+test(
+  'a transaction waits if and only if it was announced or left the chain, and is not mined, dropped or replaced',
+  () => {
+    fc.assert(
+      fc.property(forks(), (generated) => {
+        const events = eventsOf(generated);
+        using directory = ingestOf(events.map(received));
+        const rows = mempoolRows(directory.path);
+        const { known, inBlocks, minedIds } = mempoolModel(events);
+        const pending = (id: string): boolean => rows.get(id)?.state === PENDING;
+
+        expect([...rows.keys()].sort()).toEqual([...known.keys()].sort());
+        for (const { id, mined, state } of rows.values()) {
+          expect({ id, mined: state === MINED }).toEqual({ id, mined: mined === 1 });
+        }
+
+        const users = new Map<string, Set<string>>();
+        for (const content of [...inBlocks, ...[...known.values()].map(({ content }) => content)]) {
+          for (const nonce of noncesOf(content)) {
+            const ids = users.get(nonce) ?? new Set();
+            users.set(nonce, ids.add(content.txId.toHex()));
+          }
+        }
+        const rivalsOf = (id: string, nonces: readonly string[]) =>
+          new Set(nonces.flatMap((nonce) => [...(users.get(nonce) ?? [])]).filter((other) => other !== id));
+        const fees = new Map(inBlocks.map(({ txId, fee }) => [txId.toHex(), fee]));
+        for (const [id, { content }] of known) fees.set(id, content.fee);
+        const spenders = new Map<string, string[]>();
+        for (const [id, { content, stands, mined }] of known) {
+          const rivals = [...rivalsOf(id, noncesOf(content))];
+          const isBest = rivals.every((rival) => !minedIds.has(rival) && (fees.get(rival) ?? 0n) < content.fee);
+          // What the node dropped, or a block holds, does not wait, whoever its rivals are.
+          if (!stands || mined) expect({ id, pending: pending(id) }).toEqual({ id, pending: false });
+          else if (isBest) expect({ id, pending: pending(id) }).toEqual({ id, pending: true });
+          for (const spent of spendsOf(content)) spenders.set(spent, [...(spenders.get(spent) ?? []), id]);
+        }
+        for (const [spent, ids] of spenders) {
+          const waiting = ids.filter(pending);
+          expect({ spent, waiting: waiting.length > 1 ? waiting : [] }).toEqual({ spent, waiting: [] });
+          if (ids.some((id) => known.get(id)?.mined)) expect({ spent, waiting }).toEqual({ spent, waiting: [] });
+        }
+        for (const { id, state, replacer } of rows.values()) {
+          const one = known.get(id);
+          if (state === PENDING || state === MINED || one === undefined || one.dropped) continue;
+          // Nobody but a rival, mined or waiting, takes an undropped transaction out.
+          const other = known.get(replacer ?? '')?.content ?? inBlocks.find(({ txId }) => txId.toHex() === replacer);
+          const shared =
+            other === undefined ? [] : spendsOf(other).filter((key) => spendsOf(one.content).includes(key));
+          expect({ id, shared: shared.length }).not.toEqual({ id, shared: 0 });
+        }
+      }),
+      settings,
+    );
+  },
+  timeout,
+);
+
+test(
+  'the version of the mempool changes whenever what waits does, and its count is that of what waits',
+  () => {
+    fc.assert(
+      fc.property(forks(), (generated) => {
+        using open = openNew({ journal: false });
+        using db = new Database(indexPath(open.directory), { readonly: true });
+        const query = db.query<{ waiting: string; rows: number; kept: number; version: number }, []>(
+          `SELECT (SELECT group_concat(hex(tx_id), ' ') FROM
+                     (SELECT tx_id FROM mempool_transactions WHERE state = 0 ORDER BY tx_id)) AS waiting,
+                  (SELECT count(*) FROM mempool_transactions WHERE state = 0) AS rows,
+                  mempool_pending AS kept, mempool_version AS version FROM progress`,
+        );
+        let before = query.get();
+        for (const event of eventsOf(generated)) {
+          open.ingest.receive(received(event));
+          const now = query.get();
+          expect(now?.kept).toBe(now?.rows);
+          if (now?.waiting !== before?.waiting) expect(now?.version).not.toBe(before?.version);
+          before = now;
+        }
+      }),
+      { ...settings, numRuns: Math.ceil(runs / 3) },
+    );
+  },
+  timeout,
+);
+
+test(
+  'the burn height is the greatest of the tip and of what joined the Bitcoin chain since it became the tip',
+  () => {
+    fc.assert(
+      fc.property(forks(), (generated) => {
+        const events = eventsOf(generated);
+        using directory = ingestOf(events.map(received), { journal: false });
+        const [blocks, burnBlocks] = [new BlockTree(), new BurnTree()];
+        let height = 0;
+        for (const event of events) {
+          const [tip, burnTip] = [blocks.tip, burnBlocks.tip];
+          if (event.path === '/new_block') blocks.add(event);
+          if (event.path === '/new_burn_block') burnBlocks.add(event);
+          if (blocks.tip !== tip) height = blocks.tip?.burn_block_height ?? 0;
+          // A Bitcoin block that is on the chain already says nothing new.
+          if (burnBlocks.tip !== burnTip) {
+            height = Math.max(height, burnBlocks.blocks.get(burnBlocks.tip ?? '')?.head.burn_block_height ?? 0);
+          }
+        }
+        using db = new Database(indexPath(directory.path), { readonly: true });
+        expect(db.query('SELECT burn_block_height FROM progress').get()).toEqual({ burn_block_height: height });
+      }),
+      settings,
+    );
+  },
+  timeout,
+);

@@ -1,0 +1,512 @@
+import { Database } from 'bun:sqlite';
+import { expect, test } from 'bun:test';
+import { copyFileSync, existsSync, rmSync } from 'node:fs';
+import { PayloadError } from '../../src/chain/payload-reader.ts';
+import { SimulatedChain } from '../../src/devnet/chain.ts';
+import { devnetEvents } from '../../src/devnet/scenario.ts';
+import { OperatorError } from '../../src/errors.ts';
+import { UnknownParentError } from '../../src/store/chain-writer.ts';
+import { checkDirectory } from '../../src/store/check.ts';
+import { indexPath, journalPath, SCHEMA_VERSION } from '../../src/store/database.ts';
+import type { IngestOptions, ReceivedEvent } from '../../src/store/ingest.ts';
+import { rebuildIndex } from '../../src/store/rebuild.ts';
+import { imagesAtCommits } from '../support/crash-image.ts';
+import { dataDirectory } from '../support/data-directory.ts';
+import {
+  alice,
+  announcement,
+  block,
+  bob,
+  hashOf,
+  receipt,
+  START,
+  type Transaction,
+  transfer,
+} from '../support/handmade.ts';
+import { ingestOf, type OpenIngest, openAt, openNew, received } from '../support/ingest.ts';
+import { changed, jsonOf } from '../support/payload-text.ts';
+import { everything, journalRows, tables, wholeIndex } from '../support/tables.ts';
+
+const devnet = (seed: number, blocks = 30): ReceivedEvent[] =>
+  [...devnetEvents({ seed, blocks, accounts: 15, transactionsPerBlock: 4, forkEvery: 8 })].map(received);
+
+/** What the event throws, having changed nothing. */
+function refusal(open: OpenIngest, event: ReceivedEvent): Error {
+  const before = everything(open.directory);
+  let thrown: unknown;
+  try {
+    open.ingest.receive(event);
+  } catch (error) {
+    thrown = error;
+  }
+  expect(everything(open.directory)).toEqual(before);
+  expect(thrown).toBeInstanceOf(Error);
+  return thrown as Error;
+}
+
+const thrownBy = (action: () => unknown): unknown => {
+  try {
+    action();
+  } catch (error) {
+    return error;
+  }
+  return undefined;
+};
+
+test('every event that is sent again at once changes nothing, in the index and in the journal', () => {
+  using open = openNew();
+  for (const event of devnet(1)) {
+    open.ingest.receive(event);
+    const before = everything(open.directory);
+    const again = { ...event, receivedAt: event.receivedAt + 1 };
+    expect({ path: event.path, outcome: open.ingest.receive(again) }).toEqual({
+      path: event.path,
+      outcome: 'repeated',
+    });
+    expect(everything(open.directory)).toEqual(before);
+  }
+});
+
+test('a repeated block changes nothing however much later it is sent', () => {
+  using open = openNew();
+  const events = devnet(2);
+  for (const event of events) open.ingest.receive(event);
+  const before = everything(open.directory);
+  for (const event of events.filter(({ path }) => path === '/new_block')) {
+    expect(open.ingest.receive(event)).toBe('repeated');
+  }
+  expect(everything(open.directory)).toEqual(before);
+});
+
+test('events taken in batches leave the same files as events taken one by one, with repeats among them', () => {
+  const events = devnet(3).flatMap((event, index) => (index % 3 === 0 ? [event, event] : [event]));
+  using batches = ingestOf(events);
+  using open = openNew();
+  for (const event of events) open.ingest.receive(event);
+  expect(everything(batches.path)).toEqual(everything(open.directory));
+});
+
+test('a transaction that is announced after it was mined is kept and journaled once', () => {
+  using open = openNew();
+  const mined = transfer(alice, 0, 300);
+  open.ingest.receive(block(null, 'one', [mined]).event);
+  expect(open.ingest.receive(announcement([mined]))).toBe('applied');
+  const before = everything(open.directory);
+  expect(open.ingest.receive(announcement([mined]))).toBe('repeated');
+  expect(everything(open.directory)).toEqual(before);
+});
+
+test('block 0 that comes again without transactions changes nothing', () => {
+  const chain = new SimulatedChain({ seed: 4, accounts: 10 });
+  using open = openNew();
+  const events = [chain.genesis(), ...chain.mine(null).events, ...chain.mine(chain.tip.indexBlockHash).events];
+  for (const event of events) open.ingest.receive(received(event));
+  const before = everything(open.directory);
+  expect(open.ingest.receive(received(chain.restart()))).toBe('repeated');
+  expect(everything(open.directory)).toEqual(before);
+});
+
+test('a block whose parent is unknown is refused with the parent and its height, and changes nothing', () => {
+  using open = openNew();
+  const one = block(null, 'one');
+  const two = block(one, 'two');
+  const three = block(two, 'three');
+  open.ingest.receive(one.event);
+  const error = refusal(open, three.event);
+  expect(error).toBeInstanceOf(UnknownParentError);
+  expect(error.message).toBe(`DB does not contain a parent block at height 2 with index_hash ${two.hash}`);
+  open.ingest.receive(two.event);
+  expect(open.ingest.receive(three.event)).toBe('applied');
+});
+
+test('a block whose height does not follow that of its parent is refused', () => {
+  using open = openNew();
+  const one = block(null, 'one');
+  open.ingest.receive(one.event);
+  expect(refusal(open, block({ ...one, height: 5 }, 'six').event)).toBeInstanceOf(UnknownParentError);
+});
+
+interface BlockBody {
+  events: Record<string, object>[];
+  transactions: object[];
+  matured_miner_rewards: object[];
+}
+
+/** A chain and a block on its tip that has an event of every asset class, and rewards. */
+function richBlock(): { before: ReceivedEvent[]; rich: ReceivedEvent } {
+  const before: ReceivedEvent[] = [];
+  for (const event of devnetEvents({ seed: 5, blocks: 200, accounts: 15, transactionsPerBlock: 6, forkEvery: 0 })) {
+    const taken = received(event);
+    if (event.path === '/new_block') {
+      const body: BlockBody = JSON.parse(event.body);
+      const types = new Set(body.events.map(({ type }) => String(type)));
+      if (types.size >= 5 && body.matured_miner_rewards.length > 0) return { before, rich: taken };
+    }
+    before.push(taken);
+  }
+  throw new Error('no block of the chain is rich enough');
+}
+
+const needed = {
+  block: [
+    'block_hash',
+    'index_block_hash',
+    'parent_index_block_hash',
+    'parent_block_hash',
+    'block_height',
+    'burn_block_hash',
+    'burn_block_height',
+    'miner_txid',
+    'parent_microblock',
+    'parent_microblock_sequence',
+    'matured_miner_rewards',
+    'transactions',
+    'events',
+  ],
+  transaction: ['txid', 'tx_index', 'raw_tx', 'status', 'raw_result'],
+  event: ['txid', 'event_index', 'committed', 'type'],
+  reward: [
+    'recipient',
+    'coinbase_amount',
+    'tx_fees_anchored',
+    'tx_fees_streamed_confirmed',
+    'tx_fees_streamed_produced',
+    'from_stacks_block_hash',
+    'from_index_consensus_hash',
+  ],
+  /** Of the body of every type of event, all but these. */
+  optionalInEvent: ['memo', 'contract_identifier of stx_lock_event', 'value'],
+};
+
+test('a block that lacks a needed field is refused with its name and changes nothing; it may lack any other', () => {
+  const { before, rich } = richBlock();
+  using open = openNew();
+  for (const event of before) open.ingest.take(event);
+  open.ingest.commit();
+  const body: BlockBody = JSON.parse(rich.text);
+  const state = everything(open.directory);
+
+  const outcomeWithout = (field: string, remove: (body: BlockBody) => void): string => {
+    const text = changed<BlockBody>(rich.text, remove);
+    const error = thrownBy(() => open.ingest.take({ ...rich, text }));
+    open.ingest.rollback();
+    if (error === undefined) return 'taken';
+    expect(error).toBeInstanceOf(PayloadError);
+    return (error as Error).message.includes(field) ? 'refused by name' : (error as Error).message;
+  };
+  const outcomes = new Map<string, string>();
+  const expected = new Map<string, string>();
+  const probe = (name: string, field: string, isNeeded: boolean, remove: (body: BlockBody) => void) => {
+    outcomes.set(name, outcomeWithout(field, remove));
+    expected.set(name, isNeeded ? 'refused by name' : 'taken');
+  };
+  type Fields = Record<string, unknown>;
+  for (const field of Object.keys(body)) {
+    probe(field, field, needed.block.includes(field), (all) => delete (all as unknown as Fields)[field]);
+  }
+  for (const field of Object.keys(body.transactions[0] ?? {})) {
+    const name = `transactions.0.${field}`;
+    probe(name, name, needed.transaction.includes(field), (all) => delete (all.transactions[0] as Fields)[field]);
+  }
+  for (const field of Object.keys(body.matured_miner_rewards[0] ?? {})) {
+    const name = `matured_miner_rewards.0.${field}`;
+    const isNeeded = needed.reward.includes(field);
+    probe(name, name, isNeeded, (all) => delete (all.matured_miner_rewards[0] as Fields)[field]);
+  }
+  const types = new Set<unknown>();
+  for (const [index, event] of body.events.entries()) {
+    if (types.has(event.type)) continue;
+    types.add(event.type);
+    const type = String(event.type);
+    for (const field of Object.keys(event)) {
+      const name = `events.${index}.${field}`;
+      const isNeeded = needed.event.includes(field) || field === type;
+      probe(name, name, isNeeded, (all) => delete all.events[index]?.[field]);
+    }
+    for (const field of Object.keys(event[type] ?? {})) {
+      const isOptional = needed.optionalInEvent.some((one) => one === field || one === `${field} of ${type}`);
+      const name = `events.${index}.${type}.${field}`;
+      probe(name, name, !isOptional, (all) => delete (all.events[index]?.[type] as Fields | undefined)?.[field]);
+    }
+  }
+  expect(Object.fromEntries(outcomes)).toEqual(Object.fromEntries(expected));
+  expect(outcomes.size).toBeGreaterThan(60);
+  expect(everything(open.directory)).toEqual(state);
+  expect(open.ingest.receive(rich)).toBe('applied');
+});
+
+test('a block with neither of its times is refused', () => {
+  using open = openNew();
+  const error = refusal(open, block(null, 'one', [], { block_time: null, burn_block_time: null }).event);
+  expect(error).toBeInstanceOf(PayloadError);
+  expect(error.message).toBe('Block message has no block_time or burn_block_time');
+});
+
+test('a body that is no JSON, or posted where nodes post nothing, is refused', () => {
+  using open = openNew();
+  expect(refusal(open, { path: '/new_block', text: '{"block_height":', receivedAt: 0 })).toBeInstanceOf(PayloadError);
+  expect(refusal(open, { path: '/new_blocks', text: '{}', receivedAt: 0 })).toBeInstanceOf(PayloadError);
+});
+
+test('a block with a transaction that cannot be read is refused with the id of the transaction', () => {
+  using open = openNew();
+  const good = transfer(alice, 0, 300);
+  const cut = { id: hashOf('cut'), raw: transfer(alice, 1, 300).raw.slice(0, -2) };
+  const error = refusal(open, block(null, 'one', [good, cut]).event);
+  expect(error).toBeInstanceOf(PayloadError);
+  expect(error.message).toContain(cut.id);
+});
+
+test('an event of a transaction that its block does not hold is refused with the id of the transaction', () => {
+  using open = openNew();
+  const stray = hashOf('stray');
+  const event = {
+    txid: stray,
+    event_index: 0,
+    committed: true,
+    type: 'stx_mint_event',
+    stx_mint_event: { recipient: alice.address, amount: '1' },
+  };
+  const error = refusal(open, block(null, 'one', [transfer(alice, 0, 300)], { events: [event] }).event);
+  expect(error.message).toBe(`Unexpected missing tx during event parsing by tx_id ${stray}`);
+});
+
+test('of an announcement only the transactions that cannot be read are left out, each with a word in the log', () => {
+  using open = openNew();
+  const [first, last] = [transfer(alice, 0, 300), transfer(bob, 0, 300)];
+  const text = JSON.stringify([first.raw, '0x00', 'not hex', `${last.raw.slice(0, -4)}`, last.raw]);
+  expect(open.ingest.receive({ path: '/new_mempool_tx', text, receivedAt: START * 1_000_000 })).toBe('applied');
+  expect(tablesOfMempool(open.directory)).toEqual([first.id, last.id].sort());
+  expect(open.said.map(({ event }) => event)).toEqual(Array(3).fill('mempool_transaction_skipped'));
+});
+
+const tablesOfMempool = (directory: string): string[] => {
+  using db = new Database(indexPath(directory), { readonly: true });
+  return db
+    .query<{ id: string }, []>("SELECT '0x' || lower(hex(tx_id)) AS id FROM mempool_transactions ORDER BY 1")
+    .all()
+    .map(({ id }) => id);
+};
+
+test('costs up to 2^63 - 1 are kept to the last digit', () => {
+  const large = 2n ** 63n - 1n;
+  const cost = { runtime: large, read_count: 2n ** 53n + 1n, read_length: 0, write_count: 0, write_length: 0 };
+  const transaction = receipt(transfer(alice, 0, 300), 0, { execution_cost: cost });
+  using directory = ingestOf([block(null, 'one', [transaction], { anchored_cost: cost }).event]);
+  const { blocks, transaction_bodies } = tables(directory.path);
+  for (const row of [blocks?.[0], transaction_bodies?.[0]]) {
+    expect(row).toContain(`cost_runtime=${large} `);
+    expect(row).toContain(`cost_read_count=${2n ** 53n + 1n} `);
+  }
+});
+
+test('the chain id is that of the first signed transaction, and is kept', () => {
+  using open = openNew();
+  expect(open.ingest.chainId()).toBeNull();
+  open.ingest.receive(block(null, 'one', [transfer(alice, 0, 300)]).event);
+  expect(open.ingest.chainId()).toBe(0x8000_0000);
+  open.ingest.close();
+  using again = openAt(open.directory);
+  expect(again.ingest.chainId()).toBe(0x8000_0000);
+});
+
+test('a chain id that is not that of the data is refused when the data is opened, with both and a remedy', () => {
+  using open = openNew({ chainId: 0x8000_0000 });
+  open.ingest.close();
+  const error = thrownBy(() => openAt(open.directory, { chainId: 1 }));
+  expect(error).toBeInstanceOf(OperatorError);
+  expect((error as OperatorError).message).toContain('0x80000000');
+  expect((error as OperatorError).message).toContain('0x1');
+  expect((error as OperatorError).remedy).toContain('--data');
+  // What was refused lets go of the directory.
+  using again = openAt(open.directory, { chainId: 0x8000_0000 });
+  expect(again.ingest.chainId()).toBe(0x8000_0000);
+});
+
+test('a block of another chain is refused and changes nothing', () => {
+  const [ours, theirs] = (['testnet', 'mainnet'] as const).map(
+    (network) => new SimulatedChain({ seed: 6, accounts: 10, network }),
+  ) as [SimulatedChain, SimulatedChain];
+  using open = openNew();
+  for (const event of [ours.genesis(), ...ours.mine(null).events]) open.ingest.receive(received(event));
+  const foreign = theirs.mine(null).events.at(-1);
+  if (foreign === undefined) throw new Error('a mined block has events');
+  const error = refusal(open, received(foreign));
+  expect(error).toBeInstanceOf(PayloadError);
+  expect(error.message).toContain('0x00000001');
+  expect(error.message).toContain('0x80000000');
+});
+
+test('a directory that is open for writing is refused to a second writer, until it is closed', () => {
+  using open = openNew();
+  const error = thrownBy(() => openAt(open.directory));
+  expect(error).toBeInstanceOf(OperatorError);
+  expect((error as OperatorError).message).toContain(open.directory);
+  open.ingest.close();
+  using second = openAt(open.directory);
+  expect(second.ingest.tipHeight()).toBe(0);
+});
+
+test('an index of a newer schema is refused with a remedy', () => {
+  using open = openNew();
+  open.ingest.close();
+  using db = new Database(indexPath(open.directory));
+  db.run(`PRAGMA user_version = ${SCHEMA_VERSION + 1}`);
+  db.close();
+  const error = thrownBy(() => openAt(open.directory));
+  expect(error).toBeInstanceOf(OperatorError);
+  expect((error as OperatorError).message).toContain(`schema ${SCHEMA_VERSION + 1}`);
+  expect((error as OperatorError).remedy).toContain('stackside rebuild');
+});
+
+test('a journal of a newer version is refused with a remedy', () => {
+  using open = openNew();
+  open.ingest.close();
+  using db = new Database(journalPath(open.directory));
+  db.run('PRAGMA user_version = 2');
+  db.close();
+  const error = thrownBy(() => openAt(open.directory));
+  expect(error).toBeInstanceOf(OperatorError);
+  expect((error as OperatorError).message).toContain('version 2');
+});
+
+/** The index as it is, without the journal: what a crash between the two commits leaves. */
+function copyIndex(from: string, to: string): void {
+  for (const suffix of ['', '-wal']) {
+    rmSync(indexPath(to) + suffix, { force: true });
+    if (existsSync(indexPath(from) + suffix)) copyFileSync(indexPath(from) + suffix, indexPath(to) + suffix);
+  }
+  rmSync(`${indexPath(to)}-shm`, { force: true });
+}
+
+test('a crash before, between or after the commits of an event loses nothing, and the event sent again counts once', async () => {
+  using open = openNew();
+  let crashes = 0;
+  for (const [index, event] of devnet(13, 12).entries()) {
+    const images = await imagesAtCommits(open.directory, () => open.ingest.receive(event));
+    if (index % 3 !== 0) for (const one of images.splice(0)) one[Symbol.dispose]();
+    const expected = images.length === 0 ? null : everything(open.directory);
+    for (const [place, one] of images.entries()) {
+      using crashed = one;
+      using again = openAt(crashed.path);
+      // From the first commit on the event is safe: sent again or not, it is there.
+      if (place === 0) again.ingest.receive(event);
+      expect({ place, files: everything(crashed.path) }).toEqual({ place, files: expected! });
+      expect(again.ingest.receive(event)).toBe('repeated');
+      crashes += 1;
+    }
+  }
+  expect(crashes).toBeGreaterThan(40);
+});
+
+test('an index that is behind its journal is brought up to it when it is opened, however far', () => {
+  const events = devnet(7);
+  using whole = ingestOf(events);
+  for (const behind of [1, 2, 10, events.length]) {
+    using old = dataDirectory();
+    using open = openNew();
+    for (const [index, event] of events.entries()) {
+      if (index === events.length - behind) copyIndex(open.directory, old.path);
+      open.ingest.receive(event);
+    }
+    open.ingest.close();
+    copyIndex(old.path, open.directory);
+    using again = openAt(open.directory);
+    expect(again.said.some(({ event }) => event === 'journal_replayed')).toBe(true);
+    again.ingest.close();
+    expect(everything(open.directory)).toEqual(everything(whole.path));
+  }
+});
+
+test('an index that is made anew from the journal is the same', () => {
+  using directory = ingestOf(devnet(8));
+  const before = everything(directory.path);
+  const options: Omit<IngestOptions, 'journal'> = { directory: directory.path, chainId: null, log: () => {} };
+  expect(rebuildIndex({ ...options, force: false }).tipHeight).toBe(30);
+  expect(everything(directory.path)).toEqual(before);
+});
+
+test('an index that holds blocks of its own is not made anew from a journal that lacks them, unless forced', () => {
+  const events = devnet(9, 10);
+  using directory = ingestOf(events.slice(0, 20), { journal: false });
+  using open = openAt(directory.path);
+  for (const event of events.slice(20)) open.ingest.receive(event);
+  open.ingest.close();
+  const options: Omit<IngestOptions, 'journal'> = { directory: directory.path, chainId: null, log: () => {} };
+  const before = wholeIndex(directory.path);
+  expect(thrownBy(() => rebuildIndex({ ...options, force: false }))).toBeInstanceOf(OperatorError);
+  expect(wholeIndex(directory.path)).toEqual(before);
+});
+
+test('a fork is followed in data without a journal as in data with one', () => {
+  const events = devnet(10);
+  using withJournal = ingestOf(events);
+  using without = ingestOf(events, { journal: false });
+  expect(tables(without.path)).toEqual(tables(withJournal.path));
+  expect(journalRows(without.path)).toEqual([]);
+  expect(checkDirectory(without.path).filter(({ problems }) => problems.length > 0)).toEqual([]);
+});
+
+test('what was taken and rolled back leaves nothing, and the next event is taken as if it had not been', () => {
+  const events = devnet(11, 10);
+  using whole = ingestOf(events);
+  using open = openNew();
+  for (const [index, event] of events.entries()) {
+    if (index % 5 === 0) {
+      for (const next of events.slice(index, index + 3)) open.ingest.take(next);
+      open.ingest.rollback();
+    }
+    open.ingest.receive(event);
+  }
+  expect(everything(open.directory)).toEqual(everything(whole.path));
+});
+
+test('a bad event in a batch takes nothing of the batch with it', () => {
+  const events = devnet(12, 10);
+  using whole = ingestOf(events);
+  using open = openNew();
+  const orphan = block(
+    { hash: hashOf('nowhere'), height: 9, event: { path: '', text: '', receivedAt: 0 } },
+    'lost',
+  ).event;
+  for (const event of events) {
+    open.ingest.take(event);
+    expect(() => open.ingest.take(orphan)).toThrow(UnknownParentError);
+  }
+  open.ingest.commit();
+  expect(everything(open.directory)).toEqual(everything(whole.path));
+});
+
+test('a first block that is refused does not decide the chain, in a batch neither', () => {
+  const ofMainnet = (one: Transaction): Transaction => ({
+    ...one,
+    raw: one.raw.replace('0x8080000000', '0x0000000001'),
+  });
+  const cut = { id: hashOf('cut'), raw: '0x00ff' };
+  const refused = block(null, 'of mainnet', [ofMainnet(transfer(alice, 0, 300)), cut]).event;
+  using open = openNew();
+  expect(() => open.ingest.take(refused)).toThrow(PayloadError);
+  expect(open.ingest.chainId()).toBeNull();
+  open.ingest.take(block(null, 'without transactions').event);
+  open.ingest.commit();
+  expect(wholeIndex(open.directory).progress?.[0]).toContain('chain_id=null');
+});
+
+test('attachments are kept once for each content, transaction and block', () => {
+  using open = openNew();
+  const one = {
+    attachment_index: 0,
+    index_block_hash: hashOf('b'),
+    block_height: 1,
+    content_hash: `0x${'11'.repeat(20)}`,
+    contract_id: 'ST000000000000000000002AMW42H.bns',
+    metadata: '0x03',
+    tx_id: hashOf('t'),
+    content: '0x6162',
+  };
+  const other = { ...one, index_block_hash: hashOf('c'), block_height: '2' };
+  const event = { path: '/attachments/new', text: jsonOf([one, other, one]), receivedAt: 0 };
+  expect(open.ingest.receive(event)).toBe('applied');
+  expect(wholeIndex(open.directory).attachments).toHaveLength(2);
+  expect(open.ingest.receive(event)).toBe('repeated');
+});

@@ -1,0 +1,308 @@
+import { Database } from 'bun:sqlite';
+import { expect, test } from 'bun:test';
+import { checkDirectory } from '../../src/store/check.ts';
+import { indexPath } from '../../src/store/database.ts';
+import {
+  alice,
+  announcement,
+  block,
+  bob,
+  carol,
+  drop,
+  type MadeBlock,
+  START,
+  sponsor,
+  type Transaction,
+  transfer,
+} from '../support/handmade.ts';
+import { type OpenIngest, openNew } from '../support/ingest.ts';
+import { everything } from '../support/tables.ts';
+
+interface Standing {
+  state: number;
+  by: string | null;
+}
+
+const pending: Standing = { state: 0, by: null };
+const mined: Standing = { state: 1, by: null };
+const replacedBy = (one: Transaction): Standing => ({ state: -10, by: one.id });
+
+const standings = ({ directory }: OpenIngest): Map<string, Standing> => {
+  using db = new Database(indexPath(directory), { readonly: true });
+  const rows = db
+    .query<{ id: string; state: number; by: string | null }, []>(
+      `SELECT '0x' || lower(hex(tx_id)) AS id, state,
+              iif(replaced_by_tx_id IS NULL, NULL, '0x' || lower(hex(replaced_by_tx_id))) AS by
+         FROM mempool_transactions`,
+    )
+    .all();
+  return new Map(rows.map(({ id, state, by }) => [id, { state, by }]));
+};
+
+/** What became of each; undefined for what the mempool never knew. */
+const standing = (open: OpenIngest, ...transactions: Transaction[]): (Standing | undefined)[] => {
+  expect(checkDirectory(open.directory).filter(({ problems }) => problems.length > 0)).toEqual([]);
+  const all = standings(open);
+  return transactions.map(({ id }) => all.get(id));
+};
+
+const progress = ({ directory }: OpenIngest): { version: number; pending: number } | null => {
+  using db = new Database(indexPath(directory), { readonly: true });
+  return db
+    .query<{ version: number; pending: number }, []>(
+      'SELECT mempool_version AS version, mempool_pending AS pending FROM progress',
+    )
+    .get();
+};
+
+const take = (open: OpenIngest, ...blocks: MadeBlock[]) => {
+  for (const { event } of blocks) open.ingest.receive(event);
+};
+
+const reasons = {
+  ReplaceByFee: -10,
+  ReplaceAcrossFork: -11,
+  TooExpensive: -12,
+  StaleGarbageCollect: -13,
+  Problematic: -15,
+};
+
+for (const [reason, state] of Object.entries(reasons)) {
+  test(`a transaction dropped as ${reason} waits no more, and says so`, () => {
+    using open = openNew();
+    const [one, other] = [transfer(alice, 0, 200), transfer(bob, 0, 200)];
+    open.ingest.receive(announcement([one, other]));
+    expect(open.ingest.receive(drop([one], reason, reason.startsWith('Replace') ? other : null))).toBe('applied');
+    const by = reason.startsWith('Replace') ? other.id : null;
+    expect(standing(open, one, other)).toEqual([{ state, by }, pending]);
+    expect(open.said).toEqual([]);
+  });
+}
+
+test('a transaction dropped for a reason that no node gives yet counts as problematic, and the reason is logged', () => {
+  using open = openNew();
+  const one = transfer(alice, 0, 200);
+  open.ingest.receive(announcement([one]));
+  open.ingest.receive(drop([one], 'BadWeather'));
+  expect(standing(open, one)).toEqual([{ state: -15, by: null }]);
+  expect(open.said).toEqual([{ event: 'drop_reason_unknown', reason: 'BadWeather' }]);
+});
+
+test('a drop of unknown, dropped or mined transactions changes nothing', () => {
+  using open = openNew();
+  const [unknown, dropped, done] = [transfer(carol, 0, 200), transfer(alice, 0, 200), transfer(bob, 0, 200)];
+  open.ingest.receive(announcement([dropped, done]));
+  open.ingest.receive(drop([dropped], 'TooExpensive'));
+  take(open, block(null, 'one', [done]));
+  const before = everything(open.directory);
+  expect(open.ingest.receive(drop([unknown, dropped, done], 'StaleGarbageCollect'))).toBe('repeated');
+  expect(everything(open.directory)).toEqual(before);
+});
+
+test('a dropped transaction that is announced again waits again, with the receipt of then', () => {
+  using open = openNew();
+  const one = transfer(alice, 0, 200);
+  open.ingest.receive(announcement([one], START));
+  open.ingest.receive(drop([one], 'StaleGarbageCollect'));
+  take(open, block(null, 'one'));
+  expect(open.ingest.receive(announcement([one], START + 500))).toBe('applied');
+  expect(standing(open, one)).toEqual([pending]);
+  using db = new Database(indexPath(open.directory), { readonly: true });
+  expect(db.query('SELECT received_at, receipt_block_height AS height FROM mempool_transactions').get()).toEqual({
+    received_at: (START + 500) * 1_000_000,
+    height: 1,
+  });
+});
+
+test('of two with the same nonce the one of the higher fee waits, in whichever order they come', () => {
+  for (const reversed of [false, true]) {
+    using open = openNew();
+    const [low, high] = [transfer(alice, 0, 999), transfer(alice, 0, 1000)];
+    for (const one of reversed ? [high, low] : [low, high]) open.ingest.receive(announcement([one]));
+    expect(standing(open, low, high)).toEqual([replacedBy(high), pending]);
+  }
+});
+
+test('a replaced transaction that is announced again stays replaced while what replaced it waits, and changes nothing', () => {
+  using open = openNew();
+  const [low, high] = [transfer(alice, 0, 200), transfer(alice, 0, 300)];
+  open.ingest.receive(announcement([low]));
+  open.ingest.receive(announcement([high]));
+  const before = everything(open.directory);
+  expect(open.ingest.receive(announcement([low], START + 9))).toBe('repeated');
+  expect(everything(open.directory)).toEqual(before);
+  open.ingest.receive(drop([high], 'TooExpensive'));
+  expect(open.ingest.receive(announcement([low], START + 10))).toBe('applied');
+  expect(standing(open, low)).toEqual([pending]);
+});
+
+test('of equal fees the later one waits', () => {
+  using open = openNew();
+  const [first, second] = [transfer(alice, 0, 300), transfer(alice, 0, 300, undefined, bob)];
+  open.ingest.receive(announcement([first], START));
+  open.ingest.receive(announcement([second], START + 1));
+  expect(standing(open, first, second)).toEqual([replacedBy(second), pending]);
+});
+
+test('what was dropped for another reason replaces nothing', () => {
+  using open = openNew();
+  const [high, low] = [transfer(alice, 0, 900), transfer(alice, 0, 200)];
+  open.ingest.receive(announcement([high]));
+  open.ingest.receive(drop([high], 'TooExpensive'));
+  open.ingest.receive(announcement([low]));
+  expect(standing(open, high, low)).toEqual([{ state: -12, by: null }, pending]);
+});
+
+test('a mined transaction replaces those with its nonce; when its block is orphaned the best of all waits again', () => {
+  using open = openNew();
+  const [fee200, fee300, fee100] = [transfer(alice, 0, 200), transfer(alice, 0, 300), transfer(alice, 0, 100)];
+  open.ingest.receive(announcement([fee200]));
+  open.ingest.receive(announcement([fee300]));
+  const one = block(null, 'one');
+  const withFee100 = block(one, 'two', [fee100]);
+  take(open, one, withFee100);
+  expect(standing(open, fee200, fee300, fee100)).toEqual([replacedBy(fee100), replacedBy(fee100), undefined]);
+  const rival = block(one, 'rival of two');
+  take(open, rival, block(rival, 'three'));
+  expect(standing(open, fee200, fee300, fee100)).toEqual([replacedBy(fee300), pending, replacedBy(fee300)]);
+  take(open, block(withFee100, 'rival of three'));
+  expect(standing(open, fee200, fee300, fee100)).toEqual([replacedBy(fee300), pending, replacedBy(fee300)]);
+  take(open, block(block(withFee100, 'rival of three'), 'four'));
+  expect(standing(open, fee200, fee300, fee100)).toEqual([replacedBy(fee100), replacedBy(fee100), mined]);
+});
+
+test('transactions of different accounts replace each other where one sponsor pays for both with one nonce', () => {
+  using open = openNew();
+  const low = transfer(alice, 0, 200, { account: sponsor, nonce: 7 });
+  const high = transfer(bob, 5, 300, { account: sponsor, nonce: 7 });
+  open.ingest.receive(announcement([low, high]));
+  expect(standing(open, low, high)).toEqual([replacedBy(high), pending]);
+});
+
+test('transactions that one sponsor pays for with different nonces wait together, though their own nonces are equal', () => {
+  using open = openNew();
+  const one = transfer(alice, 3, 200, { account: sponsor, nonce: 7 });
+  const other = transfer(bob, 3, 300, { account: sponsor, nonce: 8 });
+  open.ingest.receive(announcement([one, other]));
+  expect(standing(open, one, other)).toEqual([pending, pending]);
+});
+
+test('a payment of the sponsor itself with the nonce it pays for another is a rival', () => {
+  using open = openNew();
+  const paid = transfer(alice, 0, 200, { account: sponsor, nonce: 7 });
+  const own = transfer(sponsor, 7, 300);
+  open.ingest.receive(announcement([paid]));
+  open.ingest.receive(announcement([own]));
+  expect(standing(open, paid, own)).toEqual([replacedBy(own), pending]);
+});
+
+test('two that share no nonce both wait, though a third of a lower fee shares one with each', () => {
+  using open = openNew();
+  const [own, sponsored] = [transfer(alice, 0, 300), transfer(bob, 0, 400, { account: sponsor, nonce: 7 })];
+  const between = transfer(alice, 0, 200, { account: sponsor, nonce: 7 });
+  open.ingest.receive(announcement([own, sponsored]));
+  open.ingest.receive(announcement([between]));
+  expect(standing(open, own, sponsored)).toEqual([pending, pending]);
+  expect(standing(open, between)[0]?.state).toBe(-10);
+});
+
+test('a mined transaction leaves those alone that share no nonce with it, though a third shares one with each', () => {
+  using open = openNew();
+  const own = transfer(alice, 0, 300);
+  const between = transfer(alice, 0, 200, { account: sponsor, nonce: 7 });
+  const other = transfer(bob, 0, 100, { account: sponsor, nonce: 7 });
+  open.ingest.receive(announcement([own]));
+  const one = block(null, 'one');
+  const two = block(one, 'two', [between]);
+  const rival = block(one, 'rival of two', [other]);
+  take(open, one, two, rival, block(rival, 'three'));
+  expect(standing(open, own, between)).toEqual([pending, replacedBy(other)]);
+});
+
+test('a transaction that moves from an orphaned block to one higher up is mined and does not wait', () => {
+  using open = openNew();
+  const one = transfer(alice, 0, 200);
+  open.ingest.receive(announcement([one]));
+  const root = block(null, 'root');
+  const low = block(root, 'low', [one]);
+  const rival = block(root, 'rival');
+  take(open, root, low, rival, block(rival, 'high', [one]));
+  expect(standing(open, one)).toEqual([mined]);
+});
+
+test('a transaction of an orphaned block that was never announced waits, received when its Bitcoin block was', () => {
+  using open = openNew();
+  const one = transfer(alice, 0, 200);
+  const root = block(null, 'root');
+  const holder = block(root, 'holder', [one], { burn_block_time: START + 77 });
+  const rival = block(root, 'rival');
+  take(open, root, holder, rival, block(rival, 'winner'));
+  expect(standing(open, one)).toEqual([pending]);
+  using db = new Database(indexPath(open.directory), { readonly: true });
+  expect(db.query('SELECT received_at, receipt_block_height AS height FROM mempool_transactions').get()).toEqual({
+    received_at: (START + 77) * 1_000_000,
+    height: 2,
+  });
+});
+
+const MINUTE = 60;
+const LIFETIME = 2560 * MINUTE;
+
+test('in Nakamoto a transaction is collected by the first block that comes 2560 minutes after it, and not before', () => {
+  for (const [age, state] of [
+    [LIFETIME - 1, 0],
+    [LIFETIME, -14],
+  ] as const) {
+    using open = openNew();
+    const one = transfer(alice, 0, 200);
+    const first = block(null, 'first');
+    take(open, first);
+    open.ingest.receive(announcement([one], START));
+    const second = block(first, 'second');
+    open.ingest.receive({ ...second.event, receivedAt: (START + age) * 1_000_000 });
+    expect(standing(open, one)).toEqual([{ state, by: null }]);
+  }
+});
+
+test('a block that is not canonical collects too, and what it collects changes the version of the mempool', () => {
+  using open = openNew();
+  const one = transfer(alice, 0, 200);
+  const first = block(null, 'first');
+  take(open, first);
+  open.ingest.receive(announcement([one], START));
+  const before = progress(open);
+  const rival = block(null, 'rival of the first');
+  open.ingest.receive({ ...rival.event, receivedAt: (START + LIFETIME) * 1_000_000 });
+  expect(standing(open, one)).toEqual([{ state: -14, by: null }]);
+  expect(progress(open)?.pending).toBe(0);
+  expect(progress(open)?.version).not.toBe(before?.version);
+});
+
+test('before Nakamoto a transaction is collected when the tip is 256 blocks above its receipt, however old it is', () => {
+  using open = openNew();
+  const old = { signer_bitvec: null };
+  let tip = block(null, 'block 1', [], old);
+  take(open, tip);
+  const one = transfer(alice, 0, 200);
+  open.ingest.receive(announcement([one], START - 10 * LIFETIME));
+  for (let height = 2; height <= 257; height++) {
+    tip = block(tip, `block ${height}`, [], old);
+    open.ingest.take(tip.event);
+  }
+  open.ingest.commit();
+  // The tip is judged by as it was before the block that is the occasion.
+  expect(standing(open, one)).toEqual([pending]);
+  take(open, block(tip, 'block 258', [], old));
+  expect(standing(open, one)).toEqual([{ state: -14, by: null }]);
+});
+
+test('a collected transaction that is announced again waits again', () => {
+  using open = openNew();
+  const one = transfer(alice, 0, 200);
+  const first = block(null, 'first');
+  take(open, first);
+  open.ingest.receive(announcement([one], START));
+  open.ingest.receive({ ...block(first, 'second').event, receivedAt: (START + LIFETIME) * 1_000_000 });
+  open.ingest.receive(announcement([one], START + LIFETIME));
+  expect(standing(open, one)).toEqual([pending]);
+});

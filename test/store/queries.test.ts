@@ -1,0 +1,306 @@
+import { Database } from 'bun:sqlite';
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import fc from 'fast-check';
+import { positionOf } from '../../src/chain/position.ts';
+import { fromHex } from '../../src/codec/hex.ts';
+import { SimulatedChain } from '../../src/devnet/chain.ts';
+import type { NodeEvent } from '../../src/devnet/node-event.ts';
+import { indexPath } from '../../src/store/database.ts';
+import type { CursorKey, Page } from '../../src/store/model.ts';
+import type { Reader, Snapshots } from '../../src/store/reader.ts';
+import { openSnapshots } from '../../src/store/snapshots.ts';
+import { forks, grown } from '../support/forked-chain.ts';
+import { alice, announcement, block, bob, carol, drop, transfer } from '../support/handmade.ts';
+import { ingestOf, type OpenIngest, openNew, received } from '../support/ingest.ts';
+
+let open: OpenIngest;
+let chain: SimulatedChain;
+let snapshots: Snapshots;
+/** Of the one with most rows of its kind. */
+let busy: { principal: string; height: number; txId: Uint8Array };
+
+const take = (events: readonly NodeEvent[]) => {
+  for (const event of events) open.ingest.receive(received(event));
+};
+
+beforeAll(() => {
+  chain = new SimulatedChain({ seed: 1, accounts: 10 });
+  open = openNew({ journal: false });
+  take([chain.genesis()]);
+  for (let i = 0; i < 25; i++) take(chain.mine(chain.tip.indexBlockHash, { transactions: 8 }).events);
+  // What waits and is far from being mined stays in the mempool.
+  const waiting = [alice, bob, carol].flatMap((one) => [5, 6, 7, 8].map((nonce) => transfer(one, nonce, 200)));
+  for (const [index, one] of waiting.entries()) open.ingest.receive(announcement([one], 1_800_000_000 + (index >> 1)));
+  using db = new Database(indexPath(open.directory), { readonly: true });
+  const most = <T>(text: string): T => db.query<T, []>(`${text} ORDER BY count(*) DESC LIMIT 1`).get() as T;
+  busy = {
+    principal: most<{ address: string }>(
+      'SELECT p.address FROM principal_transactions t JOIN principals p ON p.id = t.principal_id GROUP BY p.id',
+    ).address,
+    height: most<{ height: number }>('SELECT position >> 20 AS height FROM transactions GROUP BY 1').height,
+    txId: most<{ tx_id: Uint8Array }>(
+      'SELECT t.tx_id FROM events e JOIN transactions t USING (position) GROUP BY position',
+    ).tx_id,
+  };
+  snapshots = openSnapshots(open.directory);
+});
+afterAll(() => {
+  snapshots.close();
+  open[Symbol.dispose]();
+});
+
+interface List {
+  page: (reader: Reader, limit: number, from: CursorKey | null) => Promise<Page<unknown> | undefined>;
+  /** What tells its items apart. */
+  id: (item: never) => string;
+}
+
+const txId = ({ txId }: { txId: Uint8Array }): string => txId.toHex();
+const lists: Record<string, List> = {
+  'all transactions': { page: (reader, limit, from) => reader.transactions.page(limit, from), id: txId },
+  'the transactions of a block': {
+    page: (reader, limit, from) => reader.transactions.ofBlock({ height: busy.height }, limit, from),
+    id: txId,
+  },
+  'the transactions of a principal': {
+    page: (reader, limit, from) => reader.transactions.ofPrincipal(busy.principal, limit, from),
+    id: ({ transaction }: { transaction: { txId: Uint8Array } }) => txId(transaction),
+  },
+  'the events of a transaction': {
+    page: (reader, limit, from) => reader.events.ofTransaction(busy.txId, limit, from),
+    id: ({ index }: { index: number }) => String(index),
+  },
+  'the mempool': { page: (reader, limit, from) => reader.mempool.page(limit, from), id: txId },
+};
+
+interface Read {
+  ids: string[];
+  page: Page<unknown>;
+}
+
+async function read(list: List, limit: number, from: CursorKey | null): Promise<Read> {
+  const page = await snapshots.read((reader) => list.page(reader, limit, from));
+  if (page === undefined) throw new Error('the list exists');
+  return { ids: page.items.map((item) => list.id(item as never)), page };
+}
+
+/** Every page from the head on. */
+async function pages(list: List, limit: number): Promise<Read[]> {
+  const found: Read[] = [];
+  let from: CursorKey | null = null;
+  do {
+    const one: Read = await read(list, limit, from);
+    found.push(one);
+    from = one.page.next;
+  } while (from !== null);
+  return found;
+}
+
+for (const [name, list] of Object.entries(lists)) {
+  describe(name, () => {
+    test('has enough items to need several pages', async () => {
+      expect((await read(list, 1000, null)).ids.length).toBeGreaterThan(7);
+    });
+
+    for (const limit of [1, 2, 3, 7, 1000]) {
+      test(`walked ${limit} at a time, forwards and backwards, shows each item once and in one order`, async () => {
+        const whole = await read(list, 1000, null);
+        const forwards = await pages(list, limit);
+        expect(forwards.flatMap(({ ids }) => ids)).toEqual(whole.ids);
+        expect(new Set(whole.ids).size).toBe(whole.ids.length);
+        for (const { page } of forwards) expect(page.total).toBe(whole.ids.length);
+
+        const last = forwards.at(-1)!;
+        const backwards = [...last.ids];
+        let { previous } = last.page;
+        while (previous !== null) {
+          const one = await read(list, limit, previous);
+          // The page before a page ends where that begins, and is short of none while there are enough.
+          backwards.unshift(...one.ids);
+          previous = one.page.previous;
+        }
+        expect(backwards).toEqual(whole.ids);
+      });
+    }
+
+    test('current is the key of the first item, and gives the same page again', async () => {
+      for (const { ids, page } of await pages(list, 3)) {
+        expect(page.current).not.toBeNull();
+        expect((await read(list, 3, page.current)).ids).toEqual(ids);
+      }
+    });
+
+    test('previous is the key of what stands a page before, or of the head where less stands before', async () => {
+      const whole = await read(list, 1000, null);
+      expect(whole.page.previous).toBeNull();
+      for (const place of [1, 2, 3, 4, 6]) {
+        const key = (await read(list, place, null)).page.next;
+        const { page } = await read(list, 3, key);
+        expect((await read(list, 1, page.previous)).ids).toEqual(whole.ids.slice(Math.max(0, place - 3)).slice(0, 1));
+      }
+    });
+
+    test('a key of another list holds nothing', async () => {
+      const { ids, page } = await read(list, 3, ['x', 'y']);
+      expect(ids).toEqual([]);
+      expect(page).toMatchObject({ current: null, next: null });
+    });
+  });
+}
+
+test('a cursor between two items starts at the next in the order of the list', async () => {
+  const list = lists['all transactions']!;
+  const { page } = await read(list, 2, null);
+  const [position] = page.next as [number];
+  // Behind every transaction of its block.
+  const gone = await read(list, 1, [positionOf(Math.floor(position / 2 ** 20), 2 ** 20 - 1)]);
+  const [key] = gone.page.current as [number];
+  expect(Math.floor(key / 2 ** 20)).toBe(Math.floor(position / 2 ** 20));
+  expect((await read(list, 1, [positionOf(10_000, 0)])).ids).toEqual((await read(list, 1, null)).ids);
+  expect((await read(list, 1, [0])).ids).toEqual([]);
+});
+
+test('a cursor whose transaction no longer waits starts at the next one that does', async () => {
+  using other = openNew({ journal: false });
+  const waiting = [0, 1, 2, 3].map((nonce) => transfer(alice, nonce, 200));
+  for (const [second, one] of waiting.entries()) other.ingest.receive(announcement([one], 1_800_000_000 + second));
+  const reading = openSnapshots(other.directory);
+  const page = (limit: number, from: CursorKey | null) =>
+    reading.read(async (reader) => {
+      const { items, next } = await reader.mempool.page(limit, from);
+      return { ids: items.map(({ txId }) => `0x${txId.toHex()}`), next };
+    });
+  const { next } = await page(2, null);
+  other.ingest.receive(drop([waiting[1]!], 'TooExpensive'));
+  expect((await page(2, next)).ids).toEqual([waiting[0]!.id]);
+  reading.close();
+});
+
+test('a block of either of its hashes is the block of its height, and an unknown one is none', async () => {
+  await snapshots.read(async (reader) => {
+    const tip = await reader.chain.tip();
+    if (tip === null) throw new Error('there is a tip');
+    for (const id of [
+      'latest',
+      { height: tip.height },
+      { hash: tip.blockHash },
+      { hash: tip.indexBlockHash },
+    ] as const) {
+      expect(await reader.chain.blockHash(id)).toEqual(tip.indexBlockHash);
+    }
+    expect(await reader.chain.blockHash({ height: tip.height + 1 })).toBeUndefined();
+    expect(await reader.chain.blockHash({ hash: new Uint8Array(32) })).toBeUndefined();
+    expect(await reader.transactions.ofBlock({ height: tip.height + 1 }, 1, null)).toBeUndefined();
+    expect(await reader.events.ofTransaction(new Uint8Array(32), 1, null)).toBeUndefined();
+    expect(await reader.transactions.find(new Uint8Array(32))).toBeUndefined();
+  });
+});
+
+test('pages that were begun before a block came go on as if it had not', async () => {
+  const list = lists['all transactions']!;
+  const whole = await read(list, 1000, null);
+  const begun = await read(list, 5, null);
+  take(chain.mine(chain.tip.indexBlockHash, { transactions: 6 }).events);
+  const rest: string[] = [];
+  for (let from = begun.page.next; from !== null; ) {
+    const one = await read(list, 5, from);
+    rest.push(...one.ids);
+    from = one.page.next;
+  }
+  expect([...begun.ids, ...rest]).toEqual(whole.ids);
+  const { page } = await read(list, 5, begun.page.current);
+  expect(page.previous).not.toBeNull();
+});
+
+test('a request sees one state, whatever is written while it is answered', async () => {
+  const later = await snapshots.read(async (reader) => {
+    const before = await reader.chain.tip();
+    const total = (await reader.transactions.page(1, null)).total;
+    take(chain.mine(chain.tip.indexBlockHash, { transactions: 6 }).events);
+    expect(await reader.chain.tip()).toEqual(before);
+    expect((await reader.transactions.page(1, null)).total).toBe(total);
+    // A request that begins meanwhile has a snapshot of its own.
+    return { before, now: await snapshots.read((other) => other.chain.tip()) };
+  });
+  expect(later.now?.height).toBe((later.before?.height ?? 0) + 1);
+});
+
+test('a transaction is found where it stands: in the chain, in the mempool, or dropped from it', async () => {
+  using other = openNew({ journal: false });
+  const [mined, waiting, dropped] = [0, 1, 2].map((nonce) => transfer(alice, nonce, 200)) as [
+    ReturnType<typeof transfer>,
+    ReturnType<typeof transfer>,
+    ReturnType<typeof transfer>,
+  ];
+  other.ingest.receive(announcement([mined, waiting, dropped]));
+  const one = block(null, 'one', [mined]);
+  other.ingest.receive(one.event);
+  other.ingest.receive(drop([dropped], 'StaleGarbageCollect'));
+  const reading = openSnapshots(other.directory);
+  await reading.read(async (reader) => {
+    const find = ({ id }: { id: string }) => reader.transactions.find(fromHex(id));
+    const state = ({ id }: { id: string }) => reader.transactions.state(fromHex(id));
+    expect(await find(mined)).toMatchObject({ mined: true, transaction: { status: 'success', block: { height: 1 } } });
+    expect(await find(waiting)).toMatchObject({ mined: false, transaction: { status: 'pending' } });
+    const status = 'dropped_stale_garbage_collect';
+    expect(await find(dropped)).toMatchObject({ mined: false, transaction: { status } });
+    expect(await state(mined)).toEqual({ indexBlockHash: fromHex(one.hash), status: 'success' });
+    expect(await state(waiting)).toEqual({ indexBlockHash: null, status: 'pending' });
+    expect(await state(dropped)).toEqual({ indexBlockHash: null, status });
+    expect(await reader.principals.nonces(alice.address)).toEqual({
+      next: 2,
+      lastConfirmed: 0,
+      lastPending: 1,
+      pending: [],
+      missing: [],
+    });
+  });
+  reading.close();
+});
+
+test('nonces between the last mined and the last that waits are either waiting or missing', async () => {
+  using other = openNew({ journal: false });
+  other.ingest.receive(block(null, 'one', [transfer(alice, 3, 200)]).event);
+  other.ingest.receive(announcement([5, 6, 9].map((nonce) => transfer(alice, nonce, 200))));
+  const reading = openSnapshots(other.directory);
+  expect(await reading.read((reader) => reader.principals.nonces(alice.address))).toEqual({
+    next: 10,
+    lastConfirmed: 3,
+    lastPending: 9,
+    pending: [5, 6],
+    missing: [8, 7, 4],
+  });
+  reading.close();
+});
+
+test('after any stream with forks, balances, locks and nonces are those of the simulated chain at the tip', async () => {
+  await fc.assert(
+    fc.asyncProperty(forks(), async (generated) => {
+      const { chain: made, events } = grown(generated);
+      using directory = ingestOf(events.map(received), { journal: false });
+      const world = made.world(made.tip.indexBlockHash);
+      const tip = events.find(({ body }) => body.includes(`"index_block_hash":"${made.tip.indexBlockHash}"`));
+      const burnHeight: number = tip === undefined ? 0 : JSON.parse(tip.body).burn_block_height;
+      const reading = openSnapshots(directory.path);
+      await reading.read(async (reader) => {
+        if (made.tip.height === 0) return;
+        for (const [principal, balance] of world.balances()) {
+          const found = await reader.principals.stxBalance(principal);
+          const lock = world.locked(principal, burnHeight);
+          expect({ principal, balance: found.balance, locked: found.locked?.amount ?? 0n }).toEqual({
+            principal,
+            balance,
+            locked: lock?.amount ?? 0n,
+          });
+          const { lastConfirmed } = await reader.principals.nonces(principal);
+          expect({ principal, next: lastConfirmed === null ? 0 : lastConfirmed + 1 }).toEqual({
+            principal,
+            next: world.nonce(principal),
+          });
+        }
+      });
+      reading.close();
+    }),
+    { numRuns: Math.ceil(Number(process.env.STACKSIDE_RUNS ?? 50) / 3), includeErrorInReport: true },
+  );
+}, 3_600_000);
