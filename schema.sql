@@ -152,27 +152,110 @@ CREATE TABLE events (
   PRIMARY KEY (position, event_index)
 ) STRICT, WITHOUT ROWID;
 
+-- STX a principal received, and sent.
+CREATE INDEX events_stx_inbound ON events (recipient_id, position, event_index) WHERE kind IN (3, 4);
+CREATE INDEX events_stx_outbound ON events (sender_id, position, event_index) WHERE kind IN (3, 5);
+-- Units of a token a principal received, and sent.
+CREATE INDEX events_ft_inbound ON events (asset_id, recipient_id, position, event_index) WHERE kind IN (6, 7);
+CREATE INDEX events_ft_outbound ON events (asset_id, sender_id, position, event_index) WHERE kind IN (6, 8);
+-- The history of an instance.
+CREATE INDEX events_nft ON events (asset_id, value, position, event_index) WHERE kind >= 9;
+
 -- The transactions of a principal, with what they did to its STX.
 CREATE TABLE principal_transactions (
   principal_id INTEGER NOT NULL,
   position     INTEGER NOT NULL,
-  -- 1 STX, 2 fungible, 4 non-fungible tokens touched
+  -- bits: 1 STX, 2 fungible, 4 non-fungible tokens touched; 8 STX moved, or would have with a fee above zero
   affected     INTEGER NOT NULL,
   stx_sent     TEXT NOT NULL,
   stx_received TEXT NOT NULL,
   PRIMARY KEY (principal_id, position)
 ) STRICT, WITHOUT ROWID;
 
--- A principal's STX, locked ones too, and how many rows it is made of. A row exists while there is one of those.
+-- A principal's STX, locked ones too, and the totals of its lists. A row exists while there is a transaction or reward.
 CREATE TABLE accounts (
   principal_id  INTEGER PRIMARY KEY,
+  -- again, since holders are listed by balance, then address
+  address       TEXT NOT NULL,
   -- micro-STX, length-prefixed decimal; negative in partial recordings
   balance       TEXT NOT NULL,
   -- rows in principal_transactions
   transactions  INTEGER NOT NULL,
   -- rows in miner_rewards
-  rewards       INTEGER NOT NULL
+  rewards       INTEGER NOT NULL,
+  -- STX events it received by, and sent by
+  stx_inbound   INTEGER NOT NULL,
+  stx_outbound  INTEGER NOT NULL,
+  -- fungible tokens of which it has some
+  ft_tokens     INTEGER NOT NULL,
+  -- instances it owns
+  nfts          INTEGER NOT NULL
 ) STRICT;
+-- Holders of STX; 'A0' is zero, and what is negative sorts before it.
+CREATE INDEX accounts_by_balance ON accounts (balance DESC, address) WHERE balance > 'A0';
+
+-- What a transaction did to a principal's tokens: the sums of its events. NFTs are counted.
+CREATE TABLE token_changes (
+  principal_id INTEGER NOT NULL,
+  position     INTEGER NOT NULL,
+  -- 1 fungible, 2 non-fungible
+  token        INTEGER NOT NULL,
+  asset_id     INTEGER NOT NULL,
+  sent         TEXT NOT NULL,
+  received     TEXT NOT NULL,
+  PRIMARY KEY (principal_id, position, token, asset_id)
+) STRICT, WITHOUT ROWID;
+
+-- A row exists while there is an event of the token that the principal took part in.
+CREATE TABLE ft_balances (
+  asset_id     INTEGER NOT NULL,
+  principal_id INTEGER NOT NULL,
+  -- base units, length-prefixed decimal
+  balance      TEXT NOT NULL,
+  -- its events of this token; a transfer to itself is one
+  transfers    INTEGER NOT NULL,
+  -- again, since both lists are ordered by them where balances are equal
+  address      TEXT NOT NULL,
+  identifier   TEXT NOT NULL,
+  PRIMARY KEY (asset_id, principal_id)
+) STRICT, WITHOUT ROWID;
+-- Holders of a token.
+CREATE INDEX ft_balances_by_asset ON ft_balances (asset_id, balance DESC, address) WHERE balance > 'A0';
+-- Tokens of a principal.
+CREATE INDEX ft_balances_by_principal ON ft_balances (principal_id, balance DESC, identifier) WHERE balance > 'A0';
+
+-- A row exists while there is an event of the token.
+CREATE TABLE ft_tokens (
+  asset_id INTEGER PRIMARY KEY,
+  -- base units ever minted less burnt; decimal
+  supply   TEXT NOT NULL,
+  -- principals that have some
+  holders  INTEGER NOT NULL,
+  events   INTEGER NOT NULL
+) STRICT;
+
+-- Every instance that ever was, with its last event. One that was burnt has no owner.
+CREATE TABLE nft_instances (
+  asset_id    INTEGER NOT NULL,
+  -- serialized Clarity value
+  value       BLOB NOT NULL,
+  owner_id    INTEGER,
+  position    INTEGER NOT NULL,
+  event_index INTEGER NOT NULL,
+  events      INTEGER NOT NULL,
+  PRIMARY KEY (asset_id, value)
+) STRICT, WITHOUT ROWID;
+-- Instances of an owner, by asset and value.
+CREATE INDEX nft_instances_by_owner ON nft_instances (owner_id, asset_id, value) WHERE owner_id IS NOT NULL;
+
+-- How many instances of an asset an owner has, by the asset's text, which orders an owner's assets.
+CREATE TABLE nft_holdings (
+  owner_id   INTEGER NOT NULL,
+  identifier TEXT NOT NULL,
+  asset_id   INTEGER NOT NULL,
+  instances  INTEGER NOT NULL,
+  PRIMARY KEY (owner_id, identifier)
+) STRICT, WITHOUT ROWID;
 
 -- Changes of what an account has locked: the last one decides.
 CREATE TABLE stx_locks (
@@ -207,9 +290,11 @@ CREATE TABLE totals (
   id           INTEGER PRIMARY KEY CHECK (id = 1),
   transactions INTEGER NOT NULL,
   -- micro-STX ever minted and mined, less burnt; decimal
-  stx_supply   TEXT NOT NULL
+  stx_supply   TEXT NOT NULL,
+  -- accounts with a balance above zero
+  stx_holders  INTEGER NOT NULL
 ) STRICT;
-INSERT INTO totals VALUES (1, 0, '0');
+INSERT INTO totals VALUES (1, 0, '0', 0);
 
 ----------------------------------------------------------------------------------------------------------- bitcoin blocks
 
@@ -310,6 +395,20 @@ CREATE INDEX mempool_pending_by_sponsor ON mempool_transactions (sponsor_id, spo
 CREATE INDEX mempool_by_recipient ON mempool_transactions (recipient_id, received_at, tx_id) WHERE state = 0 AND recipient_id IS NOT NULL;
 -- What is old enough to be collected before Nakamoto.
 CREATE INDEX mempool_by_receipt_height ON mempool_transactions (receipt_block_height) WHERE state = 0;
+
+-- The pending transactions that a principal sends, receives by, or is the contract of.
+CREATE TABLE pending_principals (
+  principal_id INTEGER NOT NULL,
+  received_at  INTEGER NOT NULL,
+  tx_id        BLOB NOT NULL,
+  PRIMARY KEY (principal_id, received_at, tx_id)
+) STRICT, WITHOUT ROWID;
+
+-- How many those are; a row exists while there is one.
+CREATE TABLE pending_counts (
+  principal_id INTEGER PRIMARY KEY,
+  transactions INTEGER NOT NULL
+) STRICT;
 
 ------------------------------------------------------------------------------------------------------------- bookkeeping
 

@@ -8,10 +8,15 @@ import { responder } from './conventions/respond.ts';
 import { docs } from './docs.ts';
 import { resource } from './route.ts';
 import { status, statusRedirects } from './status.ts';
+import { balanceChanges } from './v3/balance-changes.ts';
+import { balances } from './v3/balances.ts';
 import { blocks } from './v3/blocks.ts';
 import { mempool } from './v3/mempool.ts';
 import { principals } from './v3/principals.ts';
+import { smartContracts } from './v3/smart-contracts.ts';
+import { tokens } from './v3/tokens.ts';
 import { transactions } from './v3/transactions.ts';
+import { transfers } from './v3/transfers.ts';
 
 export interface ApiOptions {
   snapshots: Snapshots;
@@ -36,5 +41,10 @@ export function createApp({ snapshots, version, log, checkResponses = false }: A
     .use(resource(context, blocks))
     .use(resource(context, mempool))
     .use(resource(context, principals))
+    .use(resource(context, balances))
+    .use(resource(context, balanceChanges))
+    .use(resource(context, transfers))
+    .use(resource(context, smartContracts))
+    .use(resource(context, tokens))
     .use(docs(respond, version));
 }

@@ -3,33 +3,11 @@
  * list that {@link undone} makes of it. Nothing else changes a canonical table, so a chain that was left and taken up
  * again, or was never left, ends in the same rows.
  */
-import type { Block, ChainEvent, ChainTransaction, MinerReward } from './block.ts';
-import { type StackingLock, stackingLock } from './locks.ts';
+import type { Block, ChainTransaction, MinerReward } from './block.ts';
+import type { AccountMove, Effect, Involvement } from './effect.ts';
+import { stackingLock } from './locks.ts';
 import { positionOf } from './position.ts';
-
-/** 1 where the effect adds its row or amount, -1 where it takes it back. */
-export type Sign = 1 | -1;
-
-/** A principal's part in a transaction; micro-STX, the fee inside `sent` for whoever pays it. */
-export interface Involvement {
-  stx: boolean;
-  ft: boolean;
-  nft: boolean;
-  sent: bigint;
-  received: bigint;
-}
-
-/** Amounts are micro-STX. */
-export type Effect =
-  | { kind: 'block'; sign: Sign; block: Block }
-  | { kind: 'transaction'; sign: Sign; position: number; transaction: ChainTransaction }
-  | { kind: 'event'; sign: Sign; position: number; index: number; event: ChainEvent }
-  | { kind: 'involvement'; sign: Sign; position: number; principal: string; involvement: Involvement }
-  | { kind: 'lock'; sign: Sign; position: number; index: number; lock: StackingLock }
-  | { kind: 'miner_reward'; sign: Sign; height: number; index: number; reward: MinerReward }
-  /** Moves of a principal's balance, and how many transactions and rewards they come from. */
-  | { kind: 'account'; sign: Sign; principal: string; balance: bigint; transactions: number; rewards: number }
-  | { kind: 'totals'; sign: Sign; transactions: number; supply: bigint };
+import { TokenSums } from './token-effects.ts';
 
 /**
  * The effects that undo a block: the same list, last first, with the signs turned round.
@@ -45,7 +23,7 @@ class Involvements {
   of(principal: string): Involvement {
     let involvement = this.byPrincipal.get(principal);
     if (involvement === undefined) {
-      involvement = { stx: false, ft: false, nft: false, sent: 0n, received: 0n };
+      involvement = { stx: false, ft: false, nft: false, stxMoved: false, sent: 0n, received: 0n };
       this.byPrincipal.set(principal, involvement);
     }
     return involvement;
@@ -61,6 +39,7 @@ export function involvements(transaction: ChainTransaction): Map<string, Involve
   found.of(transaction.sender.address);
   const payer = found.of(transaction.sponsor?.address ?? transaction.sender.address);
   payer.stx = true;
+  payer.stxMoved = true;
   payer.sent += transaction.fee;
   const { payload } = transaction;
   if (payload.type === 'token_transfer') found.of(payload.recipient).stx = true;
@@ -71,12 +50,18 @@ export function involvements(transaction: ChainTransaction): Map<string, Involve
     if (event.sender !== null) {
       const sender = found.of(event.sender);
       sender[event.kind] = true;
-      if (event.kind === 'stx') sender.sent += BigInt(event.amount);
+      if (event.kind === 'stx') {
+        sender.stxMoved = true;
+        sender.sent += BigInt(event.amount);
+      }
     }
     if (event.recipient !== null) {
       const recipient = found.of(event.recipient);
       recipient[event.kind] = true;
-      if (event.kind === 'stx') recipient.received += BigInt(event.amount);
+      if (event.kind === 'stx') {
+        recipient.stxMoved = true;
+        recipient.received += BigInt(event.amount);
+      }
     }
   }
   return found.byPrincipal;
@@ -99,11 +84,13 @@ const rewardTotal = (reward: MinerReward): bigint =>
 /** The effects of applying a block on its parent. Block 1 comes with block 0's transactions in it. */
 export function effectsOf(block: Block): Effect[] {
   const effects: Effect[] = [{ kind: 'block', sign: 1, block }];
-  const accounts = new Map<string, { balance: bigint; transactions: number; rewards: number }>();
-  const account = (principal: string) => {
+  const tokens = new TokenSums();
+  const tokenEffects: Effect[] = [];
+  const accounts = new Map<string, AccountMove>();
+  const account = (principal: string): AccountMove => {
     let known = accounts.get(principal);
     if (known === undefined) {
-      known = { balance: 0n, transactions: 0, rewards: 0 };
+      known = { balance: 0n, transactions: 0, rewards: 0, stxInbound: 0, stxOutbound: 0 };
       accounts.set(principal, known);
     }
     return known;
@@ -116,6 +103,9 @@ export function effectsOf(block: Block): Effect[] {
       effects.push({ kind: 'event', sign: 1, position, index, event });
       const lock = stackingLock(event);
       if (lock !== null) effects.push({ kind: 'lock', sign: 1, position, index, lock });
+      if (event.kind !== 'stx') continue;
+      if (event.recipient !== null) account(event.recipient).stxInbound += 1;
+      if (event.sender !== null) account(event.sender).stxOutbound += 1;
     }
     for (const [principal, involvement] of involvements(transaction)) {
       effects.push({ kind: 'involvement', sign: 1, position, principal, involvement });
@@ -124,6 +114,7 @@ export function effectsOf(block: Block): Effect[] {
       moved.transactions += 1;
     }
     supply += minted(transaction);
+    for (const effect of tokens.add(transaction, position)) tokenEffects.push(effect);
   }
   for (const [index, reward] of block.minerRewards.entries()) {
     effects.push({ kind: 'miner_reward', sign: 1, height: block.height, index, reward });
@@ -135,5 +126,8 @@ export function effectsOf(block: Block): Effect[] {
   }
   for (const [principal, moved] of accounts) effects.push({ kind: 'account', sign: 1, principal, ...moved });
   effects.push({ kind: 'totals', sign: 1, transactions: block.transactions.length, supply });
+  // After the accounts, which count the tokens of each principal.
+  for (const effect of tokens.effects()) tokenEffects.push(effect);
+  for (const effect of tokenEffects) effects.push(effect);
   return effects;
 }

@@ -9,5 +9,11 @@ const LENGTH_BASE = 64;
 export const sortable = (decimal: string): string =>
   decimal.startsWith('-') ? decimal : String.fromCharCode(LENGTH_BASE + decimal.length) + decimal;
 
+/** Zero, as {@link sortable} has it; negative amounts sort before it. */
+const ZERO = sortable('0');
+
 /** The decimal text of a {@link sortable} one. */
 export const decimalOf = (text: string): string => (text.startsWith('-') ? text : text.slice(1));
+
+/** Whether a {@link sortable} amount is above zero. */
+export const isPositive = (text: string): boolean => text > ZERO;

@@ -1,30 +1,14 @@
 /** Effects to rows: the one place that writes the tables of the canonical chain. */
-import type { Database, SQLQueryBindings } from 'bun:sqlite';
+import type { Database } from 'bun:sqlite';
 import type { Block, ChainEvent, ChainTransaction } from '../chain/block.ts';
-import type { Effect } from '../chain/effects.ts';
-import { decimalOf, sortable } from './amounts.ts';
+import type { Effect } from '../chain/effect.ts';
+import { accountWriter } from './account-writer.ts';
+import { sortable } from './amounts.ts';
 import type { Dictionaries } from './dictionary.ts';
 import { payloadColumns } from './payload-columns.ts';
 import { AFFECTED, assetEventKind, EVENT_LOCK, EVENT_LOG, statusNumber } from './rows.ts';
-
-type Values = SQLQueryBindings[];
-
-/** Adds rows of a table, and takes them away by their key: the first `keys` columns. */
-function table(db: Database, name: string, columns: readonly string[], keys: number) {
-  const insert = db.prepare(
-    `INSERT INTO ${name} (${columns.join(', ')}) VALUES (${columns.map((_, i) => `?${i + 1}`).join(', ')})`,
-  );
-  const where = columns.slice(0, keys).map((column, i) => `${column} = ?${i + 1}`);
-  const remove = db.prepare(`DELETE FROM ${name} WHERE ${where.join(' AND ')}`);
-  return {
-    add: (...values: Values) => {
-      insert.run(...values);
-    },
-    remove: (...key: Values) => {
-      if (remove.run(...key).changes !== 1) throw new Error(`${name} had no row to take away`);
-    },
-  };
-}
+import { table } from './table.ts';
+import { tokenEffectsWriter } from './token-writer.ts';
 
 const size = (block: Block): number => block.transactions.reduce((total, { raw }) => total + raw.length, 0);
 
@@ -34,7 +18,10 @@ const concatenated = (parts: readonly Uint8Array[] | null): Uint8Array | null =>
 export type ApplyEffects = (effects: readonly Effect[]) => void;
 
 /** What applies effects through this connection, inside the transaction that is open on it. */
-export function effectsWriter(db: Database, { principals, assets }: Dictionaries): ApplyEffects {
+export function effectsWriter(db: Database, dictionaries: Dictionaries): ApplyEffects {
+  const { principals, assets } = dictionaries;
+  const accounts = accountWriter(db, dictionaries);
+  const applyTokenEffect = tokenEffectsWriter(db, dictionaries);
   const blocks = table(
     db,
     'blocks',
@@ -168,14 +155,6 @@ export function effectsWriter(db: Database, { principals, assets }: Dictionaries
     ],
     2,
   );
-  const account = db.prepare<{ balance: string; transactions: number; rewards: number }, [number]>(
-    'SELECT balance, transactions, rewards FROM accounts WHERE principal_id = ?1',
-  );
-  const setAccount = db.prepare(
-    `INSERT INTO accounts VALUES (?1, ?2, ?3, ?4)
-       ON CONFLICT (principal_id) DO UPDATE SET balance = ?2, transactions = ?3, rewards = ?4`,
-  );
-  const removeAccount = db.prepare('DELETE FROM accounts WHERE principal_id = ?1');
   const totals = db.prepare<{ stx_supply: string }, []>('SELECT stx_supply FROM totals');
   const setTotals = db.prepare('UPDATE totals SET transactions = transactions + ?1, stx_supply = ?2');
 
@@ -290,17 +269,6 @@ export function effectsWriter(db: Database, { principals, assets }: Dictionaries
     }
   }
 
-  function moveAccount(effect: Extract<Effect, { kind: 'account' }>): void {
-    const id = principals.id(effect.principal);
-    const sign = effect.sign;
-    const known = account.get(id);
-    const balance = (known === null ? 0n : BigInt(decimalOf(known.balance))) + BigInt(sign) * effect.balance;
-    const count = (known?.transactions ?? 0) + sign * effect.transactions;
-    const rewardCount = (known?.rewards ?? 0) + sign * effect.rewards;
-    if (count === 0 && rewardCount === 0) removeAccount.run(id);
-    else setAccount.run(id, sortable(balance.toString()), count, rewardCount);
-  }
-
   function moveTotals({ sign, transactions: count, supply }: Extract<Effect, { kind: 'totals' }>): void {
     const total = BigInt(totals.get()?.stx_supply ?? 0) + BigInt(sign) * supply;
     setTotals.run(sign * count, total.toString());
@@ -331,7 +299,8 @@ export function effectsWriter(db: Database, { principals, assets }: Dictionaries
         const affected =
           (involvement.stx ? AFFECTED.stx : 0) |
           (involvement.ft ? AFFECTED.ft : 0) |
-          (involvement.nft ? AFFECTED.nft : 0);
+          (involvement.nft ? AFFECTED.nft : 0) |
+          (involvement.stxMoved ? AFFECTED.stxMoved : 0);
         involvements.add(id, position, affected, involvement.sent.toString(), involvement.received.toString());
         return;
       }
@@ -363,10 +332,16 @@ export function effectsWriter(db: Database, { principals, assets }: Dictionaries
         return;
       }
       case 'account':
-        moveAccount(effect);
+        accounts.move(effect);
         return;
       case 'totals':
         moveTotals(effect);
+        return;
+      case 'token_change':
+      case 'ft_balance':
+      case 'ft_token':
+      case 'nft_move':
+        applyTokenEffect(effect);
     }
   }
 

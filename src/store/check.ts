@@ -2,21 +2,9 @@
 import { Database } from 'bun:sqlite';
 import { existsSync } from 'node:fs';
 import { decimalOf } from './amounts.ts';
+import { type CheckResult, equal, none, shown } from './check-result.ts';
+import { checkTokens } from './check-tokens.ts';
 import { indexPath, journalPath, openReader } from './database.ts';
-
-export interface CheckResult {
-  /** What was checked, in words. */
-  name: string;
-  /** What is wrong; empty where nothing is. At most {@link MOST_SHOWN}, and a count of the rest. */
-  problems: string[];
-}
-
-const MOST_SHOWN = 10;
-
-const shown = (problems: string[]): string[] =>
-  problems.length <= MOST_SHOWN
-    ? problems
-    : [...problems.slice(0, MOST_SHOWN), `and ${problems.length - MOST_SHOWN} more`];
 
 function integrity(path: string, name: string): CheckResult {
   const db = new Database(path, { readonly: true });
@@ -24,17 +12,6 @@ function integrity(path: string, name: string): CheckResult {
   db.close();
   const problems = rows.map((row) => row.integrity_check).filter((line) => line !== 'ok');
   return { name, problems: shown(problems) };
-}
-
-/** Rows of a query that should find none, each as a sentence. */
-function none<Row>(db: Database, name: string, sql: string, sentence: (row: Row) => string): CheckResult {
-  return { name, problems: shown(db.query<Row, []>(sql).all().map(sentence)) };
-}
-
-function equal(db: Database, name: string, sql: string): CheckResult {
-  const row = db.query<{ kept: number; counted: number }, []>(sql).get();
-  const problems = row !== null && row.kept === row.counted ? [] : [`kept ${row?.kept}, counted ${row?.counted}`];
-  return { name, problems };
 }
 
 /** Kinds 3 to 5 of events are STX transfer, mint and burn. */
@@ -140,6 +117,7 @@ function checkIndex(db: Database): CheckResult[] {
     ),
     balances(db),
     supply(db),
+    ...checkTokens(db),
     equal(
       db,
       'total of pending transactions',

@@ -39,7 +39,11 @@ interface Row {
   sponsor_nonce: number | null;
   fee: string;
   received_at: number;
+  recipient_id: number | null;
+  contract_id: number | null;
 }
+
+type Parties = Pick<Row, 'tx_id' | 'sender_id' | 'recipient_id' | 'contract_id' | 'received_at'>;
 
 /** The account nonces a transaction spends: its origin's, and its sponsor's or again its origin's as payer. */
 interface Spends {
@@ -57,7 +61,8 @@ export type MempoolWriter = ReturnType<typeof mempoolWriter>;
 
 /** What changes the mempool through this connection, inside the transaction that is open on it. */
 export function mempoolWriter(db: Database, { principals }: Dictionaries) {
-  const columns = 'tx_id, state, sender_id, nonce, sponsor_id, sponsor_nonce, fee, received_at';
+  const columns =
+    'tx_id, state, sender_id, nonce, sponsor_id, sponsor_nonce, fee, received_at, recipient_id, contract_id';
   const byId = db.prepare<Row, [Uint8Array]>(`SELECT ${columns} FROM mempool_transactions WHERE tx_id = ?1`);
   const mined = db.prepare<{ found: number }, [Uint8Array]>('SELECT 1 AS found FROM transactions WHERE tx_id = ?1');
   const bySender = db.prepare<Row, [number, number | bigint]>(
@@ -85,27 +90,50 @@ export function mempoolWriter(db: Database, { principals }: Dictionaries) {
   const setReceipt = db.prepare<null, [Uint8Array, number, number]>(
     'UPDATE mempool_transactions SET received_at = ?2, receipt_block_height = ?3 WHERE tx_id = ?1',
   );
-  const staleByTime = db.prepare<{ tx_id: Uint8Array }, [number]>(
-    'SELECT tx_id FROM mempool_transactions WHERE state = 0 AND received_at <= ?1',
+  const staleByTime = db.prepare<Row, [number]>(
+    `SELECT ${columns} FROM mempool_transactions WHERE state = 0 AND received_at <= ?1`,
   );
-  const staleByHeight = db.prepare<{ tx_id: Uint8Array }, [number]>(
-    'SELECT tx_id FROM mempool_transactions WHERE state = 0 AND receipt_block_height <= ?1',
+  const staleByHeight = db.prepare<Row, [number]>(
+    `SELECT ${columns} FROM mempool_transactions WHERE state = 0 AND receipt_block_height <= ?1`,
+  );
+  const addParty = db.prepare<null, [number, number, Uint8Array]>('INSERT INTO pending_principals VALUES (?1, ?2, ?3)');
+  const removeParty = db.prepare<null, [number, number, Uint8Array]>(
+    'DELETE FROM pending_principals WHERE principal_id = ?1 AND received_at = ?2 AND tx_id = ?3',
+  );
+  const countParty = db.prepare<null, [number, number]>(
+    `INSERT INTO pending_counts VALUES (?1, ?2)
+       ON CONFLICT (principal_id) DO UPDATE SET transactions = transactions + ?2`,
+  );
+  const removeCount = db.prepare<null, [number]>(
+    'DELETE FROM pending_counts WHERE principal_id = ?1 AND transactions = 0',
   );
   const count = db.prepare<null, [number]>('UPDATE progress SET mempool_pending = mempool_pending + ?1');
   const touch = db.prepare('UPDATE progress SET mempool_version = mempool_version + 1');
 
   const isMined = (txId: Uint8Array): boolean => mined.get(txId) !== null;
 
+  /** Lists a transaction that waits for everyone it concerns, or takes it off their lists. */
+  function listPending({ tx_id, sender_id, recipient_id, contract_id, received_at }: Parties, waits: boolean): void {
+    count.run(waits ? 1 : -1);
+    for (const party of new Set([sender_id, recipient_id, contract_id])) {
+      if (party === null) continue;
+      (waits ? addParty : removeParty).run(party, received_at, tx_id);
+      countParty.run(party, waits ? 1 : -1);
+      if (!waits) removeCount.run(party);
+    }
+  }
+
   function add(content: TransactionContent, state: number, receipt: Receipt): void {
     const { sender, sponsor, payload, fee } = content;
     const shown = payloadColumns(payload, sender.address, principals);
+    const senderId = principals.id(sender.address);
     insert.run(
       content.txId,
       state,
       receipt.time,
       receipt.height,
       payload.typeId,
-      principals.id(sender.address),
+      senderId,
       sender.nonce,
       sponsor === null ? null : principals.id(sponsor.address),
       sponsor?.nonce ?? null,
@@ -118,13 +146,23 @@ export function mempoolWriter(db: Database, { principals }: Dictionaries) {
       shown.clarityVersion,
       content.raw,
     );
-    if (state === PENDING) count.run(1);
+    if (state !== PENDING) return;
+    const { recipientId, contractId } = shown;
+    listPending(
+      {
+        tx_id: content.txId,
+        sender_id: senderId,
+        recipient_id: recipientId,
+        contract_id: contractId,
+        received_at: receipt.time,
+      },
+      true,
+    );
   }
 
-  function move(row: { tx_id: Uint8Array; state: number }, state: number, replacedBy: Uint8Array | null = null): void {
+  function move(row: Row, state: number, replacedBy: Uint8Array | null = null): void {
     setState.run(row.tx_id, state, replacedBy);
-    const change = Number(state === PENDING) - Number(row.state === PENDING);
-    if (change !== 0) count.run(change);
+    if ((state === PENDING) !== (row.state === PENDING)) listPending(row, state === PENDING);
   }
 
   /** Rows that spend one of the same nonces as origin, or one of the same as payer. */
@@ -228,7 +266,7 @@ export function mempoolWriter(db: Database, { principals }: Dictionaries) {
           else minedRows++;
         } else if (row.state < PENDING && !isMined(content.txId) && !staysReplaced(row)) {
           setReceipt.run(row.tx_id, receipt.time, receipt.height);
-          move(row, PENDING);
+          move({ ...row, received_at: receipt.time }, PENDING);
           waiting.push(content);
         }
       }
@@ -310,7 +348,7 @@ export function mempoolWriter(db: Database, { principals }: Dictionaries) {
       const stale = tip.nakamoto
         ? staleByTime.all(now - COLLECT_AFTER_MICROSECONDS)
         : staleByHeight.all(tip.height - COLLECT_AFTER_BLOCKS);
-      for (const { tx_id } of stale) move({ tx_id, state: PENDING }, COLLECTED_HERE);
+      for (const row of stale) move(row, COLLECTED_HERE);
       if (stale.length > 0) touch.run();
     },
   };

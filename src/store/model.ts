@@ -156,3 +156,64 @@ export interface Nonces {
   /** Between the two and neither confirmed nor pending, descending. */
   missing: number[];
 }
+
+/** A transaction's place, as rows of other lists show it. */
+export interface TransactionPlace {
+  txId: Uint8Array;
+  txIndex: number;
+  block: { height: number; hash: Uint8Array; indexHash: Uint8Array; time: number };
+}
+
+/** Base units, decimal. */
+export interface FtBalance {
+  asset: string;
+  balance: string;
+}
+
+/** micro-STX or base units, decimal. */
+export interface Holder {
+  principal: string;
+  balance: string;
+}
+
+export interface NftInstance {
+  asset: string;
+  /** Serialized Clarity value. */
+  value: Uint8Array;
+}
+
+/** One event that moved a token. Mints have no sender, burns no recipient. */
+export interface Move extends TransactionPlace {
+  eventIndex: number;
+  sender: string | null;
+  recipient: string | null;
+}
+
+/** Base units, decimal. */
+export interface FtTransfer extends Move {
+  amount: string;
+}
+
+/** micro-STX, decimal. */
+export interface StxTransfer extends Move {
+  amount: string;
+  memo: Uint8Array | null;
+}
+
+/** What a transaction did to one asset of a principal: micro-STX with the fee in `sent`, base units, or instances. */
+export interface BalanceChange {
+  txId: Uint8Array;
+  asset: { type: 'stx' } | { type: 'ft' | 'nft'; identifier: string };
+  sent: bigint;
+  received: bigint;
+}
+
+/** A contract that is deployed. */
+export interface SmartContract extends TransactionPlace {
+  contractId: string;
+  /** Null where neither the deployment nor the node says it. */
+  clarityVersion: number | null;
+  burnBlock: { height: number; time: number };
+  /** Wire bytes of the deployment, with the source. */
+  raw: Uint8Array;
+}

@@ -1,14 +1,22 @@
 /** What the API reads. Every function answers from the snapshot it is called in. */
 import type {
+  BalanceChange,
   BlockId,
   ChainTip,
   CursorKey,
   FoundTransaction,
+  FtBalance,
+  FtTransfer,
+  Holder,
+  Move,
+  NftInstance,
   Nonces,
   Page,
   PendingTransaction,
   PrincipalTransaction,
+  SmartContract,
   StxBalance,
+  StxTransfer,
   TransactionEvent,
   TransactionSummary,
 } from './model.ts';
@@ -41,10 +49,55 @@ export interface Reader {
     page(limit: number, from: CursorKey | null): Promise<Page<PendingTransaction>>;
     /** Changes with every change of the mempool. */
     version(): Promise<number>;
+    /** Pending ones that the principal sends, receives by, or is the contract of; in the order of `page`. */
+    ofPrincipal(principal: string, limit: number, from: CursorKey | null): Promise<Page<PendingTransaction>>;
   };
   principals: {
     stxBalance(principal: string): Promise<StxBalance>;
     nonces(principal: string): Promise<Nonces>;
+    /** Tokens of which there is some: greatest balance first, then by identifier. */
+    ftBalances(principal: string, limit: number, from: CursorKey | null): Promise<Page<FtBalance>>;
+    /** Base units, decimal; `0` where there are none. */
+    ftBalance(principal: string, asset: string): Promise<string>;
+    /** By asset identifier, then value; of one asset where that is given. */
+    nftBalances(
+      principal: string,
+      asset: string | null,
+      limit: number,
+      from: CursorKey | null,
+    ): Promise<Page<NftInstance>>;
+    /** Newest transaction first; of each STX, then fungible, then non-fungible tokens by identifier. */
+    balanceChanges(
+      principal: string,
+      txIds: readonly Uint8Array[],
+      limit: number,
+      from: CursorKey | null,
+    ): Promise<Page<BalanceChange>>;
+  };
+  /** One row an event, newest first. */
+  transfers: {
+    stx(
+      principal: string,
+      direction: 'inbound' | 'outbound',
+      limit: number,
+      from: CursorKey | null,
+    ): Promise<Page<StxTransfer>>;
+    ft(principal: string, asset: string, limit: number, from: CursorKey | null): Promise<Page<FtTransfer>>;
+  };
+  tokens: {
+    /** micro-STX ever minted and mined, less burnt; decimal. */
+    stxSupply(): Promise<string>;
+    /** Base units, decimal; `0` for an unknown token. */
+    ftSupply(asset: string): Promise<string>;
+    /** Greatest balance first, then by address. */
+    stxHolders(limit: number, from: CursorKey | null): Promise<Page<Holder>>;
+    ftHolders(asset: string, limit: number, from: CursorKey | null): Promise<Page<Holder>>;
+    /** Every event of an instance, newest first. */
+    nftHistory(asset: string, value: Uint8Array, limit: number, from: CursorKey | null): Promise<Page<Move>>;
+  };
+  contracts: {
+    /** Undefined where none of that id was deployed with success. */
+    find(contractId: string): Promise<SmartContract | undefined>;
   };
 }
 

@@ -101,4 +101,7 @@ export function assetEventOf(kind: number): { asset: 'stx' | 'ft' | 'nft'; actio
 }
 
 /** Bits of principal_transactions.affected. */
-export const AFFECTED = { stx: 1, ft: 2, nft: 4 } as const;
+export const AFFECTED = { stx: 1, ft: 2, nft: 4, stxMoved: 8 } as const;
+
+/** token_changes.token. */
+export const TOKEN = { ft: 1, nft: 2 } as const;

@@ -2,7 +2,9 @@
 import type { Database, Statement } from 'bun:sqlite';
 import { openReader } from './database.ts';
 import type { BlockId } from './model.ts';
+import { assetReaders } from './queries/assets.ts';
 import { chainQueries } from './queries/chain.ts';
+import { contractQueries } from './queries/contracts.ts';
 import { eventQueries } from './queries/events.ts';
 import { mempoolQueries } from './queries/mempool.ts';
 import { principalQueries } from './queries/principals.ts';
@@ -13,6 +15,7 @@ import type { Reader, Snapshots } from './reader.ts';
 function readerOf(db: Database): Reader {
   const chain = chainQueries(db);
   const mempool = mempoolQueries(db);
+  const assetQueries = assetReaders(db);
   return {
     chain: {
       tip: async () => chain.tip(),
@@ -20,8 +23,11 @@ function readerOf(db: Database): Reader {
     },
     transactions: transactionQueries(db, chain, mempool),
     events: eventQueries(db),
-    mempool: { page: mempool.page, version: mempool.version },
-    principals: principalQueries(db),
+    mempool: { page: mempool.page, version: mempool.version, ofPrincipal: mempool.ofPrincipal },
+    principals: { ...principalQueries(db), ...assetQueries.principals },
+    transfers: assetQueries.transfers,
+    tokens: assetQueries.tokens,
+    contracts: contractQueries(db),
   };
 }
 

@@ -1,13 +1,14 @@
 /** What every route does alike, shown on a few of them. */
 import { Database } from 'bun:sqlite';
 import { describe, expect, test } from 'bun:test';
-import { ADDRESS, bytes, hash, MISTYPED, testApp, VERSION } from './samples.ts';
+import { ADDRESS, bytes, CONTRACT, hash, MISTYPED, NFT, TOKEN, testApp, VERSION } from './samples.ts';
 
 const TX = `/extended/v3/transactions/${hash(0x31)}`;
 const UNKNOWN_TX = `/extended/v3/transactions/${hash(0x99)}`;
+const COIN = encodeURIComponent(TOKEN);
 const REVALIDATE = 'public, no-cache, must-revalidate';
 
-/** Every declared route, with parameters that have an answer. */
+/** Every route that needs no query, with parameters that have an answer. */
 const routes = [
   '/extended',
   '/extended/v3/transactions',
@@ -18,6 +19,20 @@ const routes = [
   `/extended/v3/principals/${ADDRESS}/balances/stx`,
   `/extended/v3/principals/${ADDRESS}/nonces`,
   `/extended/v3/principals/${ADDRESS}/transactions`,
+  `/extended/v3/principals/${ADDRESS}/mempool/transactions`,
+  `/extended/v3/principals/${ADDRESS}/transactions/${hash(0x31)}/balance-changes`,
+  `/extended/v3/tokens/stx/supply`,
+  `/extended/v3/smart-contracts/${CONTRACT}`,
+  `/extended/v3/tokens/stx/holders`,
+  `/extended/v3/tokens/ft/${COIN}/supply`,
+  `/extended/v3/tokens/ft/${COIN}/holders`,
+  `/extended/v3/tokens/nft/${NFT}/3/history`,
+  `/extended/v3/principals/${ADDRESS}/balances/ft`,
+  `/extended/v3/principals/${ADDRESS}/balances/ft/${COIN}`,
+  `/extended/v3/principals/${ADDRESS}/balances/nft`,
+  `/extended/v3/principals/${ADDRESS}/transfers/stx/inbound`,
+  `/extended/v3/principals/${ADDRESS}/transfers/stx/outbound`,
+  `/extended/v3/principals/${ADDRESS}/transfers/ft/${COIN}`,
 ];
 
 describe.each(routes)('%s', (path) => {
@@ -132,16 +147,25 @@ describe('a tag changes with', () => {
   const remined: Parameters<typeof testApp>[0] = (chain) => {
     for (const { block } of chain.mined) block.indexHash = bytes(0xd0 + block.height);
   };
-  const [status, list, tx, events, block, pending, balance, nonces, history] = routes as [string, ...string[]];
+  const [status, list, tx, events, block, pending, balance, nonces, transactions] = routes as [string, ...string[]];
+  const [sends, changes, ...rest] = routes.slice(9);
   const waiting = `/extended/v3/transactions/${hash(0xa2)}`;
+  const ofChain = [list, ...rest.slice(0, 6)];
+  const history = [
+    transactions,
+    ...rest.slice(6),
+    `/extended/v3/principals/${ADDRESS}/balance-changes?tx_id=${hash(1)}`,
+  ];
+  const unsettled = [balance, nonces, sends];
+  const ofOne = [tx, events, block, changes];
 
   test.each([
-    ['a new block', newTip, [status, list, pending, balance, nonces, history], [tx, events, block, waiting]],
-    ['a microblock', microblock, [status, list, pending, balance, nonces, history], [tx, events, block]],
-    ['a Bitcoin block', burnBlock, [status, balance, nonces, history], [list, tx, events, block, pending]],
-    ['the mempool', mempool, [pending, balance, nonces, waiting], [status, list, tx, events, block, history]],
-    ['a drop', dropped, [waiting], [tx, events, block]],
-    ['another block with the same transactions', remined, [tx, events, block], [waiting]],
+    ['a new block', newTip, [status, ...ofChain, pending, ...unsettled, ...history], [...ofOne, waiting]],
+    ['a microblock', microblock, [status, ...ofChain, pending, ...unsettled, ...history], ofOne],
+    ['a Bitcoin block', burnBlock, [status, ...unsettled, ...history], [...ofChain, ...ofOne, pending]],
+    ['the mempool', mempool, [pending, ...unsettled, waiting], [status, ...ofChain, ...ofOne, ...history]],
+    ['a drop', dropped, [waiting], ofOne],
+    ['another block with the same transactions', remined, ofOne, [waiting]],
   ])('%s', async (_, change, changed, same) => {
     for (const path of changed) {
       expect([path, await tagAfter(path!, change)]).not.toEqual([path, await tagAfter(path!, () => {})]);

@@ -1,10 +1,15 @@
 /** The description of the API: that it is whole, consistent, and asks nobody else. */
 import { expect, test } from 'bun:test';
 import { status } from '../../src/api/status.ts';
+import { balanceChanges } from '../../src/api/v3/balance-changes.ts';
+import { balances } from '../../src/api/v3/balances.ts';
 import { blocks } from '../../src/api/v3/blocks.ts';
 import { mempool } from '../../src/api/v3/mempool.ts';
 import { principals } from '../../src/api/v3/principals.ts';
+import { smartContracts } from '../../src/api/v3/smart-contracts.ts';
+import { tokens } from '../../src/api/v3/tokens.ts';
 import { transactions } from '../../src/api/v3/transactions.ts';
+import { transfers } from '../../src/api/v3/transfers.ts';
 import { testApp } from './samples.ts';
 
 interface Operation {
@@ -24,7 +29,9 @@ const document = (await testApp().json('/docs/json')).body as Document;
 const operations = Object.entries(document.paths).map(([path, { get }]) => ({ path, get: get! }));
 
 test('every declared route is in the document, and nothing else', () => {
-  const declared = [status(''), transactions, blocks, mempool, principals].flat().map(({ path }) => path);
+  const ofPrincipals = [principals, balances, balanceChanges, transfers];
+  const resources = [status(''), transactions, blocks, mempool, ...ofPrincipals, smartContracts, tokens];
+  const declared = resources.flat().map(({ path }) => path);
   expect(Object.keys(document.paths).sort()).toEqual(declared.sort());
   for (const methods of Object.values(document.paths)) expect(Object.keys(methods)).toEqual(['get']);
 });
@@ -56,6 +63,14 @@ test('limits and defaults stand in the document as they are checked', () => {
   const limit = parameters.find(({ name }) => name === 'limit')!;
   expect(limit.schema).toMatchObject({ type: 'integer', minimum: 1, maximum: 50, default: 20 });
   expect(parameters.map(({ required }) => required)).toEqual([false, false]);
+  expect(Object.keys(responses)).toEqual(['200', '304', '400']);
+});
+
+test('the list of ids in a query is described with its bounds', () => {
+  const { parameters, responses } = document.paths['/extended/v3/principals/{principal}/balance-changes']!.get!;
+  const ids = parameters.find(({ name }) => name === 'tx_id')!;
+  expect(ids).toMatchObject({ in: 'query', required: true, style: 'form', explode: false } as never);
+  expect(ids.schema).toMatchObject({ type: 'array', minItems: 1, maxItems: 20 });
   expect(Object.keys(responses)).toEqual(['200', '304', '400']);
 });
 

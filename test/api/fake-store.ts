@@ -1,20 +1,43 @@
 /** A store of a few made-up items, in memory, with the order and the paging that the real one promises. */
 import type {
+  BalanceChange,
   BlockId,
   ChainTip,
   CursorKey,
   FoundTransaction,
+  FtBalance,
+  FtTransfer,
+  Holder,
+  Move,
+  NftInstance,
   Nonces,
   Page,
   PendingTransaction,
   PendingTransactionDetail,
   PrincipalTransaction,
+  SmartContract,
   StxBalance,
+  StxTransfer,
   TransactionDetail,
   TransactionEvent,
 } from '../../src/store/model.ts';
 import type { Reader, Snapshots } from '../../src/store/reader.ts';
-import { ADDRESS, bytes, detail, pendingDetail } from './samples.ts';
+import {
+  ADDRESS,
+  bytes,
+  changesOf,
+  contract,
+  detail,
+  ftTransfer,
+  hexBytes,
+  move,
+  NFT,
+  OTHER,
+  pendingDetail,
+  stxTransfer,
+  TOKEN,
+  U3,
+} from './samples.ts';
 
 export interface FakeChain {
   tip: ChainTip | null;
@@ -26,6 +49,17 @@ export interface FakeChain {
   events: TransactionEvent[];
   balances: Map<string, StxBalance>;
   nonces: Map<string, Nonces>;
+  /** Of `ADDRESS`, each in its list's order. */
+  fts: FtBalance[];
+  nfts: NftInstance[];
+  changes: BalanceChange[];
+  transfers: { inbound: StxTransfer[]; outbound: StxTransfer[]; ft: FtTransfer[] };
+  /** Of STX, and of `TOKEN`. */
+  holders: Holder[];
+  supply: string;
+  /** Of the instance u3 of `NFT`. */
+  history: Move[];
+  contracts: SmartContract[];
   /** Thrown by whatever is asked of the store. */
   failure: Error | null;
 }
@@ -54,6 +88,28 @@ export function fakeChain(): FakeChain {
     })),
     balances: new Map(),
     nonces: new Map(),
+    fts: [
+      { asset: TOKEN, balance: '30' },
+      { asset: `${TOKEN}-b`, balance: '20' },
+    ],
+    nfts: [
+      { asset: NFT, value: U3 },
+      { asset: `${NFT}-b`, value: U3 },
+      { asset: `${NFT}-b`, value: hexBytes('04') },
+    ],
+    changes: mined.slice(0, 2).flatMap(({ txId }) => changesOf(txId)),
+    transfers: {
+      inbound: [stxTransfer(0x31, 1), stxTransfer(0x31, 0)],
+      outbound: [stxTransfer(0x21, 1), stxTransfer(0x21, 0)],
+      ft: [ftTransfer(0x31, 3), ftTransfer(0x31, 2)],
+    },
+    holders: [
+      { principal: ADDRESS, balance: '30' },
+      { principal: OTHER, balance: '20' },
+    ],
+    supply: '50',
+    history: [move(0x31, 4), { ...move(0x11, 0), sender: null }],
+    contracts: [contract()],
     failure: null,
   };
 }
@@ -84,6 +140,12 @@ function pageOf<T>(items: T[], limit: number, start: number, keyOf: (item: T) =>
   };
 }
 
+/** A page of a list whose keys are places in it. */
+function placed<T>(items: T[], limit: number, from: CursorKey | null): Page<T> {
+  const start = from === null ? 0 : Math.min(Number(from[0]), items.length);
+  return pageOf(items, limit, start, (item) => [items.indexOf(item)]);
+}
+
 function fakeReader(chain: FakeChain): Reader {
   const keyOf = (of: TransactionDetail): CursorKey => [of.block.height, of.txIndex];
   const startAt = (items: TransactionDetail[], from: CursorKey | null): number => {
@@ -107,6 +169,8 @@ function fakeReader(chain: FakeChain): Reader {
     const waiting = chain.waiting.find((of) => equal(of.txId, txId));
     return waiting && { mined: false, transaction: waiting };
   };
+
+  const of = <T>(principal: string, items: T[]): T[] => (principal === ADDRESS ? items : []);
 
   return {
     chain: {
@@ -153,12 +217,39 @@ function fakeReader(chain: FakeChain): Reader {
         return pageOf(listed(), limit, at < 0 ? listed().length : at, pendingKey);
       },
       version: async () => chain.mempoolVersion,
+      ofPrincipal: async (principal, limit, from) => placed(of(principal, listed()), limit, from),
     },
     principals: {
       stxBalance: async (principal) =>
         chain.balances.get(principal) ?? { balance: 0n, locked: null, pending: { inbound: 0n, outbound: 0n } },
       nonces: async (principal) =>
         chain.nonces.get(principal) ?? { next: 0, lastConfirmed: null, lastPending: null, pending: [], missing: [] },
+      ftBalances: async (principal, limit, from) => placed(of(principal, chain.fts), limit, from),
+      ftBalance: async (principal, asset) => of(principal, chain.fts).find((ft) => ft.asset === asset)?.balance ?? '0',
+      nftBalances: async (principal, asset, limit, from) => {
+        const owned = of(principal, chain.nfts);
+        return placed(asset === null ? owned : owned.filter((nft) => nft.asset === asset), limit, from);
+      },
+      balanceChanges: async (principal, txIds, limit, from) => {
+        const asked = of(principal, chain.changes).filter(({ txId }) => txIds.some((id) => equal(id, txId)));
+        return placed(asked, limit, from);
+      },
+    },
+    transfers: {
+      stx: async (principal, direction, limit, from) => placed(of(principal, chain.transfers[direction]), limit, from),
+      ft: async (principal, asset, limit, from) =>
+        placed(asset === TOKEN ? of(principal, chain.transfers.ft) : [], limit, from),
+    },
+    tokens: {
+      stxSupply: async () => chain.supply,
+      ftSupply: async (asset) => (asset === TOKEN ? chain.supply : '0'),
+      stxHolders: async (limit, from) => placed(chain.holders, limit, from),
+      ftHolders: async (asset, limit, from) => placed(asset === TOKEN ? chain.holders : [], limit, from),
+      nftHistory: async (asset, value, limit, from) =>
+        placed(asset === NFT && equal(value, U3) ? chain.history : [], limit, from),
+    },
+    contracts: {
+      find: async (contractId) => chain.contracts.find((of) => of.contractId === contractId),
     },
   };
 }

@@ -60,8 +60,9 @@ describe('a query is refused with', () => {
     ['?name=abcdef', { name }, 'querystring/name must NOT have more than 5 characters'],
     ['?name=%zz', { name }, 'querystring/name must be well-formed percent-encoding'],
     ['?order=DESC', { order }, `querystring/order ${CHOICE} (asc, desc)`],
-    ['?include=', { include }, `querystring/include ${CHOICE} (a, b, c)`],
-    ['?include=a,', { include }, `querystring/include ${CHOICE} (a, b, c)`],
+    ['?include=', { include }, `querystring/include/0 ${CHOICE} (a, b, c)`],
+    ['?include=a,', { include }, `querystring/include/1 ${CHOICE} (a, b, c)`],
+    ['?include=a&include=b,x', { include }, `querystring/include/2 ${CHOICE} (a, b, c)`],
     ['?include=a,b,c,d', { include }, 'querystring/include must NOT have more than 3 items'],
     [
       '?include=a&include=a',

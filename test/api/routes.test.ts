@@ -4,7 +4,7 @@ import { Type } from '@sinclair/typebox';
 import { encodeCursor } from '../../src/api/conventions/cursor.ts';
 import { checkedBody } from '../../src/api/response-check.ts';
 import { stacksAddress } from '../../src/codec/address.ts';
-import { ADDRESS, bytes, CONTRACT, hash, MISTYPED, OTHER, testApp } from './samples.ts';
+import { ADDRESS, bytes, CONTRACT, hash, MISTYPED, NFT, OTHER, TOKEN, testApp } from './samples.ts';
 
 const HASH_PATTERN = '^(0x)?[a-fA-F0-9]{64}$';
 const BLOCK_PATTERN = '^(latest|(0x)?[a-fA-F0-9]{64}|[0-9]+)$';
@@ -27,6 +27,16 @@ const lists = [
   '/extended/v3/blocks/3/transactions',
   '/extended/v3/mempool/transactions',
   `/extended/v3/principals/${ADDRESS}/transactions`,
+  `/extended/v3/principals/${ADDRESS}/mempool/transactions`,
+  `/extended/v3/principals/${ADDRESS}/balances/ft`,
+  `/extended/v3/principals/${ADDRESS}/balances/nft`,
+  `/extended/v3/principals/${ADDRESS}/transactions/${hash(0x31)}/balance-changes`,
+  `/extended/v3/principals/${ADDRESS}/transfers/stx/inbound`,
+  `/extended/v3/principals/${ADDRESS}/transfers/stx/outbound`,
+  `/extended/v3/principals/${ADDRESS}/transfers/ft/${encodeURIComponent(TOKEN)}`,
+  '/extended/v3/tokens/stx/holders',
+  `/extended/v3/tokens/ft/${encodeURIComponent(TOKEN)}/holders`,
+  `/extended/v3/tokens/nft/${NFT}/3/history`,
 ];
 
 describe.each(lists)('%s', (path) => {
@@ -76,10 +86,11 @@ describe.each(lists)('%s', (path) => {
   });
 
   test('refuses the cursors of other lists', async () => {
+    const { json } = testApp();
     const others = [...lists, '/extended/v3/blocks/2/transactions', '/extended/v3/blocks/latest/transactions'];
     for (const other of others.filter((list) => list !== path)) {
-      const { cursor } = (await testApp().json(`${other}?limit=1`)).body as List;
-      const { status, body } = await testApp().json(`${path}?cursor=${cursor.current}`);
+      const { cursor } = (await json(`${other}?limit=1`)).body as List;
+      const { status, body } = await json(`${path}?cursor=${cursor.current}`);
       expect([other, status]).toEqual([other, 400]);
       expect((body as { message: string }).message).toContain('cursor');
     }
@@ -172,10 +183,10 @@ describe('GET /extended/v3/transactions/{tx_id}', () => {
   });
 
   test.each([
-    ['include=nonsense', 'querystring/include must be equal to one of the allowed values'],
-    ['include=', 'querystring/include must be equal to one of the allowed values'],
+    ['include=nonsense', 'querystring/include/0 must be equal to one of the allowed values'],
+    ['include=', 'querystring/include/0 must be equal to one of the allowed values'],
     ['include=result,result', 'querystring/include must NOT have duplicate items (items ## 0 and 1 are identical)'],
-    ['include=result&include=a', 'querystring/include must be equal to one of the allowed values'],
+    ['include=result&include=a', 'querystring/include/1 must be equal to one of the allowed values'],
   ])('?%s is refused', async (query, message) => {
     const { status, body } = await testApp().json(`${path(hash(0x31))}?${query}`);
     expect(status).toBe(400);
@@ -223,9 +234,21 @@ describe('GET /extended/v3/blocks/{height_or_hash}/transactions', () => {
 });
 
 describe('a principal', () => {
-  const tails = ['balances/stx', 'nonces', 'transactions'];
+  const both = [
+    'balances/stx',
+    'balances/ft',
+    `balances/ft/${encodeURIComponent(TOKEN)}`,
+    'balances/nft',
+    'transactions',
+    `transactions/${hash(0x31)}/balance-changes`,
+    `balance-changes?tx_id=${hash(0x31)}`,
+    'mempool/transactions',
+    'transfers/stx/inbound',
+    'transfers/stx/outbound',
+    `transfers/ft/${encodeURIComponent(TOKEN)}`,
+  ];
+  const tails = ['nonces', ...both];
   const ask = (principal: string, tail: string) => testApp().json(`/extended/v3/principals/${principal}/${tail}`);
-  const both = ['balances/stx', 'transactions'];
 
   test.each(tails)('that nobody heard of has empty %s', async (tail) => {
     expect((await ask(OTHER, tail)).status).toBe(200);

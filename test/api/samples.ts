@@ -2,7 +2,16 @@
 import { createApp } from '../../src/api/app.ts';
 import type { ApiEvent } from '../../src/api/conventions/errors.ts';
 import { versionText } from '../../src/api/conventions/respond.ts';
-import type { PendingTransactionDetail, TransactionDetail, TransactionSummary } from '../../src/store/model.ts';
+import type {
+  BalanceChange,
+  FtTransfer,
+  Move,
+  PendingTransactionDetail,
+  SmartContract,
+  StxTransfer,
+  TransactionDetail,
+  TransactionSummary,
+} from '../../src/store/model.ts';
 import { type FakeChain, fakeChain, fakeSnapshots } from './fake-store.ts';
 
 export const ADDRESS = 'ST1HB1T8WRNBYB0Y3T7WXZS38NKKPTBR3EG9EPJKR';
@@ -10,12 +19,17 @@ export const OTHER = 'ST29V10QEA7BRZBTWRFC4M70NJ4J6RJB5P1C6EE84';
 /** One character of `ADDRESS` mistyped. */
 export const MISTYPED = 'ST1HB1T8WRNBYB0Y3T7WXZS38NKKPTBR3EG9EPJKS';
 export const CONTRACT = `${ADDRESS}.pool-v1`;
+export const TOKEN = `${CONTRACT}::coin?`;
+export const NFT = `${CONTRACT}::ape`;
 export const VERSION = versionText('1.2.3', 'main', 'abc1234');
 
 /** 32 bytes of one value: short to write and to tell apart. */
 export const bytes = (value: number, length = 32) => new Uint8Array(length).fill(value);
 export const hash = (value: number) => `0x${bytes(value).toHex()}`;
 export const hexBytes = (hex: string) => Uint8Array.fromHex(hex.replaceAll(/\s|0x/g, ''));
+
+/** The value u3, serialized. */
+export const U3 = hexBytes('01 00000000000000000000000000000003');
 
 export function summary(id: number, height = 1, txIndex = 0): TransactionSummary {
   return {
@@ -64,6 +78,38 @@ export function pendingDetail(id: number, receiptTime: number): PendingTransacti
     replacedByTxId: null,
     raw: new Uint8Array([0]),
   };
+}
+
+export function move(id: number, eventIndex: number): Move {
+  const { txId, txIndex, block } = summary(id);
+  return { txId, txIndex, block, eventIndex, sender: ADDRESS, recipient: OTHER };
+}
+
+export const ftTransfer = (id: number, eventIndex: number): FtTransfer => ({ ...move(id, eventIndex), amount: '7' });
+
+export const stxTransfer = (id: number, eventIndex: number): StxTransfer => ({
+  ...ftTransfer(id, eventIndex),
+  memo: hexBytes('6869'),
+});
+
+/** Of each kind of asset one. */
+export const changesOf = (txId: Uint8Array): BalanceChange[] => [
+  { txId, asset: { type: 'stx' }, sent: 175n, received: 0n },
+  { txId, asset: { type: 'ft', identifier: TOKEN }, sent: 0n, received: 8n },
+  { txId, asset: { type: 'nft', identifier: NFT }, sent: 1n, received: 1n },
+];
+
+/** A transaction of an all-zero account around a payload. */
+export function rawTransaction(payload: string, postConditions = '02 00000000'): Uint8Array {
+  const condition = `00 ${'00'.repeat(20)} ${'00'.repeat(8)} ${'00'.repeat(8)} 00 ${'00'.repeat(65)}`;
+  return hexBytes(`00 00000001 04 ${condition} 03 ${postConditions} ${payload}`);
+}
+
+/** With the source `;;`. */
+export function contract(): SmartContract {
+  const { txId, txIndex, block, burnBlock } = summary(0x31);
+  const raw = rawTransaction('06 02 04 706f6f6c 00000002 3b3b');
+  return { txId, txIndex, block, burnBlock, contractId: CONTRACT, clarityVersion: 2, raw };
 }
 
 /** The application over a chain that the test may change, and what it logged. */

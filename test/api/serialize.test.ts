@@ -2,16 +2,38 @@
 import { describe, expect, test } from 'bun:test';
 import { transactionEvent } from '../../src/api/v3/serialize/event.ts';
 import { fullTransaction, type includable } from '../../src/api/v3/serialize/full-transaction.ts';
-import { nonces, principalTransaction, stxBalance } from '../../src/api/v3/serialize/principal.ts';
+import {
+  balanceChange,
+  nonces,
+  principalTransaction,
+  stxBalance,
+  transactionBalanceChange,
+} from '../../src/api/v3/serialize/principal.ts';
+import { smartContract } from '../../src/api/v3/serialize/smart-contract.ts';
+import { ftBalance, nftInstance } from '../../src/api/v3/serialize/token.ts';
 import { pendingSummary, transactionSummary } from '../../src/api/v3/serialize/transaction.ts';
+import { ftTransfer, nftMove, stxTransfer } from '../../src/api/v3/serialize/transfer.ts';
 import type { SummaryPayload, TransactionEvent } from '../../src/store/model.ts';
-import { ADDRESS, bytes, CONTRACT, detail, hash, hexBytes, OTHER, pendingDetail, summary } from './samples.ts';
-
-/** A transaction of an all-zero account around a payload. */
-function raw(payload: string, postConditions = '02 00000000'): Uint8Array {
-  const condition = `00 ${'00'.repeat(20)} ${'00'.repeat(8)} ${'00'.repeat(8)} 00 ${'00'.repeat(65)}`;
-  return hexBytes(`00 00000001 04 ${condition} 03 ${postConditions} ${payload}`);
-}
+import {
+  ADDRESS,
+  bytes,
+  CONTRACT,
+  changesOf,
+  contract,
+  detail,
+  ftTransfer as ftTransferSample,
+  hash,
+  hexBytes,
+  move,
+  NFT,
+  OTHER,
+  pendingDetail,
+  rawTransaction as raw,
+  stxTransfer as stxTransferSample,
+  summary,
+  TOKEN,
+  U3 as value,
+} from './samples.ts';
 
 const text = (value: unknown) => JSON.stringify(value);
 const head = (id: number) =>
@@ -163,7 +185,6 @@ describe('a full transaction', () => {
   });
 });
 
-const value = hexBytes('01 00000000000000000000000000000003');
 const u3 = '{"hex":"0x0100000000000000000000000000000003","repr":"u3"}';
 const asset = `${CONTRACT}::candy`;
 const sides = { sender: ADDRESS, recipient: OTHER };
@@ -255,4 +276,56 @@ test('a transaction of a principal', () => {
   expect(text(rest)).toBe(
     '{"involvement":"sender","balance_changes":{"stx":{"sent":"100050","received":"0","net":"-100050"}},"affected_balances":{"stx":true,"ft":false,"nft":true}}',
   );
+});
+
+test('what a transaction did to a balance of each kind', () => {
+  const changes = changesOf(bytes(1));
+  const stx = '"asset":{"type":"stx"},"balance_change":{"sent":"175","received":"0","net":"-175"}}';
+  expect(changes.map(balanceChange).map(text)).toEqual([
+    `{${stx}`,
+    `{"asset":{"type":"ft","identifier":"${TOKEN}"},"balance_change":{"sent":"0","received":"8","net":"8"}}`,
+    `{"asset":{"type":"nft","identifier":"${NFT}"},"balance_change":{"sent":"1","received":"1","net":"0"}}`,
+  ]);
+  expect(text(transactionBalanceChange(changes[0]!))).toBe(`{"tx_id":"${hash(1)}",${stx}`);
+});
+
+describe('a move of', () => {
+  const block = `"block":{"height":1,"hash":"${hash(0xb1)}","index_hash":"${hash(0xc1)}","time":1000,"tx_index":0}`;
+  const origin = `"transaction":{"tx_id":"${hash(0x31)}","event_index":4},${block}}`;
+  const both = `{"sender":"${ADDRESS}","recipient":"${OTHER}"`;
+
+  test('STX, with and without a memo', () => {
+    const transfer = stxTransferSample(0x31, 4);
+    expect(text(stxTransfer(transfer))).toBe(`${both},"amount":"7","memo":{"hex":"0x6869","repr":"hi"},${origin}`);
+    expect(text(stxTransfer({ ...transfer, sender: null, memo: null }))).toBe(
+      `{"sender":null,"recipient":"${OTHER}","amount":"7","memo":null,${origin}`,
+    );
+  });
+
+  test('a fungible token', () => {
+    expect(text(ftTransfer(ftTransferSample(0x31, 4)))).toBe(`${both},"amount":"7",${origin}`);
+  });
+
+  test('an instance', () => {
+    expect(text(nftMove(move(0x31, 4)))).toBe(`${both},${origin}`);
+    expect(text(nftMove({ ...move(0x31, 4), recipient: null }))).toBe(
+      `{"sender":"${ADDRESS}","recipient":null,${origin}`,
+    );
+  });
+});
+
+test('tokens that a principal has', () => {
+  expect(text(ftBalance({ asset: TOKEN, balance: '340282366920938463463374607431768211456' }))).toBe(
+    `{"asset_identifier":"${TOKEN}","balance":"340282366920938463463374607431768211456"}`,
+  );
+  expect(text(nftInstance({ asset: NFT, value }))).toBe(`{"asset_identifier":"${NFT}","value":${u3}}`);
+});
+
+test('a contract, with and without its source', () => {
+  const block = `{"height":1,"hash":"${hash(0xb1)}","index_hash":"${hash(0xc1)}","time":1000,"tx_index":0}`;
+  const rest = `"tx_id":"${hash(0x31)}","block":${block},"bitcoin_block":{"height":101,"time":990}`;
+  const open = `{"contract_id":"${CONTRACT}","clarity_version"`;
+  expect(text(smartContract(contract(), []))).toBe(`${open}:2,${rest}}`);
+  expect(text(smartContract({ ...contract(), clarityVersion: null }, []))).toBe(`${open}:null,${rest}}`);
+  expect(text(smartContract(contract(), ['source_code']))).toBe(`${open}:2,${rest},"source_code":";;"}`);
 });

@@ -1,7 +1,8 @@
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
 import type { ChainEvent, ChainTransaction } from '../../src/chain/block.ts';
-import { type Effect, effectsOf, type Involvement, involvements, undone } from '../../src/chain/effects.ts';
+import type { Effect, Involvement } from '../../src/chain/effect.ts';
+import { effectsOf, involvements, undone } from '../../src/chain/effects.ts';
 import { transactionContent } from '../../src/chain/normalise.ts';
 import { heightOf, positionOf, positionsOf } from '../../src/chain/position.ts';
 import { fromHex } from '../../src/codec/hex.ts';
@@ -35,13 +36,22 @@ const stx = (action: 'transfer' | 'mint' | 'burn', sender: string | null, recipi
   memo: null,
 });
 
-const nothing: Involvement = { stx: false, ft: false, nft: false, sent: 0n, received: 0n };
+const nothing: Involvement = {
+  stx: false,
+  ft: false,
+  nft: false,
+  stxMoved: false,
+  sent: 0n,
+  received: 0n,
+};
+/** Of who pays the fee, or is in an STX event. */
+const moved: Involvement = { ...nothing, stx: true, stxMoved: true };
 const of = (changes: Partial<ChainTransaction>) => Object.fromEntries(involvements(transaction(changes)));
 
 test('the sender pays the fee, and the recipient of a transfer gets what its event moved', () => {
   expect(of({ events: [stx('transfer', alice.address, carol.address)] })).toEqual({
-    [alice.address]: { ...nothing, stx: true, sent: 1300n },
-    [carol.address]: { ...nothing, stx: true, received: 1000n },
+    [alice.address]: { ...moved, sent: 1300n },
+    [carol.address]: { ...moved, received: 1000n },
   });
 });
 
@@ -52,19 +62,19 @@ test('the recipient of a transfer that failed is concerned and gets nothing', ()
 test('a sponsor pays the fee, and the sender it pays for is concerned without STX', () => {
   expect(of({ sponsor: { address: sponsor.address, nonce: 0n } })).toEqual({
     [alice.address]: nothing,
-    [sponsor.address]: { ...nothing, stx: true, sent: 300n },
+    [sponsor.address]: { ...moved, sent: 300n },
     [carol.address]: { ...nothing, stx: true },
   });
 });
 
 test('a transfer to oneself is sent and received, and moves only the fee', () => {
   const self = of({ events: [stx('transfer', alice.address, alice.address)] })[alice.address];
-  expect(self).toEqual({ ...nothing, stx: true, sent: 1300n, received: 1000n });
+  expect(self).toEqual({ ...moved, sent: 1300n, received: 1000n });
 });
 
 test('a mint to a contract concerns the contract', () => {
   const contract = `${bob.address}.treasury`;
-  expect(of({ events: [stx('mint', null, contract)] })[contract]).toEqual({ ...nothing, stx: true, received: 1000n });
+  expect(of({ events: [stx('mint', null, contract)] })[contract]).toEqual({ ...moved, received: 1000n });
 });
 
 test('a called contract, a deployed contract and the parties of tokens are concerned', () => {
@@ -83,7 +93,7 @@ test('a called contract, a deployed contract and the parties of tokens are conce
   ];
   const found = of({ payload: call, events });
   expect(found[contractId]).toEqual(nothing);
-  expect(found[alice.address]).toEqual({ ...nothing, stx: true, ft: true, sent: 300n });
+  expect(found[alice.address]).toEqual({ ...moved, ft: true, sent: 300n });
   expect(found[bob.address]).toEqual({ ...nothing, ft: true, nft: true });
   const deploy = { type: 'smart_contract', typeId: 1, contractName: 'c', clarityVersion: null, source: '' } as const;
   expect(Object.keys(of({ payload: deploy }))).toEqual([alice.address, `${alice.address}.c`]);

@@ -15,6 +15,7 @@ const mayScan: Readonly<Record<string, { step: RegExp; reason: string }[]>> = {
     { step: /^SCAN p$/, reason: 'progress has one row' },
   ],
   'chain.newest': [{ step: /^SCAN blocks$/, reason: 'walks the heights from their end and stops at the first' }],
+  'assets.stx': [{ step: /^SCAN totals$/, reason: 'one row' }],
   'mempool.total': [{ step: /^SCAN progress$/, reason: 'one row' }],
   'mempool.version': [{ step: /^SCAN progress$/, reason: 'one row' }],
   'principals.tip': [{ step: /^SCAN blocks$/, reason: 'walks the heights from their end and stops at the first' }],

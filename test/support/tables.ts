@@ -17,12 +17,15 @@ export const besideTheChain: Readonly<Record<string, string>> = {
   streamed_microblocks: 'what was streamed, whether a block confirmed it or not',
   attachments: 'kept whatever becomes of the block they were made in',
   mempool_transactions: 'a function of what was announced and dropped, with a law of its own',
+  pending_principals: 'as mempool_transactions',
+  pending_counts: 'as mempool_transactions',
   progress: 'place in the journal, versions of the mempool, and burn blocks that were announced since',
   imports: 'how far a recording was read',
 };
 
 const principalColumns = new Set([
   'principal_id',
+  'owner_id',
   'sender_id',
   'sponsor_id',
   'recipient_id',

@@ -30,14 +30,14 @@ export function pathReader<P extends TProperties>(path: string, properties: P): 
   const fields = fieldsOf('params', properties).map((field) => {
     const index = segments.indexOf(`{${field.name}}`);
     if (index < 0) throw new Error(`${path} has no parameter ${field.name}`);
-    return { ...field, index, read: textReader(field.schema, field.at) };
+    return { ...field, index, read: textReader(field.schema) };
   });
   const none = Object.freeze({}) as Values<P>;
   if (fields.length === 0) return () => none;
   return (url) => {
     const values: Record<string, unknown> = {};
     for (const { name, at, index, read } of fields) {
-      values[name] = read(limited(at, decodedSegment(pathSegment(url, index), url)));
+      values[name] = read(limited(at, decodedSegment(pathSegment(url, index), url)), at);
     }
     return values as Values<P>;
   };
@@ -108,7 +108,7 @@ function queryField(field: Field): Field & { required: boolean; read(texts: stri
   const { name, schema, at } = field;
   const fallback: unknown = schema.default;
   const required = fallback === undefined && !(OptionalKind in schema);
-  const readGiven = schema.type === 'array' ? listReader(schema, at) : once(textReader(schema, at), at);
+  const readGiven = schema.type === 'array' ? listReader(schema, at) : once(textReader(schema), at);
   const read = (texts: string[] | undefined) => {
     if (texts !== undefined) return readGiven(texts);
     if (required) throw new ParameterError(`querystring must have required property '${name}'`);
@@ -121,5 +121,5 @@ const once =
   (read: ReadText, at: string) =>
   (texts: string[]): unknown => {
     if (texts.length > 1) throw new ParameterError(`${at} must be given once, not ${texts.length} times`);
-    return read(texts[0]!);
+    return read(texts[0]!, at);
   };

@@ -2,8 +2,11 @@
 import { TransformKind, type TSchema } from '@sinclair/typebox';
 import { ApiError, ParameterError } from './errors.ts';
 
-/** @throws ParameterError naming the parameter and the rule it breaks */
-export type ReadText = (text: string) => unknown;
+/**
+ * @param at where messages place the parameter: `querystring/limit`
+ * @throws ParameterError naming the parameter and the rule it breaks
+ */
+export type ReadText = (text: string, at: string) => unknown;
 
 /** Thrown by the decoder of a schema, for what no pattern can tell, such as a check sum. */
 export class InvalidValue extends Error {
@@ -17,13 +20,12 @@ export class InvalidValue extends Error {
   }
 }
 
-/** @param at where messages place the parameter: `querystring/limit` */
-export function textReader(schema: TSchema, at: string): ReadText {
-  const read = plainReader(schema, at);
+export function textReader(schema: TSchema): ReadText {
+  const read = plainReader(schema);
   const decode = decoderOf(schema);
   if (decode === null) return read;
-  return (text) => {
-    const value = read(text);
+  return (text, at) => {
+    const value = read(text, at);
     try {
       return decode(value);
     } catch (error) {
@@ -33,14 +35,14 @@ export function textReader(schema: TSchema, at: string): ReadText {
   };
 }
 
-/** A list, given as repeated keys, with commas, or both. */
+/** A list, given as repeated keys, with commas, or both. Messages number its items from 0: `querystring/tx_id/1`. */
 export function listReader(schema: TSchema, at: string): (texts: readonly string[]) => unknown[] {
   const { items, uniqueItems, maxItems } = schema as TSchema & { items: TSchema };
-  const read = textReader(items, at);
+  const read = textReader(items);
   return (texts) => {
     const parts = texts.flatMap((text) => text.split(','));
     if (parts.length > maxItems) throw new ParameterError(`${at} must NOT have more than ${maxItems} items`);
-    const values = parts.map(read);
+    const values = parts.map((part, index) => read(part, `${at}/${index}`));
     if (uniqueItems === true) refuseRepeated(values, at);
     return values;
   };
@@ -61,16 +63,16 @@ function decoderOf(schema: TSchema): ((value: unknown) => unknown) | null {
   return Decode;
 }
 
-function plainReader(schema: TSchema, at: string): ReadText {
-  if (schema.anyOf !== undefined || schema.const !== undefined) return choiceReader(schema, at);
-  if (schema.type === 'integer') return integerReader(schema, at);
-  if (schema.type === 'boolean') return booleanReader(at);
-  if (schema.type === 'string') return stringReader(schema, at);
-  throw new Error(`${at}: no reader for a parameter of type ${schema.type}`);
+function plainReader(schema: TSchema): ReadText {
+  if (schema.anyOf !== undefined || schema.const !== undefined) return choiceReader(schema);
+  if (schema.type === 'integer') return integerReader(schema);
+  if (schema.type === 'boolean') return readBoolean;
+  if (schema.type === 'string') return stringReader(schema);
+  throw new Error(`no reader for a parameter of type ${schema.type}`);
 }
 
-function integerReader({ minimum, maximum }: TSchema, at: string): ReadText {
-  return (text) => {
+function integerReader({ minimum, maximum }: TSchema): ReadText {
+  return (text, at) => {
     if (!/^-?[0-9]+$/.test(text)) throw new ParameterError(`${at} must be integer`);
     const value = Number(text);
     if (value < minimum) throw new ParameterError(`${at} must be >= ${minimum}`);
@@ -80,27 +82,25 @@ function integerReader({ minimum, maximum }: TSchema, at: string): ReadText {
   };
 }
 
-function booleanReader(at: string): ReadText {
-  return (text) => {
-    if (text !== 'true' && text !== 'false') throw new ParameterError(`${at} must be boolean`);
-    return text === 'true';
-  };
+function readBoolean(text: string, at: string): boolean {
+  if (text !== 'true' && text !== 'false') throw new ParameterError(`${at} must be boolean`);
+  return text === 'true';
 }
 
-function choiceReader(schema: TSchema, at: string): ReadText {
+function choiceReader(schema: TSchema): ReadText {
   const branches: TSchema[] = schema.anyOf ?? [schema];
   const allowed = new Set(branches.map((branch): unknown => branch.const));
-  if (branches.some((branch) => typeof branch.const !== 'string')) throw new Error(`${at}: not a choice of words`);
-  const message = `${at} must be equal to one of the allowed values (${[...allowed].join(', ')})`;
-  return (text) => {
-    if (!allowed.has(text)) throw new ParameterError(message);
+  if (branches.some((branch) => typeof branch.const !== 'string')) throw new Error('not a choice of words');
+  const rule = `must be equal to one of the allowed values (${[...allowed].join(', ')})`;
+  return (text, at) => {
+    if (!allowed.has(text)) throw new ParameterError(`${at} ${rule}`);
     return text;
   };
 }
 
-function stringReader({ pattern, minLength, maxLength }: TSchema, at: string): ReadText {
+function stringReader({ pattern, minLength, maxLength }: TSchema): ReadText {
   const shape = pattern === undefined ? null : new RegExp(pattern);
-  return (text) => {
+  return (text, at) => {
     if (text.length < minLength) throw new ParameterError(`${at} must NOT have fewer than ${minLength} characters`);
     if (text.length > maxLength) throw new ParameterError(`${at} must NOT have more than ${maxLength} characters`);
     if (shape !== null && !shape.test(text)) throw new ParameterError(`${at} must match pattern "${pattern}"`);

@@ -2,32 +2,14 @@ import { principalAndMempool, principal as principalTag } from '../conventions/e
 import { CursorPage, cursorPage, cursorQuery, pageStart } from '../conventions/pagination.ts';
 import { route } from '../route.ts';
 import { AddressParameter, PrincipalParameter } from './parameters.ts';
-import { Nonces, PrincipalTransaction, StxBalance } from './schemas/principal.ts';
-import { nonces, principalTransaction, stxBalance } from './serialize/principal.ts';
+import { Nonces, PrincipalTransaction } from './schemas/principal.ts';
+import { PendingSummary } from './schemas/transaction.ts';
+import { nonces, principalTransaction } from './serialize/principal.ts';
+import { pendingSummary } from './serialize/transaction.ts';
 
 const tag = 'Principals';
 
 export const principals = [
-  route({
-    path: '/extended/v3/principals/{principal}/balances/stx',
-    operationId: 'getPrincipalStxBalance',
-    summary: 'STX of a principal: held, locked, and on its way',
-    tag,
-    params: { principal: PrincipalParameter },
-    response: StxBalance,
-    etag: principalAndMempool,
-    handle: async ({ params: { principal }, read }) => stxBalance(await read.principals.stxBalance(principal)),
-  }),
-  route({
-    path: '/extended/v3/principals/{principal}/nonces',
-    operationId: 'getPrincipalNonces',
-    summary: 'Nonces of an account: used, pending, missing, and the next to use',
-    tag,
-    params: { principal: AddressParameter },
-    response: Nonces,
-    etag: principalAndMempool,
-    handle: async ({ params: { principal }, read }) => nonces(await read.principals.nonces(principal)),
-  }),
   route({
     path: '/extended/v3/principals/{principal}/transactions',
     operationId: 'getPrincipalTransactions',
@@ -42,5 +24,30 @@ export const principals = [
       const page = await read.transactions.ofPrincipal(principal, limit, pageStart(list, cursor));
       return cursorPage(list, limit, page, principalTransaction);
     },
+  }),
+  route({
+    path: '/extended/v3/principals/{principal}/mempool/transactions',
+    operationId: 'getPrincipalMempoolTransactions',
+    summary: 'Pending transactions that a principal sends, receives by, or is the contract of, newest receipt first',
+    tag,
+    params: { principal: PrincipalParameter },
+    query: cursorQuery,
+    response: CursorPage(PendingSummary),
+    etag: principalAndMempool,
+    handle: async ({ params: { principal }, query: { limit, cursor }, read }) => {
+      const list = `principal-mempool-transactions ${principal}`;
+      const page = await read.mempool.ofPrincipal(principal, limit, pageStart(list, cursor));
+      return cursorPage(list, limit, page, pendingSummary);
+    },
+  }),
+  route({
+    path: '/extended/v3/principals/{principal}/nonces',
+    operationId: 'getPrincipalNonces',
+    summary: 'Nonces of an account: used, pending, missing, and the next to use',
+    tag,
+    params: { principal: AddressParameter },
+    response: Nonces,
+    etag: principalAndMempool,
+    handle: async ({ params: { principal }, read }) => nonces(await read.principals.nonces(principal)),
   }),
 ];

@@ -4,10 +4,9 @@ import { notFound } from '../conventions/errors.ts';
 import { chainTip, transaction } from '../conventions/etag.ts';
 import { CursorPage, cursorPage, cursorQuery, pageStart } from '../conventions/pagination.ts';
 import { route } from '../route.ts';
-import { TxId } from './parameters.ts';
+import { includeQuery, TxId } from './parameters.ts';
 import { TransactionEvent } from './schemas/event.ts';
 import { FullPending, FullTransaction, TransactionSummary } from './schemas/transaction.ts';
-import { words } from './schemas/values.ts';
 import { transactionEvent } from './serialize/event.ts';
 import { fullTransaction, includable } from './serialize/full-transaction.ts';
 import { transactionSummary } from './serialize/transaction.ts';
@@ -35,14 +34,7 @@ export const transactions = [
     summary: 'One transaction, mined, pending or dropped',
     tag,
     params: { tx_id: TxId },
-    query: {
-      include: Type.Optional(
-        Type.Array(words(...includable), {
-          uniqueItems: true,
-          description: 'Parts that are left out unless asked for, with commas or as repeated keys',
-        }),
-      ),
-    },
+    query: includeQuery(...includable),
     response: Type.Union([FullTransaction, FullPending]),
     notFound: UNKNOWN,
     etag: transaction,

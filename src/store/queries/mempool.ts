@@ -18,6 +18,15 @@ export const sql = {
   byId: `SELECT ${waiting.columns}, m.state, m.received_at, m.receipt_block_height, m.replaced_by_tx_id, m.raw
            FROM mempool_transactions m ${waiting.joins} WHERE m.tx_id = ?1`,
   state: 'SELECT state FROM mempool_transactions WHERE tx_id = ?1',
+  ofPrincipalTotal: `SELECT c.principal_id, c.transactions AS total
+                       FROM principals p JOIN pending_counts c ON c.principal_id = p.id WHERE p.address = ?1`,
+  ofPrincipalFrom: `SELECT ${waiting.columns}, m.state, m.received_at, m.receipt_block_height
+                      FROM pending_principals pp JOIN mempool_transactions m ON m.tx_id = pp.tx_id ${waiting.joins}
+                     WHERE pp.principal_id = ?4 AND (pp.received_at, pp.tx_id) <= (?1, ?2)
+                     ORDER BY pp.received_at DESC, pp.tx_id DESC LIMIT ?3`,
+  ofPrincipalBefore: `SELECT received_at, tx_id FROM pending_principals
+                       WHERE principal_id = ?4 AND (received_at, tx_id) > (?1, ?2)
+                       ORDER BY received_at, tx_id LIMIT ?3`,
 };
 
 interface KeyRow {
@@ -57,21 +66,59 @@ export function mempoolQueries(db: Database) {
   const before = prepared<KeyRow, [number, Uint8Array, number]>(db, sql.before);
   const byId = prepared<DetailRow, [Uint8Array]>(db, sql.byId);
   const state = prepared<{ state: number }, [Uint8Array]>(db, sql.state);
+  const ofPrincipalTotal = prepared<{ principal_id: number; total: number }, [string]>(db, sql.ofPrincipalTotal);
+  const ofPrincipalFrom = prepared<PendingRow, [number, Uint8Array, number, number]>(db, sql.ofPrincipalFrom);
+  const ofPrincipalBefore = prepared<KeyRow, [number, Uint8Array, number, number]>(db, sql.ofPrincipalBefore);
+
+  /** A list by receipt, newest first, from what finds its rows by the two parts of a key. */
+  const byReceipt = (
+    limit: number,
+    cursor: CursorKey | null,
+    count: number,
+    rowsFrom: (receivedAt: number, txId: Uint8Array, count: number) => PendingRow[],
+    rowsBefore: (receivedAt: number, txId: Uint8Array, count: number) => KeyRow[],
+  ): Page<PendingTransaction> =>
+    keysetPage<PendingRow | KeyRow, PendingTransaction>({
+      limit,
+      from: cursor,
+      total: count,
+      rowsFrom: (key, rows) =>
+        key === null
+          ? rowsFrom(Number.MAX_SAFE_INTEGER, LAST_ID, rows)
+          : rowsFrom(numberAt(key, 0), bytesAt(key, 1), rows),
+      rowsBefore: (key, rows) => rowsBefore(numberAt(key, 0), bytesAt(key, 1), rows),
+      keyOf: (row) => [row.received_at, row.tx_id.toHex()],
+      itemOf: (row) => pendingOf(row as PendingRow),
+    });
 
   return {
     async page(limit: number, cursor: CursorKey | null): Promise<Page<PendingTransaction>> {
-      return keysetPage<PendingRow | KeyRow, PendingTransaction>({
+      return byReceipt(
         limit,
-        from: cursor,
-        total: total.get()?.total ?? 0,
-        rowsFrom: (key, count) =>
-          key === null
-            ? from.all(Number.MAX_SAFE_INTEGER, LAST_ID, count)
-            : from.all(numberAt(key, 0), bytesAt(key, 1), count),
-        rowsBefore: (key, count) => before.all(numberAt(key, 0), bytesAt(key, 1), count),
-        keyOf: (row) => [row.received_at, row.tx_id.toHex()],
-        itemOf: (row) => pendingOf(row as PendingRow),
-      });
+        cursor,
+        total.get()?.total ?? 0,
+        (...key) => from.all(...key),
+        (...key) => before.all(...key),
+      );
+    },
+
+    async ofPrincipal(principal: string, limit: number, cursor: CursorKey | null): Promise<Page<PendingTransaction>> {
+      const counted = ofPrincipalTotal.get(principal);
+      if (counted === null)
+        return byReceipt(
+          limit,
+          cursor,
+          0,
+          () => [],
+          () => [],
+        );
+      return byReceipt(
+        limit,
+        cursor,
+        counted.total,
+        (...key) => ofPrincipalFrom.all(...key, counted.principal_id),
+        (...key) => ofPrincipalBefore.all(...key, counted.principal_id),
+      );
     },
 
     version: async (): Promise<number> => version.get()?.version ?? 0,

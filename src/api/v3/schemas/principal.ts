@@ -39,11 +39,21 @@ export const Nonces = Type.Object({
   }),
 });
 
+const change = Type.Object({ sent: Amount, received: Amount, net: SignedAmount });
+
+const asset = Type.Union([
+  Type.Object({ type: Type.Literal('stx') }),
+  Type.Object({ type: words('ft', 'nft'), identifier: Type.String() }),
+]);
+
+/** Of STX with the fee in `sent`, of non-fungible tokens the number of events. */
+export const BalanceChange = Type.Object({ asset, balance_change: change });
+
+export const TransactionBalanceChange = Type.Object({ tx_id: Hash, asset, balance_change: change });
+
 export const PrincipalTransaction = Type.Object({
   transaction: TransactionSummary,
   involvement: words('sender', 'sponsor', 'affected'),
-  balance_changes: Type.Object({
-    stx: Type.Object({ sent: Amount, received: Amount, net: SignedAmount }),
-  }),
+  balance_changes: Type.Object({ stx: change }),
   affected_balances: Type.Object({ stx: Type.Boolean(), ft: Type.Boolean(), nft: Type.Boolean() }),
 });

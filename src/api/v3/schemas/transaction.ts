@@ -1,5 +1,6 @@
 /** Transactions as v3 shows them: mined and pending, in lists and alone. */
 import { type TProperties, Type } from '@sinclair/typebox';
+import { BitcoinBlock, Block } from './place.ts';
 import { PostConditions } from './post-condition.ts';
 import {
   Amount,
@@ -25,8 +26,8 @@ const common = {
 };
 
 const place = {
-  block: Type.Object({ height: Height, hash: Hash, index_hash: Hash, time: UnixTime, tx_index: Type.Integer() }),
-  bitcoin_block: Type.Object({ height: Height, time: UnixTime }),
+  block: Block,
+  bitcoin_block: BitcoinBlock,
   status: words('success', 'abort_by_response', 'abort_by_post_condition', 'problematic_skipped'),
 };
 

@@ -3,9 +3,9 @@ import type { Static } from '@sinclair/typebox';
 import { decodeArguments } from '../../../codec/clarity.ts';
 import { toHex } from '../../../codec/hex.ts';
 import { decodePostConditions } from '../../../codec/post-conditions.ts';
-import { decodeTransaction, type Transaction } from '../../../codec/transaction.ts';
 import type { FoundTransaction, PendingTransactionDetail, TransactionDetail } from '../../../store/model.ts';
 import type { FullPending, FullTransaction } from '../schemas/transaction.ts';
+import { decoded, payloadOf } from './raw.ts';
 import { minedMembers, pendingBody, pendingMembers, summaryBody } from './transaction.ts';
 import { clarity, exactNumber } from './values.ts';
 
@@ -98,19 +98,4 @@ function postConditions(buffer: Uint8Array) {
   const result = decodePostConditions(buffer);
   if (!result.ok) throw result.error;
   return { post_conditions: result.value.postConditions };
-}
-
-/** The index holds what was decoded when it came: bytes that no longer decode are a defect. */
-function decoded(raw: Uint8Array): Transaction {
-  const result = decodeTransaction(raw);
-  if (!result.ok) throw result.error;
-  return result.value;
-}
-
-type PayloadType = Transaction['payload']['type'];
-
-function payloadOf<T extends PayloadType>(raw: Uint8Array, type: T) {
-  const { payload } = decoded(raw);
-  if (payload.type !== type) throw new Error(`a ${payload.type} is indexed as ${type}`);
-  return payload as Extract<Transaction['payload'], { type: T }>;
 }

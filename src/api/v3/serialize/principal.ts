@@ -1,9 +1,11 @@
 import type { Static } from '@sinclair/typebox';
 import { toHex } from '../../../codec/hex.ts';
-import type { Nonces, PrincipalTransaction, StxBalance } from '../../../store/model.ts';
+import type { BalanceChange, Nonces, PrincipalTransaction, StxBalance } from '../../../store/model.ts';
 import type {
   StxBalance as BalanceSchema,
+  BalanceChange as ChangeSchema,
   Nonces as NoncesSchema,
+  TransactionBalanceChange,
   PrincipalTransaction as TransactionSchema,
 } from '../schemas/principal.ts';
 import { transactionSummary } from './transaction.ts';
@@ -41,12 +43,27 @@ export const nonces = (of: Nonces): Static<typeof NoncesSchema> => ({
   mempool: { last_nonce: of.lastPending, pending_nonces: of.pending, missing_nonces: of.missing },
 });
 
+const change = ({ sent, received }: { sent: bigint; received: bigint }) => ({
+  sent: String(sent),
+  received: String(received),
+  net: String(received - sent),
+});
+
+export const balanceChange = ({ asset, ...of }: BalanceChange): Static<typeof ChangeSchema> => ({
+  asset,
+  balance_change: change(of),
+});
+
+export const transactionBalanceChange = (of: BalanceChange): Static<typeof TransactionBalanceChange> => ({
+  tx_id: toHex(of.txId),
+  ...balanceChange(of),
+});
+
 export function principalTransaction(of: PrincipalTransaction): Static<typeof TransactionSchema> {
-  const { sent, received } = of.stx;
   return {
     transaction: transactionSummary(of.transaction),
     involvement: of.involvement,
-    balance_changes: { stx: { sent: String(sent), received: String(received), net: String(received - sent) } },
+    balance_changes: { stx: change(of.stx) },
     affected_balances: { stx: of.affected.stx, ft: of.affected.ft, nft: of.affected.nft },
   };
 }

@@ -4,6 +4,7 @@ import type { Signer } from '../../../chain/block.ts';
 import { toHex } from '../../../codec/hex.ts';
 import type { PendingTransaction, SummaryPayload, TransactionSummary } from '../../../store/model.ts';
 import type { PendingSummary, TransactionSummary as SummarySchema } from '../schemas/transaction.ts';
+import { block } from './place.ts';
 import { exactNumber, memo } from './values.ts';
 
 export function transactionSummary(transaction: TransactionSummary): Static<typeof SummarySchema> {
@@ -16,16 +17,10 @@ export function pendingSummary(transaction: PendingTransaction): Static<typeof P
 
 /** What precedes the type and body of a mined transaction. */
 export function minedMembers(transaction: TransactionSummary) {
-  const { block, burnBlock } = transaction;
+  const { burnBlock } = transaction;
   return {
     ...accountMembers(transaction),
-    block: {
-      height: block.height,
-      hash: toHex(block.hash),
-      index_hash: toHex(block.indexHash),
-      time: block.time,
-      tx_index: transaction.txIndex,
-    },
+    block: block(transaction),
     bitcoin_block: { height: burnBlock.height, time: burnBlock.time },
     status: transaction.status,
   };

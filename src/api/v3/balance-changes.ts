@@ -1,0 +1,55 @@
+/** What transactions did to a principal's assets: nothing, where one is unknown or doesn't concern the principal. */
+import { Type } from '@sinclair/typebox';
+import { toHex } from '../../codec/hex.ts';
+import { principal as principalTag, transaction } from '../conventions/etag.ts';
+import { CursorPage, cursorPage, cursorQuery, pageStart } from '../conventions/pagination.ts';
+import { route } from '../route.ts';
+import { PrincipalParameter, TxId } from './parameters.ts';
+import { BalanceChange, TransactionBalanceChange } from './schemas/principal.ts';
+import { balanceChange, transactionBalanceChange } from './serialize/principal.ts';
+
+const tag = 'Principals';
+
+/** By what was asked, in whatever order and however often. */
+const listOf = (principal: string, txIds: readonly Uint8Array[]) =>
+  `balance-changes ${principal} ${[...new Set(txIds.map(toHex))].sort().join(' ')}`;
+
+export const balanceChanges = [
+  route({
+    path: '/extended/v3/principals/{principal}/transactions/{tx_id}/balance-changes',
+    operationId: 'getPrincipalTransactionBalanceChanges',
+    summary: 'What a transaction did to the assets of a principal',
+    tag,
+    params: { principal: PrincipalParameter, tx_id: TxId },
+    query: cursorQuery,
+    response: CursorPage(BalanceChange),
+    etag: transaction,
+    handle: async ({ params: { principal, tx_id }, query: { limit, cursor }, read }) => {
+      const list = `transaction-${listOf(principal, [tx_id])}`;
+      const page = await read.principals.balanceChanges(principal, [tx_id], limit, pageStart(list, cursor));
+      return cursorPage(list, limit, page, balanceChange);
+    },
+  }),
+  route({
+    path: '/extended/v3/principals/{principal}/balance-changes',
+    operationId: 'getPrincipalBalanceChanges',
+    summary: 'What some transactions did to the assets of a principal, newest transaction first',
+    tag,
+    params: { principal: PrincipalParameter },
+    query: {
+      tx_id: Type.Array(TxId, {
+        minItems: 1,
+        maxItems: 20,
+        description: 'Transaction ids, with commas or as repeated keys',
+      }),
+      ...cursorQuery,
+    },
+    response: CursorPage(TransactionBalanceChange),
+    etag: principalTag,
+    handle: async ({ params: { principal }, query: { tx_id, limit, cursor }, read }) => {
+      const list = listOf(principal, tx_id);
+      const page = await read.principals.balanceChanges(principal, tx_id, limit, pageStart(list, cursor));
+      return cursorPage(list, limit, page, transactionBalanceChange);
+    },
+  }),
+];

@@ -1,0 +1,66 @@
+/** What a principal has. */
+import { Type } from '@sinclair/typebox';
+import { principalAndMempool, principal as principalTag } from '../conventions/etag.ts';
+import { CursorPage, cursorPage, cursorQuery, pageStart } from '../conventions/pagination.ts';
+import { route } from '../route.ts';
+import { AssetParameter, PrincipalParameter } from './parameters.ts';
+import { StxBalance } from './schemas/principal.ts';
+import { FtBalance, NftInstance } from './schemas/token.ts';
+import { stxBalance } from './serialize/principal.ts';
+import { ftBalance, nftInstance } from './serialize/token.ts';
+
+const tag = 'Principals';
+
+export const balances = [
+  route({
+    path: '/extended/v3/principals/{principal}/balances/stx',
+    operationId: 'getPrincipalStxBalance',
+    summary: 'STX of a principal: held, locked, and on its way',
+    tag,
+    params: { principal: PrincipalParameter },
+    response: StxBalance,
+    etag: principalAndMempool,
+    handle: async ({ params: { principal }, read }) => stxBalance(await read.principals.stxBalance(principal)),
+  }),
+  route({
+    path: '/extended/v3/principals/{principal}/balances/ft',
+    operationId: 'getPrincipalFtBalances',
+    summary: 'Fungible tokens of a principal, greatest balance first',
+    tag,
+    params: { principal: PrincipalParameter },
+    query: cursorQuery,
+    response: CursorPage(FtBalance),
+    etag: principalTag,
+    handle: async ({ params: { principal }, query: { limit, cursor }, read }) => {
+      const list = `principal-ft-balances ${principal}`;
+      const page = await read.principals.ftBalances(principal, limit, pageStart(list, cursor));
+      return cursorPage(list, limit, page, ftBalance);
+    },
+  }),
+  route({
+    path: '/extended/v3/principals/{principal}/balances/ft/{asset_identifier}',
+    operationId: 'getPrincipalFtBalance',
+    summary: 'How much of one fungible token a principal has: zero of a token that nobody knows',
+    tag,
+    params: { principal: PrincipalParameter, asset_identifier: AssetParameter },
+    response: FtBalance,
+    etag: principalTag,
+    handle: async ({ params: { principal, asset_identifier: asset }, read }) =>
+      ftBalance({ asset, balance: await read.principals.ftBalance(principal, asset) }),
+  }),
+  route({
+    path: '/extended/v3/principals/{principal}/balances/nft',
+    operationId: 'getPrincipalNftBalances',
+    summary: 'Instances of non-fungible tokens that a principal owns, by asset and value',
+    tag,
+    params: { principal: PrincipalParameter },
+    query: { asset_identifier: Type.Optional(AssetParameter), ...cursorQuery },
+    response: CursorPage(NftInstance),
+    etag: principalTag,
+    handle: async ({ params: { principal }, query: { asset_identifier: asset = null, limit, cursor }, read }) => {
+      const list = `principal-nft-balances ${principal} ${asset ?? ''}`;
+      const page = await read.principals.nftBalances(principal, asset, limit, pageStart(list, cursor));
+      return cursorPage(list, limit, page, nftInstance);
+    },
+  }),
+];

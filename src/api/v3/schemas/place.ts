@@ -1,0 +1,13 @@
+/** Where in the chain something stands. */
+import { Type } from '@sinclair/typebox';
+import { Hash, Height, UnixTime } from './values.ts';
+
+export const Block = Type.Object({
+  height: Height,
+  hash: Hash,
+  index_hash: Hash,
+  time: UnixTime,
+  tx_index: Type.Integer(),
+});
+
+export const BitcoinBlock = Type.Object({ height: Height, time: UnixTime });

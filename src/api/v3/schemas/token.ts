@@ -1,0 +1,15 @@
+/** Tokens: who has how much of what. */
+import { Type } from '@sinclair/typebox';
+import { Amount, ClarityPair, Principal } from './values.ts';
+
+const asset_identifier = Type.String();
+
+export const FtBalance = Type.Object({ asset_identifier, balance: Amount });
+
+export const NftInstance = Type.Object({ asset_identifier, value: ClarityPair });
+
+export const Holder = Type.Object({ principal: Principal, balance: Amount });
+
+export const StxSupply = Type.Object({ total: Amount, projected_total_2050: Amount });
+
+export const FtSupply = Type.Object({ asset_identifier, total: Amount });

@@ -1,0 +1,12 @@
+import type { Static } from '@sinclair/typebox';
+import { toHex } from '../../../codec/hex.ts';
+import type { TransactionPlace } from '../../../store/model.ts';
+import type { Block } from '../schemas/place.ts';
+
+export const block = ({ txIndex, block }: Omit<TransactionPlace, 'txId'>): Static<typeof Block> => ({
+  height: block.height,
+  hash: toHex(block.hash),
+  index_hash: toHex(block.indexHash),
+  time: block.time,
+  tx_index: txIndex,
+});

@@ -1,0 +1,17 @@
+/** What only a transaction's own bytes hold. */
+import { decodeTransaction, type Transaction } from '../../../codec/transaction.ts';
+
+/** The index holds what was decoded when it came: bytes that no longer decode are a defect. */
+export function decoded(raw: Uint8Array): Transaction {
+  const result = decodeTransaction(raw);
+  if (!result.ok) throw result.error;
+  return result.value;
+}
+
+type PayloadType = Transaction['payload']['type'];
+
+export function payloadOf<T extends PayloadType>(raw: Uint8Array, type: T) {
+  const { payload } = decoded(raw);
+  if (payload.type !== type) throw new Error(`a ${payload.type} is indexed as ${type}`);
+  return payload as Extract<Transaction['payload'], { type: T }>;
+}

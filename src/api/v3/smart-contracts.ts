@@ -1,0 +1,27 @@
+import { notFound } from '../conventions/errors.ts';
+import { chainTip } from '../conventions/etag.ts';
+import { route } from '../route.ts';
+import { ContractParameter, includeQuery } from './parameters.ts';
+import { SmartContract } from './schemas/smart-contract.ts';
+import { smartContract } from './serialize/smart-contract.ts';
+
+const UNKNOWN = 'Smart contract not found';
+
+export const smartContracts = [
+  route({
+    path: '/extended/v3/smart-contracts/{contract_id}',
+    operationId: 'getSmartContract',
+    summary: 'One contract that was deployed with success',
+    tag: 'Smart contracts',
+    params: { contract_id: ContractParameter },
+    query: includeQuery('source_code'),
+    response: SmartContract,
+    notFound: UNKNOWN,
+    etag: chainTip,
+    handle: async ({ params: { contract_id }, query: { include = [] }, read }) => {
+      const found = await read.contracts.find(contract_id);
+      if (found === undefined) throw notFound(UNKNOWN);
+      return smartContract(found, include);
+    },
+  }),
+];

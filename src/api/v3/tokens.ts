@@ -1,0 +1,84 @@
+/** Tokens by themselves: how much there is, who has it, what became of it. */
+import { toHex } from '../../codec/hex.ts';
+import { chainTip } from '../conventions/etag.ts';
+import { CursorPage, cursorPage, cursorQuery, pageStart } from '../conventions/pagination.ts';
+import { route } from '../route.ts';
+import { AssetParameter, NftValueParameter } from './parameters.ts';
+import { FtSupply, Holder, StxSupply } from './schemas/token.ts';
+import { NftMove } from './schemas/transfer.ts';
+import { holder } from './serialize/token.ts';
+import { nftMove } from './serialize/transfer.ts';
+
+const tag = 'Tokens';
+
+/** What the schedules of emission come to by then, in micro-STX. */
+const STX_IN_2050 = '2318000000000000';
+
+export const tokens = [
+  route({
+    path: '/extended/v3/tokens/stx/supply',
+    operationId: 'getStxSupply',
+    summary: 'micro-STX there is now, and that there will be',
+    tag,
+    response: StxSupply,
+    etag: chainTip,
+    handle: async ({ read }) => ({ total: await read.tokens.stxSupply(), projected_total_2050: STX_IN_2050 }),
+  }),
+  route({
+    path: '/extended/v3/tokens/stx/holders',
+    operationId: 'getStxHolders',
+    summary: 'Who has STX, locked ones included, greatest balance first',
+    tag,
+    query: cursorQuery,
+    response: CursorPage(Holder),
+    etag: chainTip,
+    handle: async ({ query: { limit, cursor }, read }) => {
+      const page = await read.tokens.stxHolders(limit, pageStart('stx-holders', cursor));
+      return cursorPage('stx-holders', limit, page, holder);
+    },
+  }),
+  route({
+    path: '/extended/v3/tokens/ft/{asset_identifier}/supply',
+    operationId: 'getFtSupply',
+    summary: 'How much of a fungible token there is: what was minted less what was burnt',
+    tag,
+    params: { asset_identifier: AssetParameter },
+    response: FtSupply,
+    etag: chainTip,
+    handle: async ({ params: { asset_identifier }, read }) => ({
+      asset_identifier,
+      total: await read.tokens.ftSupply(asset_identifier),
+    }),
+  }),
+  route({
+    path: '/extended/v3/tokens/ft/{asset_identifier}/holders',
+    operationId: 'getFtHolders',
+    summary: 'Who has a fungible token, greatest balance first',
+    tag,
+    params: { asset_identifier: AssetParameter },
+    query: cursorQuery,
+    response: CursorPage(Holder),
+    etag: chainTip,
+    handle: async ({ params: { asset_identifier: asset }, query: { limit, cursor }, read }) => {
+      const list = `ft-holders ${asset}`;
+      const page = await read.tokens.ftHolders(asset, limit, pageStart(list, cursor));
+      return cursorPage(list, limit, page, holder);
+    },
+  }),
+  route({
+    path: '/extended/v3/tokens/nft/{asset_identifier}/{value}/history',
+    operationId: 'getNftHistory',
+    summary: 'Mint, transfers and burn of one instance of a non-fungible token, newest first',
+    description: 'Hex digits without 0x, and a number beyond 128 bits, are the value of no instance: an empty list.',
+    tag,
+    params: { asset_identifier: AssetParameter, value: NftValueParameter },
+    query: cursorQuery,
+    response: CursorPage(NftMove),
+    etag: chainTip,
+    handle: async ({ params: { asset_identifier: asset, value }, query: { limit, cursor }, read }) => {
+      const list = `nft-history ${asset} ${toHex(value)}`;
+      const page = await read.tokens.nftHistory(asset, value, limit, pageStart(list, cursor));
+      return cursorPage(list, limit, page, nftMove);
+    },
+  }),
+];

@@ -1,0 +1,62 @@
+/** The smallest changes of the canonical tables. */
+import type { Block, ChainEvent, ChainTransaction, MinerReward } from './block.ts';
+import type { StackingLock } from './locks.ts';
+
+/** 1 where the effect adds its row or amount, -1 where it takes it back. */
+export type Sign = 1 | -1;
+
+/** A principal's part in a transaction; micro-STX, the fee inside `sent` for whoever pays it. */
+export interface Involvement {
+  stx: boolean;
+  ft: boolean;
+  nft: boolean;
+  /** Whether it pays the fee, be that zero, or an STX event names it: then it has a balance change of STX. */
+  stxMoved: boolean;
+  sent: bigint;
+  received: bigint;
+}
+
+/** Amounts are micro-STX. */
+export type Effect =
+  | { kind: 'block'; sign: Sign; block: Block }
+  | { kind: 'transaction'; sign: Sign; position: number; transaction: ChainTransaction }
+  | { kind: 'event'; sign: Sign; position: number; index: number; event: ChainEvent }
+  | { kind: 'involvement'; sign: Sign; position: number; principal: string; involvement: Involvement }
+  | { kind: 'lock'; sign: Sign; position: number; index: number; lock: StackingLock }
+  | { kind: 'miner_reward'; sign: Sign; height: number; index: number; reward: MinerReward }
+  /** Moves of a principal's balance, and how many transactions, rewards and STX events they come from. */
+  | ({ kind: 'account'; sign: Sign; principal: string } & AccountMove)
+  | { kind: 'totals'; sign: Sign; transactions: number; supply: bigint }
+  /** What a transaction did to a principal's units of a token, or to how many of its instances it owns. */
+  | {
+      kind: 'token_change';
+      sign: Sign;
+      position: number;
+      principal: string;
+      token: 'ft' | 'nft';
+      asset: string;
+      sent: bigint;
+      received: bigint;
+    }
+  /** Base units, and how many events they come from. */
+  | { kind: 'ft_balance'; sign: Sign; asset: string; principal: string; balance: bigint; transfers: number }
+  | { kind: 'ft_token'; sign: Sign; asset: string; supply: bigint; events: number }
+  /** Where an instance went; a burnt one has no owner. */
+  | {
+      kind: 'nft_move';
+      sign: Sign;
+      position: number;
+      index: number;
+      asset: string;
+      value: Uint8Array;
+      owner: string | null;
+    };
+
+export interface AccountMove {
+  balance: bigint;
+  transactions: number;
+  rewards: number;
+  /** STX events that it received by, and sent by. */
+  stxInbound: number;
+  stxOutbound: number;
+}

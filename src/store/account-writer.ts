@@ -1,0 +1,45 @@
+/** Principals' balances and the totals of their lists. */
+import type { Database } from 'bun:sqlite';
+import type { Effect } from '../chain/effect.ts';
+import { decimalOf, isPositive, sortable } from './amounts.ts';
+import type { Dictionaries } from './dictionary.ts';
+
+interface Row {
+  balance: string;
+  transactions: number;
+  rewards: number;
+  stx_inbound: number;
+  stx_outbound: number;
+}
+
+/** Writes accounts through this connection. */
+export function accountWriter(db: Database, { principals }: Dictionaries) {
+  const find = db.prepare<Row, [number]>(
+    'SELECT balance, transactions, rewards, stx_inbound, stx_outbound FROM accounts WHERE principal_id = ?1',
+  );
+  const set = db.prepare(
+    `INSERT INTO accounts VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, 0, 0)
+       ON CONFLICT (principal_id) DO UPDATE SET
+         balance = ?3, transactions = ?4, rewards = ?5, stx_inbound = ?6, stx_outbound = ?7`,
+  );
+  const remove = db.prepare('DELETE FROM accounts WHERE principal_id = ?1');
+  const countHolders = db.prepare<null, [number]>('UPDATE totals SET stx_holders = stx_holders + ?1');
+
+  return {
+    move(effect: Extract<Effect, { kind: 'account' }>): void {
+      const { sign, principal } = effect;
+      const id = principals.id(principal);
+      const known = find.get(id);
+      const before = known?.balance ?? sortable('0');
+      const after = sortable((BigInt(decimalOf(before)) + BigInt(sign) * effect.balance).toString());
+      const transactions = (known?.transactions ?? 0) + sign * effect.transactions;
+      const rewards = (known?.rewards ?? 0) + sign * effect.rewards;
+      const inbound = (known?.stx_inbound ?? 0) + sign * effect.stxInbound;
+      const outbound = (known?.stx_outbound ?? 0) + sign * effect.stxOutbound;
+      if (transactions === 0 && rewards === 0) remove.run(id);
+      else set.run(id, principal, after, transactions, rewards, inbound, outbound);
+      const holders = Number(isPositive(after)) - Number(isPositive(before));
+      if (holders !== 0) countHolders.run(holders);
+    },
+  };
+}

@@ -1,0 +1,78 @@
+/** Lists by balance, greatest first, then by a text: holders of an asset, tokens of a principal. */
+import type { Database, SQLQueryBindings } from 'bun:sqlite';
+import { decimalOf } from '../amounts.ts';
+import type { CursorKey, Page } from '../model.ts';
+import { prepared } from '../statement.ts';
+import { keysetPage } from './page.ts';
+
+/**
+ * The statements of such a list. Descending by one column and ascending by another is no order that one comparison of
+ * the key can find, so rows of the key's own balance are asked for apart from those below and above it.
+ * @param owner the column whose value the list is of, null where there is one list
+ */
+const statements = (table: string, owner: string | null, text: string) => {
+  const of = owner === null ? '' : `${owner} = ?1 AND `;
+  const select = `SELECT balance, ${text} AS text FROM ${table} WHERE ${of}balance > 'A0'`;
+  return {
+    head: `${select} ORDER BY balance DESC, ${text} LIMIT ?2`,
+    equalFrom: `${select} AND balance = ?3 AND ${text} >= ?4 ORDER BY ${text} LIMIT ?2`,
+    below: `${select} AND balance < ?3 ORDER BY balance DESC, ${text} LIMIT ?2`,
+    equalBefore: `${select} AND balance = ?3 AND ${text} < ?4 ORDER BY ${text} DESC LIMIT ?2`,
+    above: `${select} AND balance > ?3 ORDER BY balance, ${text} DESC LIMIT ?2`,
+  };
+};
+
+const lists = {
+  stxHolders: statements('accounts', null, 'address'),
+  ftHolders: statements('ft_balances', 'asset_id', 'address'),
+  ftBalances: statements('ft_balances', 'principal_id', 'identifier'),
+};
+export type BalanceList = keyof typeof lists;
+
+export const sql: Readonly<Record<string, string>> = Object.fromEntries(
+  Object.entries(lists).flatMap(([list, named]) =>
+    Object.entries(named).map(([name, statement]) => [`${list}.${name}`, statement]),
+  ),
+);
+
+interface Row {
+  /** As it sorts. */
+  balance: string;
+  text: string;
+}
+
+const textAt = (key: CursorKey, index: number): string => String(key[index] ?? '');
+
+/** A list of one owner, by its number; 0 for the list that has none. */
+export function balanceList(db: Database, list: BalanceList) {
+  const prepare = (statement: string) => prepared<Row, SQLQueryBindings[]>(db, statement);
+  const named = lists[list];
+  const [head, equalFrom, below] = [prepare(named.head), prepare(named.equalFrom), prepare(named.below)];
+  const [equalBefore, above] = [prepare(named.equalBefore), prepare(named.above)];
+
+  return <Item>(
+    owner: number,
+    total: number,
+    limit: number,
+    from: CursorKey | null,
+    itemOf: (text: string, balance: string) => Item,
+  ): Page<Item> =>
+    keysetPage<Row, Item>({
+      limit,
+      from,
+      total,
+      rowsFrom(key, count) {
+        if (key === null) return head.all(owner, count);
+        const [balance, text] = [textAt(key, 0), textAt(key, 1)];
+        const equal = equalFrom.all(owner, count, balance, text);
+        return equal.length < count ? [...equal, ...below.all(owner, count - equal.length, balance)] : equal;
+      },
+      rowsBefore(key, count) {
+        const [balance, text] = [textAt(key, 0), textAt(key, 1)];
+        const equal = equalBefore.all(owner, count, balance, text);
+        return equal.length < count ? [...equal, ...above.all(owner, count - equal.length, balance)] : equal;
+      },
+      keyOf: ({ balance, text }) => [balance, text],
+      itemOf: ({ balance, text }) => itemOf(text, decimalOf(balance)),
+    });
+}

@@ -1,0 +1,294 @@
+/** Routes of balances, their changes, transfers, contracts and tokens: each one's own parameters and answers. */
+import { describe, expect, test } from 'bun:test';
+import { ADDRESS, CONTRACT, hash, MISTYPED, NFT, OTHER, TOKEN, testApp } from './samples.ts';
+
+interface List {
+  total: number;
+  cursor: { current: string | null };
+  results: unknown[];
+}
+
+const EMPTY = '{"total":0,"limit":20,"cursor":{"next":null,"previous":null,"current":null},"results":[]}';
+const TX_ID_RULE = 'must match pattern "^(0x)?[a-fA-F0-9]{64}$"';
+const CHECKSUM = 'its checksum is wrong; one of its characters may be';
+const COIN = encodeURIComponent(TOKEN);
+
+/** Nothing here changes its chain. */
+const app = testApp();
+
+const of = (principal: string, tail: string) => `/extended/v3/principals/${principal}/${tail}`;
+const body = async (path: string) => (await app.json(path)).body as unknown;
+const list = async (path: string) => (await body(path)) as List;
+const text = async (path: string) => (await app.request(path)).text();
+
+async function refusal(path: string): Promise<string> {
+  const { status, body } = await app.json(path);
+  expect([path, status]).toEqual([path, 400]);
+  expect(body).toMatchObject({ statusCode: 400, code: 'VALIDATION', error: 'Bad Request' } as never);
+  return (body as { message: string }).message;
+}
+
+describe.each([
+  of(OTHER, 'balances/ft'),
+  of(OTHER, 'balances/nft'),
+  of(OTHER, `balances/nft?asset_identifier=${NFT}`),
+  of(ADDRESS, `balances/nft?asset_identifier=${COIN}`),
+  of(ADDRESS, `transactions/${hash(0x99)}/balance-changes`),
+  of(OTHER, `transactions/${hash(0x31)}/balance-changes`),
+  of(ADDRESS, `balance-changes?tx_id=${hash(0x99)}`),
+  of(OTHER, `balance-changes?tx_id=${hash(0x31)}`),
+  of(OTHER, 'mempool/transactions'),
+  of(OTHER, 'transfers/stx/inbound'),
+  of(OTHER, 'transfers/stx/outbound'),
+  of(OTHER, `transfers/ft/${COIN}`),
+  of(ADDRESS, `transfers/ft/${NFT}`),
+  `/extended/v3/tokens/ft/${NFT}/holders`,
+  `/extended/v3/tokens/nft/${NFT}/4/history`,
+])('%s', (path) => {
+  test('is an empty page', async () => {
+    const { status, body } = await app.json(path);
+    expect(status).toBe(200);
+    expect(JSON.stringify(body)).toBe(EMPTY);
+  });
+});
+
+test.each([
+  [`tokens/ft/${COIN}/supply`, `{"asset_identifier":"${TOKEN}","total":"50"}`],
+  [`tokens/ft/${NFT}/supply`, `{"asset_identifier":"${NFT}","total":"0"}`],
+  [`principals/${ADDRESS}/balances/ft/${COIN}`, `{"asset_identifier":"${TOKEN}","balance":"30"}`],
+  [`principals/${OTHER}/balances/ft/${COIN}`, `{"asset_identifier":"${TOKEN}","balance":"0"}`],
+  ['tokens/stx/supply', '{"total":"50","projected_total_2050":"2318000000000000"}'],
+])('GET /extended/v3/%s', async (path, answer) => {
+  expect(await text(`/extended/v3/${path}`)).toBe(answer);
+});
+
+test('the supply before the first block is zero and must not be stored', async () => {
+  const { json } = testApp((chain) => Object.assign(chain, { tip: null, supply: '0' }));
+  const { headers, body } = await json('/extended/v3/tokens/stx/supply');
+  expect(body).toEqual({ total: '0', projected_total_2050: '2318000000000000' } as never);
+  expect([headers.get('etag'), headers.get('cache-control')]).toEqual([null, 'no-store']);
+});
+
+describe('an asset identifier', () => {
+  const paths: [string, (asset: string) => string][] = [
+    ['params', (asset) => of(ADDRESS, `balances/ft/${asset}`)],
+    ['querystring', (asset) => of(ADDRESS, `balances/nft?asset_identifier=${asset}`)],
+    ['params', (asset) => of(ADDRESS, `transfers/ft/${asset}`)],
+    ['params', (asset) => `/extended/v3/tokens/ft/${asset}/supply`],
+    ['params', (asset) => `/extended/v3/tokens/ft/${asset}/holders`],
+    ['params', (asset) => `/extended/v3/tokens/nft/${asset}/3/history`],
+  ];
+
+  describe.each(paths)('in the %s of %p', (place, path) => {
+    test.each([
+      ['stx'],
+      ['x'],
+      [ADDRESS],
+      [CONTRACT],
+      [`${CONTRACT}::`],
+      [`${CONTRACT}::1a`],
+      [`${CONTRACT}:a`],
+      [`${CONTRACT}::a::b`],
+      [`${CONTRACT}::a b`],
+      [`${CONTRACT}::a\n`],
+      [`${CONTRACT}::${'a'.repeat(129)}`],
+      [`${ADDRESS}::a`],
+      [`${ADDRESS}-x::a`],
+      [`${ADDRESS}.1a::a`],
+      [`${ADDRESS}.${'a'.repeat(41)}::a`],
+      [`${ADDRESS.toLowerCase()}.a::a`],
+      [COIN],
+    ])('%p is refused', async (asset) => {
+      const message = await refusal(path(encodeURIComponent(asset)));
+      expect(message).toStartWith(`${place}/asset_identifier must match pattern "^[0123456789ABC`);
+    });
+
+    test('with a mistyped address is refused', async () => {
+      expect(await refusal(path(`${MISTYPED}.pool::a`))).toBe(
+        `invalid STX address in ${place}/asset_identifier: ${CHECKSUM}`,
+      );
+    });
+
+    test.each([`${CONTRACT}::a`, `${ADDRESS}.${'a'.repeat(40)}::${'a'.repeat(128)}`, `${CONTRACT}::a-_!?+<>=/*z`])(
+      '%s is taken, percent-encoded',
+      async (asset) => {
+        expect((await app.json(path(encodeURIComponent(asset)))).status).toBe(200);
+      },
+    );
+  });
+
+  test('given twice to a filter is refused', async () => {
+    expect(await refusal(of(ADDRESS, `balances/nft?asset_identifier=${NFT}&asset_identifier=${NFT}`))).toBe(
+      'querystring/asset_identifier must be given once, not 2 times',
+    );
+  });
+
+  test('as a filter leaves the instances of one asset', async () => {
+    expect(await list(of(ADDRESS, `balances/nft?asset_identifier=${NFT}-b`))).toMatchObject({
+      total: 2,
+      results: [{ asset_identifier: `${NFT}-b` }, { asset_identifier: `${NFT}-b` }],
+    });
+  });
+});
+
+describe('the ids of balance-changes', () => {
+  const path = (query: string) => of(ADDRESS, `balance-changes${query}`);
+  const [a, b] = [hash(0x31), hash(0x30)];
+
+  test.each([
+    `?tx_id=${a},${b}`,
+    `?tx_id=${a}&tx_id=${b}`,
+    `?tx_id=${a}%2C${b}&tx_id=${a}`,
+    `?tx_id=${a.slice(2)}&tx_id=${b.slice(2).toUpperCase()},${a}`,
+    `?tx_id=${hash(0x99)},${b},${a}`,
+  ])('%s', async (query) => {
+    const { total, results } = await list(path(query));
+    expect(total).toBe(6);
+    expect(results.map((of) => (of as { tx_id: string }).tx_id)).toEqual([a, a, a, b, b, b]);
+  });
+
+  test.each([
+    ['', "querystring must have required property 'tx_id'"],
+    ['?limit=5', "querystring must have required property 'tx_id'"],
+    ['?tx_id=', `querystring/tx_id/0 ${TX_ID_RULE}`],
+    ['?tx_id=0x', `querystring/tx_id/0 ${TX_ID_RULE}`],
+    [`?tx_id=${a},`, `querystring/tx_id/1 ${TX_ID_RULE}`],
+    [`?tx_id=${a},${b}&tx_id=${a},${a}0`, `querystring/tx_id/3 ${TX_ID_RULE}`],
+    [`?tx_id=${a}%20`, `querystring/tx_id/0 ${TX_ID_RULE}`],
+    [`?tx_id=${Array(21).fill(a)}`, 'querystring/tx_id must NOT have more than 20 items'],
+    [`?${Array(21).fill(`tx_id=${a}`).join('&')}`, 'querystring/tx_id must NOT have more than 20 items'],
+    [`?tx_id=${a}&limit=51`, 'querystring/limit must be <= 50'],
+    [
+      `?tx_id=${a}&cursor=abc`,
+      'invalid cursor in querystring/cursor: it is not one of this list; start again without a cursor',
+    ],
+  ])('%s is refused', async (query, message) => {
+    expect(await refusal(path(query))).toBe(message);
+  });
+
+  test('may be twenty', async () => {
+    expect((await list(path(`?tx_id=${Array(20).fill(a)}`))).total).toBe(3);
+  });
+});
+
+describe('a cursor of', () => {
+  const cursorOf = async (path: string) => (await list(path)).cursor.current;
+  const [a, b] = [hash(0x31), hash(0x30)];
+  const nfts = (query: string) => of(ADDRESS, `balances/nft?${query}`);
+  const changes = (query: string) => of(ADDRESS, `balance-changes?${query}`);
+
+  test.each([
+    ['all instances', nfts(''), nfts(`asset_identifier=${NFT}`)],
+    ['the instances of an asset', nfts(`asset_identifier=${NFT}`), nfts('')],
+    ['the instances of another asset', nfts(`asset_identifier=${NFT}-b`), nfts(`asset_identifier=${NFT}`)],
+    ['the changes of more transactions', changes(`tx_id=${a},${b}`), changes(`tx_id=${a}`)],
+    ['the changes of another transaction', changes(`tx_id=${a}`), changes(`tx_id=${b}`)],
+    ['another direction', of(ADDRESS, 'transfers/stx/inbound?'), of(ADDRESS, 'transfers/stx/outbound?')],
+    ['another token', `/extended/v3/tokens/ft/${COIN}/holders?`, `/extended/v3/tokens/ft/${NFT}/holders?`],
+    ['STX', '/extended/v3/tokens/stx/holders?', `/extended/v3/tokens/ft/${COIN}/holders?`],
+    ['another instance', `/extended/v3/tokens/nft/${NFT}/3/history?`, `/extended/v3/tokens/nft/${NFT}/4/history?`],
+  ])('%s is refused', async (_, from, to) => {
+    expect(await refusal(`${to}&cursor=${await cursorOf(from)}`)).toStartWith('invalid cursor in querystring/cursor');
+  });
+
+  test('a set of ids holds in any order and writing of them', async () => {
+    const cursor = await cursorOf(changes(`tx_id=${a},${b}`));
+    const again = `tx_id=${b.slice(2).toUpperCase()}&tx_id=${a},${b}&cursor=${cursor}`;
+    expect((await list(changes(again))).total).toBe(6);
+  });
+
+  test('an instance holds in either writing of its value', async () => {
+    const history = (value: string) => `/extended/v3/tokens/nft/${NFT}/${value}/history?`;
+    const cursor = await cursorOf(history('3'));
+    expect((await list(`${history(`0x01${'0'.repeat(31)}3`)}cursor=${cursor}`)).total).toBe(2);
+  });
+});
+
+describe('the value of an instance', () => {
+  const path = (value: string) => `/extended/v3/tokens/nft/${NFT}/${value}/history`;
+  const hex = `01${'0'.repeat(31)}3`;
+
+  test.each(['3', '0003', `0x${hex}`])('%s is found', async (value) => {
+    expect(await list(path(value))).toMatchObject({ total: 2, results: [{ sender: ADDRESS }, { sender: null }] });
+  });
+
+  test.each([
+    ['an instance that there is not', '4'],
+    ['unprefixed hex of digits alone', hex],
+    ['unprefixed hex', `0c${hex}`],
+    ['the greatest number', String(2n ** 128n - 1n)],
+    ['a number too great', String(2n ** 128n)],
+    ['a number far too great', '9'.repeat(1024)],
+    ['no digits', '0x'],
+    ['half a byte', '0x013'],
+    ['what is no value', '0xffff'],
+    ['a value cut short', '0x0100'],
+  ])('that is %s is an empty page', async (_, value) => {
+    expect(await text(path(value))).toBe(EMPTY);
+  });
+
+  test.each(['u3', '-3', '3.0', '0xzz', `0X${hex}`, '1_000', '%20', '%3F', 'stx'])('%s is refused', async (value) => {
+    expect(await refusal(path(value))).toBe('params/value must match pattern "^(0x[a-fA-F0-9]*|[a-fA-F0-9]+)$"');
+  });
+
+  test('of more than 1,024 characters is refused', async () => {
+    expect(await refusal(path('9'.repeat(1025)))).toBe('params/value must NOT have more than 1024 characters');
+  });
+
+  test('is needed', async () => {
+    expect((await app.json(`/extended/v3/tokens/nft/${NFT}/history`)).status).toBe(404);
+  });
+});
+
+describe('GET /extended/v3/smart-contracts/{contract_id}', () => {
+  const path = (rest: string) => `/extended/v3/smart-contracts/${rest}`;
+
+  test.each([
+    ['', undefined],
+    ['?include=source_code', ';;'],
+  ])('%s', async (query, source) => {
+    const found = (await body(path(CONTRACT + query))) as { contract_id: string; source_code?: string };
+    expect([found.contract_id, found.source_code]).toEqual([CONTRACT, source]);
+  });
+
+  test.each([
+    ['include=', 'querystring/include/0 must be equal to one of the allowed values (source_code)'],
+    ['include=abi', 'querystring/include/0 must be equal to one of the allowed values (source_code)'],
+    ['include=source_code,abi', 'querystring/include/1 must be equal to one of the allowed values (source_code)'],
+    [
+      'include=source_code&include=source_code',
+      'querystring/include must NOT have duplicate items (items ## 0 and 1 are identical)',
+    ],
+  ])('?%s is refused', async (query, message) => {
+    expect(await refusal(path(`${CONTRACT}?${query}`))).toBe(message);
+  });
+
+  test.each([ADDRESS, 'x', `${ADDRESS}.`, `${ADDRESS}.1a`, `${CONTRACT}::a`, `${ADDRESS}.${'a'.repeat(41)}`])(
+    '%s is refused',
+    async (id) => {
+      expect(await refusal(path(id))).toStartWith('params/contract_id must match pattern "^');
+    },
+  );
+
+  test('with a mistyped address is refused', async () => {
+    expect(await refusal(path(`${MISTYPED}.pool`))).toBe(`invalid STX address in params/contract_id: ${CHECKSUM}`);
+  });
+
+  test('of an unknown contract is 404', async () => {
+    const { status, body } = await app.json(path(`${ADDRESS}.none`));
+    expect(status).toBe(404);
+    expect(body).toEqual({ statusCode: 404, error: 'Not Found', message: 'Smart contract not found' } as never);
+  });
+});
+
+test.each(['balance-changes', 'balances/ft'])('malformed encoding in a path of %s is refused', async (tail) => {
+  const { status } = await app.json(`/extended/v3/principals/%zz/${tail}`);
+  expect(status).toBe(400);
+});
+
+test.each([of(ADDRESS, 'transactions/0xzz/balance-changes'), of(ADDRESS, 'transactions/latest/balance-changes')])(
+  '%s is refused',
+  async (path) => {
+    expect(await refusal(path)).toBe(`params/tx_id ${TX_ID_RULE}`);
+  },
+);

@@ -1,0 +1,163 @@
+/** A client generated from the OpenAPI document, on a tour of every v3 route over a simulated chain. */
+import { afterAll, beforeAll, expect, test } from 'bun:test';
+import createClient from 'openapi-fetch';
+import { createApp } from '../../src/api/app.ts';
+import { devnetEvents } from '../../src/devnet/scenario.ts';
+import { openIngest } from '../../src/store/ingest.ts';
+import type { Snapshots } from '../../src/store/reader.ts';
+import { openSnapshots } from '../../src/store/snapshots.ts';
+import { temporaryDirectory } from '../e2e/stackside.ts';
+import { clientTypes, typesFile } from './generate.ts';
+import type { paths } from './openapi.d.ts';
+
+const directory = temporaryDirectory();
+let snapshots: Snapshots;
+let document: { paths: Record<string, unknown> };
+let client: ReturnType<typeof createClient<paths>>;
+/** Paths that were asked for, as the document names them. */
+const visited = new Set<string>();
+
+beforeAll(async () => {
+  const ingest = openIngest({ directory: directory.path, journal: true, chainId: null, log: () => {} });
+  for (const { path, body, time } of devnetEvents({ seed: 5, blocks: 60, transactionsPerBlock: 12, forkEvery: 15 })) {
+    ingest.take({ path, text: body, receivedAt: time * 1000 });
+  }
+  ingest.commit();
+  ingest.close();
+  snapshots = openSnapshots(directory.path);
+  // Each body is held against its schema on the way.
+  const app = createApp({ snapshots, version: 'stackside v0.0.0 (test:tour)', log: () => {}, checkResponses: true });
+  document = (await (await app.handle(new Request('http://localhost/docs/json'))).json()) as typeof document;
+  client = createClient<paths>({ baseUrl: 'http://localhost', fetch: (request) => app.handle(request) });
+  client.use({
+    onRequest: ({ schemaPath }) => {
+      visited.add(schemaPath);
+    },
+  });
+});
+afterAll(() => {
+  snapshots.close();
+  directory.remove();
+});
+
+/** What an answer holds; an error ends the test with its text. */
+async function data<T>(answer: Promise<{ data?: T; error?: unknown }>): Promise<T> {
+  const { data: body, error } = await answer;
+  if (body === undefined) throw new Error(JSON.stringify(error));
+  return body;
+}
+
+test('the committed types are those of the present routes', async () => {
+  expect(await Bun.file(typesFile).text()).toBe(await clientTypes());
+});
+
+test('the tour: transactions, blocks and the mempool', async () => {
+  const status = await data(client.GET('/extended'));
+  expect(status.chain_tip?.block_height).toBe(60);
+
+  const list = await data(client.GET('/extended/v3/transactions', { params: { query: { limit: 50 } } }));
+  expect(list.results.length).toBe(50);
+  const tx_id = list.results[0]?.tx_id ?? '';
+  const one = await data(
+    client.GET('/extended/v3/transactions/{tx_id}', {
+      params: { path: { tx_id }, query: { include: ['function_args', 'source_code', 'post_conditions', 'result'] } },
+    }),
+  );
+  expect(one.tx_id).toBe(tx_id);
+  await data(client.GET('/extended/v3/transactions/{tx_id}/events', { params: { path: { tx_id } } }));
+
+  const height_or_hash = 'latest';
+  const ofBlock = await data(
+    client.GET('/extended/v3/blocks/{height_or_hash}/transactions', { params: { path: { height_or_hash } } }),
+  );
+  expect(ofBlock.results[0]?.block.height).toBe(60);
+  const waiting = await data(client.GET('/extended/v3/mempool/transactions'));
+  expect(waiting.results.length).toBe(Math.min(waiting.total, waiting.limit));
+});
+
+test('the tour: principals, tokens and contracts', async () => {
+  const holders = await data(client.GET('/extended/v3/tokens/stx/holders'));
+  const principal = holders.results.find((holder) => !holder.principal.includes('.'))?.principal ?? '';
+  const path = { principal };
+
+  const supply = await data(client.GET('/extended/v3/tokens/stx/supply'));
+  expect(BigInt(supply.total)).toBeGreaterThan(0n);
+  const stx = await data(client.GET('/extended/v3/principals/{principal}/balances/stx', { params: { path } }));
+  expect(stx.balance).toBe(holders.results.find((holder) => holder.principal === principal)?.balance ?? '');
+  await data(client.GET('/extended/v3/principals/{principal}/nonces', { params: { path } }));
+  await data(client.GET('/extended/v3/principals/{principal}/mempool/transactions', { params: { path } }));
+  for (const direction of ['inbound', 'outbound'] as const) {
+    await data(client.GET(`/extended/v3/principals/{principal}/transfers/stx/${direction}`, { params: { path } }));
+  }
+
+  const mine = await data(client.GET('/extended/v3/principals/{principal}/transactions', { params: { path } }));
+  const tx_id = mine.results[0]?.transaction.tx_id ?? '';
+  const changes = await data(
+    client.GET('/extended/v3/principals/{principal}/transactions/{tx_id}/balance-changes', {
+      params: { path: { principal, tx_id } },
+    }),
+  );
+  const several = await data(
+    client.GET('/extended/v3/principals/{principal}/balance-changes', { params: { path, query: { tx_id: [tx_id] } } }),
+  );
+  expect(several.results.map(({ asset }) => asset)).toEqual(changes.results.map(({ asset }) => asset));
+});
+
+test('the tour: a fungible token from its holders to its transfers', async () => {
+  const holder = await firstWith('/extended/v3/principals/{principal}/balances/ft');
+  const asset_identifier = holder.asset_identifier;
+  const params = { path: { principal: holder.principal, asset_identifier } };
+  const balance = await data(
+    client.GET('/extended/v3/principals/{principal}/balances/ft/{asset_identifier}', { params }),
+  );
+  const holders = await data(
+    client.GET('/extended/v3/tokens/ft/{asset_identifier}/holders', { params: { path: { asset_identifier } } }),
+  );
+  expect(holders.results.find(({ principal }) => principal === holder.principal)?.balance).toBe(balance.balance);
+  const supply = await data(
+    client.GET('/extended/v3/tokens/ft/{asset_identifier}/supply', { params: { path: { asset_identifier } } }),
+  );
+  expect(BigInt(supply.total)).toBeGreaterThanOrEqual(BigInt(balance.balance));
+  const transfers = await data(
+    client.GET('/extended/v3/principals/{principal}/transfers/ft/{asset_identifier}', { params }),
+  );
+  expect(transfers.total).toBeGreaterThan(0);
+
+  const contract_id = asset_identifier.split('::')[0] ?? '';
+  const contract = await data(
+    client.GET('/extended/v3/smart-contracts/{contract_id}', {
+      params: { path: { contract_id }, query: { include: ['source_code'] } },
+    }),
+  );
+  expect(contract.source_code).toBeString();
+});
+
+test('the tour: an instance from its owner to its history', async () => {
+  const owned = await firstWith('/extended/v3/principals/{principal}/balances/nft');
+  const history = await data(
+    client.GET('/extended/v3/tokens/nft/{asset_identifier}/{value}/history', {
+      params: { path: { asset_identifier: owned.asset_identifier, value: owned.value?.hex ?? '' } },
+    }),
+  );
+  expect(history.results[0]?.recipient).toBe(owned.principal);
+  expect(history.results.at(-1)?.sender).toBeNull();
+});
+
+test('the tour left out no v3 route', () => {
+  expect([...visited].sort()).toEqual(Object.keys(document.paths).sort());
+});
+
+/** The first item of that list of any holder of STX. */
+async function firstWith<P extends `/extended/v3/principals/{principal}/balances/${'ft' | 'nft'}`>(
+  path: P,
+): Promise<{ principal: string; asset_identifier: string; value?: { hex: string } }> {
+  const holders = await data(client.GET('/extended/v3/tokens/stx/holders', { params: { query: { limit: 50 } } }));
+  for (const { principal } of holders.results) {
+    const list = await data(
+      client.GET(path as '/extended/v3/principals/{principal}/balances/nft', { params: { path: { principal } } }),
+    );
+    const first = list.results[0];
+    if (first !== undefined) return { principal, ...first };
+  }
+  throw new Error(`no holder has ${path}`);
+}
