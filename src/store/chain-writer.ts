@@ -66,10 +66,11 @@ export function chainWriter(
     'INSERT INTO orphaned_blocks VALUES (?1, ?2, ?3)',
   );
   const removeOrphan = db.prepare<null, [Uint8Array]>('DELETE FROM orphaned_blocks WHERE index_block_hash = ?1');
-  // The first that was stored: a node announces one genesis only.
-  const genesis = db.prepare<{ index_block_hash: Uint8Array }, []>(
+  // The first that was stored, if before the block itself: what a block does must not depend on what came after it.
+  const genesisBefore = db.prepare<{ index_block_hash: Uint8Array }, [Uint8Array]>(
     `SELECT o.index_block_hash FROM orphaned_blocks o JOIN block_payloads p USING (index_block_hash)
-      WHERE o.height = 0 ORDER BY p.rowid LIMIT 1`,
+      WHERE o.height = 0 AND p.rowid < (SELECT rowid FROM block_payloads WHERE index_block_hash = ?1)
+      ORDER BY p.rowid LIMIT 1`,
   );
   const setBurnHeight = db.prepare<null, [number]>('UPDATE progress SET burn_block_height = ?1');
 
@@ -90,7 +91,7 @@ export function chainWriter(
   /** What is applied for a block: for the first one, the transactions of block 0 too. */
   function complete(block: Block, network: Network): Block {
     if (block.height !== 1) return block;
-    const row = genesis.get();
+    const row = genesisBefore.get(block.indexBlockHash);
     return row === null ? block : withGenesis(block, stored(row.index_block_hash, network));
   }
 

@@ -107,8 +107,12 @@ function startIngest({ directory, journal: withJournal, chainId, log }: IngestOp
 
   let kept: number | null = progress.get()?.chain_id ?? null;
   let lastJournalId = journal?.lastId() ?? 0;
-  /** Events written since the open transaction began; null when none is open. */
-  let open: { events: number } | null = null;
+  /** Whether a transaction is open, on the index and, but for a replay, on the journal. */
+  let open = false;
+  /** The journal holds what the index failed to commit; it is applied before anything else. */
+  let behind = false;
+  /** The event that was committed last: a node that missed our answer sends it again. */
+  let last = { path: '', length: 0, digest: 0n };
 
   if (chainId !== null && kept !== null && chainId !== kept) {
     throw new OperatorError(
@@ -236,30 +240,45 @@ function startIngest({ directory, journal: withJournal, chainId, log }: IngestOp
     }
   }
 
-  function begin(): void {
-    if (open !== null) return;
-    db.run('BEGIN IMMEDIATE');
-    journal?.begin();
-    open = { events: 0 };
-  }
-
-  function rollback(): void {
-    if (open === null) return;
-    open = null;
-    journal?.rollback();
-    lastJournalId = journal?.lastId() ?? 0;
+  /** Undoes what the index holds of the open transaction. */
+  function forgetOpen(): void {
+    open = false;
     db.run('ROLLBACK');
     names.principals.forget();
     names.assets.forget();
     kept = progress.get()?.chain_id ?? null;
+    lastJournalId = journal?.lastId() ?? 0;
+  }
+
+  function begin(): void {
+    if (open) return;
+    if (behind) {
+      replay();
+      behind = false;
+    }
+    db.run('BEGIN IMMEDIATE');
+    journal?.begin();
+    open = true;
+  }
+
+  function rollback(): void {
+    if (!open) return;
+    journal?.rollback();
+    forgetOpen();
   }
 
   function commit(): void {
-    if (open === null) return;
+    if (!open) return;
     // In this order: see the head of this file.
     journal?.commit();
-    db.run('COMMIT');
-    open = null;
+    try {
+      db.run('COMMIT');
+      open = false;
+    } catch (error) {
+      behind = journal !== null;
+      forgetOpen();
+      throw error;
+    }
   }
 
   /** Applies the event in a transaction that may hold others; {@link commit} makes it durable. */
@@ -274,40 +293,36 @@ function startIngest({ directory, journal: withJournal, chainId, log }: IngestOp
         journal.append({ id: journalId, receivedAt, path, text });
         lastJournalId = journalId;
       }
-      if (open !== null) open.events += 1;
     }
     return outcome;
   }
 
-  /** Journal entries that the index lacks, after a crash or for a new index. */
-  function replay(from: number, onProgress?: (events: number) => void): number {
-    if (journal === null) return 0;
+  /** Applies the journal's entries that the index lacks, after a crash or for a new index. */
+  function replay(): void {
+    if (journal === null) return;
     let events = 0;
-    for (const entry of journal.entriesAfter(from)) {
-      if (open === null) {
-        db.run('BEGIN IMMEDIATE');
-        open = { events: 0 };
-      }
-      applyEvent(entry, readPayload(entry.path, entry.text), entry.id);
-      // An entry that changes nothing now (it may have, before a fix of ours) is done with too.
-      setJournalId.run(entry.id);
-      events += 1;
-      open.events += 1;
-      if (open.events >= REPLAY_BATCH) {
+    try {
+      for (const entry of journal.entriesAfter(progress.get()?.journal_id ?? 0)) {
+        if (!open) db.run('BEGIN IMMEDIATE');
+        open = true;
+        applyEvent(entry, readPayload(entry.path, entry.text), entry.id);
+        // An entry that changes nothing now (it may have, before a fix of ours) is done with too.
+        setJournalId.run(entry.id);
+        events += 1;
+        if (events % REPLAY_BATCH !== 0) continue;
         db.run('COMMIT');
-        open = null;
-        onProgress?.(events);
+        open = false;
       }
+      if (open) db.run('COMMIT');
+      open = false;
+    } catch (error) {
+      if (open) forgetOpen();
+      throw error;
     }
-    if (open !== null) {
-      db.run('COMMIT');
-      open = null;
-    }
-    return events;
+    if (events > 0) log({ event: 'journal_replayed', events });
   }
 
-  const replayed = replay(progress.get()?.journal_id ?? 0);
-  if (replayed > 0) log({ event: 'journal_replayed', events: replayed });
+  replay();
 
   return {
     /**
@@ -316,10 +331,15 @@ function startIngest({ directory, journal: withJournal, chainId, log }: IngestOp
      *   has changed
      */
     receive(event: ReceivedEvent): Outcome {
+      const { path, text } = event;
+      const digest = Bun.hash(text) as bigint;
+      if (path === last.path && text.length === last.length && digest === last.digest) return 'repeated';
       try {
         const outcome = take(event);
-        if (outcome === 'applied') commit();
-        else rollback();
+        if (outcome === 'applied') {
+          commit();
+          last = { path, length: text.length, digest };
+        } else rollback();
         return outcome;
       } catch (error) {
         rollback();

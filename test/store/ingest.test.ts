@@ -3,6 +3,7 @@ import { expect, test } from 'bun:test';
 import { copyFileSync, existsSync, rmSync } from 'node:fs';
 import { PayloadError } from '../../src/chain/payload-reader.ts';
 import { SimulatedChain } from '../../src/devnet/chain.ts';
+import type { NodeEvent } from '../../src/devnet/node-event.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { OperatorError } from '../../src/errors.ts';
 import { UnknownParentError } from '../../src/store/chain-writer.ts';
@@ -509,4 +510,32 @@ test('attachments are kept once for each content, transaction and block', () => 
   expect(open.ingest.receive(event)).toBe('applied');
   expect(wholeIndex(open.directory).attachments).toHaveLength(2);
   expect(open.ingest.receive(event)).toBe('repeated');
+});
+
+test('the same bytes twice in a row are kept once, also of events that only the journal holds', () => {
+  using open = openNew();
+  const chunks = { path: '/stackerdb_chunks', text: '{"contract_id":"x","modified_slots":[]}', receivedAt: 1 };
+  expect(open.ingest.receive(chunks)).toBe('applied');
+  expect(open.ingest.receive({ ...chunks, receivedAt: 2 })).toBe('repeated');
+  expect(open.ingest.receive({ ...chunks, text: '{"contract_id":"y","modified_slots":[]}' })).toBe('applied');
+  expect(open.ingest.receive(chunks)).toBe('applied');
+});
+
+test('a genesis block that comes after block 1 changes nothing of it, and block 1 can still be reverted', () => {
+  using open = openNew({ journal: false });
+  const chain = new SimulatedChain({ seed: 9 });
+  const genesis = chain.genesis();
+  const first = chain.mine(chain.genesisHash);
+  const rivals = [chain.mine(chain.genesisHash)];
+  rivals.push(chain.mine(rivals[0]?.indexBlockHash ?? ''));
+  const take = (events: readonly NodeEvent[]) => {
+    for (const event of events) open.ingest.receive(received(event));
+  };
+  take(first.events);
+  const before = tables(open.directory);
+  take([genesis]);
+  expect(tables(open.directory)).toEqual(before);
+  for (const { events } of rivals) take(events);
+  expect(open.ingest.tipHeight()).toBe(2);
+  expect(checkDirectory(open.directory).flatMap(({ problems }) => problems)).toEqual([]);
 });
