@@ -12,6 +12,7 @@ import type { ChainEvent, TransactionContent } from './block.ts';
 import { cycleLength, type Network } from './network.ts';
 import { PayloadError } from './payload-reader.ts';
 import type { BitcoinOperation } from './payload-schemas.ts';
+import { type PoxPrint, poxPrint, tupleOf } from './pox-print.ts';
 
 export interface BitcoinOperationInput {
   /** The Bitcoin transaction's. */
@@ -30,38 +31,11 @@ const BITCOIN_RAW = new Uint8Array([0]);
 const NO_POST_CONDITIONS = fromHex('0x0100000000');
 const ANY_ANCHOR_MODE = 3;
 
-const POX_CONTRACT = /^(SP000000000000000000002Q6VF78|ST000000000000000000002AMW42H)\.(pox(-[2-5])?)$/;
-
-type Tuple = ReadonlyMap<string, ClarityValue>;
-
-const tupleOf = (value: ClarityValue | undefined): Tuple | null => (value?.type === 'tuple' ? value.value : null);
-
-const decoded = (bytes: Uint8Array): ClarityValue | null => {
-  const value = decodeClarity(bytes);
-  return value.ok ? value.value : null;
-};
-
-interface PoxPrint {
-  contractName: string;
-  name: string;
-  stacker: string | null;
-  data: Tuple;
-}
-
-/** The first print of a stacking contract: `(ok {name, stacker, …, data: {…}})`. */
+/** The first print of a stacking contract. */
 function firstPoxPrint(events: readonly ChainEvent[]): PoxPrint | null {
   for (const event of events) {
-    if (event.kind !== 'contract_log' || event.topic !== 'print') continue;
-    const contractName = POX_CONTRACT.exec(event.contractId)?.[2];
-    if (contractName === undefined) continue;
-    const value = decoded(event.value);
-    if (value?.type !== 'ok') continue;
-    const print = tupleOf(value.value);
-    const name = print?.get('name');
-    const data = tupleOf(print?.get('data'));
-    if (data === null || name?.type !== 'string-ascii') continue;
-    const stacker = print?.get('stacker');
-    return { contractName, name: name.value, stacker: stacker?.type === 'principal' ? stacker.value : null, data };
+    const print = poxPrint(event);
+    if (print !== null) return print;
   }
   return null;
 }
@@ -113,9 +87,9 @@ function transfer(events: readonly ChainEvent[]): Made | null {
   return null;
 }
 
-function resultTuple({ result }: BitcoinOperationInput): Tuple {
-  const value = decoded(result);
-  const tuple = value?.type === 'ok' ? tupleOf(value.value) : null;
+function resultTuple({ result }: BitcoinOperationInput): ReadonlyMap<string, ClarityValue> {
+  const decoded = decodeClarity(result);
+  const tuple = decoded.ok && decoded.value.type === 'ok' ? tupleOf(decoded.value.value) : null;
   if (tuple === null) throw new PayloadError('Field raw_result: a stack-stx operation gives (ok (tuple …))');
   return tuple;
 }

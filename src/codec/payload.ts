@@ -2,15 +2,20 @@ import type { BytesReader } from './bytes-reader.ts';
 import { PREFIX, readAddress, readPrincipalValue, walkClarity } from './clarity-wire.ts';
 import { lossyText } from './utf8.ts';
 
-/** Why a tenure change was made: a new Bitcoin block, or a budget extended (SIP-034 for one budget of five). */
-export type TenureChangeCause =
-  | 'block_found'
-  | 'extended'
-  | 'extended_runtime'
-  | 'extended_read_count'
-  | 'extended_read_length'
-  | 'extended_write_count'
-  | 'extended_write_length';
+/**
+ * Why a tenure change was made, by its wire number: a new Bitcoin block, or a budget extended (SIP-034 for one budget of
+ * five).
+ */
+export const tenureChangeCauses = [
+  'block_found',
+  'extended',
+  'extended_runtime',
+  'extended_read_count',
+  'extended_read_length',
+  'extended_write_count',
+  'extended_write_length',
+] as const;
+export type TenureChangeCause = (typeof tenureChangeCauses)[number];
 
 /**
  * What a transaction does (SIP-005, SIP-021). `typeId` is the byte on the wire, which tells apart what the API calls
@@ -72,16 +77,6 @@ const VRF_PROOF_LENGTH = 80;
 const CONSENSUS_HASH_LENGTH = 20;
 const BLOCK_HASH_LENGTH = 32;
 const HASH160_LENGTH = 20;
-
-const CAUSES: readonly TenureChangeCause[] = [
-  'block_found',
-  'extended',
-  'extended_runtime',
-  'extended_read_count',
-  'extended_read_length',
-  'extended_write_count',
-  'extended_write_length',
-];
 
 /** Reads the type byte of a payload and what it announces. */
 export function readPayload(reader: BytesReader): Payload {
@@ -165,7 +160,7 @@ function readTenureChange(reader: BytesReader): Payload {
   const previousTenureEnd = reader.span(BLOCK_HASH_LENGTH, 'the end of the previous tenure');
   const previousTenureBlocks = reader.u32('the blocks of the previous tenure');
   const causeId = reader.u8('a tenure change cause');
-  const cause = CAUSES[causeId];
+  const cause = tenureChangeCauses[causeId];
   if (cause === undefined) throw reader.unknown('a tenure change cause (0x00 to 0x06)', causeId);
   return {
     type: 'tenure_change',

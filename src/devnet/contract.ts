@@ -1,23 +1,9 @@
+import type { AbiType } from '../codec/abi.ts';
 import { clarity } from '../codec/clarity-encode.ts';
 import type { ChainEvent } from './chain-event.ts';
 import type { PostConditions } from './post-conditions.ts';
 import type { Prng } from './prng.ts';
 import type { World } from './world.ts';
-
-/** A type as the node's contract interface writes it. */
-export type AbiType =
-  | 'uint128'
-  | 'int128'
-  | 'bool'
-  | 'principal'
-  | 'none'
-  | { buffer: { length: number } }
-  | { 'string-ascii': { length: number } }
-  | { 'string-utf8': { length: number } }
-  | { optional: AbiType }
-  | { response: { ok: AbiType; error: AbiType } }
-  | { list: { type: AbiType; length: number } }
-  | { tuple: { name: string; type: AbiType }[] };
 
 /** What a deployment carries as `contract_interface`. */
 export interface ContractInterface {

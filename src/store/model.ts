@@ -1,5 +1,5 @@
 /** What the store's queries answer: the chain as routes show it, before any text is made of it. */
-import type { AssetAction, ExecutionCost, Signer, TransactionStatus } from '../chain/block.ts';
+import type { ChainEvent, ExecutionCost, Signer, TransactionStatus } from '../chain/block.ts';
 import type { TenureChangeCause } from '../codec/transaction.ts';
 import type { MempoolStatus } from './rows.ts';
 
@@ -99,34 +99,7 @@ export interface PrincipalTransaction {
   affected: { stx: boolean; ft: boolean; nft: boolean };
 }
 
-export type TransactionEvent = { index: number } & (
-  | { kind: 'contract_log'; contractId: string; topic: string; value: Uint8Array }
-  | { kind: 'stx_lock'; address: string; amount: string; unlockHeight: number; contractName: string }
-  | {
-      kind: 'stx';
-      action: AssetAction;
-      sender: string | null;
-      recipient: string | null;
-      amount: string;
-      memo: Uint8Array | null;
-    }
-  | {
-      kind: 'ft';
-      action: AssetAction;
-      asset: string;
-      sender: string | null;
-      recipient: string | null;
-      amount: string;
-    }
-  | {
-      kind: 'nft';
-      action: AssetAction;
-      asset: string;
-      sender: string | null;
-      recipient: string | null;
-      value: Uint8Array;
-    }
-);
+export type TransactionEvent = ChainEvent & { index: number };
 
 /** micro-STX. */
 export interface StxBalance {

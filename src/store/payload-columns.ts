@@ -1,7 +1,7 @@
 /** The columns of a payload that lists show; transactions of the chain and of the mempool have the same. */
+import { tenureChangeCauses } from '../codec/payload.ts';
 import type { Payload } from '../codec/transaction.ts';
 import type { Dictionaries } from './dictionary.ts';
-import { tenureChangeCauses } from './rows.ts';
 
 export interface PayloadColumns {
   recipientId: number | null;

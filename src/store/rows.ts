@@ -1,6 +1,6 @@
 /** The numbers that stand for words in the index's columns, both ways. */
 import type { AssetAction, ChainEvent, TransactionStatus } from '../chain/block.ts';
-import type { TenureChangeCause, TransactionType } from '../codec/transaction.ts';
+import type { TransactionType } from '../codec/transaction.ts';
 
 export const statusNumber: Readonly<Record<TransactionStatus, number>> = {
   success: 1,
@@ -73,17 +73,6 @@ export function typeWord(number: number): TransactionType {
   if (word === undefined) throw new Error(`no transaction type ${number}`);
   return word;
 }
-
-/** By their wire number (SIP-034). */
-export const tenureChangeCauses: readonly TenureChangeCause[] = [
-  'block_found',
-  'extended',
-  'extended_runtime',
-  'extended_read_count',
-  'extended_read_length',
-  'extended_write_count',
-  'extended_write_length',
-];
 
 export const EVENT_LOG = 1;
 export const EVENT_LOCK = 2;

@@ -1,5 +1,6 @@
+import type { AbiType } from '../../codec/abi.ts';
 import { clarity } from '../../codec/clarity-encode.ts';
-import { type AbiType, type ContractTemplate, contractInterface, publicFunction } from '../contract.ts';
+import { type ContractTemplate, contractInterface, publicFunction } from '../contract.ts';
 import { delegate, optionalUint, poxAddress, type Stacking, stack } from '../pox.ts';
 
 const poxAddressType: AbiType = {

@@ -1,5 +1,6 @@
 /** Transactions as v3 shows them: mined and pending, in lists and alone. */
 import { type TProperties, Type } from '@sinclair/typebox';
+import { tenureChangeCauses } from '../../../codec/payload.ts';
 import { BitcoinBlock, Block } from './place.ts';
 import { PostConditions } from './post-condition.ts';
 import {
@@ -44,15 +45,7 @@ const waiting = {
   ),
 };
 
-const cause = words(
-  'block_found',
-  'extended',
-  'extended_runtime',
-  'extended_read_count',
-  'extended_read_length',
-  'extended_write_count',
-  'extended_write_length',
-);
+const cause = words(...tenureChangeCauses);
 
 const transfer = Type.Object({ recipient: Principal, amount: Amount, memo: nullable(Memo) });
 const contract = { clarity_version: nullable(Type.Integer()), contract_id: Type.String() };
