@@ -123,7 +123,7 @@ test(
 
 /** Of a process that receives, `received_at` is the clock's, so it differs from run to run. */
 const withoutClock = (directory: string) => ({
-  index: wholeIndex(directory, ['mempool_transactions.received_at']),
+  index: wholeIndex(directory, ['mempool_transactions.received_at', 'pending_principals.received_at']),
   journal: journalRows(directory).map(({ id, path, text }) => ({ id, path, text })),
 });
 
