@@ -1,12 +1,23 @@
 /** The chains the benchmarks run on: simulated, the same for the same seed and size, and made once. */
+import { Database } from 'bun:sqlite';
 import { once } from 'node:events';
-import { createWriteStream, existsSync, mkdirSync, readdirSync, readFileSync, renameSync } from 'node:fs';
+import {
+  createWriteStream,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { recordingRow } from '../src/chain/recording.ts';
 import { SimulatedChain } from '../src/devnet/chain.ts';
 import type { NodeEvent } from '../src/devnet/node-event.ts';
 import { devnetEvents } from '../src/devnet/scenario.ts';
+import { indexPath } from '../src/store/database.ts';
 import { MAIN, ROOT, run, say, script } from './harness.ts';
 
 const DIRECTORY = join(tmpdir(), 'stackside-bench');
@@ -16,19 +27,25 @@ export const SEED = 1;
 export const BLOCKS = 1300;
 const TRANSACTIONS_PER_BLOCK = 40;
 
-/** Changes with the code that makes the chains. */
-function makersHash(): string {
-  const directory = join(ROOT, 'src', 'devnet');
-  const files = readdirSync(directory, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.ts'));
+/** Changes with the code that is given: files, and directories with all in them but queries, which make nothing. */
+function codeHash(...paths: readonly string[]): string {
+  const within = (path: string): string[] =>
+    readdirSync(path, { recursive: true, encoding: 'utf8' })
+      .filter((name) => name.endsWith('.ts') && !name.startsWith('queries'))
+      .sort()
+      .map((name) => join(path, name));
+  const files = paths.flatMap((path) => (statSync(path).isDirectory() ? within(path) : [path]));
   let hash = 0n;
-  for (const file of files.sort()) hash = Bun.hash.xxHash64(readFileSync(join(directory, file)), hash);
+  for (const file of files) hash = Bun.hash.xxHash64(readFileSync(file), hash);
   return hash.toString(16).slice(0, 8);
 }
+
+const source = (name: string): string => join(ROOT, 'src', name);
 
 /** Writes the events of a chain as a recording, unless that is there already. */
 async function recording(name: string, events: () => Iterable<NodeEvent>): Promise<string> {
   mkdirSync(DIRECTORY, { recursive: true });
-  const path = join(DIRECTORY, `${name}-${makersHash()}.tsv`);
+  const path = join(DIRECTORY, `${name}-${codeHash(source('devnet'))}.tsv`);
   if (existsSync(path)) return path;
   say(`making ${path}, once`);
   const output = createWriteStream(`${path}.part`);
@@ -44,10 +61,12 @@ async function recording(name: string, events: () => Iterable<NodeEvent>): Promi
   return path;
 }
 
+const ACCOUNTS = 100;
+
 /** A chain with forks, tokens, contracts and a mempool. */
-export const devnetRecording = (blocks = BLOCKS): Promise<string> =>
-  recording(`devnet-${SEED}-${blocks}x${TRANSACTIONS_PER_BLOCK}`, () =>
-    devnetEvents({ seed: SEED, blocks, transactionsPerBlock: TRANSACTIONS_PER_BLOCK }),
+export const devnetRecording = (blocks = BLOCKS, accounts = ACCOUNTS): Promise<string> =>
+  recording(`devnet-${SEED}-${blocks}x${TRANSACTIONS_PER_BLOCK}${accounts === ACCOUNTS ? '' : `-${accounts}`}`, () =>
+    devnetEvents({ seed: SEED, blocks, transactionsPerBlock: TRANSACTIONS_PER_BLOCK, accounts }),
   );
 
 const GENESIS_MINTS = 340_000;
@@ -74,4 +93,62 @@ export const genesisRecording = (): Promise<string> =>
 /** The index and journal of the chain, made by an import of now. */
 export async function importInto(directory: string, file: string): Promise<void> {
   await run(script(MAIN, 'import', file, '--data', directory, '--log-level', 'error'));
+}
+
+/** Makes the last `count` transactions that were mined wait again: the chain has mined nearly all that it announced. */
+export function fillMempool(directory: string, count: number): void {
+  const db = new Database(indexPath(directory), { readwrite: true });
+  db.run(`UPDATE mempool_transactions SET state = 0 WHERE rowid IN
+            (SELECT rowid FROM mempool_transactions WHERE state = 1 ORDER BY received_at DESC LIMIT ${count})`);
+  db.run('UPDATE progress SET mempool_pending = (SELECT count(*) FROM mempool_transactions WHERE state = 0)');
+  db.close();
+}
+
+/**
+ * Gives the events of the busiest non-fungible token to one of its instances, the one that has most already: on the
+ * chain, instances change hands a few times only. Who owns what stays as it is.
+ */
+function lengthenHistory(directory: string): void {
+  const db = new Database(indexPath(directory), { readwrite: true });
+  const { asset } = db
+    .query<{ asset: number }, []>(
+      'SELECT asset_id AS asset FROM nft_instances GROUP BY asset_id ORDER BY sum(events) DESC LIMIT 1',
+    )
+    .get()!;
+  const { value } = db
+    .query<{ value: Uint8Array }, [number]>(
+      'SELECT value FROM nft_instances WHERE asset_id = ? ORDER BY events DESC LIMIT 1',
+    )
+    .get(asset)!;
+  const { changes } = db.run('UPDATE events SET value = ? WHERE asset_id = ? AND kind >= 9', [value, asset]);
+  db.run('UPDATE nft_instances SET events = ? WHERE asset_id = ? AND value = ?', [changes, asset, value]);
+  db.close();
+}
+
+/** Accounts of a long chain: few enough that their lists grow with it, enough for what they send. */
+const TRANSACTIONS_PER_ACCOUNT = 5000;
+/** Of a long chain's transactions, this share waits. */
+const SHARE_WAITING = 0.1;
+
+/** Changes with the code that makes the index of a chain. */
+const makersHash = (): string =>
+  codeHash(import.meta.path, join(ROOT, 'schema.sql'), ...['devnet', 'chain', 'codec', 'store'].map(source));
+
+/**
+ * The index of a chain of some `size` transactions, imported once, in which a tenth of them wait and a token has a
+ * history as {@link lengthenHistory} makes it.
+ */
+export async function devnetIndex(size: number): Promise<string> {
+  const accounts = Math.max(ACCOUNTS, Math.ceil(size / TRANSACTIONS_PER_ACCOUNT));
+  const blocks = Math.ceil(size / TRANSACTIONS_PER_BLOCK);
+  const path = join(DIRECTORY, `index-${SEED}-${blocks}x${TRANSACTIONS_PER_BLOCK}-${accounts}-${makersHash()}`);
+  if (existsSync(path)) return path;
+  const file = await devnetRecording(blocks, accounts);
+  say(`making ${path}, once`);
+  rmSync(`${path}.part`, { recursive: true, force: true });
+  await importInto(`${path}.part`, file);
+  fillMempool(`${path}.part`, Math.round(size * SHARE_WAITING));
+  lengthenHistory(`${path}.part`);
+  renameSync(`${path}.part`, path);
+  return path;
 }

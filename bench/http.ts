@@ -3,7 +3,7 @@ import { Database } from 'bun:sqlite';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { indexPath } from '../src/store/database.ts';
-import { devnetRecording, importInto, SEED } from './dataset.ts';
+import { devnetRecording, fillMempool, importInto, SEED } from './dataset.ts';
 import {
   heading,
   MAIN,
@@ -87,16 +87,8 @@ function routesOf(directory: string): { routes: Route[]; transactions: number; p
   };
 }
 
-/** Pending transactions the mempool's route is measured with: the chain has mined nearly all that it announced. */
+/** Pending transactions the mempool's route is measured with. */
 const WAITING = 1000;
-
-function fillMempool(directory: string): void {
-  const db = new Database(indexPath(directory), { readwrite: true });
-  db.run(`UPDATE mempool_transactions SET state = 0 WHERE rowid IN
-            (SELECT rowid FROM mempool_transactions WHERE state = 1 ORDER BY received_at DESC LIMIT ${WAITING})`);
-  db.run('UPDATE progress SET mempool_pending = (SELECT count(*) FROM mempool_transactions WHERE state = 0)');
-  db.close();
-}
 
 async function load(server: Server, paths: readonly string[]): Promise<Load> {
   const file = join(ROOT, 'bench', 'parts', 'load.ts');
@@ -110,7 +102,7 @@ async function load(server: Server, paths: readonly string[]): Promise<Load> {
 async function measure(directory: string): Promise<void> {
   if (values.data === undefined) {
     await importInto(directory, await devnetRecording());
-    fillMempool(directory);
+    fillMempool(directory, WAITING);
   }
   const { routes, transactions, pending } = routesOf(directory);
   const serve = ['serve', '--mode', 'read', '--data', directory, '--api-host', '127.0.0.1', '--api-port', '0'];

@@ -110,3 +110,16 @@ describe('after ANALYZE', () => {
     });
   }
 });
+
+test('a page of holders before a key is sought by the key, not by zero', () => {
+  // The plan's text is the same either way; the program compares with the constant only if it reads from zero up.
+  const above = [...statements].filter(([name]) => name.endsWith('.above'));
+  expect(above.length).toBe(3);
+  for (const [name, statement] of above) {
+    const program = db.query<{ opcode: string }, []>(`EXPLAIN ${statement}`).all();
+    expect({ name, constants: program.filter(({ opcode }) => opcode === 'String8').length }).toEqual({
+      name,
+      constants: 0,
+    });
+  }
+});

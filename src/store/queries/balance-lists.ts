@@ -8,17 +8,20 @@ import { keysetPage } from './page.ts';
 /**
  * The statements of such a list. Descending by one column and ascending by another is no order that one comparison of
  * the key can find, so rows of the key's own balance are asked for apart from those below and above it.
+ * Every statement says `balance > 'A0'`, or the partial indexes don't serve it. SQLite seeks by the first of two lower
+ * bounds and only filters by the second, so the key's stands before it.
  * @param owner the column whose value the list is of, null where there is one list
  */
 const statements = (table: string, owner: string | null, text: string) => {
   const of = owner === null ? '' : `${owner} = ?1 AND `;
-  const select = `SELECT balance, ${text} AS text FROM ${table} WHERE ${of}balance > 'A0'`;
+  const select = `SELECT balance, ${text} AS text FROM ${table} WHERE ${of}`;
+  const positive = "balance > 'A0'";
   return {
-    head: `${select} ORDER BY balance DESC, ${text} LIMIT ?2`,
-    equalFrom: `${select} AND balance = ?3 AND ${text} >= ?4 ORDER BY ${text} LIMIT ?2`,
-    below: `${select} AND balance < ?3 ORDER BY balance DESC, ${text} LIMIT ?2`,
-    equalBefore: `${select} AND balance = ?3 AND ${text} < ?4 ORDER BY ${text} DESC LIMIT ?2`,
-    above: `${select} AND balance > ?3 ORDER BY balance, ${text} DESC LIMIT ?2`,
+    head: `${select}${positive} ORDER BY balance DESC, ${text} LIMIT ?2`,
+    equalFrom: `${select}balance = ?3 AND ${text} >= ?4 AND ${positive} ORDER BY ${text} LIMIT ?2`,
+    below: `${select}balance < ?3 AND ${positive} ORDER BY balance DESC, ${text} LIMIT ?2`,
+    equalBefore: `${select}balance = ?3 AND ${text} < ?4 AND ${positive} ORDER BY ${text} DESC LIMIT ?2`,
+    above: `${select}balance > ?3 AND ${positive} ORDER BY balance, ${text} DESC LIMIT ?2`,
   };
 };
 

@@ -1,0 +1,186 @@
+/**
+ * Times pages of the longest lists of some indexes, in turn: a round asks for every page of every list of every index.
+ * Prints the lists, with the median of each page by round, in microseconds.
+ */
+import { Database } from 'bun:sqlite';
+import { indexPath } from '../../src/store/database.ts';
+import type { CursorKey, Page } from '../../src/store/model.ts';
+import type { Reader, Snapshots } from '../../src/store/reader.ts';
+import { openSnapshots } from '../../src/store/snapshots.ts';
+import { spread } from '../harness.ts';
+
+const [roundCount, repetitionCount, limitText, ...directories] = process.argv.slice(2);
+const rounds = Number(roundCount);
+const repetitions = Number(repetitionCount);
+const limit = Number(limitText);
+
+type Ask = (reader: Reader, from: CursorKey | null) => Promise<Page<unknown>>;
+
+/** A place in a list, and the time of its page in each round. */
+interface Place {
+  name: 'first' | 'middle' | 'last';
+  key: CursorKey | null;
+  microseconds: number[];
+}
+
+export interface TimedList {
+  name: string;
+  /** Items of the whole list. */
+  items: number;
+  /** The first alone where the list is a page long. */
+  places: Place[];
+}
+
+/** The longest lists of an index. */
+function listsOf(directory: string): (TimedList & { ask: Ask })[] {
+  const db = new Database(indexPath(directory), { readonly: true });
+  const first = <Row>(sql: string, ...values: number[]): Row => db.query<Row, number[]>(sql).get(...values)!;
+
+  /** @param keys a query for the key columns of the whole list, in its order */
+  function list(name: string, keys: string, values: (number | Uint8Array)[], ask: Ask): TimedList & { ask: Ask } {
+    const items = Number(db.query(`SELECT count(*) FROM (${keys})`).values(...values)[0]![0]);
+    const at = (offset: number) =>
+      db.query(`${keys} LIMIT 1 OFFSET ${offset}`).values(...values)[0] as (number | string)[];
+    const places: Place[] = [{ name: 'first', key: null, microseconds: [] }];
+    if (items > limit) {
+      places.push({ name: 'middle', key: at((items - limit) >> 1), microseconds: [] });
+      places.push({ name: 'last', key: at(items - limit), microseconds: [] });
+    }
+    return { name, items, places, ask };
+  }
+
+  interface Account {
+    id: number;
+    address: string;
+  }
+  const accountWithMost = (column: string) =>
+    first<Account>(`SELECT principal_id AS id, address FROM accounts ORDER BY ${column} DESC LIMIT 1`);
+  const tokenWithMost = (column: string) =>
+    first<{ id: number; identifier: string }>(
+      `SELECT a.id, a.identifier FROM ft_tokens t JOIN assets a ON a.id = t.asset_id ORDER BY t.${column} DESC LIMIT 1`,
+    );
+  const busiest = accountWithMost('transactions');
+  const receiver = accountWithMost('stx_inbound');
+  const sender = accountWithMost('stx_outbound');
+  const owner = accountWithMost('nfts');
+  const moved = tokenWithMost('events');
+  const mover = first<Account>(
+    'SELECT principal_id AS id, address FROM ft_balances WHERE asset_id = ? ORDER BY transfers DESC LIMIT 1',
+    moved.id,
+  );
+  const held = tokenWithMost('holders');
+  const instance = first<{ id: number; identifier: string; value: Uint8Array }>(
+    'SELECT a.id, a.identifier, n.value FROM nft_instances n JOIN assets a ON a.id = n.asset_id ORDER BY n.events DESC LIMIT 1',
+  );
+  const event = 'SELECT position, event_index FROM events';
+  const newest = 'ORDER BY position DESC, event_index DESC';
+
+  const lists = [
+    list('transactions', 'SELECT position FROM transactions ORDER BY position DESC', [], (reader, from) =>
+      reader.transactions.page(limit, from),
+    ),
+    list(
+      'transactions of a principal',
+      'SELECT position FROM principal_transactions WHERE principal_id = ? ORDER BY position DESC',
+      [busiest.id],
+      (reader, from) => reader.transactions.ofPrincipal(busiest.address, limit, from),
+    ),
+    list(
+      'STX transfers, inbound',
+      `${event} WHERE recipient_id = ? AND kind IN (3, 4) ${newest}`,
+      [receiver.id],
+      (reader, from) => reader.transfers.stx(receiver.address, 'inbound', limit, from),
+    ),
+    list(
+      'STX transfers, outbound',
+      `${event} WHERE sender_id = ? AND kind IN (3, 5) ${newest}`,
+      [sender.id],
+      (reader, from) => reader.transfers.stx(sender.address, 'outbound', limit, from),
+    ),
+    list(
+      'FT transfers',
+      `${event} WHERE asset_id = ?1 AND kind BETWEEN 6 AND 8 AND ?2 IN (sender_id, recipient_id) ${newest}`,
+      [moved.id, mover.id],
+      (reader, from) => reader.transfers.ft(mover.address, moved.identifier, limit, from),
+    ),
+    list(
+      'STX holders',
+      "SELECT balance, address FROM accounts WHERE balance > 'A0' ORDER BY balance DESC, address",
+      [],
+      (reader, from) => reader.tokens.stxHolders(limit, from),
+    ),
+    list(
+      'FT holders',
+      "SELECT balance, address FROM ft_balances WHERE asset_id = ? AND balance > 'A0' ORDER BY balance DESC, address",
+      [held.id],
+      (reader, from) => reader.tokens.ftHolders(held.identifier, limit, from),
+    ),
+    list(
+      'NFT balances',
+      `SELECT a.identifier, lower(hex(n.value)) FROM nft_instances n JOIN assets a ON a.id = n.asset_id
+        WHERE n.owner_id = ? ORDER BY a.identifier, n.value`,
+      [owner.id],
+      (reader, from) => reader.principals.nftBalances(owner.address, null, limit, from),
+    ),
+    list(
+      'NFT history',
+      `${event} WHERE asset_id = ? AND value = ? AND kind >= 9 ${newest}`,
+      [instance.id, instance.value],
+      (reader, from) => reader.tokens.nftHistory(instance.identifier, instance.value, limit, from),
+    ),
+    list(
+      'mempool',
+      `SELECT received_at, lower(hex(tx_id)) FROM mempool_transactions
+        WHERE state = 0 ORDER BY received_at DESC, tx_id DESC`,
+      [],
+      (reader, from) => reader.mempool.page(limit, from),
+    ),
+  ];
+  db.close();
+  return lists;
+}
+
+/** Throws unless the page is the one that is meant. */
+function check(list: TimedList, { name, key }: Place, page: Page<unknown>): void {
+  const found = {
+    items: page.items.length,
+    total: page.total,
+    start: key === null || String(page.current) === String(key),
+    ends: page.next === null,
+  };
+  const expected = {
+    items: Math.min(limit, list.items),
+    total: list.items,
+    start: true,
+    ends: name === 'last' || list.items <= limit,
+  };
+  if (JSON.stringify(found) !== JSON.stringify(expected)) {
+    throw new Error(`the ${name} page of ${list.name}: ${JSON.stringify(found)}, expected ${JSON.stringify(expected)}`);
+  }
+}
+
+async function medianOf(snapshots: Snapshots, ask: Ask, key: CursorKey | null): Promise<number> {
+  const times: number[] = [];
+  for (let n = 0; n < repetitions; n++) {
+    const start = performance.now();
+    await snapshots.read((reader) => ask(reader, key));
+    times.push((performance.now() - start) * 1000);
+  }
+  return spread(times).median;
+}
+
+const indexes = directories.map((directory) => ({ lists: listsOf(directory), snapshots: openSnapshots(directory) }));
+const pages = indexes.flatMap(({ lists, snapshots }) =>
+  lists.flatMap((list) => list.places.map((place) => ({ list, place, snapshots }))),
+);
+for (const { list, place, snapshots } of pages) {
+  check(list, place, await snapshots.read((reader) => list.ask(reader, place.key)));
+  await medianOf(snapshots, list.ask, place.key);
+}
+for (let n = 0; n < rounds; n++) {
+  for (const { list, place, snapshots } of n % 2 === 0 ? pages : pages.toReversed()) {
+    place.microseconds.push(await medianOf(snapshots, list.ask, place.key));
+  }
+}
+for (const { snapshots } of indexes) snapshots.close();
+process.stdout.write(JSON.stringify(indexes.map(({ lists }) => lists)));
