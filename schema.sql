@@ -62,6 +62,26 @@ CREATE TABLE blocks (
 -- A block by either of its hashes.
 CREATE UNIQUE INDEX blocks_by_index_block_hash ON blocks (index_block_hash);
 CREATE INDEX blocks_by_block_hash ON blocks (block_hash);
+-- The newest block at or before a time, and the first since one.
+CREATE INDEX blocks_by_time ON blocks (block_time);
+-- First and last block of a tenure: those between are its own too.
+CREATE INDEX blocks_by_tenure ON blocks (tenure_height, height) WHERE tenure_height IS NOT NULL;
+
+-- The Bitcoin blocks that canonical blocks are anchored to, numbered from 1 in the order of the chain without gaps.
+CREATE TABLE anchor_burn_blocks (
+  ordinal      INTEGER PRIMARY KEY,
+  hash         BLOB NOT NULL,
+  height       INTEGER NOT NULL,
+  time         INTEGER NOT NULL,
+  -- height of the first block anchored to it; those that follow are anchored to it as well
+  first_block  INTEGER NOT NULL,
+  -- how many those are
+  blocks       INTEGER NOT NULL,
+  -- sum of their announced_transactions
+  transactions INTEGER NOT NULL
+) STRICT;
+CREATE INDEX anchor_burn_blocks_by_hash ON anchor_burn_blocks (hash);
+CREATE INDEX anchor_burn_blocks_by_height ON anchor_burn_blocks (height);
 
 -- `position` is height * 2^20 + place in the block, so its order is the order of the chain.
 CREATE TABLE transactions (
@@ -160,6 +180,14 @@ CREATE INDEX events_ft_inbound ON events (asset_id, recipient_id, position, even
 CREATE INDEX events_ft_outbound ON events (asset_id, sender_id, position, event_index) WHERE kind IN (6, 8);
 -- The history of an instance.
 CREATE INDEX events_nft ON events (asset_id, value, position, event_index) WHERE kind >= 9;
+-- What a contract logged.
+CREATE INDEX events_logs ON events (contract_id, position, event_index) WHERE kind = 1;
+
+-- How many logs a contract has; a row exists while there is one.
+CREATE TABLE contract_logs (
+  contract_id INTEGER PRIMARY KEY,
+  logs        INTEGER NOT NULL
+) STRICT;
 
 -- The transactions of a principal, with what they did to its STX.
 CREATE TABLE principal_transactions (
@@ -395,6 +423,8 @@ CREATE INDEX mempool_pending_by_sponsor ON mempool_transactions (sponsor_id, spo
 CREATE INDEX mempool_by_recipient ON mempool_transactions (recipient_id, received_at, tx_id) WHERE state = 0 AND recipient_id IS NOT NULL;
 -- What is old enough to be collected before Nakamoto.
 CREATE INDEX mempool_by_receipt_height ON mempool_transactions (receipt_block_height) WHERE state = 0;
+-- What is offered for each type of transaction.
+CREATE INDEX mempool_pending_fees ON mempool_transactions (type, fee) WHERE state = 0;
 
 -- The pending transactions that a principal sends, receives by, or is the contract of.
 CREATE TABLE pending_principals (

@@ -8,6 +8,10 @@ import { responder } from './conventions/respond.ts';
 import { docs } from './docs.ts';
 import { resource } from './route.ts';
 import { status, statusRedirects } from './status.ts';
+import { blocks as blocksV2 } from './v2/blocks.ts';
+import { burnBlocks } from './v2/burn-blocks.ts';
+import { mempoolFees } from './v2/mempool.ts';
+import { contractRoutes } from './v2/smart-contracts.ts';
 import { balanceChanges } from './v3/balance-changes.ts';
 import { balances } from './v3/balances.ts';
 import { blocks } from './v3/blocks.ts';
@@ -25,9 +29,12 @@ export interface ApiOptions {
   log: Log;
   /** Holds each body against its schema; for tests. */
   checkResponses?: boolean;
+  /** The clock, in Unix milliseconds. */
+  now?: () => number;
 }
 
-export function createApp({ snapshots, version, log, checkResponses = false }: ApiOptions): AnyElysia {
+export function createApp(options: ApiOptions): AnyElysia {
+  const { snapshots, version, log, checkResponses = false, now = Date.now } = options;
   const respond = responder(version);
   const failure = failures(respond, log);
   const context = { snapshots, respond, failure, kept: keptAnswers(), checkResponses };
@@ -46,5 +53,9 @@ export function createApp({ snapshots, version, log, checkResponses = false }: A
     .use(resource(context, transfers))
     .use(resource(context, smartContracts))
     .use(resource(context, tokens))
+    .use(resource(context, blocksV2(now)))
+    .use(resource(context, burnBlocks))
+    .use(resource(context, mempoolFees))
+    .use(resource(context, contractRoutes))
     .use(docs(respond, version));
 }

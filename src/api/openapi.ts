@@ -42,9 +42,9 @@ export function operation(route: Described) {
 }
 
 function parameter(place: 'path' | 'query', name: string, schema: TSchema) {
-  const { description, ...rest } = schema;
+  const { description, explode = false, ...rest } = schema;
   const required = place === 'path' || (!(OptionalKind in schema) && schema.default === undefined);
-  const style = schema.type === 'array' ? { style: 'form' as const, explode: false } : {};
+  const style = schema.type === 'array' ? { style: 'form' as const, explode } : {};
   return { name, in: place, required, ...(description === undefined ? {} : { description }), ...style, schema: rest };
 }
 

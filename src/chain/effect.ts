@@ -26,6 +26,10 @@ export type Effect =
   | { kind: 'miner_reward'; sign: Sign; height: number; index: number; reward: MinerReward }
   /** Moves of a principal's balance, and how many transactions, rewards and STX events they come from. */
   | ({ kind: 'account'; sign: Sign; principal: string } & AccountMove)
+  /** A block more on the Bitcoin block it is anchored to. */
+  | { kind: 'anchor'; sign: Sign; block: Block }
+  /** How many logs a block has of a contract. */
+  | { kind: 'contract_logs'; sign: Sign; contract: string; logs: number }
   | { kind: 'totals'; sign: Sign; transactions: number; supply: bigint }
   /** What a transaction did to a principal's units of a token, or to how many of its instances it owns. */
   | {

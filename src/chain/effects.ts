@@ -83,7 +83,10 @@ const rewardTotal = (reward: MinerReward): bigint =>
 
 /** The effects of applying a block on its parent. Block 1 comes with block 0's transactions in it. */
 export function effectsOf(block: Block): Effect[] {
-  const effects: Effect[] = [{ kind: 'block', sign: 1, block }];
+  const effects: Effect[] = [
+    { kind: 'block', sign: 1, block },
+    { kind: 'anchor', sign: 1, block },
+  ];
   const tokens = new TokenSums();
   const tokenEffects: Effect[] = [];
   const accounts = new Map<string, AccountMove>();
@@ -95,6 +98,7 @@ export function effectsOf(block: Block): Effect[] {
     }
     return known;
   };
+  const logs = new Map<string, number>();
   let supply = 0n;
   for (const [place, transaction] of block.transactions.entries()) {
     const position = positionOf(block.height, place);
@@ -103,6 +107,7 @@ export function effectsOf(block: Block): Effect[] {
       effects.push({ kind: 'event', sign: 1, position, index, event });
       const lock = stackingLock(event);
       if (lock !== null) effects.push({ kind: 'lock', sign: 1, position, index, lock });
+      if (event.kind === 'contract_log') logs.set(event.contractId, (logs.get(event.contractId) ?? 0) + 1);
       if (event.kind !== 'stx') continue;
       if (event.recipient !== null) account(event.recipient).stxInbound += 1;
       if (event.sender !== null) account(event.sender).stxOutbound += 1;
@@ -124,6 +129,7 @@ export function effectsOf(block: Block): Effect[] {
     // The fees in a reward are STX that existed; only the coinbase is new.
     supply += reward.coinbase;
   }
+  for (const [contract, count] of logs) effects.push({ kind: 'contract_logs', sign: 1, contract, logs: count });
   for (const [principal, moved] of accounts) effects.push({ kind: 'account', sign: 1, principal, ...moved });
   effects.push({ kind: 'totals', sign: 1, transactions: block.transactions.length, supply });
   // After the accounts, which count the tokens of each principal.

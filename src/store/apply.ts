@@ -4,6 +4,8 @@ import type { Block, ChainEvent, ChainTransaction } from '../chain/block.ts';
 import type { Effect } from '../chain/effect.ts';
 import { accountWriter } from './account-writer.ts';
 import { sortable } from './amounts.ts';
+import { anchorWriter } from './anchor-writer.ts';
+import { contractLogWriter } from './contract-log-writer.ts';
 import type { Dictionaries } from './dictionary.ts';
 import { payloadColumns } from './payload-columns.ts';
 import { AFFECTED, assetEventKind, EVENT_LOCK, EVENT_LOG, statusNumber } from './rows.ts';
@@ -21,6 +23,8 @@ export type ApplyEffects = (effects: readonly Effect[]) => void;
 export function effectsWriter(db: Database, dictionaries: Dictionaries): ApplyEffects {
   const { principals, assets } = dictionaries;
   const accounts = accountWriter(db, dictionaries);
+  const moveAnchor = anchorWriter(db);
+  const moveContractLogs = contractLogWriter(db, dictionaries);
   const applyTokenEffect = tokenEffectsWriter(db, dictionaries);
   const blocks = table(
     db,
@@ -331,6 +335,12 @@ export function effectsWriter(db: Database, dictionaries: Dictionaries): ApplyEf
         );
         return;
       }
+      case 'anchor':
+        moveAnchor(effect);
+        return;
+      case 'contract_logs':
+        moveContractLogs(effect);
+        return;
       case 'account':
         accounts.move(effect);
         return;

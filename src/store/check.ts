@@ -115,6 +115,39 @@ function checkIndex(db: Database): CheckResult[] {
         GROUP BY a.principal_id HAVING a.transactions <> count(pt.position)`,
       ({ address, kept, counted }) => `${address}: kept ${kept}, counted ${counted}`,
     ),
+    none<{ ordinal: number }>(
+      db,
+      'blocks and transactions of each anchor',
+      `SELECT a.ordinal FROM anchor_burn_blocks a
+         LEFT JOIN blocks b ON b.height BETWEEN a.first_block AND a.first_block + a.blocks - 1 AND b.burn_block_hash = a.hash
+        GROUP BY a.ordinal HAVING a.blocks <> count(b.height) OR a.transactions <> sum(b.announced_transactions)`,
+      ({ ordinal }) => `the counts of anchor ${ordinal} are off`,
+    ),
+    equal(
+      db,
+      'blocks that have an anchor',
+      'SELECT coalesce(sum(blocks), 0) AS kept, (SELECT count(*) FROM blocks) AS counted FROM anchor_burn_blocks',
+    ),
+    equal(
+      db,
+      'total of anchors',
+      'SELECT coalesce(max(ordinal), 0) AS kept, count(*) AS counted FROM anchor_burn_blocks',
+    ),
+    none<{ address: string; kept: number; counted: number }>(
+      db,
+      'logs of each contract',
+      `SELECT p.address, n.counted, coalesce(l.logs, 0) AS kept
+         FROM (SELECT contract_id, count(*) AS counted FROM events WHERE kind = 1 GROUP BY contract_id) n
+         JOIN principals p ON p.id = n.contract_id LEFT JOIN contract_logs l ON l.contract_id = n.contract_id
+        WHERE n.counted <> coalesce(l.logs, 0)`,
+      ({ address, kept, counted }) => `${address}: kept ${kept}, counted ${counted}`,
+    ),
+    equal(
+      db,
+      'total of logs',
+      `SELECT coalesce(sum(logs), 0) AS kept, (SELECT count(*) FROM events WHERE kind = 1) AS counted
+         FROM contract_logs`,
+    ),
     balances(db),
     supply(db),
     ...checkTokens(db),

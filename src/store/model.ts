@@ -1,6 +1,6 @@
 /** What the store's queries answer: the chain as routes show it, before any text is made of it. */
 import type { ChainEvent, ExecutionCost, Signer, TransactionStatus } from '../chain/block.ts';
-import type { TenureChangeCause } from '../codec/transaction.ts';
+import type { TenureChangeCause, TransactionType } from '../codec/transaction.ts';
 import type { MempoolStatus } from './rows.ts';
 
 /** The key of an item in its list's order. Opaque outside the query that made it. */
@@ -17,6 +17,31 @@ export interface Page<T> {
   current: CursorKey | null;
   next: CursorKey | null;
   previous: CursorKey | null;
+}
+
+/** A part of a list that is found by how many items stand before it. */
+export interface OffsetPage<T> {
+  items: T[];
+  /** Items in the whole list. */
+  total: number;
+}
+
+/**
+ * A page of a list with its newest item first, by keys that say where in the chain an item stands. `older` is the key of
+ * the item after the page, `newer` of the one `limit` places before it, or of the newest where there are fewer.
+ */
+export interface ChainPage<T, Key> extends OffsetPage<T> {
+  /** Of the first item; null where there is none. */
+  current: Key | null;
+  older: Key | null;
+  newer: Key | null;
+}
+
+/** Where a page of such a list starts: so many places behind an item, or before it where that is negative. */
+export interface ChainStart<Key> {
+  /** Null for the newest item. */
+  at: Key | null;
+  offset: number;
 }
 
 export interface ChainTip {
@@ -39,6 +64,37 @@ export type SummaryPayload =
   | { type: 'poison_microblock' }
   | { type: 'coinbase'; altRecipient: string | null }
   | { type: 'tenure_change'; cause: TenureChangeCause };
+
+/** A block of the canonical chain. Times are Unix seconds. */
+export interface ChainBlock {
+  height: number;
+  hash: Uint8Array;
+  indexHash: Uint8Array;
+  parentHash: Uint8Array;
+  parentIndexHash: Uint8Array;
+  time: number;
+  /** The height itself for blocks that don't say it from before Nakamoto, else -1. */
+  tenureHeight: number;
+  burnBlock: { hash: Uint8Array; height: number; time: number };
+  minerTxId: Uint8Array;
+  /** As the node counts them. */
+  transactions: number;
+  cost: ExecutionCost;
+}
+
+/** A Bitcoin block with the canonical blocks that are anchored to it. */
+export interface AnchorBurnBlock {
+  hash: Uint8Array;
+  height: number;
+  /** Unix seconds. */
+  time: number;
+  /** Hashes of its blocks, the highest first. */
+  blocks: Uint8Array[];
+  /** Mean seconds from one of them to the next; 0 where there is one. */
+  averageBlockTime: number;
+  /** As the node counts them. */
+  transactions: number;
+}
 
 interface Spent {
   txId: Uint8Array;
@@ -179,6 +235,35 @@ export interface BalanceChange {
   asset: { type: 'stx' } | { type: 'ft' | 'nft'; identifier: string };
   sent: bigint;
   received: bigint;
+}
+
+/** Where an event stands in the chain. */
+export interface EventPlace {
+  height: number;
+  /** Of the microblock that holds its transaction; `ANCHORED_SEQUENCE` in an anchor block. */
+  microblockSequence: number;
+  txIndex: number;
+  eventIndex: number;
+}
+
+export interface ContractLog {
+  txId: Uint8Array;
+  eventIndex: number;
+  topic: string;
+  /** Serialized Clarity value. */
+  value: Uint8Array;
+}
+
+/** What became of a contract's newest deployment, or of one that waits. */
+export type Deployment =
+  | { status: TransactionStatus; txId: Uint8Array; height: number }
+  | { status: 'pending'; txId: Uint8Array };
+
+/** How many pending transactions of a type offer a fee, in micro-STX. */
+export interface OfferedFee {
+  type: TransactionType;
+  fee: bigint;
+  transactions: number;
 }
 
 /** A contract that is deployed. */

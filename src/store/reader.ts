@@ -1,9 +1,16 @@
 /** What the API reads. Every function answers from the snapshot it is called in. */
 import type {
+  AnchorBurnBlock,
   BalanceChange,
   BlockId,
+  ChainBlock,
+  ChainPage,
+  ChainStart,
   ChainTip,
+  ContractLog,
   CursorKey,
+  Deployment,
+  EventPlace,
   FoundTransaction,
   FtBalance,
   FtTransfer,
@@ -11,6 +18,8 @@ import type {
   Move,
   NftInstance,
   Nonces,
+  OfferedFee,
+  OffsetPage,
   Page,
   PendingTransaction,
   PrincipalTransaction,
@@ -27,6 +36,33 @@ export interface Reader {
     tip(): Promise<ChainTip | null>;
     /** The canonical block's index block hash, undefined where there is no such block. */
     blockHash(id: BlockId): Promise<Uint8Array | undefined>;
+  };
+  blocks: {
+    /** The canonical chain, highest first, by index block hash; undefined where the start is no block of it. */
+    page(limit: number, start: ChainStart<Uint8Array>): Promise<ChainPage<ChainBlock, Uint8Array> | undefined>;
+    /** Those of a tenure, in the same way; none of an unknown one. */
+    ofTenure(
+      tenureHeight: number,
+      limit: number,
+      start: ChainStart<Uint8Array>,
+    ): Promise<ChainPage<ChainBlock, Uint8Array> | undefined>;
+    find(id: BlockId): Promise<ChainBlock | undefined>;
+    /** The newest at or before a time, in Unix seconds. */
+    at(time: number): Promise<ChainBlock | undefined>;
+    /**
+     * Mean seconds between the blocks since each of some times, in Unix seconds; 0 where there are fewer than two. What
+     * is older than the earliest of them counts for none.
+     */
+    averageTimes(since: readonly number[]): Promise<number[]>;
+    /** Of a block's signers, in order; undefined where there is no such canonical block. */
+    signatures(id: BlockId, limit: number, offset: number): Promise<OffsetPage<Uint8Array> | undefined>;
+  };
+  burnBlocks: {
+    /** Those that canonical blocks are anchored to, highest first. */
+    page(limit: number, offset: number): Promise<OffsetPage<AnchorBurnBlock>>;
+    find(id: BlockId): Promise<AnchorBurnBlock | undefined>;
+    /** The blocks anchored to one, highest first. */
+    blocks(id: BlockId, limit: number, offset: number): Promise<OffsetPage<ChainBlock> | undefined>;
   };
   transactions: {
     /** All of the canonical chain, newest first. */
@@ -47,6 +83,8 @@ export interface Reader {
   mempool: {
     /** Pending ones, newest receipt first, ties by id. */
     page(limit: number, from: CursorKey | null): Promise<Page<PendingTransaction>>;
+    /** Of those that wait, by type. */
+    fees(): Promise<OfferedFee[]>;
     /** Changes with every change of the mempool. */
     version(): Promise<number>;
     /** Pending ones that the principal sends, receives by, or is the contract of; in the order of `page`. */
@@ -98,6 +136,14 @@ export interface Reader {
   contracts: {
     /** Undefined where none of that id was deployed with success. */
     find(contractId: string): Promise<SmartContract | undefined>;
+    /** Of the newest that was mined, whatever came of it, else of the first that waits; undefined where there is none. */
+    deployment(contractId: string): Promise<Deployment | undefined>;
+    /** Newest first, from the newest one at or before the start; undefined where there is none. */
+    logs(
+      contractId: string,
+      limit: number,
+      start: ChainStart<EventPlace>,
+    ): Promise<ChainPage<ContractLog, EventPlace> | undefined>;
   };
 }
 

@@ -3,7 +3,10 @@ import type { Database, Statement } from 'bun:sqlite';
 import { openReader } from './database.ts';
 import type { BlockId } from './model.ts';
 import { assetReaders } from './queries/assets.ts';
+import { blockQueries } from './queries/blocks.ts';
+import { burnBlockQueries } from './queries/burn-blocks.ts';
 import { chainQueries } from './queries/chain.ts';
+import { contractLogQueries } from './queries/contract-logs.ts';
 import { contractQueries } from './queries/contracts.ts';
 import { eventQueries } from './queries/events.ts';
 import { mempoolQueries } from './queries/mempool.ts';
@@ -14,6 +17,7 @@ import type { Reader, Snapshots } from './reader.ts';
 /** All queries, through one connection. */
 function readerOf(db: Database): Reader {
   const chain = chainQueries(db);
+  const blocks = blockQueries(db, chain);
   const mempool = mempoolQueries(db);
   const assetQueries = assetReaders(db);
   return {
@@ -21,13 +25,15 @@ function readerOf(db: Database): Reader {
       tip: async () => chain.tip(),
       blockHash: async (id: BlockId) => chain.block(id)?.index_block_hash,
     },
+    blocks,
+    burnBlocks: burnBlockQueries(db, blocks.range),
     transactions: transactionQueries(db, chain, mempool),
     events: eventQueries(db),
-    mempool: { page: mempool.page, version: mempool.version, ofPrincipal: mempool.ofPrincipal },
+    mempool: { page: mempool.page, fees: mempool.fees, version: mempool.version, ofPrincipal: mempool.ofPrincipal },
     principals: { ...principalQueries(db), ...assetQueries.principals },
     transfers: assetQueries.transfers,
     tokens: assetQueries.tokens,
-    contracts: contractQueries(db),
+    contracts: { ...contractQueries(db), logs: contractLogQueries(db) },
   };
 }
 

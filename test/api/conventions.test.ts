@@ -33,6 +33,16 @@ const routes = [
   `/extended/v3/principals/${ADDRESS}/transfers/stx/inbound`,
   `/extended/v3/principals/${ADDRESS}/transfers/stx/outbound`,
   `/extended/v3/principals/${ADDRESS}/transfers/ft/${COIN}`,
+  '/extended/v2/blocks',
+  '/extended/v2/blocks/by-block-time/2500',
+  '/extended/v2/blocks/latest',
+  '/extended/v2/blocks/3/signer-signatures',
+  '/extended/v2/block-tenures/7/blocks',
+  '/extended/v2/burn-blocks',
+  '/extended/v2/burn-blocks/102',
+  '/extended/v2/burn-blocks/102/blocks',
+  '/extended/v2/mempool/fees',
+  `/extended/v2/smart-contracts/${CONTRACT}/logs`,
 ];
 
 describe.each(routes)('%s', (path) => {
@@ -146,24 +156,30 @@ describe('a tag changes with', () => {
   };
   const remined: Parameters<typeof testApp>[0] = (chain) => {
     for (const { block } of chain.mined) block.indexHash = bytes(0xd0 + block.height);
+    for (const block of chain.blocks) block.indexHash = bytes(0xd0 + block.height);
   };
   const [status, list, tx, events, block, pending, balance, nonces, transactions] = routes as [string, ...string[]];
-  const [sends, changes, ...rest] = routes.slice(9);
+  const v3 = routes.filter((path) => !path.startsWith('/extended/v2/'));
+  const [blocks, byTime, blockV2, signatures, tenure, burnBlocks, bitcoinBlock, anchored, fees, logs] = routes.slice(
+    v3.length,
+  );
+  const [sends, changes, ...rest] = v3.slice(9);
   const waiting = `/extended/v3/transactions/${hash(0xa2)}`;
-  const ofChain = [list, ...rest.slice(0, 6)];
+  const ofChain = [list, ...rest.slice(0, 6), blocks, tenure, burnBlocks, bitcoinBlock, anchored, logs];
   const history = [
     transactions,
     ...rest.slice(6),
     `/extended/v3/principals/${ADDRESS}/balance-changes?tx_id=${hash(1)}`,
   ];
   const unsettled = [balance, nonces, sends];
-  const ofOne = [tx, events, block, changes];
+  const ofMempool = [pending, fees, `/extended/v2/smart-contracts/status?contract_id=${CONTRACT}`];
+  const ofOne = [tx, events, block, changes, byTime, blockV2, signatures];
 
   test.each([
-    ['a new block', newTip, [status, ...ofChain, pending, ...unsettled, ...history], [...ofOne, waiting]],
-    ['a microblock', microblock, [status, ...ofChain, pending, ...unsettled, ...history], ofOne],
-    ['a Bitcoin block', burnBlock, [status, ...unsettled, ...history], [...ofChain, ...ofOne, pending]],
-    ['the mempool', mempool, [pending, ...unsettled, waiting], [status, ...ofChain, ...ofOne, ...history]],
+    ['a new block', newTip, [status, ...ofChain, ...ofMempool, ...unsettled, ...history], [...ofOne, waiting]],
+    ['a microblock', microblock, [status, ...ofChain, ...ofMempool, ...unsettled, ...history], ofOne],
+    ['a Bitcoin block', burnBlock, [status, ...unsettled, ...history], [...ofChain, ...ofOne, ...ofMempool]],
+    ['the mempool', mempool, [...ofMempool, ...unsettled, waiting], [status, ...ofChain, ...ofOne, ...history]],
     ['a drop', dropped, [waiting], ofOne],
     ['another block with the same transactions', remined, ofOne, [waiting]],
   ])('%s', async (_, change, changed, same) => {
@@ -178,6 +194,11 @@ describe('a tag changes with', () => {
   test('nothing else: the tag of a list is the tip itself', async () => {
     expect(await tagAfter(list!, () => {})).toBe(`"${hash(0xc3)}"`);
   });
+});
+
+test('average times, which move on with the clock, must not be stored', async () => {
+  const { status, headers } = await testApp().json('/extended/v2/blocks/average-times');
+  expect([status, headers.get('etag'), headers.get('cache-control')]).toEqual([200, null, 'no-store']);
 });
 
 test.each(['/nope', '/nope?x=1&y=%20', '/extended/v4', '//extended', '/Extended', '/docs/none'])(

@@ -1,9 +1,16 @@
 /** A store of a few made-up items, in memory, with the order and the paging that the real one promises. */
 import type {
+  AnchorBurnBlock,
   BalanceChange,
   BlockId,
+  ChainBlock,
+  ChainPage,
+  ChainStart,
   ChainTip,
+  ContractLog,
   CursorKey,
+  Deployment,
+  EventPlace,
   FoundTransaction,
   FtBalance,
   FtTransfer,
@@ -11,6 +18,8 @@ import type {
   Move,
   NftInstance,
   Nonces,
+  OfferedFee,
+  OffsetPage,
   Page,
   PendingTransaction,
   PendingTransactionDetail,
@@ -24,7 +33,10 @@ import type {
 import type { Reader, Snapshots } from '../../src/store/reader.ts';
 import {
   ADDRESS,
+  anchor,
   bytes,
+  CONTRACT,
+  chainBlock,
   changesOf,
   contract,
   detail,
@@ -42,6 +54,14 @@ import {
 export interface FakeChain {
   tip: ChainTip | null;
   mempoolVersion: number;
+  /** Highest first; each with two signatures. */
+  blocks: ChainBlock[];
+  /** Highest first. */
+  burnBlocks: AnchorBurnBlock[];
+  fees: OfferedFee[];
+  /** Of `CONTRACT`, newest first, each in a block of its own. */
+  logs: ContractLog[];
+  deployments: Map<string, Deployment>;
   /** Newest first. */
   mined: TransactionDetail[];
   /** Newest receipt first; dropped ones are found but not listed. */
@@ -76,6 +96,16 @@ export function fakeChain(): FakeChain {
       microblock: null,
     },
     mempoolVersion: 7,
+    blocks: [3, 2, 1].map(chainBlock),
+    burnBlocks: [anchor(103, [3]), anchor(102, [2, 1])],
+    fees: [{ type: 'token_transfer', fee: 100n, transactions: 2 }],
+    logs: [3, 2, 1].map((height) => ({
+      txId: bytes(height * 16),
+      eventIndex: height,
+      topic: 'print',
+      value: hexBytes('03'),
+    })),
+    deployments: new Map<string, Deployment>([[CONTRACT, { status: 'success', txId: bytes(0x31), height: 3 }]]),
     mined,
     waiting: [pendingDetail(0xa2, 2000), pendingDetail(0xa1, 1000)],
     events: [0, 1, 2].map((index) => ({
@@ -146,6 +176,33 @@ function placed<T>(items: T[], limit: number, from: CursorKey | null): Page<T> {
   return pageOf(items, limit, start, (item) => [items.indexOf(item)]);
 }
 
+/** A page of a list that is walked by place, or by what stands for one. */
+function chainPage<T, Key>(
+  items: T[],
+  limit: number,
+  { at, offset }: ChainStart<Key>,
+  keyOf: (item: T) => Key,
+  isAt: (key: Key, at: Key) => boolean,
+): ChainPage<T, Key> | undefined {
+  const found = at === null ? 0 : items.findIndex((item) => isAt(keyOf(item), at));
+  const start = found + offset;
+  const inList = start >= 0 && start < items.length;
+  if (at !== null && (found < 0 || !inList)) return undefined;
+  const key = (place: number) => (items[place] === undefined ? null : keyOf(items[place]));
+  return {
+    items: inList ? items.slice(start, start + limit) : [],
+    total: items.length,
+    current: inList ? key(start) : null,
+    older: inList ? key(start + limit) : null,
+    newer: inList && start > 0 ? key(Math.max(0, start - limit)) : null,
+  };
+}
+
+const offsetPage = <T>(items: T[], limit: number, offset: number): OffsetPage<T> => ({
+  items: items.slice(offset, offset + limit),
+  total: items.length,
+});
+
 function fakeReader(chain: FakeChain): Reader {
   const keyOf = (of: TransactionDetail): CursorKey => [of.block.height, of.txIndex];
   const startAt = (items: TransactionDetail[], from: CursorKey | null): number => {
@@ -160,6 +217,22 @@ function fakeReader(chain: FakeChain): Reader {
       if ('height' in id) return block.height === id.height;
       return equal(block.hash, id.hash) || equal(block.indexHash, id.hash);
     })?.block;
+  const blockAt = (id: BlockId) =>
+    chain.blocks.find(({ height, hash, indexHash }) => {
+      if (id === 'latest') return true;
+      return 'height' in id ? height === id.height : equal(hash, id.hash) || equal(indexHash, id.hash);
+    });
+  const burnBlockAt = (id: BlockId) =>
+    chain.burnBlocks.find(({ height, hash }) => {
+      if (id === 'latest') return true;
+      return 'height' in id ? height === id.height : equal(hash, id.hash);
+    });
+  const logPlace = ({ txId, eventIndex }: ContractLog): EventPlace => ({
+    height: (txId[0] ?? 0) >> 4,
+    microblockSequence: 2_147_483_647,
+    txIndex: 0,
+    eventIndex,
+  });
   const listed = () => chain.waiting.filter(({ status }) => status === 'pending');
   const pendingKey = (of: PendingTransaction): CursorKey => [of.receiptTime, of.txId.toHex()];
 
@@ -176,6 +249,33 @@ function fakeReader(chain: FakeChain): Reader {
     chain: {
       tip: async () => chain.tip,
       blockHash: async (id) => blockOf(id)?.indexHash,
+    },
+    blocks: {
+      page: async (limit, start) => chainPage(chain.blocks, limit, start, ({ indexHash }) => indexHash, equal),
+      ofTenure: async (tenureHeight, limit, start) => {
+        const items = chain.blocks.filter((of) => of.tenureHeight === tenureHeight);
+        return chainPage(items, limit, start, ({ indexHash }) => indexHash, equal);
+      },
+      find: async (id) => blockAt(id),
+      at: async (time) => chain.blocks.find((of) => of.time <= time),
+      averageTimes: async (since) => since.map((time) => time / 1000),
+      signatures: async (id, limit, offset) =>
+        blockAt(id) && offsetPage([bytes(0x51, 65), bytes(0x52, 65)], limit, offset),
+    },
+    burnBlocks: {
+      page: async (limit, offset) => offsetPage(chain.burnBlocks, limit, offset),
+      find: async (id) => burnBlockAt(id),
+      blocks: async (id, limit, offset) => {
+        const found = burnBlockAt(id);
+        return (
+          found &&
+          offsetPage(
+            chain.blocks.filter(({ burnBlock }) => burnBlock.height === found.height),
+            limit,
+            offset,
+          )
+        );
+      },
     },
     transactions: {
       page: async (limit, from) => pageOf(chain.mined, limit, startAt(chain.mined, from), keyOf),
@@ -216,6 +316,7 @@ function fakeReader(chain: FakeChain): Reader {
         const at = from === null ? 0 : listed().findIndex((of) => of.receiptTime <= (from[0] as number));
         return pageOf(listed(), limit, at < 0 ? listed().length : at, pendingKey);
       },
+      fees: async () => chain.fees,
       version: async () => chain.mempoolVersion,
       ofPrincipal: async (principal, limit, from) => placed(of(principal, listed()), limit, from),
     },
@@ -250,6 +351,9 @@ function fakeReader(chain: FakeChain): Reader {
     },
     contracts: {
       find: async (contractId) => chain.contracts.find((of) => of.contractId === contractId),
+      deployment: async (contractId) => chain.deployments.get(contractId),
+      logs: async (contractId, limit, start) =>
+        chainPage(contractId === CONTRACT ? chain.logs : [], limit, start, logPlace, (a, b) => a.height <= b.height),
     },
   };
 }

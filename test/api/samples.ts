@@ -3,7 +3,9 @@ import { createApp } from '../../src/api/app.ts';
 import type { ApiEvent } from '../../src/api/conventions/errors.ts';
 import { versionText } from '../../src/api/conventions/respond.ts';
 import type {
+  AnchorBurnBlock,
   BalanceChange,
+  ChainBlock,
   FtTransfer,
   Move,
   PendingTransactionDetail,
@@ -21,6 +23,8 @@ export const MISTYPED = 'ST1HB1T8WRNBYB0Y3T7WXZS38NKKPTBR3EG9EPJKS';
 export const CONTRACT = `${ADDRESS}.pool-v1`;
 export const TOKEN = `${CONTRACT}::coin?`;
 export const NFT = `${CONTRACT}::ape`;
+/** What the clock says, in Unix milliseconds. */
+export const NOW = 1_800_000_000_000;
 export const VERSION = versionText('1.2.3', 'main', 'abc1234');
 
 /** 32 bytes of one value: short to write and to tell apart. */
@@ -80,6 +84,33 @@ export function pendingDetail(id: number, receiptTime: number): PendingTransacti
   };
 }
 
+/** At `height * 1000` seconds; blocks 1 and 2 are one tenure, on one Bitcoin block. */
+export function chainBlock(height: number): ChainBlock {
+  const burnHeight = height === 3 ? 103 : 102;
+  return {
+    height,
+    hash: bytes(0xb0 + height),
+    indexHash: bytes(0xc0 + height),
+    parentHash: bytes(0xb0 + height - 1),
+    parentIndexHash: bytes(0xc0 + height - 1),
+    time: height * 1000,
+    tenureHeight: height === 3 ? 8 : 7,
+    burnBlock: { hash: bytes(burnHeight), height: burnHeight, time: burnHeight * 10 },
+    minerTxId: bytes(0xd0 + height),
+    transactions: 2,
+    cost: { readCount: 1, readLength: 2, runtime: 3, writeCount: 4, writeLength: 5 },
+  };
+}
+
+export const anchor = (height: number, blocks: readonly number[]): AnchorBurnBlock => ({
+  hash: bytes(height),
+  height,
+  time: height * 10,
+  blocks: blocks.map((block) => bytes(0xb0 + block)),
+  averageBlockTime: 12.755,
+  transactions: blocks.length * 2,
+});
+
 export function move(id: number, eventIndex: number): Move {
   const { txId, txIndex, block } = summary(id);
   return { txId, txIndex, block, eventIndex, sender: ADDRESS, recipient: OTHER };
@@ -122,6 +153,7 @@ export function testApp(change: (chain: FakeChain) => void = () => {}) {
     version: VERSION,
     log: (event) => logged.push(event),
     checkResponses: true,
+    now: () => NOW,
   });
   const request = (path: string, init?: RequestInit): Promise<Response> =>
     Promise.resolve(app.handle(new Request(`http://localhost${path}`, init)));

@@ -412,6 +412,210 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/extended/v2/blocks": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Blocks of the canonical chain, highest first */
+        get: operations["getBlocks"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/extended/v2/blocks/average-times": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Mean seconds between blocks, over windows that end now */
+        get: operations["getAverageBlockTimes"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/extended/v2/blocks/by-block-time/{timestamp}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The newest block of the canonical chain at or before a time */
+        get: operations["getBlockByTime"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/extended/v2/blocks/{height_or_hash}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** One block of the canonical chain */
+        get: operations["getBlock"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/extended/v2/blocks/{height_or_hash}/signer-signatures": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The signatures of a block's signers, in order; none before Nakamoto */
+        get: operations["getBlockSignerSignatures"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/extended/v2/block-tenures/{tenure_height}/blocks": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Blocks of a tenure of the canonical chain, highest first */
+        get: operations["getTenureBlocks"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/extended/v2/burn-blocks": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Bitcoin blocks that blocks of the canonical chain are anchored to, highest first */
+        get: operations["getBurnBlocks"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/extended/v2/burn-blocks/{height_or_hash}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** One Bitcoin block that blocks of the canonical chain are anchored to */
+        get: operations["getBurnBlock"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/extended/v2/burn-blocks/{height_or_hash}/blocks": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Blocks of the canonical chain that are anchored to a Bitcoin block, highest first */
+        get: operations["getBurnBlockBlocks"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/extended/v2/mempool/fees": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Fees to choose from: percentiles of what pending transactions offer, in micro-STX */
+        get: operations["getMempoolFees"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/extended/v2/smart-contracts/status": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What became of contracts' newest deployments, or that they wait */
+        get: operations["getSmartContractsStatus"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/extended/v2/smart-contracts/{contract_id}/logs": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What a contract logged on the canonical chain, newest first */
+        get: operations["getSmartContractLogs"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
 }
 export type webhooks = Record<string, never>;
 export interface components {
@@ -4599,6 +4803,961 @@ export interface operations {
             };
             /** @description A parameter breaks its rule */
             400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        statusCode: number;
+                        /** @description A word for programs, where the status alone is too coarse */
+                        code?: string;
+                        /** @description The status's own phrase */
+                        error: string;
+                        /** @description What is wrong; of a parameter its name and the rule it breaks */
+                        message: string;
+                    };
+                };
+            };
+        };
+    };
+    getBlocks: {
+        parameters: {
+            query?: {
+                /** @description Items per page; 0 is 20 as well */
+                limit?: number;
+                /** @description How many items behind the cursor the page starts; negative towards the newest */
+                offset?: number;
+                /** @description Index block hash of the block that the offset is from */
+                cursor?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The answer */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        limit: number;
+                        offset: number;
+                        /** @description Items in the whole list */
+                        total: number;
+                        /** @description Of the newer page; null on the newest */
+                        next_cursor: string | null;
+                        /** @description Of the older page; null on the oldest */
+                        prev_cursor: string | null;
+                        /** @description Of this page; null where it is empty */
+                        cursor: string | null;
+                        results: {
+                            /** @constant */
+                            canonical: true;
+                            height: number;
+                            hash: string;
+                            /** @description Unix seconds */
+                            block_time: number;
+                            /** @description UTC */
+                            block_time_iso: string;
+                            /** @description -1 where the node does not say it */
+                            tenure_height: number;
+                            index_block_hash: string;
+                            parent_block_hash: string;
+                            parent_index_block_hash: string;
+                            /** @description Unix seconds */
+                            burn_block_time: number;
+                            /** @description UTC */
+                            burn_block_time_iso: string;
+                            burn_block_hash: string;
+                            burn_block_height: number;
+                            miner_txid: string;
+                            tx_count: number;
+                            execution_cost_read_count: number;
+                            execution_cost_read_length: number;
+                            execution_cost_runtime: number;
+                            execution_cost_write_count: number;
+                            execution_cost_write_length: number;
+                        }[];
+                    };
+                };
+            };
+            /** @description The copy named in If-None-Match still holds */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description A parameter breaks its rule */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        statusCode: number;
+                        /** @description A word for programs, where the status alone is too coarse */
+                        code?: string;
+                        /** @description The status's own phrase */
+                        error: string;
+                        /** @description What is wrong; of a parameter its name and the rule it breaks */
+                        message: string;
+                    };
+                };
+            };
+            /** @description Cursor not found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        statusCode: number;
+                        /** @description A word for programs, where the status alone is too coarse */
+                        code?: string;
+                        /** @description The status's own phrase */
+                        error: string;
+                        /** @description What is wrong; of a parameter its name and the rule it breaks */
+                        message: string;
+                    };
+                };
+            };
+        };
+    };
+    getAverageBlockTimes: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The answer */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        last_1h: number;
+                        last_24h: number;
+                        last_7d: number;
+                        last_30d: number;
+                    };
+                };
+            };
+        };
+    };
+    getBlockByTime: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Unix seconds */
+                timestamp: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The answer */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @constant */
+                        canonical: true;
+                        height: number;
+                        hash: string;
+                        /** @description Unix seconds */
+                        block_time: number;
+                        /** @description UTC */
+                        block_time_iso: string;
+                        /** @description -1 where the node does not say it */
+                        tenure_height: number;
+                        index_block_hash: string;
+                        parent_block_hash: string;
+                        parent_index_block_hash: string;
+                        /** @description Unix seconds */
+                        burn_block_time: number;
+                        /** @description UTC */
+                        burn_block_time_iso: string;
+                        burn_block_hash: string;
+                        burn_block_height: number;
+                        miner_txid: string;
+                        tx_count: number;
+                        execution_cost_read_count: number;
+                        execution_cost_read_length: number;
+                        execution_cost_runtime: number;
+                        execution_cost_write_count: number;
+                        execution_cost_write_length: number;
+                    };
+                };
+            };
+            /** @description The copy named in If-None-Match still holds */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description A parameter breaks its rule */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        statusCode: number;
+                        /** @description A word for programs, where the status alone is too coarse */
+                        code?: string;
+                        /** @description The status's own phrase */
+                        error: string;
+                        /** @description What is wrong; of a parameter its name and the rule it breaks */
+                        message: string;
+                    };
+                };
+            };
+            /** @description No block found at or before the given timestamp */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        statusCode: number;
+                        /** @description A word for programs, where the status alone is too coarse */
+                        code?: string;
+                        /** @description The status's own phrase */
+                        error: string;
+                        /** @description What is wrong; of a parameter its name and the rule it breaks */
+                        message: string;
+                    };
+                };
+            };
+        };
+    };
+    getBlock: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Height, block hash, index block hash, or `latest`. 64 digits are a hash. */
+                height_or_hash: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The answer */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @constant */
+                        canonical: true;
+                        height: number;
+                        hash: string;
+                        /** @description Unix seconds */
+                        block_time: number;
+                        /** @description UTC */
+                        block_time_iso: string;
+                        /** @description -1 where the node does not say it */
+                        tenure_height: number;
+                        index_block_hash: string;
+                        parent_block_hash: string;
+                        parent_index_block_hash: string;
+                        /** @description Unix seconds */
+                        burn_block_time: number;
+                        /** @description UTC */
+                        burn_block_time_iso: string;
+                        burn_block_hash: string;
+                        burn_block_height: number;
+                        miner_txid: string;
+                        tx_count: number;
+                        execution_cost_read_count: number;
+                        execution_cost_read_length: number;
+                        execution_cost_runtime: number;
+                        execution_cost_write_count: number;
+                        execution_cost_write_length: number;
+                    };
+                };
+            };
+            /** @description The copy named in If-None-Match still holds */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description A parameter breaks its rule */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        statusCode: number;
+                        /** @description A word for programs, where the status alone is too coarse */
+                        code?: string;
+                        /** @description The status's own phrase */
+                        error: string;
+                        /** @description What is wrong; of a parameter its name and the rule it breaks */
+                        message: string;
+                    };
+                };
+            };
+            /** @description Block not found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        statusCode: number;
+                        /** @description A word for programs, where the status alone is too coarse */
+                        code?: string;
+                        /** @description The status's own phrase */
+                        error: string;
+                        /** @description What is wrong; of a parameter its name and the rule it breaks */
+                        message: string;
+                    };
+                };
+            };
+        };
+    };
+    getBlockSignerSignatures: {
+        parameters: {
+            query?: {
+                /** @description Items per page */
+                limit?: number;
+                /** @description Items before the page */
+                offset?: number;
+            };
+            header?: never;
+            path: {
+                /** @description Height, block hash, index block hash, or `latest`. 64 digits are a hash. */
+                height_or_hash: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The answer */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        limit: number;
+                        offset: number;
+                        /** @description Items in the whole list */
+                        total: number;
+                        results: string[];
+                    };
+                };
+            };
+            /** @description The copy named in If-None-Match still holds */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description A parameter breaks its rule */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        statusCode: number;
+                        /** @description A word for programs, where the status alone is too coarse */
+                        code?: string;
+                        /** @description The status's own phrase */
+                        error: string;
+                        /** @description What is wrong; of a parameter its name and the rule it breaks */
+                        message: string;
+                    };
+                };
+            };
+            /** @description Block not found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        statusCode: number;
+                        /** @description A word for programs, where the status alone is too coarse */
+                        code?: string;
+                        /** @description The status's own phrase */
+                        error: string;
+                        /** @description What is wrong; of a parameter its name and the rule it breaks */
+                        message: string;
+                    };
+                };
+            };
+        };
+    };
+    getTenureBlocks: {
+        parameters: {
+            query?: {
+                /** @description Items per page; 0 is 20 as well */
+                limit?: number;
+                /** @description How many items behind the cursor the page starts; negative towards the newest */
+                offset?: number;
+                /** @description Index block hash of the block that the offset is from */
+                cursor?: string;
+            };
+            header?: never;
+            path: {
+                /** @description Height of the tenure */
+                tenure_height: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The answer */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        limit: number;
+                        offset: number;
+                        /** @description Items in the whole list */
+                        total: number;
+                        /** @description Of the newer page; null on the newest */
+                        next_cursor: string | null;
+                        /** @description Of the older page; null on the oldest */
+                        prev_cursor: string | null;
+                        /** @description Of this page; null where it is empty */
+                        cursor: string | null;
+                        results: {
+                            /** @constant */
+                            canonical: true;
+                            height: number;
+                            hash: string;
+                            /** @description Unix seconds */
+                            block_time: number;
+                            /** @description UTC */
+                            block_time_iso: string;
+                            /** @description -1 where the node does not say it */
+                            tenure_height: number;
+                            index_block_hash: string;
+                            parent_block_hash: string;
+                            parent_index_block_hash: string;
+                            /** @description Unix seconds */
+                            burn_block_time: number;
+                            /** @description UTC */
+                            burn_block_time_iso: string;
+                            burn_block_hash: string;
+                            burn_block_height: number;
+                            miner_txid: string;
+                            tx_count: number;
+                            execution_cost_read_count: number;
+                            execution_cost_read_length: number;
+                            execution_cost_runtime: number;
+                            execution_cost_write_count: number;
+                            execution_cost_write_length: number;
+                        }[];
+                    };
+                };
+            };
+            /** @description The copy named in If-None-Match still holds */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description A parameter breaks its rule */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        statusCode: number;
+                        /** @description A word for programs, where the status alone is too coarse */
+                        code?: string;
+                        /** @description The status's own phrase */
+                        error: string;
+                        /** @description What is wrong; of a parameter its name and the rule it breaks */
+                        message: string;
+                    };
+                };
+            };
+            /** @description Cursor not found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        statusCode: number;
+                        /** @description A word for programs, where the status alone is too coarse */
+                        code?: string;
+                        /** @description The status's own phrase */
+                        error: string;
+                        /** @description What is wrong; of a parameter its name and the rule it breaks */
+                        message: string;
+                    };
+                };
+            };
+        };
+    };
+    getBurnBlocks: {
+        parameters: {
+            query?: {
+                /** @description Items per page */
+                limit?: number;
+                /** @description Items before the page */
+                offset?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The answer */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        limit: number;
+                        offset: number;
+                        /** @description Items in the whole list */
+                        total: number;
+                        results: {
+                            /** @description Unix seconds */
+                            burn_block_time: number;
+                            /** @description UTC */
+                            burn_block_time_iso: string;
+                            burn_block_hash: string;
+                            burn_block_height: number;
+                            /** @description Hashes of the blocks anchored to it, the highest first */
+                            stacks_blocks: string[];
+                            /** @description Mean seconds between those blocks; 0 where there is one */
+                            avg_block_time: number;
+                            /** @description Transactions of those blocks */
+                            total_tx_count: number;
+                        }[];
+                    };
+                };
+            };
+            /** @description The copy named in If-None-Match still holds */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description A parameter breaks its rule */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        statusCode: number;
+                        /** @description A word for programs, where the status alone is too coarse */
+                        code?: string;
+                        /** @description The status's own phrase */
+                        error: string;
+                        /** @description What is wrong; of a parameter its name and the rule it breaks */
+                        message: string;
+                    };
+                };
+            };
+        };
+    };
+    getBurnBlock: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Height, block hash, index block hash, or `latest`. 64 digits are a hash. */
+                height_or_hash: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The answer */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @description Unix seconds */
+                        burn_block_time: number;
+                        /** @description UTC */
+                        burn_block_time_iso: string;
+                        burn_block_hash: string;
+                        burn_block_height: number;
+                        /** @description Hashes of the blocks anchored to it, the highest first */
+                        stacks_blocks: string[];
+                        /** @description Mean seconds between those blocks; 0 where there is one */
+                        avg_block_time: number;
+                        /** @description Transactions of those blocks */
+                        total_tx_count: number;
+                    };
+                };
+            };
+            /** @description The copy named in If-None-Match still holds */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description A parameter breaks its rule */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        statusCode: number;
+                        /** @description A word for programs, where the status alone is too coarse */
+                        code?: string;
+                        /** @description The status's own phrase */
+                        error: string;
+                        /** @description What is wrong; of a parameter its name and the rule it breaks */
+                        message: string;
+                    };
+                };
+            };
+            /** @description Burn block not found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        statusCode: number;
+                        /** @description A word for programs, where the status alone is too coarse */
+                        code?: string;
+                        /** @description The status's own phrase */
+                        error: string;
+                        /** @description What is wrong; of a parameter its name and the rule it breaks */
+                        message: string;
+                    };
+                };
+            };
+        };
+    };
+    getBurnBlockBlocks: {
+        parameters: {
+            query?: {
+                /** @description Items per page */
+                limit?: number;
+                /** @description Items before the page */
+                offset?: number;
+            };
+            header?: never;
+            path: {
+                /** @description Height, block hash, index block hash, or `latest`. 64 digits are a hash. */
+                height_or_hash: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The answer */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        limit: number;
+                        offset: number;
+                        /** @description Items in the whole list */
+                        total: number;
+                        results: {
+                            /** @constant */
+                            canonical: true;
+                            height: number;
+                            hash: string;
+                            /** @description Unix seconds */
+                            block_time: number;
+                            /** @description UTC */
+                            block_time_iso: string;
+                            /** @description -1 where the node does not say it */
+                            tenure_height: number;
+                            index_block_hash: string;
+                            parent_block_hash: string;
+                            parent_index_block_hash: string;
+                            /** @description Unix seconds */
+                            burn_block_time: number;
+                            /** @description UTC */
+                            burn_block_time_iso: string;
+                            burn_block_hash: string;
+                            burn_block_height: number;
+                            miner_txid: string;
+                            tx_count: number;
+                            execution_cost_read_count: number;
+                            execution_cost_read_length: number;
+                            execution_cost_runtime: number;
+                            execution_cost_write_count: number;
+                            execution_cost_write_length: number;
+                        }[];
+                    };
+                };
+            };
+            /** @description The copy named in If-None-Match still holds */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description A parameter breaks its rule */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        statusCode: number;
+                        /** @description A word for programs, where the status alone is too coarse */
+                        code?: string;
+                        /** @description The status's own phrase */
+                        error: string;
+                        /** @description What is wrong; of a parameter its name and the rule it breaks */
+                        message: string;
+                    };
+                };
+            };
+            /** @description Burn block not found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        statusCode: number;
+                        /** @description A word for programs, where the status alone is too coarse */
+                        code?: string;
+                        /** @description The status's own phrase */
+                        error: string;
+                        /** @description What is wrong; of a parameter its name and the rule it breaks */
+                        message: string;
+                    };
+                };
+            };
+        };
+    };
+    getMempoolFees: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The answer */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        all: {
+                            no_priority: number;
+                            low_priority: number;
+                            medium_priority: number;
+                            high_priority: number;
+                        };
+                        token_transfer?: {
+                            no_priority: number;
+                            low_priority: number;
+                            medium_priority: number;
+                            high_priority: number;
+                        };
+                        contract_call?: {
+                            no_priority: number;
+                            low_priority: number;
+                            medium_priority: number;
+                            high_priority: number;
+                        };
+                        smart_contract?: {
+                            no_priority: number;
+                            low_priority: number;
+                            medium_priority: number;
+                            high_priority: number;
+                        };
+                    };
+                };
+            };
+            /** @description The copy named in If-None-Match still holds */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    getSmartContractsStatus: {
+        parameters: {
+            query: {
+                /** @description Contract identifiers, a key each */
+                contract_id: string[];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The answer */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        [key: string]: {
+                            /** @constant */
+                            found: true;
+                            result: {
+                                status: "pending" | "success" | "abort_by_response" | "abort_by_post_condition" | "problematic_skipped";
+                                tx_id: string;
+                                contract_id: string;
+                                block_height?: number;
+                            };
+                        } | {
+                            /** @constant */
+                            found: false;
+                        };
+                    };
+                };
+            };
+            /** @description The copy named in If-None-Match still holds */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description A parameter breaks its rule */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        statusCode: number;
+                        /** @description A word for programs, where the status alone is too coarse */
+                        code?: string;
+                        /** @description The status's own phrase */
+                        error: string;
+                        /** @description What is wrong; of a parameter its name and the rule it breaks */
+                        message: string;
+                    };
+                };
+            };
+        };
+    };
+    getSmartContractLogs: {
+        parameters: {
+            query?: {
+                /** @description Items per page; 0 is 20 as well */
+                limit?: number;
+                /** @description How many items behind the cursor the page starts; negative towards the newest */
+                offset?: number;
+                /** @description The newest event a page may start with: block height, microblock sequence (2147483647 outside of one), index of the transaction, index of the event */
+                cursor?: string;
+            };
+            header?: never;
+            path: {
+                /** @description Contract identifier */
+                contract_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The answer */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        limit: number;
+                        offset: number;
+                        /** @description Items in the whole list */
+                        total: number;
+                        /** @description Of the newer page; null on the newest */
+                        next_cursor: string | null;
+                        /** @description Of the older page; null on the oldest */
+                        prev_cursor: string | null;
+                        /** @description Of this page; null where it is empty */
+                        cursor: string | null;
+                        results: {
+                            event_index: number;
+                            /** @constant */
+                            event_type: "smart_contract_log";
+                            tx_id: string;
+                            contract_log: {
+                                contract_id: string;
+                                topic: string;
+                                value: {
+                                    hex: string;
+                                    repr: string;
+                                };
+                            };
+                        }[];
+                    };
+                };
+            };
+            /** @description The copy named in If-None-Match still holds */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description A parameter breaks its rule */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        statusCode: number;
+                        /** @description A word for programs, where the status alone is too coarse */
+                        code?: string;
+                        /** @description The status's own phrase */
+                        error: string;
+                        /** @description What is wrong; of a parameter its name and the rule it breaks */
+                        message: string;
+                    };
+                };
+            };
+            /** @description Cursor not found */
+            404: {
                 headers: {
                     [name: string]: unknown;
                 };

@@ -86,31 +86,35 @@ test(
   timeout,
 );
 
-test('the generated streams hold deep forks, branches that win again and forks of Bitcoin', () => {
-  const seen = { deepest: 0, wonAgain: 0, bitcoinForks: 0, repeated: 0 };
-  for (const generated of fc.sample(forks(), { numRuns: 60, seed: 1 })) {
-    const events = eventsOf(generated);
-    using open = openNew({ journal: false });
-    for (const event of events) open.ingest.take(received(event));
-    let depth = 0;
-    const reverted = new Set<string>();
-    for (const said of open.said) {
-      if (said.event === 'block_reverted') {
-        depth += 1;
-        if (reverted.has(said.index_block_hash)) seen.wonAgain += 1;
-        reverted.add(said.index_block_hash);
-      } else depth = 0;
-      seen.deepest = Math.max(seen.deepest, depth);
+test(
+  'the generated streams hold deep forks, branches that win again and forks of Bitcoin',
+  () => {
+    const seen = { deepest: 0, wonAgain: 0, bitcoinForks: 0, repeated: 0 };
+    for (const generated of fc.sample(forks(), { numRuns: 60, seed: 1 })) {
+      const events = eventsOf(generated);
+      using open = openNew({ journal: false });
+      for (const event of events) open.ingest.take(received(event));
+      let depth = 0;
+      const reverted = new Set<string>();
+      for (const said of open.said) {
+        if (said.event === 'block_reverted') {
+          depth += 1;
+          if (reverted.has(said.index_block_hash)) seen.wonAgain += 1;
+          reverted.add(said.index_block_hash);
+        } else depth = 0;
+        seen.deepest = Math.max(seen.deepest, depth);
+      }
+      const { burnBlocks } = treesOf(events);
+      if (burnBlocks.blocks.size > burnBlocks.chain().length) seen.bitcoinForks += 1;
+      if (new Set(events).size < events.length) seen.repeated += 1;
     }
-    const { burnBlocks } = treesOf(events);
-    if (burnBlocks.blocks.size > burnBlocks.chain().length) seen.bitcoinForks += 1;
-    if (new Set(events).size < events.length) seen.repeated += 1;
-  }
-  expect(seen.deepest).toBeGreaterThanOrEqual(12);
-  expect(seen.wonAgain).toBeGreaterThan(20);
-  expect(seen.bitcoinForks).toBeGreaterThan(10);
-  expect(seen.repeated).toBeGreaterThan(10);
-});
+    expect(seen.deepest).toBeGreaterThanOrEqual(12);
+    expect(seen.wonAgain).toBeGreaterThan(20);
+    expect(seen.bitcoinForks).toBeGreaterThan(10);
+    expect(seen.repeated).toBeGreaterThan(10);
+  },
+  timeout,
+);
 
 test(
   'blocks of any content that are applied and then undone leave every table as it was',

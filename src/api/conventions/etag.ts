@@ -55,6 +55,12 @@ export const block = async (read: Reader, params: { height_or_hash: BlockId }): 
   return hash === undefined ? null : `${hash.toHex()}-canonical`;
 };
 
+/** For the newest block at or before a time. */
+export const blockAt = async (read: Reader, { timestamp }: { timestamp: number }): Promise<string | null> => {
+  const found = await read.blocks.at(timestamp);
+  return found === undefined ? null : `${found.indexHash.toHex()}-canonical`;
+};
+
 /** Whether an `If-None-Match` names a tag. Lenient: weak marks, missing quotes and lists are all understood. */
 export function namesTag(ifNoneMatch: string | null, etag: string): boolean {
   if (ifNoneMatch === null) return false;

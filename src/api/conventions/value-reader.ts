@@ -35,12 +35,15 @@ export function textReader(schema: TSchema): ReadText {
   };
 }
 
-/** A list, given as repeated keys, with commas, or both. Messages number its items from 0: `querystring/tx_id/1`. */
+/**
+ * A list, given as repeated keys, with commas, or both; with `explode` in its schema as repeated keys alone. Messages
+ * number its items from 0: `querystring/tx_id/1`.
+ */
 export function listReader(schema: TSchema, at: string): (texts: readonly string[]) => unknown[] {
-  const { items, uniqueItems, maxItems } = schema as TSchema & { items: TSchema };
+  const { items, uniqueItems, maxItems, explode } = schema as TSchema & { items: TSchema };
   const read = textReader(items);
   return (texts) => {
-    const parts = texts.flatMap((text) => text.split(','));
+    const parts = explode === true ? texts : texts.flatMap((text) => text.split(','));
     if (parts.length > maxItems) throw new ParameterError(`${at} must NOT have more than ${maxItems} items`);
     const values = parts.map((part, index) => read(part, `${at}/${index}`));
     if (uniqueItems === true) refuseRepeated(values, at);

@@ -1,6 +1,9 @@
 /** Contracts that were deployed. */
 import type { Database } from 'bun:sqlite';
-import type { SmartContract } from '../model.ts';
+import { heightOf } from '../../chain/position.ts';
+import { splitPrincipal } from '../../codec/address.ts';
+import type { Deployment, SmartContract } from '../model.ts';
+import { statusWord } from '../rows.ts';
 import { prepared } from '../statement.ts';
 import { placeOf } from './transfers.ts';
 
@@ -12,6 +15,13 @@ export const sql = {
            JOIN transactions t ON t.position = c.position JOIN transaction_bodies d ON d.position = c.position
            JOIN blocks b ON b.height = c.position >> 20
           WHERE p.address = ?1 AND t.status = 1 ORDER BY c.position DESC LIMIT 1`,
+  mined: `SELECT t.position, t.tx_id, t.status
+            FROM principals p JOIN contracts c ON c.contract_id = p.id JOIN transactions t ON t.position = c.position
+           WHERE p.address = ?1 ORDER BY c.position DESC LIMIT 1`,
+  principal: 'SELECT id FROM principals WHERE address = ?1',
+  // Whoever deploys a contract is its address.
+  waiting: `SELECT tx_id FROM mempool_transactions
+             WHERE state = 0 AND sender_id = ?1 AND contract_id = ?2 AND type IN (1, 6) ORDER BY nonce LIMIT 1`,
 };
 
 interface Row {
@@ -36,6 +46,9 @@ function interfaceVersion(contractInterface: string | null): number | null {
 
 export function contractQueries(db: Database) {
   const find = prepared<Row, [string]>(db, sql.find);
+  const mined = prepared<{ position: number; tx_id: Uint8Array; status: number }, [string]>(db, sql.mined);
+  const principal = prepared<{ id: number }, [string]>(db, sql.principal);
+  const waiting = prepared<{ tx_id: Uint8Array }, [number, number]>(db, sql.waiting);
   return {
     async find(contractId: string): Promise<SmartContract | undefined> {
       const row = find.get(contractId);
@@ -47,6 +60,14 @@ export function contractQueries(db: Database) {
         burnBlock: { height: row.burn_block_height, time: row.burn_block_time },
         raw: row.raw,
       };
+    },
+
+    async deployment(contractId: string): Promise<Deployment | undefined> {
+      const row = mined.get(contractId);
+      if (row !== null) return { status: statusWord(row.status), txId: row.tx_id, height: heightOf(row.position) };
+      const [deployer, contract] = [principal.get(splitPrincipal(contractId).address), principal.get(contractId)];
+      const pending = deployer === null || contract === null ? null : waiting.get(deployer.id, contract.id);
+      return pending === null ? undefined : { status: 'pending', txId: pending.tx_id };
     },
   };
 }

@@ -1,7 +1,8 @@
 /** Transactions that wait, or were dropped while they did. */
 import type { Database } from 'bun:sqlite';
-import type { CursorKey, Page, PendingTransaction, PendingTransactionDetail } from '../model.ts';
-import { mempoolStatus } from '../rows.ts';
+import { decimalOf } from '../amounts.ts';
+import type { CursorKey, OfferedFee, Page, PendingTransaction, PendingTransactionDetail } from '../model.ts';
+import { mempoolStatus, typeWord } from '../rows.ts';
 import { prepared } from '../statement.ts';
 import { bytesAt, keysetPage, numberAt } from './page.ts';
 import { type SpentRow, spentOf, waiting } from './summary.ts';
@@ -9,6 +10,8 @@ import { type SpentRow, spentOf, waiting } from './summary.ts';
 export const sql = {
   total: 'SELECT mempool_pending AS total FROM progress',
   version: 'SELECT mempool_version AS version FROM progress',
+  fees: `SELECT type, fee, count(*) AS transactions FROM mempool_transactions
+          WHERE state = 0 GROUP BY type, fee ORDER BY type, fee`,
   from: `SELECT ${waiting.columns}, m.state, m.received_at, m.receipt_block_height
            FROM mempool_transactions m ${waiting.joins}
           WHERE m.state = 0 AND (m.received_at, m.tx_id) <= (?1, ?2)
@@ -62,6 +65,7 @@ export type MempoolQueries = ReturnType<typeof mempoolQueries>;
 export function mempoolQueries(db: Database) {
   const total = prepared<{ total: number }, []>(db, sql.total);
   const version = prepared<{ version: number }, []>(db, sql.version);
+  const fees = prepared<{ type: number; fee: string; transactions: number }, []>(db, sql.fees);
   const from = prepared<PendingRow, [number, Uint8Array, number]>(db, sql.from);
   const before = prepared<KeyRow, [number, Uint8Array, number]>(db, sql.before);
   const byId = prepared<DetailRow, [Uint8Array]>(db, sql.byId);
@@ -120,6 +124,13 @@ export function mempoolQueries(db: Database) {
         (...key) => ofPrincipalBefore.all(...key, counted.principal_id),
       );
     },
+
+    fees: async (): Promise<OfferedFee[]> =>
+      fees.all().map(({ type, fee, transactions }) => ({
+        type: typeWord(type),
+        fee: BigInt(decimalOf(fee)),
+        transactions,
+      })),
 
     version: async (): Promise<number> => version.get()?.version ?? 0,
 

@@ -1,6 +1,5 @@
 /** Transactions of the canonical chain: all, of a block, of a principal, or one by its id. */
 import type { Database } from 'bun:sqlite';
-import type { ExecutionCost } from '../../chain/block.ts';
 import { positionsOf } from '../../chain/position.ts';
 import type {
   BlockId,
@@ -14,6 +13,7 @@ import type {
 import { AFFECTED, mempoolStatus, statusWord } from '../rows.ts';
 import { prepared } from '../statement.ts';
 import type { ChainQueries } from './chain.ts';
+import { type CostRow, costColumns, costOf } from './costs.ts';
 import type { MempoolQueries } from './mempool.ts';
 import { keysetPage, numberAt } from './page.ts';
 import { type SummaryRow, summary, summaryOf } from './summary.ts';
@@ -38,11 +38,7 @@ export const sql = {
                        WHERE principal_id = ?1 AND position > ?2 ORDER BY position LIMIT ?3`,
   byId: `SELECT ${summary.columns}, t.event_count, b.parent_block_hash,
                 coalesce(d.genesis_parent_index_block_hash, b.parent_index_block_hash) AS parent_index_block_hash,
-                CAST(d.cost_runtime AS TEXT) AS cost_runtime, CAST(d.cost_read_count AS TEXT) AS cost_read_count,
-                CAST(d.cost_read_length AS TEXT) AS cost_read_length,
-                CAST(d.cost_write_count AS TEXT) AS cost_write_count,
-                CAST(d.cost_write_length AS TEXT) AS cost_write_length,
-                d.vm_error, d.result, d.post_conditions, d.function_args, d.raw
+                ${costColumns('d')}, d.vm_error, d.result, d.post_conditions, d.function_args, d.raw
            FROM transactions t JOIN transaction_bodies d ON d.position = t.position ${summary.joins}
           WHERE t.tx_id = ?1 ORDER BY t.position DESC LIMIT 1`,
   state: `SELECT t.status, b.index_block_hash FROM transactions t JOIN blocks b ON b.height = t.position >> 20
@@ -59,15 +55,10 @@ interface InvolvementRow extends SummaryRow {
   stx_received: string;
 }
 
-interface DetailRow extends SummaryRow {
+interface DetailRow extends SummaryRow, CostRow {
   event_count: number;
   parent_block_hash: Uint8Array;
   parent_index_block_hash: Uint8Array;
-  cost_runtime: string;
-  cost_read_count: string;
-  cost_read_length: string;
-  cost_write_count: string;
-  cost_write_length: string;
   vm_error: string | null;
   result: Uint8Array;
   post_conditions: Uint8Array;
@@ -79,19 +70,6 @@ interface DetailRow extends SummaryRow {
 const NEWEST = Number.MAX_SAFE_INTEGER;
 
 const keyOf = ({ position }: PositionRow): CursorKey => [position];
-
-const exact = (text: string): number | bigint => {
-  const number = Number(text);
-  return Number.isSafeInteger(number) ? number : BigInt(text);
-};
-
-const costOf = (row: DetailRow): ExecutionCost => ({
-  runtime: exact(row.cost_runtime),
-  readCount: exact(row.cost_read_count),
-  readLength: exact(row.cost_read_length),
-  writeCount: exact(row.cost_write_count),
-  writeLength: exact(row.cost_write_length),
-});
 
 const detailOf = (row: DetailRow): TransactionDetail => ({
   ...summaryOf(row),

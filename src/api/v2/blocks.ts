@@ -1,0 +1,119 @@
+import { Type } from '@sinclair/typebox';
+import { fromHex, toHex } from '../../codec/hex.ts';
+import { notFound } from '../conventions/errors.ts';
+import { blockAt, block as blockTag, chainTip } from '../conventions/etag.ts';
+import { FlatPage, flatPage, flatQuery, flatStart, NO_CURSOR } from '../conventions/flat-pagination.ts';
+import { OffsetPage, offsetPage, offsetQuery } from '../conventions/offset-pagination.ts';
+import { type Route, route } from '../route.ts';
+import { BlockParameter } from '../v3/parameters.ts';
+import { Hex } from '../v3/schemas/values.ts';
+import { AverageTimes, Block } from './schemas/block.ts';
+import { averageTimes, block } from './serialize/block.ts';
+
+const tag = 'Blocks';
+const UNKNOWN = 'Block not found';
+const NONE_BEFORE = 'No block found at or before the given timestamp';
+
+const BlockCursor = Type.Transform(
+  Type.String({ pattern: '^0x[a-fA-F0-9]{64}$', description: 'Index block hash of the block that the offset is from' }),
+)
+  .Decode(fromHex)
+  .Encode(toHex);
+
+const listQuery = flatQuery({ maximum: 30, default: 20, reach: 300, cursor: BlockCursor });
+
+const HOUR = 3600;
+const DAY = 24 * HOUR;
+const WINDOWS = [HOUR, DAY, 7 * DAY, 30 * DAY];
+
+/** @param now the clock, in Unix milliseconds */
+export const blocks = (now: () => number): Route[] => [
+  route({
+    path: '/extended/v2/blocks',
+    operationId: 'getBlocks',
+    summary: 'Blocks of the canonical chain, highest first',
+    tag,
+    query: listQuery,
+    response: FlatPage(Block),
+    notFound: NO_CURSOR,
+    etag: chainTip,
+    handle: async ({ query, read }) => {
+      const page = await read.blocks.page(query.limit, flatStart(query));
+      return flatPage(query, page, toHex, block);
+    },
+  }),
+  route({
+    path: '/extended/v2/blocks/average-times',
+    operationId: 'getAverageBlockTimes',
+    summary: 'Mean seconds between blocks, over windows that end now',
+    tag,
+    response: AverageTimes,
+    // A window moves on with the clock.
+    etag: null,
+    handle: async ({ read }) => {
+      const seconds = Math.floor(now() / 1000);
+      return averageTimes(await read.blocks.averageTimes(WINDOWS.map((window) => seconds - window)));
+    },
+  }),
+  route({
+    path: '/extended/v2/blocks/by-block-time/{timestamp}',
+    operationId: 'getBlockByTime',
+    summary: 'The newest block of the canonical chain at or before a time',
+    tag,
+    params: { timestamp: Type.Integer({ minimum: 0, description: 'Unix seconds' }) },
+    response: Block,
+    notFound: NONE_BEFORE,
+    etag: blockAt,
+    handle: async ({ params: { timestamp }, read }) => {
+      const found = await read.blocks.at(timestamp);
+      if (found === undefined) throw notFound(NONE_BEFORE);
+      return block(found);
+    },
+  }),
+  route({
+    path: '/extended/v2/blocks/{height_or_hash}',
+    operationId: 'getBlock',
+    summary: 'One block of the canonical chain',
+    tag,
+    params: { height_or_hash: BlockParameter },
+    response: Block,
+    notFound: UNKNOWN,
+    etag: blockTag,
+    handle: async ({ params: { height_or_hash }, read }) => {
+      const found = await read.blocks.find(height_or_hash);
+      if (found === undefined) throw notFound(UNKNOWN);
+      return block(found);
+    },
+  }),
+  route({
+    path: '/extended/v2/blocks/{height_or_hash}/signer-signatures',
+    operationId: 'getBlockSignerSignatures',
+    summary: "The signatures of a block's signers, in order; none before Nakamoto",
+    tag,
+    params: { height_or_hash: BlockParameter },
+    query: offsetQuery({ maximum: 1000, default: 500 }),
+    response: OffsetPage(Hex),
+    notFound: UNKNOWN,
+    etag: blockTag,
+    handle: async ({ params: { height_or_hash }, query, read }) => {
+      const page = await read.blocks.signatures(height_or_hash, query.limit, query.offset);
+      if (page === undefined) throw notFound(UNKNOWN);
+      return offsetPage(query, page, toHex);
+    },
+  }),
+  route({
+    path: '/extended/v2/block-tenures/{tenure_height}/blocks',
+    operationId: 'getTenureBlocks',
+    summary: 'Blocks of a tenure of the canonical chain, highest first',
+    tag,
+    params: { tenure_height: Type.Integer({ minimum: 0, description: 'Height of the tenure' }) },
+    query: listQuery,
+    response: FlatPage(Block),
+    notFound: NO_CURSOR,
+    etag: chainTip,
+    handle: async ({ params: { tenure_height }, query, read }) => {
+      const page = await read.blocks.ofTenure(tenure_height, query.limit, flatStart(query));
+      return flatPage(query, page, toHex, block);
+    },
+  }),
+];

@@ -1,0 +1,58 @@
+import { notFound } from '../conventions/errors.ts';
+import { chainTip } from '../conventions/etag.ts';
+import { OffsetPage, offsetPage, offsetQuery } from '../conventions/offset-pagination.ts';
+import { route } from '../route.ts';
+import { BlockParameter } from '../v3/parameters.ts';
+import { Block, BurnBlock } from './schemas/block.ts';
+import { block, burnBlock } from './serialize/block.ts';
+
+const tag = 'Burn blocks';
+const UNKNOWN = 'Burn block not found';
+
+const listQuery = offsetQuery({ maximum: 30, default: 20 });
+
+export const burnBlocks = [
+  route({
+    path: '/extended/v2/burn-blocks',
+    operationId: 'getBurnBlocks',
+    summary: 'Bitcoin blocks that blocks of the canonical chain are anchored to, highest first',
+    tag,
+    query: listQuery,
+    response: OffsetPage(BurnBlock),
+    etag: chainTip,
+    handle: async ({ query, read }) => {
+      return offsetPage(query, await read.burnBlocks.page(query.limit, query.offset), burnBlock);
+    },
+  }),
+  route({
+    path: '/extended/v2/burn-blocks/{height_or_hash}',
+    operationId: 'getBurnBlock',
+    summary: 'One Bitcoin block that blocks of the canonical chain are anchored to',
+    tag,
+    params: { height_or_hash: BlockParameter },
+    response: BurnBlock,
+    notFound: UNKNOWN,
+    etag: chainTip,
+    handle: async ({ params: { height_or_hash }, read }) => {
+      const found = await read.burnBlocks.find(height_or_hash);
+      if (found === undefined) throw notFound(UNKNOWN);
+      return burnBlock(found);
+    },
+  }),
+  route({
+    path: '/extended/v2/burn-blocks/{height_or_hash}/blocks',
+    operationId: 'getBurnBlockBlocks',
+    summary: 'Blocks of the canonical chain that are anchored to a Bitcoin block, highest first',
+    tag,
+    params: { height_or_hash: BlockParameter },
+    query: listQuery,
+    response: OffsetPage(Block),
+    notFound: UNKNOWN,
+    etag: chainTip,
+    handle: async ({ params: { height_or_hash }, query, read }) => {
+      const page = await read.burnBlocks.blocks(height_or_hash, query.limit, query.offset);
+      if (page === undefined) throw notFound(UNKNOWN);
+      return offsetPage(query, page, block);
+    },
+  }),
+];

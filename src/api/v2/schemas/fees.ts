@@ -1,0 +1,18 @@
+import { Type } from '@sinclair/typebox';
+import { Uint64 } from '../../v3/schemas/values.ts';
+
+/** micro-STX. */
+const Priorities = Type.Object({
+  no_priority: Uint64,
+  low_priority: Uint64,
+  medium_priority: Uint64,
+  high_priority: Uint64,
+});
+
+/** Of all types, and of each type of which one waits. */
+export const Fees = Type.Object({
+  all: Priorities,
+  token_transfer: Type.Optional(Priorities),
+  contract_call: Type.Optional(Priorities),
+  smart_contract: Type.Optional(Priorities),
+});

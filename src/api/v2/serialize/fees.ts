@@ -1,0 +1,53 @@
+/** What pending transactions offer, as fees to choose from. */
+import type { Static } from '@sinclair/typebox';
+import type { OfferedFee } from '../../../store/model.ts';
+import { exactNumber } from '../../v3/serialize/values.ts';
+import type { Fees } from '../schemas/fees.ts';
+
+const TYPES = ['token_transfer', 'contract_call', 'smart_contract'] as const;
+
+/** The nearest integer, and of two as near the even one. Neither is negative. */
+function roundedQuotient(dividend: bigint, divisor: bigint): bigint {
+  const [quotient, twice] = [dividend / divisor, (dividend % divisor) * 2n];
+  const up = twice > divisor || (twice === divisor && quotient % 2n === 1n);
+  return up ? quotient + 1n : quotient;
+}
+
+/** The fee at a place of the list that has each fee as often as it is offered. @param fees ascending */
+function feeAt(fees: readonly OfferedFee[], place: number): bigint {
+  let behind = 0;
+  for (const { fee, transactions } of fees) {
+    behind += transactions;
+    if (place < behind) return fee;
+  }
+  return 0n;
+}
+
+/** Between two fees in proportion, where the percentile lies between two. */
+function percentile(fees: readonly OfferedFee[], count: number, percent: number) {
+  const hundredths = percent * Math.max(0, count - 1);
+  const place = Math.floor(hundredths / 100);
+  const below = feeAt(fees, place);
+  const above = hundredths % 100 === 0 ? below : feeAt(fees, place + 1);
+  return exactNumber(roundedQuotient(100n * below + BigInt(hundredths % 100) * (above - below), 100n));
+}
+
+function priorities(offered: readonly OfferedFee[]) {
+  const fees = offered.toSorted((a, b) => (a.fee < b.fee ? -1 : a.fee > b.fee ? 1 : 0));
+  const count = fees.reduce((sum, { transactions }) => sum + transactions, 0);
+  return {
+    no_priority: percentile(fees, count, 25),
+    low_priority: percentile(fees, count, 50),
+    medium_priority: percentile(fees, count, 75),
+    high_priority: percentile(fees, count, 95),
+  };
+}
+
+export function fees(offered: readonly OfferedFee[]): Static<typeof Fees> {
+  const shown: Static<typeof Fees> = { all: priorities(offered) };
+  for (const type of TYPES) {
+    const ofType = offered.filter((of) => of.type === type);
+    if (ofType.length > 0) shown[type] = priorities(ofType);
+  }
+  return shown;
+}

@@ -1,0 +1,70 @@
+import { Type } from '@sinclair/typebox';
+import type { EventPlace } from '../../store/model.ts';
+import { chainTip, mempool } from '../conventions/etag.ts';
+import { FlatPage, flatPage, flatQuery, flatStart, NO_CURSOR } from '../conventions/flat-pagination.ts';
+import { route } from '../route.ts';
+import { ContractLog, ContractStatuses } from './schemas/smart-contract.ts';
+import { contractLog, contractStatus, logCursor } from './serialize/smart-contract.ts';
+
+const tag = 'Smart contracts';
+
+/** An address alone is a name that no contract has. */
+const ContractId = Type.String({
+  pattern: '^[0123456789ABCDEFGHJKMNPQRSTVWXYZ]{28,41}(\\.[a-zA-Z][a-zA-Z0-9_-]{0,39})?$',
+});
+
+const LogCursor = Type.Transform(
+  Type.String({
+    pattern: '^\\d+:\\d+:\\d+:\\d+$',
+    maxLength: 100,
+    description:
+      'The newest event a page may start with: block height, microblock sequence (2147483647 outside of one), ' +
+      'index of the transaction, index of the event',
+  }),
+)
+  .Decode(eventPlace)
+  .Encode(logCursor);
+
+function eventPlace(text: string): EventPlace {
+  const [height = 0, microblockSequence = 0, txIndex = 0, eventIndex = 0] = text
+    .split(':')
+    .map((part) => Math.min(Number(part), Number.MAX_SAFE_INTEGER));
+  return { height, microblockSequence, txIndex, eventIndex };
+}
+
+export const contractRoutes = [
+  route({
+    path: '/extended/v2/smart-contracts/status',
+    operationId: 'getSmartContractsStatus',
+    summary: "What became of contracts' newest deployments, or that they wait",
+    tag,
+    query: {
+      contract_id: Type.Array(ContractId, { explode: true, description: 'Contract identifiers, a key each' }),
+    },
+    response: ContractStatuses,
+    etag: mempool,
+    handle: async ({ query: { contract_id }, read }) => {
+      const found = new Map(
+        await Promise.all(
+          contract_id.map(async (id) => [id, contractStatus(id, await read.contracts.deployment(id))] as const),
+        ),
+      );
+      return Object.fromEntries(found);
+    },
+  }),
+  route({
+    path: '/extended/v2/smart-contracts/{contract_id}/logs',
+    operationId: 'getSmartContractLogs',
+    summary: 'What a contract logged on the canonical chain, newest first',
+    tag,
+    params: { contract_id: Type.String({ description: 'Contract identifier' }) },
+    query: flatQuery({ maximum: 100, default: 20, reach: 1000, cursor: LogCursor }),
+    response: FlatPage(ContractLog),
+    notFound: NO_CURSOR,
+    etag: chainTip,
+    handle: async ({ params: { contract_id }, query, read }) => {
+      const page = await read.contracts.logs(contract_id, query.limit, flatStart(query));
+      return flatPage(query, page, logCursor, (log) => contractLog(contract_id, log));
+    },
+  }),
+];

@@ -1,0 +1,160 @@
+/** Blocks of the canonical chain. Their heights have no gaps, so lists of them are found by arithmetic. */
+import type { Database } from 'bun:sqlite';
+import type { BlockId, ChainBlock, ChainPage, ChainStart, OffsetPage } from '../model.ts';
+import { prepared } from '../statement.ts';
+import type { ChainQueries } from './chain.ts';
+import { type CostRow, costColumns, costOf } from './costs.ts';
+
+const columns = `b.height, b.block_hash, b.index_block_hash, b.parent_block_hash, b.parent_index_block_hash, b.block_time,
+  coalesce(b.tenure_height, iif(b.signer_bits IS NULL, b.height, -1)) AS tenure_height, b.burn_block_hash,
+  b.burn_block_height, b.burn_block_time, b.miner_tx_id, b.announced_transactions, ${costColumns('b')}`;
+
+export const sql = {
+  range: `SELECT ${columns} FROM blocks b WHERE b.height BETWEEN ?1 AND ?2 ORDER BY b.height DESC`,
+  // Of those that share a time, the first: the one with which that time began.
+  at: `SELECT ${columns} FROM blocks b
+        WHERE b.block_time = (SELECT max(block_time) FROM blocks WHERE block_time <= ?1) ORDER BY b.height LIMIT 1`,
+  tip: 'SELECT height FROM blocks ORDER BY height DESC LIMIT 1',
+  height: 'SELECT height FROM blocks WHERE index_block_hash = ?1',
+  key: 'SELECT index_block_hash, block_time FROM blocks WHERE height = ?1',
+  since: 'SELECT height FROM blocks WHERE block_time >= ?1 ORDER BY block_time, height LIMIT 1',
+  firstOfTenure: 'SELECT height FROM blocks WHERE tenure_height = ?1 ORDER BY height LIMIT 1',
+  lastOfTenure: 'SELECT height FROM blocks WHERE tenure_height = ?1 ORDER BY height DESC LIMIT 1',
+  // Before tenures had heights, each block was one.
+  blockAsTenure: 'SELECT height FROM blocks WHERE height = ?1 AND tenure_height IS NULL AND signer_bits IS NULL',
+  signatures: 'SELECT signer_signatures FROM blocks WHERE height = ?1',
+};
+
+/** Bytes of one. */
+const SIGNATURE = 65;
+const NO_BYTES = new Uint8Array(0);
+
+interface Row extends CostRow {
+  height: number;
+  block_hash: Uint8Array;
+  index_block_hash: Uint8Array;
+  parent_block_hash: Uint8Array;
+  parent_index_block_hash: Uint8Array;
+  block_time: number;
+  tenure_height: number;
+  burn_block_hash: Uint8Array;
+  burn_block_height: number;
+  burn_block_time: number;
+  miner_tx_id: Uint8Array;
+  announced_transactions: number;
+}
+
+interface HeightRow {
+  height: number;
+}
+
+/** Heights of neighbours, both ends included; empty where the last is below the first. */
+interface Heights {
+  first: number;
+  last: number;
+}
+
+const blockOf = (row: Row): ChainBlock => ({
+  height: row.height,
+  hash: row.block_hash,
+  indexHash: row.index_block_hash,
+  parentHash: row.parent_block_hash,
+  parentIndexHash: row.parent_index_block_hash,
+  time: row.block_time,
+  tenureHeight: row.tenure_height,
+  burnBlock: { hash: row.burn_block_hash, height: row.burn_block_height, time: row.burn_block_time },
+  minerTxId: row.miner_tx_id,
+  transactions: row.announced_transactions,
+  cost: costOf(row),
+});
+
+const NO_HEIGHTS: Heights = { first: 1, last: 0 };
+
+export type BlockRange = (first: number, last: number) => ChainBlock[];
+
+export function blockQueries(db: Database, chain: ChainQueries) {
+  const rows = prepared<Row, [number, number]>(db, sql.range);
+  const at = prepared<Row, [number]>(db, sql.at);
+  const tip = prepared<HeightRow, []>(db, sql.tip);
+  const heightByHash = prepared<HeightRow, [Uint8Array]>(db, sql.height);
+  const key = prepared<{ index_block_hash: Uint8Array; block_time: number }, [number]>(db, sql.key);
+  const since = prepared<HeightRow, [number]>(db, sql.since);
+  const firstOfTenure = prepared<HeightRow, [number]>(db, sql.firstOfTenure);
+  const lastOfTenure = prepared<HeightRow, [number]>(db, sql.lastOfTenure);
+  const blockAsTenure = prepared<HeightRow, [number]>(db, sql.blockAsTenure);
+  const signatures = prepared<{ signer_signatures: Uint8Array | null }, [number]>(db, sql.signatures);
+
+  /** Highest first. */
+  const range: BlockRange = (first, last) => rows.all(first, last).map(blockOf);
+  const tipHeight = (): number => tip.get()?.height ?? 0;
+
+  function tenure(tenureHeight: number): Heights {
+    const first = firstOfTenure.get(tenureHeight)?.height;
+    const last = lastOfTenure.get(tenureHeight)?.height;
+    if (first !== undefined && last !== undefined) return { first, last };
+    const height = blockAsTenure.get(tenureHeight)?.height;
+    return height === undefined ? NO_HEIGHTS : { first: height, last: height };
+  }
+
+  function page(
+    { first, last }: Heights,
+    limit: number,
+    { at, offset }: ChainStart<Uint8Array>,
+  ): ChainPage<ChainBlock, Uint8Array> | undefined {
+    const total = last - first + 1;
+    const within = (height: number): boolean => height >= first && height <= last;
+    const from = at === null ? last : heightByHash.get(at)?.height;
+    if (from === undefined || (at !== null && !within(from))) return undefined;
+    const start = from - offset;
+    if (!within(start)) return at === null ? { items: [], total, current: null, older: null, newer: null } : undefined;
+    const keyOf = (height: number) => key.get(height)?.index_block_hash ?? null;
+    const items = range(Math.max(first, start - limit + 1), start);
+    return {
+      items,
+      total,
+      current: items[0]?.indexHash ?? null,
+      older: start - limit >= first ? keyOf(start - limit) : null,
+      newer: start < last ? keyOf(Math.min(last, start + limit)) : null,
+    };
+  }
+
+  return {
+    range,
+    page: async (limit: number, start: ChainStart<Uint8Array>) => page({ first: 1, last: tipHeight() }, limit, start),
+    ofTenure: async (tenureHeight: number, limit: number, start: ChainStart<Uint8Array>) =>
+      page(tenure(tenureHeight), limit, start),
+
+    async find(id: BlockId): Promise<ChainBlock | undefined> {
+      const height = chain.block(id)?.height;
+      return height === undefined ? undefined : range(height, height)[0];
+    },
+
+    async at(time: number): Promise<ChainBlock | undefined> {
+      const row = at.get(time);
+      return row === null ? undefined : blockOf(row);
+    },
+
+    async averageTimes(times: readonly number[]): Promise<number[]> {
+      const last = tipHeight();
+      const timeOf = (height: number): number => key.get(height)?.block_time ?? 0;
+      const earliest = since.get(Math.min(...times))?.height ?? last;
+      return times.map((time) => {
+        // The differences between neighbours add up to that between the ends.
+        const first = Math.max(since.get(time)?.height ?? last + 1, earliest + 1);
+        return first > last ? 0 : (timeOf(last) - timeOf(first - 1)) / (last - first + 1);
+      });
+    },
+
+    async signatures(id: BlockId, limit: number, offset: number): Promise<OffsetPage<Uint8Array> | undefined> {
+      const height = chain.block(id)?.height;
+      const found = height === undefined ? null : signatures.get(height);
+      if (found === null) return undefined;
+      const all = found.signer_signatures ?? NO_BYTES;
+      const items: Uint8Array[] = [];
+      for (let at = offset; at < offset + limit && at * SIGNATURE < all.length; at++) {
+        items.push(all.subarray(at * SIGNATURE, (at + 1) * SIGNATURE));
+      }
+      return { items, total: all.length / SIGNATURE };
+    },
+  };
+}

@@ -1,0 +1,115 @@
+/** A client generated from the OpenAPI document, on a tour of every v2 route over a simulated chain. */
+import { afterAll, beforeAll, expect, test } from 'bun:test';
+import createClient from 'openapi-fetch';
+import { createApp } from '../../src/api/app.ts';
+import { devnetEvents } from '../../src/devnet/scenario.ts';
+import type { Snapshots } from '../../src/store/reader.ts';
+import { openSnapshots } from '../../src/store/snapshots.ts';
+import type { DataDirectory } from '../support/data-directory.ts';
+import { ingestOf, received } from '../support/ingest.ts';
+import type { paths } from './openapi.d.ts';
+
+let directory: DataDirectory;
+let snapshots: Snapshots;
+let document: { paths: Record<string, unknown> };
+let client: ReturnType<typeof createClient<paths>>;
+/** Paths that were asked for, as the document names them. */
+const visited = new Set<string>();
+
+beforeAll(async () => {
+  const events = [...devnetEvents({ seed: 5, blocks: 60, transactionsPerBlock: 12, forkEvery: 15 })];
+  directory = ingestOf(events.map(received));
+  snapshots = openSnapshots(directory.path);
+  // Each body is held against its schema on the way.
+  const app = createApp({
+    snapshots,
+    version: 'stackside v0.0.0 (test:tour)',
+    log: () => {},
+    checkResponses: true,
+    now: () => events.at(-1)?.time ?? 0,
+  });
+  document = (await (await app.handle(new Request('http://localhost/docs/json'))).json()) as typeof document;
+  client = createClient<paths>({ baseUrl: 'http://localhost', fetch: (request) => app.handle(request) });
+  client.use({
+    onRequest: ({ schemaPath }) => {
+      visited.add(schemaPath);
+    },
+  });
+});
+afterAll(() => {
+  snapshots.close();
+  directory[Symbol.dispose]();
+});
+
+/** What an answer holds; an error ends the test with its text. */
+async function data<T>(answer: Promise<{ data?: T; error?: unknown }>): Promise<T> {
+  const { data: body, error } = await answer;
+  if (body === undefined) throw new Error(JSON.stringify(error));
+  return body;
+}
+
+test('the tour: blocks', async () => {
+  const list = await data(client.GET('/extended/v2/blocks', { params: { query: { limit: 30 } } }));
+  expect(list.results.map(({ height }) => height)).toEqual(Array.from({ length: 30 }, (_, index) => 60 - index));
+  const cursor = list.prev_cursor ?? '';
+  const older = await data(client.GET('/extended/v2/blocks', { params: { query: { limit: 30, cursor } } }));
+  expect(older.results.at(-1)?.height).toBe(1);
+  expect(older.next_cursor).toBe(list.cursor);
+
+  const tip = list.results[0]!;
+  for (const height_or_hash of ['latest', '60', tip.hash, tip.index_block_hash.slice(2)]) {
+    const path = { height_or_hash };
+    expect(await data(client.GET('/extended/v2/blocks/{height_or_hash}', { params: { path } }))).toEqual(tip);
+  }
+  const path = { height_or_hash: 'latest' };
+  await data(client.GET('/extended/v2/blocks/{height_or_hash}/signer-signatures', { params: { path } }));
+  const timestamp = tip.block_time;
+  const byTime = await data(
+    client.GET('/extended/v2/blocks/by-block-time/{timestamp}', { params: { path: { timestamp } } }),
+  );
+  expect(byTime).toEqual(tip);
+  const { last_30d } = await data(client.GET('/extended/v2/blocks/average-times'));
+  expect(last_30d).toBeGreaterThan(0);
+  const tenure_height = tip.tenure_height;
+  const tenure = await data(
+    client.GET('/extended/v2/block-tenures/{tenure_height}/blocks', { params: { path: { tenure_height } } }),
+  );
+  expect(tenure.results[0]).toEqual(tip);
+});
+
+test('the tour: burn blocks', async () => {
+  const list = await data(client.GET('/extended/v2/burn-blocks'));
+  const path = { height_or_hash: 'latest' };
+  const newest = await data(client.GET('/extended/v2/burn-blocks/{height_or_hash}', { params: { path } }));
+  expect(list.results[0]).toEqual(newest);
+  const anchored = await data(client.GET('/extended/v2/burn-blocks/{height_or_hash}/blocks', { params: { path } }));
+  expect(anchored.results.map(({ hash }) => hash)).toEqual(newest.stacks_blocks.slice(0, anchored.limit));
+  expect(anchored.total).toBe(newest.stacks_blocks.length);
+});
+
+test('the tour: fees and contracts', async () => {
+  const { all } = await data(client.GET('/extended/v2/mempool/fees'));
+  expect(all.low_priority).toBeGreaterThanOrEqual(all.no_priority);
+
+  const list = await data(client.GET('/extended/v3/transactions', { params: { query: { limit: 50 } } }));
+  const called = list.results.flatMap((of) => (of.type === 'contract_call' ? of.contract_call.contract_id : []));
+  const contract_id = [...new Set(called), 'unknown'];
+  expect(called.length).toBeGreaterThan(0);
+  const logs = await Promise.all(
+    contract_id.map((id) =>
+      data(client.GET('/extended/v2/smart-contracts/{contract_id}/logs', { params: { path: { contract_id: id } } })),
+    ),
+  );
+  expect(logs.some(({ total }) => total > 0)).toBe(true);
+  const found = await data(
+    client.GET('/extended/v2/smart-contracts/status', { params: { query: { contract_id: [...new Set(called)] } } }),
+  );
+  expect(Object.values(found).map((of) => of.found && of.result.status)).toEqual(
+    [...new Set(called)].map(() => 'success'),
+  );
+});
+
+test('the tour left out no v2 route', () => {
+  const asked = Object.keys(document.paths).filter((path) => path.startsWith('/extended/v2/'));
+  expect([...visited].filter((path) => path.startsWith('/extended/v2/')).sort()).toEqual(asked.sort());
+});

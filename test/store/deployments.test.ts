@@ -1,0 +1,171 @@
+/** What hand-made chains say of contracts, fees and tenures that a simulated node doesn't. */
+import { expect, test } from 'bun:test';
+import { ANCHORED_SEQUENCE } from '../../src/chain/block.ts';
+import { toHex } from '../../src/codec/hex.ts';
+import { transactionId } from '../../src/codec/transaction.ts';
+import { networks } from '../../src/devnet/network.ts';
+import { smartContract } from '../../src/devnet/payloads.ts';
+import { signTransaction } from '../../src/devnet/transaction-encode.ts';
+import { checkDirectory } from '../../src/store/check.ts';
+import type { Reader } from '../../src/store/reader.ts';
+import { openSnapshots } from '../../src/store/snapshots.ts';
+import {
+  alice,
+  announcement,
+  block,
+  bob,
+  drop,
+  hashOf,
+  inMicroblock,
+  receipt,
+  type Transaction,
+  transfer,
+} from '../support/handmade.ts';
+import { type OpenIngest, openNew } from '../support/ingest.ts';
+
+async function read<T>({ directory }: OpenIngest, ask: (reader: Reader) => Promise<T>): Promise<T> {
+  expect(checkDirectory(directory).flatMap(({ problems }) => problems)).toEqual([]);
+  const snapshots = openSnapshots(directory);
+  try {
+    return await snapshots.read(ask);
+  } finally {
+    snapshots.close();
+  }
+}
+
+function deployment(nonce: number, fee: number, name = 'pool'): Transaction {
+  const origin = { account: alice, nonce, fee: BigInt(fee) };
+  const raw = signTransaction({ payload: smartContract(name, '(begin)'), origin }, networks.testnet);
+  return { id: toHex(transactionId(raw)), raw: toHex(raw) };
+}
+
+const POOL = `${alice.address}.pool`;
+const START_OF_LIST = { at: null, offset: 0 };
+
+test('a deployment waits, fails, succeeds at last, and waits again where its blocks are orphaned', async () => {
+  using open = openNew();
+  const status = async () => {
+    const found = await read(open, (reader) => reader.contracts.deployment(POOL));
+    return found && [found.status, toHex(found.txId), 'height' in found ? found.height : null];
+  };
+  const [first, second] = [deployment(3, 500), deployment(4, 600)];
+  expect(await status()).toBeUndefined();
+  const one = block(null, 'one');
+  open.ingest.receive(one.event);
+  open.ingest.receive(announcement([second, first, deployment(0, 500, 'other')]));
+  expect(await status()).toEqual(['pending', first.id, null]);
+
+  const failed = block(one, 'failed', [receipt(first, 0, { status: 'abort_by_response' })]);
+  open.ingest.receive(failed.event);
+  expect(await status()).toEqual(['abort_by_response', first.id, 2]);
+  const succeeded = block(failed, 'succeeded', [second]);
+  open.ingest.receive(succeeded.event);
+  expect(await status()).toEqual(['success', second.id, 3]);
+
+  let other = one;
+  for (const label of ['other 2', 'other 3', 'other 4']) {
+    other = block(other, label);
+    open.ingest.receive(other.event);
+  }
+  expect(await status()).toEqual(['pending', first.id, null]);
+  open.ingest.receive(drop([first, second], 'TooExpensive'));
+  expect(await status()).toBeUndefined();
+});
+
+test('the fees of what waits are counted by type', async () => {
+  using open = openNew();
+  open.ingest.receive(block(null, 'one').event);
+  const transfers = [transfer(alice, 10, 1000), transfer(bob, 10, 200), transfer(bob, 11, 1000)];
+  open.ingest.receive(announcement([...transfers, deployment(3, 5)]));
+  expect(await read(open, (reader) => reader.mempool.fees())).toEqual([
+    { type: 'token_transfer', fee: 200n, transactions: 1 },
+    { type: 'token_transfer', fee: 1000n, transactions: 2 },
+    { type: 'smart_contract', fee: 5n, transactions: 1 },
+  ]);
+});
+
+test('logs of microblocks stand before those of their block', async () => {
+  using open = openNew();
+  const [streamed, anchored] = [transfer(alice, 0, 200), transfer(bob, 0, 200)];
+  const microblock = { label: 'first', after: null, sequence: 4, transactions: [streamed] };
+  const log = ({ id }: Transaction, event_index: number) => ({
+    txid: id,
+    event_index,
+    committed: true,
+    type: 'contract_event',
+    contract_event: { contract_identifier: POOL, topic: 'print', raw_value: '0x03' },
+  });
+  const before = { signer_bitvec: null };
+  const one = block(null, 'one', [], before);
+  const two = block(one, 'two', [receipt(anchored, 0), receipt(streamed, 0, inMicroblock(microblock))], {
+    ...before,
+    events: [log(anchored, 0), log(streamed, 1)],
+  });
+  open.ingest.receive(one.event);
+  open.ingest.receive(two.event);
+  const page = await read(open, (reader) => reader.contracts.logs(POOL, 1, START_OF_LIST));
+  expect([page?.total, page?.items.map(({ txId }) => toHex(txId))]).toEqual([2, [anchored.id]]);
+  expect(page?.current).toMatchObject({ height: 2, microblockSequence: ANCHORED_SEQUENCE, txIndex: 0 });
+  expect(page?.older).toMatchObject({ height: 2, microblockSequence: 4, txIndex: 0 });
+  const older = await read(open, (reader) => reader.contracts.logs(POOL, 1, { at: page!.older, offset: 0 }));
+  expect(older?.items.map(({ txId }) => toHex(txId))).toEqual([streamed.id]);
+  expect([older?.older, older?.newer]).toEqual([null, page!.current]);
+});
+
+test('a block that names no tenure is one of its own, or of none in Nakamoto', async () => {
+  using open = openNew();
+  const one = block(null, 'one', [], { signer_bitvec: null });
+  const two = block(one, 'two', [], { signer_bitvec: null });
+  const three = block(two, 'three');
+  for (const { event } of [one, two, three]) open.ingest.receive(event);
+  const ofTenure = async (height: number) => {
+    const page = await read(open, (reader) => reader.blocks.ofTenure(height, 5, START_OF_LIST));
+    return page?.items.map((of) => of.height);
+  };
+  expect(await read(open, (reader) => reader.blocks.find('latest'))).toMatchObject({ height: 3, tenureHeight: -1 });
+  expect(await read(open, (reader) => reader.blocks.find({ height: 2 }))).toMatchObject({ tenureHeight: 2 });
+  expect([await ofTenure(1), await ofTenure(2), await ofTenure(3), await ofTenure(0)]).toEqual([[1], [2], [], []]);
+});
+
+test('signatures are given in their order', async () => {
+  using open = openNew();
+  const signatures = ['11', '22', '33'].map((byte) => byte.repeat(65));
+  const one = block(null, 'one', [], { signer_signature: signatures });
+  open.ingest.receive(one.event);
+  open.ingest.receive(block(one, 'two').event);
+  const given = async (height: number, limit: number, offset: number) => {
+    const page = await read(open, (reader) => reader.blocks.signatures({ height }, limit, offset));
+    return page && { total: page.total, items: page.items.map((item) => item.toHex()) };
+  };
+  expect(await given(1, 500, 0)).toEqual({ total: 3, items: signatures });
+  expect(await given(1, 1, 1)).toEqual({ total: 3, items: signatures.slice(1, 2) });
+  expect(await given(1, 9, 10 ** 15)).toEqual({ total: 3, items: [] });
+  expect(await given(2, 9, 0)).toEqual({ total: 0, items: [] });
+  expect(await given(3, 9, 0)).toBeUndefined();
+});
+
+test('Bitcoin blocks follow the chain to another branch and back', async () => {
+  using open = openNew();
+  const onBurn = (label: string) => ({ burn_block_hash: hashOf(label), burn_block_height: 200 });
+  const one = block(null, 'one', [], onBurn('shared'));
+  const two = block(one, 'two', [], onBurn('shared'));
+  const left = block(two, 'left', [], { ...onBurn('left'), burn_block_height: 201 });
+  const right = block(one, 'right', [], { ...onBurn('right'), burn_block_height: 201 });
+  const farRight = block(right, 'far right', [], { ...onBurn('right'), burn_block_height: 201 });
+  const longer = block(farRight, 'longer', [], { ...onBurn('longer'), burn_block_height: 202 });
+  const anchors = async () => {
+    const { items } = await read(open, (reader) => reader.burnBlocks.page(9, 0));
+    return items.map(({ hash, blocks }) => [toHex(hash), blocks.length]);
+  };
+  for (const { event } of [one, two, left]) open.ingest.receive(event);
+  expect(await anchors()).toEqual([
+    [hashOf('left'), 1],
+    [hashOf('shared'), 2],
+  ]);
+  for (const { event } of [right, farRight, longer]) open.ingest.receive(event);
+  expect(await anchors()).toEqual([
+    [hashOf('longer'), 1],
+    [hashOf('right'), 2],
+    [hashOf('shared'), 1],
+  ]);
+});
