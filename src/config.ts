@@ -1,6 +1,7 @@
 /** Every setting once: its flag, the variables that also set it, its form, default and help. */
 import { type Static, type TSchema, Type } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
+import { MAINNET_CHAIN_ID, TESTNET_CHAIN_ID } from './chain/network.ts';
 import { OperatorError } from './errors.ts';
 import { levels } from './log.ts';
 
@@ -148,7 +149,7 @@ export function readSettings(given: Record<string, unknown>, environment: NodeJS
     (Object.keys(settings) as SettingName[]).map((name) => [name, resolve(name, given, environment)]),
   ) as Settings;
   if (read.network !== null) {
-    const chainId = read.network === 'mainnet' ? 0x0000_0001 : 0x8000_0000;
+    const chainId = read.network === 'mainnet' ? MAINNET_CHAIN_ID : TESTNET_CHAIN_ID;
     if (read.chainId !== null && read.chainId !== chainId) {
       throw new OperatorError('--network and --chain-id say different chains.', 'Give one of them.');
     }

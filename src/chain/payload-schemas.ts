@@ -109,7 +109,6 @@ export const eventBodies = {
   nft_burn_event: Type.Object({ ...asset, ...from, ...value }),
 } as const;
 export type EventType = keyof typeof eventBodies;
-export type EventBody<T extends EventType> = Static<(typeof eventBodies)[T]>;
 
 export const MinerRewardPayload = Type.Object({
   recipient: Principal,

@@ -1,4 +1,5 @@
 /** `stackside check` and `stackside status`: what is printed of them. */
+import { chainIdText } from '../chain/network.ts';
 import { checkDirectory } from '../store/check.ts';
 import { type DirectoryStatus, directoryStatus } from '../store/status.ts';
 
@@ -17,7 +18,7 @@ const megabytes = (bytes: number): string => `${(bytes / 1e6).toFixed(1)} MB`;
 function lines(status: DirectoryStatus): string[] {
   const { chain_id, tip, transactions, pending, orphaned_blocks, journal, index_bytes } = status;
   return [
-    `chain          ${chain_id === null ? 'not known yet' : `0x${chain_id.toString(16).padStart(8, '0')}`}`,
+    `chain          ${chain_id === null ? 'not known yet' : chainIdText(chain_id)}`,
     tip === null
       ? 'tip            no block yet'
       : `tip            ${tip.height} ${tip.index_block_hash}, ${new Date(tip.block_time * 1000).toISOString()}, bitcoin block ${tip.burn_block_height}`,

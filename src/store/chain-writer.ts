@@ -39,8 +39,6 @@ export interface ChainChange {
   applied: Block[];
 }
 
-export type ChainWriter = ReturnType<typeof chainWriter>;
-
 export function chainWriter(
   db: Database,
   {

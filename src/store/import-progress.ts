@@ -17,8 +17,6 @@ export interface Imported {
   digest: string;
 }
 
-export type ImportProgress = ReturnType<typeof importProgress>;
-
 export function importProgress(db: Database) {
   const find = db.prepare<Imported, [string]>('SELECT rows, digest FROM imports WHERE source = ?1');
   const set = db.prepare<null, [string, number, string]>(

@@ -4,7 +4,7 @@
  * journal was not answered and will come again; one that is in the journal and not in the index is applied at the start.
  */
 
-import { type Network, networkOf } from '../chain/network.ts';
+import { MAINNET_CHAIN_ID, type Network, networkOf, TESTNET_CHAIN_ID } from '../chain/network.ts';
 import { streamedMicroblocks, transactionContent } from '../chain/normalise.ts';
 import { type NodePayload, readPayload } from '../chain/payload-reader.ts';
 import type { AttachmentsPayload, BlockPayload, DroppedPayload, MicroblocksPayload } from '../chain/payload-schemas.ts';
@@ -68,7 +68,7 @@ function chainIdOf(payload: BlockPayload): { chainId: number; certain: boolean }
     if (!decoded.ok) continue;
     const { chainId, version } = decoded.value;
     if (chainId !== 0) return { chainId, certain: true };
-    guess ??= version & 0x80 ? 0x8000_0000 : 1;
+    guess ??= version & 0x80 ? TESTNET_CHAIN_ID : MAINNET_CHAIN_ID;
   }
   return guess === null ? null : { chainId: guess, certain: false };
 }
@@ -132,7 +132,7 @@ function startIngest({ directory, journal: withJournal, chainId, log }: IngestOp
       setChainId.run(found.chainId);
       kept = found.chainId;
     }
-    return networkOf(found?.chainId ?? 0x8000_0000);
+    return networkOf(found?.chainId ?? TESTNET_CHAIN_ID);
   }
 
   function reportChange({ reverted, applied }: ChainChange): void {
@@ -154,7 +154,7 @@ function startIngest({ directory, journal: withJournal, chainId, log }: IngestOp
     const tip = chain.tip();
     const parent = fromHex(payload.parent_index_block_hash);
     if (Buffer.compare(parent, tip.indexBlockHash) !== 0) return 'repeated';
-    const network = networkOf(kept ?? 0x8000_0000);
+    const network = networkOf(kept ?? TESTNET_CHAIN_ID);
     const change = microblocks.add(streamedMicroblocks(payload, network), parent, journalId);
     if (change === null) return 'repeated';
     mempool.streamChanged(change.joined, change.left);

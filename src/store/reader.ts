@@ -147,6 +147,11 @@ export interface Reader {
   };
 }
 
+/** The store is closed, as when the process is stopping. */
+export class StoreClosedError extends Error {
+  override readonly name = 'StoreClosedError';
+}
+
 /** Runs a request on one snapshot of the index: nothing that is written meanwhile is seen. */
 export interface Snapshots {
   read<T>(request: (reader: Reader) => Promise<T>): Promise<T>;

@@ -12,7 +12,7 @@ import { eventQueries } from './queries/events.ts';
 import { mempoolQueries } from './queries/mempool.ts';
 import { principalQueries } from './queries/principals.ts';
 import { transactionQueries } from './queries/transactions.ts';
-import type { Reader, Snapshots } from './reader.ts';
+import { type Reader, type Snapshots, StoreClosedError } from './reader.ts';
 
 /** All queries, through one connection. */
 function readerOf(db: Database): Reader {
@@ -58,6 +58,7 @@ export function openSnapshots(directory: string): Snapshots {
   idle.push(connect());
   return {
     async read(request) {
+      if (closed) throw new StoreClosedError('The store is closed');
       const connection = idle.pop() ?? connect();
       connection.begin.run();
       try {

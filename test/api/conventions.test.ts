@@ -1,6 +1,7 @@
 /** What every route does alike, shown on a few of them. */
 import { Database } from 'bun:sqlite';
 import { describe, expect, test } from 'bun:test';
+import { StoreClosedError } from '../../src/store/reader.ts';
 import { ADDRESS, bytes, CONTRACT, hash, MISTYPED, NFT, TOKEN, testApp, VERSION } from './samples.ts';
 
 const TX = `/extended/v3/transactions/${hash(0x31)}`;
@@ -266,6 +267,7 @@ describe('503 while the store', () => {
   test.each([
     ['is busy', busy],
     ['is closed', closed()],
+    ['is closed before it is asked', new StoreClosedError('The store is closed')],
   ])('%s', async (_, failure) => {
     const { json, logged } = testApp((chain) => {
       chain.failure = failure;

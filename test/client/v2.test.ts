@@ -1,52 +1,16 @@
 /** A client generated from the OpenAPI document, on a tour of every v2 route over a simulated chain. */
 import { afterAll, beforeAll, expect, test } from 'bun:test';
-import createClient from 'openapi-fetch';
-import { createApp } from '../../src/api/app.ts';
-import { devnetEvents } from '../../src/devnet/scenario.ts';
-import type { Snapshots } from '../../src/store/reader.ts';
-import { openSnapshots } from '../../src/store/snapshots.ts';
-import type { DataDirectory } from '../support/data-directory.ts';
-import { ingestOf, received } from '../support/ingest.ts';
-import type { paths } from './openapi.d.ts';
+import { data, startTour, type Tour } from './tour.ts';
 
-let directory: DataDirectory;
-let snapshots: Snapshots;
-let document: { paths: Record<string, unknown> };
-let client: ReturnType<typeof createClient<paths>>;
-/** Paths that were asked for, as the document names them. */
-const visited = new Set<string>();
+let client: Tour['client'];
+let document: Tour['document'];
+let visited: Tour['visited'];
+let end: Tour['end'];
 
 beforeAll(async () => {
-  const events = [...devnetEvents({ seed: 5, blocks: 60, transactionsPerBlock: 12, forkEvery: 15 })];
-  directory = ingestOf(events.map(received));
-  snapshots = openSnapshots(directory.path);
-  // Each body is held against its schema on the way.
-  const app = createApp({
-    snapshots,
-    version: 'stackside v0.0.0 (test:tour)',
-    log: () => {},
-    checkResponses: true,
-    now: () => events.at(-1)?.time ?? 0,
-  });
-  document = (await (await app.handle(new Request('http://localhost/docs/json'))).json()) as typeof document;
-  client = createClient<paths>({ baseUrl: 'http://localhost', fetch: (request) => app.handle(request) });
-  client.use({
-    onRequest: ({ schemaPath }) => {
-      visited.add(schemaPath);
-    },
-  });
+  ({ client, document, visited, end } = await startTour());
 });
-afterAll(() => {
-  snapshots.close();
-  directory[Symbol.dispose]();
-});
-
-/** What an answer holds; an error ends the test with its text. */
-async function data<T>(answer: Promise<{ data?: T; error?: unknown }>): Promise<T> {
-  const { data: body, error } = await answer;
-  if (body === undefined) throw new Error(JSON.stringify(error));
-  return body;
-}
+afterAll(() => end());
 
 test('the tour: blocks', async () => {
   const list = await data(client.GET('/extended/v2/blocks', { params: { query: { limit: 30 } } }));

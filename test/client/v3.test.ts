@@ -1,51 +1,17 @@
 /** A client generated from the OpenAPI document, on a tour of every v3 route over a simulated chain. */
 import { afterAll, beforeAll, expect, test } from 'bun:test';
-import createClient from 'openapi-fetch';
-import { createApp } from '../../src/api/app.ts';
-import { devnetEvents } from '../../src/devnet/scenario.ts';
-import { openIngest } from '../../src/store/ingest.ts';
-import type { Snapshots } from '../../src/store/reader.ts';
-import { openSnapshots } from '../../src/store/snapshots.ts';
-import { temporaryDirectory } from '../e2e/stackside.ts';
 import { clientTypes, typesFile } from './generate.ts';
-import type { paths } from './openapi.d.ts';
+import { data, startTour, type Tour } from './tour.ts';
 
-const directory = temporaryDirectory();
-let snapshots: Snapshots;
-let document: { paths: Record<string, unknown> };
-let client: ReturnType<typeof createClient<paths>>;
-/** Paths that were asked for, as the document names them. */
-const visited = new Set<string>();
+let client: Tour['client'];
+let document: Tour['document'];
+let visited: Tour['visited'];
+let end: Tour['end'];
 
 beforeAll(async () => {
-  const ingest = openIngest({ directory: directory.path, journal: true, chainId: null, log: () => {} });
-  for (const { path, body, time } of devnetEvents({ seed: 5, blocks: 60, transactionsPerBlock: 12, forkEvery: 15 })) {
-    ingest.take({ path, text: body, receivedAt: time * 1000 });
-  }
-  ingest.commit();
-  ingest.close();
-  snapshots = openSnapshots(directory.path);
-  // Each body is held against its schema on the way.
-  const app = createApp({ snapshots, version: 'stackside v0.0.0 (test:tour)', log: () => {}, checkResponses: true });
-  document = (await (await app.handle(new Request('http://localhost/docs/json'))).json()) as typeof document;
-  client = createClient<paths>({ baseUrl: 'http://localhost', fetch: (request) => app.handle(request) });
-  client.use({
-    onRequest: ({ schemaPath }) => {
-      visited.add(schemaPath);
-    },
-  });
+  ({ client, document, visited, end } = await startTour());
 });
-afterAll(() => {
-  snapshots.close();
-  directory.remove();
-});
-
-/** What an answer holds; an error ends the test with its text. */
-async function data<T>(answer: Promise<{ data?: T; error?: unknown }>): Promise<T> {
-  const { data: body, error } = await answer;
-  if (body === undefined) throw new Error(JSON.stringify(error));
-  return body;
-}
+afterAll(() => end());
 
 test('the committed types are those of the present routes', async () => {
   expect(await Bun.file(typesFile).text()).toBe(await clientTypes());

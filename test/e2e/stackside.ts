@@ -1,7 +1,6 @@
 /** The program as its users run it: a child process, from source or compiled. */
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { dataDirectory } from '../support/data-directory.ts';
 
 /** From source, unless STACKSIDE_BINARY names an executable. */
 export const command: readonly string[] =
@@ -62,6 +61,6 @@ export async function startServer(name: 'serve' | 'demo', ...args: string[]): Pr
 
 /** A directory for one test. */
 export function temporaryDirectory(): { path: string; remove(): void } {
-  const path = mkdtempSync(join(tmpdir(), 'stackside-test-'));
-  return { path, remove: () => rmSync(path, { recursive: true, force: true }) };
+  const directory = dataDirectory();
+  return { path: directory.path, remove: () => directory[Symbol.dispose]() };
 }

@@ -7,7 +7,7 @@ import { SimulatedChain } from '../../src/devnet/chain.ts';
 import type { NodeEvent } from '../../src/devnet/node-event.ts';
 import { indexPath } from '../../src/store/database.ts';
 import type { CursorKey, Page } from '../../src/store/model.ts';
-import type { Reader, Snapshots } from '../../src/store/reader.ts';
+import { type Reader, type Snapshots, StoreClosedError } from '../../src/store/reader.ts';
 import { openSnapshots } from '../../src/store/snapshots.ts';
 import { forks, grown } from '../support/forked-chain.ts';
 import { alice, announcement, block, bob, carol, drop, transfer } from '../support/handmade.ts';
@@ -304,3 +304,9 @@ test('after any stream with forks, balances, locks and nonces are those of the s
     { numRuns: Math.ceil(Number(process.env.STACKSIDE_RUNS ?? 50) / 3), includeErrorInReport: true },
   );
 }, 3_600_000);
+
+test('a store that is closed says so, and opens nothing anew', async () => {
+  const closed = openSnapshots(open.directory);
+  closed.close();
+  expect(closed.read(async () => 1)).rejects.toThrow(StoreClosedError);
+});

@@ -1,5 +1,6 @@
 /** Errors to callers: what may be said, in one shape, through one exit. */
 import { type AnyElysia, Elysia } from 'elysia';
+import { StoreClosedError } from '../../store/reader.ts';
 import { pathAndQuery } from './request-url.ts';
 import type { Responder } from './respond.ts';
 
@@ -59,6 +60,7 @@ export function failures(respond: Responder, log: Log): Failure {
 
 /** Busy beyond the time a reader waits, or closed, as when the process is stopping. */
 function isStoreUnavailable(error: unknown): boolean {
+  if (error instanceof StoreClosedError) return true;
   if (!(error instanceof Error)) return false;
   if ('code' in error && typeof error.code === 'string' && error.code.startsWith('SQLITE_BUSY')) return true;
   // The driver gives a closed database no code.

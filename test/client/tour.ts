@@ -1,0 +1,48 @@
+/** What the tours of the generated client share: a simulated chain behind the API, and what was asked for. */
+import createClient from 'openapi-fetch';
+import { createApp } from '../../src/api/app.ts';
+import { devnetEvents } from '../../src/devnet/scenario.ts';
+import { openSnapshots } from '../../src/store/snapshots.ts';
+import { ingestOf, received } from '../support/ingest.ts';
+import type { paths } from './openapi.d.ts';
+
+/** A client of an API that holds each body against its schema. */
+export async function startTour() {
+  const events = [...devnetEvents({ seed: 5, blocks: 60, transactionsPerBlock: 12, forkEvery: 15 })];
+  const directory = ingestOf(events.map(received));
+  const snapshots = openSnapshots(directory.path);
+  const app = createApp({
+    snapshots,
+    version: 'stackside v0.0.0 (test:tour)',
+    log: () => {},
+    checkResponses: true,
+    now: () => events.at(-1)?.time ?? 0,
+  });
+  const answer = await app.handle(new Request('http://localhost/docs/json'));
+  const document = (await answer.json()) as { paths: Record<string, unknown> };
+  const client = createClient<paths>({ baseUrl: 'http://localhost', fetch: (request) => app.handle(request) });
+  /** Paths that were asked for, as the document names them. */
+  const visited = new Set<string>();
+  client.use({
+    onRequest: ({ schemaPath }) => {
+      visited.add(schemaPath);
+    },
+  });
+  return {
+    client,
+    document,
+    visited,
+    end() {
+      snapshots.close();
+      directory[Symbol.dispose]();
+    },
+  };
+}
+export type Tour = Awaited<ReturnType<typeof startTour>>;
+
+/** What an answer holds; an error ends the test with its text. */
+export async function data<T>(answer: Promise<{ data?: T; error?: unknown }>): Promise<T> {
+  const { data: body, error } = await answer;
+  if (body === undefined) throw new Error(JSON.stringify(error));
+  return body;
+}
