@@ -21,6 +21,12 @@ const setting = <T extends TSchema>(declared: Setting<T>): Setting<T> => declare
 
 const port = (defaultPort: number) => Type.Integer({ minimum: 0, maximum: 65_535, default: defaultPort });
 const integer = (text: string): unknown => (/^-?\d+$/.test(text) ? Number(text) : text);
+/** A date, or a date and time with its zone. */
+const ISO_TIME = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:\d{2}))?$/;
+function unixMilliseconds(text: string): number | null {
+  const time = ISO_TIME.test(text) ? Date.parse(text) : Number.NaN;
+  return Number.isNaN(time) ? null : time;
+}
 const withoutScheme = (text: string): string => text.replace(/^https?:\/\//, '');
 
 /** The reference API's words for modes, and ours. */
@@ -104,6 +110,22 @@ export const settings = {
     read: (text) => ({ true: true, '1': true, false: false, '0': false })[text] ?? text,
     help: 'Keep no raw events: less disk, and the index can only be made again by the node from scratch',
     accepts: 'true or false',
+  }),
+  deprecated: setting({
+    flag: '--deprecated <on|off>',
+    variables: ['STACKSIDE_DEPRECATED', 'ENABLE_DEPRECATED_ENDPOINTS'],
+    type: Type.Boolean({ default: true }),
+    read: (text) => ({ on: true, true: true, '1': true, off: false, false: false, '0': false })[text] ?? text,
+    help: 'Whether deprecated routes are served; switched off, they answer 410',
+    accepts: 'on or off',
+  }),
+  sunset: setting({
+    flag: '--sunset <date>',
+    variables: ['STACKSIDE_SUNSET'],
+    type: Type.Union([Type.Null(), Type.Integer()], { default: null }),
+    read: (text) => unixMilliseconds(text) ?? text,
+    help: 'When deprecated routes end: said in their answers, and from then on they answer 410',
+    accepts: 'a date such as 2027-06-30 or 2027-06-30T12:00:00Z',
   }),
   logLevel: setting({
     flag: '--log-level <level>',

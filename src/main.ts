@@ -73,6 +73,8 @@ const serving: SettingName[] = [
   'eventPort',
   'eventBodyLimit',
   'journal',
+  'deprecated',
+  'sunset',
   'logLevel',
 ];
 

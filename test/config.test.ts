@@ -15,6 +15,8 @@ describe('settings', () => {
       eventPort: 3700,
       eventBodyLimit: 500_000_000,
       journal: true,
+      deprecated: true,
+      sunset: null,
       logLevel: 'info',
     });
   });

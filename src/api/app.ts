@@ -2,6 +2,7 @@
 import { type AnyElysia, Elysia } from 'elysia';
 import type { Snapshots } from '../store/reader.ts';
 import { cors } from './conventions/cors.ts';
+import { type DeprecationPolicy, NO_SUNSET } from './conventions/deprecation.ts';
 import { errors, failures, type Log } from './conventions/errors.ts';
 import { keptAnswers } from './conventions/kept-answers.ts';
 import { responder } from './conventions/respond.ts';
@@ -27,6 +28,7 @@ export interface ApiOptions {
   /** As `versionText` makes it. */
   version: string;
   log: Log;
+  deprecation?: DeprecationPolicy;
   /** Holds each body against its schema; for tests. */
   checkResponses?: boolean;
   /** The clock, in Unix milliseconds. */
@@ -34,10 +36,10 @@ export interface ApiOptions {
 }
 
 export function createApp(options: ApiOptions): AnyElysia {
-  const { snapshots, version, log, checkResponses = false, now = Date.now } = options;
+  const { snapshots, version, log, deprecation = NO_SUNSET, checkResponses = false, now = Date.now } = options;
   const respond = responder(version);
   const failure = failures(respond, log);
-  const context = { snapshots, respond, failure, kept: keptAnswers(), checkResponses };
+  const context = { snapshots, respond, failure, kept: keptAnswers(), deprecation, now, checkResponses };
   // The framework looks for the path from the 12th character of the URL on, behind any host but one such as `api`.
   return new Elysia({ systemRouter: false, handler: { standardHostname: false } })
     .use(errors(respond, failure))

@@ -17,11 +17,23 @@ interface Described {
   query?: TProperties;
   response: TSchema;
   notFound?: string;
+  deprecated?: unknown;
   etag: unknown;
 }
 
 export function operation(route: Described) {
-  const { operationId, summary, description, tag, params = {}, query = {}, response, notFound, etag } = route;
+  const {
+    operationId,
+    summary,
+    description,
+    tag,
+    params = {},
+    query = {},
+    response,
+    notFound,
+    deprecated,
+    etag,
+  } = route;
   const parameters = [
     ...Object.entries(params).map(([name, schema]) => parameter('path', name, schema)),
     ...Object.entries(query).map(([name, schema]) => parameter('query', name, schema)),
@@ -31,12 +43,16 @@ export function operation(route: Described) {
     summary,
     ...(description === undefined ? {} : { description }),
     tags: [tag],
+    ...(deprecated === undefined ? {} : { deprecated: true }),
     parameters,
     responses: {
       200: json('The answer', response),
       ...(etag === null ? {} : { 304: { description: 'The copy named in If-None-Match still holds' } }),
       ...(parameters.length === 0 ? {} : { 400: json('A parameter breaks its rule', Problem) }),
       ...(notFound === undefined ? {} : { 404: json(notFound, Problem) }),
+      ...(deprecated === undefined
+        ? {}
+        : { 410: json('The operator switched it off, or its sunset is past', Problem) }),
     },
   };
 }

@@ -2,6 +2,7 @@
 import type { Static, TProperties, TSchema } from '@sinclair/typebox';
 import { type AnyElysia, Elysia } from 'elysia';
 import type { Reader, Snapshots } from '../store/reader.ts';
+import { type Deprecation, type DeprecationPolicy, deprecatedRoute } from './conventions/deprecation.ts';
 import type { Failure } from './conventions/errors.ts';
 import { type ETagKind, namesTag } from './conventions/etag.ts';
 import { jsonOf } from './conventions/json.ts';
@@ -24,6 +25,10 @@ export interface Declaration<P extends TProperties, Q extends TProperties, B ext
   response: B;
   /** What a 404 of this route means, where it has one. */
   notFound?: string;
+  /** For a route that is on its way out. */
+  deprecated?: Deprecation;
+  /** Where a request is to be made instead, for one that names its subject in a form of old; null for others. */
+  moved?: (url: string) => string | null;
   /** Null for an answer that must not be stored. */
   etag: ETagKind<Values<P>> | null;
   handle(request: { params: Values<P>; query: Values<Q>; read: Reader }): Promise<Static<B>> | Static<B>;
@@ -37,12 +42,16 @@ export interface RouteContext {
   respond: Responder;
   failure: Failure;
   kept: KeptAnswers;
+  deprecation: DeprecationPolicy;
+  /** The clock, in Unix milliseconds. */
+  now: () => number;
   /** Whether each body is held against its schema. For tests: it costs more than most queries. */
   checkResponses: boolean;
 }
 
 export interface Route {
   path: string;
+  deprecated: Deprecation | null;
   detail: ReturnType<typeof operation>;
   /** The route's answer to any request for it; never rejects. */
   serve(context: RouteContext): (request: Request) => Promise<Response>;
@@ -51,13 +60,14 @@ export interface Route {
 export function route<B extends TSchema, P extends TProperties = NoParameters, Q extends TProperties = NoParameters>(
   declaration: Declaration<P, Q, B>,
 ): Route {
-  const { path, etag, handle, response } = declaration;
+  const { path, etag, handle, response, moved, deprecated = null } = declaration;
   const readParams = pathReader(path, declaration.params ?? ({} as P));
   const readQuery = queryReader(declaration.query ?? ({} as Q));
   return {
     path,
+    deprecated,
     detail: operation(declaration),
-    serve: ({ snapshots, respond, failure, kept, checkResponses }) => {
+    serve: ({ snapshots, respond, failure, kept, deprecation, now, checkResponses }) => {
       const answer = async (request: Request, params: Values<P>, query: Values<Q>, read: Reader) => {
         const tag = etag === null ? null : await etag(read, params);
         if (tag !== null && namesTag(request.headers.get('if-none-match'), tag)) return respond.notModified(tag);
@@ -69,8 +79,10 @@ export function route<B extends TSchema, P extends TProperties = NoParameters, Q
         if (tag !== null) kept.keep(url, tag, text);
         return respond.jsonText(200, text, tag);
       };
-      return async (request) => {
+      const answerOrFailure = async (request: Request): Promise<Response> => {
         try {
+          const elsewhere = moved?.(request.url) ?? null;
+          if (elsewhere !== null) return respond.redirect(302, elsewhere);
           const params = readParams(request.url);
           const query = readQuery(request.url);
           return await snapshots.read((read) => answer(request, params, query, read));
@@ -78,6 +90,9 @@ export function route<B extends TSchema, P extends TProperties = NoParameters, Q
           return failure(error, request);
         }
       };
+      if (deprecated === null) return answerOrFailure;
+      const { gone, mark } = deprecatedRoute(path, deprecated, deprecation, respond, now);
+      return async (request) => gone(request) ?? mark(await answerOrFailure(request), request);
     },
   };
 }

@@ -44,7 +44,8 @@ export async function startServing(settings: Settings): Promise<Running> {
   if (settings.mode !== 'write') {
     const snapshots = openSnapshots(settings.data);
     closing.unshift(() => snapshots.close());
-    const app = createApp({ snapshots, version: serverVersion, log });
+    const deprecation = { enabled: settings.deprecated, sunset: settings.sunset };
+    const app = createApp({ snapshots, version: serverVersion, log, deprecation });
     const server = await startApi({ app, hostname: settings.apiHost, port: settings.apiPort });
     closing.unshift(() => server.stop());
     api = server.url;

@@ -144,8 +144,24 @@ export function fakeChain(): FakeChain {
   };
 }
 
+type Faked = { [Group in keyof Reader]?: Partial<Reader[Group]> };
+
+/** What isn't made up here says so: a route that reads it is tested on a real index. */
+const orUnknown = <T extends object>(faked: T, path: string, known: (value: object, path: string) => unknown): T =>
+  new Proxy(faked, {
+    get(target, name) {
+      const value: unknown = Reflect.get(target, name);
+      const at = `${path}.${String(name)}`;
+      if (value === undefined) throw new Error(`the made-up store has no ${at}`);
+      return typeof value === 'object' && value !== null ? known(value, at) : value;
+    },
+  });
+
+const asReader = (faked: Faked): Reader =>
+  orUnknown(faked, 'read', (group, path) => orUnknown(group, path, (value) => value)) as Reader;
+
 export function fakeSnapshots(chain: FakeChain): Snapshots {
-  const reader = fakeReader(chain);
+  const reader = asReader(fakeReader(chain));
   return {
     read: async (request) => {
       if (chain.failure !== null) throw chain.failure;
@@ -203,7 +219,7 @@ const offsetPage = <T>(items: T[], limit: number, offset: number): OffsetPage<T>
   total: items.length,
 });
 
-function fakeReader(chain: FakeChain): Reader {
+function fakeReader(chain: FakeChain): Faked {
   const keyOf = (of: TransactionDetail): CursorKey => [of.block.height, of.txIndex];
   const startAt = (items: TransactionDetail[], from: CursorKey | null): number => {
     if (from === null) return 0;

@@ -37,7 +37,12 @@ export type Log = (event: ApiEvent) => void;
 /** Makes the answer to a request that failed. */
 export type Failure = (error: unknown, request: Request) => Response;
 
-const reasons: Record<number, string> = { 400: 'Bad Request', 404: 'Not Found', 500: 'Internal Server Error' };
+const reasons: Record<number, string> = {
+  400: 'Bad Request',
+  404: 'Not Found',
+  410: 'Gone',
+  500: 'Internal Server Error',
+};
 
 export const problem = (status: number, message: string, code: string | null = null) =>
   code === null

@@ -1,0 +1,83 @@
+/** What a deprecated route says of itself, and its end. */
+import { problem } from './errors.ts';
+import { pathSegment, pathStart } from './request-url.ts';
+import type { Responder } from './respond.ts';
+
+/** A route that clients should leave. */
+export interface Deprecation {
+  /**
+   * The path of the route to use instead, or of each where its answer was split; null where there is none. Parameters
+   * are named as in the deprecated route's own path: `/extended/v3/blocks/{block_hash}/transactions`.
+   */
+  replacement: string | readonly string[] | null;
+}
+
+/** How deprecated routes are treated, as the operator set it. */
+export interface DeprecationPolicy {
+  /** Switched off, they are gone at once. */
+  enabled: boolean;
+  /** When they are gone, in Unix milliseconds; null while no date is set. */
+  sunset: number | null;
+}
+
+export const NO_SUNSET: DeprecationPolicy = { enabled: true, sunset: null };
+
+interface DeprecatedRoute {
+  /** Undefined while the route is served, else the 410 to answer with instead. */
+  gone(request: Request): Response | undefined;
+  /** Adds the headers that every response of the route has. */
+  mark(response: Response, request: Request): Response;
+}
+
+const PARAMETER = /\{(\w+)\}/g;
+
+/**
+ * @param path the route's own, as OpenAPI writes it
+ * @param now the clock, in Unix milliseconds
+ */
+export function deprecatedRoute(
+  path: string,
+  { replacement }: Deprecation,
+  { enabled, sunset }: DeprecationPolicy,
+  respond: Responder,
+  now: () => number,
+): DeprecatedRoute {
+  const segments = path.split('/');
+  const successors = (replacement === null ? [] : [replacement].flat()).map((successor) => ({
+    successor,
+    places: new Map([...successor.matchAll(PARAMETER)].map(([, name]) => [name, placeOf(segments, path, name)])),
+  }));
+  const sunsetDate = sunset === null ? null : new Date(sunset).toUTCString();
+
+  const link = (url: string): string =>
+    successors
+      .map(({ successor, places }) => {
+        const filled = successor.replace(PARAMETER, (_, name) => pathSegment(url, places.get(name) ?? 0));
+        return `<${filled}>; rel="successor-version"`;
+      })
+      .join(', ');
+
+  function mark(response: Response, { url }: Request): Response {
+    const { headers } = response;
+    headers.set('warning', `299 - "Deprecated: See ${url.slice(0, pathStart(url))}/docs for more information"`);
+    if (successors.length > 0) headers.set('link', link(url));
+    if (sunsetDate !== null) headers.set('sunset', sunsetDate);
+    return response;
+  }
+
+  return {
+    mark,
+    gone(request) {
+      if (enabled && (sunset === null || now() < sunset)) return undefined;
+      const instead = successors.length === 0 ? '' : `; use ${successors.map(({ successor }) => successor).join(', ')}`;
+      return mark(respond.json(410, problem(410, `This endpoint is gone${instead}`, 'GONE')), request);
+    },
+  };
+}
+
+/** Which segment of a route's path holds a parameter. */
+function placeOf(segments: readonly string[], path: string, name: string | undefined): number {
+  const place = segments.indexOf(`{${name}}`);
+  if (place < 0) throw new Error(`${path} has no parameter ${name} to name its successor by`);
+  return place;
+}
