@@ -116,3 +116,23 @@ function typeOfBytes(bytes: Uint8Array): string {
   const value = decodeClarity(bytes);
   return value.ok ? clarityTypeOf(value.value) : UNKNOWN_TYPE;
 }
+
+/**
+ * The functions that a contract's interface declares, by name.
+ *
+ * @param json the node's `contract_interface`. What isn't of its form is left out: it is data from outside
+ */
+export function contractFunctions(json: string): Map<string, AbiFunction> {
+  const declared: unknown = JSON.parse(json);
+  const list = isRecord(declared) && Array.isArray(declared.functions) ? declared.functions : [];
+  return new Map(list.filter(isFunction).map((declaration) => [declaration.name, declaration]));
+}
+
+const isRecord = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null;
+
+const isFunction = (value: unknown): value is AbiFunction =>
+  isRecord(value) &&
+  typeof value.name === 'string' &&
+  typeof value.access === 'string' &&
+  Array.isArray(value.args) &&
+  value.args.every((arg) => isRecord(arg) && typeof arg.name === 'string' && 'type' in arg);

@@ -1,5 +1,6 @@
 /** What the store's queries answer: the chain as routes show it, before any text is made of it. */
 import type { ChainEvent, ExecutionCost, Signer, TransactionStatus } from '../chain/block.ts';
+import type { AbiFunction } from '../codec/abi.ts';
 import type { TenureChangeCause, TransactionType } from '../codec/transaction.ts';
 import type { MempoolStatus } from './rows.ts';
 
@@ -113,8 +114,19 @@ export interface TransactionSummary extends Spent {
   burnBlock: { height: number; time: number };
 }
 
-/** With everything that a list leaves out. */
+/**
+ * With everything that a list leaves out. One that stands in a streamed microblock which no block confirmed yet has no
+ * block hashes, and -1 for the Bitcoin block.
+ */
 export interface TransactionDetail extends TransactionSummary {
+  /** False in a block that was orphaned. */
+  canonical: boolean;
+  /** The microblock that held it (Stacks 2.x), null in an anchor block. */
+  microblock: { hash: Uint8Array; sequence: number } | null;
+  /** The wire byte: 1 on chain only, 2 off chain only, 3 any. */
+  anchorMode: number;
+  /** Unix seconds. */
+  parentBurnBlockTime: number | null;
   parentBlock: { hash: Uint8Array; indexHash: Uint8Array };
   eventCount: number;
   cost: ExecutionCost;
@@ -156,6 +168,9 @@ export interface PrincipalTransaction {
 }
 
 export type TransactionEvent = ChainEvent & { index: number };
+
+/** How a contract declares its functions, by their names. */
+export type ContractFunctions = ReadonlyMap<string, AbiFunction>;
 
 /** micro-STX. */
 export interface StxBalance {

@@ -7,6 +7,7 @@ import type {
   ChainPage,
   ChainStart,
   ChainTip,
+  ContractFunctions,
   ContractLog,
   CursorKey,
   Deployment,
@@ -138,6 +139,8 @@ export interface Reader {
     find(contractId: string): Promise<SmartContract | undefined>;
     /** Of the newest that was mined, whatever came of it, else of the first that waits; undefined where there is none. */
     deployment(contractId: string): Promise<Deployment | undefined>;
+    /** As its newest deployment declares them; undefined where none is known to. */
+    functions(contractId: string): Promise<ContractFunctions | undefined>;
     /** Newest first, from the newest one at or before the start; undefined where there is none. */
     logs(
       contractId: string,

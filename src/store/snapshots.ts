@@ -6,8 +6,10 @@ import { assetReaders } from './queries/assets.ts';
 import { blockQueries } from './queries/blocks.ts';
 import { burnBlockQueries } from './queries/burn-blocks.ts';
 import { chainQueries } from './queries/chain.ts';
+import { contractFunctionQueries } from './queries/contract-functions.ts';
 import { contractLogQueries } from './queries/contract-logs.ts';
 import { contractQueries } from './queries/contracts.ts';
+import { detailQueries } from './queries/details.ts';
 import { eventQueries } from './queries/events.ts';
 import { mempoolQueries } from './queries/mempool.ts';
 import { principalQueries } from './queries/principals.ts';
@@ -27,13 +29,13 @@ function readerOf(db: Database): Reader {
     },
     blocks,
     burnBlocks: burnBlockQueries(db, blocks.range),
-    transactions: transactionQueries(db, chain, mempool),
+    transactions: transactionQueries(db, chain, mempool, detailQueries(db)),
     events: eventQueries(db),
     mempool: { page: mempool.page, fees: mempool.fees, version: mempool.version, ofPrincipal: mempool.ofPrincipal },
     principals: { ...principalQueries(db), ...assetQueries.principals },
     transfers: assetQueries.transfers,
     tokens: assetQueries.tokens,
-    contracts: { ...contractQueries(db), logs: contractLogQueries(db) },
+    contracts: { ...contractQueries(db), functions: contractFunctionQueries(db), logs: contractLogQueries(db) },
   };
 }
 

@@ -57,7 +57,11 @@ export function summary(id: number, height = 1, txIndex = 0): TransactionSummary
 export function detail(id: number, height = 1, txIndex = 0): TransactionDetail {
   return {
     ...summary(id, height, txIndex),
+    canonical: true,
+    microblock: null,
+    anchorMode: 3,
     parentBlock: { hash: bytes(0xb0 + height - 1), indexHash: bytes(0xc0 + height - 1) },
+    parentBurnBlockTime: (height - 1) * 1000 - 10,
     eventCount: 3,
     cost: { readCount: 1, readLength: 2, runtime: 3, writeCount: 4, writeLength: 5 },
     vmError: null,

@@ -1,19 +1,11 @@
 /** Transactions of the canonical chain: all, of a block, of a principal, or one by its id. */
 import type { Database } from 'bun:sqlite';
 import { positionsOf } from '../../chain/position.ts';
-import type {
-  BlockId,
-  CursorKey,
-  FoundTransaction,
-  Page,
-  PrincipalTransaction,
-  TransactionDetail,
-  TransactionSummary,
-} from '../model.ts';
+import type { BlockId, CursorKey, FoundTransaction, Page, PrincipalTransaction, TransactionSummary } from '../model.ts';
 import { AFFECTED, mempoolStatus, statusWord } from '../rows.ts';
 import { prepared } from '../statement.ts';
 import type { ChainQueries } from './chain.ts';
-import { type CostRow, costColumns, costOf } from './costs.ts';
+import type { DetailQueries } from './details.ts';
 import type { MempoolQueries } from './mempool.ts';
 import { keysetPage, numberAt } from './page.ts';
 import { type SummaryRow, summary, summaryOf } from './summary.ts';
@@ -36,11 +28,6 @@ export const sql = {
                      WHERE pt.principal_id = ?1 AND pt.position <= ?2 ORDER BY pt.position DESC LIMIT ?3`,
   ofPrincipalBefore: `SELECT position FROM principal_transactions
                        WHERE principal_id = ?1 AND position > ?2 ORDER BY position LIMIT ?3`,
-  byId: `SELECT ${summary.columns}, t.event_count, b.parent_block_hash,
-                coalesce(d.genesis_parent_index_block_hash, b.parent_index_block_hash) AS parent_index_block_hash,
-                ${costColumns('d')}, d.vm_error, d.result, d.post_conditions, d.function_args, d.raw
-           FROM transactions t JOIN transaction_bodies d ON d.position = t.position ${summary.joins}
-          WHERE t.tx_id = ?1 ORDER BY t.position DESC LIMIT 1`,
   state: `SELECT t.status, b.index_block_hash FROM transactions t JOIN blocks b ON b.height = t.position >> 20
            WHERE t.tx_id = ?1 ORDER BY t.position DESC LIMIT 1`,
 };
@@ -55,33 +42,10 @@ interface InvolvementRow extends SummaryRow {
   stx_received: string;
 }
 
-interface DetailRow extends SummaryRow, CostRow {
-  event_count: number;
-  parent_block_hash: Uint8Array;
-  parent_index_block_hash: Uint8Array;
-  vm_error: string | null;
-  result: Uint8Array;
-  post_conditions: Uint8Array;
-  function_args: Uint8Array | null;
-  raw: Uint8Array;
-}
-
 /** Before every first position, and behind every last. */
 const NEWEST = Number.MAX_SAFE_INTEGER;
 
 const keyOf = ({ position }: PositionRow): CursorKey => [position];
-
-const detailOf = (row: DetailRow): TransactionDetail => ({
-  ...summaryOf(row),
-  parentBlock: { hash: row.parent_block_hash, indexHash: row.parent_index_block_hash },
-  eventCount: row.event_count,
-  cost: costOf(row),
-  vmError: row.vm_error,
-  result: row.result,
-  postConditions: row.post_conditions,
-  raw: row.raw,
-  functionArgs: row.function_args,
-});
 
 function principalTransactionOf(row: InvolvementRow, principal: string): PrincipalTransaction {
   const transaction = summaryOf(row);
@@ -102,7 +66,7 @@ function principalTransactionOf(row: InvolvementRow, principal: string): Princip
   };
 }
 
-export function transactionQueries(db: Database, chain: ChainQueries, mempool: MempoolQueries) {
+export function transactionQueries(db: Database, chain: ChainQueries, mempool: MempoolQueries, details: DetailQueries) {
   const total = prepared<{ total: number }, []>(db, sql.total);
   const from = prepared<SummaryRow, [number, number]>(db, sql.from);
   const before = prepared<PositionRow, [number, number]>(db, sql.before);
@@ -111,7 +75,6 @@ export function transactionQueries(db: Database, chain: ChainQueries, mempool: M
   const ofPrincipalTotal = prepared<{ principal_id: number; total: number }, [string]>(db, sql.ofPrincipalTotal);
   const ofPrincipalFrom = prepared<InvolvementRow, [number, number, number]>(db, sql.ofPrincipalFrom);
   const ofPrincipalBefore = prepared<PositionRow, [number, number, number]>(db, sql.ofPrincipalBefore);
-  const byId = prepared<DetailRow, [Uint8Array]>(db, sql.byId);
   const state = prepared<{ status: number; index_block_hash: Uint8Array }, [Uint8Array]>(db, sql.state);
 
   return {
@@ -160,8 +123,8 @@ export function transactionQueries(db: Database, chain: ChainQueries, mempool: M
     },
 
     async find(txId: Uint8Array): Promise<FoundTransaction | undefined> {
-      const row = byId.get(txId);
-      if (row !== null) return { mined: true, transaction: detailOf(row) };
+      const transaction = details.find(txId);
+      if (transaction !== undefined) return { mined: true, transaction };
       const pending = mempool.find(txId);
       return pending === undefined ? undefined : { mined: false, transaction: pending };
     },

@@ -26,23 +26,28 @@ const common = {
   fee_rate: Amount,
 };
 
+/** Of a transaction that a block holds. */
+export const executedStatuses = words('success', 'abort_by_response', 'abort_by_post_condition', 'problematic_skipped');
+/** Of one that waits, or was dropped while it did. */
+export const waitingStatuses = words(
+  'pending',
+  'dropped_replace_by_fee',
+  'dropped_replace_across_fork',
+  'dropped_too_expensive',
+  'dropped_stale_garbage_collect',
+  'dropped_problematic',
+);
+
 const place = {
   block: Block,
   bitcoin_block: BitcoinBlock,
-  status: words('success', 'abort_by_response', 'abort_by_post_condition', 'problematic_skipped'),
+  status: executedStatuses,
 };
 
 const waiting = {
   receipt_time: UnixTime,
   receipt_block_height: Height,
-  status: words(
-    'pending',
-    'dropped_replace_by_fee',
-    'dropped_replace_across_fork',
-    'dropped_too_expensive',
-    'dropped_stale_garbage_collect',
-    'dropped_problematic',
-  ),
+  status: waitingStatuses,
 };
 
 const cause = words(...tenureChangeCauses);
@@ -60,7 +65,7 @@ const coinbase = Type.Object({
   vrf_proof: nullable(Hex),
 });
 
-const tenureChange = Type.Object({
+export const tenureChange = Type.Object({
   tenure_consensus_hash: Hex,
   prev_tenure_consensus_hash: Hex,
   burn_view_consensus_hash: Hex,

@@ -81,7 +81,7 @@ function coinbase(raw: Uint8Array) {
   };
 }
 
-function tenureChange(raw: Uint8Array) {
+export function tenureChange(raw: Uint8Array) {
   const payload = payloadOf(raw, 'tenure_change');
   return {
     tenure_consensus_hash: toHex(payload.tenureConsensusHash),

@@ -1,0 +1,20 @@
+/** How the contracts that transactions call declare their functions. */
+import type { ContractFunctions, SummaryPayload } from '../../store/model.ts';
+import type { Reader } from '../../store/reader.ts';
+import type { Declarations } from './serialize/transaction.ts';
+
+/** Of each contract that one of the transactions calls; it isn't in the map where nothing is known of it. */
+export async function declarationsFor(
+  read: Reader,
+  transactions: readonly { payload: SummaryPayload }[],
+): Promise<Declarations> {
+  const found = new Map<string, ContractFunctions>();
+  const asked = new Set<string>();
+  for (const { payload } of transactions) {
+    if (payload.type !== 'contract_call' || asked.has(payload.contractId)) continue;
+    asked.add(payload.contractId);
+    const functions = await read.contracts.functions(payload.contractId);
+    if (functions !== undefined) found.set(payload.contractId, functions);
+  }
+  return found;
+}

@@ -1,0 +1,30 @@
+/** What a transaction did, as v1 and v2 show it: a missing side of a movement is the empty string. */
+import { type TProperties, Type } from '@sinclair/typebox';
+import { Amount, ClarityPair, Hash, Height, Hex, words } from '../../v3/schemas/values.ts';
+
+const event = <const W extends string, P extends TProperties>(type: W, body: P) =>
+  Type.Object({
+    event_index: Type.Integer({ minimum: 0 }),
+    event_type: Type.Literal(type),
+    tx_id: Hash,
+    ...body,
+  });
+
+const movement = {
+  asset_event_type: words('transfer', 'mint', 'burn'),
+  sender: Type.String({ description: 'Empty for a mint' }),
+  recipient: Type.String({ description: 'Empty for a burn' }),
+};
+const asset_id = Type.String();
+
+export const TransactionEvent = Type.Union([
+  event('smart_contract_log', {
+    contract_log: Type.Object({ contract_id: Type.String(), topic: Type.String(), value: ClarityPair }),
+  }),
+  event('stx_lock', {
+    stx_lock_event: Type.Object({ locked_amount: Amount, unlock_height: Height, locked_address: Type.String() }),
+  }),
+  event('stx_asset', { asset: Type.Object({ ...movement, amount: Amount, memo: Type.Optional(Hex) }) }),
+  event('fungible_token_asset', { asset: Type.Object({ ...movement, asset_id, amount: Amount }) }),
+  event('non_fungible_token_asset', { asset: Type.Object({ ...movement, asset_id, value: ClarityPair }) }),
+]);

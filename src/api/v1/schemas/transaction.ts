@@ -1,0 +1,122 @@
+/** Transactions as v1 and v2 show them: one flat object, mined or waiting, in lists and alone. */
+import { type TProperties, Type } from '@sinclair/typebox';
+import { IsoTime } from '../../v2/schemas/values.ts';
+import { PostConditions } from '../../v3/schemas/post-condition.ts';
+import { executedStatuses, tenureChange, waitingStatuses } from '../../v3/schemas/transaction.ts';
+import {
+  Amount,
+  ClarityPair,
+  Hash,
+  Height,
+  Hex,
+  nullable,
+  Principal,
+  Uint64,
+  UnixTime,
+  words,
+} from '../../v3/schemas/values.ts';
+import { TransactionEvent } from './event.ts';
+
+export const typeWords = [
+  'token_transfer',
+  'smart_contract',
+  'contract_call',
+  'poison_microblock',
+  'coinbase',
+  'tenure_change',
+] as const;
+
+const common = {
+  tx_id: Hash,
+  nonce: Uint64,
+  fee_rate: Type.String({ pattern: '^[0-9]+$', description: 'The whole fee, in micro-STX; not a rate' }),
+  sender_address: Principal,
+  sponsored: Type.Boolean(),
+  sponsor_address: Type.Optional(Principal),
+  sponsor_nonce: Type.Optional(Uint64),
+  post_condition_mode: words('allow', 'deny', 'originator'),
+  post_conditions: PostConditions,
+  anchor_mode: words('on_chain_only', 'off_chain_only', 'any'),
+};
+
+const OptionalTime = Type.Union([IsoTime, Type.Literal('')], { description: 'Empty where the time is not known' });
+
+const mined = {
+  ...common,
+  is_unanchored: Type.Boolean({ description: 'In a microblock that no block confirmed yet (Stacks 2.x)' }),
+  block_hash: Hex,
+  parent_block_hash: Hex,
+  block_height: Height,
+  block_time: UnixTime,
+  block_time_iso: OptionalTime,
+  burn_block_height: Type.Integer({ description: '-1 while unanchored' }),
+  burn_block_time: UnixTime,
+  burn_block_time_iso: OptionalTime,
+  parent_burn_block_time: UnixTime,
+  parent_burn_block_time_iso: OptionalTime,
+  canonical: Type.Boolean(),
+  tx_index: Type.Integer(),
+  tx_status: executedStatuses,
+  tx_result: ClarityPair,
+  microblock_hash: Hex,
+  microblock_sequence: Type.Integer(),
+  microblock_canonical: Type.Boolean(),
+  event_count: Type.Integer({ minimum: 0 }),
+  events: Type.Array(TransactionEvent, { description: 'Empty in lists, whatever their count' }),
+  execution_cost_read_count: Uint64,
+  execution_cost_read_length: Uint64,
+  execution_cost_runtime: Uint64,
+  execution_cost_write_count: Uint64,
+  execution_cost_write_length: Uint64,
+  vm_error: nullable(Type.String()),
+};
+
+const waiting = {
+  ...common,
+  tx_status: waitingStatuses,
+  replaced_by_tx_id: nullable(Hash),
+  receipt_time: UnixTime,
+  receipt_time_iso: IsoTime,
+};
+
+export const FunctionArgument = Type.Object({
+  hex: Hex,
+  repr: Type.String(),
+  name: Type.String({ description: 'Empty where the contract does not declare it' }),
+  type: Type.String(),
+});
+
+const coinbasePayload = Type.Object({
+  data: Hex,
+  alt_recipient: nullable(Principal),
+  vrf_proof: Type.Optional(Hex),
+});
+
+const bodies = {
+  token_transfer: Type.Object({ recipient_address: Principal, amount: Amount, memo: Hex }),
+  smart_contract: Type.Object({
+    clarity_version: nullable(Type.Integer()),
+    contract_id: Type.String(),
+    source_code: Type.String(),
+  }),
+  contract_call: Type.Object({
+    contract_id: Type.String(),
+    function_name: Type.String(),
+    function_signature: Type.String({ description: 'Empty where the contract does not declare the function' }),
+    function_args: Type.Optional(Type.Array(FunctionArgument)),
+  }),
+  poison_microblock: Type.Object({ microblock_header_1: Hex, microblock_header_2: Hex }),
+};
+
+const kinds = <T extends TProperties>(shared: T) =>
+  Type.Union([
+    Type.Object({ ...shared, tx_type: Type.Literal('token_transfer'), token_transfer: bodies.token_transfer }),
+    Type.Object({ ...shared, tx_type: Type.Literal('smart_contract'), smart_contract: bodies.smart_contract }),
+    Type.Object({ ...shared, tx_type: Type.Literal('contract_call'), contract_call: bodies.contract_call }),
+    Type.Object({ ...shared, tx_type: Type.Literal('poison_microblock'), poison_microblock: bodies.poison_microblock }),
+    Type.Object({ ...shared, tx_type: Type.Literal('coinbase'), coinbase_payload: coinbasePayload }),
+    Type.Object({ ...shared, tx_type: Type.Literal('tenure_change'), tenure_change_payload: tenureChange }),
+  ]);
+
+export const Transaction = kinds(mined);
+export const MempoolTransaction = kinds(waiting);

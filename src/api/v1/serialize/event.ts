@@ -1,0 +1,48 @@
+import type { Static } from '@sinclair/typebox';
+import { toHex } from '../../../codec/hex.ts';
+import type { TransactionEvent } from '../../../store/model.ts';
+import { clarity } from '../../v3/serialize/values.ts';
+import type { TransactionEvent as EventSchema } from '../schemas/event.ts';
+
+type Shown = Static<typeof EventSchema>;
+type Movement = Extract<TransactionEvent, { action: unknown }>;
+
+const sides = ({ action, sender, recipient }: Movement) => ({
+  asset_event_type: action,
+  sender: sender ?? '',
+  recipient: recipient ?? '',
+});
+
+export function transactionEvent(txId: Uint8Array, event: TransactionEvent): Shown {
+  const common = { event_index: event.index, tx_id: toHex(txId) };
+  switch (event.kind) {
+    case 'contract_log': {
+      const { contractId, topic, value } = event;
+      return {
+        ...common,
+        event_type: 'smart_contract_log',
+        contract_log: { contract_id: contractId, topic, value: clarity(value) },
+      };
+    }
+    case 'stx_lock': {
+      const { amount, unlockHeight, address } = event;
+      return {
+        ...common,
+        event_type: 'stx_lock',
+        stx_lock_event: { locked_amount: amount, unlock_height: unlockHeight, locked_address: address },
+      };
+    }
+    case 'stx': {
+      const memo = event.memo === null ? {} : { memo: toHex(event.memo) };
+      return { ...common, event_type: 'stx_asset', asset: { ...sides(event), amount: event.amount, ...memo } };
+    }
+    case 'ft': {
+      const { asset: asset_id, amount } = event;
+      return { ...common, event_type: 'fungible_token_asset', asset: { ...sides(event), asset_id, amount } };
+    }
+    case 'nft': {
+      const asset = { ...sides(event), asset_id: event.asset, value: clarity(event.value) };
+      return { ...common, event_type: 'non_fungible_token_asset', asset };
+    }
+  }
+}

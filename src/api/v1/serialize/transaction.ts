@@ -1,0 +1,156 @@
+/** A transaction as v1 and v2 show it. */
+import type { Static } from '@sinclair/typebox';
+import { ANCHORED_SEQUENCE } from '../../../chain/block.ts';
+import { type AbiFunction, functionSignature, typedArguments } from '../../../codec/abi.ts';
+import { toHex } from '../../../codec/hex.ts';
+import { decodePostConditions } from '../../../codec/post-conditions.ts';
+import type {
+  ContractFunctions,
+  PendingTransactionDetail,
+  SummaryPayload,
+  TransactionDetail,
+  TransactionEvent,
+} from '../../../store/model.ts';
+import { isoTime } from '../../v2/serialize/values.ts';
+import { tenureChange } from '../../v3/serialize/full-transaction.ts';
+import { decoded, payloadOf } from '../../v3/serialize/raw.ts';
+import { clarity, exactNumber } from '../../v3/serialize/values.ts';
+import type { MempoolTransaction, Transaction } from '../schemas/transaction.ts';
+import { transactionEvent } from './event.ts';
+
+/** What the called contracts declare, by contract identifier. */
+export type Declarations = ReadonlyMap<string, ContractFunctions>;
+
+export interface Shown {
+  declarations: Declarations;
+  /** Leaves out the arguments of calls. */
+  withoutArguments?: boolean;
+  /** Those to show, in order. Lists show none. */
+  events?: readonly TransactionEvent[];
+}
+
+const anchorModes: Readonly<Record<number, 'on_chain_only' | 'off_chain_only' | 'any'>> = {
+  1: 'on_chain_only',
+  2: 'off_chain_only',
+  3: 'any',
+};
+
+export function transaction(of: TransactionDetail, shown: Shown): Static<typeof Transaction> {
+  const { block, burnBlock, cost, microblock } = of;
+  const time = block.time === 0 ? burnBlock.time : block.time;
+  return {
+    ...accountMembers(of, of.postConditions, of.anchorMode),
+    is_unanchored: block.hash.length === 0,
+    block_hash: toHex(block.hash),
+    parent_block_hash: toHex(of.parentBlock.hash),
+    block_height: block.height,
+    block_time: time,
+    block_time_iso: timeText(time),
+    burn_block_height: burnBlock.height,
+    burn_block_time: burnBlock.time,
+    burn_block_time_iso: timeText(burnBlock.time),
+    parent_burn_block_time: of.parentBurnBlockTime ?? 0,
+    parent_burn_block_time_iso: timeText(of.parentBurnBlockTime ?? 0),
+    canonical: of.canonical,
+    tx_index: of.txIndex,
+    tx_status: of.status,
+    tx_result: clarity(of.result),
+    microblock_hash: microblock === null ? '0x' : toHex(microblock.hash),
+    microblock_sequence: microblock?.sequence ?? ANCHORED_SEQUENCE,
+    microblock_canonical: true,
+    event_count: of.eventCount,
+    events: (shown.events ?? []).map((event) => transactionEvent(of.txId, event)),
+    execution_cost_read_count: exactNumber(cost.readCount),
+    execution_cost_read_length: exactNumber(cost.readLength),
+    execution_cost_runtime: exactNumber(cost.runtime),
+    execution_cost_write_count: exactNumber(cost.writeCount),
+    execution_cost_write_length: exactNumber(cost.writeLength),
+    vm_error: of.vmError,
+    ...body(of.payload, of.raw, of.functionArgs, shown),
+  };
+}
+
+export function mempoolTransaction(of: PendingTransactionDetail, shown: Shown): Static<typeof MempoolTransaction> {
+  const { postConditions, anchorMode } = decoded(of.raw);
+  return {
+    ...accountMembers(of, postConditions, anchorMode),
+    tx_status: of.status,
+    replaced_by_tx_id: of.replacedByTxId === null ? null : toHex(of.replacedByTxId),
+    receipt_time: of.receiptTime,
+    receipt_time_iso: isoTime(of.receiptTime),
+    ...body(of.payload, of.raw, null, shown),
+  };
+}
+
+/** @param time Unix seconds */
+const timeText = (time: number): string => (time > 0 ? isoTime(time) : '');
+
+function accountMembers(
+  { txId, sender, sponsor, fee }: TransactionDetail | PendingTransactionDetail,
+  postConditions: Uint8Array,
+  anchorMode: number,
+) {
+  const conditions = decodePostConditions(postConditions);
+  if (!conditions.ok) throw conditions.error;
+  const anchored = anchorModes[anchorMode];
+  if (anchored === undefined) throw new Error(`no anchor mode ${anchorMode}`);
+  return {
+    tx_id: toHex(txId),
+    nonce: exactNumber(sender.nonce),
+    fee_rate: fee,
+    sender_address: sender.address,
+    sponsored: sponsor !== null,
+    ...(sponsor === null ? {} : { sponsor_address: sponsor.address, sponsor_nonce: exactNumber(sponsor.nonce) }),
+    post_condition_mode: conditions.value.mode,
+    post_conditions: conditions.value.postConditions,
+    anchor_mode: anchored,
+  };
+}
+
+/** @param functionArgs of a call, null where they stand in the raw transaction */
+function body(payload: SummaryPayload, raw: Uint8Array, functionArgs: Uint8Array | null, shown: Shown) {
+  switch (payload.type) {
+    case 'token_transfer': {
+      const { recipient, amount, memo } = payload;
+      const token_transfer = { recipient_address: recipient, amount, memo: memo === null ? '0x' : toHex(memo) };
+      return { tx_type: payload.type, token_transfer };
+    }
+    case 'smart_contract': {
+      const { contractId, clarityVersion } = payload;
+      const source_code = payloadOf(raw, payload.type).source;
+      const smart_contract = { clarity_version: clarityVersion, contract_id: contractId, source_code };
+      return { tx_type: payload.type, smart_contract };
+    }
+    case 'contract_call':
+      return { tx_type: payload.type, contract_call: call(payload, raw, functionArgs, shown) };
+    case 'poison_microblock': {
+      const { header1, header2 } = payloadOf(raw, payload.type);
+      const headers = { microblock_header_1: toHex(header1), microblock_header_2: toHex(header2) };
+      return { tx_type: payload.type, poison_microblock: headers };
+    }
+    case 'coinbase': {
+      const { data, altRecipient, vrfProof } = payloadOf(raw, payload.type);
+      const proof = vrfProof === null ? {} : { vrf_proof: toHex(vrfProof) };
+      return { tx_type: payload.type, coinbase_payload: { data: toHex(data), alt_recipient: altRecipient, ...proof } };
+    }
+    case 'tenure_change':
+      return { tx_type: payload.type, tenure_change_payload: tenureChange(raw) };
+  }
+}
+
+function call(
+  { contractId, functionName }: Extract<SummaryPayload, { type: 'contract_call' }>,
+  raw: Uint8Array,
+  functionArgs: Uint8Array | null,
+  { declarations, withoutArguments = false }: Shown,
+) {
+  const declared: AbiFunction | undefined = declarations.get(contractId)?.get(functionName);
+  const shown = {
+    contract_id: contractId,
+    function_name: functionName,
+    function_signature: declared === undefined ? '' : functionSignature(declared),
+  };
+  if (withoutArguments) return shown;
+  const span = functionArgs ?? payloadOf(raw, 'contract_call').functionArgs;
+  return { ...shown, function_args: typedArguments(span, declared) };
+}

@@ -1,0 +1,74 @@
+/** Rows of mined transactions with everything that lists leave out. */
+import type { Database } from 'bun:sqlite';
+import type { TransactionDetail } from '../model.ts';
+import { prepared } from '../statement.ts';
+import { type CostRow, costColumns, costOf } from './costs.ts';
+import { type SummaryRow, summary, summaryOf } from './summary.ts';
+
+const select = `SELECT ${summary.columns}, t.event_count, t.microblock_hash, t.microblock_sequence, b.parent_block_hash,
+       coalesce(d.genesis_parent_index_block_hash, b.parent_index_block_hash) AS parent_index_block_hash,
+       b.parent_burn_block_time, d.anchor_mode, ${costColumns('d')}, d.vm_error, d.result, d.post_conditions,
+       d.function_args, d.raw
+  FROM transactions t JOIN transaction_bodies d ON d.position = t.position ${summary.joins}`;
+
+export const sql = {
+  byId: `${select} WHERE t.tx_id = ?1 ORDER BY t.position DESC LIMIT 1`,
+  at: `${select} WHERE t.position = ?1`,
+};
+
+interface Row extends SummaryRow, CostRow {
+  event_count: number;
+  microblock_hash: Uint8Array | null;
+  microblock_sequence: number | null;
+  parent_block_hash: Uint8Array;
+  parent_index_block_hash: Uint8Array;
+  parent_burn_block_time: number | null;
+  anchor_mode: number;
+  vm_error: string | null;
+  result: Uint8Array;
+  post_conditions: Uint8Array;
+  function_args: Uint8Array | null;
+  raw: Uint8Array;
+}
+
+const detailOf = (row: Row): TransactionDetail => ({
+  ...summaryOf(row),
+  canonical: true,
+  microblock:
+    row.microblock_hash === null || row.microblock_sequence === null
+      ? null
+      : { hash: row.microblock_hash, sequence: row.microblock_sequence },
+  anchorMode: row.anchor_mode,
+  parentBlock: { hash: row.parent_block_hash, indexHash: row.parent_index_block_hash },
+  parentBurnBlockTime: row.parent_burn_block_time,
+  eventCount: row.event_count,
+  cost: costOf(row),
+  vmError: row.vm_error,
+  result: row.result,
+  postConditions: row.post_conditions,
+  raw: row.raw,
+  functionArgs: row.function_args,
+});
+
+export type DetailQueries = ReturnType<typeof detailQueries>;
+
+export function detailQueries(db: Database) {
+  const byId = prepared<Row, [Uint8Array]>(db, sql.byId);
+  const at = prepared<Row, [number]>(db, sql.at);
+  return {
+    /** The newest canonical one of an id. */
+    find(txId: Uint8Array): TransactionDetail | undefined {
+      const row = byId.get(txId);
+      return row === null ? undefined : detailOf(row);
+    },
+
+    /** Those at positions that exist, in the order of the positions given. */
+    at(positions: readonly number[]): TransactionDetail[] {
+      return positions.map((position) => {
+        const row = at.get(position);
+        if (row === null) throw new Error(`no transaction at position ${position}`);
+        return detailOf(row);
+      });
+    },
+  };
+}
