@@ -41,8 +41,9 @@ CREATE TABLE blocks (
   tenure_height              INTEGER,
   -- as the node counts, with Bitcoin operations that failed and have no row; block 1 counts block 0's too
   announced_transactions     INTEGER NOT NULL,
-  -- rows in transactions
+  -- rows in transactions, and those of the blocks below
   transactions               INTEGER NOT NULL,
+  preceding_transactions     INTEGER NOT NULL,
   -- bytes of all raw transactions
   size                       INTEGER NOT NULL,
   cost_runtime               INTEGER NOT NULL,
@@ -64,6 +65,8 @@ CREATE UNIQUE INDEX blocks_by_index_block_hash ON blocks (index_block_hash);
 CREATE INDEX blocks_by_block_hash ON blocks (block_hash);
 -- The newest block at or before a time, and the first since one.
 CREATE INDEX blocks_by_time ON blocks (block_time);
+-- The block of the n-th transaction.
+CREATE INDEX blocks_by_preceding ON blocks (preceding_transactions);
 -- First and last block of a tenure: those between are its own too.
 CREATE INDEX blocks_by_tenure ON blocks (tenure_height, height) WHERE tenure_height IS NOT NULL;
 
@@ -77,11 +80,14 @@ CREATE TABLE anchor_burn_blocks (
   first_block  INTEGER NOT NULL,
   -- how many those are
   blocks       INTEGER NOT NULL,
-  -- sum of their announced_transactions
-  transactions INTEGER NOT NULL
+  -- sums of their announced_transactions and transactions
+  transactions INTEGER NOT NULL,
+  rows         INTEGER NOT NULL
 ) STRICT;
 CREATE INDEX anchor_burn_blocks_by_hash ON anchor_burn_blocks (hash);
 CREATE INDEX anchor_burn_blocks_by_height ON anchor_burn_blocks (height);
+-- Bitcoin's clock may run back a little from one block to the next.
+CREATE INDEX anchor_burn_blocks_by_time ON anchor_burn_blocks (time, ordinal, first_block, blocks, rows);
 
 -- `position` is height * 2^20 + place in the block, so its order is the order of the chain.
 CREATE TABLE transactions (
@@ -120,6 +126,38 @@ CREATE INDEX transactions_by_tx_id ON transactions (tx_id);
 -- Last nonce an account used, as origin and as sponsor.
 CREATE INDEX transactions_by_sender_nonce ON transactions (sender_id, nonce) WHERE nonce IS NOT NULL;
 CREATE INDEX transactions_by_sponsor_nonce ON transactions (sponsor_id, sponsor_nonce) WHERE sponsor_id IS NOT NULL;
+-- The filters and orders of v1's list, each in the order of the chain: the rowid ends every index.
+CREATE INDEX transactions_by_type ON transactions (type);
+CREATE INDEX transactions_by_fee ON transactions (fee);
+CREATE INDEX transactions_by_sender ON transactions (sender_id);
+CREATE INDEX transactions_by_recipient ON transactions (recipient_id) WHERE type = 0;
+CREATE INDEX transactions_by_called_contract ON transactions (contract_id) WHERE type = 2;
+CREATE INDEX transactions_by_function ON transactions (function_name) WHERE type = 2;
+CREATE INDEX transactions_by_nonce ON transactions (nonce) WHERE nonce IS NOT NULL;
+
+-- How many transactions there are of each type; a row exists while there is one.
+CREATE TABLE transaction_types (
+  type         INTEGER PRIMARY KEY,
+  transactions INTEGER NOT NULL
+) STRICT;
+
+-- How many calls there are of functions of each name; a row exists while there is one.
+CREATE TABLE called_functions (
+  name  TEXT PRIMARY KEY,
+  calls INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
+-- The microblocks that canonical blocks confirmed (Stacks 2.x), numbered from 1 in the order of the chain without gaps.
+CREATE TABLE microblocks (
+  ordinal     INTEGER PRIMARY KEY,
+  hash        BLOB NOT NULL,
+  parent_hash BLOB NOT NULL,
+  sequence    INTEGER NOT NULL,
+  -- of the block that confirmed it
+  height      INTEGER NOT NULL
+) STRICT;
+CREATE INDEX microblocks_by_hash ON microblocks (hash);
+CREATE INDEX microblocks_by_height ON microblocks (height);
 
 -- What only a single transaction's answer needs, apart from the rows that lists read.
 CREATE TABLE transaction_bodies (
@@ -138,6 +176,7 @@ CREATE TABLE transaction_bodies (
   function_args      BLOB,
   -- of block 0, for the transactions that block 1 shows for it
   genesis_parent_index_block_hash BLOB,
+  genesis_parent_burn_block_time  INTEGER,
   -- JSON, of a deployment
   contract_interface TEXT,
   raw                BLOB NOT NULL
@@ -214,6 +253,10 @@ CREATE TABLE accounts (
   -- STX events it received by, and sent by
   stx_inbound   INTEGER NOT NULL,
   stx_outbound  INTEGER NOT NULL,
+  -- transactions it signed as their origin, token transfers to it, and calls of it
+  sent          INTEGER NOT NULL,
+  paid          INTEGER NOT NULL,
+  calls         INTEGER NOT NULL,
   -- fungible tokens of which it has some
   ft_tokens     INTEGER NOT NULL,
   -- instances it owns
@@ -348,9 +391,23 @@ CREATE TABLE orphaned_burn_blocks (
 CREATE TABLE orphaned_blocks (
   index_block_hash        BLOB PRIMARY KEY,
   height                  INTEGER NOT NULL,
-  parent_index_block_hash BLOB NOT NULL
+  parent_index_block_hash BLOB NOT NULL,
+  block_hash              BLOB NOT NULL,
+  burn_block_hash         BLOB NOT NULL,
+  burn_block_height       INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
+-- v1 answers a block that no canonical one has the height or hash of, and the highest of a Bitcoin block.
 CREATE INDEX orphaned_blocks_by_height ON orphaned_blocks (height);
+CREATE INDEX orphaned_blocks_by_hash ON orphaned_blocks (block_hash, height);
+CREATE INDEX orphaned_blocks_by_burn_hash ON orphaned_blocks (burn_block_hash, height);
+CREATE INDEX orphaned_blocks_by_burn_height ON orphaned_blocks (burn_block_height, height);
+
+-- By which the orphaned blocks but block 0 are found.
+CREATE TABLE orphaned_transactions (
+  tx_id            BLOB NOT NULL,
+  index_block_hash BLOB NOT NULL,
+  PRIMARY KEY (tx_id, index_block_hash)
+) STRICT, WITHOUT ROWID;
 
 -- Where the payload of a block is, to revert it or to apply it again: in the journal, or here, compressed with zstd.
 CREATE TABLE block_payloads (
@@ -368,8 +425,11 @@ CREATE TABLE streamed_microblocks (
   accepted                INTEGER NOT NULL,
   -- 32 bytes each, one after the other
   tx_ids                  BLOB NOT NULL,
-  -- the stream message that held it, where there is a journal
-  journal_id              INTEGER
+  -- Unix microseconds
+  received_at             INTEGER NOT NULL,
+  -- the stream message that held it: in the journal, or here, compressed with zstd
+  journal_id              INTEGER,
+  payload                 BLOB
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX streamed_microblocks_by_parent ON streamed_microblocks (parent_index_block_hash, sequence);
 

@@ -7,8 +7,12 @@ import { errors, failures, type Log } from './conventions/errors.ts';
 import { keptAnswers } from './conventions/kept-answers.ts';
 import { responder } from './conventions/respond.ts';
 import { docs } from './docs.ts';
-import { resource } from './route.ts';
+import { type Route, resource } from './route.ts';
 import { status, statusRedirects } from './status.ts';
+import { blockTransactions } from './v1/block-transactions.ts';
+import { blocks as blocksV1 } from './v1/blocks.ts';
+import { microblocks } from './v1/microblocks.ts';
+import { transactions as transactionsV1 } from './v1/transactions.ts';
 import { blocks as blocksV2 } from './v2/blocks.ts';
 import { burnBlocks } from './v2/burn-blocks.ts';
 import { mempoolFees } from './v2/mempool.ts';
@@ -35,29 +39,41 @@ export interface ApiOptions {
   now?: () => number;
 }
 
+/**
+ * Every route, by resource, in the order of the reference.
+ * @param now the clock, in Unix milliseconds
+ */
+export const resources = (version: string, now: () => number): readonly (readonly Route[])[] => [
+  status(version),
+  transactions,
+  blocks,
+  mempool,
+  principals,
+  balances,
+  balanceChanges,
+  transfers,
+  smartContracts,
+  tokens,
+  transactionsV1,
+  blockTransactions,
+  blocksV1,
+  microblocks,
+  blocksV2(now),
+  burnBlocks,
+  mempoolFees,
+  contractRoutes,
+];
+
 export function createApp(options: ApiOptions): AnyElysia {
   const { snapshots, version, log, deprecation = NO_SUNSET, checkResponses = false, now = Date.now } = options;
   const respond = responder(version);
   const failure = failures(respond, log);
   const context = { snapshots, respond, failure, kept: keptAnswers(), deprecation, now, checkResponses };
   // The framework looks for the path from the 12th character of the URL on, behind any host but one such as `api`.
-  return new Elysia({ systemRouter: false, handler: { standardHostname: false } })
+  const app = new Elysia({ systemRouter: false, handler: { standardHostname: false } })
     .use(errors(respond, failure))
     .use(cors(respond))
-    .use(statusRedirects(respond))
-    .use(resource(context, status(version)))
-    .use(resource(context, transactions))
-    .use(resource(context, blocks))
-    .use(resource(context, mempool))
-    .use(resource(context, principals))
-    .use(resource(context, balances))
-    .use(resource(context, balanceChanges))
-    .use(resource(context, transfers))
-    .use(resource(context, smartContracts))
-    .use(resource(context, tokens))
-    .use(resource(context, blocksV2(now)))
-    .use(resource(context, burnBlocks))
-    .use(resource(context, mempoolFees))
-    .use(resource(context, contractRoutes))
-    .use(docs(respond, version));
+    .use(statusRedirects(respond));
+  for (const routes of resources(version, now)) app.use(resource(context, routes));
+  return app.use(docs(respond, version));
 }

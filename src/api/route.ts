@@ -8,7 +8,7 @@ import { type ETagKind, namesTag } from './conventions/etag.ts';
 import { jsonOf } from './conventions/json.ts';
 import type { KeptAnswers } from './conventions/kept-answers.ts';
 import { pathReader, queryReader, type Values } from './conventions/parameters.ts';
-import { pathAndQuery } from './conventions/request-url.ts';
+import { pathAndQuery, pathStart } from './conventions/request-url.ts';
 import type { Responder } from './conventions/respond.ts';
 import { operation } from './openapi.ts';
 import { checkedBody } from './response-check.ts';
@@ -79,10 +79,16 @@ export function route<B extends TSchema, P extends TProperties = NoParameters, Q
         if (tag !== null) kept.keep(url, tag, text);
         return respond.jsonText(200, text, tag);
       };
+      /** With the tag of what is found there. What the route there would refuse, it refuses here. */
+      const redirect = async (location: string, { url }: Request): Promise<Response> => {
+        const params = readParams(url.slice(0, pathStart(url)) + location);
+        const tag = etag === null ? null : await snapshots.read((read) => etag(read, params));
+        return respond.redirect(302, location, tag);
+      };
       const answerOrFailure = async (request: Request): Promise<Response> => {
         try {
           const elsewhere = moved?.(request.url) ?? null;
-          if (elsewhere !== null) return respond.redirect(302, elsewhere);
+          if (elsewhere !== null) return await redirect(elsewhere, request);
           const params = readParams(request.url);
           const query = readQuery(request.url);
           return await snapshots.read((read) => answer(request, params, query, read));

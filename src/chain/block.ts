@@ -61,7 +61,7 @@ export interface ChainTransaction extends TransactionContent {
   /** In the order of their index, which is their position here. */
   events: ChainEvent[];
   /** Block 0's transactions are shown in block 1, with these values of their own. */
-  genesis: { blockTime: number; parentIndexBlockHash: Uint8Array } | null;
+  genesis: { blockTime: number; parentIndexBlockHash: Uint8Array; parentBurnBlockTime: number | null } | null;
 }
 
 export type AssetAction = 'transfer' | 'mint' | 'burn';

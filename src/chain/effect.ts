@@ -1,5 +1,5 @@
 /** The smallest changes of the canonical tables. */
-import type { Block, ChainEvent, ChainTransaction, MinerReward } from './block.ts';
+import type { Block, ChainEvent, ChainTransaction, Microblock, MinerReward } from './block.ts';
 import type { StackingLock } from './locks.ts';
 
 /** 1 where the effect adds its row or amount, -1 where it takes it back. */
@@ -28,8 +28,12 @@ export type Effect =
   | ({ kind: 'account'; sign: Sign; principal: string } & AccountMove)
   /** A block more on the Bitcoin block it is anchored to. */
   | { kind: 'anchor'; sign: Sign; block: Block }
+  /** The microblocks that a block confirmed. */
+  | { kind: 'microblocks'; sign: Sign; height: number; microblocks: readonly Microblock[] }
   /** How many logs a block has of a contract. */
   | { kind: 'contract_logs'; sign: Sign; contract: string; logs: number }
+  /** How many transactions a block has of each payload type, and how many calls of functions of each name. */
+  | { kind: 'tallies'; sign: Sign; types: ReadonlyMap<number, number>; functions: ReadonlyMap<string, number> }
   | { kind: 'totals'; sign: Sign; transactions: number; supply: bigint }
   /** What a transaction did to a principal's units of a token, or to how many of its instances it owns. */
   | {
@@ -63,4 +67,8 @@ export interface AccountMove {
   /** STX events that it received by, and sent by. */
   stxInbound: number;
   stxOutbound: number;
+  /** Transactions it signed as their origin, token transfers to it, and calls of it. */
+  sent: number;
+  paid: number;
+  calls: number;
 }

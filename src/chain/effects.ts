@@ -3,7 +3,7 @@
  * list that {@link undone} makes of it. Nothing else changes a canonical table, so a chain that was left and taken up
  * again, or was never left, ends in the same rows.
  */
-import type { Block, ChainTransaction, MinerReward } from './block.ts';
+import type { Block, ChainTransaction, Microblock, MinerReward } from './block.ts';
 import type { AccountMove, Effect, Involvement } from './effect.ts';
 import { stackingLock } from './locks.ts';
 import { positionOf } from './position.ts';
@@ -81,33 +81,58 @@ function minted(transaction: ChainTransaction): bigint {
 const rewardTotal = (reward: MinerReward): bigint =>
   reward.coinbase + reward.feesAnchored + reward.feesStreamedConfirmed + reward.feesStreamedProduced;
 
+const count = <K>(counts: Map<K, number>, key: K): Map<K, number> => counts.set(key, (counts.get(key) ?? 0) + 1);
+
+/** Each once, in the order of their sequence. */
+export function microblocksOf({ transactions }: Block): Microblock[] {
+  const byHash = new Map<string, Microblock>();
+  for (const { microblock } of transactions) {
+    // The anchor block's own transactions follow those of its microblocks.
+    if (microblock === null) break;
+    byHash.set(microblock.hash.toHex(), microblock);
+  }
+  return [...byHash.values()];
+}
+
 /** The effects of applying a block on its parent. Block 1 comes with block 0's transactions in it. */
 export function effectsOf(block: Block): Effect[] {
   const effects: Effect[] = [
     { kind: 'block', sign: 1, block },
     { kind: 'anchor', sign: 1, block },
   ];
+  const microblocks = microblocksOf(block);
+  if (microblocks.length > 0) effects.push({ kind: 'microblocks', sign: 1, height: block.height, microblocks });
   const tokens = new TokenSums();
   const tokenEffects: Effect[] = [];
   const accounts = new Map<string, AccountMove>();
   const account = (principal: string): AccountMove => {
     let known = accounts.get(principal);
     if (known === undefined) {
-      known = { balance: 0n, transactions: 0, rewards: 0, stxInbound: 0, stxOutbound: 0 };
+      known = { balance: 0n, transactions: 0, rewards: 0, stxInbound: 0, stxOutbound: 0, sent: 0, paid: 0, calls: 0 };
       accounts.set(principal, known);
     }
     return known;
   };
   const logs = new Map<string, number>();
+  const types = new Map<number, number>();
+  const functions = new Map<string, number>();
   let supply = 0n;
   for (const [place, transaction] of block.transactions.entries()) {
     const position = positionOf(block.height, place);
     effects.push({ kind: 'transaction', sign: 1, position, transaction });
+    const { payload, sender } = transaction;
+    count(types, payload.typeId);
+    account(sender.address).sent += 1;
+    if (payload.type === 'token_transfer') account(payload.recipient).paid += 1;
+    if (payload.type === 'contract_call') {
+      count(functions, payload.functionName);
+      account(payload.contractId).calls += 1;
+    }
     for (const [index, event] of transaction.events.entries()) {
       effects.push({ kind: 'event', sign: 1, position, index, event });
       const lock = stackingLock(event);
       if (lock !== null) effects.push({ kind: 'lock', sign: 1, position, index, lock });
-      if (event.kind === 'contract_log') logs.set(event.contractId, (logs.get(event.contractId) ?? 0) + 1);
+      if (event.kind === 'contract_log') count(logs, event.contractId);
       if (event.kind !== 'stx') continue;
       if (event.recipient !== null) account(event.recipient).stxInbound += 1;
       if (event.sender !== null) account(event.sender).stxOutbound += 1;
@@ -131,6 +156,7 @@ export function effectsOf(block: Block): Effect[] {
   }
   for (const [contract, count] of logs) effects.push({ kind: 'contract_logs', sign: 1, contract, logs: count });
   for (const [principal, moved] of accounts) effects.push({ kind: 'account', sign: 1, principal, ...moved });
+  effects.push({ kind: 'tallies', sign: 1, types, functions });
   effects.push({ kind: 'totals', sign: 1, transactions: block.transactions.length, supply });
   // After the accounts, which count the tokens of each principal.
   for (const effect of tokens.effects()) tokenEffects.push(effect);

@@ -306,7 +306,11 @@ export function withGenesis(block: Block, genesis: Block): Block {
   const boot = genesis.transactions.map((transaction) => ({
     ...transaction,
     txIndex: transaction.txIndex + 1,
-    genesis: { blockTime: genesis.blockTime, parentIndexBlockHash: genesis.parentIndexBlockHash },
+    genesis: {
+      blockTime: genesis.blockTime,
+      parentIndexBlockHash: genesis.parentIndexBlockHash,
+      parentBurnBlockTime: genesis.parentBurnBlockTime,
+    },
   }));
   return {
     ...block,

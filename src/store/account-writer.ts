@@ -10,17 +10,22 @@ interface Row {
   rewards: number;
   stx_inbound: number;
   stx_outbound: number;
+  sent: number;
+  paid: number;
+  calls: number;
 }
 
 /** Writes accounts through this connection. */
 export function accountWriter(db: Database, { principals }: Dictionaries) {
   const find = db.prepare<Row, [number]>(
-    'SELECT balance, transactions, rewards, stx_inbound, stx_outbound FROM accounts WHERE principal_id = ?1',
+    `SELECT balance, transactions, rewards, stx_inbound, stx_outbound, sent, paid, calls
+       FROM accounts WHERE principal_id = ?1`,
   );
   const set = db.prepare(
-    `INSERT INTO accounts VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, 0, 0)
+    `INSERT INTO accounts VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, 0, 0)
        ON CONFLICT (principal_id) DO UPDATE SET
-         balance = ?3, transactions = ?4, rewards = ?5, stx_inbound = ?6, stx_outbound = ?7`,
+         balance = ?3, transactions = ?4, rewards = ?5, stx_inbound = ?6, stx_outbound = ?7, sent = ?8, paid = ?9,
+         calls = ?10`,
   );
   const remove = db.prepare('DELETE FROM accounts WHERE principal_id = ?1');
   const countHolders = db.prepare<null, [number]>('UPDATE totals SET stx_holders = stx_holders + ?1');
@@ -36,8 +41,11 @@ export function accountWriter(db: Database, { principals }: Dictionaries) {
       const rewards = (known?.rewards ?? 0) + sign * effect.rewards;
       const inbound = (known?.stx_inbound ?? 0) + sign * effect.stxInbound;
       const outbound = (known?.stx_outbound ?? 0) + sign * effect.stxOutbound;
+      const sent = (known?.sent ?? 0) + sign * effect.sent;
+      const paid = (known?.paid ?? 0) + sign * effect.paid;
+      const calls = (known?.calls ?? 0) + sign * effect.calls;
       if (transactions === 0 && rewards === 0) remove.run(id);
-      else set.run(id, principal, after, transactions, rewards, inbound, outbound);
+      else set.run(id, principal, after, transactions, rewards, inbound, outbound, sent, paid, calls);
       const holders = Number(isPositive(after)) - Number(isPositive(before));
       if (holders !== 0) countHolders.run(holders);
     },

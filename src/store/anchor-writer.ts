@@ -13,10 +13,11 @@ export function anchorWriter(db: Database) {
   const newest = db.prepare<Last, []>(
     'SELECT ordinal, hash, blocks FROM anchor_burn_blocks ORDER BY ordinal DESC LIMIT 1',
   );
-  const insert = db.prepare('INSERT INTO anchor_burn_blocks VALUES (?1, ?2, ?3, ?4, ?5, 1, ?6)');
+  const insert = db.prepare('INSERT INTO anchor_burn_blocks VALUES (?1, ?2, ?3, ?4, ?5, 1, ?6, ?7)');
   const remove = db.prepare('DELETE FROM anchor_burn_blocks WHERE ordinal = ?1');
   const count = db.prepare(
-    'UPDATE anchor_burn_blocks SET blocks = blocks + ?2, transactions = transactions + ?3 WHERE ordinal = ?1',
+    `UPDATE anchor_burn_blocks SET blocks = blocks + ?2, transactions = transactions + ?3, rows = rows + ?4
+      WHERE ordinal = ?1`,
   );
 
   return ({ sign, block }: Extract<Effect, { kind: 'anchor' }>): void => {
@@ -24,13 +25,21 @@ export function anchorWriter(db: Database) {
     const same = last !== null && Buffer.compare(last.hash, block.burnBlockHash) === 0;
     if (sign === -1 && !same) throw new Error('anchor_burn_blocks had no row to take away');
     if (same && !(sign === -1 && last.blocks === 1)) {
-      count.run(last.ordinal, sign, sign * block.announcedTransactions);
+      count.run(last.ordinal, sign, sign * block.announcedTransactions, sign * block.transactions.length);
     } else if (same) {
       remove.run(last.ordinal);
     } else {
-      const { burnBlockHash, burnBlockHeight, burnBlockTime, height, announcedTransactions } = block;
+      const { burnBlockHash, burnBlockHeight, burnBlockTime, height, announcedTransactions, transactions } = block;
       const ordinal = (last?.ordinal ?? 0) + 1;
-      insert.run(ordinal, burnBlockHash, burnBlockHeight, burnBlockTime, height, announcedTransactions);
+      insert.run(
+        ordinal,
+        burnBlockHash,
+        burnBlockHeight,
+        burnBlockTime,
+        height,
+        announcedTransactions,
+        transactions.length,
+      );
     }
   };
 }

@@ -7,9 +7,11 @@ import { sortable } from './amounts.ts';
 import { anchorWriter } from './anchor-writer.ts';
 import { contractLogWriter } from './contract-log-writer.ts';
 import type { Dictionaries } from './dictionary.ts';
+import { confirmedMicroblockWriter } from './microblock-writer.ts';
 import { payloadColumns } from './payload-columns.ts';
 import { AFFECTED, assetEventKind, EVENT_LOCK, EVENT_LOG, statusNumber } from './rows.ts';
 import { table } from './table.ts';
+import { tallyWriter } from './tally-writer.ts';
 import { tokenEffectsWriter } from './token-writer.ts';
 
 const size = (block: Block): number => block.transactions.reduce((total, { raw }) => total + raw.length, 0);
@@ -25,6 +27,8 @@ export function effectsWriter(db: Database, dictionaries: Dictionaries): ApplyEf
   const accounts = accountWriter(db, dictionaries);
   const moveAnchor = anchorWriter(db);
   const moveContractLogs = contractLogWriter(db, dictionaries);
+  const moveTallies = tallyWriter(db);
+  const moveMicroblocks = confirmedMicroblockWriter(db);
   const applyTokenEffect = tokenEffectsWriter(db, dictionaries);
   const blocks = table(
     db,
@@ -46,6 +50,7 @@ export function effectsWriter(db: Database, dictionaries: Dictionaries): ApplyEf
       'tenure_height',
       'announced_transactions',
       'transactions',
+      'preceding_transactions',
       'size',
       'cost_runtime',
       'cost_read_count',
@@ -106,6 +111,7 @@ export function effectsWriter(db: Database, dictionaries: Dictionaries): ApplyEf
       'post_conditions',
       'function_args',
       'genesis_parent_index_block_hash',
+      'genesis_parent_burn_block_time',
       'contract_interface',
       'raw',
     ],
@@ -159,7 +165,9 @@ export function effectsWriter(db: Database, dictionaries: Dictionaries): ApplyEf
     ],
     2,
   );
-  const totals = db.prepare<{ stx_supply: string }, []>('SELECT stx_supply FROM totals');
+  const totals = db.prepare<{ transactions: number; stx_supply: string }, []>(
+    'SELECT transactions, stx_supply FROM totals',
+  );
   const setTotals = db.prepare('UPDATE totals SET transactions = transactions + ?1, stx_supply = ?2');
 
   const principal = (address: string | null): number | null => (address === null ? null : principals.id(address));
@@ -182,6 +190,8 @@ export function effectsWriter(db: Database, dictionaries: Dictionaries): ApplyEf
       block.tenureHeight,
       block.announcedTransactions,
       block.transactions.length,
+      // The totals move after the block's row.
+      totals.get()?.transactions ?? 0,
       size(block),
       block.cost.runtime,
       block.cost.readCount,
@@ -236,6 +246,7 @@ export function effectsWriter(db: Database, dictionaries: Dictionaries): ApplyEf
       transaction.postConditions,
       transaction.bitcoinOperation && payload.type === 'contract_call' ? payload.functionArgs : null,
       transaction.genesis?.parentIndexBlockHash ?? null,
+      transaction.genesis?.parentBurnBlockTime ?? null,
       transaction.contractInterface,
       transaction.raw,
     );
@@ -338,11 +349,17 @@ export function effectsWriter(db: Database, dictionaries: Dictionaries): ApplyEf
       case 'anchor':
         moveAnchor(effect);
         return;
+      case 'microblocks':
+        moveMicroblocks(effect);
+        return;
       case 'contract_logs':
         moveContractLogs(effect);
         return;
       case 'account':
         accounts.move(effect);
+        return;
+      case 'tallies':
+        moveTallies(effect);
         return;
       case 'totals':
         moveTotals(effect);

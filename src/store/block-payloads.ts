@@ -1,10 +1,8 @@
 /** Where the payloads of blocks are read again, to revert a block or to apply it once more. */
 import type { Database } from 'bun:sqlite';
 import { OperatorError } from '../errors.ts';
-import { compressed, decompressed, type Journal } from './journal.ts';
-
-/** An entry of the journal, or without one the payload itself: JSON text. */
-export type PayloadSource = { journalId: number } | { text: string };
+import type { Journal } from './journal.ts';
+import { type PayloadSource, payloadText, type SourceColumns, sourceColumns } from './payload-source.ts';
 
 /**
  * Canonical blocks below the tip whose payloads are kept in the index when there is no journal. Deeper reorganizations
@@ -18,7 +16,7 @@ export function blockPayloads(db: Database, journal: Journal | null) {
   const insert = db.prepare<null, [Uint8Array, number | null, Uint8Array | null]>(
     'INSERT INTO block_payloads VALUES (?1, ?2, ?3)',
   );
-  const find = db.prepare<{ journal_id: number | null; payload: Uint8Array | null }, [Uint8Array]>(
+  const find = db.prepare<SourceColumns, [Uint8Array]>(
     'SELECT journal_id, payload FROM block_payloads WHERE index_block_hash = ?1',
   );
   const forget = db.prepare<null, [number]>(
@@ -27,8 +25,8 @@ export function blockPayloads(db: Database, journal: Journal | null) {
   );
   return {
     keep(indexBlockHash: Uint8Array, source: PayloadSource): void {
-      if ('journalId' in source) insert.run(indexBlockHash, source.journalId, null);
-      else insert.run(indexBlockHash, null, compressed(source.text));
+      const { journal_id, payload } = sourceColumns(source);
+      insert.run(indexBlockHash, journal_id, payload);
     },
 
     /**
@@ -37,15 +35,14 @@ export function blockPayloads(db: Database, journal: Journal | null) {
      */
     read(indexBlockHash: Uint8Array): string {
       const row = find.get(indexBlockHash);
-      if (row?.payload) return decompressed(row.payload);
-      const entry = row?.journal_id == null ? undefined : journal?.read(row.journal_id);
-      if (entry === undefined) {
+      const text = row === null ? undefined : payloadText(row, journal);
+      if (text === undefined) {
         throw new OperatorError(
           `The payload of block 0x${indexBlockHash.toHex()} is not kept, and a fork needs it.`,
           'Run with the journal this index was made with, or import the chain anew.',
         );
       }
-      return entry.text;
+      return text;
     },
 
     /** Called when the tip has reached `height`. */

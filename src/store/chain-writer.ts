@@ -12,9 +12,11 @@ import { PayloadError, readPayload } from '../chain/payload-reader.ts';
 import type { BlockPayload } from '../chain/payload-schemas.ts';
 import { fromHex, toHex } from '../codec/hex.ts';
 import type { ApplyEffects } from './apply.ts';
-import type { BlockPayloads, PayloadSource } from './block-payloads.ts';
+import type { BlockPayloads } from './block-payloads.ts';
 import type { MempoolWriter, RestoredTransaction } from './mempool-writer.ts';
 import type { MicroblockWriter } from './microblock-writer.ts';
+import { orphanWriter } from './orphan-writer.ts';
+import type { PayloadSource } from './payload-source.ts';
 
 /** A block whose parent the node must send first: it is asked to try again. */
 export class UnknownParentError extends Error {
@@ -25,12 +27,6 @@ interface Tip {
   height: number;
   indexBlockHash: Uint8Array;
   nakamoto: boolean;
-}
-
-interface KnownBlock {
-  height: number;
-  index_block_hash: Uint8Array;
-  parent_index_block_hash: Uint8Array;
 }
 
 /** What a block did to the chain; blocks in the order they were reverted and applied. */
@@ -57,13 +53,7 @@ export function chainWriter(
   const canonical = db.prepare<{ height: number }, [Uint8Array]>(
     'SELECT height FROM blocks WHERE index_block_hash = ?1',
   );
-  const orphan = db.prepare<KnownBlock, [Uint8Array]>(
-    'SELECT height, index_block_hash, parent_index_block_hash FROM orphaned_blocks WHERE index_block_hash = ?1',
-  );
-  const addOrphan = db.prepare<null, [Uint8Array, number, Uint8Array]>(
-    'INSERT INTO orphaned_blocks VALUES (?1, ?2, ?3)',
-  );
-  const removeOrphan = db.prepare<null, [Uint8Array]>('DELETE FROM orphaned_blocks WHERE index_block_hash = ?1');
+  const orphans = orphanWriter(db);
   // The first that was stored, if before the block itself: what a block does must not depend on what came after it.
   const genesisBefore = db.prepare<{ index_block_hash: Uint8Array }, [Uint8Array]>(
     `SELECT o.index_block_hash FROM orphaned_blocks o JOIN block_payloads p USING (index_block_hash)
@@ -96,7 +86,7 @@ export function chainWriter(
   /** The branch that ends in an orphaned block, from the fork up. */
   function branchTo(indexBlockHash: Uint8Array): { forkHeight: number; hashes: Uint8Array[] } {
     const hashes: Uint8Array[] = [];
-    for (let at = orphan.get(indexBlockHash); at !== null; at = orphan.get(at.parent_index_block_hash)) {
+    for (let at = orphans.find(indexBlockHash); at !== null; at = orphans.find(at.parent_index_block_hash)) {
       // Block 0 is kept with the orphans; it is the root of every branch.
       if (at.height === 0) break;
       hashes.unshift(at.index_block_hash);
@@ -112,7 +102,7 @@ export function chainWriter(
     for (let row = newest.get(); row !== null && row.height > height; row = newest.get()) {
       const block = complete(stored(row.index_block_hash, network), network);
       apply(undone(effectsOf(block)));
-      addOrphan.run(block.indexBlockHash, block.height, block.parentIndexBlockHash);
+      orphans.add(block);
       reverted.push(block);
     }
     return reverted;
@@ -137,7 +127,7 @@ export function chainWriter(
     hashAt: (height: number): Uint8Array | undefined => canonicalHash.get(height)?.index_block_hash,
 
     isKnown: (indexBlockHash: Uint8Array): boolean =>
-      canonical.get(indexBlockHash) !== null || orphan.get(indexBlockHash) !== null,
+      canonical.get(indexBlockHash) !== null || orphans.find(indexBlockHash) !== null,
 
     /**
      * Takes a block that isn't known yet.
@@ -150,7 +140,7 @@ export function chainWriter(
       const parent = fromHex(payload.parent_index_block_hash);
       const height = payload.block_height;
       const before = tip();
-      const parentIsOrphan = height > 1 && orphan.get(parent)?.height === height - 1;
+      const parentIsOrphan = height > 1 && orphans.find(parent)?.height === height - 1;
       if (height > 1 && !parentIsOrphan && canonical.get(parent)?.height !== height - 1) {
         throw new UnknownParentError(
           `DB does not contain a parent block at height ${height - 1} with index_hash ${toHex(parent)}`,
@@ -161,7 +151,7 @@ export function chainWriter(
       payloads.keep(indexBlockHash, source);
       mempool.collectGarbage(before, now);
       if (height <= before.height || height === 0) {
-        addOrphan.run(indexBlockHash, height, parent);
+        orphans.add(complete(block, network));
         return { reverted: [], applied: [] };
       }
       const change: ChainChange = { reverted: [], applied: [] };
@@ -170,7 +160,7 @@ export function chainWriter(
         change.reverted = revertTo(forkHeight, network);
         for (const hash of hashes) {
           const restored = complete(stored(hash, network), network);
-          removeOrphan.run(hash);
+          orphans.remove(restored);
           apply(effectsOf(restored));
           change.applied.push(restored);
         }

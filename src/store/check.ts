@@ -76,6 +76,23 @@ function supply(db: Database): CheckResult {
   };
 }
 
+const ofAccounts = {
+  sent: 'SELECT sender_id AS key, count(*) AS count FROM transactions GROUP BY sender_id',
+  paid: 'SELECT recipient_id AS key, count(*) AS count FROM transactions WHERE type = 0 GROUP BY recipient_id',
+  calls: 'SELECT contract_id AS key, count(*) AS count FROM transactions WHERE type = 2 GROUP BY contract_id',
+};
+
+/** Counts that are kept against the same counted anew. @param kept and @param counted queries of key and count */
+function tally(db: Database, name: string, kept: string, counted: string): CheckResult {
+  return none<{ key: string | number }>(
+    db,
+    name,
+    `SELECT key FROM (SELECT * FROM (${kept}) EXCEPT SELECT * FROM (${counted}))
+      UNION SELECT key FROM (SELECT * FROM (${counted}) EXCEPT SELECT * FROM (${kept}))`,
+    ({ key }) => `the count of ${key} is off`,
+  );
+}
+
 function checkIndex(db: Database): CheckResult[] {
   return [
     none<{ height: number }>(
@@ -97,6 +114,15 @@ function checkIndex(db: Database): CheckResult[] {
          FROM blocks b LEFT JOIN transactions t ON t.position >> 20 = b.height
         GROUP BY b.height HAVING b.transactions <> count(t.position)`,
       ({ height, kept, counted }) => `block ${height}: kept ${kept}, counted ${counted}`,
+    ),
+    none<{ height: number }>(
+      db,
+      'transactions before each block',
+      `SELECT height FROM (SELECT height, preceding_transactions,
+                                  coalesce(sum(transactions) OVER (ORDER BY height
+                                             ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), 0) AS counted FROM blocks)
+        WHERE preceding_transactions <> counted`,
+      ({ height }) => `the count before block ${height} is off`,
     ),
     none<{ position: number; kept: number; counted: number }>(
       db,
@@ -120,7 +146,9 @@ function checkIndex(db: Database): CheckResult[] {
       'blocks and transactions of each anchor',
       `SELECT a.ordinal FROM anchor_burn_blocks a
          LEFT JOIN blocks b ON b.height BETWEEN a.first_block AND a.first_block + a.blocks - 1 AND b.burn_block_hash = a.hash
-        GROUP BY a.ordinal HAVING a.blocks <> count(b.height) OR a.transactions <> sum(b.announced_transactions)`,
+        GROUP BY a.ordinal
+       HAVING a.blocks <> count(b.height) OR a.transactions <> sum(b.announced_transactions)
+           OR a.rows <> sum(b.transactions)`,
       ({ ordinal }) => `the counts of anchor ${ordinal} are off`,
     ),
     equal(
@@ -147,6 +175,39 @@ function checkIndex(db: Database): CheckResult[] {
       'total of logs',
       `SELECT coalesce(sum(logs), 0) AS kept, (SELECT count(*) FROM events WHERE kind = 1) AS counted
          FROM contract_logs`,
+    ),
+    tally(
+      db,
+      'transactions of each type',
+      'SELECT type AS key, transactions AS count FROM transaction_types',
+      'SELECT type AS key, count(*) AS count FROM transactions GROUP BY type',
+    ),
+    tally(
+      db,
+      'calls of each function',
+      'SELECT name AS key, calls AS count FROM called_functions',
+      'SELECT function_name AS key, count(*) AS count FROM transactions WHERE type = 2 GROUP BY function_name',
+    ),
+    ...(['sent', 'paid', 'calls'] as const).map((column) =>
+      tally(
+        db,
+        `${column} of each account`,
+        `SELECT principal_id AS key, ${column} AS count FROM accounts WHERE ${column} <> 0`,
+        ofAccounts[column],
+      ),
+    ),
+    none<{ ordinal: number }>(
+      db,
+      'microblocks and the transactions they held',
+      `SELECT m.ordinal FROM microblocks m
+        WHERE NOT EXISTS (SELECT 1 FROM transactions t WHERE t.position >> 20 = m.height AND t.microblock_hash = m.hash)`,
+      ({ ordinal }) => `microblock ${ordinal} held no transaction`,
+    ),
+    equal(
+      db,
+      'total of microblocks',
+      `SELECT coalesce(max(ordinal), 0) AS kept,
+              (SELECT count(DISTINCT microblock_hash) FROM transactions) AS counted FROM microblocks`,
     ),
     balances(db),
     supply(db),

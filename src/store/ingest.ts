@@ -13,7 +13,7 @@ import { fromHex } from '../codec/hex.ts';
 import { decodeTransaction } from '../codec/transaction.ts';
 import { OperatorError } from '../errors.ts';
 import { effectsWriter } from './apply.ts';
-import { blockPayloads, type PayloadSource } from './block-payloads.ts';
+import { blockPayloads } from './block-payloads.ts';
 import { burnBlockWriter } from './burn-block-writer.ts';
 import { type ChainChange, chainWriter } from './chain-writer.ts';
 import { openWriter } from './database.ts';
@@ -23,6 +23,7 @@ import { type Journal, openJournal } from './journal.ts';
 import { lockWriter } from './lock.ts';
 import { mempoolWriter } from './mempool-writer.ts';
 import { microblockWriter } from './microblock-writer.ts';
+import type { PayloadSource } from './payload-source.ts';
 import { dropReasons, UNKNOWN_DROP_REASON } from './rows.ts';
 
 /** An event as it reached us. */
@@ -150,12 +151,12 @@ function startIngest({ directory, journal: withJournal, chainId, log }: IngestOp
     return 'applied';
   }
 
-  function addMicroblocks(payload: MicroblocksPayload, journalId: number | null): Outcome {
+  function addMicroblocks(payload: MicroblocksPayload, source: PayloadSource, now: number): Outcome {
     const tip = chain.tip();
     const parent = fromHex(payload.parent_index_block_hash);
     if (Buffer.compare(parent, tip.indexBlockHash) !== 0) return 'repeated';
     const network = networkOf(kept ?? TESTNET_CHAIN_ID);
-    const change = microblocks.add(streamedMicroblocks(payload, network), parent, journalId);
+    const change = microblocks.add(streamedMicroblocks(payload, network), parent, now, source);
     if (change === null) return 'repeated';
     mempool.streamChanged(change.joined, change.left);
     return 'applied';
@@ -203,11 +204,12 @@ function startIngest({ directory, journal: withJournal, chainId, log }: IngestOp
 
   function applyPayload(payload: NodePayload, event: ReceivedEvent, journalId: number | null): Outcome {
     const now = event.receivedAt;
+    const source = journalId === null ? { text: event.text } : { journalId };
     switch (payload.kind) {
       case 'block':
-        return addBlock(payload.block, journalId === null ? { text: event.text } : { journalId }, now);
+        return addBlock(payload.block, source, now);
       case 'microblocks':
-        return addMicroblocks(payload.microblocks, journalId);
+        return addMicroblocks(payload.microblocks, source, now);
       case 'burn_block':
         return burnBlocks.add(payload.burnBlock, event.text) ? 'applied' : 'repeated';
       case 'mempool':

@@ -3,7 +3,7 @@
  * again that was answered with 200, so this is what the index is rebuilt from.
  */
 import { Database } from 'bun:sqlite';
-import { mkdirSync } from 'node:fs';
+import { existsSync, mkdirSync } from 'node:fs';
 import { zstdCompressSync, zstdDecompressSync } from 'bun';
 import { OperatorError } from '../errors.ts';
 import { journalPath } from './database.ts';
@@ -39,6 +39,8 @@ interface Row {
   payload: Uint8Array;
 }
 
+const selectById = 'SELECT id, received_at, path, payload FROM events WHERE id = ?1';
+
 const decoder = new TextDecoder();
 
 /** Low level: the journal is written on the hot path and read rarely. */
@@ -53,6 +55,24 @@ const entryOf = (row: Row): JournalEntry => ({
   path: row.path,
   text: decompressed(row.payload),
 });
+
+/** Reads a journal by its ids, beside whoever writes it; null where the directory has none. */
+export function openJournalReader(directory: string) {
+  const path = journalPath(directory);
+  if (!existsSync(path)) return null;
+  const db = new Database(path, { readonly: true, strict: true });
+  db.run('PRAGMA busy_timeout = 5000');
+  const byId = db.prepare<Row, [number]>(selectById);
+  return {
+    /** The entry, or undefined where the id is unknown. */
+    read: (id: number): JournalEntry | undefined => {
+      const row = byId.get(id);
+      return row === null ? undefined : entryOf(row);
+    },
+    close: () => db.close(),
+  };
+}
+export type JournalReader = NonNullable<ReturnType<typeof openJournalReader>>;
 
 export type Journal = ReturnType<typeof openJournal>;
 
@@ -74,7 +94,7 @@ export function openJournal(directory: string) {
   }
   const insert = db.prepare<null, [number, number, string, Uint8Array]>('INSERT INTO events VALUES (?1, ?2, ?3, ?4)');
   const last = db.prepare<{ id: number | null }, []>('SELECT max(id) AS id FROM events');
-  const byId = db.prepare<Row, [number]>('SELECT id, received_at, path, payload FROM events WHERE id = ?1');
+  const byId = db.prepare<Row, [number]>(selectById);
   const after = db.prepare<Row, [number]>(
     'SELECT id, received_at, path, payload FROM events WHERE id > ?1 ORDER BY id LIMIT 1',
   );

@@ -1,6 +1,8 @@
-/** Microblocks streamed between two blocks (Stacks 2.x), before the next block confirms some of them. */
+/** Microblocks (Stacks 2.x): those streamed between two blocks, and those of them that the next block confirmed. */
 import type { Database } from 'bun:sqlite';
+import type { Effect } from '../chain/effect.ts';
 import type { StreamedMicroblock } from '../chain/normalise.ts';
+import { type PayloadSource, sourceColumns } from './payload-source.ts';
 
 interface Row {
   microblock_hash: Uint8Array;
@@ -24,8 +26,10 @@ export function microblockWriter(db: Database) {
     `SELECT microblock_hash, sequence, parent_hash, accepted, tx_ids FROM streamed_microblocks
       WHERE parent_index_block_hash = ?1`,
   );
-  const insert = db.prepare<null, [Uint8Array, number, Uint8Array, Uint8Array, Uint8Array, number | null]>(
-    'INSERT INTO streamed_microblocks VALUES (?1, ?2, ?3, ?4, 0, ?5, ?6)',
+  const insert = db.prepare(
+    `INSERT INTO streamed_microblocks
+       (microblock_hash, sequence, parent_hash, parent_index_block_hash, accepted, tx_ids, received_at, journal_id, payload)
+     VALUES (?1, ?2, ?3, ?4, 0, ?5, ?6, ?7, ?8)`,
   );
   const accept = db.prepare<null, [Uint8Array, number]>(
     'UPDATE streamed_microblocks SET accepted = ?2 WHERE microblock_hash = ?1',
@@ -37,13 +41,16 @@ export function microblockWriter(db: Database) {
   return {
     /**
      * Takes a stream message on the tip. The chain it ends in becomes the accepted one.
+     * @param receivedAt Unix microseconds
+     * @param source where the message can be read again
      * @returns the transactions that joined the accepted chain and left it, or null where the message is of no use:
      *   all of it known, or with a gap down to sequence 0
      */
     add(
       microblocks: readonly StreamedMicroblock[],
       parentIndexBlockHash: Uint8Array,
-      journalId: number | null,
+      receivedAt: number,
+      source: PayloadSource,
     ): { joined: Uint8Array[]; left: Uint8Array[] } | null {
       const last = microblocks.at(-1);
       const fresh = microblocks.filter(({ hash }) => isKnown.get(hash) === null);
@@ -61,9 +68,10 @@ export function microblockWriter(db: Database) {
         if (at.sequence === 0) break;
         key = at.parentHash.toHex();
       }
+      const { journal_id, payload } = sourceColumns(source);
       for (const { hash, sequence, parentHash, transactions } of fresh) {
         const ids = Buffer.concat(transactions.map(({ txId }) => txId));
-        insert.run(hash, sequence, parentHash, parentIndexBlockHash, ids, journalId);
+        insert.run(hash, sequence, parentHash, parentIndexBlockHash, ids, receivedAt, journal_id, payload);
       }
       const change: { joined: Uint8Array[]; left: Uint8Array[] } = { joined: [], left: [] };
       for (const row of ofParent.all(parentIndexBlockHash)) {
@@ -78,5 +86,23 @@ export function microblockWriter(db: Database) {
     /** The transactions of the accepted chain on a block. */
     acceptedOn: (parentIndexBlockHash: Uint8Array): Uint8Array[] =>
       ofParent.all(parentIndexBlockHash).flatMap((row) => (row.accepted === 1 ? txIdsOf(row) : [])),
+  };
+}
+
+/** What applies the effects on confirmed microblocks: appended at the tip, taken back from there. */
+export function confirmedMicroblockWriter(db: Database) {
+  const last = db.prepare<{ ordinal: number | null }, []>('SELECT max(ordinal) AS ordinal FROM microblocks');
+  const insert = db.prepare<null, [number, Uint8Array, Uint8Array, number, number]>(
+    'INSERT INTO microblocks VALUES (?1, ?2, ?3, ?4, ?5)',
+  );
+  const remove = db.prepare<null, [number]>('DELETE FROM microblocks WHERE height = ?1');
+
+  return ({ sign, height, microblocks }: Extract<Effect, { kind: 'microblocks' }>): void => {
+    if (sign === -1) {
+      remove.run(height);
+      return;
+    }
+    let ordinal = last.get()?.ordinal ?? 0;
+    for (const { hash, parentHash, sequence } of microblocks) insert.run(++ordinal, hash, parentHash, sequence, height);
   };
 }

@@ -83,6 +83,42 @@ export interface ChainBlock {
   cost: ExecutionCost;
 }
 
+/** A block by what v1 names it by: heights and hashes of Stacks or Bitcoin. */
+export type BlockSearch = { height: number } | { hash: Uint8Array } | { burnHeight: number } | { burnHash: Uint8Array };
+
+/** A microblock that a block confirmed, with how many of its transactions. */
+export interface ConfirmedMicroblock {
+  hash: Uint8Array;
+  transactions: number;
+}
+
+/** A block with what it holds, of any fork. An orphaned one holds nothing that counts. */
+export interface WholeBlock extends ChainBlock {
+  canonical: boolean;
+  /** The last microblock of the parent that it confirmed; null where it confirmed none. */
+  parentMicroblock: { hash: Uint8Array; sequence: number } | null;
+  /** In the order of the chain. */
+  txIds: Uint8Array[];
+  /** In the order of their sequence. */
+  confirmed: ConfirmedMicroblock[];
+  /** Microblocks built on it that the next block confirmed, or that wait for one; in the order of their sequence. */
+  streamed: Uint8Array[];
+}
+
+/** A canonical microblock, or one that waits on the tip for a block to confirm it. */
+export interface ChainMicroblock {
+  hash: Uint8Array;
+  parentHash: Uint8Array;
+  sequence: number;
+  /** Of the block that confirmed it, or would. */
+  height: number;
+  /** Of that block; null while there is none. */
+  blockHash: Uint8Array | null;
+  parentBlock: { hash: Uint8Array; burnBlock: { hash: Uint8Array; height: number; time: number } };
+  /** In the order of the chain. */
+  txIds: Uint8Array[];
+}
+
 /** A Bitcoin block with the canonical blocks that are anchored to it. */
 export interface AnchorBurnBlock {
   hash: Uint8Array;
@@ -154,9 +190,36 @@ export interface PendingTransactionDetail extends PendingTransaction {
   raw: Uint8Array;
 }
 
+/** What narrows a list of transactions; what is null doesn't. */
+export interface TransactionFilter {
+  types: readonly TransactionType[] | null;
+  sender: string | null;
+  /** Of a token transfer. */
+  recipient: string | null;
+  /** Called, not deployed. */
+  contract: string | null;
+  /** Called. */
+  functionName: string | null;
+  nonce: number | null;
+  /** Least and greatest time of the Bitcoin block, in Unix seconds. */
+  since: number | null;
+  until: number | null;
+}
+
+/** Equals are in the order of the chain, in the same direction. */
+export interface TransactionOrder {
+  by: 'block_height' | 'burn_block_time' | 'fee';
+  direction: 'asc' | 'desc';
+}
+
 /** What a transaction id stands for. */
 export type FoundTransaction =
   | { mined: true; transaction: TransactionDetail }
+  | { mined: false; transaction: PendingTransactionDetail };
+
+/** The same in any fork, with a part of the events of one that was mined. */
+export type FoundInForks =
+  | { mined: true; transaction: TransactionDetail; events: TransactionEvent[] }
   | { mined: false; transaction: PendingTransactionDetail };
 
 export interface PrincipalTransaction {

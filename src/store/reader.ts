@@ -3,7 +3,9 @@ import type {
   AnchorBurnBlock,
   BalanceChange,
   BlockId,
+  BlockSearch,
   ChainBlock,
+  ChainMicroblock,
   ChainPage,
   ChainStart,
   ChainTip,
@@ -12,6 +14,7 @@ import type {
   CursorKey,
   Deployment,
   EventPlace,
+  FoundInForks,
   FoundTransaction,
   FtBalance,
   FtTransfer,
@@ -27,8 +30,12 @@ import type {
   SmartContract,
   StxBalance,
   StxTransfer,
+  TransactionDetail,
   TransactionEvent,
+  TransactionFilter,
+  TransactionOrder,
   TransactionSummary,
+  WholeBlock,
 } from './model.ts';
 
 export interface Reader {
@@ -55,6 +62,10 @@ export interface Reader {
      * is older than the earliest of them counts for none.
      */
     averageTimes(since: readonly number[]): Promise<number[]>;
+    /** Of any fork: the canonical one, else the highest. */
+    whole(search: BlockSearch): Promise<WholeBlock | undefined>;
+    /** The canonical chain, highest first. */
+    wholePage(limit: number, offset: number): Promise<OffsetPage<WholeBlock>>;
     /** Of a block's signers, in order; undefined where there is no such canonical block. */
     signatures(id: BlockId, limit: number, offset: number): Promise<OffsetPage<Uint8Array> | undefined>;
   };
@@ -65,7 +76,39 @@ export interface Reader {
     /** The blocks anchored to one, highest first. */
     blocks(id: BlockId, limit: number, offset: number): Promise<OffsetPage<ChainBlock> | undefined>;
   };
+  /** Of Stacks 2.x. */
+  microblocks: {
+    /** Those of the canonical chain and those that wait on its tip, newest first. */
+    page(limit: number, offset: number): Promise<OffsetPage<ChainMicroblock>>;
+    find(hash: Uint8Array): Promise<ChainMicroblock | undefined>;
+    /** Transactions that stand in those that wait, newest first. */
+    transactions(): Promise<TransactionDetail[]>;
+  };
   transactions: {
+    /** Of the canonical chain, with those of microblocks that wait on its tip where they are asked for. */
+    search(
+      filter: TransactionFilter,
+      order: TransactionOrder,
+      limit: number,
+      offset: number,
+      withStreamed: boolean,
+    ): Promise<OffsetPage<TransactionDetail>>;
+    /** Of a block of any fork; an orphaned one has none. Undefined where no fork has such a block. */
+    inBlock(
+      search: BlockSearch,
+      order: 'asc' | 'desc',
+      limit: number,
+      offset: number,
+    ): Promise<OffsetPage<TransactionDetail> | undefined>;
+    /**
+     * Canonical, else, if asked for, in a microblock that waits on the tip, else waiting or dropped, else in an orphaned
+     * block; undefined where the id is unknown.
+     */
+    findInForks(
+      txId: Uint8Array,
+      events: { limit: number; offset: number },
+      withStreamed: boolean,
+    ): Promise<FoundInForks | undefined>;
     /** All of the canonical chain, newest first. */
     page(limit: number, from: CursorKey | null): Promise<Page<TransactionSummary>>;
     /** Last of the block first; undefined where there is no such canonical block. */

@@ -74,6 +74,10 @@ export function typeWord(number: number): TransactionType {
   return word;
 }
 
+/** The wire ids of a type's payloads. */
+export const typeNumbers = (word: TransactionType): number[] =>
+  types.flatMap((type, number) => (type === word ? [number] : []));
+
 export const EVENT_LOG = 1;
 export const EVENT_LOCK = 2;
 const actions: readonly AssetAction[] = ['transfer', 'mint', 'burn'];

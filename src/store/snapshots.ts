@@ -1,7 +1,9 @@
 /** Read-only snapshots of the index for requests. */
 import type { Database, Statement } from 'bun:sqlite';
 import { openReader } from './database.ts';
+import { openJournalReader } from './journal.ts';
 import type { BlockId } from './model.ts';
+import type { EntryReader } from './payload-source.ts';
 import { assetReaders } from './queries/assets.ts';
 import { blockQueries } from './queries/blocks.ts';
 import { burnBlockQueries } from './queries/burn-blocks.ts';
@@ -11,26 +13,52 @@ import { contractLogQueries } from './queries/contract-logs.ts';
 import { contractQueries } from './queries/contracts.ts';
 import { detailQueries } from './queries/details.ts';
 import { eventQueries } from './queries/events.ts';
+import { inForks } from './queries/in-forks.ts';
 import { mempoolQueries } from './queries/mempool.ts';
+import { microblockQueries } from './queries/microblocks.ts';
+import { orphanQueries } from './queries/orphans.ts';
 import { principalQueries } from './queries/principals.ts';
+import { streamedQueries } from './queries/streamed.ts';
+import { withStreamed } from './queries/streamed-search.ts';
+import { transactionSearch } from './queries/transaction-search.ts';
 import { transactionQueries } from './queries/transactions.ts';
+import { wholeBlockQueries } from './queries/whole-blocks.ts';
 import { type Reader, type Snapshots, StoreClosedError } from './reader.ts';
 
-/** All queries, through one connection. */
-function readerOf(db: Database): Reader {
+/** All queries, through one connection. @param journal null where there is none */
+function readerOf(db: Database, journal: EntryReader | null): Reader {
   const chain = chainQueries(db);
   const blocks = blockQueries(db, chain);
   const mempool = mempoolQueries(db);
   const assetQueries = assetReaders(db);
+  const details = detailQueries(db);
+  const events = eventQueries(db);
+  const orphans = orphanQueries(db, journal);
+  const streamed = streamedQueries(db, journal, orphans.network);
+  const { whole, wholePage, transactions: inBlock } = wholeBlockQueries(db, { range: blocks.range, orphans, details });
+  const search = withStreamed(transactionSearch(db, details), streamed);
   return {
     chain: {
       tip: async () => chain.tip(),
       blockHash: async (id: BlockId) => chain.block(id)?.index_block_hash,
     },
-    blocks,
+    blocks: { ...blocks, whole, wholePage },
+    microblocks: {
+      ...microblockQueries(db, streamed),
+      transactions: async () =>
+        streamed
+          .transactions()
+          .map(({ detail }) => detail)
+          .reverse(),
+    },
     burnBlocks: burnBlockQueries(db, blocks.range),
-    transactions: transactionQueries(db, chain, mempool, detailQueries(db)),
-    events: eventQueries(db),
+    transactions: {
+      ...transactionQueries(db, chain, mempool, details),
+      search,
+      inBlock,
+      findInForks: inForks({ details, events, mempool, orphans, streamed }),
+    },
+    events,
     mempool: { page: mempool.page, fees: mempool.fees, version: mempool.version, ofPrincipal: mempool.ofPrincipal },
     principals: { ...principalQueries(db), ...assetQueries.principals },
     transfers: assetQueries.transfers,
@@ -52,10 +80,12 @@ interface Connection {
  */
 export function openSnapshots(directory: string): Snapshots {
   const idle: Connection[] = [];
+  // Entries are there before the index speaks of them, and never change: they need no snapshot.
+  const journal = openJournalReader(directory);
   let closed = false;
   const connect = (): Connection => {
     const db = openReader(directory);
-    return { db, reader: readerOf(db), begin: db.prepare('BEGIN'), end: db.prepare('COMMIT') };
+    return { db, reader: readerOf(db, journal), begin: db.prepare('BEGIN'), end: db.prepare('COMMIT') };
   };
   idle.push(connect());
   return {
@@ -74,6 +104,7 @@ export function openSnapshots(directory: string): Snapshots {
     close() {
       closed = true;
       for (const { db } of idle.splice(0)) db.close();
+      journal?.close();
     },
   };
 }

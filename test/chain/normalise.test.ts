@@ -170,7 +170,11 @@ test('block 0 is shown in block 1: behind its equals, one index up, with its own
     [second.id, 2],
   ]);
   expect(whole.announcedTransactions).toBe(4);
-  expect(whole.transactions[1]?.genesis).toEqual({ blockTime: 5, parentIndexBlockHash: new Uint8Array(32).fill(255) });
+  expect(whole.transactions[1]?.genesis).toEqual({
+    blockTime: 5,
+    parentIndexBlockHash: new Uint8Array(32).fill(255),
+    parentBurnBlockTime: boot.parentBurnBlockTime,
+  });
   expect(whole.transactions[0]?.genesis).toBeNull();
   expect(whole.indexBlockHash).toEqual(one.indexBlockHash);
 });

@@ -126,7 +126,9 @@ const transaction: fc.Arbitrary<ChainTransaction> = fc.record({
   contractInterface: fc.option(fc.constant('{}')),
   microblock: fc.option(fc.record({ hash, parentHash: hash, sequence: fc.nat(10) })),
   events: fc.array(event, { maxLength: 5 }),
-  genesis: fc.option(fc.record({ blockTime: fc.nat(), parentIndexBlockHash: hash })),
+  genesis: fc.option(
+    fc.record({ blockTime: fc.nat(), parentIndexBlockHash: hash, parentBurnBlockTime: fc.option(fc.nat()) }),
+  ),
 });
 
 const reward: fc.Arbitrary<MinerReward> = fc.record({

@@ -13,6 +13,7 @@ export const besideTheChain: Readonly<Record<string, string>> = {
   assets: 'as principals',
   orphaned_burn_blocks: 'what lost is exactly what the winning chain does not hold',
   orphaned_blocks: 'what lost is exactly what the winning chain does not hold',
+  orphaned_transactions: 'as orphaned_blocks',
   block_payloads: 'holds the payloads of orphaned blocks too, and places in the journal',
   streamed_microblocks: 'what was streamed, whether a block confirmed it or not',
   attachments: 'kept whatever becomes of the block they were made in',

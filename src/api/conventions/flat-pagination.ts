@@ -5,6 +5,7 @@
 import { type TSchema, Type } from '@sinclair/typebox';
 import type { ChainPage, ChainStart } from '../../store/model.ts';
 import { notFound } from './errors.ts';
+import { limitOrDefault } from './offset-pagination.ts';
 
 interface FlatQuery<C extends TSchema> {
   /** Of `limit`. */
@@ -16,11 +17,7 @@ interface FlatQuery<C extends TSchema> {
 }
 
 export const flatQuery = <C extends TSchema>({ maximum, default: usual, reach, cursor }: FlatQuery<C>) => ({
-  limit: Type.Transform(
-    Type.Integer({ minimum: 0, maximum, default: usual, description: `Items per page; 0 is ${usual} as well` }),
-  )
-    .Decode((limit) => (limit === 0 ? usual : limit))
-    .Encode((limit) => limit),
+  limit: limitOrDefault({ maximum, default: usual }),
   offset: Type.Integer({
     minimum: -reach,
     maximum: reach,

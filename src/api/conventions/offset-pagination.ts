@@ -7,10 +7,24 @@ interface Limits {
   default: number;
 }
 
+const itemsBefore = Type.Integer({ minimum: 0, default: 0, description: 'Items before the page' });
+
+/** For routes on which a limit of 0 means the default. */
+export const limitOrDefault = ({ maximum, default: usual }: Limits) =>
+  Type.Transform(
+    Type.Integer({ minimum: 0, maximum, default: usual, description: `Items per page; 0 is ${usual} as well` }),
+  )
+    .Decode((limit) => (limit === 0 ? usual : limit))
+    .Encode((limit) => limit);
+
+/** For routes on which a limit of 0 asks for the total alone. */
 export const offsetQuery = (limits: Limits) => ({
   limit: Type.Integer({ minimum: 0, ...limits, description: 'Items per page' }),
-  offset: Type.Integer({ minimum: 0, default: 0, description: 'Items before the page' }),
+  offset: itemsBefore,
 });
+
+/** For the lists of v1, on which a limit of 0 means the default. */
+export const legacyOffsetQuery = (limits: Limits) => ({ limit: limitOrDefault(limits), offset: itemsBefore });
 
 export const OffsetPage = <T extends TSchema>(item: T) =>
   Type.Object({

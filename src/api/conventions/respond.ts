@@ -14,7 +14,8 @@ export interface Responder {
   /** The same for a body that is JSON text already. */
   jsonText(status: number, text: string, etag?: string | null): Response;
   notModified(etag: string): Response;
-  redirect(status: 301 | 302, location: string): Response;
+  /** @param etag of what is found there */
+  redirect(status: 301 | 302, location: string, etag?: string | null): Response;
   /** The headers of every response, for those that are made elsewhere. */
   common(): Record<string, string>;
 }
@@ -43,9 +44,10 @@ export function responder(version: string): Responder {
       const headers = { ...common(), 'cache-control': REVALIDATE, etag: `"${etag}"` };
       return new Response(null, { status: 304, headers });
     },
-    redirect: (status, location) => {
-      const headers = { ...common(), 'cache-control': 'no-store', 'content-length': '0', location };
-      return new Response(null, { status, headers });
+    redirect: (status, location, etag = null) => {
+      const caching =
+        etag === null ? { 'cache-control': 'no-store' } : { 'cache-control': REVALIDATE, etag: `"${etag}"` };
+      return new Response(null, { status, headers: { ...common(), ...caching, 'content-length': '0', location } });
     },
   };
 }

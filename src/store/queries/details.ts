@@ -7,7 +7,8 @@ import { type SummaryRow, summary, summaryOf } from './summary.ts';
 
 const select = `SELECT ${summary.columns}, t.event_count, t.microblock_hash, t.microblock_sequence, b.parent_block_hash,
        coalesce(d.genesis_parent_index_block_hash, b.parent_index_block_hash) AS parent_index_block_hash,
-       b.parent_burn_block_time, d.anchor_mode, ${costColumns('d')}, d.vm_error, d.result, d.post_conditions,
+       iif(d.genesis_parent_index_block_hash IS NULL, b.parent_burn_block_time, d.genesis_parent_burn_block_time)
+         AS parent_burn_block_time, d.anchor_mode, ${costColumns('d')}, d.vm_error, d.result, d.post_conditions,
        d.function_args, d.raw
   FROM transactions t JOIN transaction_bodies d ON d.position = t.position ${summary.joins}`;
 

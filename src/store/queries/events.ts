@@ -59,11 +59,19 @@ function eventOf(row: EventRow): TransactionEvent {
   }
 }
 
+export type EventQueries = ReturnType<typeof eventQueries>;
+
 export function eventQueries(db: Database) {
   const transaction = prepared<{ position: number; event_count: number }, [Uint8Array]>(db, sql.transaction);
   const from = prepared<EventRow, [number, number, number]>(db, sql.from);
   const before = prepared<IndexRow, [number, number, number]>(db, sql.before);
   return {
+    /** Those of a transaction of the canonical chain from a place on; none of another. */
+    slice(txId: Uint8Array, limit: number, offset: number): TransactionEvent[] {
+      const found = transaction.get(txId);
+      return found === null ? [] : from.all(found.position, offset, limit).map(eventOf);
+    },
+
     async ofTransaction(
       txId: Uint8Array,
       limit: number,

@@ -1,0 +1,86 @@
+/** The transactions of a block, whole, as v1 and v2 list them. */
+import type { OffsetPage as Found, TransactionDetail } from '../../store/model.ts';
+import type { Reader } from '../../store/reader.ts';
+import { notFound } from '../conventions/errors.ts';
+import { block as blockTag, chainTip } from '../conventions/etag.ts';
+import { legacyOffsetQuery, OffsetPage } from '../conventions/offset-pagination.ts';
+import { route } from '../route.ts';
+import { BlockParameter } from '../v3/parameters.ts';
+import { declarationsFor } from './declarations.ts';
+import { BlockHeight, excludeFunctionArgs, HexHash } from './parameters.ts';
+import { Transaction } from './schemas/transaction.ts';
+import { transaction } from './serialize/transaction.ts';
+
+const tag = 'Transactions (v1)';
+const UNKNOWN = 'no block found';
+const response = OffsetPage(Transaction);
+
+interface Asked {
+  limit: number;
+  offset: number;
+  exclude_function_args?: boolean;
+}
+
+async function shown(read: Reader, page: Found<TransactionDetail>, asked: Asked) {
+  const { limit, offset, exclude_function_args: withoutArguments = false } = asked;
+  const declarations = await declarationsFor(read, page.items);
+  const results = page.items.map((item) => transaction(item, { declarations, withoutArguments }));
+  return { limit, offset, total: page.total, results };
+}
+
+export const blockTransactions = [
+  route({
+    path: '/extended/v1/tx/block/{block_hash}',
+    operationId: 'getTransactionsByBlockHash',
+    summary: 'The transactions of a block by its hash, the last first; an orphaned block shows none',
+    tag,
+    deprecated: { replacement: '/extended/v3/blocks/{block_hash}/transactions' },
+    params: { block_hash: HexHash },
+    query: { ...legacyOffsetQuery({ maximum: 200, default: 20 }), exclude_function_args: excludeFunctionArgs },
+    response,
+    notFound: UNKNOWN,
+    etag: chainTip,
+    handle: async ({ params: { block_hash }, query, read }) => {
+      const page = await read.transactions.inBlock({ hash: block_hash }, 'desc', query.limit, query.offset);
+      if (page === undefined) throw notFound('no block found by hash');
+      return shown(read, page, query);
+    },
+  }),
+  route({
+    path: '/extended/v1/tx/block_height/{height}',
+    operationId: 'getTransactionsByBlockHeight',
+    summary: 'The transactions of a block by its height, the last first',
+    tag,
+    deprecated: { replacement: '/extended/v3/blocks/{height}/transactions' },
+    params: { height: BlockHeight },
+    query: { ...legacyOffsetQuery({ maximum: 50, default: 20 }), exclude_function_args: excludeFunctionArgs },
+    response,
+    notFound: UNKNOWN,
+    etag: chainTip,
+    handle: async ({ params: { height }, query, read }) => {
+      const page = await read.transactions.inBlock({ height }, 'desc', query.limit, query.offset);
+      if (page === undefined) throw notFound(`no block found at height ${height}`);
+      return shown(read, page, query);
+    },
+  }),
+  route({
+    path: '/extended/v2/blocks/{height_or_hash}/transactions',
+    operationId: 'getBlockTransactionsV2',
+    summary: 'The transactions of a block, the first first',
+    tag: 'Blocks (v2)',
+    deprecated: { replacement: '/extended/v3/blocks/{height_or_hash}/transactions' },
+    params: { height_or_hash: BlockParameter },
+    query: legacyOffsetQuery({ maximum: 50, default: 20 }),
+    response,
+    notFound: 'Block not found',
+    etag: blockTag,
+    handle: async ({ params: { height_or_hash }, query, read }) => {
+      const block = await read.blocks.find(height_or_hash);
+      const page =
+        block && (await read.transactions.inBlock({ height: block.height }, 'asc', query.limit, query.offset));
+      if (page === undefined) throw notFound('Block not found');
+      // As the node counts them: with Bitcoin operations that failed and have no row.
+      return shown(read, { ...page, total: block?.transactions ?? page.total }, query);
+    },
+  }),
+];

@@ -1,0 +1,90 @@
+/** Blocks of v1: with the ids of what they hold, and of any fork where nothing canonical answers. */
+import type { BlockSearch } from '../../store/model.ts';
+import type { Reader } from '../../store/reader.ts';
+import { notFound } from '../conventions/errors.ts';
+import { chainTip } from '../conventions/etag.ts';
+import { ANY_TEXT, prefixed } from '../conventions/hex-prefix.ts';
+import { legacyOffsetQuery, OffsetPage, offsetPage } from '../conventions/offset-pagination.ts';
+import { route } from '../route.ts';
+import { BlockHeight, HexHash } from './parameters.ts';
+import { Block } from './schemas/block.ts';
+import { block } from './serialize/block.ts';
+
+const tag = 'Blocks (v1)';
+
+async function one(read: Reader, search: BlockSearch, unknown: string) {
+  const found = await read.blocks.whole(search);
+  if (found === undefined) throw notFound(unknown);
+  return block(found, 'ascending');
+}
+
+const UNKNOWN = {
+  hash: 'cannot find block by hash',
+  height: 'cannot find block by height',
+  burnHash: 'cannot find block by burn block hash',
+};
+
+export const blocks = [
+  route({
+    path: '/extended/v1/block',
+    operationId: 'getBlockList',
+    summary: 'The canonical chain, highest first',
+    tag,
+    deprecated: { replacement: '/extended/v2/blocks' },
+    query: legacyOffsetQuery({ maximum: 30, default: 20 }),
+    response: OffsetPage(Block),
+    etag: chainTip,
+    handle: async ({ query, read }) =>
+      offsetPage(query, await read.blocks.wholePage(query.limit, query.offset), (of) => block(of, 'descending')),
+  }),
+  route({
+    path: '/extended/v1/block/{hash}',
+    operationId: 'getBlockByHash',
+    summary: 'A block by its hash',
+    tag,
+    deprecated: { replacement: '/extended/v2/blocks/{hash}' },
+    moved: prefixed(4, { shape: ANY_TEXT, keepQuery: false }),
+    params: { hash: HexHash },
+    response: Block,
+    notFound: UNKNOWN.hash,
+    etag: chainTip,
+    handle: ({ params: { hash }, read }) => one(read, { hash }, UNKNOWN.hash),
+  }),
+  route({
+    path: '/extended/v1/block/by_height/{height}',
+    operationId: 'getBlockByHeight',
+    summary: 'A block by its height',
+    tag,
+    deprecated: { replacement: '/extended/v2/blocks/{height}' },
+    params: { height: BlockHeight },
+    response: Block,
+    notFound: UNKNOWN.height,
+    etag: chainTip,
+    handle: ({ params: { height }, read }) => one(read, { height }, UNKNOWN.height),
+  }),
+  route({
+    path: '/extended/v1/block/by_burn_block_height/{burn_block_height}',
+    operationId: 'getBlockByBurnBlockHeight',
+    summary: 'The highest block anchored to the Bitcoin block of a height',
+    tag,
+    deprecated: { replacement: '/extended/v2/burn-blocks/{burn_block_height}/blocks' },
+    params: { burn_block_height: BlockHeight },
+    response: Block,
+    notFound: UNKNOWN.height,
+    etag: chainTip,
+    handle: ({ params, read }) => one(read, { burnHeight: params.burn_block_height }, UNKNOWN.height),
+  }),
+  route({
+    path: '/extended/v1/block/by_burn_block_hash/{burn_block_hash}',
+    operationId: 'getBlockByBurnBlockHash',
+    summary: 'The highest block anchored to the Bitcoin block of a hash',
+    tag,
+    deprecated: { replacement: '/extended/v2/burn-blocks/{burn_block_hash}/blocks' },
+    moved: prefixed(5, { shape: ANY_TEXT, keepQuery: false }),
+    params: { burn_block_hash: HexHash },
+    response: Block,
+    notFound: UNKNOWN.burnHash,
+    etag: chainTip,
+    handle: ({ params, read }) => one(read, { burnHash: params.burn_block_hash }, UNKNOWN.burnHash),
+  }),
+];

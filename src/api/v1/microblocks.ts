@@ -1,0 +1,63 @@
+/** Microblocks: chain data of Stacks 2.x. Later chains have none. */
+import { Type } from '@sinclair/typebox';
+import { notFound } from '../conventions/errors.ts';
+import { chainTip } from '../conventions/etag.ts';
+import { ANY_TEXT, prefixed } from '../conventions/hex-prefix.ts';
+import { legacyOffsetQuery, OffsetPage, offsetPage } from '../conventions/offset-pagination.ts';
+import { route } from '../route.ts';
+import { declarationsFor } from './declarations.ts';
+import { HexHash } from './parameters.ts';
+import { Microblock } from './schemas/block.ts';
+import { Transaction } from './schemas/transaction.ts';
+import { microblock } from './serialize/block.ts';
+import { transaction } from './serialize/transaction.ts';
+
+const tag = 'Microblocks (v1)';
+const deprecated = { replacement: null };
+const UNKNOWN = 'cannot find microblock by hash';
+
+export const microblocks = [
+  route({
+    path: '/extended/v1/microblock',
+    operationId: 'getMicroblockList',
+    summary: 'Microblocks of the canonical chain, newest first',
+    tag,
+    deprecated,
+    query: legacyOffsetQuery({ maximum: 200, default: 20 }),
+    response: OffsetPage(Microblock),
+    etag: chainTip,
+    handle: async ({ query, read }) =>
+      offsetPage(query, await read.microblocks.page(query.limit, query.offset), microblock),
+  }),
+  route({
+    path: '/extended/v1/microblock/unanchored/txs',
+    operationId: 'getUnanchoredTransactions',
+    summary: 'Transactions in microblocks that no block confirmed yet, newest first',
+    tag,
+    deprecated,
+    response: Type.Object({ total: Type.Integer(), results: Type.Array(Transaction) }),
+    etag: chainTip,
+    handle: async ({ read }) => {
+      const waiting = await read.microblocks.transactions();
+      const declarations = await declarationsFor(read, waiting);
+      return { total: waiting.length, results: waiting.map((of) => transaction(of, { declarations })) };
+    },
+  }),
+  route({
+    path: '/extended/v1/microblock/{hash}',
+    operationId: 'getMicroblockByHash',
+    summary: 'A microblock by its hash',
+    tag,
+    deprecated,
+    moved: prefixed(4, { shape: ANY_TEXT, keepQuery: false }),
+    params: { hash: HexHash },
+    response: Microblock,
+    notFound: UNKNOWN,
+    etag: chainTip,
+    handle: async ({ params: { hash }, read }) => {
+      const found = await read.microblocks.find(hash);
+      if (found === undefined) throw notFound(UNKNOWN);
+      return microblock(found);
+    },
+  }),
+];

@@ -1,0 +1,52 @@
+/** What the paths and queries of v1 routes name. */
+import { Type } from '@sinclair/typebox';
+import { isPrincipal } from '../../codec/address.ts';
+import { fromHex, toHex } from '../../codec/hex.ts';
+import { InvalidValue } from '../conventions/value-reader.ts';
+import { words } from '../v3/schemas/values.ts';
+import { typeWords } from './schemas/transaction.ts';
+
+const ADDRESS = '[0123456789ABCDEFGHJKMNPQRSTVWXYZ]{28,41}';
+const CONTRACT = '\\.[a-zA-Z][a-zA-Z0-9_-]{0,127}';
+
+function checksummed(text: string): string {
+  if (isPrincipal(text)) return text;
+  throw new InvalidValue('STX address or principal', `"${text}" has a wrong checksum; one of its characters may be`);
+}
+
+/** An address, or a contract's identifier. */
+export const Principal = Type.Transform(
+  Type.String({ pattern: `^${ADDRESS}(${CONTRACT})?$`, description: 'Standard address or contract identifier' }),
+)
+  .Decode(checksummed)
+  .Encode((principal) => principal);
+
+export const Address = Type.Transform(Type.String({ pattern: `^${ADDRESS}$`, description: 'Standard address' }))
+  .Decode(checksummed)
+  .Encode((address) => address);
+
+/** A hash in the path, whose length isn't looked at: one of another length is that of nothing. */
+export const HexHash = Type.Transform(Type.String({ description: 'Hash, with 0x' }))
+  .Decode(hexBytes)
+  .Encode(toHex);
+
+function hexBytes(text: string): Uint8Array {
+  if (!text.startsWith('0x')) throw new InvalidValue('hash', 'Hex string is missing the "0x" prefix');
+  if (text.length % 2 === 1) throw new InvalidValue('hash', 'Hex string is an odd number of digits');
+  if (!/^0x[0-9a-fA-F]*$/.test(text)) throw new InvalidValue('hash', 'Invalid hash characters');
+  return fromHex(text);
+}
+
+export const BlockHeight = Type.Integer({ minimum: 0, description: 'Height of a block' });
+
+/** Whether transactions count that stand in a microblock which no block confirmed yet. */
+export const unanchored = Type.Boolean({
+  default: false,
+  description: 'Also what stands in microblocks that no block confirmed yet (Stacks 2.x)',
+});
+
+export const excludeFunctionArgs = Type.Boolean({ default: false, description: 'Leave out the arguments of calls' });
+
+export const TransactionTypes = Type.Optional(
+  Type.Array(words(...typeWords), { description: 'With commas or as repeated keys' }),
+);

@@ -1,0 +1,149 @@
+/** Transactions of v1: all of them filtered, one, several, and its bytes. */
+import { Type } from '@sinclair/typebox';
+import { toHex } from '../../codec/hex.ts';
+import type { FoundInForks, TransactionFilter, TransactionOrder } from '../../store/model.ts';
+import type { Reader } from '../../store/reader.ts';
+import { notFound } from '../conventions/errors.ts';
+import { chainTip, mempool, transaction as transactionTag } from '../conventions/etag.ts';
+import { HASH_DIGITS, prefixed } from '../conventions/hex-prefix.ts';
+import { legacyOffsetQuery, limitOrDefault, OffsetPage } from '../conventions/offset-pagination.ts';
+import { route } from '../route.ts';
+import { TxId } from '../v3/parameters.ts';
+import { Hash, Hex, words } from '../v3/schemas/values.ts';
+import { declarationsFor } from './declarations.ts';
+import { Address, excludeFunctionArgs, Principal, TransactionTypes, unanchored } from './parameters.ts';
+import { MempoolTransaction, Transaction } from './schemas/transaction.ts';
+import { mempoolTransaction, transaction } from './serialize/transaction.ts';
+
+const tag = 'Transactions (v1)';
+const UNKNOWN = 'could not find transaction by ID';
+const NO_RAW = 'could not find raw transaction by ID';
+
+const eventQuery = {
+  event_limit: limitOrDefault({ maximum: 100, default: 20 }),
+  event_offset: Type.Integer({ minimum: 0, default: 0, description: 'Events before those shown' }),
+};
+const shownQuery = { ...eventQuery, unanchored, exclude_function_args: excludeFunctionArgs };
+
+async function shown(read: Reader, found: FoundInForks, withoutArguments: boolean) {
+  const declarations = await declarationsFor(read, [found.transaction]);
+  return found.mined
+    ? transaction(found.transaction, { declarations, withoutArguments, events: found.events })
+    : mempoolTransaction(found.transaction, { declarations, withoutArguments });
+}
+
+/** Where transactions by their id stand in the answer of `tx/multiple`. */
+const rank = (found: FoundInForks | undefined): number => (found === undefined ? 2 : found.mined ? 0 : 1);
+
+export const transactions = [
+  route({
+    path: '/extended/v1/tx',
+    operationId: 'getTransactionList',
+    summary: 'Transactions of the canonical chain, filtered and ordered',
+    tag,
+    deprecated: { replacement: '/extended/v3/transactions' },
+    query: {
+      ...legacyOffsetQuery({ maximum: 50, default: 20 }),
+      type: TransactionTypes,
+      unanchored,
+      order: Type.Optional(words('asc', 'desc')),
+      sort_by: Type.Optional(words('block_height', 'burn_block_time', 'fee')),
+      from_address: Type.Optional(Address),
+      to_address: Type.Optional(Principal),
+      start_time: Type.Optional(Type.Integer({ description: 'Least time of the Bitcoin block, in Unix seconds' })),
+      end_time: Type.Optional(Type.Integer({ description: 'Greatest time of the Bitcoin block, in Unix seconds' })),
+      contract_id: Type.Optional(Principal),
+      function_name: Type.Optional(Type.String({ description: 'Of a contract call' })),
+      nonce: Type.Optional(Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER })),
+      exclude_function_args: excludeFunctionArgs,
+    },
+    response: OffsetPage(Transaction),
+    etag: chainTip,
+    handle: async ({ query, read }) => {
+      const { limit, offset, order = 'desc', sort_by = 'block_height', exclude_function_args } = query;
+      const filter: TransactionFilter = {
+        types: query.type ?? null,
+        sender: query.from_address ?? null,
+        recipient: query.to_address ?? null,
+        contract: query.contract_id ?? null,
+        // An empty name is none, as clients send it from empty forms.
+        functionName: query.function_name || null,
+        nonce: query.nonce ?? null,
+        since: query.start_time ?? null,
+        until: query.end_time ?? null,
+      };
+      const by: TransactionOrder = { by: sort_by, direction: order };
+      const page = await read.transactions.search(filter, by, limit, offset, query.unanchored);
+      const declarations = await declarationsFor(read, page.items);
+      const results = page.items.map((item) =>
+        transaction(item, { declarations, withoutArguments: exclude_function_args }),
+      );
+      return { limit, offset, total: page.total, results };
+    },
+  }),
+  route({
+    path: '/extended/v1/tx/multiple',
+    operationId: 'getTransactionsById',
+    summary: 'Several transactions by their ids, mined, pending or dropped',
+    tag,
+    query: { tx_id: Type.Array(TxId, { description: 'With commas or as repeated keys' }), ...shownQuery },
+    response: Type.Record(
+      Type.String(),
+      Type.Union([
+        Type.Object({ found: Type.Literal(true), result: Type.Union([Transaction, MempoolTransaction]) }),
+        Type.Object({ found: Type.Literal(false), result: Type.Object({ tx_id: Hash }) }),
+      ]),
+    ),
+    etag: mempool,
+    handle: async ({ query, read }) => {
+      const ids = new Map(query.tx_id.map((id) => [toHex(id), id]));
+      const events = { limit: query.event_limit, offset: query.event_offset };
+      const found: [string, FoundInForks | undefined][] = [];
+      for (const [key, id] of ids) {
+        found.push([key, await read.transactions.findInForks(id, events, query.unanchored)]);
+      }
+      found.sort(([, a], [, b]) => rank(a) - rank(b));
+      const entries = found.map(async ([key, of]) => {
+        if (of === undefined) return [key, { found: false as const, result: { tx_id: key } }] as const;
+        return [key, { found: true as const, result: await shown(read, of, query.exclude_function_args) }] as const;
+      });
+      return Object.fromEntries(await Promise.all(entries));
+    },
+  }),
+  route({
+    path: '/extended/v1/tx/{tx_id}',
+    operationId: 'getTransactionById',
+    summary: 'One transaction, mined, pending or dropped, with its events; orphaned where it is nothing else',
+    tag,
+    deprecated: { replacement: '/extended/v3/transactions/{tx_id}' },
+    moved: prefixed(4, { shape: HASH_DIGITS, keepQuery: true }),
+    params: { tx_id: TxId },
+    query: shownQuery,
+    response: Type.Union([Transaction, MempoolTransaction]),
+    notFound: UNKNOWN,
+    etag: transactionTag,
+    handle: async ({ params: { tx_id }, query, read }) => {
+      const events = { limit: query.event_limit, offset: query.event_offset };
+      const found = await read.transactions.findInForks(tx_id, events, query.unanchored);
+      if (found === undefined) throw notFound(UNKNOWN);
+      return shown(read, found, query.exclude_function_args);
+    },
+  }),
+  route({
+    path: '/extended/v1/tx/{tx_id}/raw',
+    operationId: 'getRawTransactionById',
+    summary: 'The bytes of one transaction; `0x00` for one that was made on Bitcoin',
+    tag,
+    deprecated: { replacement: '/v3/transaction/{tx_id}' },
+    moved: prefixed(4, { shape: HASH_DIGITS, keepQuery: false }),
+    params: { tx_id: TxId },
+    response: Type.Object({ raw_tx: Hex }),
+    notFound: NO_RAW,
+    etag: transactionTag,
+    handle: async ({ params: { tx_id }, read }) => {
+      const found = await read.transactions.findInForks(tx_id, { limit: 0, offset: 0 }, true);
+      if (found === undefined) throw notFound(NO_RAW);
+      return { raw_tx: toHex(found.transaction.raw) };
+    },
+  }),
+];

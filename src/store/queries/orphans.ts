@@ -1,0 +1,78 @@
+/** Blocks that are known and not canonical, and their transactions, from the payloads that announced them. */
+import type { Database } from 'bun:sqlite';
+import type { Block, ChainTransaction } from '../../chain/block.ts';
+import { networkOf, TESTNET_CHAIN_ID } from '../../chain/network.ts';
+import { blockOf } from '../../chain/normalise.ts';
+import { readPayload } from '../../chain/payload-reader.ts';
+import type { BlockSearch } from '../model.ts';
+import { type EntryReader, payloadText, type SourceColumns } from '../payload-source.ts';
+import { prepared } from '../statement.ts';
+
+const found = 'SELECT index_block_hash, height FROM orphaned_blocks';
+
+export const sql = {
+  byHeight: `${found} WHERE height = ?1 LIMIT 1`,
+  byHash: `${found} WHERE block_hash = ?1 ORDER BY height DESC LIMIT 1`,
+  byBurnHash: `${found} WHERE burn_block_hash = ?1 ORDER BY height DESC LIMIT 1`,
+  byBurnHeight: `${found} WHERE burn_block_height = ?1 ORDER BY height DESC LIMIT 1`,
+  // Few forks hold the same transaction.
+  ofTransaction: `SELECT t.index_block_hash, b.height FROM orphaned_transactions t
+                    JOIN orphaned_blocks b ON b.index_block_hash = t.index_block_hash WHERE t.tx_id = ?1`,
+  payload: 'SELECT journal_id, payload FROM block_payloads WHERE index_block_hash = ?1',
+  chainId: 'SELECT chain_id FROM progress',
+};
+
+interface Row {
+  index_block_hash: Uint8Array;
+  height: number;
+}
+
+export type OrphanQueries = ReturnType<typeof orphanQueries>;
+
+/** @param journal where payloads are that the index itself doesn't hold; null where there is none */
+export function orphanQueries(db: Database, journal: EntryReader | null) {
+  const byHeight = prepared<Row, [number]>(db, sql.byHeight);
+  const byHash = prepared<Row, [Uint8Array]>(db, sql.byHash);
+  const byBurnHash = prepared<Row, [Uint8Array]>(db, sql.byBurnHash);
+  const byBurnHeight = prepared<Row, [number]>(db, sql.byBurnHeight);
+  const ofTransaction = prepared<Row, [Uint8Array]>(db, sql.ofTransaction);
+  const payload = prepared<SourceColumns, [Uint8Array]>(db, sql.payload);
+  const chainId = prepared<{ chain_id: number | null }, []>(db, sql.chainId);
+
+  const network = () => networkOf(chainId.get()?.chain_id ?? TESTNET_CHAIN_ID);
+
+  /** Undefined where its payload is kept no more. */
+  function read(indexBlockHash: Uint8Array): Block | undefined {
+    const source = payload.get(indexBlockHash);
+    const text = source === null ? undefined : payloadText(source, journal);
+    if (text === undefined) return undefined;
+    const event = readPayload('/new_block', text);
+    if (event.kind !== 'block') throw new Error('the payload of a block is that of another event');
+    return blockOf(event.block, network());
+  }
+
+  function rowOf(search: BlockSearch): Row | null {
+    if ('height' in search) return byHeight.get(search.height);
+    if ('hash' in search) return byHash.get(search.hash);
+    if ('burnHash' in search) return byBurnHash.get(search.burnHash);
+    return byBurnHeight.get(search.burnHeight);
+  }
+
+  return {
+    network,
+
+    /** Of several, the highest. */
+    block(search: BlockSearch): Block | undefined {
+      const row = rowOf(search);
+      return row === null ? undefined : read(row.index_block_hash);
+    },
+
+    /** In the highest block that holds it. */
+    transaction(txId: Uint8Array): { block: Block; transaction: ChainTransaction } | undefined {
+      const rows = ofTransaction.all(txId).sort((a, b) => b.height - a.height);
+      const block = rows[0] === undefined ? undefined : read(rows[0].index_block_hash);
+      const transaction = block?.transactions.find((of) => Buffer.compare(of.txId, txId) === 0);
+      return block === undefined || transaction === undefined ? undefined : { block, transaction };
+    },
+  };
+}

@@ -1,0 +1,102 @@
+/** The microblocks that were streamed on the tip and wait for a block to confirm them (Stacks 2.x). */
+import type { Database } from 'bun:sqlite';
+import type { ChainTransaction } from '../../chain/block.ts';
+import type { Network } from '../../chain/network.ts';
+import { type StreamedMicroblock, streamedMicroblocks } from '../../chain/normalise.ts';
+import { readPayload } from '../../chain/payload-reader.ts';
+import type { TransactionDetail } from '../model.ts';
+import { type EntryReader, payloadText, type SourceColumns } from '../payload-source.ts';
+import { prepared } from '../statement.ts';
+import { detailFromPayload } from './payload-details.ts';
+
+export const sql = {
+  onTip: `SELECT m.microblock_hash, m.received_at, m.journal_id, m.payload
+            FROM streamed_microblocks m
+           WHERE m.parent_index_block_hash = (SELECT index_block_hash FROM blocks ORDER BY height DESC LIMIT 1)
+             AND m.accepted = 1
+           ORDER BY m.sequence`,
+  tip: `SELECT height, block_hash, index_block_hash, burn_block_hash, burn_block_height, burn_block_time
+          FROM blocks ORDER BY height DESC LIMIT 1`,
+};
+
+interface Row extends SourceColumns {
+  microblock_hash: Uint8Array;
+  received_at: number;
+}
+
+interface TipRow {
+  height: number;
+  block_hash: Uint8Array;
+  index_block_hash: Uint8Array;
+  burn_block_hash: Uint8Array;
+  burn_block_height: number;
+  burn_block_time: number;
+}
+
+/** A streamed microblock, and when it came: Unix seconds. */
+export interface WaitingMicroblock extends StreamedMicroblock {
+  receivedAt: number;
+}
+
+export interface WaitingTransaction {
+  transaction: ChainTransaction;
+  detail: TransactionDetail;
+}
+
+const MICROSECONDS = 1_000_000;
+const NO_HASH = new Uint8Array(0);
+
+export type StreamedQueries = ReturnType<typeof streamedQueries>;
+
+export function streamedQueries(db: Database, journal: EntryReader | null, network: () => Network) {
+  const onTip = prepared<Row, []>(db, sql.onTip);
+  const tip = prepared<TipRow, []>(db, sql.tip);
+
+  /** In the order of their sequence. */
+  function microblocks(): WaitingMicroblock[] {
+    const messages = new Map<string, StreamedMicroblock[]>();
+    const found: WaitingMicroblock[] = [];
+    for (const { microblock_hash, received_at, ...source } of onTip.all()) {
+      const text = payloadText(source, journal);
+      if (text === undefined) continue;
+      let message = messages.get(text);
+      if (message === undefined) {
+        const event = readPayload('/new_microblocks', text);
+        message = event.kind === 'microblocks' ? streamedMicroblocks(event.microblocks, network()) : [];
+        messages.set(text, message);
+      }
+      const microblock = message.find(({ hash }) => Buffer.compare(hash, microblock_hash) === 0);
+      if (microblock === undefined) continue;
+      found.push({ ...microblock, receivedAt: Math.round(received_at / MICROSECONDS) });
+    }
+    return found;
+  }
+
+  /** In the order of the chain; as if the next block held them. */
+  function transactions(): WaitingTransaction[] {
+    const parent = tip.get();
+    if (parent === null) return [];
+    return microblocks().flatMap((microblock) =>
+      microblock.transactions.map((transaction) => ({
+        transaction,
+        detail: detailFromPayload(transaction, {
+          canonical: true,
+          block: { height: parent.height + 1, hash: NO_HASH, indexHash: NO_HASH, time: microblock.receivedAt },
+          burnBlock: { height: -1, time: -1 },
+          parentBlock: { hash: parent.block_hash, indexHash: parent.index_block_hash },
+          parentBurnBlockTime: parent.burn_block_time,
+          microblock,
+        }),
+      })),
+    );
+  }
+
+  return {
+    /** The block they are built on, null before the first. */
+    parent: (): TipRow | null => tip.get(),
+    microblocks,
+    transactions,
+    find: (txId: Uint8Array): WaitingTransaction | undefined =>
+      transactions().find(({ transaction }) => Buffer.compare(transaction.txId, txId) === 0),
+  };
+}
