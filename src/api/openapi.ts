@@ -15,6 +15,7 @@ interface Described {
   tag: string;
   params?: TProperties;
   query?: TProperties;
+  body?: TSchema;
   response: TSchema;
   notFound?: string;
   deprecated?: unknown;
@@ -29,6 +30,7 @@ export function operation(route: Described) {
     tag,
     params = {},
     query = {},
+    body,
     response,
     notFound,
     deprecated,
@@ -45,10 +47,11 @@ export function operation(route: Described) {
     tags: [tag],
     ...(deprecated === undefined ? {} : { deprecated: true }),
     parameters,
+    ...(body === undefined ? {} : { requestBody: { required: true, ...json('The body', body) } }),
     responses: {
       200: json('The answer', response),
       ...(etag === null ? {} : { 304: { description: 'The copy named in If-None-Match still holds' } }),
-      ...(parameters.length === 0 ? {} : { 400: json('A parameter breaks its rule', Problem) }),
+      ...(parameters.length === 0 && body === undefined ? {} : { 400: json('A parameter breaks its rule', Problem) }),
       ...(notFound === undefined ? {} : { 404: json(notFound, Problem) }),
       ...(deprecated === undefined
         ? {}

@@ -1,7 +1,8 @@
-/** How a GET route is declared, and what a declaration becomes. */
-import type { Static, TProperties, TSchema } from '@sinclair/typebox';
+/** How a route is declared, and what a declaration becomes. */
+import type { Static, TProperties, TSchema, TUndefined } from '@sinclair/typebox';
 import { type AnyElysia, Elysia } from 'elysia';
 import type { Reader, Snapshots } from '../store/reader.ts';
+import { bodyReader } from './conventions/body.ts';
 import { type Deprecation, type DeprecationPolicy, deprecatedRoute } from './conventions/deprecation.ts';
 import type { Failure } from './conventions/errors.ts';
 import { type ETagKind, namesTag } from './conventions/etag.ts';
@@ -13,7 +14,11 @@ import type { Responder } from './conventions/respond.ts';
 import { operation } from './openapi.ts';
 import { checkedBody } from './response-check.ts';
 
-export interface Declaration<P extends TProperties, Q extends TProperties, B extends TSchema> {
+export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+
+export interface Declaration<P extends TProperties, Q extends TProperties, B extends TSchema, Sent extends TSchema> {
+  /** GET if not given. Answers to others are never tagged or stored. */
+  method?: Method;
   /** As OpenAPI writes it: `/extended/v3/transactions/{tx_id}`. */
   path: string;
   operationId: string;
@@ -22,6 +27,8 @@ export interface Declaration<P extends TProperties, Q extends TProperties, B ext
   tag: string;
   params?: P;
   query?: Q;
+  /** Of the JSON body; a route without takes none, and what is sent is ignored. */
+  body?: Sent;
   response: B;
   /** What a 404 of this route means, where it has one. */
   notFound?: string;
@@ -31,7 +38,12 @@ export interface Declaration<P extends TProperties, Q extends TProperties, B ext
   moved?: (url: string) => string | null;
   /** Null for an answer that must not be stored. */
   etag: ETagKind<Values<P>> | null;
-  handle(request: { params: Values<P>; query: Values<Q>; read: Reader }): Promise<Static<B>> | Static<B>;
+  handle(request: {
+    params: Values<P>;
+    query: Values<Q>;
+    body: Static<Sent>;
+    read: Reader;
+  }): Promise<Static<B>> | Static<B>;
 }
 
 type NoParameters = Record<never, TSchema>;
@@ -50,6 +62,7 @@ export interface RouteContext {
 }
 
 export interface Route {
+  method: Method;
   path: string;
   deprecated: Deprecation | null;
   detail: ReturnType<typeof operation>;
@@ -57,24 +70,34 @@ export interface Route {
   serve(context: RouteContext): (request: Request) => Promise<Response>;
 }
 
-export function route<B extends TSchema, P extends TProperties = NoParameters, Q extends TProperties = NoParameters>(
-  declaration: Declaration<P, Q, B>,
-): Route {
-  const { path, etag, handle, response, moved, deprecated = null } = declaration;
+export function route<
+  B extends TSchema,
+  P extends TProperties = NoParameters,
+  Q extends TProperties = NoParameters,
+  Sent extends TSchema = TUndefined,
+>(declaration: Declaration<P, Q, B, Sent>): Route {
+  const { method = 'GET', path, handle, response, moved, deprecated = null } = declaration;
+  const etag = method === 'GET' ? declaration.etag : null;
+  const readBody = declaration.body === undefined ? null : bodyReader(declaration.body);
   const readParams = pathReader(path, declaration.params ?? ({} as P));
   const readQuery = queryReader(declaration.query ?? ({} as Q));
   return {
+    method,
     path,
     deprecated,
     detail: operation(declaration),
     serve: ({ snapshots, respond, failure, kept, deprecation, now, checkResponses }) => {
-      const answer = async (request: Request, params: Values<P>, query: Values<Q>, read: Reader) => {
+      const answer = async (
+        request: Request,
+        { params, query, body }: { params: Values<P>; query: Values<Q>; body: Static<Sent> },
+        read: Reader,
+      ) => {
         const tag = etag === null ? null : await etag(read, params);
         if (tag !== null && namesTag(request.headers.get('if-none-match'), tag)) return respond.notModified(tag);
         const url = pathAndQuery(request.url);
         const known = tag === null ? undefined : kept.get(url, tag);
         if (known !== undefined) return respond.jsonText(200, known, tag);
-        const text = jsonOf(await handle({ params, query, read }));
+        const text = jsonOf(await handle({ params, query, body, read }));
         if (checkResponses) checkedBody(path, response, text);
         if (tag !== null) kept.keep(url, tag, text);
         return respond.jsonText(200, text, tag);
@@ -91,7 +114,8 @@ export function route<B extends TSchema, P extends TProperties = NoParameters, Q
           if (elsewhere !== null) return await redirect(elsewhere, request);
           const params = readParams(request.url);
           const query = readQuery(request.url);
-          return await snapshots.read((read) => answer(request, params, query, read));
+          const body = readBody === null ? undefined : await readBody(request);
+          return await snapshots.read((read) => answer(request, { params, query, body }, read));
         } catch (error) {
           return failure(error, request);
         }
@@ -106,9 +130,9 @@ export function route<B extends TSchema, P extends TProperties = NoParameters, Q
 /** The routes of one resource. HEAD needs no route: the framework answers it from GET. */
 export function resource(context: RouteContext, routes: readonly Route[]): AnyElysia {
   const plugin = new Elysia();
-  for (const { path, detail, serve } of routes) {
+  for (const { method, path, detail, serve } of routes) {
     const respond = serve(context);
-    plugin.get(path.replace(/\{(\w+)\}/g, ':$1'), ({ request }) => respond(request), { detail });
+    plugin.route(method, path.replace(/\{(\w+)\}/g, ':$1'), ({ request }) => respond(request), { detail });
   }
   return plugin;
 }

@@ -1,6 +1,7 @@
 /** The API's port. */
 import type { AnyElysia } from 'elysia';
 import { stopGracefully } from '../graceful-stop.ts';
+import { MAX_BODY } from './conventions/body.ts';
 import { problem } from './conventions/errors.ts';
 
 export interface ApiServer {
@@ -16,13 +17,12 @@ export interface ApiServerOptions {
   port: number;
 }
 
-const MAX_BODY = 1024 * 1024;
-
 export async function startApi({ app, hostname, port }: ApiServerOptions): Promise<ApiServer> {
   const server = Bun.serve({
     hostname,
     port,
-    maxRequestBodySize: MAX_BODY,
+    // A little over the limit, so that a body with a length is refused by us, with a reason.
+    maxRequestBodySize: MAX_BODY + 1024,
     idleTimeout: 30,
     development: false,
     fetch: app.fetch,

@@ -4,11 +4,13 @@ import { StoreClosedError } from '../../store/reader.ts';
 import { pathAndQuery } from './request-url.ts';
 import type { Responder } from './respond.ts';
 
+export type ErrorStatus = 400 | 401 | 403 | 404 | 409 | 410 | 413 | 415 | 429 | 502 | 503;
+
 /** An answer the caller can act on. Its text is part of the API. */
 export class ApiError extends Error {
   override readonly name: string = 'ApiError';
   constructor(
-    readonly status: 400 | 404,
+    readonly status: ErrorStatus,
     message: string,
     /** A word for programs, where the status alone is too coarse. */
     readonly code: string | null = null,
@@ -37,14 +39,22 @@ export type Log = (event: ApiEvent) => void;
 /** Makes the answer to a request that failed. */
 export type Failure = (error: unknown, request: Request) => Response;
 
-const reasons: Record<number, string> = {
+const reasons: Record<ErrorStatus | 500, string> = {
   400: 'Bad Request',
+  401: 'Unauthorized',
+  403: 'Forbidden',
   404: 'Not Found',
+  409: 'Conflict',
   410: 'Gone',
+  413: 'Payload Too Large',
+  415: 'Unsupported Media Type',
+  429: 'Too Many Requests',
   500: 'Internal Server Error',
+  502: 'Bad Gateway',
+  503: 'Service Unavailable',
 };
 
-export const problem = (status: number, message: string, code: string | null = null) =>
+export const problem = (status: ErrorStatus | 500, message: string, code: string | null = null) =>
   code === null
     ? { statusCode: status, error: reasons[status], message }
     : { statusCode: status, code, error: reasons[status], message };

@@ -1,0 +1,78 @@
+/** Bodies of requests, on a route that is declared for the purpose. */
+import { expect, test } from 'bun:test';
+import { Type } from '@sinclair/typebox';
+import { NO_SUNSET } from '../../src/api/conventions/deprecation.ts';
+import { failures } from '../../src/api/conventions/errors.ts';
+import { keptAnswers } from '../../src/api/conventions/kept-answers.ts';
+import { responder } from '../../src/api/conventions/respond.ts';
+import { resource, route } from '../../src/api/route.ts';
+import type { Reader } from '../../src/store/reader.ts';
+
+const respond = responder('test');
+const context = {
+  snapshots: { read: <T>(request: (reader: Reader) => Promise<T>) => request({} as Reader), close: () => {} },
+  respond,
+  failure: failures(respond, () => {}),
+  kept: keptAnswers(),
+  deprecation: NO_SUNSET,
+  now: Date.now,
+  checkResponses: true,
+};
+const sum = route({
+  method: 'POST',
+  path: '/sum/{name}',
+  operationId: 'sum',
+  summary: 'Adds numbers',
+  tag: 'Test',
+  params: { name: Type.String() },
+  body: Type.Object({
+    numbers: Type.Array(Type.Integer({ minimum: 0, maximum: 9 }), { minItems: 1 }),
+    sign: Type.Optional(Type.Union([Type.Literal('plus'), Type.Literal('minus')])),
+    closed: Type.Optional(Type.Object({}, { additionalProperties: false })),
+  }),
+  response: Type.Object({ name: Type.String(), sum: Type.Integer() }),
+  etag: null,
+  handle: ({ params, body }) => ({ name: params.name, sum: body.numbers.reduce((a, b) => a + b, 0) }),
+});
+const app = resource(context, [sum]);
+
+async function post(
+  body: string | undefined,
+  headers: Record<string, string> = { 'content-type': 'application/json' },
+) {
+  const init = body === undefined ? { method: 'POST', headers } : { method: 'POST', headers, body };
+  const response = await app.handle(new Request('http://localhost/sum/x', init));
+  return { status: response.status, body: await response.json(), headers: response.headers };
+}
+
+test('a body is read, and the answer to it never stored', async () => {
+  const { status, body, headers } = await post('{"numbers":[1,2],"more":true}', {
+    'content-type': 'application/json; charset=utf-8',
+  });
+  expect([status, body]).toEqual([200, { name: 'x', sum: 3 }]);
+  expect(headers.get('cache-control')).toBe('no-store');
+  expect(headers.get('etag')).toBeNull();
+});
+
+test.each([
+  ['{}', 'body/numbers is required'],
+  ['[]', 'body must be object'],
+  ['{"numbers":1}', 'body/numbers must be array'],
+  ['{"numbers":[]}', 'body/numbers must NOT have fewer than 1 items'],
+  ['{"numbers":[1,"2"]}', 'body/numbers/1 must be integer'],
+  ['{"numbers":[1,-1]}', 'body/numbers/1 must be >= 0'],
+  ['{"numbers":[10]}', 'body/numbers/0 must be <= 9'],
+  ['{"numbers":[1],"sign":"times"}', 'body/sign must be plus or minus'],
+  ['{"numbers":[1],"closed":{"a/b":1}}', 'body/closed/a/b is not allowed'],
+  ['{', 'The body is not valid JSON'],
+  ['', 'body is required'],
+  [undefined, 'body is required'],
+])('%s is refused by name', async (sent, message) => {
+  const { status, body } = await post(sent);
+  expect([status, body]).toEqual([400, { statusCode: 400, code: 'VALIDATION', error: 'Bad Request', message }]);
+});
+
+test('what is no JSON by its type, or too long, has a status of its own', async () => {
+  expect((await post('{"numbers":[1]}', { 'content-type': 'text/plain' })).status).toBe(415);
+  expect((await post(`{"numbers":[1],"x":"${'x'.repeat(1024 * 1024)}"}`)).status).toBe(413);
+});
