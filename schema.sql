@@ -189,6 +189,13 @@ CREATE TABLE contracts (
   PRIMARY KEY (contract_id, position)
 ) STRICT, WITHOUT ROWID;
 
+-- Which deployments declare a function of a name, of those whose interface the node sent.
+CREATE TABLE declared_functions (
+  name     TEXT NOT NULL,
+  position INTEGER NOT NULL,
+  PRIMARY KEY (name, position)
+) STRICT, WITHOUT ROWID;
+
 -- In the order of a transaction's events.
 CREATE TABLE events (
   position      INTEGER NOT NULL,
@@ -406,8 +413,11 @@ CREATE INDEX orphaned_blocks_by_burn_height ON orphaned_blocks (burn_block_heigh
 CREATE TABLE orphaned_transactions (
   tx_id            BLOB NOT NULL,
   index_block_hash BLOB NOT NULL,
+  -- identifier of the one it deploys
+  contract         TEXT,
   PRIMARY KEY (tx_id, index_block_hash)
 ) STRICT, WITHOUT ROWID;
+CREATE INDEX orphaned_transactions_by_contract ON orphaned_transactions (contract) WHERE contract IS NOT NULL;
 
 -- Where the payload of a block is, to revert it or to apply it again: in the journal, or here, compressed with zstd.
 CREATE TABLE block_payloads (
@@ -469,6 +479,8 @@ CREATE TABLE mempool_transactions (
   contract_id          INTEGER,
   function_name        TEXT,
   clarity_version      INTEGER,
+  -- bytes of raw
+  size                 INTEGER NOT NULL,
   raw                  BLOB NOT NULL
 ) STRICT;
 -- What waits, newest first.
@@ -483,8 +495,11 @@ CREATE INDEX mempool_pending_by_sponsor ON mempool_transactions (sponsor_id, spo
 CREATE INDEX mempool_by_recipient ON mempool_transactions (recipient_id, received_at, tx_id) WHERE state = 0 AND recipient_id IS NOT NULL;
 -- What is old enough to be collected before Nakamoto.
 CREATE INDEX mempool_by_receipt_height ON mempool_transactions (receipt_block_height) WHERE state = 0;
--- What is offered for each type of transaction.
-CREATE INDEX mempool_pending_fees ON mempool_transactions (type, fee) WHERE state = 0;
+-- What is offered for each type of transaction, how long each waits and how large it is.
+CREATE INDEX mempool_pending_fees ON mempool_transactions (type, fee, receipt_block_height, size) WHERE state = 0;
+-- The other orders of v1's list.
+CREATE INDEX mempool_pending_by_fee ON mempool_transactions (fee, tx_id) WHERE state = 0;
+CREATE INDEX mempool_pending_by_size ON mempool_transactions (size, tx_id) WHERE state = 0;
 
 -- The pending transactions that a principal sends, receives by, or is the contract of.
 CREATE TABLE pending_principals (

@@ -11,6 +11,8 @@ import { type Route, resource } from './route.ts';
 import { status, statusRedirects } from './status.ts';
 import { blockTransactions } from './v1/block-transactions.ts';
 import { blocks as blocksV1 } from './v1/blocks.ts';
+import { contracts as contractsV1 } from './v1/contracts.ts';
+import { mempool as mempoolV1 } from './v1/mempool.ts';
 import { microblocks } from './v1/microblocks.ts';
 import { transactions as transactionsV1 } from './v1/transactions.ts';
 import { blocks as blocksV2 } from './v2/blocks.ts';
@@ -58,6 +60,8 @@ export const resources = (version: string, now: () => number): readonly (readonl
   blockTransactions,
   blocksV1,
   microblocks,
+  mempoolV1,
+  contractsV1,
   blocksV2(now),
   burnBlocks,
   mempoolFees,

@@ -2,13 +2,14 @@
 import type { Database } from 'bun:sqlite';
 import type { Block, ChainEvent, ChainTransaction } from '../chain/block.ts';
 import type { Effect } from '../chain/effect.ts';
+import { contractFunctions } from '../codec/abi.ts';
 import { accountWriter } from './account-writer.ts';
 import { sortable } from './amounts.ts';
 import { anchorWriter } from './anchor-writer.ts';
 import { contractLogWriter } from './contract-log-writer.ts';
 import type { Dictionaries } from './dictionary.ts';
 import { confirmedMicroblockWriter } from './microblock-writer.ts';
-import { payloadColumns } from './payload-columns.ts';
+import { deployedContract, payloadColumns } from './payload-columns.ts';
 import { AFFECTED, assetEventKind, EVENT_LOCK, EVENT_LOG, statusNumber } from './rows.ts';
 import { table } from './table.ts';
 import { tallyWriter } from './tally-writer.ts';
@@ -118,6 +119,7 @@ export function effectsWriter(db: Database, dictionaries: Dictionaries): ApplyEf
     1,
   );
   const contracts = table(db, 'contracts', ['contract_id', 'position'], 2);
+  const functions = table(db, 'declared_functions', ['name', 'position'], 2);
   const events = table(
     db,
     'events',
@@ -203,8 +205,8 @@ export function effectsWriter(db: Database, dictionaries: Dictionaries): ApplyEf
       ...block.poxUnlockHeights,
     );
 
-  const deployedContract = ({ payload, sender }: ChainTransaction): number | null =>
-    payload.type === 'smart_contract' ? principals.id(`${sender.address}.${payload.contractName}`) : null;
+  const declaredNames = ({ contractInterface }: ChainTransaction): string[] =>
+    contractInterface === null ? [] : [...contractFunctions(contractInterface).keys()];
 
   function addTransaction(position: number, transaction: ChainTransaction): void {
     const { sender, sponsor, payload, cost, microblock } = transaction;
@@ -251,12 +253,17 @@ export function effectsWriter(db: Database, dictionaries: Dictionaries): ApplyEf
       transaction.raw,
     );
     const contract = deployedContract(transaction);
-    if (contract !== null) contracts.add(contract, position);
+    if (contract === null) return;
+    contracts.add(principals.id(contract), position);
+    for (const name of declaredNames(transaction)) functions.add(name, position);
   }
 
   function removeTransaction(position: number, transaction: ChainTransaction): void {
     const contract = deployedContract(transaction);
-    if (contract !== null) contracts.remove(contract, position);
+    if (contract !== null) {
+      for (const name of declaredNames(transaction)) functions.remove(name, position);
+      contracts.remove(principals.id(contract), position);
+    }
     bodies.remove(position);
     transactions.remove(position);
   }

@@ -82,7 +82,7 @@ export function mempoolWriter(db: Database, { principals }: Dictionaries) {
   );
   const insert = db.prepare(
     `INSERT INTO mempool_transactions VALUES
-       (?1, ?2, ?3, ?4, NULL, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17)`,
+       (?1, ?2, ?3, ?4, NULL, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18)`,
   );
   const setState = db.prepare<null, [Uint8Array, number, Uint8Array | null]>(
     'UPDATE mempool_transactions SET state = ?2, replaced_by_tx_id = ?3 WHERE tx_id = ?1',
@@ -144,6 +144,7 @@ export function mempoolWriter(db: Database, { principals }: Dictionaries) {
       shown.contractId,
       shown.functionName,
       shown.clarityVersion,
+      content.raw.length,
       content.raw,
     );
     if (state !== PENDING) return;

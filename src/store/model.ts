@@ -337,11 +337,50 @@ export type Deployment =
   | { status: TransactionStatus; txId: Uint8Array; height: number }
   | { status: 'pending'; txId: Uint8Array };
 
+/** What narrows a list of pending transactions; what is null doesn't. */
+export interface PendingFilter {
+  sender: string | null;
+  /** Of a token transfer. */
+  recipient: string | null;
+  /** Sender, recipient, or the contract that is called or deployed. */
+  principal: string | null;
+}
+
+/** By age, the newest receipt first where it descends; equals by id. */
+export interface PendingOrder {
+  by: 'age' | 'size' | 'fee';
+  direction: 'asc' | 'desc';
+}
+
+/** What a pending transaction adds to statistics. */
+export interface PendingFigures {
+  type: TransactionType;
+  /** micro-STX. */
+  fee: number;
+  /** Height of the tip when it came. */
+  receiptBlockHeight: number;
+  /** Bytes. */
+  size: number;
+}
+
 /** How many pending transactions of a type offer a fee, in micro-STX. */
 export interface OfferedFee {
   type: TransactionType;
   fee: bigint;
   transactions: number;
+}
+
+/** A deployment as v1 shows it: of any fork, and whatever came of it. */
+export interface ContractDeployment {
+  contractId: string;
+  txId: Uint8Array;
+  canonical: boolean;
+  height: number;
+  clarityVersion: number | null;
+  /** Wire bytes, with the source. */
+  raw: Uint8Array;
+  /** The node's JSON; null where it sent none, as for a deployment that failed. */
+  contractInterface: string | null;
 }
 
 /** A contract that is deployed. */

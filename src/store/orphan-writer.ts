@@ -1,6 +1,7 @@
 /** The blocks that are known and not canonical, and by which transactions they are found. */
 import type { Database } from 'bun:sqlite';
 import type { Block } from '../chain/block.ts';
+import { deployedContract } from './payload-columns.ts';
 import { table } from './table.ts';
 
 export interface OrphanedBlock {
@@ -19,8 +20,8 @@ export function orphanWriter(db: Database) {
     1,
   );
   // A transaction may stand twice in a chain of old, and so in a block 1 with the genesis transactions.
-  const addTransaction = db.prepare<null, [Uint8Array, Uint8Array]>(
-    'INSERT OR IGNORE INTO orphaned_transactions VALUES (?1, ?2)',
+  const addTransaction = db.prepare<null, [Uint8Array, Uint8Array, string | null]>(
+    'INSERT OR IGNORE INTO orphaned_transactions VALUES (?1, ?2, ?3)',
   );
   const removeTransaction = db.prepare<null, [Uint8Array, Uint8Array]>(
     'DELETE FROM orphaned_transactions WHERE tx_id = ?1 AND index_block_hash = ?2',
@@ -36,7 +37,10 @@ export function orphanWriter(db: Database) {
     add({ indexBlockHash, height, parentIndexBlockHash, blockHash, transactions, ...block }: Block): void {
       const { burnBlockHash, burnBlockHeight } = block;
       blocks.add(indexBlockHash, height, parentIndexBlockHash, blockHash, burnBlockHash, burnBlockHeight);
-      if (height > 0) for (const { txId } of transactions) addTransaction.run(txId, indexBlockHash);
+      if (height === 0) return;
+      for (const transaction of transactions) {
+        addTransaction.run(transaction.txId, indexBlockHash, deployedContract(transaction));
+      }
     },
 
     /** Of a block that becomes canonical. */

@@ -1,4 +1,5 @@
 /** The columns of a payload that lists show; transactions of the chain and of the mempool have the same. */
+import type { TransactionContent } from '../chain/block.ts';
 import { tenureChangeCauses } from '../codec/payload.ts';
 import type { Payload } from '../codec/transaction.ts';
 import type { Dictionaries } from './dictionary.ts';
@@ -55,3 +56,7 @@ export function payloadColumns(
       return EMPTY;
   }
 }
+
+/** The identifier of the contract that a transaction deploys, null where it deploys none. */
+export const deployedContract = ({ payload, sender }: Pick<TransactionContent, 'payload' | 'sender'>): string | null =>
+  payload.type === 'smart_contract' ? `${sender.address}.${payload.contractName}` : null;

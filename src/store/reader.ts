@@ -9,6 +9,7 @@ import type {
   ChainPage,
   ChainStart,
   ChainTip,
+  ContractDeployment,
   ContractFunctions,
   ContractLog,
   CursorKey,
@@ -25,7 +26,11 @@ import type {
   OfferedFee,
   OffsetPage,
   Page,
+  PendingFigures,
+  PendingFilter,
+  PendingOrder,
   PendingTransaction,
+  PendingTransactionDetail,
   PrincipalTransaction,
   SmartContract,
   StxBalance,
@@ -127,6 +132,14 @@ export interface Reader {
   mempool: {
     /** Pending ones, newest receipt first, ties by id. */
     page(limit: number, from: CursorKey | null): Promise<Page<PendingTransaction>>;
+    search(
+      filter: PendingFilter,
+      order: PendingOrder,
+      limit: number,
+      offset: number,
+    ): Promise<OffsetPage<PendingTransactionDetail>>;
+    /** Of all that wait. */
+    figures(): Promise<PendingFigures[]>;
     /** Of those that wait, by type. */
     fees(): Promise<OfferedFee[]>;
     /** Changes with every change of the mempool. */
@@ -182,6 +195,18 @@ export interface Reader {
     find(contractId: string): Promise<SmartContract | undefined>;
     /** Of the newest that was mined, whatever came of it, else of the first that waits; undefined where there is none. */
     deployment(contractId: string): Promise<Deployment | undefined>;
+    /** The newest whose interface is known, canonical before orphaned, else the newest; undefined where there is none. */
+    anyDeployment(contractId: string): Promise<ContractDeployment | undefined>;
+    /**
+     * Deployments of the canonical chain whose interface passes, newest first.
+     * @param names functions that it must declare, to look for it by
+     */
+    withInterface(
+      names: readonly string[],
+      passes: (contractInterface: unknown) => boolean,
+      limit: number,
+      offset: number,
+    ): Promise<ContractDeployment[]>;
     /** As its newest deployment declares them; undefined where none is known to. */
     functions(contractId: string): Promise<ContractFunctions | undefined>;
     /** Newest first, from the newest one at or before the start; undefined where there is none. */

@@ -11,12 +11,14 @@ import { chainQueries } from './queries/chain.ts';
 import { contractFunctionQueries } from './queries/contract-functions.ts';
 import { contractLogQueries } from './queries/contract-logs.ts';
 import { contractQueries } from './queries/contracts.ts';
+import { deploymentQueries } from './queries/deployments.ts';
 import { detailQueries } from './queries/details.ts';
 import { eventQueries } from './queries/events.ts';
 import { inForks } from './queries/in-forks.ts';
 import { mempoolQueries } from './queries/mempool.ts';
 import { microblockQueries } from './queries/microblocks.ts';
 import { orphanQueries } from './queries/orphans.ts';
+import { pendingSearch } from './queries/pending-search.ts';
 import { principalQueries } from './queries/principals.ts';
 import { streamedQueries } from './queries/streamed.ts';
 import { withStreamed } from './queries/streamed-search.ts';
@@ -59,11 +61,22 @@ function readerOf(db: Database, journal: EntryReader | null): Reader {
       findInForks: inForks({ details, events, mempool, orphans, streamed }),
     },
     events,
-    mempool: { page: mempool.page, fees: mempool.fees, version: mempool.version, ofPrincipal: mempool.ofPrincipal },
+    mempool: {
+      page: mempool.page,
+      fees: mempool.fees,
+      version: mempool.version,
+      ofPrincipal: mempool.ofPrincipal,
+      ...pendingSearch(db, mempool),
+    },
     principals: { ...principalQueries(db), ...assetQueries.principals },
     transfers: assetQueries.transfers,
     tokens: assetQueries.tokens,
-    contracts: { ...contractQueries(db), functions: contractFunctionQueries(db), logs: contractLogQueries(db) },
+    contracts: {
+      ...contractQueries(db),
+      ...deploymentQueries(db, orphans),
+      functions: contractFunctionQueries(db),
+      logs: contractLogQueries(db),
+    },
   };
 }
 

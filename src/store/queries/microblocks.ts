@@ -55,20 +55,15 @@ export function microblockQueries(db: Database, streamed: StreamedQueries) {
   function waiting(): ChainMicroblock[] {
     const parent = streamed.parent();
     if (parent === null) return [];
-    const { height, block_hash, burn_block_hash, burn_block_height, burn_block_time } = parent;
-    const parentBlock = {
-      hash: block_hash,
-      burnBlock: { hash: burn_block_hash, height: burn_block_height, time: burn_block_time },
-    };
     return streamed
       .microblocks()
-      .map(({ hash, parentHash, sequence, transactions: held }) => ({
+      .map(({ hash, parentHash, sequence, burnBlock, transactions: held }) => ({
         hash,
         parentHash,
         sequence,
-        height: height + 1,
+        height: parent.height + 1,
         blockHash: null,
-        parentBlock,
+        parentBlock: { hash: parent.block_hash, burnBlock },
         txIds: held.map(({ txId }) => txId),
       }))
       .reverse();

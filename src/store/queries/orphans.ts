@@ -18,6 +18,8 @@ export const sql = {
   // Few forks hold the same transaction.
   ofTransaction: `SELECT t.index_block_hash, b.height FROM orphaned_transactions t
                     JOIN orphaned_blocks b ON b.index_block_hash = t.index_block_hash WHERE t.tx_id = ?1`,
+  ofContract: `SELECT t.index_block_hash, b.height, t.tx_id FROM orphaned_transactions t
+                 JOIN orphaned_blocks b ON b.index_block_hash = t.index_block_hash WHERE t.contract = ?1`,
   payload: 'SELECT journal_id, payload FROM block_payloads WHERE index_block_hash = ?1',
   chainId: 'SELECT chain_id FROM progress',
 };
@@ -26,6 +28,13 @@ interface Row {
   index_block_hash: Uint8Array;
   height: number;
 }
+
+export interface OrphanedTransaction {
+  block: Block;
+  transaction: ChainTransaction;
+}
+
+const highestFirst = (a: Row, b: Row): number => b.height - a.height;
 
 export type OrphanQueries = ReturnType<typeof orphanQueries>;
 
@@ -36,6 +45,7 @@ export function orphanQueries(db: Database, journal: EntryReader | null) {
   const byBurnHash = prepared<Row, [Uint8Array]>(db, sql.byBurnHash);
   const byBurnHeight = prepared<Row, [number]>(db, sql.byBurnHeight);
   const ofTransaction = prepared<Row, [Uint8Array]>(db, sql.ofTransaction);
+  const ofContract = prepared<Row & { tx_id: Uint8Array }, [string]>(db, sql.ofContract);
   const payload = prepared<SourceColumns, [Uint8Array]>(db, sql.payload);
   const chainId = prepared<{ chain_id: number | null }, []>(db, sql.chainId);
 
@@ -58,6 +68,12 @@ export function orphanQueries(db: Database, journal: EntryReader | null) {
     return byBurnHeight.get(search.burnHeight);
   }
 
+  function held({ index_block_hash }: Row, txId: Uint8Array): OrphanedTransaction | undefined {
+    const block = read(index_block_hash);
+    const transaction = block?.transactions.find((of) => Buffer.compare(of.txId, txId) === 0);
+    return block === undefined || transaction === undefined ? undefined : { block, transaction };
+  }
+
   return {
     network,
 
@@ -68,11 +84,16 @@ export function orphanQueries(db: Database, journal: EntryReader | null) {
     },
 
     /** In the highest block that holds it. */
-    transaction(txId: Uint8Array): { block: Block; transaction: ChainTransaction } | undefined {
-      const rows = ofTransaction.all(txId).sort((a, b) => b.height - a.height);
-      const block = rows[0] === undefined ? undefined : read(rows[0].index_block_hash);
-      const transaction = block?.transactions.find((of) => Buffer.compare(of.txId, txId) === 0);
-      return block === undefined || transaction === undefined ? undefined : { block, transaction };
+    transaction(txId: Uint8Array): OrphanedTransaction | undefined {
+      const row = ofTransaction.all(txId).sort(highestFirst)[0];
+      return row === undefined ? undefined : held(row, txId);
     },
+
+    /** Deployments of a contract, the highest first. */
+    deployments: (contractId: string): OrphanedTransaction[] =>
+      ofContract
+        .all(contractId)
+        .sort(highestFirst)
+        .flatMap((row) => held(row, row.tx_id) ?? []),
   };
 }

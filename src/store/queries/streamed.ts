@@ -4,6 +4,7 @@ import type { ChainTransaction } from '../../chain/block.ts';
 import type { Network } from '../../chain/network.ts';
 import { type StreamedMicroblock, streamedMicroblocks } from '../../chain/normalise.ts';
 import { readPayload } from '../../chain/payload-reader.ts';
+import { fromHex } from '../../codec/hex.ts';
 import type { TransactionDetail } from '../model.ts';
 import { type EntryReader, payloadText, type SourceColumns } from '../payload-source.ts';
 import { prepared } from '../statement.ts';
@@ -15,8 +16,7 @@ export const sql = {
            WHERE m.parent_index_block_hash = (SELECT index_block_hash FROM blocks ORDER BY height DESC LIMIT 1)
              AND m.accepted = 1
            ORDER BY m.sequence`,
-  tip: `SELECT height, block_hash, index_block_hash, burn_block_hash, burn_block_height, burn_block_time
-          FROM blocks ORDER BY height DESC LIMIT 1`,
+  tip: 'SELECT height, block_hash, index_block_hash FROM blocks ORDER BY height DESC LIMIT 1',
 };
 
 interface Row extends SourceColumns {
@@ -28,14 +28,13 @@ interface TipRow {
   height: number;
   block_hash: Uint8Array;
   index_block_hash: Uint8Array;
-  burn_block_hash: Uint8Array;
-  burn_block_height: number;
-  burn_block_time: number;
 }
 
-/** A streamed microblock, and when it came: Unix seconds. */
 export interface WaitingMicroblock extends StreamedMicroblock {
+  /** Unix seconds. */
   receivedAt: number;
+  /** The Bitcoin block that the stream says it stands on. */
+  burnBlock: { hash: Uint8Array; height: number; time: number };
 }
 
 export interface WaitingTransaction {
@@ -46,6 +45,18 @@ export interface WaitingTransaction {
 const MICROSECONDS = 1_000_000;
 const NO_HASH = new Uint8Array(0);
 
+type Message = Pick<WaitingMicroblock, 'burnBlock'> & { microblocks: StreamedMicroblock[] };
+
+function messageOf(text: string, network: Network): Message {
+  const event = readPayload('/new_microblocks', text);
+  if (event.kind !== 'microblocks') throw new Error('the payload of microblocks is that of another event');
+  const { burn_block_hash, burn_block_height, burn_block_timestamp } = event.microblocks;
+  return {
+    burnBlock: { hash: fromHex(burn_block_hash), height: burn_block_height, time: burn_block_timestamp },
+    microblocks: streamedMicroblocks(event.microblocks, network),
+  };
+}
+
 export type StreamedQueries = ReturnType<typeof streamedQueries>;
 
 export function streamedQueries(db: Database, journal: EntryReader | null, network: () => Network) {
@@ -54,20 +65,17 @@ export function streamedQueries(db: Database, journal: EntryReader | null, netwo
 
   /** In the order of their sequence. */
   function microblocks(): WaitingMicroblock[] {
-    const messages = new Map<string, StreamedMicroblock[]>();
+    const messages = new Map<string, Message>();
     const found: WaitingMicroblock[] = [];
     for (const { microblock_hash, received_at, ...source } of onTip.all()) {
       const text = payloadText(source, journal);
       if (text === undefined) continue;
-      let message = messages.get(text);
-      if (message === undefined) {
-        const event = readPayload('/new_microblocks', text);
-        message = event.kind === 'microblocks' ? streamedMicroblocks(event.microblocks, network()) : [];
-        messages.set(text, message);
-      }
-      const microblock = message.find(({ hash }) => Buffer.compare(hash, microblock_hash) === 0);
+      const message = messages.get(text) ?? messageOf(text, network());
+      messages.set(text, message);
+      const microblock = message.microblocks.find(({ hash }) => Buffer.compare(hash, microblock_hash) === 0);
       if (microblock === undefined) continue;
-      found.push({ ...microblock, receivedAt: Math.round(received_at / MICROSECONDS) });
+      const receivedAt = Math.round(received_at / MICROSECONDS);
+      found.push({ ...microblock, receivedAt, burnBlock: message.burnBlock });
     }
     return found;
   }
@@ -84,7 +92,7 @@ export function streamedQueries(db: Database, journal: EntryReader | null, netwo
           block: { height: parent.height + 1, hash: NO_HASH, indexHash: NO_HASH, time: microblock.receivedAt },
           burnBlock: { height: -1, time: -1 },
           parentBlock: { hash: parent.block_hash, indexHash: parent.index_block_hash },
-          parentBurnBlockTime: parent.burn_block_time,
+          parentBurnBlockTime: microblock.burnBlock.time,
           microblock,
         }),
       })),

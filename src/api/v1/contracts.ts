@@ -1,0 +1,97 @@
+/** Contracts of v1: with their interface, of any fork, and by the trait they implement. */
+import { Type } from '@sinclair/typebox';
+import { implementsTrait, type TraitFunction, traitFunctions } from '../../codec/trait.ts';
+import { notFound } from '../conventions/errors.ts';
+import { chainTip } from '../conventions/etag.ts';
+import { legacyOffsetQuery } from '../conventions/offset-pagination.ts';
+import { InvalidValue } from '../conventions/value-reader.ts';
+import { route } from '../route.ts';
+import { Contract } from './schemas/contract.ts';
+import { TransactionEvent } from './schemas/event.ts';
+import { contract } from './serialize/contract.ts';
+import { transactionEvent } from './serialize/event.ts';
+
+const tag = 'Smart contracts (v1)';
+const UNKNOWN = 'cannot find contract by ID';
+const NONE_IMPLEMENTS = 'cannot find contract for this trait';
+const contract_id = Type.String({ description: 'Contract identifier' });
+const listQuery = legacyOffsetQuery({ maximum: 50, default: 20 });
+
+const Trait = Type.Transform(
+  Type.String({ description: "The trait's interface, as JSON with `functions`; each needs its `args`" }),
+)
+  .Decode(trait)
+  .Encode((functions) => JSON.stringify({ functions }));
+
+function trait(text: string): TraitFunction[] {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    throw new InvalidValue("'trait_abi'", 'it is not JSON');
+  }
+  const functions = traitFunctions(value);
+  if (functions === null) throw new InvalidValue("'trait_abi'", 'it has no functions with a list of args each');
+  return functions;
+}
+
+export const contracts = [
+  route({
+    path: '/extended/v1/contract/by_trait',
+    operationId: 'getContractsByTrait',
+    summary: 'Contracts that implement a trait, newest first',
+    tag,
+    deprecated: { replacement: null },
+    query: { trait_abi: Trait, ...listQuery },
+    response: Type.Object({ limit: Type.Integer(), offset: Type.Integer(), results: Type.Array(Contract) }),
+    notFound: NONE_IMPLEMENTS,
+    etag: chainTip,
+    handle: async ({ query: { trait_abi: functions, limit, offset }, read }) => {
+      const names = functions.flatMap(({ name }) => (typeof name === 'string' ? [name] : []));
+      const passes = (contractInterface: unknown) => implementsTrait(contractInterface, functions);
+      const found = await read.contracts.withInterface(names, passes, limit, offset);
+      if (found.length === 0) throw notFound(NONE_IMPLEMENTS);
+      return { limit, offset, results: found.map(contract) };
+    },
+  }),
+  route({
+    path: '/extended/v1/contract/{contract_id}',
+    operationId: 'getContractById',
+    summary: 'A contract with source and interface; of any fork where none is canonical',
+    tag,
+    deprecated: { replacement: '/extended/v3/smart-contracts/{contract_id}' },
+    params: { contract_id },
+    response: Contract,
+    notFound: UNKNOWN,
+    etag: chainTip,
+    handle: async ({ params, read }) => {
+      const found = await read.contracts.anyDeployment(params.contract_id);
+      if (found === undefined) throw notFound(UNKNOWN);
+      return contract(found);
+    },
+  }),
+  route({
+    path: '/extended/v1/contract/{contract_id}/events',
+    operationId: 'getContractEventsById',
+    summary: 'What a contract logged on the canonical chain, newest first',
+    tag,
+    deprecated: { replacement: '/extended/v2/smart-contracts/{contract_id}/logs' },
+    params: { contract_id },
+    query: listQuery,
+    response: Type.Object({ limit: Type.Integer(), offset: Type.Integer(), results: Type.Array(TransactionEvent) }),
+    etag: chainTip,
+    handle: async ({ params, query: { limit, offset }, read }) => {
+      const page = await read.contracts.logs(params.contract_id, limit, { at: null, offset });
+      const results = (page?.items ?? []).map(({ txId, eventIndex, topic, value }) =>
+        transactionEvent(txId, {
+          index: eventIndex,
+          kind: 'contract_log',
+          contractId: params.contract_id,
+          topic,
+          value,
+        }),
+      );
+      return { limit, offset, results };
+    },
+  }),
+];

@@ -1,0 +1,64 @@
+/** The mempool of v1: what waits, filtered and ordered, and its statistics. */
+import { Type } from '@sinclair/typebox';
+import { ApiError } from '../conventions/errors.ts';
+import { mempool as mempoolTag } from '../conventions/etag.ts';
+import { legacyOffsetQuery, OffsetPage } from '../conventions/offset-pagination.ts';
+import { route } from '../route.ts';
+import { words } from '../v3/schemas/values.ts';
+import { declarationsFor } from './declarations.ts';
+import { excludeFunctionArgs, Principal, unanchored } from './parameters.ts';
+import { MempoolStats } from './schemas/mempool.ts';
+import { MempoolTransaction } from './schemas/transaction.ts';
+import { mempoolStats } from './serialize/mempool.ts';
+import { mempoolTransaction } from './serialize/transaction.ts';
+
+const tag = 'Mempool (v1)';
+
+export const mempool = [
+  route({
+    path: '/extended/v1/tx/mempool',
+    operationId: 'getMempoolTransactionList',
+    summary: 'Pending transactions, filtered and ordered',
+    tag,
+    deprecated: { replacement: '/extended/v3/mempool/transactions' },
+    query: {
+      ...legacyOffsetQuery({ maximum: 50, default: 20 }),
+      sender_address: Type.Optional(Principal),
+      recipient_address: Type.Optional(Principal),
+      address: Type.Optional(Principal),
+      order_by: Type.Optional(words('age', 'size', 'fee')),
+      order: Type.Optional(words('asc', 'desc')),
+      unanchored,
+      exclude_function_args: excludeFunctionArgs,
+    },
+    response: OffsetPage(MempoolTransaction),
+    etag: mempoolTag,
+    handle: async ({ query, read }) => {
+      const { limit, offset, sender_address, recipient_address, address, order_by = 'age', order = 'desc' } = query;
+      if (address !== undefined && (sender_address !== undefined || recipient_address !== undefined)) {
+        throw new ApiError(400, 'The "address" filter cannot be specified with other address filters');
+      }
+      const filter = {
+        sender: sender_address ?? null,
+        recipient: recipient_address ?? null,
+        principal: address ?? null,
+      };
+      const page = await read.mempool.search(filter, { by: order_by, direction: order }, limit, offset);
+      const declarations = await declarationsFor(read, page.items);
+      const shown = { declarations, withoutArguments: query.exclude_function_args };
+      return { limit, offset, total: page.total, results: page.items.map((of) => mempoolTransaction(of, shown)) };
+    },
+  }),
+  route({
+    path: '/extended/v1/tx/mempool/stats',
+    operationId: 'getMempoolTransactionStats',
+    summary: 'How many transactions wait, what they offer, since when, and how large they are',
+    tag,
+    response: MempoolStats,
+    etag: mempoolTag,
+    handle: async ({ read }) => {
+      const tip = await read.chain.tip();
+      return mempoolStats(await read.mempool.figures(), (tip?.height ?? 0) + 1);
+    },
+  }),
+];

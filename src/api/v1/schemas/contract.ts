@@ -1,0 +1,12 @@
+import { Type } from '@sinclair/typebox';
+import { Hash, Height, nullable } from '../../v3/schemas/values.ts';
+
+export const Contract = Type.Object({
+  tx_id: Hash,
+  canonical: Type.Boolean(),
+  contract_id: Type.String(),
+  block_height: Height,
+  clarity_version: nullable(Type.Integer()),
+  source_code: Type.String(),
+  abi: nullable(Type.String({ description: 'JSON text' })),
+});
