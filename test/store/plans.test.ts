@@ -28,6 +28,21 @@ const sortedShort = Object.fromEntries(
     ]),
   ),
 );
+/** Walks an index of what waits in its order until the page is full. */
+const walkedPending = Object.fromEntries(
+  Object.entries({ age: 'mempool_pending', size: 'mempool_pending_by_size', fee: 'mempool_pending_by_fee' }).flatMap(
+    ([by, index]) =>
+      ['asc', 'desc'].map((direction) => [
+        `pending-search.${by}.${direction}`,
+        [
+          {
+            step: new RegExp(`^SCAN m USING (COVERING )?INDEX ${index}$`),
+            reason: 'walks what waits in the order of the list until the page is full',
+          },
+        ],
+      ]),
+  ),
+);
 const walkedByFee = [
   { step: /^SCAN t USING INDEX transactions_by_fee$/, reason: 'walks the fees in their order until the page is full' },
 ];
@@ -35,6 +50,15 @@ const walkedByFee = [
 /** What a plan may hold that looks like a scan, by statement, each with the reason. */
 const mayScan: Readonly<Record<string, Exception[]>> = {
   ...sortedShort,
+  ...walkedPending,
+  'pending-search.total': [{ step: /^SCAN progress$/, reason: 'one row' }],
+  'pending-search.figures': [
+    {
+      step: /^SCAN mempool_transactions USING COVERING INDEX mempool_pending_fees$/,
+      reason: 'statistics are of all that waits; the index holds nothing else',
+    },
+  ],
+  'deployments.size': [{ step: /^SCAN \(subquery-1\)$/, reason: 'counts up to a limit' }],
   'transaction-search.long.fee.asc': walkedByFee,
   'transaction-search.long.fee.desc': walkedByFee,
   'transaction-search.nonce': [{ step: /^SCAN \(subquery-1\)$/, reason: 'counts up to a limit' }],

@@ -133,7 +133,8 @@ interface Narrowed {
   size: number;
 }
 
-export function transactionSearch(db: Database, details: DetailQueries) {
+/** @param short the longest list that is sorted, for tests of both ways */
+export function transactionSearch(db: Database, details: DetailQueries, short = SHORT) {
   const statements = new Map<string, Statement<{ position: number; total: number }, Value[]>>();
   const statement = (name: string) => {
     let found = statements.get(name);
@@ -193,7 +194,7 @@ export function transactionSearch(db: Database, details: DetailQueries) {
     if (functionName !== null) {
       narrowed.push({ name: 'functionName', size: sizeOfFunction.get(functionName)?.size ?? 0 });
     }
-    if (nonce !== null) narrowed.push({ name: 'nonce', size: sizeOfNonce.get(nonce, SHORT + 1)?.size ?? 0 });
+    if (nonce !== null) narrowed.push({ name: 'nonce', size: sizeOfNonce.get(nonce, short + 1)?.size ?? 0 });
     if (narrowed.some(({ size }) => size === 0)) return NOTHING;
 
     const inTime = since !== null || until !== null;
@@ -235,7 +236,7 @@ export function transactionSearch(db: Database, details: DetailQueries) {
       const rows = ordinals(sizeOfAll.get()?.size ?? 0, direction, limit, offset);
       return { items: details.at(rows), total: total() };
     }
-    const isShort = narrowest !== undefined && narrowest.size <= SHORT;
+    const isShort = narrowest !== undefined && narrowest.size <= short;
     const inIndexOrder = narrowest !== undefined && by === 'block_height' && narrowest.name !== 'types';
     const name =
       narrowest !== undefined && (isShort || inIndexOrder)

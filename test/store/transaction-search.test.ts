@@ -1,0 +1,151 @@
+/** The list of v1 by any filters and order, against the same done by hand over the whole chain. */
+import { Database } from 'bun:sqlite';
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import fc from 'fast-check';
+import { devnetEvents } from '../../src/devnet/scenario.ts';
+import { indexPath } from '../../src/store/database.ts';
+import type { TransactionDetail, TransactionFilter, TransactionOrder } from '../../src/store/model.ts';
+import { detailQueries } from '../../src/store/queries/details.ts';
+import { transactionSearch } from '../../src/store/queries/transaction-search.ts';
+import type { DataDirectory } from '../support/data-directory.ts';
+import { ingestOf, received } from '../support/ingest.ts';
+
+const NO_FILTER: TransactionFilter = {
+  types: null,
+  sender: null,
+  recipient: null,
+  contract: null,
+  functionName: null,
+  nonce: null,
+  since: null,
+  until: null,
+};
+const NEWEST: TransactionOrder = { by: 'block_height', direction: 'desc' };
+const RUNS = Number(process.env.STACKSIDE_RUNS ?? 300);
+
+let directory: DataDirectory;
+let db: Database;
+/** Newest first. */
+let all: TransactionDetail[];
+beforeAll(() => {
+  const events = devnetEvents({ seed: 8, blocks: 120, transactionsPerBlock: 8, forkEvery: 15 });
+  directory = ingestOf([...events].map(received), { journal: false });
+  db = new Database(indexPath(directory.path));
+  const found = transactionSearch(db, detailQueries(db))(NO_FILTER, NEWEST, 10_000, 0);
+  all = found.items;
+  expect(found.total).toBe(all.length);
+  expect(all.length).toBeGreaterThan(500);
+});
+afterAll(() => {
+  db.close();
+  directory[Symbol.dispose]();
+});
+
+const callOf = ({ payload }: TransactionDetail) => (payload.type === 'contract_call' ? payload : null);
+const paid = ({ payload }: TransactionDetail) => (payload.type === 'token_transfer' ? payload.recipient : null);
+
+const passes = (of: TransactionDetail, filter: TransactionFilter): boolean =>
+  (filter.types === null || filter.types.includes(of.payload.type)) &&
+  (filter.sender === null || filter.sender === of.sender.address) &&
+  (filter.recipient === null || filter.recipient === paid(of)) &&
+  (filter.contract === null || filter.contract === callOf(of)?.contractId) &&
+  (filter.functionName === null || filter.functionName === callOf(of)?.functionName) &&
+  // Operations made on Bitcoin have no nonce, though they are shown with 0.
+  (filter.nonce === null || (of.raw.length > 1 && of.sender.nonce === BigInt(filter.nonce))) &&
+  (filter.since === null || of.burnBlock.time >= filter.since) &&
+  (filter.until === null || of.burnBlock.time <= filter.until);
+
+const keys = {
+  block_height: (of: TransactionDetail) => BigInt(of.block.height),
+  burn_block_time: (of: TransactionDetail) => BigInt(of.burnBlock.time),
+  fee: (of: TransactionDetail) => BigInt(of.fee),
+};
+
+function byHand(filter: TransactionFilter, { by, direction }: TransactionOrder): TransactionDetail[] {
+  const oldestFirst = all.toReversed().filter((of) => passes(of, filter));
+  const ascending = oldestFirst.sort((a, b) => Number(keys[by](a) - keys[by](b)));
+  return direction === 'asc' ? ascending : ascending.reverse();
+}
+
+const idsOf = (items: readonly TransactionDetail[]) => items.map(({ txId }) => txId.toHex());
+
+/** A filter whose parts are those of transactions there are, so that they often let something through. */
+const filters = () => {
+  const sample = fc.nat(all.length - 1).map((index) => all[index]!);
+  const part = <T>(arbitrary: fc.Arbitrary<T | null>) =>
+    fc.oneof({ weight: 2, arbitrary: fc.constant(null) }, arbitrary);
+  return fc.record<TransactionFilter>({
+    types: part(
+      fc.uniqueArray(
+        fc.constantFrom<TransactionDetail['payload']['type'][]>(
+          'token_transfer',
+          'smart_contract',
+          'contract_call',
+          'coinbase',
+          'tenure_change',
+          'poison_microblock',
+        ),
+        { minLength: 1 },
+      ),
+    ),
+    sender: part(sample.map(({ sender }) => sender.address)),
+    recipient: part(sample.map(paid)),
+    contract: part(sample.map((of) => callOf(of)?.contractId ?? null)),
+    functionName: part(sample.map((of) => callOf(of)?.functionName ?? null)),
+    nonce: part(sample.map(({ sender }) => Number(sender.nonce))),
+    since: part(sample.map(({ burnBlock }) => burnBlock.time)),
+    until: part(sample.map(({ burnBlock }) => burnBlock.time)),
+  });
+};
+
+const orders = fc.record<TransactionOrder>({
+  by: fc.constantFrom('block_height', 'burn_block_time', 'fee'),
+  direction: fc.constantFrom('asc', 'desc'),
+});
+
+describe.each([
+  ['sorted', 1_000_000],
+  ['walked', 0],
+  ['either', 100],
+])('lists that are %s', (_, short) => {
+  test('hold what passes every filter, in order, whatever the page', () => {
+    const search = transactionSearch(db, detailQueries(db), short);
+    fc.assert(
+      fc.property(filters(), orders, fc.nat(30), fc.nat(60), (filter, order, limit, offset) => {
+        const expected = byHand(filter, order);
+        const { items, total } = search(filter, order, limit, offset);
+        expect(total).toBe(expected.length);
+        expect(idsOf(items)).toEqual(idsOf(expected.slice(offset, offset + limit)));
+      }),
+      { numRuns: RUNS },
+    );
+  });
+
+  test('of a principal, function or type that is nowhere are empty', () => {
+    const search = transactionSearch(db, detailQueries(db), short);
+    const nowhere: Partial<TransactionFilter>[] = [
+      { sender: 'ST000000000000000000002AMW42H.nobody' },
+      { recipient: 'ST000000000000000000002AMW42H.nobody' },
+      { contract: 'ST000000000000000000002AMW42H.nobody' },
+      { functionName: 'nothing' },
+      { types: ['poison_microblock'] },
+      { nonce: 1_000_000 },
+      { since: 4_000_000_000 },
+      { until: 1 },
+    ];
+    for (const part of nowhere) {
+      expect(search({ ...NO_FILTER, ...part }, NEWEST, 20, 0)).toEqual({ items: [], total: 0 });
+    }
+  });
+});
+
+test('every page of the whole chain is found from both ends', () => {
+  const search = transactionSearch(db, detailQueries(db));
+  for (const direction of ['asc', 'desc'] as const) {
+    const expected = idsOf(byHand(NO_FILTER, { by: 'block_height', direction }));
+    for (let offset = 0; offset < all.length + 20; offset += 17) {
+      const { items } = search(NO_FILTER, { by: 'block_height', direction }, 17, offset);
+      expect(idsOf(items)).toEqual(expected.slice(offset, offset + 17));
+    }
+  }
+});
