@@ -6,7 +6,7 @@
 --
 -- Hashes are blobs. Principals and assets are numbers into dictionaries. Times are Unix seconds. Amounts (micro-STX or a
 -- token's base units, up to u128) are decimal text where they are only shown, and decimal text behind a letter that
--- gives its length (so that text order is number order) where lists are ordered by them: `fee`, `balance`.
+-- gives its length (so that text order is number order) where lists are ordered by them: `fee`, `balance`. Zero is 'A0'.
 
 ------------------------------------------------------------------------------------------------------------- dictionaries
 
@@ -226,6 +226,8 @@ CREATE INDEX events_ft_inbound ON events (asset_id, recipient_id, position, even
 CREATE INDEX events_ft_outbound ON events (asset_id, sender_id, position, event_index) WHERE kind IN (6, 8);
 -- The history of an instance.
 CREATE INDEX events_nft ON events (asset_id, value, position, event_index) WHERE kind >= 9;
+-- The mints of an asset.
+CREATE INDEX events_nft_mints ON events (asset_id, position, event_index) WHERE kind = 10;
 -- What a contract logged.
 CREATE INDEX events_logs ON events (contract_id, position, event_index) WHERE kind = 1;
 
@@ -239,8 +241,11 @@ CREATE TABLE contract_logs (
 CREATE TABLE principal_transactions (
   principal_id INTEGER NOT NULL,
   position     INTEGER NOT NULL,
-  -- bits: 1 STX, 2 fungible, 4 non-fungible tokens touched; 8 STX moved, or would have with a fee above zero
+  -- bits: 1 STX, 2 fungible, 4 non-fungible tokens touched; 8 STX moved, or would have with a fee above zero; 16 it is
+  -- the sponsor and nothing else
   affected     INTEGER NOT NULL,
+  -- asset events it took part in; a transfer to itself is one
+  events       INTEGER NOT NULL,
   stx_sent     TEXT NOT NULL,
   stx_received TEXT NOT NULL,
   PRIMARY KEY (principal_id, position)
@@ -253,6 +258,8 @@ CREATE TABLE accounts (
   address       TEXT NOT NULL,
   -- micro-STX, length-prefixed decimal; negative in partial recordings
   balance       TEXT NOT NULL,
+  -- transactions that moved its STX, or would have with a fee above zero, and rewards
+  stx_moves     INTEGER NOT NULL,
   -- rows in principal_transactions
   transactions  INTEGER NOT NULL,
   -- rows in miner_rewards
@@ -269,8 +276,56 @@ CREATE TABLE accounts (
   -- instances it owns
   nfts          INTEGER NOT NULL
 ) STRICT;
--- Holders of STX; 'A0' is zero, and what is negative sorts before it.
+-- Holders of STX, and those that v1 lists after them; what is negative sorts before zero.
 CREATE INDEX accounts_by_balance ON accounts (balance DESC, address) WHERE balance > 'A0';
+CREATE INDEX accounts_without_stx ON accounts (balance DESC, address) WHERE balance <= 'A0' AND stx_moves > 0;
+
+-- What an account's history came to at some of its blocks: the first in which the number of its transactions and rewards
+-- reached or passed a multiple of 64. What it came to at any height is found from the checkpoint before it and the fewer
+-- than 64 transactions and rewards that follow that.
+CREATE TABLE account_checkpoints (
+  principal_id   INTEGER NOT NULL,
+  height         INTEGER NOT NULL,
+  -- rows in principal_transactions, and those in which it is the sponsor and nothing else
+  transactions   INTEGER NOT NULL,
+  sponsored_only INTEGER NOT NULL,
+  -- asset events it took part in, locks of its STX, and rows in inbound_transfers
+  events         INTEGER NOT NULL,
+  locks          INTEGER NOT NULL,
+  inbound        INTEGER NOT NULL,
+  -- the greatest nonce it used, as origin or sponsor
+  last_nonce     INTEGER,
+  -- micro-STX of events, of fees it paid and of rewards; decimal
+  sent           TEXT NOT NULL,
+  received       TEXT NOT NULL,
+  fees           TEXT NOT NULL,
+  mined          TEXT NOT NULL,
+  PRIMARY KEY (principal_id, height)
+) STRICT, WITHOUT ROWID;
+
+-- The same of its tokens, for those that changed since the checkpoint before.
+CREATE TABLE token_checkpoints (
+  principal_id INTEGER NOT NULL,
+  -- as in token_changes
+  token        INTEGER NOT NULL,
+  asset_id     INTEGER NOT NULL,
+  height       INTEGER NOT NULL,
+  sent         TEXT NOT NULL,
+  received     TEXT NOT NULL,
+  PRIMARY KEY (principal_id, token, asset_id, height)
+) STRICT, WITHOUT ROWID;
+
+-- Transfers of STX to a principal, as v1 lists them: the transactions of that type, whatever came of them, and the events
+-- of others that have a memo of their own.
+CREATE TABLE inbound_transfers (
+  principal_id INTEGER NOT NULL,
+  position     INTEGER NOT NULL,
+  -- of a transaction that is a transfer 0, whether it has the event or failed
+  event_index  INTEGER NOT NULL,
+  -- 1 the transaction's own, 2 with a memo in the event, 3 with one that the send-many contract printed after it
+  kind         INTEGER NOT NULL,
+  PRIMARY KEY (principal_id, position, event_index)
+) STRICT, WITHOUT ROWID;
 
 -- What a transaction did to a principal's tokens: the sums of its events. NFTs are counted.
 CREATE TABLE token_changes (
@@ -297,10 +352,13 @@ CREATE TABLE ft_balances (
   identifier   TEXT NOT NULL,
   PRIMARY KEY (asset_id, principal_id)
 ) STRICT, WITHOUT ROWID;
--- Holders of a token.
+-- Holders of a token, and those that v1 lists after them.
 CREATE INDEX ft_balances_by_asset ON ft_balances (asset_id, balance DESC, address) WHERE balance > 'A0';
+CREATE INDEX ft_balances_spent ON ft_balances (asset_id, balance DESC, address) WHERE balance <= 'A0';
 -- Tokens of a principal.
 CREATE INDEX ft_balances_by_principal ON ft_balances (principal_id, balance DESC, identifier) WHERE balance > 'A0';
+-- The same by name; all of them, since an index that leaves some out would be written with every change of a balance.
+CREATE INDEX ft_balances_by_identifier ON ft_balances (principal_id, identifier COLLATE NOCASE);
 
 -- A row exists while there is an event of the token.
 CREATE TABLE ft_tokens (
@@ -309,6 +367,8 @@ CREATE TABLE ft_tokens (
   supply   TEXT NOT NULL,
   -- principals that have some
   holders  INTEGER NOT NULL,
+  -- rows in ft_balances
+  accounts INTEGER NOT NULL,
   events   INTEGER NOT NULL
 ) STRICT;
 
@@ -325,6 +385,16 @@ CREATE TABLE nft_instances (
 ) STRICT, WITHOUT ROWID;
 -- Instances of an owner, by asset and value.
 CREATE INDEX nft_instances_by_owner ON nft_instances (owner_id, asset_id, value) WHERE owner_id IS NOT NULL;
+-- By when it got them, of all assets and of one.
+CREATE INDEX nft_instances_by_receipt ON nft_instances (owner_id, position, event_index) WHERE owner_id IS NOT NULL;
+CREATE INDEX nft_instances_of_asset_by_receipt ON nft_instances (owner_id, asset_id, position, event_index)
+  WHERE owner_id IS NOT NULL;
+
+-- How many mints an asset has; a row exists while there is one.
+CREATE TABLE nft_mints (
+  asset_id INTEGER PRIMARY KEY,
+  mints    INTEGER NOT NULL
+) STRICT;
 
 -- How many instances of an asset an owner has, by the asset's text, which orders an owner's assets.
 CREATE TABLE nft_holdings (
@@ -362,6 +432,7 @@ CREATE TABLE miner_rewards (
   from_index_block_hash    BLOB NOT NULL,
   PRIMARY KEY (height, reward_index)
 ) STRICT, WITHOUT ROWID;
+CREATE INDEX miner_rewards_by_recipient ON miner_rewards (recipient_id, height);
 
 -- Sums over the canonical chain, in its one row.
 CREATE TABLE totals (
@@ -370,9 +441,13 @@ CREATE TABLE totals (
   -- micro-STX ever minted and mined, less burnt; decimal
   stx_supply   TEXT NOT NULL,
   -- accounts with a balance above zero
-  stx_holders  INTEGER NOT NULL
+  stx_holders  INTEGER NOT NULL,
+  -- accounts with stx_moves
+  stx_accounts INTEGER NOT NULL,
+  -- micro-STX of all balances: the supply less fees that are on their way to a miner; decimal
+  stx_balances TEXT NOT NULL
 ) STRICT;
-INSERT INTO totals VALUES (1, 0, '0', 0);
+INSERT INTO totals VALUES (1, 0, '0', 0, 0, '0');
 
 ----------------------------------------------------------------------------------------------------------- bitcoin blocks
 

@@ -1,5 +1,6 @@
 /** The smallest changes of the canonical tables. */
 import type { Block, ChainEvent, ChainTransaction, Microblock, MinerReward } from './block.ts';
+import type { InboundTransfer } from './inbound-transfers.ts';
 import type { StackingLock } from './locks.ts';
 
 /** 1 where the effect adds its row or amount, -1 where it takes it back. */
@@ -12,6 +13,10 @@ export interface Involvement {
   nft: boolean;
   /** Whether it pays the fee, be that zero, or an STX event names it: then it has a balance change of STX. */
   stxMoved: boolean;
+  /** Whether it pays the fee for another and has no other part. */
+  sponsorOnly: boolean;
+  /** Asset events it took part in; a transfer to itself is one. */
+  events: number;
   sent: bigint;
   received: bigint;
 }
@@ -34,7 +39,11 @@ export type Effect =
   | { kind: 'contract_logs'; sign: Sign; contract: string; logs: number }
   /** How many transactions a block has of each payload type, and how many calls of functions of each name. */
   | { kind: 'tallies'; sign: Sign; types: ReadonlyMap<number, number>; functions: ReadonlyMap<string, number> }
-  | { kind: 'totals'; sign: Sign; transactions: number; supply: bigint }
+  | { kind: 'totals'; sign: Sign; transactions: number; supply: bigint; balances: bigint }
+  /** A transfer as lists of those to a principal show it. */
+  | { kind: 'inbound_transfer'; sign: Sign; position: number; transfer: InboundTransfer }
+  /** How many transactions and rewards of an account a block holds: what its checkpoints are set by. */
+  | { kind: 'checkpoint'; sign: Sign; height: number; principal: string; entries: number }
   /** What a transaction did to a principal's units of a token, or to how many of its instances it owns. */
   | {
       kind: 'token_change';
@@ -49,6 +58,7 @@ export type Effect =
   /** Base units, and how many events they come from. */
   | { kind: 'ft_balance'; sign: Sign; asset: string; principal: string; balance: bigint; transfers: number }
   | { kind: 'ft_token'; sign: Sign; asset: string; supply: bigint; events: number }
+  | { kind: 'nft_mints'; sign: Sign; asset: string; mints: number }
   /** Where an instance went; a burnt one has no owner. */
   | {
       kind: 'nft_move';
@@ -62,6 +72,8 @@ export type Effect =
 
 export interface AccountMove {
   balance: bigint;
+  /** Transactions that moved its STX, or would have with a fee above zero, and rewards. */
+  stxMoves: number;
   transactions: number;
   rewards: number;
   /** STX events that it received by, and sent by. */

@@ -5,6 +5,7 @@
  */
 import type { Block, ChainTransaction, Microblock, MinerReward } from './block.ts';
 import type { AccountMove, Effect, Involvement } from './effect.ts';
+import { inboundTransfers } from './inbound-transfers.ts';
 import { stackingLock } from './locks.ts';
 import { positionOf } from './position.ts';
 import { TokenSums } from './token-effects.ts';
@@ -23,9 +24,25 @@ class Involvements {
   of(principal: string): Involvement {
     let involvement = this.byPrincipal.get(principal);
     if (involvement === undefined) {
-      involvement = { stx: false, ft: false, nft: false, stxMoved: false, sent: 0n, received: 0n };
+      involvement = {
+        stx: false,
+        ft: false,
+        nft: false,
+        stxMoved: false,
+        sponsorOnly: true,
+        events: 0,
+        sent: 0n,
+        received: 0n,
+      };
       this.byPrincipal.set(principal, involvement);
     }
+    return involvement;
+  }
+
+  /** With another part than that of paying the fee. */
+  concerning(principal: string): Involvement {
+    const involvement = this.of(principal);
+    involvement.sponsorOnly = false;
     return involvement;
   }
 }
@@ -36,28 +53,32 @@ class Involvements {
  */
 export function involvements(transaction: ChainTransaction): Map<string, Involvement> {
   const found = new Involvements();
-  found.of(transaction.sender.address);
+  found.concerning(transaction.sender.address);
   const payer = found.of(transaction.sponsor?.address ?? transaction.sender.address);
   payer.stx = true;
   payer.stxMoved = true;
   payer.sent += transaction.fee;
   const { payload } = transaction;
-  if (payload.type === 'token_transfer') found.of(payload.recipient).stx = true;
-  else if (payload.type === 'contract_call') found.of(payload.contractId);
-  else if (payload.type === 'smart_contract') found.of(`${transaction.sender.address}.${payload.contractName}`);
+  if (payload.type === 'token_transfer') found.concerning(payload.recipient).stx = true;
+  else if (payload.type === 'contract_call') found.concerning(payload.contractId);
+  else if (payload.type === 'smart_contract') {
+    found.concerning(`${transaction.sender.address}.${payload.contractName}`);
+  }
   for (const event of transaction.events) {
     if (event.kind !== 'stx' && event.kind !== 'ft' && event.kind !== 'nft') continue;
     if (event.sender !== null) {
-      const sender = found.of(event.sender);
+      const sender = found.concerning(event.sender);
       sender[event.kind] = true;
+      sender.events += 1;
       if (event.kind === 'stx') {
         sender.stxMoved = true;
         sender.sent += BigInt(event.amount);
       }
     }
     if (event.recipient !== null) {
-      const recipient = found.of(event.recipient);
+      const recipient = found.concerning(event.recipient);
       recipient[event.kind] = true;
+      if (event.recipient !== event.sender) recipient.events += 1;
       if (event.kind === 'stx') {
         recipient.stxMoved = true;
         recipient.received += BigInt(event.amount);
@@ -108,7 +129,17 @@ export function effectsOf(block: Block): Effect[] {
   const account = (principal: string): AccountMove => {
     let known = accounts.get(principal);
     if (known === undefined) {
-      known = { balance: 0n, transactions: 0, rewards: 0, stxInbound: 0, stxOutbound: 0, sent: 0, paid: 0, calls: 0 };
+      known = {
+        balance: 0n,
+        stxMoves: 0,
+        transactions: 0,
+        rewards: 0,
+        stxInbound: 0,
+        stxOutbound: 0,
+        sent: 0,
+        paid: 0,
+        calls: 0,
+      };
       accounts.set(principal, known);
     }
     return known;
@@ -141,7 +172,11 @@ export function effectsOf(block: Block): Effect[] {
       effects.push({ kind: 'involvement', sign: 1, position, principal, involvement });
       const moved = account(principal);
       moved.balance += involvement.received - involvement.sent;
+      moved.stxMoves += involvement.stxMoved ? 1 : 0;
       moved.transactions += 1;
+    }
+    for (const transfer of inboundTransfers(transaction)) {
+      effects.push({ kind: 'inbound_transfer', sign: 1, position, transfer });
     }
     supply += minted(transaction);
     for (const effect of tokens.add(transaction, position)) tokenEffects.push(effect);
@@ -150,16 +185,26 @@ export function effectsOf(block: Block): Effect[] {
     effects.push({ kind: 'miner_reward', sign: 1, height: block.height, index, reward });
     const moved = account(reward.recipient);
     moved.balance += rewardTotal(reward);
+    moved.stxMoves += 1;
     moved.rewards += 1;
     // The fees in a reward are STX that existed; only the coinbase is new.
     supply += reward.coinbase;
   }
   for (const [contract, count] of logs) effects.push({ kind: 'contract_logs', sign: 1, contract, logs: count });
-  for (const [principal, moved] of accounts) effects.push({ kind: 'account', sign: 1, principal, ...moved });
+  let balances = 0n;
+  for (const [principal, moved] of accounts) {
+    effects.push({ kind: 'account', sign: 1, principal, ...moved });
+    balances += moved.balance;
+  }
   effects.push({ kind: 'tallies', sign: 1, types, functions });
-  effects.push({ kind: 'totals', sign: 1, transactions: block.transactions.length, supply });
+  effects.push({ kind: 'totals', sign: 1, transactions: block.transactions.length, supply, balances });
   // After the accounts, which count the tokens of each principal.
   for (const effect of tokens.effects()) tokenEffects.push(effect);
   for (const effect of tokenEffects) effects.push(effect);
+  // Last, since a checkpoint is made of all that stands in the tables then.
+  for (const [principal, { transactions, rewards }] of accounts) {
+    const entries = transactions + rewards;
+    effects.push({ kind: 'checkpoint', sign: 1, height: block.height, principal, entries });
+  }
   return effects;
 }

@@ -20,6 +20,8 @@ function entry<V>(map: Map<string, V>, key: string, make: () => V): V {
 export class TokenSums {
   readonly #balances = new Map<string, FtBalance>();
   readonly #tokens = new Map<string, FtToken>();
+  /** By asset. */
+  readonly #mints = new Map<string, number>();
 
   /** Takes a transaction's events in. @returns the effects that are the transaction's own */
   add(transaction: ChainTransaction, position: number): Effect[] {
@@ -41,7 +43,10 @@ export class TokenSums {
       if (sender !== null) change(sender, kind, asset).sent += amount;
       if (recipient !== null) change(recipient, kind, asset).received += amount;
       if (kind === 'ft') this.#move(asset, sender, recipient, amount);
-      else moves.push({ kind: 'nft_move', sign: 1, position, index, asset, value: event.value, owner: recipient });
+      else {
+        moves.push({ kind: 'nft_move', sign: 1, position, index, asset, value: event.value, owner: recipient });
+        if (event.action === 'mint') this.#mints.set(asset, (this.#mints.get(asset) ?? 0) + 1);
+      }
     }
     for (const sums of changes.values()) moves.push({ kind: 'token_change', sign: 1, ...sums });
     return moves;
@@ -71,6 +76,7 @@ export class TokenSums {
     const effects: Effect[] = [];
     for (const token of this.#tokens.values()) effects.push({ kind: 'ft_token', sign: 1, ...token });
     for (const balance of this.#balances.values()) effects.push({ kind: 'ft_balance', sign: 1, ...balance });
+    for (const [asset, mints] of this.#mints) effects.push({ kind: 'nft_mints', sign: 1, asset, mints });
     return effects;
   }
 }

@@ -6,6 +6,7 @@ import type { Dictionaries } from './dictionary.ts';
 
 interface Row {
   balance: string;
+  stx_moves: number;
   transactions: number;
   rewards: number;
   stx_inbound: number;
@@ -18,17 +19,19 @@ interface Row {
 /** Writes accounts through this connection. */
 export function accountWriter(db: Database, { principals }: Dictionaries) {
   const find = db.prepare<Row, [number]>(
-    `SELECT balance, transactions, rewards, stx_inbound, stx_outbound, sent, paid, calls
+    `SELECT balance, stx_moves, transactions, rewards, stx_inbound, stx_outbound, sent, paid, calls
        FROM accounts WHERE principal_id = ?1`,
   );
   const set = db.prepare(
-    `INSERT INTO accounts VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, 0, 0)
+    `INSERT INTO accounts VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, 0, 0)
        ON CONFLICT (principal_id) DO UPDATE SET
-         balance = ?3, transactions = ?4, rewards = ?5, stx_inbound = ?6, stx_outbound = ?7, sent = ?8, paid = ?9,
-         calls = ?10`,
+         balance = ?3, stx_moves = ?4, transactions = ?5, rewards = ?6, stx_inbound = ?7, stx_outbound = ?8, sent = ?9,
+         paid = ?10, calls = ?11`,
   );
   const remove = db.prepare('DELETE FROM accounts WHERE principal_id = ?1');
-  const countHolders = db.prepare<null, [number]>('UPDATE totals SET stx_holders = stx_holders + ?1');
+  const countAccounts = db.prepare<null, [number, number]>(
+    'UPDATE totals SET stx_holders = stx_holders + ?1, stx_accounts = stx_accounts + ?2',
+  );
 
   return {
     move(effect: Extract<Effect, { kind: 'account' }>): void {
@@ -37,6 +40,8 @@ export function accountWriter(db: Database, { principals }: Dictionaries) {
       const known = find.get(id);
       const before = known?.balance ?? sortable('0');
       const after = sortable((BigInt(decimalOf(before)) + BigInt(sign) * effect.balance).toString());
+      const movesBefore = known?.stx_moves ?? 0;
+      const moves = movesBefore + sign * effect.stxMoves;
       const transactions = (known?.transactions ?? 0) + sign * effect.transactions;
       const rewards = (known?.rewards ?? 0) + sign * effect.rewards;
       const inbound = (known?.stx_inbound ?? 0) + sign * effect.stxInbound;
@@ -45,9 +50,10 @@ export function accountWriter(db: Database, { principals }: Dictionaries) {
       const paid = (known?.paid ?? 0) + sign * effect.paid;
       const calls = (known?.calls ?? 0) + sign * effect.calls;
       if (transactions === 0 && rewards === 0) remove.run(id);
-      else set.run(id, principal, after, transactions, rewards, inbound, outbound, sent, paid, calls);
+      else set.run(id, principal, after, moves, transactions, rewards, inbound, outbound, sent, paid, calls);
       const holders = Number(isPositive(after)) - Number(isPositive(before));
-      if (holders !== 0) countHolders.run(holders);
+      const accounts = Number(moves > 0) - Number(movesBefore > 0);
+      if (holders !== 0 || accounts !== 0) countAccounts.run(holders, accounts);
     },
   };
 }

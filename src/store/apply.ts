@@ -6,11 +6,13 @@ import { contractFunctions } from '../codec/abi.ts';
 import { accountWriter } from './account-writer.ts';
 import { sortable } from './amounts.ts';
 import { anchorWriter } from './anchor-writer.ts';
+import { checkpointWriter } from './checkpoint-writer.ts';
 import { contractLogWriter } from './contract-log-writer.ts';
 import type { Dictionaries } from './dictionary.ts';
 import { confirmedMicroblockWriter } from './microblock-writer.ts';
 import { deployedContract, payloadColumns } from './payload-columns.ts';
-import { AFFECTED, assetEventKind, EVENT_LOCK, EVENT_LOG, statusNumber } from './rows.ts';
+import { CHECKPOINT_EVERY } from './queries/account-states.ts';
+import { AFFECTED, assetEventKind, EVENT_LOCK, EVENT_LOG, INBOUND, statusNumber } from './rows.ts';
 import { table } from './table.ts';
 import { tallyWriter } from './tally-writer.ts';
 import { tokenEffectsWriter } from './token-writer.ts';
@@ -22,8 +24,15 @@ const concatenated = (parts: readonly Uint8Array[] | null): Uint8Array | null =>
 
 export type ApplyEffects = (effects: readonly Effect[]) => void;
 
-/** What applies effects through this connection, inside the transaction that is open on it. */
-export function effectsWriter(db: Database, dictionaries: Dictionaries): ApplyEffects {
+/**
+ * What applies effects through this connection, inside the transaction that is open on it.
+ * @param checkpointEvery for tests, which have accounts of a short history
+ */
+export function effectsWriter(
+  db: Database,
+  dictionaries: Dictionaries,
+  checkpointEvery: number = CHECKPOINT_EVERY,
+): ApplyEffects {
   const { principals, assets } = dictionaries;
   const accounts = accountWriter(db, dictionaries);
   const moveAnchor = anchorWriter(db);
@@ -141,7 +150,7 @@ export function effectsWriter(db: Database, dictionaries: Dictionaries): ApplyEf
   const involvements = table(
     db,
     'principal_transactions',
-    ['principal_id', 'position', 'affected', 'stx_sent', 'stx_received'],
+    ['principal_id', 'position', 'affected', 'events', 'stx_sent', 'stx_received'],
     2,
   );
   const locks = table(
@@ -167,10 +176,14 @@ export function effectsWriter(db: Database, dictionaries: Dictionaries): ApplyEf
     ],
     2,
   );
-  const totals = db.prepare<{ transactions: number; stx_supply: string }, []>(
-    'SELECT transactions, stx_supply FROM totals',
+  const inbound = table(db, 'inbound_transfers', ['principal_id', 'position', 'event_index', 'kind'], 3);
+  const moveCheckpoint = checkpointWriter(db, dictionaries, checkpointEvery);
+  const totals = db.prepare<{ transactions: number; stx_supply: string; stx_balances: string }, []>(
+    'SELECT transactions, stx_supply, stx_balances FROM totals',
   );
-  const setTotals = db.prepare('UPDATE totals SET transactions = transactions + ?1, stx_supply = ?2');
+  const setTotals = db.prepare(
+    'UPDATE totals SET transactions = transactions + ?1, stx_supply = ?2, stx_balances = ?3',
+  );
 
   const principal = (address: string | null): number | null => (address === null ? null : principals.id(address));
 
@@ -291,9 +304,10 @@ export function effectsWriter(db: Database, dictionaries: Dictionaries): ApplyEf
     }
   }
 
-  function moveTotals({ sign, transactions: count, supply }: Extract<Effect, { kind: 'totals' }>): void {
-    const total = BigInt(totals.get()?.stx_supply ?? 0) + BigInt(sign) * supply;
-    setTotals.run(sign * count, total.toString());
+  function moveTotals({ sign, transactions: count, supply, balances }: Extract<Effect, { kind: 'totals' }>): void {
+    const known = totals.get();
+    const moved = (kept: string | undefined, by: bigint): string => String(BigInt(kept ?? 0) + BigInt(sign) * by);
+    setTotals.run(sign * count, moved(known?.stx_supply, supply), moved(known?.stx_balances, balances));
   }
 
   function applyOne(effect: Effect): void {
@@ -322,8 +336,17 @@ export function effectsWriter(db: Database, dictionaries: Dictionaries): ApplyEf
           (involvement.stx ? AFFECTED.stx : 0) |
           (involvement.ft ? AFFECTED.ft : 0) |
           (involvement.nft ? AFFECTED.nft : 0) |
-          (involvement.stxMoved ? AFFECTED.stxMoved : 0);
-        involvements.add(id, position, affected, involvement.sent.toString(), involvement.received.toString());
+          (involvement.stxMoved ? AFFECTED.stxMoved : 0) |
+          (involvement.sponsorOnly ? AFFECTED.sponsorOnly : 0);
+        const { events: count, sent, received } = involvement;
+        involvements.add(id, position, affected, count, sent.toString(), received.toString());
+        return;
+      }
+      case 'inbound_transfer': {
+        const { recipient, eventIndex, memo } = effect.transfer;
+        const key = [principals.id(recipient), effect.position, eventIndex] as const;
+        if (added) inbound.add(...key, INBOUND[memo]);
+        else inbound.remove(...key);
         return;
       }
       case 'lock': {
@@ -375,7 +398,11 @@ export function effectsWriter(db: Database, dictionaries: Dictionaries): ApplyEf
       case 'ft_balance':
       case 'ft_token':
       case 'nft_move':
+      case 'nft_mints':
         applyTokenEffect(effect);
+        return;
+      case 'checkpoint':
+        moveCheckpoint(effect);
     }
   }
 

@@ -2,6 +2,8 @@
 import { Database } from 'bun:sqlite';
 import { existsSync } from 'node:fs';
 import { decimalOf } from './amounts.ts';
+import { checkAddresses } from './check-addresses.ts';
+import { checkCheckpoints } from './check-checkpoints.ts';
 import { type CheckResult, equal, none, shown } from './check-result.ts';
 import { checkTokens } from './check-tokens.ts';
 import { indexPath, journalPath, openReader } from './database.ts';
@@ -212,6 +214,8 @@ function checkIndex(db: Database): CheckResult[] {
     balances(db),
     supply(db),
     ...checkTokens(db),
+    ...checkAddresses(db),
+    ...checkCheckpoints(db),
     equal(
       db,
       'total of pending transactions',

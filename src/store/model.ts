@@ -254,6 +254,33 @@ export interface StxBalance {
   pending: { inbound: bigint; outbound: bigint };
 }
 
+/** What an account's history came to at some height. */
+export interface AccountState {
+  transactions: number;
+  /** Those in which it is the sponsor and nothing else. */
+  sponsoredOnly: number;
+  /** Asset events it took part in. */
+  events: number;
+  /** Locks of its STX. */
+  locks: number;
+  /** Transfers that are listed as inbound. */
+  inbound: number;
+  /** The greatest it used, as origin or sponsor; null where it used none. */
+  lastNonce: number | null;
+  /** micro-STX of events, without fees. */
+  sent: bigint;
+  received: bigint;
+  /** micro-STX of fees it paid, and of rewards that matured. */
+  fees: bigint;
+  mined: bigint;
+}
+
+/** Base units, or how many events of instances. */
+export interface TokenSums {
+  sent: bigint;
+  received: bigint;
+}
+
 export interface Nonces {
   next: number;
   lastConfirmed: number | null;

@@ -6,7 +6,7 @@ import type { Dictionaries } from './dictionary.ts';
 import { TOKEN } from './rows.ts';
 import { table } from './table.ts';
 
-type TokenEffect = Extract<Effect, { kind: 'token_change' | 'ft_balance' | 'ft_token' | 'nft_move' }>;
+type TokenEffect = Extract<Effect, { kind: 'token_change' | 'ft_balance' | 'ft_token' | 'nft_move' | 'nft_mints' }>;
 type Of<K extends TokenEffect['kind']> = Extract<TokenEffect, { kind: K }>;
 
 interface Instance {
@@ -32,8 +32,8 @@ export function tokenEffectsWriter(db: Database, { principals, assets }: Diction
        ON CONFLICT (asset_id, principal_id) DO UPDATE SET balance = ?3, transfers = ?4`,
   );
   const removeBalance = db.prepare('DELETE FROM ft_balances WHERE asset_id = ?1 AND principal_id = ?2');
-  const countHolders = db.prepare<null, [number, number]>(
-    'UPDATE ft_tokens SET holders = holders + ?2 WHERE asset_id = ?1',
+  const countHolders = db.prepare<null, [number, number, number]>(
+    'UPDATE ft_tokens SET holders = holders + ?2, accounts = accounts + ?3 WHERE asset_id = ?1',
   );
   const countTokens = db.prepare<null, [number, number]>(
     'UPDATE accounts SET ft_tokens = ft_tokens + ?2 WHERE principal_id = ?1',
@@ -42,7 +42,7 @@ export function tokenEffectsWriter(db: Database, { principals, assets }: Diction
     'SELECT supply, events FROM ft_tokens WHERE asset_id = ?1',
   );
   const setToken = db.prepare(
-    `INSERT INTO ft_tokens VALUES (?1, ?2, 0, ?3)
+    `INSERT INTO ft_tokens VALUES (?1, ?2, 0, 0, ?3)
        ON CONFLICT (asset_id) DO UPDATE SET supply = ?2, events = ?3`,
   );
   const removeToken = db.prepare('DELETE FROM ft_tokens WHERE asset_id = ?1');
@@ -68,6 +68,11 @@ export function tokenEffectsWriter(db: Database, { principals, assets }: Diction
   );
   const countNfts = db.prepare<null, [number, number]>('UPDATE accounts SET nfts = nfts + ?2 WHERE principal_id = ?1');
 
+  const countMints = db.prepare(
+    'INSERT INTO nft_mints VALUES (?1, ?2) ON CONFLICT (asset_id) DO UPDATE SET mints = mints + ?2',
+  );
+  const removeMints = db.prepare('DELETE FROM nft_mints WHERE asset_id = ?1 AND mints = 0');
+
   function changeToken({ sign, position, principal, token: kind, asset, sent, received }: Of<'token_change'>): void {
     const key = [principals.id(principal), position, TOKEN[kind], assets.id(asset)] as const;
     if (sign === 1) changes.add(...key, sent.toString(), received.toString());
@@ -83,9 +88,9 @@ export function tokenEffectsWriter(db: Database, { principals, assets }: Diction
     if (count === 0) removeBalance.run(assetId, principalId);
     else setBalance.run(assetId, principalId, after, count, principal, asset);
     const holders = Number(isPositive(after)) - Number(isPositive(before));
-    if (holders === 0) return;
-    countHolders.run(assetId, holders);
-    countTokens.run(principalId, holders);
+    const accounts = Number(count > 0) - Number(known !== null);
+    if (holders !== 0 || accounts !== 0) countHolders.run(assetId, holders, accounts);
+    if (holders !== 0) countTokens.run(principalId, holders);
   }
 
   function moveToken({ sign, asset, supply, events }: Of<'ft_token'>): void {
@@ -126,6 +131,12 @@ export function tokenEffectsWriter(db: Database, { principals, assets }: Diction
     changeOwner(ownerBefore, last?.recipient_id ?? null, asset, assetId);
   }
 
+  function moveMints({ sign, asset, mints }: Of<'nft_mints'>): void {
+    const id = assets.id(asset);
+    countMints.run(id, sign * mints);
+    if (sign === -1) removeMints.run(id);
+  }
+
   return (effect: TokenEffect): void => {
     switch (effect.kind) {
       case 'token_change':
@@ -139,6 +150,9 @@ export function tokenEffectsWriter(db: Database, { principals, assets }: Diction
         return;
       case 'nft_move':
         moveInstance(effect);
+        return;
+      case 'nft_mints':
+        moveMints(effect);
     }
   };
 }

@@ -41,6 +41,8 @@ const nothing: Involvement = {
   ft: false,
   nft: false,
   stxMoved: false,
+  sponsorOnly: false,
+  events: 0,
   sent: 0n,
   received: 0n,
 };
@@ -50,8 +52,8 @@ const of = (changes: Partial<ChainTransaction>) => Object.fromEntries(involvemen
 
 test('the sender pays the fee, and the recipient of a transfer gets what its event moved', () => {
   expect(of({ events: [stx('transfer', alice.address, carol.address)] })).toEqual({
-    [alice.address]: { ...moved, sent: 1300n },
-    [carol.address]: { ...moved, received: 1000n },
+    [alice.address]: { ...moved, events: 1, sent: 1300n },
+    [carol.address]: { ...moved, events: 1, received: 1000n },
   });
 });
 
@@ -62,19 +64,27 @@ test('the recipient of a transfer that failed is concerned and gets nothing', ()
 test('a sponsor pays the fee, and the sender it pays for is concerned without STX', () => {
   expect(of({ sponsor: { address: sponsor.address, nonce: 0n } })).toEqual({
     [alice.address]: nothing,
-    [sponsor.address]: { ...moved, sent: 300n },
+    [sponsor.address]: { ...moved, sponsorOnly: true, sent: 300n },
     [carol.address]: { ...nothing, stx: true },
   });
 });
 
+test('a sponsor that has another part is not the sponsor only', () => {
+  const paid = { sponsor: { address: sponsor.address, nonce: 0n } };
+  const inEvent = of({ ...paid, events: [stx('mint', null, sponsor.address)] })[sponsor.address];
+  expect(inEvent).toEqual({ ...moved, events: 1, sent: 300n, received: 1000n });
+  const recipient = of({ sponsor: { address: carol.address, nonce: 0n } })[carol.address];
+  expect(recipient).toEqual({ ...moved, sent: 300n });
+});
+
 test('a transfer to oneself is sent and received, and moves only the fee', () => {
   const self = of({ events: [stx('transfer', alice.address, alice.address)] })[alice.address];
-  expect(self).toEqual({ ...moved, sent: 1300n, received: 1000n });
+  expect(self).toEqual({ ...moved, events: 1, sent: 1300n, received: 1000n });
 });
 
 test('a mint to a contract concerns the contract', () => {
   const contract = `${bob.address}.treasury`;
-  expect(of({ events: [stx('mint', null, contract)] })[contract]).toEqual({ ...moved, received: 1000n });
+  expect(of({ events: [stx('mint', null, contract)] })[contract]).toEqual({ ...moved, events: 1, received: 1000n });
 });
 
 test('a called contract, a deployed contract and the parties of tokens are concerned', () => {
@@ -93,8 +103,8 @@ test('a called contract, a deployed contract and the parties of tokens are conce
   ];
   const found = of({ payload: call, events });
   expect(found[contractId]).toEqual(nothing);
-  expect(found[alice.address]).toEqual({ ...moved, ft: true, sent: 300n });
-  expect(found[bob.address]).toEqual({ ...nothing, ft: true, nft: true });
+  expect(found[alice.address]).toEqual({ ...moved, ft: true, events: 1, sent: 300n });
+  expect(found[bob.address]).toEqual({ ...nothing, ft: true, nft: true, events: 2 });
   const deploy = { type: 'smart_contract', typeId: 1, contractName: 'c', clarityVersion: null, source: '' } as const;
   expect(Object.keys(of({ payload: deploy }))).toEqual([alice.address, `${alice.address}.c`]);
 });

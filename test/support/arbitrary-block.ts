@@ -12,6 +12,8 @@ const principals = [
   'SP2J6ZY48GV1EZ5V2V5RB9MP66SW86PYKKNRV9EJ7.token',
 ] as const;
 
+const SEND_MANY = 'ST3F1X4QGV2SM8XD96X45M6RTQXKA1PZJZZCQAB4B.send-many-memo';
+
 const principal = fc.constantFrom(...principals);
 const bytes = (length: number) => fc.uint8Array({ minLength: length, maxLength: length });
 const hash = bytes(32);
@@ -35,7 +37,7 @@ const unlock = (stacker: string, unlockHeight: number): Uint8Array =>
 const event: fc.Arbitrary<ChainEvent> = fc.oneof(
   fc.record({
     kind: fc.constant('contract_log' as const),
-    contractId: fc.constantFrom(principals[3], `${principals[2]}.pox-3`),
+    contractId: fc.constantFrom(principals[3], `${principals[2]}.pox-3`, SEND_MANY),
     topic: fc.constant('print'),
     value: fc.oneof(
       bytes(3),

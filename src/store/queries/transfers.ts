@@ -1,5 +1,6 @@
 /** Events that moved a token: a principal's STX and units of a token, an instance's history. */
 import type { Database } from 'bun:sqlite';
+import { isSendMany } from '../../chain/inbound-transfers.ts';
 import { heightOf } from '../../chain/position.ts';
 import { decodeClarity } from '../../codec/clarity.ts';
 import type { CursorKey, FtTransfer, Move, Page, StxTransfer, TransactionPlace } from '../model.ts';
@@ -91,11 +92,6 @@ interface Feed<Row extends KeyRow> {
   before(of: Of, position: number, index: number, count: number): KeyRow[];
 }
 
-const SEND_MANY = new Set([
-  'SP3FBR2AGK5H9QBDH3EEN6DF8EK8JY7RX8QJ5SVTE.send-many-memo',
-  'ST3F1X4QGV2SM8XD96X45M6RTQXKA1PZJZZCQAB4B.send-many-memo',
-]);
-
 const TOKEN_TRANSFER = 0;
 
 export const placeOf = (row: Omit<MoveRow, 'event_index' | 'sender' | 'recipient' | 'amount'>): TransactionPlace => ({
@@ -121,7 +117,7 @@ const ftTransferOf = (row: MoveRow): FtTransfer => ({ ...moveOf(row), amount: ro
 /** Null where there is none, or an empty one. */
 function memoOf(row: StxRow): Uint8Array | null {
   let bytes = row.type === TOKEN_TRANSFER ? row.transaction_memo : row.memo;
-  if (row.next_contract !== null && row.next_value !== null && SEND_MANY.has(row.next_contract)) {
+  if (row.next_contract !== null && row.next_value !== null && isSendMany(row.next_contract)) {
     const printed = decodeClarity(row.next_value);
     bytes = printed.ok && printed.value.type === 'buffer' ? printed.value.value : null;
   }

@@ -1,0 +1,190 @@
+/**
+ * What an account's history came to at any height: the last checkpoint at or before it, and the few transactions and
+ * rewards that follow that. The writer makes each checkpoint in the same way of the one before.
+ */
+import type { Database } from 'bun:sqlite';
+import { positionsOf } from '../../chain/position.ts';
+import { decimalOf } from '../amounts.ts';
+import type { AccountState, TokenSums } from '../model.ts';
+import { AFFECTED } from '../rows.ts';
+import { prepared } from '../statement.ts';
+
+/** A checkpoint is set by the block in which an account's transactions and rewards reach or pass a multiple of this. */
+export const CHECKPOINT_EVERY = 64;
+
+export const sql = {
+  checkpoint: 'SELECT * FROM account_checkpoints WHERE principal_id = ?1 AND height <= ?2 ORDER BY height DESC LIMIT 1',
+  transactions: `SELECT pt.affected, pt.events, pt.stx_sent, pt.stx_received, t.fee, t.nonce, t.sponsor_nonce,
+                        t.sender_id, t.sponsor_id
+                   FROM principal_transactions pt JOIN transactions t ON t.position = pt.position
+                  WHERE pt.principal_id = ?1 AND pt.position BETWEEN ?2 AND ?3`,
+  rewards: `SELECT coinbase, fees_anchored, fees_streamed_confirmed, fees_streamed_produced
+              FROM miner_rewards WHERE recipient_id = ?1 AND height BETWEEN ?2 AND ?3`,
+  locks: `SELECT count(*) AS found FROM stx_locks
+           WHERE principal_id = ?1 AND position BETWEEN ?2 AND ?3 AND amount IS NOT NULL`,
+  inbound: 'SELECT count(*) AS found FROM inbound_transfers WHERE principal_id = ?1 AND position BETWEEN ?2 AND ?3',
+  tokenChanges: `SELECT token, asset_id, sent, received FROM token_changes
+                  WHERE principal_id = ?1 AND position BETWEEN ?2 AND ?3`,
+  nextToken: `SELECT token, asset_id FROM token_checkpoints
+               WHERE principal_id = ?1 AND (token, asset_id) > (?2, ?3) ORDER BY token, asset_id LIMIT 1`,
+  tokenCheckpoint: `SELECT sent, received FROM token_checkpoints
+                     WHERE principal_id = ?1 AND token = ?2 AND asset_id = ?3 AND height <= ?4
+                     ORDER BY height DESC LIMIT 1`,
+};
+
+interface CheckpointRow {
+  height: number;
+  transactions: number;
+  sponsored_only: number;
+  events: number;
+  locks: number;
+  inbound: number;
+  last_nonce: number | null;
+  sent: string;
+  received: string;
+  fees: string;
+  mined: string;
+}
+
+interface TransactionRow {
+  affected: number;
+  events: number;
+  stx_sent: string;
+  stx_received: string;
+  fee: string;
+  nonce: number | null;
+  sponsor_nonce: number | null;
+  sender_id: number;
+  sponsor_id: number | null;
+}
+
+interface RewardRow {
+  coinbase: string;
+  fees_anchored: string;
+  fees_streamed_confirmed: string;
+  fees_streamed_produced: string;
+}
+
+interface TokenRow {
+  token: number;
+  asset_id: number;
+}
+
+interface SumsRow {
+  sent: string;
+  received: string;
+}
+
+/** Sums of one token of a principal, by its numbers in the index. */
+export interface NumberedTokenSums extends TokenSums {
+  token: number;
+  assetId: number;
+}
+
+export type AccountStates = ReturnType<typeof accountStates>;
+
+export function accountStates(db: Database) {
+  const checkpoint = prepared<CheckpointRow, [number, number]>(db, sql.checkpoint);
+  const transactions = prepared<TransactionRow, [number, number, number]>(db, sql.transactions);
+  const rewards = prepared<RewardRow, [number, number, number]>(db, sql.rewards);
+  const locks = prepared<{ found: number }, [number, number, number]>(db, sql.locks);
+  const inbound = prepared<{ found: number }, [number, number, number]>(db, sql.inbound);
+  const tokenChanges = prepared<TokenRow & SumsRow, [number, number, number]>(db, sql.tokenChanges);
+  const nextToken = prepared<TokenRow, [number, number, number]>(db, sql.nextToken);
+  const tokenCheckpoint = prepared<SumsRow, [number, number, number, number]>(db, sql.tokenCheckpoint);
+
+  /** The last checkpoint at or before a height, and the range of what follows it up to that height. */
+  function tail(principal: number, height: number) {
+    const last = checkpoint.get(principal, height);
+    const from = (last?.height ?? -1) + 1;
+    return { last, from, first: positionsOf(from).first, end: positionsOf(height).last };
+  }
+
+  /** Of transactions and rewards up to a height, that one's included. */
+  function at(principal: number, height: number): AccountState {
+    const { last, from, first, end } = tail(principal, height);
+    const state: AccountState = {
+      transactions: last?.transactions ?? 0,
+      sponsoredOnly: last?.sponsored_only ?? 0,
+      events: last?.events ?? 0,
+      locks: (last?.locks ?? 0) + (locks.get(principal, first, end)?.found ?? 0),
+      inbound: (last?.inbound ?? 0) + (inbound.get(principal, first, end)?.found ?? 0),
+      lastNonce: last?.last_nonce ?? null,
+      sent: BigInt(last?.sent ?? 0),
+      received: BigInt(last?.received ?? 0),
+      fees: BigInt(last?.fees ?? 0),
+      mined: BigInt(last?.mined ?? 0),
+    };
+    const used = (nonce: number | null) => {
+      if (nonce !== null && (state.lastNonce === null || nonce > state.lastNonce)) state.lastNonce = nonce;
+    };
+    for (const row of transactions.iterate(principal, first, end)) {
+      const fee = (row.sponsor_id ?? row.sender_id) === principal ? BigInt(decimalOf(row.fee)) : 0n;
+      state.transactions += 1;
+      state.sponsoredOnly += (row.affected & AFFECTED.sponsorOnly) === 0 ? 0 : 1;
+      state.events += row.events;
+      state.fees += fee;
+      state.sent += BigInt(row.stx_sent) - fee;
+      state.received += BigInt(row.stx_received);
+      if (row.sender_id === principal) used(row.nonce);
+      if (row.sponsor_id === principal) used(row.sponsor_nonce);
+    }
+    for (const row of rewards.iterate(principal, from, height)) {
+      for (const part of Object.values(row)) state.mined += BigInt(part);
+    }
+    return state;
+  }
+
+  /** What tokens changed by since the last checkpoint, up to a height. */
+  function changedTokens(principal: number, height: number): Map<string, NumberedTokenSums> {
+    const { first, end } = tail(principal, height);
+    const sums = new Map<string, NumberedTokenSums>();
+    for (const { token, asset_id: assetId, sent, received } of tokenChanges.iterate(principal, first, end)) {
+      const key = `${token} ${assetId}`;
+      const known = sums.get(key) ?? { token, assetId, sent: 0n, received: 0n };
+      sums.set(key, known);
+      known.sent += BigInt(sent);
+      known.received += BigInt(received);
+    }
+    return sums;
+  }
+
+  /** Of the last checkpoint of a token, up to a height; null where there is none. */
+  function tokenSums(principal: number, token: number, assetId: number, height: number): TokenSums | null {
+    const row = tokenCheckpoint.get(principal, token, assetId, height);
+    return row === null ? null : { sent: BigInt(row.sent), received: BigInt(row.received) };
+  }
+
+  const sum = (a: TokenSums | null, b: TokenSums | null | undefined): TokenSums => ({
+    sent: (a?.sent ?? 0n) + (b?.sent ?? 0n),
+    received: (a?.received ?? 0n) + (b?.received ?? 0n),
+  });
+
+  return {
+    at,
+
+    /** Whole sums of the tokens that changed since the last checkpoint, up to a height. */
+    changed: (principal: number, height: number): NumberedTokenSums[] =>
+      [...changedTokens(principal, height).values()].map((change) => {
+        const { token, assetId } = change;
+        return { token, assetId, ...sum(tokenSums(principal, token, assetId, height), change) };
+      }),
+
+    /** Every token that the principal took part in an event of, up to a height. */
+    tokens(principal: number, height: number): NumberedTokenSums[] {
+      const found = changedTokens(principal, height);
+      for (
+        let row = nextToken.get(principal, 0, 0);
+        row !== null;
+        row = nextToken.get(principal, row.token, row.asset_id)
+      ) {
+        const { token, asset_id: assetId } = row;
+        const before = tokenSums(principal, token, assetId, height);
+        if (before === null) continue;
+        const key = `${token} ${assetId}`;
+        found.set(key, { token, assetId, ...sum(before, found.get(key)) });
+      }
+      return [...found.values()];
+    },
+  };
+}

@@ -1,0 +1,54 @@
+import { expect, test } from 'bun:test';
+import fc from 'fast-check';
+import type { ChainEvent } from '../../src/chain/block.ts';
+import { inboundTransfers } from '../../src/chain/inbound-transfers.ts';
+import { blocks } from '../support/arbitrary-block.ts';
+import { alice, bob, carol } from '../support/handmade.ts';
+
+const SEND_MANY = 'ST3F1X4QGV2SM8XD96X45M6RTQXKA1PZJZZCQAB4B.send-many-memo';
+
+const transfer = (recipient: string, memo: Uint8Array | null): ChainEvent => ({
+  kind: 'stx',
+  action: 'transfer',
+  sender: alice.address,
+  recipient,
+  amount: '5',
+  memo,
+});
+const print = (contractId: string): ChainEvent => ({
+  kind: 'contract_log',
+  contractId,
+  topic: 'print',
+  value: Uint8Array.of(3),
+});
+
+const sample = fc.sample(blocks(), { numRuns: 50, seed: 1 }).flatMap((chain) => chain);
+const transactions = sample.flatMap((block) => block.transactions);
+const call = transactions.find(({ payload }) => payload.type === 'contract_call')!;
+const native = transactions.find(({ payload }) => payload.type === 'token_transfer')!;
+
+test('of a contract call, transfers with a memo of their own or one printed after them are listed', () => {
+  const events = [
+    transfer(bob.address, null),
+    print(SEND_MANY),
+    transfer(carol.address, Uint8Array.of(1)),
+    print(`${alice.address}.other`),
+    transfer(bob.address, null),
+    transfer(bob.address, new Uint8Array(0)),
+    transfer(carol.address, Uint8Array.of(1)),
+    print(SEND_MANY),
+  ];
+  expect(inboundTransfers({ ...call, events })).toEqual([
+    { recipient: bob.address, eventIndex: 0, memo: 'print' },
+    { recipient: carol.address, eventIndex: 2, memo: 'event' },
+    { recipient: carol.address, eventIndex: 6, memo: 'print' },
+  ]);
+});
+
+test('a transaction that is a transfer is listed once, whatever came of it', () => {
+  if (native.payload.type !== 'token_transfer') throw new Error('no transfer was generated');
+  const { recipient } = native.payload;
+  const listed = [{ recipient, eventIndex: 0, memo: 'transaction' as const }];
+  expect(inboundTransfers({ ...native, events: [transfer(recipient, new Uint8Array(34))] })).toEqual(listed);
+  expect(inboundTransfers({ ...native, status: 'abort_by_response', events: [] })).toEqual(listed);
+});

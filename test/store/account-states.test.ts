@@ -1,0 +1,157 @@
+/** Checkpoints are a function of the chain, and an account's history up to any height is what its blocks say. */
+import type { Database } from 'bun:sqlite';
+import { expect, test } from 'bun:test';
+import fc from 'fast-check';
+import type { Block } from '../../src/chain/block.ts';
+import { effectsOf, involvements, undone } from '../../src/chain/effects.ts';
+import { inboundTransfers } from '../../src/chain/inbound-transfers.ts';
+import { effectsWriter } from '../../src/store/apply.ts';
+import { checkCheckpoints } from '../../src/store/check-checkpoints.ts';
+import { openWriter } from '../../src/store/database.ts';
+import { dictionaries } from '../../src/store/dictionary.ts';
+import type { AccountState, TokenSums } from '../../src/store/model.ts';
+import { accountStates } from '../../src/store/queries/account-states.ts';
+import { blocks as anyBlocks } from '../support/arbitrary-block.ts';
+import { dataDirectory } from '../support/data-directory.ts';
+import { tablesThrough } from '../support/tables.ts';
+
+const runs = Number(process.env.STACKSIDE_RUNS ?? 50);
+/** Longer than any number of runs that somebody would wait for. */
+const timeout = 3_600_000;
+
+/** Blocks whose nonces and amounts JavaScript's numbers hold. */
+const blocks = anyBlocks().map((list) =>
+  list.map((block) => ({
+    ...block,
+    transactions: block.transactions.map((transaction) => ({
+      ...transaction,
+      sender: { ...transaction.sender, nonce: transaction.sender.nonce % 1000n },
+      sponsor:
+        transaction.sponsor === null ? null : { ...transaction.sponsor, nonce: transaction.sponsor.nonce % 1000n },
+    })),
+  })),
+);
+
+interface Account extends AccountState {
+  tokens: Map<string, TokenSums>;
+}
+
+/** An account by the blocks alone. */
+function accountAfter(chain: readonly Block[], principal: string): Account {
+  const account: Account = {
+    transactions: 0,
+    sponsoredOnly: 0,
+    events: 0,
+    locks: 0,
+    inbound: 0,
+    lastNonce: null,
+    sent: 0n,
+    received: 0n,
+    fees: 0n,
+    mined: 0n,
+    tokens: new Map(),
+  };
+  const used = (nonce: bigint) => {
+    account.lastNonce = Math.max(account.lastNonce ?? 0, Number(nonce));
+  };
+  for (const { transactions, minerRewards } of chain) {
+    for (const transaction of transactions) {
+      const part = involvements(transaction).get(principal);
+      account.inbound += inboundTransfers(transaction).filter(({ recipient }) => recipient === principal).length;
+      for (const event of transaction.events) {
+        if (event.kind === 'stx_lock') {
+          const known = /^pox(-[2-5])?$/.test(event.contractName);
+          if (event.address === principal && known) account.locks += 1;
+          continue;
+        }
+        if (event.kind === 'contract_log') continue;
+        if (event.sender !== principal && event.recipient !== principal) continue;
+        account.events += 1;
+        const units = event.kind === 'nft' ? 1n : BigInt(event.amount);
+        const token = event.kind === 'stx' ? null : `${event.kind} ${event.asset}`;
+        const sums = token === null ? account : (account.tokens.get(token) ?? { sent: 0n, received: 0n });
+        if (token !== null) account.tokens.set(token, sums);
+        if (event.sender === principal) sums.sent += units;
+        if (event.recipient === principal) sums.received += units;
+      }
+      if (part === undefined) continue;
+      account.transactions += 1;
+      const { sender, sponsor, fee, bitcoinOperation } = transaction;
+      if ((sponsor ?? sender).address === principal) account.fees += fee;
+      if (sender.address === principal && !bitcoinOperation) used(sender.nonce);
+      if (sponsor?.address === principal) used(sponsor.nonce);
+      if (part.sponsorOnly) account.sponsoredOnly += 1;
+    }
+    for (const reward of minerRewards) {
+      if (reward.recipient !== principal) continue;
+      const { coinbase, feesAnchored, feesStreamedConfirmed, feesStreamedProduced } = reward;
+      account.mined += coinbase + feesAnchored + feesStreamedConfirmed + feesStreamedProduced;
+    }
+  }
+  return account;
+}
+
+function accountsOf(db: Database, height: number): Record<string, Account> {
+  const states = accountStates(db);
+  const assets = new Map(
+    db
+      .query<{ id: number; identifier: string }, []>('SELECT * FROM assets')
+      .all()
+      .map((row) => [row.id, row.identifier]),
+  );
+  const principals = db.query<{ id: number; address: string }, []>('SELECT * FROM principals').all();
+  return Object.fromEntries(
+    principals.map(({ id, address }) => {
+      const tokens = states
+        .tokens(id, height)
+        .map(({ token, assetId, ...sums }) => [`${token === 1 ? 'ft' : 'nft'} ${assets.get(assetId)}`, sums] as const);
+      return [address, { ...states.at(id, height), tokens: new Map(tokens) }];
+    }),
+  );
+}
+
+test(
+  "at any height, accounts are what the blocks up to it say, and undone blocks leave the checkpoints of others' chain",
+  () => {
+    using directory = dataDirectory();
+    using db = openWriter(directory.path, 'own');
+    const seen = { checkpoints: 0, tokenCheckpoints: 0 };
+    fc.assert(
+      fc.property(blocks, fc.integer({ min: 1, max: 7 }), (chain, every) => {
+        db.run('BEGIN');
+        try {
+          const apply = effectsWriter(db, dictionaries(db), every);
+          const stages = [tablesThrough(db)];
+          for (const block of chain) {
+            apply(effectsOf(block));
+            stages.push(tablesThrough(db));
+          }
+          const last = stages.at(-1);
+          seen.checkpoints += last?.account_checkpoints?.length ?? 0;
+          seen.tokenCheckpoints += last?.token_checkpoints?.length ?? 0;
+          expect(checkCheckpoints(db, every).flatMap(({ problems }) => problems)).toEqual([]);
+          for (const [index, { height }] of chain.entries()) {
+            for (const [principal, account] of Object.entries(accountsOf(db, height))) {
+              expect({ height, principal, account }).toEqual({
+                height,
+                principal,
+                account: accountAfter(chain.slice(0, index + 1), principal),
+              });
+            }
+          }
+          for (const block of chain.toReversed()) {
+            expect(tablesThrough(db)).toEqual(stages.pop()!);
+            apply(undone(effectsOf(block)));
+          }
+          expect(tablesThrough(db)).toEqual(stages.pop()!);
+        } finally {
+          db.run('ROLLBACK');
+        }
+      }),
+      { numRuns: runs * 2, includeErrorInReport: true },
+    );
+    expect(seen.checkpoints).toBeGreaterThan(runs);
+    expect(seen.tokenCheckpoints).toBeGreaterThan(runs);
+  },
+  timeout,
+);
