@@ -9,12 +9,18 @@ import { responder } from './conventions/respond.ts';
 import { docs } from './docs.ts';
 import { type Route, resource } from './route.ts';
 import { status, statusRedirects } from './status.ts';
+import { addressBalances } from './v1/address-balances.ts';
+import { addressTransactions } from './v1/address-transactions.ts';
+import { addressTransfers } from './v1/address-transfers.ts';
 import { blockTransactions } from './v1/block-transactions.ts';
 import { blocks as blocksV1 } from './v1/blocks.ts';
 import { contracts as contractsV1 } from './v1/contracts.ts';
 import { mempool as mempoolV1 } from './v1/mempool.ts';
 import { microblocks } from './v1/microblocks.ts';
+import { tokensV1 } from './v1/tokens.ts';
 import { transactions as transactionsV1 } from './v1/transactions.ts';
+import { addressBalancesV2 } from './v2/address-balances.ts';
+import { addressTransactionsV2 } from './v2/address-transactions.ts';
 import { blocks as blocksV2 } from './v2/blocks.ts';
 import { burnBlocks } from './v2/burn-blocks.ts';
 import { mempoolFees } from './v2/mempool.ts';
@@ -62,10 +68,16 @@ export const resources = (version: string, now: () => number): readonly (readonl
   microblocks,
   mempoolV1,
   contractsV1,
+  addressBalances,
+  addressTransfers,
+  addressTransactions,
+  tokensV1,
   blocksV2(now),
   burnBlocks,
   mempoolFees,
   contractRoutes,
+  addressBalancesV2,
+  addressTransactionsV2,
 ];
 
 export function createApp(options: ApiOptions): AnyElysia {

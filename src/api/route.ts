@@ -80,6 +80,7 @@ export function route<
   const etag = method === 'GET' ? declaration.etag : null;
   const readBody = declaration.body === undefined ? null : bodyReader(declaration.body);
   const readParams = pathReader(path, declaration.params ?? ({} as P));
+  const queryNames = Object.keys(declaration.query ?? {});
   const readQuery = queryReader(declaration.query ?? ({} as Q));
   return {
     method,
@@ -121,7 +122,7 @@ export function route<
         }
       };
       if (deprecated === null) return answerOrFailure;
-      const { gone, mark } = deprecatedRoute(path, deprecated, deprecation, respond, now);
+      const { gone, mark } = deprecatedRoute(path, queryNames, deprecated, deprecation, respond, now);
       return async (request) => gone(request) ?? mark(await answerOrFailure(request), request);
     },
   };

@@ -232,6 +232,9 @@ export interface PrincipalTransaction {
 
 export type TransactionEvent = ChainEvent & { index: number };
 
+/** One that moved an asset. */
+export type AssetEvent = Extract<TransactionEvent, { kind: 'stx' | 'ft' | 'nft' }>;
+
 /** How a contract declares its functions, by their names. */
 export type ContractFunctions = ReadonlyMap<string, AbiFunction>;
 
@@ -273,6 +276,13 @@ export interface AccountState {
   /** micro-STX of fees it paid, and of rewards that matured. */
   fees: bigint;
   mined: bigint;
+}
+
+/** An account's STX up to some height, and what waits now. */
+export interface StxHistory extends AccountState {
+  /** Then. */
+  locked: StxBalance['locked'];
+  pending: StxBalance['pending'];
 }
 
 /** Base units, or how many events of instances. */
@@ -342,13 +352,78 @@ export interface BalanceChange {
   received: bigint;
 }
 
-/** Where an event stands in the chain. */
-export interface EventPlace {
-  height: number;
-  /** Of the microblock that holds its transaction; `ANCHORED_SEQUENCE` in an anchor block. */
+/** Where a transaction stands in its block. */
+export interface PlaceInBlock {
+  /** Of the microblock that holds it; `ANCHORED_SEQUENCE` in an anchor block. */
   microblockSequence: number;
   txIndex: number;
+}
+
+/** Where an event stands in the chain. */
+export interface EventPlace extends PlaceInBlock {
+  height: number;
   eventIndex: number;
+}
+
+/** Where a transaction stands in the chain. */
+export interface TransactionKey extends PlaceInBlock {
+  indexBlockHash: Uint8Array;
+}
+
+/** Blocks by their heights, both ends included. */
+export interface Heights {
+  first: number;
+  last: number;
+}
+
+/** A transaction with what it did to a principal. */
+export interface AddressTransaction {
+  transaction: TransactionDetail;
+  /** micro-STX, the fee inside `sent` for whoever pays it. */
+  stx: { sent: bigint; received: bigint };
+  /** The asset events it took part in, in order. */
+  events: AssetEvent[];
+}
+
+export interface PlacedEvent<Event = TransactionEvent> {
+  txId: Uint8Array;
+  event: Event;
+}
+
+/** One whose transaction may be asked for with it; null where it isn't. */
+export interface NftEvent extends PlacedEvent<Extract<AssetEvent, { kind: 'nft' }>> {
+  transaction: TransactionDetail | null;
+}
+
+/** An instance with where its owner got it. */
+export interface NftHolding extends NftInstance {
+  txId: Uint8Array;
+  blockHeight: number;
+  transaction: TransactionDetail | null;
+}
+
+/** Base units of a fungible token, or how many events of instances of another. */
+export interface TokenHistory extends TokenSums {
+  token: 'ft' | 'nft';
+  asset: string;
+}
+
+/** STX on the way to a principal, by a transaction that is a transfer or by one that holds it. */
+export interface ReceivedStx {
+  /** Where the memo is. */
+  memoOf: 'transaction' | 'event' | 'print';
+  txId: Uint8Array;
+  txIndex: number;
+  blockHeight: number;
+  sender: string;
+  /** micro-STX, decimal. */
+  amount: string;
+  memo: Uint8Array | null;
+}
+
+/** Holders, whose balances may be zero or less, and the sum of all of them. */
+export interface HolderPage extends OffsetPage<Holder> {
+  supply: string;
 }
 
 export interface ContractLog {

@@ -1,6 +1,8 @@
 /** What the API reads. Every function answers from the snapshot it is called in. */
 import type {
+  AddressTransaction,
   AnchorBurnBlock,
+  AssetEvent,
   BalanceChange,
   BlockId,
   BlockSearch,
@@ -19,8 +21,12 @@ import type {
   FoundTransaction,
   FtBalance,
   FtTransfer,
+  Heights,
   Holder,
+  HolderPage,
   Move,
+  NftEvent,
+  NftHolding,
   NftInstance,
   Nonces,
   OfferedFee,
@@ -31,13 +37,18 @@ import type {
   PendingOrder,
   PendingTransaction,
   PendingTransactionDetail,
+  PlacedEvent,
   PrincipalTransaction,
+  ReceivedStx,
   SmartContract,
   StxBalance,
+  StxHistory,
   StxTransfer,
+  TokenHistory,
   TransactionDetail,
   TransactionEvent,
   TransactionFilter,
+  TransactionKey,
   TransactionOrder,
   TransactionSummary,
   WholeBlock,
@@ -149,6 +160,8 @@ export interface Reader {
   };
   principals: {
     stxBalance(principal: string): Promise<StxBalance>;
+    /** Up to a block, or to the tip where that is below the height. */
+    stxHistory(principal: string, height: number): Promise<StxHistory>;
     nonces(principal: string): Promise<Nonces>;
     /** Tokens of which there is some: greatest balance first, then by identifier. */
     ftBalances(principal: string, limit: number, from: CursorKey | null): Promise<Page<FtBalance>>;
@@ -168,6 +181,73 @@ export interface Reader {
       limit: number,
       from: CursorKey | null,
     ): Promise<Page<BalanceChange>>;
+  };
+  /** Lists of a principal by offset, newest first. Heights beyond the tip's are the tip's. */
+  addresses: {
+    /** Of each token that the principal took part in an event of. */
+    tokens(principal: string, height: number): Promise<TokenHistory[]>;
+    /** Of which it has some, by identifier in either case. */
+    ftBalances(principal: string, limit: number, offset: number): Promise<OffsetPage<FtBalance>>;
+    /** Events that moved its assets, and locks of its STX, up to a height. */
+    assetEvents(principal: string, height: number, limit: number, offset: number): Promise<OffsetPage<PlacedEvent>>;
+    inboundTransfers(
+      principal: string,
+      heights: Heights,
+      limit: number,
+      offset: number,
+    ): Promise<OffsetPage<ReceivedStx>>;
+    transactions(
+      principal: string,
+      heights: Heights,
+      limit: number,
+      offset: number,
+    ): Promise<OffsetPage<TransactionDetail>>;
+    /** Those of which it is not only the sponsor; of one block, all at once. */
+    transactionsWithTransfers(
+      principal: string,
+      heights: Heights,
+      limit: number,
+      offset: number,
+    ): Promise<OffsetPage<AddressTransaction>>;
+    /** Undefined where the principal has no part in the transaction, or is only its sponsor. */
+    transactionWithTransfers(principal: string, txId: Uint8Array): Promise<AddressTransaction | undefined>;
+    /** Undefined where the page should start in a block that is none of the chain. */
+    chainPage(
+      principal: string,
+      limit: number,
+      start: ChainStart<TransactionKey>,
+    ): Promise<ChainPage<AddressTransaction, TransactionKey> | undefined>;
+    /** In order; undefined where the transaction is none of the chain. */
+    eventsOfTransaction(
+      principal: string,
+      txId: Uint8Array,
+      limit: number,
+      offset: number,
+    ): Promise<OffsetPage<AssetEvent> | undefined>;
+    /** Pending ones, newest receipt first. */
+    mempool(principal: string, limit: number, offset: number): Promise<OffsetPage<PendingTransactionDetail>>;
+  };
+  /** Lists of tokens by offset. */
+  tokenLists: {
+    /** Greatest balance first, then by address, with those who have nothing left. */
+    stxHolders(limit: number, offset: number): Promise<HolderPage>;
+    ftHolders(asset: string, limit: number, offset: number): Promise<HolderPage>;
+    /** Newest first. @param assets null for all */
+    nftHoldings(
+      principal: string,
+      assets: readonly string[] | null,
+      limit: number,
+      offset: number,
+      withTransactions: boolean,
+    ): Promise<OffsetPage<NftHolding>>;
+    nftHistory(
+      asset: string,
+      value: Uint8Array,
+      limit: number,
+      offset: number,
+      withTransactions: boolean,
+    ): Promise<OffsetPage<NftEvent>>;
+    nftMints(asset: string, limit: number, offset: number, withTransactions: boolean): Promise<OffsetPage<NftEvent>>;
   };
   /** One row an event, newest first. */
   transfers: {

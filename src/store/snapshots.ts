@@ -4,6 +4,7 @@ import { openReader } from './database.ts';
 import { openJournalReader } from './journal.ts';
 import type { BlockId } from './model.ts';
 import type { EntryReader } from './payload-source.ts';
+import { addressReaders } from './queries/addresses.ts';
 import { assetReaders } from './queries/assets.ts';
 import { blockQueries } from './queries/blocks.ts';
 import { burnBlockQueries } from './queries/burn-blocks.ts';
@@ -68,6 +69,7 @@ function readerOf(db: Database, journal: EntryReader | null): Reader {
       ofPrincipal: mempool.ofPrincipal,
       ...pendingSearch(db, mempool),
     },
+    ...addressReaders(db, details, mempool),
     principals: { ...principalQueries(db), ...assetQueries.principals },
     transfers: assetQueries.transfers,
     tokens: assetQueries.tokens,

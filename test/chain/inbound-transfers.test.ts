@@ -22,7 +22,7 @@ const print = (contractId: string): ChainEvent => ({
   value: Uint8Array.of(3),
 });
 
-const sample = fc.sample(blocks(), { numRuns: 50, seed: 1 }).flatMap((chain) => chain);
+const sample = fc.sample(blocks(), { numRuns: 50, seed: 1 }).flat();
 const transactions = sample.flatMap((block) => block.transactions);
 const call = transactions.find(({ payload }) => payload.type === 'contract_call')!;
 const native = transactions.find(({ payload }) => payload.type === 'token_transfer')!;

@@ -74,6 +74,7 @@ const mayScan: Readonly<Record<string, Exception[]>> = {
     { step: /^SCAN anchor_burn_blocks$/, reason: 'walks the ordinals from their end and stops at the first' },
   ],
   'assets.stx': [{ step: /^SCAN totals$/, reason: 'one row' }],
+  'holder-lists.stxTotals': [{ step: /^SCAN totals$/, reason: 'one row' }],
   'mempool.fees': [
     {
       step: /^SCAN mempool_transactions USING COVERING INDEX mempool_pending_fees$/,
@@ -82,8 +83,7 @@ const mayScan: Readonly<Record<string, Exception[]>> = {
   ],
   'mempool.total': [{ step: /^SCAN progress$/, reason: 'one row' }],
   'mempool.version': [{ step: /^SCAN progress$/, reason: 'one row' }],
-  'principals.tip': [fromTheEnd('blocks')],
-  'principals.forcedUnlocks': [
+  'locks.forcedUnlocks': [
     { step: /^SCAN CONSTANT ROW$/, reason: 'no table' },
     {
       step: /^SCAN blocks$/,

@@ -1,13 +1,13 @@
 /** What a deprecated route says of itself, and its end. */
 import { problem } from './errors.ts';
-import { pathSegment, pathStart } from './request-url.ts';
+import { pathSegment, pathStart, queryText } from './request-url.ts';
 import type { Responder } from './respond.ts';
 
 /** A route that clients should leave. */
 export interface Deprecation {
   /**
    * The path of the route to use instead, or of each where its answer was split; null where there is none. Parameters
-   * are named as in the deprecated route's own path: `/extended/v3/blocks/{block_hash}/transactions`.
+   * are named as in the deprecated route's own path or query: `/extended/v3/blocks/{block_hash}/transactions`.
    */
   replacement: string | readonly string[] | null;
 }
@@ -33,10 +33,12 @@ const PARAMETER = /\{(\w+)\}/g;
 
 /**
  * @param path the route's own, as OpenAPI writes it
+ * @param queryNames of the parameters of its query
  * @param now the clock, in Unix milliseconds
  */
 export function deprecatedRoute(
   path: string,
+  queryNames: readonly string[],
   { replacement }: Deprecation,
   { enabled, sunset }: DeprecationPolicy,
   respond: Responder,
@@ -45,14 +47,16 @@ export function deprecatedRoute(
   const segments = path.split('/');
   const successors = (replacement === null ? [] : [replacement].flat()).map((successor) => ({
     successor,
-    places: new Map([...successor.matchAll(PARAMETER)].map(([, name]) => [name, placeOf(segments, path, name)])),
+    parts: new Map(
+      [...successor.matchAll(PARAMETER)].map(([, name]) => [name, partOf(segments, path, queryNames, name)]),
+    ),
   }));
   const sunsetDate = sunset === null ? null : new Date(sunset).toUTCString();
 
   const link = (url: string): string =>
     successors
-      .map(({ successor, places }) => {
-        const filled = successor.replace(PARAMETER, (_, name) => pathSegment(url, places.get(name) ?? 0));
+      .map(({ successor, parts }) => {
+        const filled = successor.replace(PARAMETER, (_, name) => parts.get(name)?.(url) || `%7B${name}%7D`);
         return `<${filled}>; rel="successor-version"`;
       })
       .join(', ');
@@ -75,9 +79,15 @@ export function deprecatedRoute(
   };
 }
 
-/** Which segment of a route's path holds a parameter. */
-function placeOf(segments: readonly string[], path: string, name: string | undefined): number {
+/** What finds the text of a parameter in a URL, as it was sent; empty where the query lacks it. */
+function partOf(
+  segments: readonly string[],
+  path: string,
+  queryNames: readonly string[],
+  name = '',
+): (url: string) => string {
   const place = segments.indexOf(`{${name}}`);
-  if (place < 0) throw new Error(`${path} has no parameter ${name} to name its successor by`);
-  return place;
+  if (place >= 0) return (url) => pathSegment(url, place);
+  if (!queryNames.includes(name)) throw new Error(`${path} has no parameter ${name} to name its successor by`);
+  return (url) => encodeURIComponent(new URLSearchParams(queryText(url)).get(name) ?? '');
 }

@@ -1,21 +1,16 @@
 /** What contracts logged, newest first. */
 import type { Database } from 'bun:sqlite';
 import { ANCHORED_SEQUENCE } from '../../chain/block.ts';
-import { heightOf, positionsOf } from '../../chain/position.ts';
+import { heightOf } from '../../chain/position.ts';
 import type { ChainPage, ChainStart, ContractLog, EventPlace } from '../model.ts';
 import { prepared } from '../statement.ts';
+import { placeQuery } from './places.ts';
 
 const place = `e.position, e.event_index, t.tx_index, coalesce(t.microblock_sequence, ${ANCHORED_SEQUENCE}) AS sequence`;
 
 export const sql = {
   contract: 'SELECT id FROM principals WHERE address = ?1',
   total: 'SELECT logs AS total FROM contract_logs WHERE contract_id = ?1',
-  // Looks through the transactions of one block at most.
-  transaction: `SELECT position, tx_index, coalesce(microblock_sequence, ${ANCHORED_SEQUENCE}) AS sequence
-                  FROM transactions
-                 WHERE position BETWEEN ?1 AND ?2
-                   AND (coalesce(microblock_sequence, ${ANCHORED_SEQUENCE}), tx_index) <= (?3, ?4)
-                 ORDER BY position DESC LIMIT 1`,
   from: `SELECT ${place}, t.tx_id, e.topic, e.value FROM events e JOIN transactions t ON t.position = e.position
           WHERE e.contract_id = ?1 AND e.kind = 1 AND (e.position, e.event_index) <= (?2, ?3)
           ORDER BY e.position DESC, e.event_index DESC LIMIT ?4 OFFSET ?5`,
@@ -42,9 +37,6 @@ type Key = Pick<KeyRow, 'position' | 'event_index'>;
 /** Behind every event of a transaction. */
 const LAST_EVENT = Number.MAX_SAFE_INTEGER;
 const NEWEST: Key = { position: Number.MAX_SAFE_INTEGER, event_index: LAST_EVENT };
-/** Behind every block. */
-const LAST_HEIGHT = 2 ** 32;
-
 const NO_BYTES = new Uint8Array(0);
 
 const logOf = (row: Row): ContractLog => ({
@@ -64,17 +56,14 @@ const placeOf = (row: KeyRow): EventPlace => ({
 export function contractLogQueries(db: Database) {
   const contract = prepared<{ id: number }, [string]>(db, sql.contract);
   const total = prepared<{ total: number }, [number]>(db, sql.total);
-  const transaction = prepared<Omit<KeyRow, 'event_index'>, [number, number, number, number]>(db, sql.transaction);
+  const transactionAt = placeQuery(db);
   const from = prepared<Row, [number, number, number, number, number]>(db, sql.from);
   const before = prepared<KeyRow, [number, number, number, number]>(db, sql.before);
 
   /** The last event that may stand at or before a place. */
-  function keyAt({ height, microblockSequence, txIndex, eventIndex }: EventPlace): Key {
-    const { first, last } = positionsOf(Math.min(height, LAST_HEIGHT));
-    const found = transaction.get(first, last, microblockSequence, txIndex);
-    if (found === null) return { position: first - 1, event_index: LAST_EVENT };
-    const same = found.sequence === microblockSequence && found.tx_index === txIndex;
-    return { position: found.position, event_index: same ? eventIndex : LAST_EVENT };
+  function keyAt(place: EventPlace): Key {
+    const { position, exact } = transactionAt(place);
+    return { position, event_index: exact ? place.eventIndex : LAST_EVENT };
   }
 
   return async (

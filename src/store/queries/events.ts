@@ -5,16 +5,17 @@ import { assetEventOf, EVENT_LOCK, EVENT_LOG } from '../rows.ts';
 import { prepared } from '../statement.ts';
 import { keysetPage, numberAt } from './page.ts';
 
-const columns = `e.event_index, e.kind, sender.address AS sender, recipient.address AS recipient,
+/** For a query whose FROM has `events e`. */
+export const eventColumns = `e.event_index, e.kind, sender.address AS sender, recipient.address AS recipient,
   asset.identifier AS asset, contract.address AS contract, e.topic, e.amount, e.unlock_height, e.value`;
-const joins = `LEFT JOIN principals sender ON sender.id = e.sender_id
+export const eventJoins = `LEFT JOIN principals sender ON sender.id = e.sender_id
   LEFT JOIN principals recipient ON recipient.id = e.recipient_id
   LEFT JOIN assets asset ON asset.id = e.asset_id
   LEFT JOIN principals contract ON contract.id = e.contract_id`;
 
 export const sql = {
   transaction: 'SELECT position, event_count FROM transactions WHERE tx_id = ?1 ORDER BY position DESC LIMIT 1',
-  from: `SELECT ${columns} FROM events e ${joins}
+  from: `SELECT ${eventColumns} FROM events e ${eventJoins}
           WHERE e.position = ?1 AND e.event_index >= ?2 ORDER BY e.event_index LIMIT ?3`,
   before: `SELECT event_index FROM events
             WHERE position = ?1 AND event_index < ?2 ORDER BY event_index DESC LIMIT ?3`,
@@ -24,7 +25,7 @@ interface IndexRow {
   event_index: number;
 }
 
-interface EventRow extends IndexRow {
+export interface EventRow extends IndexRow {
   kind: number;
   sender: string | null;
   recipient: string | null;
@@ -38,7 +39,7 @@ interface EventRow extends IndexRow {
 
 const NO_BYTES = new Uint8Array(0);
 
-function eventOf(row: EventRow): TransactionEvent {
+export function eventOf(row: EventRow): TransactionEvent {
   const { event_index: index, sender, recipient } = row;
   const amount = row.amount ?? '0';
   const value = row.value ?? NO_BYTES;

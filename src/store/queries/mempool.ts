@@ -1,7 +1,14 @@
 /** Transactions that wait, or were dropped while they did. */
 import type { Database } from 'bun:sqlite';
 import { decimalOf } from '../amounts.ts';
-import type { CursorKey, OfferedFee, Page, PendingTransaction, PendingTransactionDetail } from '../model.ts';
+import type {
+  CursorKey,
+  OfferedFee,
+  OffsetPage,
+  Page,
+  PendingTransaction,
+  PendingTransactionDetail,
+} from '../model.ts';
 import { mempoolStatus, typeWord } from '../rows.ts';
 import { prepared } from '../statement.ts';
 import { bytesAt, keysetPage, numberAt } from './page.ts';
@@ -23,6 +30,8 @@ export const sql = {
   state: 'SELECT state FROM mempool_transactions WHERE tx_id = ?1',
   ofPrincipalTotal: `SELECT c.principal_id, c.transactions AS total
                        FROM principals p JOIN pending_counts c ON c.principal_id = p.id WHERE p.address = ?1`,
+  ofPrincipalAt: `SELECT tx_id FROM pending_principals WHERE principal_id = ?1
+                   ORDER BY received_at DESC, tx_id DESC LIMIT ?2 OFFSET ?3`,
   ofPrincipalFrom: `SELECT ${waiting.columns}, m.state, m.received_at, m.receipt_block_height
                       FROM pending_principals pp JOIN mempool_transactions m ON m.tx_id = pp.tx_id ${waiting.joins}
                      WHERE pp.principal_id = ?4 AND (pp.received_at, pp.tx_id) <= (?1, ?2)
@@ -71,6 +80,7 @@ export function mempoolQueries(db: Database) {
   const byId = prepared<DetailRow, [Uint8Array]>(db, sql.byId);
   const state = prepared<{ state: number }, [Uint8Array]>(db, sql.state);
   const ofPrincipalTotal = prepared<{ principal_id: number; total: number }, [string]>(db, sql.ofPrincipalTotal);
+  const ofPrincipalAt = prepared<{ tx_id: Uint8Array }, [number, number, number]>(db, sql.ofPrincipalAt);
   const ofPrincipalFrom = prepared<PendingRow, [number, Uint8Array, number, number]>(db, sql.ofPrincipalFrom);
   const ofPrincipalBefore = prepared<KeyRow, [number, Uint8Array, number, number]>(db, sql.ofPrincipalBefore);
 
@@ -94,6 +104,12 @@ export function mempoolQueries(db: Database) {
       keyOf: (row) => [row.received_at, row.tx_id.toHex()],
       itemOf: (row) => pendingOf(row as PendingRow),
     });
+
+  function find(txId: Uint8Array): PendingTransactionDetail | undefined {
+    const row = byId.get(txId);
+    if (row === null) return undefined;
+    return { ...pendingOf(row), replacedByTxId: row.replaced_by_tx_id, raw: row.raw };
+  }
 
   return {
     async page(limit: number, cursor: CursorKey | null): Promise<Page<PendingTransaction>> {
@@ -134,10 +150,13 @@ export function mempoolQueries(db: Database) {
 
     version: async (): Promise<number> => version.get()?.version ?? 0,
 
-    find(txId: Uint8Array): PendingTransactionDetail | undefined {
-      const row = byId.get(txId);
-      if (row === null) return undefined;
-      return { ...pendingOf(row), replacedByTxId: row.replaced_by_tx_id, raw: row.raw };
+    find,
+
+    detailsOfPrincipal(principal: string, limit: number, offset: number): OffsetPage<PendingTransactionDetail> {
+      const counted = ofPrincipalTotal.get(principal);
+      if (counted === null || offset >= counted.total) return { items: [], total: counted?.total ?? 0 };
+      const items = ofPrincipalAt.all(counted.principal_id, limit, offset).flatMap(({ tx_id }) => find(tx_id) ?? []);
+      return { items, total: counted.total };
     },
 
     state: (txId: Uint8Array): number | undefined => state.get(txId)?.state,

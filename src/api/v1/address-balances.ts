@@ -1,0 +1,101 @@
+/** What an address has, or had up to a block. */
+import { Type } from '@sinclair/typebox';
+import { fromHex, toHex } from '../../codec/hex.ts';
+import type { BlockId, Nonces as NonceState } from '../../store/model.ts';
+import { ApiError, notFound } from '../conventions/errors.ts';
+import { principalAndMempool } from '../conventions/etag.ts';
+import { route } from '../route.ts';
+import { PrincipalParameter } from '../v3/parameters.ts';
+import { NO_BLOCK, untilHeight, untilQuery } from './heights.ts';
+import { Balances, Nonces, StxBalanceWithTotals } from './schemas/address.ts';
+import { balances, nonces, stxBalanceWithTotals } from './serialize/address.ts';
+
+const tag = 'Addresses';
+const params = { principal: PrincipalParameter };
+const v3 = '/extended/v3/principals/{principal}';
+
+/** What a 404 of the nonces means, with the block as it was asked for. */
+const noBlock = (asked: { height: number } | { hash: string }) =>
+  notFound(`No block found for ${JSON.stringify(asked)}`);
+
+const atBlock = (lastNonce: number | null): NonceState => ({
+  next: lastNonce === null ? 0 : lastNonce + 1,
+  lastConfirmed: lastNonce,
+  lastPending: null,
+  pending: [],
+  missing: [],
+});
+
+export const addressBalances = [
+  route({
+    path: '/extended/v1/address/{principal}/stx',
+    operationId: 'getAccountStxBalance',
+    summary: 'STX of an address: held, locked, and moved so far',
+    tag,
+    params,
+    query: untilQuery,
+    response: StxBalanceWithTotals,
+    notFound: NO_BLOCK,
+    deprecated: { replacement: `${v3}/balances/stx` },
+    etag: principalAndMempool,
+    handle: async ({ params: { principal }, query, read }) => {
+      const history = await read.principals.stxHistory(principal, await untilHeight(read, query));
+      return stxBalanceWithTotals(history, query.until_block === undefined);
+    },
+  }),
+  route({
+    path: '/extended/v1/address/{principal}/balances',
+    operationId: 'getAccountBalance',
+    summary: 'STX and tokens of an address: held, and moved so far',
+    description: 'Every token that the address ever sent or received, zero balances included.',
+    tag,
+    params,
+    query: untilQuery,
+    response: Balances,
+    notFound: NO_BLOCK,
+    deprecated: { replacement: [`${v3}/balances/stx`, `${v3}/balances/ft`, `${v3}/balances/nft`] },
+    etag: principalAndMempool,
+    handle: async ({ params: { principal }, query, read }) => {
+      const height = await untilHeight(read, query);
+      const [stx, tokens] = [
+        await read.principals.stxHistory(principal, height),
+        await read.addresses.tokens(principal, height),
+      ];
+      return balances(stx, tokens, query.until_block === undefined);
+    },
+  }),
+  route({
+    path: '/extended/v1/address/{principal}/nonces',
+    operationId: 'getAccountNonces',
+    summary: 'Nonces that an address used, has waiting, and should use next',
+    tag,
+    params,
+    query: {
+      block_height: Type.Optional(Type.Integer({ minimum: 1, description: 'The last block that counts' })),
+      block_hash: Type.Optional(
+        Type.Transform(
+          Type.String({ pattern: '^0x[a-fA-F0-9]{64}$', description: 'The same by its hash; not both of them' }),
+        )
+          .Decode(fromHex)
+          .Encode(toHex),
+      ),
+    },
+    response: Nonces,
+    notFound: 'No block found',
+    deprecated: { replacement: `${v3}/nonces` },
+    etag: principalAndMempool,
+    handle: async ({ params: { principal }, query: { block_height: height, block_hash: hash }, read }) => {
+      if (height !== undefined && hash !== undefined) {
+        const message = "Multiple block query parameters specified: use one of 'block_height' and 'block_hash'";
+        throw new ApiError(400, message, 'VALIDATION');
+      }
+      const id: BlockId | null = height !== undefined ? { height } : hash !== undefined ? { hash } : null;
+      if (id === null) return nonces(await read.principals.nonces(principal));
+      const block = await read.blocks.find(id);
+      if (block === undefined)
+        throw noBlock(height !== undefined ? { height } : { hash: toHex(hash ?? new Uint8Array(0)) });
+      const { lastNonce } = await read.principals.stxHistory(principal, block.height);
+      return nonces(atBlock(lastNonce));
+    },
+  }),
+];

@@ -1,0 +1,107 @@
+/** Transactions of an address. */
+import { Type } from '@sinclair/typebox';
+import { notFound } from '../conventions/errors.ts';
+import { principalAndMempool, principal as principalTag, transaction as transactionTag } from '../conventions/etag.ts';
+import { legacyOffsetQuery, OffsetPage, offsetPage } from '../conventions/offset-pagination.ts';
+import { route } from '../route.ts';
+import { PrincipalParameter, TxId } from '../v3/parameters.ts';
+import { declarationsFor } from './declarations.ts';
+import { heightQuery, heightsOf, NO_BLOCK, untilQuery } from './heights.ts';
+import { TransactionWithStxTransfers, TransactionWithTransfers } from './schemas/address.ts';
+import { MempoolTransaction, Transaction } from './schemas/transaction.ts';
+import { concernsStx, withStxTransfers, withTransfers } from './serialize/address.ts';
+import { mempoolTransaction, transaction } from './serialize/transaction.ts';
+
+const tag = 'Addresses';
+const params = { principal: PrincipalParameter };
+const v3 = '/extended/v3/principals/{principal}';
+const UNKNOWN = 'No matching transaction found';
+
+const page = legacyOffsetQuery({ maximum: 50, default: 20 });
+const { unanchored } = untilQuery;
+
+export const exclude_function_args = Type.Boolean({
+  default: false,
+  description: 'Leaves out the arguments of contract calls',
+});
+
+export const addressTransactions = [
+  route({
+    path: '/extended/v1/address/{principal}/transactions',
+    operationId: 'getAccountTransactions',
+    summary: 'Transactions of an address, newest first',
+    tag,
+    params,
+    query: { ...page, ...heightQuery, exclude_function_args },
+    response: OffsetPage(Transaction),
+    notFound: NO_BLOCK,
+    deprecated: { replacement: `${v3}/transactions` },
+    etag: principalTag,
+    handle: async ({ params: { principal }, query, read }) => {
+      const heights = await heightsOf(read, query);
+      const found = await read.addresses.transactions(principal, heights, query.limit, query.offset);
+      const shown = {
+        declarations: await declarationsFor(read, found.items),
+        withoutArguments: query.exclude_function_args,
+      };
+      return offsetPage(query, found, (of) => transaction(of, shown));
+    },
+  }),
+  route({
+    path: '/extended/v1/address/{principal}/transactions_with_transfers',
+    operationId: 'getAccountTransactionsWithTransfers',
+    summary: 'Transactions of an address with what they moved of its assets, newest first',
+    description: 'Not those of which it is the sponsor and nothing else. With `height`, all of that block.',
+    tag,
+    params,
+    query: { ...page, ...heightQuery },
+    response: OffsetPage(TransactionWithTransfers),
+    notFound: NO_BLOCK,
+    deprecated: { replacement: `${v3}/transactions` },
+    etag: principalTag,
+    handle: async ({ params: { principal }, query, read }) => {
+      const heights = await heightsOf(read, query);
+      const found = await read.addresses.transactionsWithTransfers(principal, heights, query.limit, query.offset);
+      const declarations = await declarationsFor(
+        read,
+        found.items.map((item) => item.transaction),
+      );
+      return offsetPage(query, found, (of) => withTransfers(of, declarations));
+    },
+  }),
+  route({
+    path: '/extended/v1/address/{principal}/{tx_id}/with_transfers',
+    operationId: 'getSingleTransactionWithTransfers',
+    summary: 'One transaction with what it moved of the STX of an address',
+    tag,
+    params: { ...params, tx_id: TxId },
+    response: TransactionWithStxTransfers,
+    notFound: UNKNOWN,
+    deprecated: { replacement: `${v3}/transactions/{tx_id}/balance-changes` },
+    etag: transactionTag,
+    handle: async ({ params: { principal, tx_id }, read }) => {
+      const found = await read.addresses.transactionWithTransfers(principal, tx_id);
+      if (found === undefined || !concernsStx(found, principal)) throw notFound(UNKNOWN);
+      return withStxTransfers(found, await declarationsFor(read, [found.transaction]));
+    },
+  }),
+  route({
+    path: '/extended/v1/address/{principal}/mempool',
+    operationId: 'getAddressMempoolTransactions',
+    summary: 'Pending transactions that an address sends, receives by, or is the contract of, newest receipt first',
+    tag,
+    params,
+    query: { ...page, unanchored, exclude_function_args },
+    response: OffsetPage(MempoolTransaction),
+    deprecated: { replacement: `${v3}/mempool/transactions` },
+    etag: principalAndMempool,
+    handle: async ({ params: { principal }, query, read }) => {
+      const found = await read.addresses.mempool(principal, query.limit, query.offset);
+      const shown = {
+        declarations: await declarationsFor(read, found.items),
+        withoutArguments: query.exclude_function_args,
+      };
+      return offsetPage(query, found, (of) => mempoolTransaction(of, shown));
+    },
+  }),
+];

@@ -1,0 +1,51 @@
+/** What moved an address's assets. */
+import { principal as principalTag } from '../conventions/etag.ts';
+import { legacyOffsetQuery, OffsetPage, offsetPage } from '../conventions/offset-pagination.ts';
+import { route } from '../route.ts';
+import { PrincipalParameter } from '../v3/parameters.ts';
+import { heightQuery, heightsOf, NO_BLOCK, untilHeight, untilQuery } from './heights.ts';
+import { InboundTransfer } from './schemas/address.ts';
+import { TransactionEvent } from './schemas/event.ts';
+import { inboundTransfer } from './serialize/address.ts';
+import { transactionEvent } from './serialize/event.ts';
+
+const tag = 'Addresses';
+const params = { principal: PrincipalParameter };
+
+export const addressTransfers = [
+  route({
+    path: '/extended/v1/address/{principal}/assets',
+    operationId: 'getAccountAssets',
+    summary: 'Events that moved the assets of an address or locked its STX, newest first',
+    tag,
+    params,
+    query: { ...legacyOffsetQuery({ maximum: 100, default: 20 }), ...untilQuery },
+    response: OffsetPage(TransactionEvent),
+    notFound: NO_BLOCK,
+    deprecated: { replacement: '/extended/v3/principals/{principal}/balance-changes' },
+    etag: principalTag,
+    handle: async ({ params: { principal }, query, read }) => {
+      const height = await untilHeight(read, query);
+      const page = await read.addresses.assetEvents(principal, height, query.limit, query.offset);
+      return offsetPage(query, page, ({ txId, event }) => transactionEvent(txId, event));
+    },
+  }),
+  route({
+    path: '/extended/v1/address/{principal}/stx_inbound',
+    operationId: 'getAccountInbound',
+    summary: 'Transfers of STX to an address, with their memos, newest first',
+    description: 'Transactions that are transfers, whatever came of them, and transfers by contracts that have a memo.',
+    tag,
+    params,
+    query: { ...legacyOffsetQuery({ maximum: 50, default: 20 }), ...heightQuery },
+    response: OffsetPage(InboundTransfer),
+    notFound: NO_BLOCK,
+    deprecated: { replacement: '/extended/v3/principals/{principal}/transfers/stx/inbound' },
+    etag: principalTag,
+    handle: async ({ params: { principal }, query, read }) => {
+      const heights = await heightsOf(read, query);
+      const page = await read.addresses.inboundTransfers(principal, heights, query.limit, query.offset);
+      return offsetPage(query, page, inboundTransfer);
+    },
+  }),
+];

@@ -1,0 +1,74 @@
+/** Up to which block, or of which one, a route of v1 speaks. */
+import { Type } from '@sinclair/typebox';
+import { fromHex, toHex } from '../../codec/hex.ts';
+import type { Heights } from '../../store/model.ts';
+import type { Reader } from '../../store/reader.ts';
+import { ApiError, notFound } from '../conventions/errors.ts';
+
+/** A block by height or block hash; null for an empty text, which names none. */
+type Until = { height: number } | { hash: Uint8Array } | null;
+
+export const untilQuery = {
+  unanchored: Type.Boolean({
+    default: false,
+    description: 'For what microblocks held before a block confirmed them (Stacks 2.x). It changes nothing since',
+  }),
+  until_block: Type.Optional(
+    Type.Transform(
+      Type.String({
+        pattern: '^((0x)?[a-fA-F0-9]{64}|0*[1-9][0-9]*)?$',
+        maxLength: 66,
+        description: 'Height or hash of the last block that counts; the tip unless given. 64 digits are a hash',
+      }),
+    )
+      .Decode(untilBlock)
+      .Encode((until) => (until === null ? '' : 'height' in until ? String(until.height) : toHex(until.hash))),
+  ),
+};
+
+export const heightQuery = {
+  height: Type.Optional(Type.Integer({ minimum: 0, description: 'The one block to show; 0 for all' })),
+  ...untilQuery,
+};
+
+function untilBlock(text: string): Until {
+  if (text === '') return null;
+  if (/^(0x)?[a-fA-F0-9]{64}$/.test(text)) return { hash: fromHex(text) };
+  return { height: Math.min(Number(text), Number.MAX_SAFE_INTEGER) };
+}
+
+interface Query {
+  height?: number;
+  unanchored: boolean;
+  until_block?: Until;
+}
+
+/** What a 404 of such a route means. */
+export const NO_BLOCK = 'block not found with hash';
+
+/** Greater than any: what is up to it is up to the tip. */
+const TIP = Number.MAX_SAFE_INTEGER;
+
+/**
+ * The height of the last block that counts.
+ * @throws ApiError for parameters that exclude each other, and for a hash that no block has
+ */
+export async function untilHeight(read: Reader, { unanchored, until_block: until = null }: Query): Promise<number> {
+  if (until === null) return TIP;
+  if (unanchored) {
+    const message = "can't handle both 'unanchored=true' and 'until_block' in the same request";
+    throw new ApiError(400, message, 'VALIDATION');
+  }
+  if ('height' in until) return until.height;
+  const block = await read.blocks.find(until);
+  if (block === undefined) throw notFound(NO_BLOCK);
+  return block.height;
+}
+
+/** The blocks that a list is of. @throws as {@link untilHeight} */
+export async function heightsOf(read: Reader, query: Query): Promise<Heights> {
+  const { height = 0, until_block: until = null } = query;
+  if (height === 0) return { first: 0, last: await untilHeight(read, query) };
+  if (until === null) return { first: height, last: height };
+  throw new ApiError(400, "can't handle both 'until_block' and 'height' in the same request", 'VALIDATION');
+}

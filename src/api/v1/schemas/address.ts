@@ -1,0 +1,99 @@
+/** What v1 and v2 show of addresses. */
+import { type TProperties, type TSchema, Type } from '@sinclair/typebox';
+import { ClarityPair, Hash, Height, Hex, nullable, Principal, SignedAmount, words } from '../../v3/schemas/values.ts';
+import { Transaction } from './transaction.ts';
+
+const lock = {
+  lock_tx_id: Type.String({ description: 'Empty where nothing is locked' }),
+  locked: SignedAmount,
+  lock_height: Height,
+  burnchain_lock_height: Height,
+  burnchain_unlock_height: Height,
+};
+
+const pending = {
+  estimated_balance: Type.Optional(SignedAmount),
+  pending_balance_inbound: Type.Optional(SignedAmount),
+  pending_balance_outbound: Type.Optional(SignedAmount),
+};
+
+/** micro-STX. */
+export const StxBalance = Type.Object({
+  balance: SignedAmount,
+  ...pending,
+  total_miner_rewards_received: SignedAmount,
+  ...lock,
+});
+
+export const StxBalanceWithTotals = Type.Object({
+  ...StxBalance.properties,
+  total_sent: SignedAmount,
+  total_received: SignedAmount,
+  total_fees_sent: SignedAmount,
+});
+
+const totals = { total_sent: SignedAmount, total_received: SignedAmount };
+const byAsset = <P extends TProperties>(sums: P) => Type.Record(Type.String(), Type.Object({ ...sums, ...totals }));
+
+export const Balances = Type.Object({
+  stx: StxBalanceWithTotals,
+  fungible_tokens: byAsset({ balance: SignedAmount }),
+  non_fungible_tokens: byAsset({ count: SignedAmount }),
+});
+
+const nonce = nullable(Type.Integer());
+export const Nonces = Type.Object({
+  last_mempool_tx_nonce: nonce,
+  last_executed_tx_nonce: nonce,
+  possible_next_nonce: Type.Integer(),
+  detected_missing_nonces: Type.Array(Type.Integer()),
+  detected_mempool_nonces: Type.Array(Type.Integer()),
+});
+
+export const InboundTransfer = Type.Object({
+  sender: Principal,
+  amount: SignedAmount,
+  memo: Type.Union([Hex, Type.Literal('')], { description: 'Empty where there is none' }),
+  block_height: Height,
+  tx_id: Hash,
+  transfer_type: words('bulk-send', 'stx-transfer', 'stx-transfer-memo'),
+  tx_index: Type.Integer(),
+});
+
+const sides = {
+  sender: Type.String({ description: 'Empty for a mint' }),
+  recipient: Type.String({ description: 'Empty for a burn' }),
+};
+const sums = { stx_sent: SignedAmount, stx_received: SignedAmount };
+const stx_transfers = Type.Array(Type.Object({ amount: SignedAmount, ...sides }));
+
+export const TransactionWithStxTransfers = Type.Object({ tx: Transaction, ...sums, stx_transfers });
+
+export const TransactionWithTransfers = Type.Object({
+  tx: Transaction,
+  ...sums,
+  stx_transfers,
+  ft_transfers: Type.Array(Type.Object({ asset_identifier: Type.String(), amount: SignedAmount, ...sides })),
+  nft_transfers: Type.Array(Type.Object({ asset_identifier: Type.String(), value: ClarityPair, ...sides })),
+});
+
+const counts = Type.Object({ transfer: Type.Integer(), mint: Type.Integer(), burn: Type.Integer() });
+
+export const AddressTransaction = Type.Object({
+  tx: Transaction,
+  ...sums,
+  events: Type.Object({ stx: counts, ft: counts, nft: counts }),
+});
+
+const parties = { sender: Type.Optional(Principal), recipient: Type.Optional(Principal) };
+const type = words('transfer', 'mint', 'burn');
+const event = <const W extends string, D extends TSchema>(word: W, data: D) =>
+  Type.Object({ type: Type.Literal(word), event_index: Type.Integer(), data });
+
+export const AddressTransactionEvent = Type.Union([
+  event('stx', Type.Object({ type, amount: SignedAmount, ...parties })),
+  event('ft', Type.Object({ type, amount: SignedAmount, asset_identifier: Type.String(), ...parties })),
+  event('nft', Type.Object({ type, asset_identifier: Type.String(), value: ClarityPair, ...parties })),
+]);
+
+export const AddressFtBalance = Type.Object({ token: Type.String(), balance: SignedAmount });

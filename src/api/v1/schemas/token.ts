@@ -1,0 +1,31 @@
+/** What v1 shows of tokens. */
+import { type TProperties, Type } from '@sinclair/typebox';
+import { OffsetPage } from '../../conventions/offset-pagination.ts';
+import { ClarityPair, Hash, Height, nullable, Principal, SignedAmount, words } from '../../v3/schemas/values.ts';
+import { Transaction } from './transaction.ts';
+
+const Holder = Type.Object({ address: Principal, balance: SignedAmount });
+
+export const Holders = Type.Object({
+  total_supply: Type.String({ description: 'Sum of all balances, in micro-STX or base units' }),
+  ...OffsetPage(Holder).properties,
+});
+
+/** An item that names its transaction, or holds it where that is asked for. */
+const ofTransaction = <P extends TProperties>(item: P) =>
+  Type.Union([Type.Object({ ...item, tx_id: Hash }), Type.Object({ ...item, tx: Transaction })]);
+
+export const NftHolding = ofTransaction({ asset_identifier: Type.String(), value: ClarityPair, block_height: Height });
+
+export const NftHistoryEvent = ofTransaction({
+  sender: nullable(Principal),
+  recipient: Type.Optional(Principal),
+  event_index: Type.Integer(),
+  asset_event_type: words('transfer', 'mint', 'burn'),
+});
+
+export const NftMint = ofTransaction({
+  recipient: Type.Optional(Principal),
+  event_index: Type.Integer(),
+  value: ClarityPair,
+});

@@ -1,0 +1,177 @@
+/** What v1 and v2 show of addresses. */
+import type { Static } from '@sinclair/typebox';
+import { toHex } from '../../../codec/hex.ts';
+import type {
+  AddressTransaction,
+  AssetEvent,
+  Nonces,
+  ReceivedStx,
+  StxHistory,
+  TokenHistory,
+  TransactionDetail,
+} from '../../../store/model.ts';
+import { clarity } from '../../v3/serialize/values.ts';
+import type {
+  AddressTransactionEvent,
+  AddressTransaction as AddressTransactionSchema,
+  Balances,
+  InboundTransfer,
+  Nonces as NoncesSchema,
+  StxBalance,
+  StxBalanceWithTotals,
+  TransactionWithStxTransfers,
+  TransactionWithTransfers,
+} from '../schemas/address.ts';
+import { type Declarations, transaction } from './transaction.ts';
+
+/** @param withPending also what waits */
+export function stxBalance(of: StxHistory, withPending: boolean): Static<typeof StxBalance> {
+  const { sent, received, fees, mined, locked, pending } = of;
+  const balance = received - sent - fees + mined;
+  return {
+    balance: String(balance),
+    ...(withPending
+      ? {
+          estimated_balance: String(balance + pending.inbound - pending.outbound),
+          pending_balance_inbound: String(pending.inbound),
+          pending_balance_outbound: String(pending.outbound),
+        }
+      : {}),
+    total_miner_rewards_received: String(mined),
+    lock_tx_id: locked === null ? '' : toHex(locked.txId),
+    locked: String(locked?.amount ?? 0n),
+    lock_height: locked?.blockHeight ?? 0,
+    burnchain_lock_height: locked?.burnBlockHeight ?? 0,
+    burnchain_unlock_height: locked?.unlockHeight ?? 0,
+  };
+}
+
+export const stxBalanceWithTotals = (of: StxHistory, withPending: boolean): Static<typeof StxBalanceWithTotals> => ({
+  ...stxBalance(of, withPending),
+  total_sent: String(of.sent),
+  total_received: String(of.received),
+  total_fees_sent: String(of.fees),
+});
+
+export function balances(
+  stx: StxHistory,
+  tokens: readonly TokenHistory[],
+  withPending: boolean,
+): Static<typeof Balances> {
+  const of = (kind: TokenHistory['token']) =>
+    tokens
+      .filter(({ token }) => token === kind)
+      .map(({ asset, sent, received }) => ({
+        asset,
+        left: String(received - sent),
+        totals: { total_sent: String(sent), total_received: String(received) },
+      }));
+  return {
+    stx: stxBalanceWithTotals(stx, withPending),
+    fungible_tokens: Object.fromEntries(
+      of('ft').map(({ asset, left, totals }) => [asset, { balance: left, ...totals }]),
+    ),
+    non_fungible_tokens: Object.fromEntries(
+      of('nft').map(({ asset, left, totals }) => [asset, { count: left, ...totals }]),
+    ),
+  };
+}
+
+export const nonces = (of: Nonces): Static<typeof NoncesSchema> => ({
+  last_mempool_tx_nonce: of.lastPending,
+  last_executed_tx_nonce: of.lastConfirmed,
+  possible_next_nonce: of.next,
+  detected_missing_nonces: of.missing,
+  detected_mempool_nonces: of.pending,
+});
+
+const transferTypes = { transaction: 'stx-transfer', event: 'stx-transfer-memo', print: 'bulk-send' } as const;
+
+export const inboundTransfer = (of: ReceivedStx): Static<typeof InboundTransfer> => ({
+  sender: of.sender,
+  amount: of.amount,
+  memo: of.memo === null ? '' : toHex(of.memo),
+  block_height: of.blockHeight,
+  tx_id: toHex(of.txId),
+  transfer_type: transferTypes[of.memoOf],
+  tx_index: of.txIndex,
+});
+
+/** A missing side is the empty string. */
+const sides = ({ sender, recipient }: AssetEvent) => ({ sender: sender ?? '', recipient: recipient ?? '' });
+
+const sums = ({ stx }: AddressTransaction) => ({ stx_sent: String(stx.sent), stx_received: String(stx.received) });
+
+export function withStxTransfers(
+  of: AddressTransaction,
+  declarations: Declarations,
+): Static<typeof TransactionWithStxTransfers> {
+  return {
+    tx: transaction(of.transaction, { declarations }),
+    ...sums(of),
+    stx_transfers: of.events
+      .toReversed()
+      .flatMap((event) => (event.kind === 'stx' ? { amount: event.amount, ...sides(event) } : [])),
+  };
+}
+
+export function withTransfers(
+  of: AddressTransaction,
+  declarations: Declarations,
+): Static<typeof TransactionWithTransfers> {
+  const newestFirst = of.events.toReversed();
+  return {
+    ...withStxTransfers(of, declarations),
+    ft_transfers: newestFirst.flatMap((event) =>
+      event.kind === 'ft' ? { asset_identifier: event.asset, amount: event.amount, ...sides(event) } : [],
+    ),
+    nft_transfers: newestFirst.flatMap((event) =>
+      event.kind === 'nft' ? { asset_identifier: event.asset, value: clarity(event.value), ...sides(event) } : [],
+    ),
+  };
+}
+
+const noEvents = () => ({ transfer: 0, mint: 0, burn: 0 });
+
+/** @param principal whose part it is: a transfer to itself counts twice */
+export function addressTransaction(
+  of: AddressTransaction,
+  principal: string,
+  declarations: Declarations,
+  withoutArguments: boolean,
+): Static<typeof AddressTransactionSchema> {
+  const events = { stx: noEvents(), ft: noEvents(), nft: noEvents() };
+  for (const { kind, action, sender, recipient } of of.events) {
+    events[kind][action] += Number(sender === principal) + Number(recipient === principal);
+  }
+  return { tx: transaction(of.transaction, { declarations, withoutArguments }), ...sums(of), events };
+}
+
+export function addressTransactionEvent(of: AssetEvent): Static<typeof AddressTransactionEvent> {
+  const { index: event_index, action: type, sender, recipient } = of;
+  const parties = { ...(sender === null ? {} : { sender }), ...(recipient === null ? {} : { recipient }) };
+  switch (of.kind) {
+    case 'stx':
+      return { type: 'stx', event_index, data: { type, amount: of.amount, ...parties } };
+    case 'ft':
+      return { type: 'ft', event_index, data: { type, amount: of.amount, asset_identifier: of.asset, ...parties } };
+    case 'nft':
+      return {
+        type: 'nft',
+        event_index,
+        data: { type, asset_identifier: of.asset, value: clarity(of.value), ...parties },
+      };
+  }
+}
+
+/** Whether v1 shows a principal a transaction of which it is more than the sponsor: not for the sake of tokens alone. */
+export function concernsStx({ transaction: of, events }: AddressTransaction, principal: string): boolean {
+  return events.some(({ kind }) => kind === 'stx') || partiesOf(of).includes(principal);
+}
+
+function partiesOf({ sender, payload }: TransactionDetail): string[] {
+  if (payload.type === 'token_transfer') return [sender.address, payload.recipient];
+  if (payload.type === 'smart_contract' || payload.type === 'contract_call')
+    return [sender.address, payload.contractId];
+  return [sender.address];
+}

@@ -1,0 +1,43 @@
+/** What v1 shows of tokens. */
+import type { Static } from '@sinclair/typebox';
+import { toHex } from '../../../codec/hex.ts';
+import type { HolderPage, NftEvent, NftHolding, TransactionDetail } from '../../../store/model.ts';
+import { offsetPage } from '../../conventions/offset-pagination.ts';
+import { clarity } from '../../v3/serialize/values.ts';
+import type { Holders, NftHolding as HoldingSchema, NftHistoryEvent, NftMint } from '../schemas/token.ts';
+import { type Declarations, transaction } from './transaction.ts';
+
+export const holders = (query: { limit: number; offset: number }, page: HolderPage): Static<typeof Holders> => ({
+  total_supply: page.supply,
+  ...offsetPage(query, page, ({ principal, balance }) => ({ address: principal, balance })),
+});
+
+/** The transaction where there is one, else its id. */
+const transactionOf = (
+  { txId, transaction: of }: { txId: Uint8Array; transaction: TransactionDetail | null },
+  declarations: Declarations,
+) => (of === null ? { tx_id: toHex(txId) } : { tx: transaction(of, { declarations }) });
+
+export const nftHolding = (of: NftHolding, declarations: Declarations): Static<typeof HoldingSchema> => ({
+  asset_identifier: of.asset,
+  value: clarity(of.value),
+  block_height: of.blockHeight,
+  ...transactionOf(of, declarations),
+});
+
+const recipientOf = ({ recipient }: NftEvent['event']) => (recipient === null ? {} : { recipient });
+
+export const nftHistoryEvent = (of: NftEvent, declarations: Declarations): Static<typeof NftHistoryEvent> => ({
+  sender: of.event.sender,
+  ...recipientOf(of.event),
+  event_index: of.event.index,
+  asset_event_type: of.event.action,
+  ...transactionOf(of, declarations),
+});
+
+export const nftMint = (of: NftEvent, declarations: Declarations): Static<typeof NftMint> => ({
+  ...recipientOf(of.event),
+  event_index: of.event.index,
+  value: clarity(of.event.value),
+  ...transactionOf(of, declarations),
+});

@@ -1,0 +1,128 @@
+/** Tokens: who has them, and what became of instances. */
+import { Type } from '@sinclair/typebox';
+import { decodeClarity } from '../../codec/clarity.ts';
+import { fromHex, toHex } from '../../codec/hex.ts';
+import type { TransactionDetail } from '../../store/model.ts';
+import type { Reader } from '../../store/reader.ts';
+import { chainTip } from '../conventions/etag.ts';
+import { legacyOffsetQuery, OffsetPage, offsetPage } from '../conventions/offset-pagination.ts';
+import { InvalidValue } from '../conventions/value-reader.ts';
+import { route } from '../route.ts';
+import { AssetParameter, PrincipalParameter } from '../v3/parameters.ts';
+import { declarationsFor } from './declarations.ts';
+import { untilQuery } from './heights.ts';
+import { Holders, NftHistoryEvent, NftHolding, NftMint } from './schemas/token.ts';
+import { holders, nftHistoryEvent, nftHolding, nftMint } from './serialize/token.ts';
+
+const tag = 'Tokens';
+
+const holderQuery = legacyOffsetQuery({ maximum: 200, default: 100 });
+const nftQuery = {
+  ...legacyOffsetQuery({ maximum: 200, default: 50 }),
+  tx_metadata: Type.Boolean({ default: false, description: 'Whole transactions in place of their ids' }),
+};
+const { unanchored } = untilQuery;
+
+const ClarityValue = Type.Transform(
+  Type.String({
+    pattern: '^(0x)?([a-fA-F0-9]{2})+$',
+    description: 'The serialized Clarity value of an instance, with or without 0x',
+  }),
+)
+  .Decode(clarityValue)
+  .Encode(toHex);
+
+function clarityValue(text: string): Uint8Array {
+  const bytes = fromHex(text);
+  const read = decodeClarity(bytes);
+  if (!read.ok) throw new InvalidValue('Clarity value', read.error.message);
+  return bytes;
+}
+
+const declarations = (read: Reader, items: readonly { transaction: TransactionDetail | null }[]) =>
+  declarationsFor(
+    read,
+    items.flatMap(({ transaction }) => transaction ?? []),
+  );
+
+export const tokensV1 = [
+  route({
+    path: '/extended/v1/tokens/ft/stx/holders',
+    operationId: 'getStxTokenHolders',
+    summary: 'Who ever had STX, locked ones included, greatest balance first',
+    tag,
+    query: holderQuery,
+    response: Holders,
+    deprecated: { replacement: '/extended/v3/tokens/stx/holders' },
+    etag: chainTip,
+    handle: async ({ query, read }) => holders(query, await read.tokenLists.stxHolders(query.limit, query.offset)),
+  }),
+  route({
+    path: '/extended/v1/tokens/ft/{token}/holders',
+    operationId: 'getFtTokenHolders',
+    summary: 'Who ever had a fungible token, greatest balance first',
+    description: 'Nobody had a token that nobody knows: an empty list.',
+    tag,
+    params: { token: Type.String({ description: 'Asset identifier' }) },
+    query: holderQuery,
+    response: Holders,
+    deprecated: { replacement: '/extended/v3/tokens/ft/{token}/holders' },
+    etag: chainTip,
+    handle: async ({ params: { token }, query, read }) =>
+      holders(query, await read.tokenLists.ftHolders(token, query.limit, query.offset)),
+  }),
+  route({
+    path: '/extended/v1/tokens/nft/holdings',
+    operationId: 'getNonFungibleTokenHoldings',
+    summary: 'Instances that a principal owns, the last received first',
+    tag,
+    query: {
+      principal: PrincipalParameter,
+      asset_identifiers: Type.Optional(
+        Type.Array(AssetParameter, { description: 'The assets to show, with commas or as repeated keys' }),
+      ),
+      ...nftQuery,
+    },
+    response: OffsetPage(NftHolding),
+    deprecated: { replacement: '/extended/v3/principals/{principal}/balances/nft' },
+    etag: chainTip,
+    handle: async ({ query, read }) => {
+      const { principal, asset_identifiers: assets = null, limit, offset, tx_metadata } = query;
+      const page = await read.tokenLists.nftHoldings(principal, assets, limit, offset, tx_metadata);
+      const declared = await declarations(read, page.items);
+      return offsetPage(query, page, (of) => nftHolding(of, declared));
+    },
+  }),
+  route({
+    path: '/extended/v1/tokens/nft/history',
+    operationId: 'getNonFungibleTokenHistory',
+    summary: 'Mint, transfers and burn of one instance, newest first',
+    tag,
+    query: { asset_identifier: AssetParameter, value: ClarityValue, ...nftQuery, unanchored },
+    response: OffsetPage(NftHistoryEvent),
+    deprecated: { replacement: '/extended/v3/tokens/nft/{asset_identifier}/{value}/history' },
+    etag: chainTip,
+    handle: async ({ query, read }) => {
+      const { asset_identifier: asset, value, limit, offset, tx_metadata } = query;
+      const page = await read.tokenLists.nftHistory(asset, value, limit, offset, tx_metadata);
+      const declared = await declarations(read, page.items);
+      return offsetPage(query, page, (of) => nftHistoryEvent(of, declared));
+    },
+  }),
+  route({
+    path: '/extended/v1/tokens/nft/mints',
+    operationId: 'getNonFungibleTokenMints',
+    summary: 'Mints of a non-fungible token, newest first',
+    tag,
+    query: { asset_identifier: AssetParameter, ...nftQuery, unanchored },
+    response: OffsetPage(NftMint),
+    deprecated: { replacement: null },
+    etag: chainTip,
+    handle: async ({ query, read }) => {
+      const { asset_identifier: asset, limit, offset, tx_metadata } = query;
+      const page = await read.tokenLists.nftMints(asset, limit, offset, tx_metadata);
+      const declared = await declarations(read, page.items);
+      return offsetPage(query, page, (of) => nftMint(of, declared));
+    },
+  }),
+];

@@ -1,0 +1,62 @@
+/** What an address has now. */
+import { Type } from '@sinclair/typebox';
+import { principalAndMempool, principal as principalTag } from '../conventions/etag.ts';
+import { legacyOffsetQuery, OffsetPage, offsetPage } from '../conventions/offset-pagination.ts';
+import { route } from '../route.ts';
+import { AddressFtBalance, StxBalance } from '../v1/schemas/address.ts';
+import { stxBalance } from '../v1/serialize/address.ts';
+import { PrincipalParameter } from '../v3/parameters.ts';
+import { SignedAmount } from '../v3/schemas/values.ts';
+
+const tag = 'Addresses';
+const params = { principal: PrincipalParameter };
+const v3 = '/extended/v3/principals/{principal}/balances';
+
+/** Greater than any height. */
+const TIP = Number.MAX_SAFE_INTEGER;
+
+export const addressBalancesV2 = [
+  route({
+    path: '/extended/v2/addresses/{principal}/balances/stx',
+    operationId: 'getAddressStxBalance',
+    summary: 'STX of an address: held, and locked',
+    tag,
+    params,
+    query: { include_mempool: Type.Boolean({ default: false, description: 'Also what pending transactions move' }) },
+    response: StxBalance,
+    deprecated: { replacement: `${v3}/stx` },
+    etag: principalAndMempool,
+    handle: async ({ params: { principal }, query: { include_mempool }, read }) =>
+      stxBalance(await read.principals.stxHistory(principal, TIP), include_mempool),
+  }),
+  route({
+    path: '/extended/v2/addresses/{principal}/balances/ft',
+    operationId: 'getAddressFtBalances',
+    summary: 'Fungible tokens of an address, by their names',
+    tag,
+    params,
+    query: legacyOffsetQuery({ maximum: 200, default: 100 }),
+    response: OffsetPage(AddressFtBalance),
+    deprecated: { replacement: `${v3}/ft` },
+    etag: principalTag,
+    handle: async ({ params: { principal }, query, read }) => {
+      const page = await read.addresses.ftBalances(principal, query.limit, query.offset);
+      return offsetPage(query, page, ({ asset: token, balance }) => ({ token, balance }));
+    },
+  }),
+  route({
+    path: '/extended/v2/addresses/{principal}/balances/ft/{token}',
+    operationId: 'getAddressFtBalance',
+    summary: 'How much of one fungible token an address has, or of STX by the name `stx`',
+    tag,
+    params: { ...params, token: Type.String({ description: 'Asset identifier, or `stx`' }) },
+    response: Type.Object({ balance: SignedAmount }),
+    deprecated: { replacement: `${v3}/ft/{token}` },
+    etag: principalTag,
+    handle: async ({ params: { principal, token }, read }) => {
+      if (token !== 'stx') return { balance: await read.principals.ftBalance(principal, token) };
+      const { balance } = await read.principals.stxBalance(principal);
+      return { balance: String(balance) };
+    },
+  }),
+];

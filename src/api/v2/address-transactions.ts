@@ -1,0 +1,92 @@
+/** Transactions of an address, and what they moved of its assets. */
+import { Type } from '@sinclair/typebox';
+import { fromHex, toHex } from '../../codec/hex.ts';
+import type { TransactionKey } from '../../store/model.ts';
+import { notFound } from '../conventions/errors.ts';
+import { principal as principalTag, transaction as transactionTag } from '../conventions/etag.ts';
+import { FlatPage, flatPage, flatStart, NO_CURSOR } from '../conventions/flat-pagination.ts';
+import { legacyOffsetQuery, OffsetPage, offsetPage } from '../conventions/offset-pagination.ts';
+import { route } from '../route.ts';
+import { exclude_function_args } from '../v1/address-transactions.ts';
+import { declarationsFor } from '../v1/declarations.ts';
+import { AddressTransaction, AddressTransactionEvent } from '../v1/schemas/address.ts';
+import { addressTransaction, addressTransactionEvent } from '../v1/serialize/address.ts';
+import { TxId } from '../v3/parameters.ts';
+
+const tag = 'Addresses';
+const UNKNOWN = 'Transaction not found';
+const v3 = '/extended/v3/principals/{principal}/transactions';
+
+/** Unlike those of other routes these are not held against their checksum: a mistyped one has no transactions. */
+const params = {
+  principal: Type.String({
+    pattern: '^[0123456789ABCDEFGHJKMNPQRSTVWXYZ]{28,41}(\\.[a-zA-Z][a-zA-Z0-9_-]{0,39})?$',
+    description: 'Standard address or contract identifier',
+  }),
+};
+
+const page = legacyOffsetQuery({ maximum: 50, default: 20 });
+
+const TransactionCursor = Type.Transform(
+  Type.String({
+    pattern: '^(0x)?[a-fA-F0-9]{64}:\\d+:\\d+$',
+    maxLength: 100,
+    description:
+      'The newest transaction a page may start with: index block hash, microblock sequence (2147483647 outside of one), ' +
+      'index of the transaction',
+  }),
+)
+  .Decode(transactionKey)
+  .Encode(cursorText);
+
+function transactionKey(text: string): TransactionKey {
+  const [hash = '', sequence, txIndex] = text.split(':');
+  const number = (part: string | undefined) => Math.min(Number(part), Number.MAX_SAFE_INTEGER);
+  return { indexBlockHash: fromHex(hash), microblockSequence: number(sequence), txIndex: number(txIndex) };
+}
+
+function cursorText({ indexBlockHash, microblockSequence, txIndex }: TransactionKey): string {
+  return `${toHex(indexBlockHash)}:${microblockSequence}:${txIndex}`;
+}
+
+export const addressTransactionsV2 = [
+  route({
+    path: '/extended/v2/addresses/{principal}/transactions',
+    operationId: 'getAddressTransactions',
+    summary: 'Transactions of an address with sums of what they moved of its assets, newest first',
+    tag,
+    params,
+    query: { ...page, cursor: Type.Optional(TransactionCursor), exclude_function_args },
+    response: FlatPage(AddressTransaction),
+    notFound: NO_CURSOR,
+    deprecated: { replacement: v3 },
+    etag: principalTag,
+    handle: async ({ params: { principal }, query, read }) => {
+      const found = await read.addresses.chainPage(principal, query.limit, flatStart(query));
+      const declarations = await declarationsFor(
+        read,
+        (found?.items ?? []).map(({ transaction }) => transaction),
+      );
+      return flatPage(query, found, cursorText, (of) =>
+        addressTransaction(of, principal, declarations, query.exclude_function_args),
+      );
+    },
+  }),
+  route({
+    path: '/extended/v2/addresses/{principal}/transactions/{tx_id}/events',
+    operationId: 'getAddressTransactionEvents',
+    summary: 'What one transaction moved of the assets of an address, in order',
+    tag,
+    params: { ...params, tx_id: TxId },
+    query: page,
+    response: OffsetPage(AddressTransactionEvent),
+    notFound: UNKNOWN,
+    deprecated: { replacement: `${v3}/{tx_id}/balance-changes` },
+    etag: transactionTag,
+    handle: async ({ params: { principal, tx_id }, query, read }) => {
+      const found = await read.addresses.eventsOfTransaction(principal, tx_id, query.limit, query.offset);
+      if (found === undefined) throw notFound(UNKNOWN);
+      return offsetPage(query, found, addressTransactionEvent);
+    },
+  }),
+];

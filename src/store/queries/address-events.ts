@@ -1,0 +1,68 @@
+/** Events that a principal took part in: of one transaction, and all of them, newest first. */
+import type { Database } from 'bun:sqlite';
+import type { AssetEvent, PlacedEvent, TransactionEvent } from '../model.ts';
+import { prepared } from '../statement.ts';
+import { type EventRow, eventColumns, eventJoins, eventOf } from './events.ts';
+
+const asset = 'e.kind >= 3 AND (e.sender_id = ?2 OR e.recipient_id = ?2)';
+const assetOrLock = `(${asset} OR e.kind = 2 AND e.sender_id = ?2)`;
+
+export const sql = {
+  // Each list is in the order of the chain, so they are merged as they are read.
+  transactions: `SELECT position FROM events WHERE recipient_id = ?1 AND kind IN (3, 4) AND position <= ?2
+                  UNION
+                 SELECT position FROM events WHERE sender_id = ?1 AND kind IN (3, 5) AND position <= ?2
+                  UNION
+                 SELECT position FROM token_changes WHERE principal_id = ?1 AND position <= ?2
+                  UNION
+                 SELECT position FROM stx_locks WHERE principal_id = ?1 AND position <= ?2 AND amount IS NOT NULL
+                  ORDER BY position DESC`,
+  count: `SELECT count(*) AS found FROM events e WHERE e.position = ?1 AND ${assetOrLock}`,
+  newestFirst: `SELECT ${eventColumns} FROM events e ${eventJoins}
+                 WHERE e.position = ?1 AND ${assetOrLock} ORDER BY e.event_index DESC`,
+  assets: `SELECT ${eventColumns} FROM events e ${eventJoins}
+            WHERE e.position = ?1 AND ${asset} ORDER BY e.event_index`,
+  txId: 'SELECT tx_id FROM transactions WHERE position = ?1',
+};
+
+function assetEventOf(row: EventRow): AssetEvent {
+  const event = eventOf(row);
+  if (event.kind === 'contract_log' || event.kind === 'stx_lock') throw new Error('an event that moves no asset');
+  return event;
+}
+
+export type AddressEventQueries = ReturnType<typeof addressEventQueries>;
+
+export function addressEventQueries(db: Database) {
+  const transactions = prepared<{ position: number }, [number, number]>(db, sql.transactions);
+  const count = prepared<{ found: number }, [number, number]>(db, sql.count);
+  const newestFirst = prepared<EventRow, [number, number]>(db, sql.newestFirst);
+  const assets = prepared<EventRow, [number, number]>(db, sql.assets);
+  const txIdAt = prepared<{ tx_id: Uint8Array }, [number]>(db, sql.txId);
+
+  return {
+    /** Asset events of one transaction, in order. */
+    ofTransaction: (principal: number, position: number): AssetEvent[] =>
+      assets.all(position, principal).map(assetEventOf),
+
+    /** Asset events and locks of transactions up to a position. Those that the offset passes over are only counted. */
+    newest(principal: number, last: number, limit: number, offset: number): PlacedEvent[] {
+      const found: PlacedEvent<TransactionEvent>[] = [];
+      let left = offset;
+      for (const { position } of transactions.iterate(principal, last)) {
+        if (found.length >= limit) break;
+        if (left > 0) {
+          const passed = count.get(position, principal)?.found ?? 0;
+          if (passed <= left) {
+            left -= passed;
+            continue;
+          }
+        }
+        const txId = txIdAt.get(position)?.tx_id ?? new Uint8Array(0);
+        for (const row of newestFirst.all(position, principal).slice(left)) found.push({ txId, event: eventOf(row) });
+        left = 0;
+      }
+      return found.slice(0, limit);
+    },
+  };
+}

@@ -1,0 +1,128 @@
+/** The transactions of a principal, newest first, by offset or by where they stand in the chain. */
+import type { Database } from 'bun:sqlite';
+import { ANCHORED_SEQUENCE } from '../../chain/block.ts';
+import { positionsOf } from '../../chain/position.ts';
+import type { AddressTransaction, ChainPage, ChainStart, Heights, TransactionKey } from '../model.ts';
+import { AFFECTED } from '../rows.ts';
+import { prepared } from '../statement.ts';
+import type { AddressEventQueries } from './address-events.ts';
+import type { DetailQueries } from './details.ts';
+import { LAST_HEIGHT, placeQuery } from './places.ts';
+
+const { sponsorOnly } = AFFECTED;
+const ofPrincipal = 'FROM principal_transactions WHERE principal_id = ?1 AND position BETWEEN ?2 AND ?3';
+const newest = 'ORDER BY position DESC LIMIT ?4 OFFSET ?5';
+
+export const sql = {
+  list: `SELECT position ${ofPrincipal} ${newest}`,
+  // Passes over those of which the principal is only the sponsor, one by one: they are many for few principals.
+  listConcerning: `SELECT position ${ofPrincipal} AND affected & ${sponsorOnly} = 0 ${newest}`,
+  count: `SELECT count(*) AS transactions, coalesce(sum(affected & ${sponsorOnly} <> 0), 0) AS sponsored ${ofPrincipal}`,
+  one: `SELECT affected, stx_sent, stx_received FROM principal_transactions WHERE principal_id = ?1 AND position = ?2`,
+  newer: `SELECT position FROM principal_transactions WHERE principal_id = ?1 AND position > ?2
+           ORDER BY position LIMIT ?3`,
+  key: `SELECT b.index_block_hash, t.tx_index, coalesce(t.microblock_sequence, ${ANCHORED_SEQUENCE}) AS sequence
+          FROM transactions t JOIN blocks b ON b.height = t.position >> 20 WHERE t.position = ?1`,
+  height: 'SELECT height FROM blocks WHERE index_block_hash = ?1',
+  byId: 'SELECT position FROM transactions WHERE tx_id = ?1 ORDER BY position DESC LIMIT 1',
+};
+
+interface Part {
+  affected: number;
+  stx_sent: string;
+  stx_received: string;
+}
+
+/** Which transactions a list has: all, or those of which the principal is not only the sponsor. */
+export type Concerning = 'all' | 'more-than-sponsored';
+
+/** First and last position of some blocks. */
+export const positionsIn = ({ first, last }: Heights) => ({
+  first: positionsOf(Math.min(first, LAST_HEIGHT)).first,
+  last: positionsOf(Math.min(last, LAST_HEIGHT)).last,
+});
+
+export function addressTransactionQueries(db: Database, details: DetailQueries, events: AddressEventQueries) {
+  type Range = [number, number, number, number, number];
+  const lists = {
+    all: prepared<{ position: number }, Range>(db, sql.list),
+    'more-than-sponsored': prepared<{ position: number }, Range>(db, sql.listConcerning),
+  };
+  const count = prepared<{ transactions: number; sponsored: number }, [number, number, number]>(db, sql.count);
+  const one = prepared<Part, [number, number]>(db, sql.one);
+  const newer = prepared<{ position: number }, [number, number, number]>(db, sql.newer);
+  const key = prepared<{ index_block_hash: Uint8Array; tx_index: number; sequence: number }, [number]>(db, sql.key);
+  const heightByHash = prepared<{ height: number }, [Uint8Array]>(db, sql.height);
+  const byId = prepared<{ position: number }, [Uint8Array]>(db, sql.byId);
+  const placeOf = placeQuery(db);
+
+  function withEvents(principal: number, positions: readonly number[]): AddressTransaction[] {
+    return details.at(positions).map((transaction, index) => {
+      const position = positions[index] ?? 0;
+      const part = one.get(principal, position);
+      return {
+        transaction,
+        stx: { sent: BigInt(part?.stx_sent ?? 0), received: BigInt(part?.stx_received ?? 0) },
+        events: events.ofTransaction(principal, position),
+      };
+    });
+  }
+
+  function positions(principal: number, which: Concerning, heights: Heights, limit: number, offset: number): number[] {
+    const { first, last } = positionsIn(heights);
+    return lists[which].all(principal, first, last, limit, offset).map(({ position }) => position);
+  }
+
+  function keyAt(position: number): TransactionKey | null {
+    const row = key.get(position);
+    if (row === null) return null;
+    return { indexBlockHash: row.index_block_hash, microblockSequence: row.sequence, txIndex: row.tx_index };
+  }
+
+  return {
+    positions,
+    withEvents,
+
+    /** In a range of a few blocks. */
+    count(principal: number, heights: Heights): { transactions: number; sponsored: number } {
+      const { first, last } = positionsIn(heights);
+      return count.get(principal, first, last) ?? { transactions: 0, sponsored: 0 };
+    },
+
+    /** The position of a canonical transaction. */
+    find: (txId: Uint8Array): number | undefined => byId.get(txId)?.position,
+
+    /** Undefined where the transaction is none of the principal's, or it is only its sponsor. */
+    ofPrincipal(principal: number, position: number): AddressTransaction | undefined {
+      const part = one.get(principal, position);
+      if (part === null || (part.affected & sponsorOnly) !== 0) return undefined;
+      return withEvents(principal, [position])[0];
+    },
+
+    /** Undefined where the page should start in a block that is none of the chain. */
+    chainPage(
+      principal: number,
+      total: number,
+      limit: number,
+      { at, offset }: ChainStart<TransactionKey>,
+    ): ChainPage<AddressTransaction, TransactionKey> | undefined {
+      let last = positionsOf(LAST_HEIGHT).last;
+      if (at !== null) {
+        const height = heightByHash.get(at.indexBlockHash)?.height;
+        if (height === undefined) return undefined;
+        last = placeOf({ ...at, height }).position;
+      }
+      const found = lists.all.all(principal, 0, last, limit + 1, offset).map(({ position }) => position);
+      const older = found.length > limit ? found.pop() : undefined;
+      const first = found[0];
+      const before = first === undefined ? undefined : newer.all(principal, first, limit).at(-1)?.position;
+      return {
+        items: withEvents(principal, found),
+        total,
+        current: first === undefined ? null : keyAt(first),
+        older: older === undefined ? null : keyAt(older),
+        newer: before === undefined ? null : keyAt(before),
+      };
+    },
+  };
+}

@@ -1,0 +1,122 @@
+/** Non-fungible tokens by offset, newest first: what a principal owns, what became of an instance, an asset's mints. */
+import type { Database } from 'bun:sqlite';
+import { heightOf } from '../../chain/position.ts';
+import type { NftEvent, NftHolding, OffsetPage, TransactionDetail } from '../model.ts';
+import { prepared } from '../statement.ts';
+import type { DetailQueries } from './details.ts';
+import { type EventRow, eventColumns, eventJoins, eventOf } from './events.ts';
+
+const newest = 'ORDER BY position DESC, event_index DESC LIMIT';
+const instance = 'SELECT asset_id, value, position, event_index FROM nft_instances WHERE owner_id = ?1';
+
+export const sql = {
+  owned: `${instance} ${newest} ?2 OFFSET ?3`,
+  ownedTotal: 'SELECT nfts AS total FROM accounts WHERE principal_id = ?1',
+  ownedOfAsset: `${instance} AND asset_id = ?2 ${newest} ?3 OFFSET ?4`,
+  ownedOfAssetTotal: 'SELECT instances AS total FROM nft_holdings WHERE owner_id = ?1 AND identifier = ?2',
+  history: `SELECT position, event_index FROM events
+             WHERE asset_id = ?1 AND value = ?2 AND kind >= 9 ${newest} ?3 OFFSET ?4`,
+  historyTotal: 'SELECT events AS total FROM nft_instances WHERE asset_id = ?1 AND value = ?2',
+  mints: `SELECT position, event_index FROM events WHERE asset_id = ?1 AND kind = 10 ${newest} ?2 OFFSET ?3`,
+  mintsTotal: 'SELECT mints AS total FROM nft_mints WHERE asset_id = ?1',
+  event: `SELECT ${eventColumns}, t.tx_id FROM events e JOIN transactions t ON t.position = e.position ${eventJoins}
+           WHERE e.position = ?1 AND e.event_index = ?2`,
+  identifier: 'SELECT identifier FROM assets WHERE id = ?1',
+  txId: 'SELECT tx_id FROM transactions WHERE position = ?1',
+};
+
+interface KeyRow {
+  position: number;
+  event_index: number;
+}
+
+interface InstanceRow extends KeyRow {
+  asset_id: number;
+  value: Uint8Array;
+}
+
+interface TotalRow {
+  total: number;
+}
+
+const newestFirst = (a: KeyRow, b: KeyRow): number => b.position - a.position || b.event_index - a.event_index;
+
+export function nftListQueries(db: Database, details: DetailQueries) {
+  const owned = prepared<InstanceRow, [number, number, number]>(db, sql.owned);
+  const ownedTotal = prepared<TotalRow, [number]>(db, sql.ownedTotal);
+  const ownedOfAsset = prepared<InstanceRow, [number, number, number, number]>(db, sql.ownedOfAsset);
+  const ownedOfAssetTotal = prepared<TotalRow, [number, string]>(db, sql.ownedOfAssetTotal);
+  const history = prepared<KeyRow, [number, Uint8Array, number, number]>(db, sql.history);
+  const historyTotal = prepared<TotalRow, [number, Uint8Array]>(db, sql.historyTotal);
+  const mints = prepared<KeyRow, [number, number, number]>(db, sql.mints);
+  const mintsTotal = prepared<TotalRow, [number]>(db, sql.mintsTotal);
+  const eventAt = prepared<EventRow & { tx_id: Uint8Array }, [number, number]>(db, sql.event);
+  const identifier = prepared<{ identifier: string }, [number]>(db, sql.identifier);
+  const txIdAt = prepared<{ tx_id: Uint8Array }, [number]>(db, sql.txId);
+
+  const transactionAt = (position: number, wanted: boolean): TransactionDetail | null =>
+    wanted ? (details.at([position])[0] ?? null) : null;
+
+  const eventsAt = (keys: readonly KeyRow[], withTransactions: boolean): NftEvent[] =>
+    keys.map(({ position, event_index }) => {
+      const row = eventAt.get(position, event_index);
+      const event = row === null ? null : eventOf(row);
+      if (row === null || event?.kind !== 'nft') throw new Error(`no event of an instance at position ${position}`);
+      return { txId: row.tx_id, event, transaction: transactionAt(position, withTransactions) };
+    });
+
+  /** Of some assets: the head of each asset's list, merged. */
+  function ownedOf(owner: number, assets: readonly number[], limit: number, offset: number): InstanceRow[] {
+    const [only] = assets;
+    if (only !== undefined && assets.length === 1) return ownedOfAsset.all(owner, only, limit, offset);
+    const heads = assets.flatMap((asset) => ownedOfAsset.all(owner, asset, offset + limit, 0));
+    return heads.sort(newestFirst).slice(offset, offset + limit);
+  }
+
+  return {
+    /** @param assets numbers of the assets to list, by their identifiers; null for all */
+    ofOwner(
+      owner: number,
+      assets: ReadonlyMap<string, number> | null,
+      limit: number,
+      offset: number,
+      withTransactions: boolean,
+    ): OffsetPage<NftHolding> {
+      const total =
+        assets === null
+          ? (ownedTotal.get(owner)?.total ?? 0)
+          : [...assets.keys()].reduce((sum, asset) => sum + (ownedOfAssetTotal.get(owner, asset)?.total ?? 0), 0);
+      if (offset >= total) return { items: [], total };
+      const rows =
+        assets === null ? owned.all(owner, limit, offset) : ownedOf(owner, [...assets.values()], limit, offset);
+      const items = rows.map(
+        ({ asset_id, value, position }): NftHolding => ({
+          asset: identifier.get(asset_id)?.identifier ?? '',
+          value,
+          txId: txIdAt.get(position)?.tx_id ?? new Uint8Array(0),
+          blockHeight: heightOf(position),
+          transaction: transactionAt(position, withTransactions),
+        }),
+      );
+      return { items, total };
+    },
+
+    history(
+      asset: number,
+      value: Uint8Array,
+      limit: number,
+      offset: number,
+      withTransactions: boolean,
+    ): OffsetPage<NftEvent> {
+      const total = historyTotal.get(asset, value)?.total ?? 0;
+      const keys = offset >= total ? [] : history.all(asset, value, limit, offset);
+      return { items: eventsAt(keys, withTransactions), total };
+    },
+
+    mints(asset: number, limit: number, offset: number, withTransactions: boolean): OffsetPage<NftEvent> {
+      const total = mintsTotal.get(asset)?.total ?? 0;
+      const keys = offset >= total ? [] : mints.all(asset, limit, offset);
+      return { items: eventsAt(keys, withTransactions), total };
+    },
+  };
+}
