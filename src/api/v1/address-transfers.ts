@@ -6,8 +6,7 @@ import { PrincipalParameter } from '../v3/parameters.ts';
 import { heightQuery, heightsOf, NO_BLOCK, untilHeight, untilQuery } from './heights.ts';
 import { InboundTransfer } from './schemas/address.ts';
 import { TransactionEvent } from './schemas/event.ts';
-import { inboundTransfer } from './serialize/address.ts';
-import { transactionEvent } from './serialize/event.ts';
+import { inboundTransfer, listedEvent } from './serialize/address.ts';
 
 const tag = 'Addresses';
 const params = { principal: PrincipalParameter };
@@ -17,6 +16,7 @@ export const addressTransfers = [
     path: '/extended/v1/address/{principal}/assets',
     operationId: 'getAccountAssets',
     summary: 'Events that moved the assets of an address or locked its STX, newest first',
+    description: "A lock's amount and height are given as 1; the events of its transaction say them.",
     tag,
     params,
     query: { ...legacyOffsetQuery({ maximum: 100, default: 20 }), ...untilQuery },
@@ -27,7 +27,7 @@ export const addressTransfers = [
     handle: async ({ params: { principal }, query, read }) => {
       const height = await untilHeight(read, query);
       const page = await read.addresses.assetEvents(principal, height, query.limit, query.offset);
-      return offsetPage(query, page, ({ txId, event }) => transactionEvent(txId, event));
+      return offsetPage(query, page, listedEvent);
     },
   }),
   route({

@@ -8,7 +8,6 @@ import { FlatPage, flatPage, flatStart, NO_CURSOR } from '../conventions/flat-pa
 import { legacyOffsetQuery, OffsetPage, offsetPage } from '../conventions/offset-pagination.ts';
 import { route } from '../route.ts';
 import { exclude_function_args } from '../v1/address-transactions.ts';
-import { declarationsFor } from '../v1/declarations.ts';
 import { AddressTransaction, AddressTransactionEvent } from '../v1/schemas/address.ts';
 import { addressTransaction, addressTransactionEvent } from '../v1/serialize/address.ts';
 import { TxId } from '../v3/parameters.ts';
@@ -54,6 +53,7 @@ export const addressTransactionsV2 = [
     path: '/extended/v2/addresses/{principal}/transactions',
     operationId: 'getAddressTransactions',
     summary: 'Transactions of an address with sums of what they moved of its assets, newest first',
+    description: 'Calls are shown without what the contract declares: no signature, and no names of arguments.',
     tag,
     params,
     query: { ...page, cursor: Type.Optional(TransactionCursor), exclude_function_args },
@@ -63,13 +63,7 @@ export const addressTransactionsV2 = [
     etag: principalTag,
     handle: async ({ params: { principal }, query, read }) => {
       const found = await read.addresses.chainPage(principal, query.limit, flatStart(query));
-      const declarations = await declarationsFor(
-        read,
-        (found?.items ?? []).map(({ transaction }) => transaction),
-      );
-      return flatPage(query, found, cursorText, (of) =>
-        addressTransaction(of, principal, declarations, query.exclude_function_args),
-      );
+      return flatPage(query, found, cursorText, (of) => addressTransaction(of, principal, query.exclude_function_args));
     },
   }),
   route({

@@ -16,7 +16,7 @@ const newest = 'ORDER BY position DESC LIMIT ?4 OFFSET ?5';
 export const sql = {
   list: `SELECT position ${ofPrincipal} ${newest}`,
   // Passes over those of which the principal is only the sponsor, one by one: they are many for few principals.
-  listConcerning: `SELECT position ${ofPrincipal} AND affected & ${sponsorOnly} = 0 ${newest}`,
+  concerning: `SELECT position ${ofPrincipal} AND affected & ${sponsorOnly} = 0 ${newest}`,
   count: `SELECT count(*) AS transactions, coalesce(sum(affected & ${sponsorOnly} <> 0), 0) AS sponsored ${ofPrincipal}`,
   one: `SELECT affected, stx_sent, stx_received FROM principal_transactions WHERE principal_id = ?1 AND position = ?2`,
   newer: `SELECT position FROM principal_transactions WHERE principal_id = ?1 AND position > ?2
@@ -27,14 +27,15 @@ export const sql = {
   byId: 'SELECT position FROM transactions WHERE tx_id = ?1 ORDER BY position DESC LIMIT 1',
 };
 
+interface PositionRow {
+  position: number;
+}
+
 interface Part {
   affected: number;
   stx_sent: string;
   stx_received: string;
 }
-
-/** Which transactions a list has: all, or those of which the principal is not only the sponsor. */
-export type Concerning = 'all' | 'more-than-sponsored';
 
 /** First and last position of some blocks. */
 export const positionsIn = ({ first, last }: Heights) => ({
@@ -44,10 +45,8 @@ export const positionsIn = ({ first, last }: Heights) => ({
 
 export function addressTransactionQueries(db: Database, details: DetailQueries, events: AddressEventQueries) {
   type Range = [number, number, number, number, number];
-  const lists = {
-    all: prepared<{ position: number }, Range>(db, sql.list),
-    'more-than-sponsored': prepared<{ position: number }, Range>(db, sql.listConcerning),
-  };
+  const list = prepared<PositionRow, Range>(db, sql.list);
+  const concerning = prepared<PositionRow, Range>(db, sql.concerning);
   const count = prepared<{ transactions: number; sponsored: number }, [number, number, number]>(db, sql.count);
   const one = prepared<Part, [number, number]>(db, sql.one);
   const newer = prepared<{ position: number }, [number, number, number]>(db, sql.newer);
@@ -68,11 +67,6 @@ export function addressTransactionQueries(db: Database, details: DetailQueries, 
     });
   }
 
-  function positions(principal: number, which: Concerning, heights: Heights, limit: number, offset: number): number[] {
-    const { first, last } = positionsIn(heights);
-    return lists[which].all(principal, first, last, limit, offset).map(({ position }) => position);
-  }
-
   function keyAt(position: number): TransactionKey | null {
     const row = key.get(position);
     if (row === null) return null;
@@ -80,8 +74,23 @@ export function addressTransactionQueries(db: Database, details: DetailQueries, 
   }
 
   return {
-    positions,
     withEvents,
+    positions(principal: number, heights: Heights, limit: number, offset: number): number[] {
+      const { first, last } = positionsIn(heights);
+      return list.all(principal, first, last, limit, offset).map(({ position }) => position);
+    },
+
+    /**
+     * Those of which the principal is not only the sponsor. A page has the greatest index of each block first, in
+     * whichever microblock; which page a transaction is on is as in other lists.
+     */
+    concerning(principal: number, heights: Heights, limit: number, offset: number): AddressTransaction[] {
+      const { first, last } = positionsIn(heights);
+      const found = concerning.all(principal, first, last, limit, offset).map(({ position }) => position);
+      return withEvents(principal, found).sort(
+        ({ transaction: a }, { transaction: b }) => b.block.height - a.block.height || b.txIndex - a.txIndex,
+      );
+    },
 
     /** In a range of a few blocks. */
     count(principal: number, heights: Heights): { transactions: number; sponsored: number } {
@@ -112,7 +121,7 @@ export function addressTransactionQueries(db: Database, details: DetailQueries, 
         if (height === undefined) return undefined;
         last = placeOf({ ...at, height }).position;
       }
-      const found = lists.all.all(principal, 0, last, limit + 1, offset).map(({ position }) => position);
+      const found = list.all(principal, 0, last, limit + 1, offset).map(({ position }) => position);
       const older = found.length > limit ? found.pop() : undefined;
       const first = found[0];
       const before = first === undefined ? undefined : newer.all(principal, first, limit).at(-1)?.position;

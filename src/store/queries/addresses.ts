@@ -76,7 +76,7 @@ export function addressReaders(db: Database, details: DetailQueries, mempool: Me
         const total = isOneBlock(heights)
           ? transactions.count(id, heights).transactions
           : states.at(id, untilOf(heights.last)).transactions;
-        const positions = offset >= total ? [] : transactions.positions(id, 'all', heights, limit, offset);
+        const positions = offset >= total ? [] : transactions.positions(id, heights, limit, offset);
         return { items: details.at(positions), total };
       },
 
@@ -84,14 +84,11 @@ export function addressReaders(db: Database, details: DetailQueries, mempool: Me
         const id = principalOf(principal);
         if (isOneBlock(heights)) {
           const { transactions: all, sponsored } = transactions.count(id, heights);
-          const positions = transactions.positions(id, 'more-than-sponsored', heights, all, 0);
-          return { items: transactions.withEvents(id, positions), total: all - sponsored };
+          return { items: transactions.concerning(id, heights, all, 0), total: all - sponsored };
         }
         const state = states.at(id, untilOf(heights.last));
         const total = state.transactions - state.sponsoredOnly;
-        const positions =
-          offset >= total ? [] : transactions.positions(id, 'more-than-sponsored', heights, limit, offset);
-        return { items: transactions.withEvents(id, positions), total };
+        return { items: offset >= total ? [] : transactions.concerning(id, heights, limit, offset), total };
       },
 
       async transactionWithTransfers(principal, txId) {

@@ -5,6 +5,7 @@ import type {
   AddressTransaction,
   AssetEvent,
   Nonces,
+  PlacedEvent,
   ReceivedStx,
   StxHistory,
   TokenHistory,
@@ -22,6 +23,8 @@ import type {
   TransactionWithStxTransfers,
   TransactionWithTransfers,
 } from '../schemas/address.ts';
+import type { TransactionEvent } from '../schemas/event.ts';
+import { transactionEvent } from './event.ts';
 import { type Declarations, transaction } from './transaction.ts';
 
 /** @param withPending also what waits */
@@ -85,6 +88,14 @@ export const nonces = (of: Nonces): Static<typeof NoncesSchema> => ({
   detected_mempool_nonces: of.pending,
 });
 
+/**
+ * One of the list of an address's events. Of a lock, clients of that list know an amount and a height of 1, whatever they
+ * are: the events of the transaction itself say them.
+ */
+export function listedEvent({ txId, event }: PlacedEvent): Static<typeof TransactionEvent> {
+  return transactionEvent(txId, event.kind === 'stx_lock' ? { ...event, amount: '1', unlockHeight: 1 } : event);
+}
+
 const transferTypes = { transaction: 'stx-transfer', event: 'stx-transfer-memo', print: 'bulk-send' } as const;
 
 export const inboundTransfer = (of: ReceivedStx): Static<typeof InboundTransfer> => ({
@@ -133,11 +144,13 @@ export function withTransfers(
 
 const noEvents = () => ({ transfer: 0, mint: 0, burn: 0 });
 
+/** Clients of this list know its calls without declarations. */
+const declarations: Declarations = new Map();
+
 /** @param principal whose part it is: a transfer to itself counts twice */
 export function addressTransaction(
   of: AddressTransaction,
   principal: string,
-  declarations: Declarations,
   withoutArguments: boolean,
 ): Static<typeof AddressTransactionSchema> {
   const events = { stx: noEvents(), ft: noEvents(), nft: noEvents() };
