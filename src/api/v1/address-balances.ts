@@ -5,13 +5,13 @@ import type { BlockId, Nonces as NonceState } from '../../store/model.ts';
 import { ApiError, notFound } from '../conventions/errors.ts';
 import { principalAndMempool } from '../conventions/etag.ts';
 import { route } from '../route.ts';
-import { PrincipalParameter } from '../v3/parameters.ts';
 import { NO_BLOCK, untilHeight, untilQuery } from './heights.ts';
+import { Principal } from './parameters.ts';
 import { Balances, Nonces, StxBalanceWithTotals } from './schemas/address.ts';
 import { balances, nonces, stxBalanceWithTotals } from './serialize/address.ts';
 
 const tag = 'Addresses';
-const params = { principal: PrincipalParameter };
+const params = { principal: Principal };
 const v3 = '/extended/v3/principals/{principal}';
 
 /** What a 404 of the nonces means, with the block as it was asked for. */

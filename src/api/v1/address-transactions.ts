@@ -1,29 +1,24 @@
 /** Transactions of an address. */
-import { Type } from '@sinclair/typebox';
 import { notFound } from '../conventions/errors.ts';
 import { principalAndMempool, principal as principalTag, transaction as transactionTag } from '../conventions/etag.ts';
 import { legacyOffsetQuery, OffsetPage, offsetPage } from '../conventions/offset-pagination.ts';
 import { route } from '../route.ts';
-import { PrincipalParameter, TxId } from '../v3/parameters.ts';
+import { TxId } from '../v3/parameters.ts';
 import { declarationsFor } from './declarations.ts';
 import { heightQuery, heightsOf, NO_BLOCK, untilQuery } from './heights.ts';
+import { excludeFunctionArgs, Principal } from './parameters.ts';
 import { TransactionWithStxTransfers, TransactionWithTransfers } from './schemas/address.ts';
 import { MempoolTransaction, Transaction } from './schemas/transaction.ts';
 import { concernsStx, withStxTransfers, withTransfers } from './serialize/address.ts';
 import { mempoolTransaction, transaction } from './serialize/transaction.ts';
 
 const tag = 'Addresses';
-const params = { principal: PrincipalParameter };
+const params = { principal: Principal };
 const v3 = '/extended/v3/principals/{principal}';
 const UNKNOWN = 'No matching transaction found';
 
 const page = legacyOffsetQuery({ maximum: 50, default: 20 });
 const { unanchored } = untilQuery;
-
-export const exclude_function_args = Type.Boolean({
-  default: false,
-  description: 'Leaves out the arguments of contract calls',
-});
 
 export const addressTransactions = [
   route({
@@ -32,7 +27,7 @@ export const addressTransactions = [
     summary: 'Transactions of an address, newest first',
     tag,
     params,
-    query: { ...page, ...heightQuery, exclude_function_args },
+    query: { ...page, ...heightQuery, exclude_function_args: excludeFunctionArgs },
     response: OffsetPage(Transaction),
     notFound: NO_BLOCK,
     deprecated: { replacement: `${v3}/transactions` },
@@ -91,7 +86,7 @@ export const addressTransactions = [
     summary: 'Pending transactions that an address sends, receives by, or is the contract of, newest receipt first',
     tag,
     params,
-    query: { ...page, unanchored, exclude_function_args },
+    query: { ...page, unanchored, exclude_function_args: excludeFunctionArgs },
     response: OffsetPage(MempoolTransaction),
     deprecated: { replacement: `${v3}/mempool/transactions` },
     etag: principalAndMempool,

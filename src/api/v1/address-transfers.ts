@@ -2,14 +2,14 @@
 import { principal as principalTag } from '../conventions/etag.ts';
 import { legacyOffsetQuery, OffsetPage, offsetPage } from '../conventions/offset-pagination.ts';
 import { route } from '../route.ts';
-import { PrincipalParameter } from '../v3/parameters.ts';
 import { heightQuery, heightsOf, NO_BLOCK, untilHeight, untilQuery } from './heights.ts';
+import { Principal } from './parameters.ts';
 import { InboundTransfer } from './schemas/address.ts';
 import { TransactionEvent } from './schemas/event.ts';
 import { inboundTransfer, listedEvent } from './serialize/address.ts';
 
 const tag = 'Addresses';
-const params = { principal: PrincipalParameter };
+const params = { principal: Principal };
 
 export const addressTransfers = [
   route({

@@ -50,7 +50,7 @@ export const NO_BLOCK = 'block not found with hash';
 const TIP = Number.MAX_SAFE_INTEGER;
 
 /**
- * The height of the last block that counts.
+ * The height of the last block that counts. That of an orphaned block will do.
  * @throws ApiError for parameters that exclude each other, and for a hash that no block has
  */
 export async function untilHeight(read: Reader, { unanchored, until_block: until = null }: Query): Promise<number> {
@@ -60,7 +60,7 @@ export async function untilHeight(read: Reader, { unanchored, until_block: until
     throw new ApiError(400, message, 'VALIDATION');
   }
   if ('height' in until) return until.height;
-  const block = await read.blocks.find(until);
+  const block = (await read.blocks.find(until)) ?? (await read.blocks.whole(until));
   if (block === undefined) throw notFound(NO_BLOCK);
   return block.height;
 }

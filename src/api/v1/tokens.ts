@@ -8,9 +8,10 @@ import { chainTip } from '../conventions/etag.ts';
 import { legacyOffsetQuery, OffsetPage, offsetPage } from '../conventions/offset-pagination.ts';
 import { InvalidValue } from '../conventions/value-reader.ts';
 import { route } from '../route.ts';
-import { AssetParameter, PrincipalParameter } from '../v3/parameters.ts';
+import { AssetParameter } from '../v3/parameters.ts';
 import { declarationsFor } from './declarations.ts';
 import { untilQuery } from './heights.ts';
+import { Principal } from './parameters.ts';
 import { Holders, NftHistoryEvent, NftHolding, NftMint } from './schemas/token.ts';
 import { holders, nftHistoryEvent, nftHolding, nftMint } from './serialize/token.ts';
 
@@ -77,7 +78,7 @@ export const tokensV1 = [
     summary: 'Instances that a principal owns, the last received first',
     tag,
     query: {
-      principal: PrincipalParameter,
+      principal: Principal,
       asset_identifiers: Type.Optional(
         Type.Array(AssetParameter, { description: 'The assets to show, with commas or as repeated keys' }),
       ),

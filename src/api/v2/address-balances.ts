@@ -3,13 +3,13 @@ import { Type } from '@sinclair/typebox';
 import { principalAndMempool, principal as principalTag } from '../conventions/etag.ts';
 import { legacyOffsetQuery, OffsetPage, offsetPage } from '../conventions/offset-pagination.ts';
 import { route } from '../route.ts';
+import { Principal } from '../v1/parameters.ts';
 import { AddressFtBalance, StxBalance } from '../v1/schemas/address.ts';
 import { stxBalance } from '../v1/serialize/address.ts';
-import { PrincipalParameter } from '../v3/parameters.ts';
 import { SignedAmount } from '../v3/schemas/values.ts';
 
 const tag = 'Addresses';
-const params = { principal: PrincipalParameter };
+const params = { principal: Principal };
 const v3 = '/extended/v3/principals/{principal}/balances';
 
 /** Greater than any height. */

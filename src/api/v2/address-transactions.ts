@@ -7,7 +7,7 @@ import { principal as principalTag, transaction as transactionTag } from '../con
 import { FlatPage, flatPage, flatStart, NO_CURSOR } from '../conventions/flat-pagination.ts';
 import { legacyOffsetQuery, OffsetPage, offsetPage } from '../conventions/offset-pagination.ts';
 import { route } from '../route.ts';
-import { exclude_function_args } from '../v1/address-transactions.ts';
+import { excludeFunctionArgs } from '../v1/parameters.ts';
 import { AddressTransaction, AddressTransactionEvent } from '../v1/schemas/address.ts';
 import { addressTransaction, addressTransactionEvent } from '../v1/serialize/address.ts';
 import { TxId } from '../v3/parameters.ts';
@@ -56,7 +56,7 @@ export const addressTransactionsV2 = [
     description: 'Calls are shown without what the contract declares: no signature, and no names of arguments.',
     tag,
     params,
-    query: { ...page, cursor: Type.Optional(TransactionCursor), exclude_function_args },
+    query: { ...page, cursor: Type.Optional(TransactionCursor), exclude_function_args: excludeFunctionArgs },
     response: FlatPage(AddressTransaction),
     notFound: NO_CURSOR,
     deprecated: { replacement: v3 },
@@ -79,8 +79,11 @@ export const addressTransactionsV2 = [
     etag: transactionTag,
     handle: async ({ params: { principal, tx_id }, query, read }) => {
       const found = await read.addresses.eventsOfTransaction(principal, tx_id, query.limit, query.offset);
-      if (found === undefined) throw notFound(UNKNOWN);
-      return offsetPage(query, found, addressTransactionEvent);
+      if (found !== undefined) return offsetPage(query, found, addressTransactionEvent);
+      // One that an orphaned block held moved nothing.
+      const orphan = await read.transactions.findInForks(tx_id, { limit: 0, offset: 0 }, false);
+      if (orphan?.mined !== true) throw notFound(UNKNOWN);
+      return offsetPage(query, { items: [], total: 0 }, addressTransactionEvent);
     },
   }),
 ];
