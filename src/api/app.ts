@@ -17,7 +17,9 @@ import { blocks as blocksV1 } from './v1/blocks.ts';
 import { contracts as contractsV1 } from './v1/contracts.ts';
 import { mempool as mempoolV1 } from './v1/mempool.ts';
 import { microblocks } from './v1/microblocks.ts';
+import { search } from './v1/search.ts';
 import { tokensV1 } from './v1/tokens.ts';
+import { transactionEvents } from './v1/transaction-events.ts';
 import { transactions as transactionsV1 } from './v1/transactions.ts';
 import { addressBalancesV2 } from './v2/address-balances.ts';
 import { addressTransactionsV2 } from './v2/address-transactions.ts';
@@ -63,11 +65,13 @@ export const resources = (version: string, now: () => number): readonly (readonl
   smartContracts,
   tokens,
   transactionsV1,
+  transactionEvents,
   blockTransactions,
   blocksV1,
   microblocks,
   mempoolV1,
   contractsV1,
+  search,
   addressBalances,
   addressTransfers,
   addressTransactions,

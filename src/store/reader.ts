@@ -139,6 +139,13 @@ export interface Reader {
   events: {
     /** In the order they happened; undefined where the id is not of a canonical transaction. */
     ofTransaction(txId: Uint8Array, limit: number, from: CursorKey | null): Promise<Page<TransactionEvent> | undefined>;
+    /** Of some kinds, the last first; none where the id is not of a canonical transaction. */
+    lastFirst(
+      txId: Uint8Array,
+      kinds: readonly TransactionEvent['kind'][],
+      limit: number,
+      offset: number,
+    ): Promise<TransactionEvent[]>;
   };
   mempool: {
     /** Pending ones, newest receipt first, ties by id. */
@@ -159,6 +166,8 @@ export interface Reader {
     ofPrincipal(principal: string, limit: number, from: CursorKey | null): Promise<Page<PendingTransaction>>;
   };
   principals: {
+    /** Whether a transaction of the canonical chain concerns it. */
+    isKnown(principal: string): Promise<boolean>;
     stxBalance(principal: string): Promise<StxBalance>;
     /** Up to a block, or to the tip where that is below the height. */
     stxHistory(principal: string, height: number): Promise<StxHistory>;
@@ -188,6 +197,13 @@ export interface Reader {
     tokens(principal: string, height: number): Promise<TokenHistory[]>;
     /** Of which it has some, by identifier in either case. */
     ftBalances(principal: string, limit: number, offset: number): Promise<OffsetPage<FtBalance>>;
+    /** Events of some kinds that name it, and what it logged as a contract. */
+    events(
+      principal: string,
+      kinds: readonly TransactionEvent['kind'][],
+      limit: number,
+      offset: number,
+    ): Promise<PlacedEvent[]>;
     /** Events that moved its assets, and locks of its STX, up to a height. */
     assetEvents(principal: string, height: number, limit: number, offset: number): Promise<OffsetPage<PlacedEvent>>;
     inboundTransfers(

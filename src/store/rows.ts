@@ -93,6 +93,18 @@ export function assetEventOf(kind: number): { asset: 'stx' | 'ft' | 'nft'; actio
   return { asset: kind < firstOf.ft ? 'stx' : kind < firstOf.nft ? 'ft' : 'nft', action };
 }
 
+const kindBits: Readonly<Record<ChainEvent['kind'], number>> = {
+  contract_log: 1 << EVENT_LOG,
+  stx_lock: 1 << EVENT_LOCK,
+  stx: 0b111 << firstOf.stx,
+  ft: 0b111 << firstOf.ft,
+  nft: 0b111 << firstOf.nft,
+};
+
+/** A bit for each number in events.kind that these kinds have. */
+export const kindMask = (kinds: readonly ChainEvent['kind'][]): number =>
+  kinds.reduce((mask, kind) => mask | kindBits[kind], 0);
+
 /** Bits of principal_transactions.affected. */
 export const AFFECTED = { stx: 1, ft: 2, nft: 4, stxMoved: 8, sponsorOnly: 16 } as const;
 

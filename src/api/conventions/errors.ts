@@ -27,6 +27,18 @@ export class ParameterError extends ApiError {
   }
 }
 
+/** An error whose body is the route's own, since clients read it. */
+export class ShapedError extends ApiError {
+  override readonly name = 'ShapedError';
+  constructor(
+    status: ErrorStatus,
+    message: string,
+    readonly body: object,
+  ) {
+    super(status, message);
+  }
+}
+
 export const notFound = (message: string): ApiError => new ApiError(404, message);
 
 /** All that the API has to say to the log. */
@@ -62,6 +74,7 @@ export const problem = (status: ErrorStatus | 500, message: string, code: string
 /** The cause of a failure of ours goes to the log, never to the caller. */
 export function failures(respond: Responder, log: Log): Failure {
   return (error, request) => {
+    if (error instanceof ShapedError) return respond.json(error.status, error.body);
     if (error instanceof ApiError) return respond.json(error.status, problem(error.status, error.message, error.code));
     const where = { method: request.method, path: pathAndQuery(request.url), cause: error };
     if (isStoreUnavailable(error)) {

@@ -29,6 +29,9 @@ export interface AddressReaders {
   tokenLists: Reader['tokenLists'];
 }
 
+/** Kinds of events that move assets or lock STX. */
+const MOVES = ['stx', 'ft', 'nft', 'stx_lock'] as const;
+
 export function addressReaders(db: Database, details: DetailQueries, mempool: MempoolQueries): AddressReaders {
   const principalId = prepared<{ id: number }, [string]>(db, sql.principal);
   const assetId = prepared<{ id: number }, [string]>(db, sql.asset);
@@ -47,6 +50,9 @@ export function addressReaders(db: Database, details: DetailQueries, mempool: Me
 
   return {
     addresses: {
+      events: async (principal, kinds, limit, offset) =>
+        events.newest(principalOf(principal), kinds, Number.MAX_SAFE_INTEGER, limit, offset),
+
       async tokens(principal, height): Promise<TokenHistory[]> {
         return states.tokens(principalOf(principal), untilOf(height)).map(({ token, assetId: id, sent, received }) => ({
           token: token === TOKEN.ft ? 'ft' : 'nft',
@@ -61,7 +67,7 @@ export function addressReaders(db: Database, details: DetailQueries, mempool: Me
         const until = untilOf(height);
         const { events: assets, locks } = states.at(id, until);
         const total = assets + locks;
-        const items = offset >= total ? [] : events.newest(id, positionsOf(until).last, limit, offset);
+        const items = offset >= total ? [] : events.newest(id, MOVES, positionsOf(until).last, limit, offset);
         return { items, total };
       },
 

@@ -1,7 +1,7 @@
 /** What a transaction did, in order. */
 import type { Database } from 'bun:sqlite';
 import type { CursorKey, Page, TransactionEvent } from '../model.ts';
-import { assetEventOf, EVENT_LOCK, EVENT_LOG } from '../rows.ts';
+import { assetEventOf, EVENT_LOCK, EVENT_LOG, kindMask } from '../rows.ts';
 import { prepared } from '../statement.ts';
 import { keysetPage, numberAt } from './page.ts';
 
@@ -17,6 +17,8 @@ export const sql = {
   transaction: 'SELECT position, event_count FROM transactions WHERE tx_id = ?1 ORDER BY position DESC LIMIT 1',
   from: `SELECT ${eventColumns} FROM events e ${eventJoins}
           WHERE e.position = ?1 AND e.event_index >= ?2 ORDER BY e.event_index LIMIT ?3`,
+  downwards: `SELECT ${eventColumns} FROM events e ${eventJoins}
+               WHERE e.position = ?1 AND (?2 >> e.kind) & 1 ORDER BY e.event_index DESC LIMIT ?3 OFFSET ?4`,
   before: `SELECT event_index FROM events
             WHERE position = ?1 AND event_index < ?2 ORDER BY event_index DESC LIMIT ?3`,
 };
@@ -65,12 +67,23 @@ export type EventQueries = ReturnType<typeof eventQueries>;
 export function eventQueries(db: Database) {
   const transaction = prepared<{ position: number; event_count: number }, [Uint8Array]>(db, sql.transaction);
   const from = prepared<EventRow, [number, number, number]>(db, sql.from);
+  const downwards = prepared<EventRow, [number, number, number, number]>(db, sql.downwards);
   const before = prepared<IndexRow, [number, number, number]>(db, sql.before);
   return {
     /** Those of a transaction of the canonical chain from a place on; none of another. */
     slice(txId: Uint8Array, limit: number, offset: number): TransactionEvent[] {
       const found = transaction.get(txId);
       return found === null ? [] : from.all(found.position, offset, limit).map(eventOf);
+    },
+
+    async lastFirst(
+      txId: Uint8Array,
+      kinds: readonly TransactionEvent['kind'][],
+      limit: number,
+      offset: number,
+    ): Promise<TransactionEvent[]> {
+      const found = transaction.get(txId);
+      return found === null ? [] : downwards.all(found.position, kindMask(kinds), limit, offset).map(eventOf);
     },
 
     async ofTransaction(

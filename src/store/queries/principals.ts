@@ -9,6 +9,8 @@ import { LAST_HEIGHT } from './places.ts';
 
 export const sql = {
   id: 'SELECT id FROM principals WHERE address = ?1',
+  known: `SELECT 1 AS known FROM principals p JOIN accounts a ON a.principal_id = p.id
+           WHERE p.address = ?1 AND a.transactions > 0`,
   balance: 'SELECT balance FROM accounts WHERE principal_id = ?1',
   pendingInbound: `SELECT amount FROM mempool_transactions
                     WHERE state = 0 AND recipient_id = ?1 AND amount IS NOT NULL`,
@@ -31,6 +33,7 @@ const greater = (a: number | null, b: number | null): number | null => (a === nu
 
 export function principalQueries(db: Database) {
   const id = prepared<{ id: number }, [string]>(db, sql.id);
+  const known = prepared<{ known: number }, [string]>(db, sql.known);
   const balance = prepared<{ balance: string }, [number]>(db, sql.balance);
   const locked = lockQuery(db);
   const states = accountStates(db);
@@ -54,6 +57,8 @@ export function principalQueries(db: Database) {
   }
 
   return {
+    isKnown: async (principal: string): Promise<boolean> => known.get(principal) !== null,
+
     async stxBalance(principal: string): Promise<StxBalance> {
       const found = id.get(principal)?.id;
       if (found === undefined) return { balance: 0n, locked: null, pending: { inbound: 0n, outbound: 0n } };

@@ -1,0 +1,120 @@
+/** What a text stands for: a transaction, a block, a contract or an address. */
+import { type Static, Type } from '@sinclair/typebox';
+import { isPrincipal, splitPrincipal } from '../../codec/address.ts';
+import { fromHex, toHex } from '../../codec/hex.ts';
+import type { FoundInForks, TransactionDetail } from '../../store/model.ts';
+import type { Reader } from '../../store/reader.ts';
+import { ShapedError } from '../conventions/errors.ts';
+import { route } from '../route.ts';
+import { declarationsFor } from './declarations.ts';
+import { Search } from './schemas/search.ts';
+import { stxBalanceWithTotals } from './serialize/address.ts';
+import { block } from './serialize/block.ts';
+import { mempoolTransaction, transaction } from './serialize/transaction.ts';
+
+type Found = Static<typeof Search>;
+
+const HASH = /^(0x)?[0-9a-fA-F]{64}$/;
+const NO_EVENTS = { limit: 0, offset: 0 };
+
+const unknown = (entityType: string, message: string): ShapedError =>
+  new ShapedError(404, message, { found: false, result: { entity_type: entityType }, error: message });
+
+const minedData = (of: TransactionDetail) => ({
+  canonical: of.canonical,
+  block_hash: toHex(of.block.hash),
+  burn_block_time: of.burnBlock.time,
+  block_height: of.block.height,
+  tx_type: of.payload.type,
+});
+
+async function byHash(read: Reader, hash: Uint8Array, withMetadata: boolean): Promise<Found> {
+  const entity_id = toHex(hash);
+  const found = await read.transactions.findInForks(hash, NO_EVENTS, true);
+  if (found?.mined) {
+    const tx_data = minedData(found.transaction);
+    const metadata = withMetadata ? { metadata: await minedMetadata(read, found.transaction) } : {};
+    return { found: true, result: { entity_id, entity_type: 'tx_id', tx_data, ...metadata } };
+  }
+  if (found !== undefined) {
+    const tx_data = { tx_type: found.transaction.payload.type };
+    const metadata = withMetadata ? { metadata: await pendingMetadata(read, found.transaction) } : {};
+    return { found: true, result: { entity_id, entity_type: 'mempool_tx_id', tx_data, ...metadata } };
+  }
+  const holder = await read.blocks.whole({ hash });
+  if (holder === undefined) throw unknown('unknown_hash', `No block or transaction found with hash "${entity_id}"`);
+  const block_data = {
+    canonical: holder.canonical,
+    hash: toHex(holder.hash),
+    parent_block_hash: toHex(holder.parentHash),
+    burn_block_time: holder.burnBlock.time,
+    height: holder.height,
+  };
+  const metadata = withMetadata ? { metadata: block(holder, 'ascending') } : {};
+  return { found: true, result: { entity_id, entity_type: 'block_hash', block_data, ...metadata } };
+}
+
+const minedMetadata = async (read: Reader, of: TransactionDetail) =>
+  transaction(of, { declarations: await declarationsFor(read, [of]) });
+
+type Pending = Extract<FoundInForks, { mined: false }>['transaction'];
+const pendingMetadata = async (read: Reader, of: Pending) =>
+  mempoolTransaction(of, { declarations: await declarationsFor(read, [of]) });
+
+/** The deployment that was mined, else one that waits, else an orphaned one. */
+async function byContract(read: Reader, contractId: string, withMetadata: boolean): Promise<Found | undefined> {
+  const deployment = (await read.contracts.deployment(contractId)) ?? (await read.contracts.anyDeployment(contractId));
+  const found = deployment && (await read.transactions.findInForks(deployment.txId, NO_EVENTS, false));
+  if (found === undefined) return undefined;
+  const { txId, payload } = found.transaction;
+  const tx_data = {
+    ...(found.mined ? minedData(found.transaction) : { tx_type: payload.type }),
+    tx_id: toHex(txId),
+  };
+  const entity = { entity_id: contractId, entity_type: 'contract_address' as const, tx_data };
+  if (!withMetadata) return { found: true, result: entity };
+  const metadata = found.mined
+    ? await minedMetadata(read, found.transaction)
+    : await pendingMetadata(read, found.transaction);
+  return { found: true, result: { ...entity, metadata } };
+}
+
+async function byAddress(read: Reader, address: string, withMetadata: boolean): Promise<Found | undefined> {
+  if (!(await read.principals.isKnown(address))) return undefined;
+  const entity = { entity_id: address, entity_type: 'standard_address' as const };
+  if (!withMetadata) return { found: true, result: entity };
+  const history = await read.principals.stxHistory(address, Number.MAX_SAFE_INTEGER);
+  return { found: true, result: { ...entity, metadata: stxBalanceWithTotals(history, false) } };
+}
+
+async function searched(read: Reader, id: string, withMetadata: boolean): Promise<Found> {
+  const term = id.trim();
+  if (HASH.test(term)) return byHash(read, fromHex(term), withMetadata);
+  if (!isPrincipal(term)) {
+    const message = `The term "${term}" is not a valid block hash, transaction ID, contract principal, or account address principal`;
+    throw unknown('invalid_term', message);
+  }
+  const isContract = splitPrincipal(term).contractName !== null;
+  const found = await (isContract ? byContract : byAddress)(read, term, withMetadata);
+  if (found !== undefined) return found;
+  const entityType = isContract ? 'contract_address' : 'standard_address';
+  throw unknown(entityType, `No principal found with address "${term}"`);
+}
+
+export const search = [
+  route({
+    path: '/extended/v1/search/{id}',
+    operationId: 'searchById',
+    summary: 'What an id stands for: a transaction, block, contract or address',
+    description: 'Of what is in several forks the canonical one comes first, then the mempool, then an orphaned one.',
+    tag: 'Search',
+    params: { id: Type.String({ description: 'Transaction id, block hash, contract identifier or address' }) },
+    query: {
+      include_metadata: Type.Boolean({ default: false, description: 'Also the whole of what was found' }),
+    },
+    response: Search,
+    notFound: 'Nothing has this id; the body says what it looks like: `{found, result: {entity_type}, error}`',
+    etag: null,
+    handle: ({ params: { id }, query: { include_metadata }, read }) => searched(read, id, include_metadata),
+  }),
+];

@@ -1,0 +1,58 @@
+/** Events of v1: of a transaction, or of all that name an address. */
+import { Type } from '@sinclair/typebox';
+import type { TransactionEvent as Event } from '../../store/model.ts';
+import { ApiError } from '../conventions/errors.ts';
+import { chainTip } from '../conventions/etag.ts';
+import { legacyOffsetQuery } from '../conventions/offset-pagination.ts';
+import { route } from '../route.ts';
+import { TxId } from '../v3/parameters.ts';
+import { words } from '../v3/schemas/values.ts';
+import { Principal } from './parameters.ts';
+import { TransactionEvent } from './schemas/event.ts';
+import { transactionEvent } from './serialize/event.ts';
+
+const kinds = {
+  smart_contract_log: 'contract_log',
+  stx_lock: 'stx_lock',
+  stx_asset: 'stx',
+  fungible_token_asset: 'ft',
+  non_fungible_token_asset: 'nft',
+} as const satisfies Record<string, Event['kind']>;
+const types = [
+  'smart_contract_log',
+  'stx_lock',
+  'stx_asset',
+  'fungible_token_asset',
+  'non_fungible_token_asset',
+] as const;
+
+export const transactionEvents = [
+  route({
+    path: '/extended/v1/tx/events',
+    operationId: 'getFilteredEvents',
+    summary: 'Events of a transaction, or of all that name an address or were logged by it, newest first',
+    tag: 'Transactions (v1)',
+    deprecated: { replacement: null },
+    query: {
+      tx_id: Type.Optional(TxId),
+      address: Type.Optional(Principal),
+      type: Type.Optional(Type.Array(words(...types), { description: 'With commas or as repeated keys' })),
+      ...legacyOffsetQuery({ maximum: 100, default: 20 }),
+    },
+    response: Type.Object({ limit: Type.Integer(), offset: Type.Integer(), events: Type.Array(TransactionEvent) }),
+    etag: chainTip,
+    handle: async ({ query: { tx_id, address, type = types, limit, offset }, read }) => {
+      const asked = type.map((word) => kinds[word]);
+      if (tx_id !== undefined && address !== undefined) {
+        throw new ApiError(400, "can't handle both 'address' and 'tx_id' in the same request");
+      }
+      if (tx_id !== undefined) {
+        const events = await read.events.lastFirst(tx_id, asked, limit, offset);
+        return { limit, offset, events: events.map((event) => transactionEvent(tx_id, event)) };
+      }
+      if (address === undefined) throw new ApiError(400, "can not find 'address' or 'tx_id' in the request");
+      const events = await read.addresses.events(address, asked, limit, offset);
+      return { limit, offset, events: events.map(({ txId, event }) => transactionEvent(txId, event)) };
+    },
+  }),
+];
