@@ -1,4 +1,4 @@
-/** What the tours of the generated client share: a simulated chain behind the API, and what was asked for. */
+/** What the tours of the clients share: a simulated chain behind the API, and what was asked for. */
 import createClient from 'openapi-fetch';
 import { createApp } from '../../src/api/app.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
@@ -19,8 +19,9 @@ export async function startTour() {
     now: () => events.at(-1)?.time ?? 0,
   });
   const answer = await app.handle(new Request('http://localhost/docs/json'));
-  const document = (await answer.json()) as { paths: Record<string, unknown> };
-  const client = createClient<paths>({ baseUrl: 'http://localhost', fetch: (request) => app.handle(request) });
+  const document = (await answer.json()) as { paths: Record<string, { get?: { deprecated?: boolean } }> };
+  const fetch = (request: Request): Promise<Response> => Promise.resolve(app.handle(request));
+  const client = createClient<paths>({ baseUrl: 'http://localhost', fetch });
   /** Paths that were asked for, as the document names them. */
   const visited = new Set<string>();
   client.use({
@@ -30,6 +31,7 @@ export async function startTour() {
   });
   return {
     client,
+    fetch,
     document,
     visited,
     end() {

@@ -73,7 +73,8 @@ test('the tour: fees and contracts', async () => {
   );
 });
 
-test('the tour left out no v2 route', () => {
-  const asked = Object.keys(document.paths).filter((path) => path.startsWith('/extended/v2/'));
+test('the tour left out no current v2 route', () => {
+  const current = Object.entries(document.paths).filter(([, { get }]) => get?.deprecated !== true);
+  const asked = current.map(([path]) => path).filter((path) => path.startsWith('/extended/v2/'));
   expect([...visited].filter((path) => path.startsWith('/extended/v2/')).sort()).toEqual(asked.sort());
 });

@@ -1,0 +1,221 @@
+/**
+ * The client package that wallets and explorers use, on a tour of every route it knows over a simulated chain; its own
+ * types are held against the answers by the compiler.
+ */
+import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { createClient } from '@stacks/blockchain-api-client';
+import { startTour, type Tour } from './tour.ts';
+import { type Typed, typeErrors } from './type-check.ts';
+
+type Query = Record<string, unknown>;
+interface Visit {
+  path?: Query;
+  query?: Query;
+  body?: unknown;
+}
+
+let tour: Tour;
+let get: (path: string, visit?: Visit) => Promise<unknown>;
+const answers = new Map<string, unknown[]>();
+beforeAll(async () => {
+  tour = await startTour();
+  const client = createClient({ baseUrl: 'http://localhost', fetch: tour.fetch });
+  const request = async (method: 'GET' | 'POST', path: string, { body, ...params }: Visit = {}) => {
+    const ask = client[method] as (
+      path: string,
+      init: object,
+    ) => Promise<{ data?: unknown; error?: unknown; response: Response }>;
+    const { data, error, response } = await ask(path, { params, body });
+    expect([path, params, response.status, error]).toEqual([path, params, 200, undefined]);
+    const known = answers.get(`${method.toLowerCase()} ${path}`) ?? [];
+    answers.set(`${method.toLowerCase()} ${path}`, [...known, data]);
+    return data;
+  };
+  get = (path, visit) => request('GET', path, visit);
+});
+afterAll(() => tour.end());
+
+interface Transaction {
+  tx_id: string;
+  tx_type: string;
+  block_hash: string;
+  block_height: number;
+  burn_block_height: number;
+  sender_address: string;
+  contract_call?: { contract_id: string; function_name: string };
+  token_transfer?: { recipient_address: string };
+}
+interface List<T> {
+  total: number;
+  results: T[];
+}
+
+test('transactions', async () => {
+  const newest = (await get('/extended/v1/tx/', { query: { limit: 50 } })) as List<Transaction>;
+  expect(newest.results).toHaveLength(50);
+  const one = newest.results[0]!;
+  for (const type of ['token_transfer', 'smart_contract', 'contract_call', 'coinbase', 'tenure_change']) {
+    const { results } = (await get('/extended/v1/tx/', { query: { type, limit: 3 } })) as List<Transaction>;
+    expect(results.map(({ tx_type }) => tx_type)).toEqual([type, type, type].slice(0, results.length));
+    expect(results.length).toBeGreaterThan(0);
+    for (const { tx_id } of results) await get('/extended/v1/tx/{tx_id}', { path: { tx_id } });
+  }
+  const call = newest.results.find(({ tx_type }) => tx_type === 'contract_call')!;
+  const { contract_id, function_name } = call.contract_call!;
+  const query = { from_address: call.sender_address, contract_id, function_name, sort_by: 'fee', order: 'asc' };
+  const same = (await get('/extended/v1/tx/', { query })) as List<Transaction>;
+  expect(same.results.map(({ tx_id }) => tx_id)).toContain(call.tx_id);
+
+  await get('/extended/v1/tx/{tx_id}/raw', { path: { tx_id: one.tx_id } });
+  const pending = (await get('/extended/v1/tx/mempool', { query: { limit: 50 } })) as List<Transaction>;
+  expect(pending.results.length).toBeGreaterThan(0);
+  const waiting = pending.results[0]!;
+  await get('/extended/v1/tx/{tx_id}', { path: { tx_id: waiting.tx_id } });
+  await get('/extended/v1/tx/mempool/stats');
+  const tx_id = [one.tx_id, waiting.tx_id, `0x${'ff'.repeat(32)}`];
+  const several = (await get('/extended/v1/tx/multiple', { query: { tx_id } })) as Record<string, { found: boolean }>;
+  expect(Object.values(several).map(({ found }) => found)).toEqual([true, true, false]);
+  await get('/extended/v1/tx/events', { query: { tx_id: call.tx_id } });
+  await get('/extended/v1/tx/events', { query: { address: call.sender_address, limit: 50 } });
+  await get('/extended/v1/tx/block/{block_hash}', { path: { block_hash: one.block_hash } });
+  await get('/extended/v1/tx/block_height/{height}', { path: { height: one.block_height } });
+});
+
+test('blocks', async () => {
+  const blocks = (await get('/extended/v1/block/')) as List<{
+    hash: string;
+    height: number;
+    burn_block_hash: string;
+    burn_block_height: number;
+  }>;
+  const { hash, height, burn_block_hash, burn_block_height } = blocks.results[3]!;
+  for (const [path, of] of [
+    ['/extended/v1/block/{hash}', { hash }],
+    ['/extended/v1/block/by_height/{height}', { height }],
+  ] as const) {
+    expect(await get(path, { path: of })).toMatchObject({ hash, canonical: true });
+  }
+  await get('/extended/v1/block/by_burn_block_height/{burn_block_height}', { path: { burn_block_height } });
+  await get('/extended/v1/block/by_burn_block_hash/{burn_block_hash}', { path: { burn_block_hash } });
+  await get('/extended/v1/microblock/');
+  await get('/extended/v1/microblock/unanchored/txs');
+  await get('/extended/v2/blocks/');
+  await get('/extended/v2/blocks/{height_or_hash}', { path: { height_or_hash: hash } });
+  await get('/extended/v2/blocks/{height_or_hash}/transactions', { path: { height_or_hash: 'latest' } });
+  await get('/extended/v2/blocks/{height_or_hash}/signer-signatures', { path: { height_or_hash: 'latest' } });
+  await get('/extended/v2/blocks/average-times');
+  await get('/extended/v2/blocks/by-block-time/{timestamp}', { path: { timestamp: 2_000_000_000 } });
+  await get('/extended/v2/block-tenures/{tenure_height}/blocks', { path: { tenure_height: 1 } });
+  await get('/extended/v2/burn-blocks/');
+  await get('/extended/v2/burn-blocks/{height_or_hash}', { path: { height_or_hash: 'latest' } });
+  await get('/extended/v2/burn-blocks/{height_or_hash}/blocks', { path: { height_or_hash: burn_block_height } });
+});
+
+test('contracts', async () => {
+  const { results } = (await get('/extended/v1/tx/', {
+    query: { type: 'contract_call', limit: 50 },
+  })) as List<Transaction>;
+  const ids = [...new Set(results.map(({ contract_call }) => contract_call!.contract_id))];
+  for (const contract_id of ids) {
+    const contract = (await get('/extended/v1/contract/{contract_id}', { path: { contract_id } })) as { abi: string };
+    expect(JSON.parse(contract.abi)).toHaveProperty('functions');
+    await get('/extended/v1/contract/{contract_id}/events', { path: { contract_id } });
+    await get('/extended/v2/smart-contracts/{contract_id}/logs', { path: { contract_id } });
+    const { functions } = JSON.parse(contract.abi) as { functions: { name: string }[] };
+    const trait_abi = JSON.stringify({ functions: functions.slice(0, 2) });
+    const implementers = (await get('/extended/v1/contract/by_trait', { query: { trait_abi } })) as List<{
+      contract_id: string;
+    }>;
+    expect(implementers.results.map((of) => of.contract_id)).toContain(contract_id);
+  }
+  await get('/extended/v2/smart-contracts/status', { query: { contract_id: [...ids, `${ids[0]}-none`] } });
+  await get('/extended/v2/mempool/fees');
+});
+
+test('search', async () => {
+  const { results } = (await get('/extended/v1/tx/', { query: { limit: 50 } })) as List<Transaction>;
+  const call = results.find(({ tx_type }) => tx_type === 'contract_call')!;
+  const pending = (await get('/extended/v1/tx/mempool')) as List<Transaction>;
+  const ids = {
+    tx_id: call.tx_id,
+    mempool_tx_id: pending.results[0]!.tx_id,
+    block_hash: call.block_hash,
+    contract_address: call.contract_call!.contract_id,
+    standard_address: call.sender_address,
+  };
+  for (const [entity_type, id] of Object.entries(ids)) {
+    for (const include_metadata of [false, true]) {
+      const found = await get('/extended/v1/search/{id}', { path: { id }, query: { include_metadata } });
+      expect(found).toMatchObject({ found: true, result: { entity_id: id, entity_type } });
+      expect('metadata' in (found as { result: object }).result).toBe(include_metadata);
+    }
+  }
+});
+
+test('addresses', async () => {
+  const { results } = (await get('/extended/v1/tx/', { query: { limit: 50 } })) as List<Transaction>;
+  const principals = [...new Set(results.map(({ sender_address }) => sender_address))].slice(0, 6);
+  for (const principal of principals) {
+    const path = { principal, address: principal };
+    await get('/extended/v1/address/{principal}/stx', { path });
+    await get('/extended/v1/address/{principal}/stx', { path, query: { until_block: '20' } });
+    const { fungible_tokens } = (await get('/extended/v1/address/{principal}/balances', { path })) as {
+      fungible_tokens: object;
+    };
+    await get('/extended/v1/address/{principal}/transactions', { path });
+    const moved = (await get('/extended/v1/address/{principal}/transactions_with_transfers', { path })) as List<{
+      tx: Transaction;
+    }>;
+    const tx_id = moved.results[0]!.tx.tx_id;
+    await get('/extended/v1/address/{principal}/{tx_id}/with_transfers', { path: { ...path, tx_id } });
+    await get('/extended/v1/address/{principal}/assets', { path });
+    await get('/extended/v1/address/{principal}/stx_inbound', { path });
+    await get('/extended/v1/address/{principal}/mempool', { path });
+    await get('/extended/v1/address/{principal}/nonces', { path });
+    await get('/extended/v1/address/{principal}/nonces', { path, query: { block_height: 20 } });
+    await get('/extended/v1/tokens/nft/holdings', { query: { principal, tx_metadata: true } });
+    await get('/extended/v2/addresses/{address}/transactions', { path });
+    await get('/extended/v2/addresses/{address}/transactions/{tx_id}/events', { path: { ...path, tx_id } });
+    await get('/extended/v2/addresses/{principal}/balances/stx', { path });
+    await get('/extended/v2/addresses/{principal}/balances/ft', { path });
+    for (const token of Object.keys(fungible_tokens).slice(0, 1)) {
+      await get('/extended/v2/addresses/{principal}/balances/ft/{token}', { path: { ...path, token } });
+    }
+  }
+});
+
+test('tokens', async () => {
+  const { results } = (await get('/extended/v1/tx/', { query: { limit: 50 } })) as List<Transaction>;
+  type Asset = { asset_identifier: string; value: { hex: string } };
+  let held: Asset | undefined;
+  for (const { sender_address: principal } of results) {
+    const holdings = (await get('/extended/v1/tokens/nft/holdings', { query: { principal } })) as List<Asset>;
+    held ??= holdings.results[0];
+    const { fungible_tokens } = (await get('/extended/v1/address/{principal}/balances', { path: { principal } })) as {
+      fungible_tokens: object;
+    };
+    for (const token of Object.keys(fungible_tokens)) {
+      await get('/extended/v1/tokens/ft/{token}/holders', { path: { token } });
+    }
+  }
+  await get('/extended/v1/tokens/ft/{token}/holders', { path: { token: 'stx' } });
+  const { asset_identifier, value } = held!;
+  await get('/extended/v1/tokens/nft/history', {
+    query: { asset_identifier, value: value.hex, tx_metadata: true },
+  });
+  await get('/extended/v1/tokens/nft/mints', { query: { asset_identifier } });
+});
+
+test('the answers are of the types that the package declares', () => {
+  const bodies = [...answers].flatMap(([key, given]) => {
+    const [method, path] = key.split(' ');
+    const type = `Answer<paths['${path}']['${method}']>`;
+    return given.map((body): Typed => ({ type, body }));
+  });
+  const imports = [
+    "import type { paths } from '@stacks/blockchain-api-client';",
+    'type Answer<O> = O extends { responses: { 200: { content: infer C } } } ? C[keyof C] : never;',
+  ].join('\n');
+  expect(bodies.length).toBeGreaterThan(100);
+  expect(typeErrors(imports, bodies)).toEqual([]);
+}, 60_000);
