@@ -1,0 +1,26 @@
+/** What wallets ask for before they sign: @stacks/transactions against the server. */
+import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { fetchNonce } from '@stacks/transactions';
+import { data, startTour, type Tour } from './tour.ts';
+
+let tour: Tour;
+beforeAll(async () => {
+  tour = await startTour();
+});
+afterAll(() => tour.end());
+
+test('fetchNonce gives the next nonce of an account, with what waits', async () => {
+  const client = {
+    baseUrl: 'http://localhost',
+    fetch: (url: string, init?: RequestInit) => tour.fetch(new Request(url, init)),
+  };
+  const list = await data(tour.client.GET('/extended/v3/mempool/transactions', { params: { query: { limit: 50 } } }));
+  const senders = [...new Set(list.results.map(({ sender }) => sender.address))];
+  expect(senders.length).toBeGreaterThan(3);
+  for (const principal of senders) {
+    const path = { principal };
+    const nonces = await data(tour.client.GET('/extended/v3/principals/{principal}/nonces', { params: { path } }));
+    expect(await fetchNonce({ address: principal, client })).toBe(BigInt(nonces.next_nonce));
+  }
+  expect(await fetchNonce({ address: 'ST1PQHQKV0RJXZFY1DGX8MNSNYVE3VGZJSRTPGZGM', client })).toBe(0n);
+});
