@@ -405,6 +405,62 @@ CREATE TABLE nft_holdings (
   PRIMARY KEY (owner_id, identifier)
 ) STRICT, WITHOUT ROWID;
 
+------------------------------------------------------------------------------------------------------------- names (BNS)
+
+-- Namespaces of the name system, each time one was opened.
+CREATE TABLE namespaces (
+  namespace   TEXT NOT NULL,
+  position    INTEGER NOT NULL,
+  event_index INTEGER NOT NULL,
+  -- blocks for which a name is leased, at most 2^31 - 1; 0 where leases don't end
+  lifetime    INTEGER NOT NULL,
+  PRIMARY KEY (namespace, position, event_index)
+) STRICT, WITHOUT ROWID;
+
+-- What names of a namespace cost, from each time it was set on; the last one decides. Decimal u128 numbers.
+CREATE TABLE namespace_prices (
+  namespace         TEXT NOT NULL,
+  position          INTEGER NOT NULL,
+  event_index       INTEGER NOT NULL,
+  base              TEXT NOT NULL,
+  coefficient       TEXT NOT NULL,
+  -- 16 exponents between spaces, by the length of the name
+  exponents         TEXT NOT NULL,
+  nonalpha_discount TEXT NOT NULL,
+  no_vowel_discount TEXT NOT NULL,
+  PRIMARY KEY (namespace, position, event_index)
+) STRICT, WITHOUT ROWID;
+
+-- What was done with each name.
+CREATE TABLE name_operations (
+  -- with its namespace: alice.btc
+  name          TEXT NOT NULL,
+  position      INTEGER NOT NULL,
+  -- of the event that says it; behind the last event for a renewal that none does
+  event_index   INTEGER NOT NULL,
+  -- 1 import, 2 register, 3 update, 4 transfer, 5 renewal, 6 revoke
+  operation     INTEGER NOT NULL,
+  -- who did it: the owner, or the importer
+  sender_id     INTEGER NOT NULL,
+  -- 20 bytes; null where none was given
+  zonefile_hash BLOB,
+  PRIMARY KEY (name, position, event_index)
+) STRICT, WITHOUT ROWID;
+
+-- Every name that ever was, with the place of its last operation.
+CREATE TABLE names (
+  name        TEXT PRIMARY KEY,
+  namespace   TEXT NOT NULL,
+  position    INTEGER NOT NULL,
+  event_index INTEGER NOT NULL,
+  -- 0 where the last operation revoked it
+  active      INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE INDEX names_active ON names (name) WHERE active = 1;
+CREATE INDEX names_active_by_namespace ON names (namespace, name) WHERE active = 1;
+
+-------------------------------------------------------------------------------------------------------- locks and rewards
+
 -- Changes of what an account has locked: the last one decides.
 CREATE TABLE stx_locks (
   principal_id  INTEGER NOT NULL,
@@ -433,6 +489,13 @@ CREATE TABLE miner_rewards (
   PRIMARY KEY (height, reward_index)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX miner_rewards_by_recipient ON miner_rewards (recipient_id, height);
+
+-- The supply after each block that changed it.
+CREATE TABLE stx_supplies (
+  height INTEGER PRIMARY KEY,
+  -- micro-STX; decimal
+  supply TEXT NOT NULL
+) STRICT;
 
 -- Sums over the canonical chain, in its one row.
 CREATE TABLE totals (
@@ -518,16 +581,40 @@ CREATE TABLE streamed_microblocks (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX streamed_microblocks_by_parent ON streamed_microblocks (parent_index_block_hash, sequence);
 
--- Zonefiles and other attachments as the node posted them.
+-- Zonefiles and other attachments as the node posted them, in the order they came.
 CREATE TABLE attachments (
+  id               INTEGER PRIMARY KEY,
   content_hash     BLOB NOT NULL,
   tx_id            BLOB NOT NULL,
   index_block_hash BLOB NOT NULL,
   contract_id      TEXT NOT NULL,
+  -- serialized Clarity value
   metadata         BLOB NOT NULL,
   content          BLOB NOT NULL,
-  UNIQUE (tx_id, content_hash, index_block_hash)
+  -- two names can be given the same content by one transaction
+  UNIQUE (tx_id, content_hash, index_block_hash, metadata)
 ) STRICT;
+
+-- What zonefiles say of subdomains. A row counts while the transaction of its attachment is in the canonical block that
+-- the attachment names, which may come after it.
+CREATE TABLE subdomains (
+  attachment_id INTEGER NOT NULL,
+  -- place of the record in the zonefile
+  record        INTEGER NOT NULL,
+  -- in full: joe.alice.btc
+  subdomain     TEXT NOT NULL,
+  -- the name it is part of: alice.btc
+  name          TEXT NOT NULL,
+  -- as written
+  owner         TEXT NOT NULL,
+  -- URL of whoever resolves it; empty where the zonefile names nobody
+  resolver      TEXT NOT NULL,
+  zonefile      BLOB NOT NULL,
+  PRIMARY KEY (attachment_id, record)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX subdomains_by_subdomain ON subdomains (subdomain);
+CREATE INDEX subdomains_by_name ON subdomains (name, subdomain);
+CREATE INDEX subdomains_by_owner ON subdomains (owner, subdomain);
 
 ----------------------------------------------------------------------------------------------------------------- mempool
 

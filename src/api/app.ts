@@ -7,6 +7,8 @@ import { errors, failures, type Log } from './conventions/errors.ts';
 import { keptAnswers } from './conventions/kept-answers.ts';
 import { responder } from './conventions/respond.ts';
 import { docs } from './docs.ts';
+import { names, namesOfAddress } from './names/names.ts';
+import { namespaces } from './names/namespaces.ts';
 import { type Route, resource } from './route.ts';
 import { status, statusRedirects } from './status.ts';
 import { addressBalances } from './v1/address-balances.ts';
@@ -15,9 +17,12 @@ import { addressTransfers } from './v1/address-transfers.ts';
 import { blockTransactions } from './v1/block-transactions.ts';
 import { blocks as blocksV1 } from './v1/blocks.ts';
 import { contracts as contractsV1 } from './v1/contracts.ts';
+import { feeRate } from './v1/fee-rate.ts';
+import { info } from './v1/info.ts';
 import { mempool as mempoolV1 } from './v1/mempool.ts';
 import { microblocks } from './v1/microblocks.ts';
 import { search } from './v1/search.ts';
+import { stxSupplies } from './v1/stx-supply.ts';
 import { tokensV1 } from './v1/tokens.ts';
 import { transactionEvents } from './v1/transaction-events.ts';
 import { transactions as transactionsV1 } from './v1/transactions.ts';
@@ -82,6 +87,12 @@ export const resources = (version: string, now: () => number): readonly (readonl
   contractRoutes,
   addressBalancesV2,
   addressTransactionsV2,
+  stxSupplies,
+  feeRate,
+  info,
+  names,
+  namesOfAddress,
+  namespaces,
 ];
 
 export function createApp(options: ApiOptions): AnyElysia {

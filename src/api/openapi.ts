@@ -8,6 +8,9 @@ export const Problem = Type.Object({
   message: Type.String({ description: 'What is wrong; of a parameter its name and the rule it breaks' }),
 });
 
+/** What old families of routes say of an error. */
+const BareProblem = Type.Object({ error: Type.String({ description: 'What is wrong' }) });
+
 interface Described {
   operationId: string;
   summary: string;
@@ -17,7 +20,10 @@ interface Described {
   query?: TProperties;
   body?: TSchema;
   response: TSchema;
+  plainText?: boolean;
   notFound?: string;
+  bareErrors?: boolean;
+  redirects?: string;
   deprecated?: unknown;
   etag: unknown;
 }
@@ -32,10 +38,14 @@ export function operation(route: Described) {
     query = {},
     body,
     response,
+    plainText = false,
     notFound,
+    bareErrors = false,
+    redirects,
     deprecated,
     etag,
   } = route;
+  const problem = bareErrors ? BareProblem : Problem;
   const parameters = [
     ...Object.entries(params).map(([name, schema]) => parameter('path', name, schema)),
     ...Object.entries(query).map(([name, schema]) => parameter('query', name, schema)),
@@ -49,10 +59,11 @@ export function operation(route: Described) {
     parameters,
     ...(body === undefined ? {} : { requestBody: { required: true, ...json('The body', body) } }),
     responses: {
-      200: json('The answer', response),
+      200: plainText ? text('The answer', response) : json('The answer', response),
+      ...(redirects === undefined ? {} : { 302: { description: redirects } }),
       ...(etag === null ? {} : { 304: { description: 'The copy named in If-None-Match still holds' } }),
-      ...(parameters.length === 0 && body === undefined ? {} : { 400: json('A parameter breaks its rule', Problem) }),
-      ...(notFound === undefined ? {} : { 404: json(notFound, Problem) }),
+      ...(parameters.length === 0 && body === undefined ? {} : { 400: json('A parameter breaks its rule', problem) }),
+      ...(notFound === undefined ? {} : { 404: json(notFound, problem) }),
       ...(deprecated === undefined
         ? {}
         : { 410: json('The operator switched it off, or its sunset is past', Problem) }),
@@ -67,4 +78,5 @@ function parameter(place: 'path' | 'query', name: string, schema: TSchema) {
   return { name, in: place, required, ...(description === undefined ? {} : { description }), ...style, schema: rest };
 }
 
+const text = (description: string, schema: TSchema) => ({ description, content: { 'text/plain': { schema } } });
 const json = (description: string, schema: TSchema) => ({ description, content: { 'application/json': { schema } } });

@@ -4,7 +4,7 @@ import { type AnyElysia, Elysia } from 'elysia';
 import type { Reader, Snapshots } from '../store/reader.ts';
 import { bodyReader } from './conventions/body.ts';
 import { type Deprecation, type DeprecationPolicy, deprecatedRoute } from './conventions/deprecation.ts';
-import type { Failure } from './conventions/errors.ts';
+import { bareError, type Failure } from './conventions/errors.ts';
 import { type ETagKind, namesTag } from './conventions/etag.ts';
 import { jsonOf } from './conventions/json.ts';
 import type { KeptAnswers } from './conventions/kept-answers.ts';
@@ -30,8 +30,14 @@ export interface Declaration<P extends TProperties, Q extends TProperties, B ext
   /** Of the JSON body; a route without takes none, and what is sent is ignored. */
   body?: Sent;
   response: B;
+  /** The response is a text, and sent as it is instead of as JSON. */
+  plainText?: boolean;
   /** What a 404 of this route means, where it has one. */
   notFound?: string;
+  /** Errors are `{error}` alone, as clients of the route know them. */
+  bareErrors?: boolean;
+  /** What a 302 of this route means, where it answers {@link OtherServer}. */
+  redirects?: string;
   /** For a route that is on its way out. */
   deprecated?: Deprecation;
   /** Where a request is to be made instead, for one that names its subject in a form of old; null for others. */
@@ -43,7 +49,15 @@ export interface Declaration<P extends TProperties, Q extends TProperties, B ext
     query: Values<Q>;
     body: Static<Sent>;
     read: Reader;
-  }): Promise<Static<B>> | Static<B>;
+    /** Path and query of the request. */
+    target: string;
+  }): Promise<Static<B> | OtherServer> | Static<B> | OtherServer;
+}
+
+/** What a handler answers where another server knows more: the request is to be made there. */
+export class OtherServer {
+  /** @param location URL of the request on that server */
+  constructor(readonly location: string) {}
 }
 
 type NoParameters = Record<never, TSchema>;
@@ -76,7 +90,8 @@ export function route<
   Q extends TProperties = NoParameters,
   Sent extends TSchema = TUndefined,
 >(declaration: Declaration<P, Q, B, Sent>): Route {
-  const { method = 'GET', path, handle, response, moved, deprecated = null } = declaration;
+  const { method = 'GET', path, handle, response, moved, plainText = false, deprecated = null } = declaration;
+  const errorBody = declaration.bareErrors === true ? bareError : undefined;
   const etag = method === 'GET' ? declaration.etag : null;
   const readBody = declaration.body === undefined ? null : bodyReader(declaration.body);
   const readParams = pathReader(path, declaration.params ?? ({} as P));
@@ -88,6 +103,7 @@ export function route<
     deprecated,
     detail: operation(declaration),
     serve: ({ snapshots, respond, failure, kept, deprecation, now, checkResponses }) => {
+      const success = plainText ? respond.plainText : respond.jsonText;
       const answer = async (
         request: Request,
         { params, query, body }: { params: Values<P>; query: Values<Q>; body: Static<Sent> },
@@ -97,11 +113,14 @@ export function route<
         if (tag !== null && namesTag(request.headers.get('if-none-match'), tag)) return respond.notModified(tag);
         const url = pathAndQuery(request.url);
         const known = tag === null ? undefined : kept.get(url, tag);
-        if (known !== undefined) return respond.jsonText(200, known, tag);
-        const text = jsonOf(await handle({ params, query, body, read }));
-        if (checkResponses) checkedBody(path, response, text);
+        if (known !== undefined) return success(200, known, tag);
+        const answered = await handle({ params, query, body, read, target: url });
+        if (answered instanceof OtherServer) return respond.redirect(302, answered.location, tag);
+        const json = jsonOf(answered);
+        if (checkResponses) checkedBody(path, response, json);
+        const text = plainText ? String(answered) : json;
         if (tag !== null) kept.keep(url, tag, text);
-        return respond.jsonText(200, text, tag);
+        return success(200, text, tag);
       };
       /** With the tag of what is found there. What the route there would refuse, it refuses here. */
       const redirect = async (location: string, { url }: Request): Promise<Response> => {
@@ -118,7 +137,7 @@ export function route<
           const body = readBody === null ? undefined : await readBody(request);
           return await snapshots.read((read) => answer(request, { params, query, body }, read));
         } catch (error) {
-          return failure(error, request);
+          return failure(error, request, errorBody);
         }
       };
       if (deprecated === null) return answerOrFailure;

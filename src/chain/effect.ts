@@ -2,6 +2,7 @@
 import type { Block, ChainEvent, ChainTransaction, Microblock, MinerReward } from './block.ts';
 import type { InboundTransfer } from './inbound-transfers.ts';
 import type { StackingLock } from './locks.ts';
+import type { NameOperation, PriceFunction } from './name-system.ts';
 
 /** 1 where the effect adds its row or amount, -1 where it takes it back. */
 export type Sign = 1 | -1;
@@ -40,6 +41,8 @@ export type Effect =
   /** How many transactions a block has of each payload type, and how many calls of functions of each name. */
   | { kind: 'tallies'; sign: Sign; types: ReadonlyMap<number, number>; functions: ReadonlyMap<string, number> }
   | { kind: 'totals'; sign: Sign; transactions: number; supply: bigint; balances: bigint }
+  /** How a block changed the supply, in micro-STX; of a block that did. */
+  | { kind: 'supply'; sign: Sign; height: number; supply: bigint }
   /** A transfer as lists of those to a principal show it. */
   | { kind: 'inbound_transfer'; sign: Sign; position: number; transfer: InboundTransfer }
   /** How many transactions and rewards of an account a block holds: what its checkpoints are set by. */
@@ -68,7 +71,11 @@ export type Effect =
       asset: string;
       value: Uint8Array;
       owner: string | null;
-    };
+    }
+  | { kind: 'name_operation'; sign: Sign; position: number; index: number; operation: NameOperation }
+  /** A namespace was opened; `lifetime` is in blocks. */
+  | { kind: 'namespace'; sign: Sign; position: number; index: number; namespace: string; lifetime: number }
+  | { kind: 'namespace_price'; sign: Sign; position: number; index: number; namespace: string; price: PriceFunction };
 
 export interface AccountMove {
   balance: bigint;

@@ -7,6 +7,7 @@ import type { Block, ChainTransaction, Microblock, MinerReward } from './block.t
 import type { AccountMove, Effect, Involvement } from './effect.ts';
 import { inboundTransfers } from './inbound-transfers.ts';
 import { stackingLock } from './locks.ts';
+import { nameEffects } from './name-effects.ts';
 import { positionOf } from './position.ts';
 import { TokenSums } from './token-effects.ts';
 
@@ -180,6 +181,7 @@ export function effectsOf(block: Block): Effect[] {
     }
     supply += minted(transaction);
     for (const effect of tokens.add(transaction, position)) tokenEffects.push(effect);
+    for (const effect of nameEffects(transaction, position)) effects.push(effect);
   }
   for (const [index, reward] of block.minerRewards.entries()) {
     effects.push({ kind: 'miner_reward', sign: 1, height: block.height, index, reward });
@@ -198,6 +200,7 @@ export function effectsOf(block: Block): Effect[] {
   }
   effects.push({ kind: 'tallies', sign: 1, types, functions });
   effects.push({ kind: 'totals', sign: 1, transactions: block.transactions.length, supply, balances });
+  if (supply !== 0n) effects.push({ kind: 'supply', sign: 1, height: block.height, supply });
   // After the accounts, which count the tokens of each principal.
   for (const effect of tokens.effects()) tokenEffects.push(effect);
   for (const effect of tokenEffects) effects.push(effect);

@@ -10,9 +10,11 @@ import { checkpointWriter } from './checkpoint-writer.ts';
 import { contractLogWriter } from './contract-log-writer.ts';
 import type { Dictionaries } from './dictionary.ts';
 import { confirmedMicroblockWriter } from './microblock-writer.ts';
+import { nameEffectsWriter } from './name-writer.ts';
 import { deployedContract, payloadColumns } from './payload-columns.ts';
 import { CHECKPOINT_EVERY } from './queries/account-states.ts';
 import { AFFECTED, assetEventKind, EVENT_LOCK, EVENT_LOG, INBOUND, statusNumber } from './rows.ts';
+import { supplyWriter } from './supply-writer.ts';
 import { table } from './table.ts';
 import { tallyWriter } from './tally-writer.ts';
 import { tokenEffectsWriter } from './token-writer.ts';
@@ -40,6 +42,8 @@ export function effectsWriter(
   const moveTallies = tallyWriter(db);
   const moveMicroblocks = confirmedMicroblockWriter(db);
   const applyTokenEffect = tokenEffectsWriter(db, dictionaries);
+  const moveSupply = supplyWriter(db);
+  const applyNameEffect = nameEffectsWriter(db, dictionaries);
   const blocks = table(
     db,
     'blocks',
@@ -393,6 +397,14 @@ export function effectsWriter(
         return;
       case 'totals':
         moveTotals(effect);
+        return;
+      case 'supply':
+        moveSupply(effect);
+        return;
+      case 'name_operation':
+      case 'namespace':
+      case 'namespace_price':
+        applyNameEffect(effect);
         return;
       case 'token_change':
       case 'ft_balance':

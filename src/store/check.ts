@@ -1,9 +1,11 @@
 /** Whether the index is what its events say: SQLite's own check, and every derived number against a recount. */
 import { Database } from 'bun:sqlite';
 import { existsSync } from 'node:fs';
+import { heightOf } from '../chain/position.ts';
 import { decimalOf } from './amounts.ts';
 import { checkAddresses } from './check-addresses.ts';
 import { checkCheckpoints } from './check-checkpoints.ts';
+import { checkNames } from './check-names.ts';
 import { type CheckResult, equal, none, shown } from './check-result.ts';
 import { checkTokens } from './check-tokens.ts';
 import { indexPath, journalPath, openReader } from './database.ts';
@@ -76,6 +78,34 @@ function supply(db: Database): CheckResult {
     name: 'STX supply against mints, burns and coinbases',
     problems: kept === counted.toString() ? [] : [`kept ${kept}, recomputed ${counted}`],
   };
+}
+
+/** The supply after each block that moved it, from the mints, burns and coinbases of each. */
+function supplies(db: Database): CheckResult {
+  const moved = new Map<number, bigint>();
+  const move = (height: number, amount: bigint) => moved.set(height, (moved.get(height) ?? 0n) + amount);
+  const events = db.query<{ position: number; kind: number; amount: string }, []>(stxEvents);
+  for (const { position, kind, amount } of events.iterate()) {
+    if (kind !== 3) move(heightOf(position), kind === 4 ? BigInt(amount) : -BigInt(amount));
+  }
+  const rewards = db.query<{ height: number; coinbase: string }, []>('SELECT height, coinbase FROM miner_rewards');
+  for (const { height, coinbase } of rewards.iterate()) move(height, BigInt(coinbase));
+  const expected = new Map<number, bigint>();
+  let supply = 0n;
+  for (const [height, amount] of [...moved].sort(([a], [b]) => a - b)) {
+    supply += amount;
+    if (amount !== 0n) expected.set(height, supply);
+  }
+  const problems: string[] = [];
+  const rows = db.query<{ height: number; supply: string }, []>('SELECT height, supply FROM stx_supplies');
+  for (const row of rows.iterate()) {
+    const counted = expected.get(row.height);
+    if (counted !== BigInt(row.supply))
+      problems.push(`height ${row.height}: kept ${row.supply}, recomputed ${counted}`);
+    expected.delete(row.height);
+  }
+  for (const [height, counted] of expected) problems.push(`height ${height}: none kept, recomputed ${counted}`);
+  return { name: 'STX supply after each block', problems: shown(problems) };
 }
 
 const ofAccounts = {
@@ -213,9 +243,11 @@ function checkIndex(db: Database): CheckResult[] {
     ),
     balances(db),
     supply(db),
+    supplies(db),
     ...checkTokens(db),
     ...checkAddresses(db),
     ...checkCheckpoints(db),
+    ...checkNames(db),
     equal(
       db,
       'total of pending transactions',

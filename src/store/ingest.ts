@@ -7,12 +7,13 @@
 import { MAINNET_CHAIN_ID, type Network, networkOf, TESTNET_CHAIN_ID } from '../chain/network.ts';
 import { streamedMicroblocks, transactionContent } from '../chain/normalise.ts';
 import { type NodePayload, readPayload } from '../chain/payload-reader.ts';
-import type { AttachmentsPayload, BlockPayload, DroppedPayload, MicroblocksPayload } from '../chain/payload-schemas.ts';
+import type { BlockPayload, DroppedPayload, MicroblocksPayload } from '../chain/payload-schemas.ts';
 import { DecodeError } from '../codec/decode-error.ts';
 import { fromHex } from '../codec/hex.ts';
 import { decodeTransaction } from '../codec/transaction.ts';
 import { OperatorError } from '../errors.ts';
 import { effectsWriter } from './apply.ts';
+import { attachmentWriter } from './attachment-writer.ts';
 import { blockPayloads } from './block-payloads.ts';
 import { burnBlockWriter } from './burn-block-writer.ts';
 import { type ChainChange, chainWriter } from './chain-writer.ts';
@@ -103,7 +104,7 @@ function startIngest({ directory, journal: withJournal, chainId, log }: IngestOp
   const progress = db.prepare<Progress, []>('SELECT chain_id, journal_id FROM progress');
   const setChainId = db.prepare<null, [number]>('UPDATE progress SET chain_id = ?1');
   const setJournalId = db.prepare<null, [number]>('UPDATE progress SET journal_id = ?1');
-  const addAttachment = db.prepare('INSERT OR IGNORE INTO attachments VALUES (?1, ?2, ?3, ?4, ?5, ?6)');
+  const addAttachments = attachmentWriter(db);
   const imports = journal?.imports ?? importProgress(db);
 
   let kept: number | null = progress.get()?.chain_id ?? null;
@@ -187,21 +188,6 @@ function startIngest({ directory, journal: withJournal, chainId, log }: IngestOp
       : 'repeated';
   }
 
-  function addAttachments(attachments: AttachmentsPayload): Outcome {
-    let added = 0;
-    for (const { content_hash, tx_id, index_block_hash, contract_id, metadata, content } of attachments) {
-      added += addAttachment.run(
-        fromHex(content_hash),
-        fromHex(tx_id),
-        fromHex(index_block_hash),
-        contract_id,
-        fromHex(metadata),
-        fromHex(content),
-      ).changes;
-    }
-    return added > 0 ? 'applied' : 'repeated';
-  }
-
   function applyPayload(payload: NodePayload, event: ReceivedEvent, journalId: number | null): Outcome {
     const now = event.receivedAt;
     const source = journalId === null ? { text: event.text } : { journalId };
@@ -217,7 +203,7 @@ function startIngest({ directory, journal: withJournal, chainId, log }: IngestOp
       case 'dropped':
         return drop(payload.dropped);
       case 'attachments':
-        return addAttachments(payload.attachments);
+        return addAttachments(payload.attachments) > 0 ? 'applied' : 'repeated';
       case 'other':
         return payload.journaled && journal !== null ? 'applied' : 'repeated';
     }

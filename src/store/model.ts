@@ -1,5 +1,6 @@
 /** What the store's queries answer: the chain as routes show it, before any text is made of it. */
 import type { ChainEvent, ExecutionCost, Signer, TransactionStatus } from '../chain/block.ts';
+import type { NameOperationWord } from '../chain/name-system.ts';
 import type { AbiFunction } from '../codec/abi.ts';
 import type { TenureChangeCause, TransactionType } from '../codec/transaction.ts';
 import type { MempoolStatus } from './rows.ts';
@@ -493,4 +494,31 @@ export interface SmartContract extends TransactionPlace {
   burnBlock: { height: number; time: number };
   /** Wire bytes of the deployment, with the source. */
   raw: Uint8Array;
+}
+
+/** A name that is not revoked. */
+export interface NameInfo {
+  owner: string;
+  /** The last one. */
+  operation: NameOperationWord;
+  /** Of the last operation. */
+  txId: Uint8Array;
+  /** Height at which its lease ends; 0 while its namespace is not open. */
+  expireBlock: number;
+  /** Null where it never had one. */
+  zonefileHash: Uint8Array | null;
+  /** Empty where it never reached us. */
+  zonefile: string;
+}
+
+/** A subdomain of a name that is not revoked. */
+export interface SubdomainInfo {
+  /** As its declaration has it. */
+  owner: string;
+  /** Of the declaration. */
+  txId: Uint8Array;
+  /** URL of whoever resolves it; empty where the zonefile names nobody. */
+  resolver: string;
+  zonefileHash: Uint8Array;
+  zonefile: string;
 }

@@ -1,4 +1,5 @@
 /** What the API reads. Every function answers from the snapshot it is called in. */
+import type { PriceFunction } from '../chain/name-system.ts';
 import type {
   AddressTransaction,
   AnchorBurnBlock,
@@ -25,6 +26,7 @@ import type {
   Holder,
   HolderPage,
   Move,
+  NameInfo,
   NftEvent,
   NftHolding,
   NftInstance,
@@ -44,6 +46,7 @@ import type {
   StxBalance,
   StxHistory,
   StxTransfer,
+  SubdomainInfo,
   TokenHistory,
   TransactionDetail,
   TransactionEvent,
@@ -278,6 +281,8 @@ export interface Reader {
   tokens: {
     /** micro-STX ever minted and mined, less burnt; decimal. */
     stxSupply(): Promise<string>;
+    /** The same as it was after the block of that height. */
+    stxSupplyAt(height: number): Promise<string>;
     /** Base units, decimal; `0` for an unknown token. */
     ftSupply(asset: string): Promise<string>;
     /** Greatest balance first, then by address. */
@@ -311,6 +316,35 @@ export interface Reader {
       limit: number,
       start: ChainStart<EventPlace>,
     ): Promise<ChainPage<ContractLog, EventPlace> | undefined>;
+  };
+  /** The name system. A name is written with its namespace: `alice.btc`. */
+  names: {
+    /** Names that are not revoked, in order, 100 a page. @param page counted from 0 */
+    page(page: number): Promise<string[]>;
+    /** Those of a namespace; undefined where it is not open. */
+    ofNamespace(namespace: string, page: number): Promise<string[] | undefined>;
+    /** Those that are open, in order. */
+    namespaces(): Promise<string[]>;
+    /** Undefined where the namespace is not open. */
+    price(namespace: string): Promise<PriceFunction | undefined>;
+    /** Undefined where it is unknown or revoked. */
+    find(name: string): Promise<NameInfo | undefined>;
+    /** Undefined where it is unknown, or its name is revoked. */
+    findSubdomain(subdomain: string): Promise<SubdomainInfo | undefined>;
+    /** Who resolves the subdomains of its name that are not declared; undefined where none is. */
+    resolver(subdomain: string): Promise<string | undefined>;
+    /**
+     * Of a name or subdomain; empty where it never reached us.
+     * @param hash of a zonefile it has or had; null for the newest
+     * @returns undefined where there is no such name, or it never had that zonefile
+     */
+    zonefile(name: string, hash: Uint8Array | null): Promise<string | undefined>;
+    /** Of a name, in order; none of one that is unknown or revoked. */
+    subdomains(name: string): Promise<string[]>;
+    /** Names and subdomains of an address, in no order. */
+    ofOwner(address: string): Promise<string[]>;
+    /** Greater with every attachment that comes. */
+    attachments(): Promise<number>;
   };
 }
 

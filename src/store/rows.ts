@@ -1,5 +1,6 @@
 /** The numbers that stand for words in the index's columns, both ways. */
 import type { AssetAction, ChainEvent, TransactionStatus } from '../chain/block.ts';
+import { type NameOperationWord, nameOperations } from '../chain/name-system.ts';
 import type { TransactionType } from '../codec/transaction.ts';
 
 export const statusNumber: Readonly<Record<TransactionStatus, number>> = {
@@ -113,3 +114,13 @@ export const INBOUND = { transaction: 1, event: 2, print: 3 } as const;
 
 /** token_changes.token. */
 export const TOKEN = { ft: 1, nft: 2 } as const;
+
+/** name_operations.operation. */
+export const nameOperationNumber = (word: NameOperationWord): number => nameOperations.indexOf(word) + 1;
+
+/** @throws Error on a number the index never holds */
+export function nameOperationWord(number: number): NameOperationWord {
+  const word = nameOperations[number - 1];
+  if (word === undefined) throw new Error(`no operation ${number} on names`);
+  return word;
+}

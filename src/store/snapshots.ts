@@ -18,6 +18,7 @@ import { eventQueries } from './queries/events.ts';
 import { inForks } from './queries/in-forks.ts';
 import { mempoolQueries } from './queries/mempool.ts';
 import { microblockQueries } from './queries/microblocks.ts';
+import { nameQueries } from './queries/names.ts';
 import { orphanQueries } from './queries/orphans.ts';
 import { pendingSearch } from './queries/pending-search.ts';
 import { principalQueries } from './queries/principals.ts';
@@ -79,6 +80,7 @@ function readerOf(db: Database, journal: EntryReader | null): Reader {
       functions: contractFunctionQueries(db),
       logs: contractLogQueries(db),
     },
+    names: nameQueries(db),
   };
 }
 

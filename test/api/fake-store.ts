@@ -157,7 +157,7 @@ const orUnknown = <T extends object>(faked: T, path: string, known: (value: obje
     },
   });
 
-const asReader = (faked: Faked): Reader =>
+export const asReader = (faked: Faked): Reader =>
   orUnknown(faked, 'read', (group, path) => orUnknown(group, path, (value) => value)) as Reader;
 
 export function fakeSnapshots(chain: FakeChain): Snapshots {

@@ -83,6 +83,15 @@ const mayScan: Readonly<Record<string, Exception[]>> = {
   ],
   'mempool.total': [{ step: /^SCAN progress$/, reason: 'one row' }],
   'mempool.version': [{ step: /^SCAN progress$/, reason: 'one row' }],
+  'names.names': [
+    {
+      step: /^SCAN names USING (COVERING )?INDEX names_active$/,
+      reason: 'read in its order as far as the page, which clients give by number',
+    },
+  ],
+  'names.namespaces': [{ step: /^SCAN namespaces$/, reason: 'the answer is all of them, and there are few' }],
+  'names.subdomain': [{ step: /^USE TEMP B-TREE FOR/, reason: 'as many as declared one subdomain' }],
+  'names.declarations': [{ step: /^USE TEMP B-TREE FOR/, reason: 'as many as declared one subdomain' }],
   'locks.forcedUnlocks': [
     { step: /^SCAN CONSTANT ROW$/, reason: 'no table' },
     {

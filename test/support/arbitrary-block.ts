@@ -1,8 +1,10 @@
 /** Blocks of every shape the store can be given, consistent or not: what is undone must not depend on sense. */
 import fc from 'fast-check';
 import type { Block, ChainEvent, ChainTransaction, MinerReward } from '../../src/chain/block.ts';
-import { clarity } from '../../src/codec/clarity-encode.ts';
+import { nameOperations } from '../../src/chain/name-system.ts';
+import { clarity, encodeArguments } from '../../src/codec/clarity-encode.ts';
 import type { Payload } from '../../src/codec/transaction.ts';
+import { utf8Bytes } from '../../src/codec/utf8.ts';
 
 /** Few, so that they meet again in every role. */
 const principals = [
@@ -34,7 +36,53 @@ const unlock = (stacker: string, unlockHeight: number): Uint8Array =>
     }),
   );
 
+const names = `${principals[2]}.bns`;
+const ofName = fc.record({
+  name: fc.constantFrom('alice', 'bob'),
+  op: fc.constantFrom(...nameOperations),
+  sender: principal,
+  hash: fc.oneof(fc.constant(new Uint8Array(0)), bytes(20)),
+});
+const buffer = (text: string): Uint8Array => clarity.buffer(utf8Bytes(text));
+
+const namePrint = ofName.map(({ name, op, sender, hash }) =>
+  clarity.tuple({
+    attachment: clarity.tuple({
+      'attachment-index': clarity.uint(1),
+      hash: clarity.buffer(hash),
+      metadata: clarity.tuple({
+        name: buffer(name),
+        namespace: buffer('btc'),
+        op: clarity.ascii(op),
+        'tx-sender': clarity.principal(sender),
+      }),
+    }),
+  }),
+);
+const namespacePrint = fc.record({ lifetime: amount, base: amount }).map(({ lifetime, base }) =>
+  clarity.tuple({
+    namespace: buffer('btc'),
+    status: clarity.ascii('ready'),
+    properties: clarity.tuple({
+      lifetime: clarity.uint(lifetime),
+      'price-function': clarity.tuple({
+        base: clarity.uint(base),
+        buckets: clarity.list(Array.from({ length: 16 }, (_, at) => clarity.uint(at))),
+        coeff: clarity.uint(2),
+        'no-vowel-discount': clarity.uint(3),
+        'nonalpha-discount': clarity.uint(4),
+      }),
+    }),
+  }),
+);
+
 const event: fc.Arbitrary<ChainEvent> = fc.oneof(
+  fc.record({
+    kind: fc.constant('contract_log' as const),
+    contractId: fc.constant(names),
+    topic: fc.constant('print'),
+    value: fc.oneof({ weight: 4, arbitrary: namePrint }, namespacePrint),
+  }),
   fc.record({
     kind: fc.constant('contract_log' as const),
     contractId: fc.constantFrom(principals[3], `${principals[2]}.pox-3`, SEND_MANY),
@@ -78,6 +126,7 @@ const event: fc.Arbitrary<ChainEvent> = fc.oneof(
 );
 
 const functionArgs = fc.constant(Uint8Array.of(0, 0, 0, 0));
+const renewalArgs = encodeArguments([buffer('btc'), buffer('alice'), clarity.uint(1), clarity.none(), clarity.none()]);
 const payload: fc.Arbitrary<Payload> = fc.oneof(
   fc.record({
     type: fc.constant('token_transfer' as const),
@@ -99,6 +148,13 @@ const payload: fc.Arbitrary<Payload> = fc.oneof(
     contractId: fc.constant(principals[3]),
     functionName: name,
     functionArgs,
+  }),
+  fc.record({
+    type: fc.constant('contract_call' as const),
+    typeId: fc.constant(2 as const),
+    contractId: fc.constant(names),
+    functionName: fc.constant('name-renewal'),
+    functionArgs: fc.constant(renewalArgs),
   }),
 );
 

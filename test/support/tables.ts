@@ -17,6 +17,7 @@ export const besideTheChain: Readonly<Record<string, string>> = {
   block_payloads: 'holds the payloads of orphaned blocks too, and places in the journal',
   streamed_microblocks: 'what was streamed, whether a block confirmed it or not',
   attachments: 'kept whatever becomes of the block they were made in',
+  subdomains: 'as attachments; the queries ask the chain whether they count',
   mempool_transactions: 'a function of what was announced and dropped, with a law of its own',
   pending_principals: 'as mempool_transactions',
   pending_counts: 'as mempool_transactions',

@@ -48,8 +48,11 @@ export type ApiEvent =
 
 export type Log = (event: ApiEvent) => void;
 
-/** Makes the answer to a request that failed. */
-export type Failure = (error: unknown, request: Request) => Response;
+/** Makes the body of an error that the caller is told of. */
+export type ErrorBody = (status: ErrorStatus | 500, message: string, code: string | null) => object;
+
+/** Makes the answer to a request that failed. @param body of another form than {@link problem} */
+export type Failure = (error: unknown, request: Request, body?: ErrorBody) => Response;
 
 const reasons: Record<ErrorStatus | 500, string> = {
   400: 'Bad Request',
@@ -71,18 +74,21 @@ export const problem = (status: ErrorStatus | 500, message: string, code: string
     ? { statusCode: status, error: reasons[status], message }
     : { statusCode: status, code, error: reasons[status], message };
 
+/** What families of old routes say of an error, and their clients read. */
+export const bareError: ErrorBody = (_, message) => ({ error: message });
+
 /** The cause of a failure of ours goes to the log, never to the caller. */
 export function failures(respond: Responder, log: Log): Failure {
-  return (error, request) => {
+  return (error, request, body = problem) => {
     if (error instanceof ShapedError) return respond.json(error.status, error.body);
-    if (error instanceof ApiError) return respond.json(error.status, problem(error.status, error.message, error.code));
+    if (error instanceof ApiError) return respond.json(error.status, body(error.status, error.message, error.code));
     const where = { method: request.method, path: pathAndQuery(request.url), cause: error };
     if (isStoreUnavailable(error)) {
       log({ event: 'store_unavailable', ...where });
       return respond.json(503, { error: 'The database service is unavailable' });
     }
     log({ event: 'request_failed', ...where });
-    return respond.json(500, problem(500, 'Unexpected error; the log has its cause'));
+    return respond.json(500, body(500, 'Unexpected error; the log has its cause', null));
   };
 }
 

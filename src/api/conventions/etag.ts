@@ -22,6 +22,12 @@ export const chainAndBurnTip = async (read: Reader): Promise<string | null> => {
   return tip === null ? null : `${(tip.microblock?.hash ?? tip.indexBlockHash).toHex()}-${tip.burnBlockHeight}`;
 };
 
+/** For the name system: zonefiles come when they come. */
+export const chainTipAndAttachments = async (read: Reader): Promise<string | null> => {
+  const tip = await chainTip(read);
+  return tip === null ? null : `${tip}-${await read.names.attachments()}`;
+};
+
 /** For pending transactions. With the tip, because the count of changes alone starts anew when an index is rebuilt. */
 export const mempool = async (read: Reader): Promise<string | null> => {
   const tip = await chainTip(read);

@@ -13,6 +13,8 @@ export interface Responder {
   json(status: number, body: unknown, etag?: string | null): Response;
   /** The same for a body that is JSON text already. */
   jsonText(status: number, text: string, etag?: string | null): Response;
+  /** The text alone, as `text/plain`. */
+  plainText(status: number, text: string, etag?: string | null): Response;
   notModified(etag: string): Response;
   /** @param etag of what is found there */
   redirect(status: 301 | 302, location: string, etag?: string | null): Response;
@@ -27,18 +29,21 @@ export function responder(version: string): Responder {
     'x-api-version': version,
   });
   // Copying ready-made headers costs a third of making them of an object.
-  const plain = new Headers({ ...common(), 'content-type': JSON_TYPE, 'cache-control': 'no-store' });
-  const tagged = new Headers({ ...common(), 'content-type': JSON_TYPE, 'cache-control': REVALIDATE });
-
-  const jsonText: Responder['jsonText'] = (status, text, etag = null) => {
-    if (etag === null) return new Response(text, { status, headers: plain });
-    const response = new Response(text, { status, headers: tagged });
-    response.headers.set('etag', `"${etag}"`);
-    return response;
+  const textOf = (type: string): Responder['jsonText'] => {
+    const plain = new Headers({ ...common(), 'content-type': type, 'cache-control': 'no-store' });
+    const tagged = new Headers({ ...common(), 'content-type': type, 'cache-control': REVALIDATE });
+    return (status, text, etag = null) => {
+      if (etag === null) return new Response(text, { status, headers: plain });
+      const response = new Response(text, { status, headers: tagged });
+      response.headers.set('etag', `"${etag}"`);
+      return response;
+    };
   };
+  const jsonText = textOf(JSON_TYPE);
   return {
     common,
     jsonText,
+    plainText: textOf('text/plain'),
     json: (status, body, etag = null) => jsonText(status, JSON.stringify(body), etag),
     notModified: (etag) => {
       const headers = { ...common(), 'cache-control': REVALIDATE, etag: `"${etag}"` };

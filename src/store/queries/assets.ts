@@ -16,6 +16,7 @@ export const sql = {
   ftBalance: 'SELECT balance FROM ft_balances WHERE asset_id = ?1 AND principal_id = ?2',
   ftToken: 'SELECT supply, holders FROM ft_tokens WHERE asset_id = ?1',
   stx: 'SELECT stx_supply, stx_holders FROM totals',
+  stxSupplyAt: 'SELECT supply FROM stx_supplies WHERE height <= ?1 ORDER BY height DESC LIMIT 1',
 };
 
 /** No principal or asset has this number: what is asked of it is empty. */
@@ -36,6 +37,7 @@ export function assetReaders(db: Database): AssetReaders {
   const ftBalance = prepared<{ balance: string }, [number, number]>(db, sql.ftBalance);
   const ftToken = prepared<{ supply: string; holders: number }, [number]>(db, sql.ftToken);
   const stx = prepared<{ stx_supply: string; stx_holders: number }, []>(db, sql.stx);
+  const stxSupplyAt = prepared<{ supply: string }, [number]>(db, sql.stxSupplyAt);
   const ftBalanceList = balanceList(db, 'ftBalances');
   const stxHolderList = balanceList(db, 'stxHolders');
   const ftHolderList = balanceList(db, 'ftHolders');
@@ -67,6 +69,7 @@ export function assetReaders(db: Database): AssetReaders {
     },
     tokens: {
       stxSupply: async () => stx.get()?.stx_supply ?? '0',
+      stxSupplyAt: async (height) => stxSupplyAt.get(height)?.supply ?? '0',
       ftSupply: async (asset) => ftToken.get(assetOf(asset))?.supply ?? '0',
       stxHolders: async (limit, from) => stxHolderList(NONE, stx.get()?.stx_holders ?? 0, limit, from, holder),
       async ftHolders(asset, limit, from) {

@@ -1,0 +1,152 @@
+/** Names, subdomains and their zonefiles. */
+import { Type } from '@sinclair/typebox';
+import { toHex } from '../../codec/hex.ts';
+import type { NameInfo, SubdomainInfo } from '../../store/model.ts';
+import type { Reader } from '../../store/reader.ts';
+import { ApiError, notFound } from '../conventions/errors.ts';
+import { chainTipAndAttachments } from '../conventions/etag.ts';
+import { OtherServer, route } from '../route.ts';
+import { Name, paged, unanchored, ZonefileHash } from './parameters.ts';
+import { NameList, NameOrSubdomain, Zonefile } from './schemas.ts';
+
+/** What all routes of the name system have in common. */
+export const family = {
+  tag: 'Names',
+  deprecated: { replacement: null },
+  etag: chainTipAndAttachments,
+  bareErrors: true,
+};
+
+/** A page of names. @throws ApiError for one behind the last */
+export function pageOf(names: string[], page: number): string[] {
+  if (names.length === 0 && page > 0) throw new ApiError(400, 'Invalid page');
+  return names;
+}
+
+const withoutPrefix = (hash: Uint8Array | null): string => hash?.toHex() ?? '';
+
+const nameBody = ({ owner, operation, txId, expireBlock, zonefileHash, zonefile }: NameInfo) => ({
+  address: owner,
+  blockchain: 'stacks' as const,
+  expire_block: expireBlock,
+  last_txid: toHex(txId),
+  status: operation,
+  zonefile,
+  zonefile_hash: withoutPrefix(zonefileHash),
+});
+
+const subdomainBody = ({ owner, txId, resolver, zonefileHash, zonefile }: SubdomainInfo) => ({
+  address: owner,
+  blockchain: 'stacks' as const,
+  last_txid: toHex(txId),
+  resolver,
+  status: 'registered_subdomain' as const,
+  zonefile,
+  zonefile_hash: withoutPrefix(zonefileHash),
+});
+
+const LABELS_OF_SUBDOMAIN = 3;
+
+/** Where the resolver that the name's zonefile gives answers the request. @throws ApiError where there is none */
+async function resolverOf(subdomain: string, target: string, read: Reader): Promise<OtherServer> {
+  const resolver = await read.names.resolver(subdomain);
+  if (resolver === undefined) throw notFound(`cannot find subdomain ${subdomain}`);
+  const url = URL.parse(`${resolver}${target}`);
+  // Anybody can write anything into a zonefile.
+  if (url === null || !/^https?:$/.test(url.protocol)) throw notFound('missing resolver from a malformed zonefile');
+  return new OtherServer(url.href);
+}
+
+export const names = [
+  route({
+    ...family,
+    path: '/v1/names',
+    operationId: 'getAllNames',
+    summary: 'Names that are not revoked, in order',
+    query: { ...unanchored, ...paged },
+    response: NameList,
+    handle: async ({ query: { page }, read }) => pageOf(await read.names.page(page), page),
+  }),
+  route({
+    ...family,
+    path: '/v1/names/{name}',
+    operationId: 'getNameInfo',
+    summary: 'A name or a subdomain: its owner, its zonefile, and what was done with it last',
+    description: 'Expired names are shown as others are; revoked ones are not.',
+    params: { name: Name },
+    query: unanchored,
+    response: NameOrSubdomain,
+    notFound: 'No such name, or it is revoked',
+    redirects: 'A subdomain that only the resolver of its name can know',
+    handle: async ({ params: { name }, read, target }) => {
+      if (name.split('.').length === LABELS_OF_SUBDOMAIN) {
+        const subdomain = await read.names.findSubdomain(name);
+        return subdomain === undefined ? resolverOf(name, target, read) : subdomainBody(subdomain);
+      }
+      const found = await read.names.find(name);
+      if (found === undefined) throw notFound(`cannot find name ${name}`);
+      return nameBody(found);
+    },
+  }),
+  route({
+    ...family,
+    path: '/v1/names/{name}/subdomains',
+    operationId: 'getNameSubdomains',
+    summary: 'Subdomains that the zonefiles of a name declared, in order',
+    params: { name: Name },
+    query: unanchored,
+    response: NameList,
+    handle: ({ params: { name }, read }) => read.names.subdomains(name),
+  }),
+  route({
+    ...family,
+    path: '/v1/names/{name}/zonefile',
+    operationId: 'getNameZonefile',
+    summary: 'The newest zonefile of a name or a subdomain',
+    params: { name: Name },
+    query: unanchored,
+    response: Zonefile,
+    notFound: 'No such name, or it is revoked',
+    handle: async ({ params: { name }, read }) => {
+      const zonefile = await read.names.zonefile(name, null);
+      if (zonefile === undefined) throw notFound('No such name or zonefile does not exist');
+      return { zonefile };
+    },
+  }),
+  route({
+    ...family,
+    path: '/v1/names/{name}/zonefile/{zoneFileHash}',
+    operationId: 'getNameZonefileByHash',
+    summary: 'A zonefile that a name or a subdomain has or had',
+    params: { name: Name, zoneFileHash: ZonefileHash },
+    query: unanchored,
+    response: Zonefile,
+    notFound: 'No such name, it is revoked, or never had this zonefile',
+    handle: async ({ params: { name, zoneFileHash }, read }) => {
+      const zonefile = await read.names.zonefile(name, zoneFileHash);
+      if (zonefile === undefined) throw notFound('No such name or zonefile');
+      return { zonefile };
+    },
+  }),
+];
+
+export const namesOfAddress = [
+  route({
+    path: '/v1/addresses/{blockchain}/{address}',
+    operationId: 'getNamesOwnedByAddress',
+    summary: 'Names and subdomains of an address, in order',
+    tag: family.tag,
+    deprecated: { replacement: '/extended/v3/principals/{address}/balances/nft' },
+    etag: chainTipAndAttachments,
+    params: {
+      blockchain: Type.String({ description: '`stacks`' }),
+      address: Type.String({ description: 'Standard address or contract identifier' }),
+    },
+    query: unanchored,
+    response: Type.Object({ names: NameList }),
+    handle: async ({ params: { blockchain, address }, read }) => {
+      if (blockchain !== 'stacks') throw new ApiError(400, 'Unsupported blockchain');
+      return { names: (await read.names.ofOwner(address)).sort() };
+    },
+  }),
+];

@@ -1,0 +1,23 @@
+/** What the requests of the name system hold. */
+import { Type } from '@sinclair/typebox';
+import { fromHex, toHex } from '../../codec/hex.ts';
+
+/** Any text: what is no name is one that nobody has. */
+export const Name = Type.String({ description: 'Name with its namespace, `alice.btc`, or subdomain, `joe.alice.btc`' });
+
+export const Namespace = Type.String({ description: 'Namespace, such as `btc`' });
+
+export const ZonefileHash = Type.Transform(
+  Type.String({ pattern: '^(0x)?([a-fA-F0-9]{2})+$', description: 'Hash of a zonefile, with or without 0x' }),
+)
+  .Decode(fromHex)
+  .Encode(toHex);
+
+/** Microblocks, which it asked for, are no more: it changes nothing. */
+export const unanchored = {
+  unanchored: Type.Boolean({ default: false, description: 'Of Stacks 2; has no effect' }),
+};
+
+export const paged = {
+  page: Type.Integer({ minimum: 0, maximum: 1_000_000_000, default: 0, description: 'Counted from 0; 100 names each' }),
+};

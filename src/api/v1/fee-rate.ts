@@ -1,0 +1,20 @@
+import { Type } from '@sinclair/typebox';
+import { route } from '../route.ts';
+
+/** micro-STX for each byte: what v1 has answered for every transaction, whatever the state of the mempool. */
+const FEE_RATE = 400;
+
+export const feeRate = [
+  route({
+    method: 'POST',
+    path: '/extended/v1/fee_rate',
+    operationId: 'fetchFeeRate',
+    summary: 'A fee rate that was never estimated: the same for every transaction',
+    tag: 'Fees',
+    deprecated: { replacement: '/v2/fees/transaction' },
+    body: Type.Object({ transaction: Type.String({ description: 'Serialized transaction; nothing is read of it' }) }),
+    response: Type.Object({ fee_rate: Type.Integer() }),
+    etag: null,
+    handle: () => ({ fee_rate: FEE_RATE }),
+  }),
+];

@@ -1,0 +1,34 @@
+/** What each network aims at. */
+import { Type } from '@sinclair/typebox';
+import { chainTip } from '../conventions/etag.ts';
+import { route } from '../route.ts';
+
+/** Seconds from one Bitcoin block to the next, as v1 always gave them. */
+const targets = { mainnet: { target_block_time: 600 }, testnet: { target_block_time: 120 } } as const;
+
+const NetworkName = Type.Union([Type.Literal('mainnet'), Type.Literal('testnet')], { description: 'Which network' });
+
+const Target = Type.Object({ target_block_time: Type.Integer({ description: 'Seconds' }) });
+
+/** What is measured is to be used instead. */
+const family = { tag: 'Info', deprecated: { replacement: '/extended/v2/blocks/average-times' }, etag: chainTip };
+
+export const info = [
+  route({
+    ...family,
+    path: '/extended/v1/info/network_block_times',
+    operationId: 'getNetworkBlockTimes',
+    summary: 'Seconds between blocks that each network aims at',
+    response: Type.Object({ mainnet: Target, testnet: Target }),
+    handle: () => targets,
+  }),
+  route({
+    ...family,
+    path: '/extended/v1/info/network_block_time/{network}',
+    operationId: 'getNetworkBlockTimeByNetwork',
+    summary: 'Seconds between blocks that a network aims at',
+    params: { network: NetworkName },
+    response: Target,
+    handle: ({ params: { network } }) => targets[network],
+  }),
+];

@@ -1,0 +1,27 @@
+import { Type } from '@sinclair/typebox';
+import { Height } from '../../v3/schemas/values.ts';
+
+const Stx = Type.String({ pattern: '^-?[0-9]+\\.[0-9]{6}$', description: 'STX with six decimals' });
+const GroupedStx = Type.String({ pattern: '^-?[0-9,]+\\.[0-9]{6}$', description: 'STX with commas and six decimals' });
+const Percent = Type.String({ description: '`100.00`, or `NaN` where there are no STX' });
+
+export const StxSupply = Type.Object({
+  unlocked_percent: Percent,
+  total_stx: Stx,
+  total_stx_year_2050: Stx,
+  unlocked_stx: Stx,
+  block_height: Height,
+});
+
+export const PlainStx = Stx;
+
+export const LegacyStxSupply = Type.Object({
+  unlockedPercent: Percent,
+  totalStacks: Stx,
+  totalStacksFormatted: GroupedStx,
+  totalStacksYear2050: Stx,
+  totalStacksYear2050Formatted: GroupedStx,
+  unlockedSupply: Stx,
+  unlockedSupplyFormatted: GroupedStx,
+  blockHeight: Type.String({ pattern: '^[0-9]+$' }),
+});

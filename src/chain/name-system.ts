@@ -1,0 +1,177 @@
+/**
+ * The name system: the boot contract `bns` of each chain, what it prints, and the calls of which it prints nothing.
+ * Names and namespaces are texts; the contract lets them hold `a` to `z`, digits, `-` and `_` alone.
+ */
+import { type ClarityValue, decodeArguments, decodeClarity } from '../codec/clarity.ts';
+import { clarity } from '../codec/clarity-encode.ts';
+import { strictText, utf8Bytes } from '../codec/utf8.ts';
+import type { ChainEvent, ChainTransaction } from './block.ts';
+import { tupleOf } from './pox-print.ts';
+
+/** The contracts of mainnet and of every other chain. */
+export const NAME_CONTRACTS = ['SP000000000000000000002Q6VF78.bns', 'ST000000000000000000002AMW42H.bns'] as const;
+
+export const isNameContract = (contractId: string): boolean =>
+  contractId === NAME_CONTRACTS[0] || contractId === NAME_CONTRACTS[1];
+
+/** Asset identifiers of the tokens that are the names. */
+export const NAME_ASSETS = NAME_CONTRACTS.map((contract) => `${contract}::names`);
+
+export const nameOperations = [
+  'name-import',
+  'name-register',
+  'name-update',
+  'name-transfer',
+  'name-renewal',
+  'name-revoke',
+] as const;
+export type NameOperationWord = (typeof nameOperations)[number];
+
+export interface NameOperation {
+  /** With its namespace: `alice.btc`. */
+  name: string;
+  namespace: string;
+  operation: NameOperationWord;
+  /** Who did it: the owner, or the importer. */
+  sender: string;
+  /** RIPEMD-160 of SHA-256 of the zonefile; null where none was given. */
+  zonefileHash: Uint8Array | null;
+}
+
+/** What names of a namespace cost; the amounts are u128. */
+export interface PriceFunction {
+  base: bigint;
+  coefficient: bigint;
+  /** 16, by the length of the name. */
+  exponents: readonly bigint[];
+  nonalphaDiscount: bigint;
+  noVowelDiscount: bigint;
+}
+
+/** What an event or a call did in the name system. */
+export type NameChange =
+  | { kind: 'name'; operation: NameOperation }
+  /** A namespace was opened; `lifetime` is in blocks. */
+  | { kind: 'namespace'; namespace: string; lifetime: number; price: PriceFunction }
+  | { kind: 'price'; namespace: string; price: PriceFunction };
+
+/** What attachments tell of the operation that named them. */
+export type AttachmentMetadata = Pick<NameOperation, 'name' | 'namespace' | 'operation' | 'sender'>;
+
+type Tuple = ReadonlyMap<string, ClarityValue>;
+
+/** Heights and lifetimes are shown in 32 bits; some namespaces lease names for longer than that. */
+export const LONGEST = 2_147_483_647;
+
+const textOf = (value: ClarityValue | undefined): string | null =>
+  value?.type === 'buffer' ? strictText(value.value) : null;
+
+const uintOf = (value: ClarityValue | undefined): bigint | null => (value?.type === 'uint' ? value.value : null);
+
+function uintsOf(value: ClarityValue | undefined): bigint[] | null {
+  if (value?.type !== 'list') return null;
+  const numbers: bigint[] = [];
+  for (const item of value.value) {
+    if (item.type !== 'uint') return null;
+    numbers.push(item.value);
+  }
+  return numbers;
+}
+
+function metadataOf(fields: Tuple | null): AttachmentMetadata | null {
+  const [label, namespace] = [textOf(fields?.get('name')), textOf(fields?.get('namespace'))];
+  const [op, sender] = [fields?.get('op'), fields?.get('tx-sender')];
+  if (label === null || namespace === null || op?.type !== 'string-ascii' || sender?.type !== 'principal') return null;
+  const operation = nameOperations.find((word) => word === op.value);
+  return operation === undefined ? null : { name: `${label}.${namespace}`, namespace, operation, sender: sender.value };
+}
+
+/** The metadata of an attachment; null where it is not the name system's. @param bytes a serialized Clarity value */
+export function attachmentMetadata(bytes: Uint8Array): AttachmentMetadata | null {
+  const decoded = decodeClarity(bytes);
+  return decoded.ok ? metadataOf(tupleOf(decoded.value)) : null;
+}
+
+const ascii = (value: ClarityValue | undefined): string | null => (value?.type === 'string-ascii' ? value.value : null);
+
+function priceFunction(numbers: readonly (bigint | null)[], exponents: readonly bigint[] | null): PriceFunction | null {
+  const [base, coefficient, nonalphaDiscount, noVowelDiscount] = numbers;
+  if (base == null || coefficient == null || nonalphaDiscount == null || noVowelDiscount == null) return null;
+  return exponents === null ? null : { base, coefficient, exponents, nonalphaDiscount, noVowelDiscount };
+}
+
+function openedNamespace(print: Tuple): NameChange | null {
+  const namespace = textOf(print.get('namespace'));
+  const properties = tupleOf(print.get('properties'));
+  const lifetime = uintOf(properties?.get('lifetime'));
+  const fields = tupleOf(properties?.get('price-function'));
+  const numbers = ['base', 'coeff', 'nonalpha-discount', 'no-vowel-discount'].map((key) => uintOf(fields?.get(key)));
+  const price = priceFunction(numbers, uintsOf(fields?.get('buckets')));
+  if (namespace === null || lifetime === null || price === null) return null;
+  return { kind: 'namespace', namespace, lifetime: lifetime > LONGEST ? LONGEST : Number(lifetime), price };
+}
+
+/** What an event says; null where it is not the name system's, or can't be read. */
+export function nameChangeOf(event: ChainEvent): NameChange | null {
+  if (event.kind !== 'contract_log' || event.topic !== 'print' || !isNameContract(event.contractId)) return null;
+  const decoded = decodeClarity(event.value);
+  const print = decoded.ok ? tupleOf(decoded.value) : null;
+  if (print === null) return null;
+  if (ascii(print.get('status')) === 'ready') return openedNamespace(print);
+  const attachment = tupleOf(print.get('attachment'));
+  const metadata = metadataOf(tupleOf(attachment?.get('metadata')));
+  const hash = attachment?.get('hash');
+  if (metadata === null || hash?.type !== 'buffer') return null;
+  const zonefileHash = hash.value.length === 0 ? null : hash.value;
+  return { kind: 'name', operation: { ...metadata, zonefileHash } };
+}
+
+/** The functions of which the contract prints nothing, or nothing always. */
+export const UNPRINTED = { renewal: 'name-renewal', price: 'namespace-update-function-price' } as const;
+
+/** What a call of the contract did that no event says: a renewal without a new zonefile, or new prices. */
+export function unprintedChange({ status, payload, sender }: ChainTransaction): NameChange | null {
+  if (status !== 'success' || payload.type !== 'contract_call' || !isNameContract(payload.contractId)) return null;
+  return changeOfCall(payload.functionName, payload.functionArgs, sender.address);
+}
+
+/** @param functionArgs of a call that had success: count and serialized values */
+export function changeOfCall(functionName: string, functionArgs: Uint8Array, sender: string): NameChange | null {
+  if (functionName !== UNPRINTED.renewal && functionName !== UNPRINTED.price) return null;
+  const spans = decodeArguments(functionArgs);
+  if (!spans.ok) return null;
+  const values = spans.value.map((span) => {
+    const decoded = decodeClarity(span);
+    return decoded.ok ? decoded.value : undefined;
+  });
+  const namespace = textOf(values[0]);
+  if (namespace === null) return null;
+  if (functionName === UNPRINTED.renewal) {
+    // namespace, name, STX to burn, new owner (which the contract doesn't heed), zonefile
+    const label = textOf(values[1]);
+    if (label === null || values.length !== 5 || values[4]?.type !== 'none') return null;
+    const name = `${label}.${namespace}`;
+    return { kind: 'name', operation: { name, namespace, operation: 'name-renewal', sender, zonefileHash: null } };
+  }
+  // namespace, base, coefficient, 16 exponents, the discounts
+  const numbers = values.slice(1).map(uintOf);
+  const exponents = numbers.slice(2, 18).filter((exponent) => exponent !== null);
+  const price = priceFunction([numbers[0]!, numbers[1]!, numbers[18]!, numbers[19]!], exponents);
+  return price === null || exponents.length !== 16 ? null : { kind: 'price', namespace, price };
+}
+
+/** The value of the token that is a name, serialized; null for what is no name in a namespace. */
+export function nameToken(name: string): Uint8Array | null {
+  const [label, namespace, ...more] = name.split('.');
+  if (!label || !namespace || more.length > 0) return null;
+  const buffer = (text: string) => clarity.buffer(utf8Bytes(text));
+  return clarity.tuple({ name: buffer(label), namespace: buffer(namespace) });
+}
+
+/** The name that such a token is. */
+export function nameOfToken(value: Uint8Array): string | null {
+  const decoded = decodeClarity(value);
+  const fields = decoded.ok ? tupleOf(decoded.value) : null;
+  const [label, namespace] = [textOf(fields?.get('name')), textOf(fields?.get('namespace'))];
+  return label === null || namespace === null ? null : `${label}.${namespace}`;
+}

@@ -1,0 +1,141 @@
+/**
+ * Zonefiles: the texts that names point to, in the master file format of RFC 1035 section 5. Only what the name system
+ * reads is read, and what can't be is passed over: anybody may write anything into one.
+ */
+
+export interface ZoneRecord {
+  /** As written; empty where it is that of a record before and there is none. */
+  name: string;
+  /** In capitals: `TXT`, `URI`. */
+  type: string;
+  /** Character strings and words behind the type, without their quotes. */
+  data: string[];
+}
+
+/** A subdomain as a `TXT` record of its name's zonefile declares it. */
+export interface Subdomain {
+  /** The part before the name's own: `joe` of `joe.alice.btc`. */
+  label: string;
+  /** As written. */
+  owner: string;
+  /** The subdomain's own zonefile. */
+  zonefile: Uint8Array;
+}
+
+interface Token {
+  text: string;
+  quoted: boolean;
+}
+
+/** One entry of the file: its tokens, and whether it leaves its name out. */
+interface Entry {
+  tokens: Token[];
+  indented: boolean;
+}
+
+const WHITESPACE = /[ \t\r]/;
+/** What ends a word that stands without quotes. */
+const END_OF_WORD = /[ \t\r\n;()"]/;
+
+/** Splits a file into entries: a line each, or several in parentheses; `;` begins a comment. */
+function entriesOf(text: string): Entry[] {
+  const entries: Entry[] = [];
+  let entry: Entry = { tokens: [], indented: false };
+  let depth = 0;
+  let lineStart = true;
+  const finish = () => {
+    if (entry.tokens.length > 0) entries.push(entry);
+    entry = { tokens: [], indented: false };
+  };
+  for (let at = 0; at < text.length; ) {
+    const character = text[at]!;
+    if (lineStart && depth === 0) entry.indented = WHITESPACE.test(character);
+    lineStart = false;
+    if (character === '\n') {
+      at += 1;
+      lineStart = true;
+      if (depth === 0) finish();
+    } else if (WHITESPACE.test(character)) at += 1;
+    else if (character === ';') {
+      const end = text.indexOf('\n', at);
+      at = end < 0 ? text.length : end;
+    } else if (character === '(' || character === ')') {
+      depth = character === '(' ? depth + 1 : Math.max(0, depth - 1);
+      at += 1;
+    } else {
+      const [token, next] = character === '"' ? quotedToken(text, at + 1) : wordToken(text, at);
+      entry.tokens.push(token);
+      at = next;
+    }
+  }
+  finish();
+  return entries;
+}
+
+/** @param start behind the opening quote; a backslash takes the character after it as it stands */
+function quotedToken(text: string, start: number): [Token, number] {
+  let value = '';
+  let at = start;
+  for (; at < text.length && text[at] !== '"'; at++) {
+    if (text[at] === '\\' && at + 1 < text.length) at += 1;
+    value += text[at];
+  }
+  return [{ text: value, quoted: true }, at + 1];
+}
+
+function wordToken(text: string, start: number): [Token, number] {
+  let at = start;
+  while (at < text.length && !END_OF_WORD.test(text[at]!)) at += 1;
+  return [{ text: text.slice(start, at), quoted: false }, at];
+}
+
+const isTtl = ({ text, quoted }: Token): boolean => !quoted && /^\d+[smhdw]?$/i.test(text);
+const isClass = ({ text, quoted }: Token): boolean => !quoted && /^(?:IN|CS|CH|HS)$/i.test(text);
+
+/** The resource records of a zonefile, in order. */
+export function zoneRecords(text: string): ZoneRecord[] {
+  const records: ZoneRecord[] = [];
+  let name = '';
+  for (const { tokens, indented } of entriesOf(text)) {
+    const first = tokens[0];
+    if (first === undefined || (first.text.startsWith('$') && !first.quoted)) continue;
+    if (!indented) name = first.text;
+    let at = indented ? 0 : 1;
+    // Time to live and class may stand in either order, or not at all.
+    while (tokens[at] !== undefined && (isTtl(tokens[at]!) || isClass(tokens[at]!))) at += 1;
+    const type = tokens[at];
+    if (type === undefined || type.quoted) continue;
+    records.push({ name, type: type.text.toUpperCase(), data: tokens.slice(at + 1).map((token) => token.text) });
+  }
+  return records;
+}
+
+/** `key=value` as a pair; null for other texts. */
+function pairOf(text: string): [string, string] | null {
+  const equals = text.indexOf('=');
+  return equals < 0 ? null : [text.slice(0, equals), text.slice(equals + 1)];
+}
+
+/**
+ * The subdomains a zonefile declares: `TXT` records with an `owner`, whose zonefile stands in base64 in the strings
+ * `zf0`, `zf1` ….
+ */
+export function declaredSubdomains(records: readonly ZoneRecord[]): Subdomain[] {
+  const subdomains: Subdomain[] = [];
+  for (const { name, type, data } of records) {
+    if (type !== 'TXT' || name === '') continue;
+    const pairs = data.map(pairOf).filter((pair) => pair !== null);
+    const owner = pairs.find(([key]) => key === 'owner')?.[1];
+    if (owner === undefined || owner === '') continue;
+    const pieces = pairs.filter(([key]) => /^zf\d+$/.test(key)).map(([, piece]) => piece);
+    subdomains.push({ label: name, owner, zonefile: Buffer.from(pieces.join(''), 'base64') });
+  }
+  return subdomains;
+}
+
+/** URL of whoever resolves the subdomains that a zonefile doesn't declare; empty where it names nobody. */
+export function resolverOf(records: readonly ZoneRecord[]): string {
+  const named = records.filter(({ type, name }) => type === 'URI' && name.includes('resolver'));
+  // Priority and weight stand before the target.
+  return named.at(-1)?.data.at(-1) ?? '';
+}

@@ -1,0 +1,244 @@
+/** The name system: names, namespaces, zonefiles and subdomains. */
+import type { Database } from 'bun:sqlite';
+import { LONGEST, NAME_ASSETS, nameOfToken, nameToken } from '../../chain/name-system.ts';
+import { heightOf } from '../../chain/position.ts';
+import { sha256 } from '../../codec/hash.ts';
+import { lossyText } from '../../codec/utf8.ts';
+import type { NameInfo, SubdomainInfo } from '../model.ts';
+import type { Reader } from '../reader.ts';
+import { nameOperationNumber, nameOperationWord } from '../rows.ts';
+import { prepared } from '../statement.ts';
+
+const [IMPORT, REGISTER, RENEWAL] = (['name-import', 'name-register', 'name-renewal'] as const).map(
+  nameOperationNumber,
+);
+
+/** A subdomain counts while the transaction that declared it is where its attachment says. */
+const declared = `subdomains s JOIN attachments a ON a.id = s.attachment_id
+  CROSS JOIN transactions t ON t.tx_id = a.tx_id
+  CROSS JOIN blocks b ON b.height = t.position >> 20 AND b.index_block_hash = a.index_block_hash`;
+
+export const sql = {
+  names: 'SELECT name FROM names WHERE active = 1 ORDER BY name LIMIT ?1 OFFSET ?2',
+  namesOfNamespace: `SELECT name FROM names WHERE active = 1 AND namespace = ?1 ORDER BY name LIMIT ?2 OFFSET ?3`,
+  namespaces: 'SELECT DISTINCT namespace FROM namespaces ORDER BY namespace',
+  namespace: `SELECT position, lifetime FROM namespaces WHERE namespace = ?1
+               ORDER BY position DESC, event_index DESC LIMIT 1`,
+  price: `SELECT base, coefficient, exponents, nonalpha_discount, no_vowel_discount FROM namespace_prices
+           WHERE namespace = ?1 ORDER BY position DESC, event_index DESC LIMIT 1`,
+  active: 'SELECT 1 FROM names WHERE name = ?1 AND active = 1',
+  last: `SELECT n.namespace, o.operation, t.tx_id, p.address AS sender
+           FROM names n JOIN name_operations o USING (name, position, event_index)
+           JOIN transactions t ON t.position = n.position JOIN principals p ON p.id = o.sender_id
+          WHERE n.name = ?1 AND n.active = 1`,
+  leased: `SELECT position, operation FROM name_operations
+            WHERE name = ?1 AND operation IN (${IMPORT}, ${REGISTER}, ${RENEWAL})
+            ORDER BY position DESC, event_index DESC LIMIT 1`,
+  zonefileHash: `SELECT position, zonefile_hash FROM name_operations WHERE name = ?1 AND zonefile_hash IS NOT NULL
+                  ORDER BY position DESC, event_index DESC LIMIT 1`,
+  zonefileOfHash: `SELECT position, zonefile_hash FROM name_operations WHERE name = ?1 AND zonefile_hash = ?2
+                    ORDER BY position DESC, event_index DESC LIMIT 1`,
+  attachment: `SELECT a.content FROM transactions t JOIN blocks b ON b.height = t.position >> 20
+                 JOIN attachments a ON a.tx_id = t.tx_id AND a.content_hash = ?2
+                                   AND a.index_block_hash = b.index_block_hash
+                WHERE t.position = ?1 LIMIT 1`,
+  newestAttachment: 'SELECT max(id) AS id FROM attachments',
+  asset: 'SELECT id FROM assets WHERE identifier = ?1',
+  principal: 'SELECT id FROM principals WHERE address = ?1',
+  owner: `SELECT p.address FROM nft_instances i JOIN principals p ON p.id = i.owner_id
+           WHERE i.asset_id = ?1 AND i.value = ?2`,
+  owned: 'SELECT value FROM nft_instances WHERE owner_id = ?1 AND asset_id = ?2 ORDER BY value',
+  // The newest declaration; of several in one zonefile the last.
+  subdomain: `SELECT s.owner, s.resolver, s.zonefile, t.tx_id FROM ${declared}
+               WHERE s.subdomain = ?1 ORDER BY t.position DESC, s.record DESC LIMIT 1`,
+  // As many as were ever declared for one subdomain.
+  declarations: `SELECT s.zonefile FROM ${declared} WHERE s.subdomain = ?1 ORDER BY t.position DESC, s.record DESC`,
+  subdomainsOfName: `SELECT DISTINCT s.subdomain FROM ${declared} WHERE s.name = ?1 ORDER BY s.subdomain`,
+  subdomainsOfOwner: `SELECT DISTINCT s.subdomain FROM ${declared} WHERE s.owner = ?1 ORDER BY s.subdomain`,
+  // By the updates of the name, newest first: it may have declared any number of subdomains.
+  resolver: `SELECT s.resolver
+               FROM name_operations o CROSS JOIN transactions t ON t.position = o.position
+               CROSS JOIN blocks b ON b.height = o.position >> 20
+               CROSS JOIN attachments a ON a.tx_id = t.tx_id AND a.content_hash = o.zonefile_hash
+                                       AND a.index_block_hash = b.index_block_hash
+               CROSS JOIN subdomains s ON s.attachment_id = a.id AND s.name = o.name
+              WHERE o.name = ?1 ORDER BY o.position DESC, o.event_index DESC LIMIT 1`,
+};
+
+interface OperationRow {
+  namespace: string;
+  operation: number;
+  tx_id: Uint8Array;
+  sender: string;
+}
+
+interface HashRow {
+  position: number;
+  zonefile_hash: Uint8Array;
+}
+
+interface PriceRow {
+  base: string;
+  coefficient: string;
+  exponents: string;
+  nonalpha_discount: string;
+  no_vowel_discount: string;
+}
+
+interface SubdomainRow {
+  owner: string;
+  resolver: string;
+  zonefile: Uint8Array;
+  tx_id: Uint8Array;
+}
+
+/** Names on a page of a list. */
+const PAGE = 100;
+
+/** Of a subdomain's zonefile: shorter than that of a name's. */
+const subdomainHash = (zonefile: Uint8Array): Uint8Array => sha256(zonefile).subarray(16);
+
+/** The name that a subdomain is part of: its last two labels. */
+const parentOf = (subdomain: string): string => subdomain.split('.').slice(-2).join('.');
+
+const isSubdomain = (name: string): boolean => name.split('.').length > 2;
+
+export function nameQueries(db: Database): Reader['names'] {
+  const names = prepared<{ name: string }, [number, number]>(db, sql.names);
+  const namesOfNamespace = prepared<{ name: string }, [string, number, number]>(db, sql.namesOfNamespace);
+  const namespaces = prepared<{ namespace: string }, []>(db, sql.namespaces);
+  const namespace = prepared<{ position: number; lifetime: number }, [string]>(db, sql.namespace);
+  const price = prepared<PriceRow, [string]>(db, sql.price);
+  const active = prepared<unknown, [string]>(db, sql.active);
+  const last = prepared<OperationRow, [string]>(db, sql.last);
+  const leased = prepared<{ position: number; operation: number }, [string]>(db, sql.leased);
+  const zonefileHash = prepared<HashRow, [string]>(db, sql.zonefileHash);
+  const zonefileOfHash = prepared<HashRow, [string, Uint8Array]>(db, sql.zonefileOfHash);
+  const attachment = prepared<{ content: Uint8Array }, [number, Uint8Array]>(db, sql.attachment);
+  const newestAttachment = prepared<{ id: number | null }, []>(db, sql.newestAttachment);
+  const asset = prepared<{ id: number }, [string]>(db, sql.asset);
+  const principal = prepared<{ id: number }, [string]>(db, sql.principal);
+  const owner = prepared<{ address: string }, [number, Uint8Array]>(db, sql.owner);
+  const owned = prepared<{ value: Uint8Array }, [number, number]>(db, sql.owned);
+  const subdomain = prepared<SubdomainRow, [string]>(db, sql.subdomain);
+  const declarations = prepared<{ zonefile: Uint8Array }, [string]>(db, sql.declarations);
+  const subdomainsOfName = prepared<{ subdomain: string }, [string]>(db, sql.subdomainsOfName);
+  const subdomainsOfOwner = prepared<{ subdomain: string }, [string]>(db, sql.subdomainsOfOwner);
+  const resolver = prepared<{ resolver: string }, [string]>(db, sql.resolver);
+
+  const isActive = (name: string): boolean => active.get(name) !== null;
+
+  const assetIds = (): number[] =>
+    NAME_ASSETS.map((identifier) => asset.get(identifier)?.id).filter((id) => id !== undefined);
+
+  /** Who has the token that is the name; undefined where the chain, as far as it is known, never minted it. */
+  function ownerOf(name: string): string | undefined {
+    const value = nameToken(name);
+    if (value === null) return undefined;
+    for (const id of assetIds()) {
+      const found = owner.get(id, value);
+      if (found !== null) return found.address;
+    }
+    return undefined;
+  }
+
+  /** The contract leases a name from its registration or renewal on, an imported one from its namespace's launch. */
+  function leaseEnd(name: string, { namespace: its }: OperationRow): number {
+    const [opened, lease] = [namespace.get(its), leased.get(name)];
+    if (opened === null || lease === null) return 0;
+    const start = heightOf(lease.operation === IMPORT ? opened.position : lease.position);
+    return Math.min(start + opened.lifetime, LONGEST);
+  }
+
+  /** The text of a zonefile that an operation named; empty where it never reached us. */
+  function textOf(row: HashRow | null): string {
+    const found = row === null ? null : attachment.get(row.position, row.zonefile_hash);
+    return found === null ? '' : lossyText(found.content);
+  }
+
+  function findName(name: string): NameInfo | undefined {
+    const row = last.get(name);
+    if (row === null) return undefined;
+    // An operation without a zonefile leaves the one before in place.
+    const zonefile = zonefileHash.get(name);
+    return {
+      owner: ownerOf(name) ?? row.sender,
+      operation: nameOperationWord(row.operation),
+      txId: row.tx_id,
+      expireBlock: leaseEnd(name, row),
+      zonefileHash: zonefile?.zonefile_hash ?? null,
+      zonefile: textOf(zonefile),
+    };
+  }
+
+  function findSubdomain(name: string): SubdomainInfo | undefined {
+    const row = isActive(parentOf(name)) ? subdomain.get(name) : null;
+    if (row === null) return undefined;
+    const { owner: address, resolver: url, zonefile, tx_id } = row;
+    const zonefileHashBytes = subdomainHash(zonefile);
+    return {
+      owner: address,
+      txId: tx_id,
+      resolver: url,
+      zonefileHash: zonefileHashBytes,
+      zonefile: lossyText(zonefile),
+    };
+  }
+
+  function zonefileOfSubdomain(name: string, hash: Uint8Array | null): string | undefined {
+    if (!isActive(parentOf(name))) return undefined;
+    const found = declarations
+      .all(name)
+      .find(({ zonefile }) => hash === null || Buffer.compare(subdomainHash(zonefile), hash) === 0);
+    return found === undefined ? undefined : lossyText(found.zonefile);
+  }
+
+  return {
+    page: async (page) => names.all(PAGE, page * PAGE).map(({ name }) => name),
+    async ofNamespace(its, page) {
+      if (namespace.get(its) === null) return undefined;
+      return namesOfNamespace.all(its, PAGE, page * PAGE).map(({ name }) => name);
+    },
+    namespaces: async () => namespaces.all().map((row) => row.namespace),
+    async price(its) {
+      const row = price.get(its);
+      if (row === null) return undefined;
+      return {
+        base: BigInt(row.base),
+        coefficient: BigInt(row.coefficient),
+        exponents: row.exponents.split(' ').map(BigInt),
+        nonalphaDiscount: BigInt(row.nonalpha_discount),
+        noVowelDiscount: BigInt(row.no_vowel_discount),
+      };
+    },
+    find: async (name) => findName(name),
+    findSubdomain: async (name) => findSubdomain(name),
+    resolver: async (name) => resolver.get(parentOf(name))?.resolver,
+    async zonefile(name, hash) {
+      if (isSubdomain(name)) return zonefileOfSubdomain(name, hash);
+      if (!isActive(name)) return undefined;
+      if (hash === null) return textOf(zonefileHash.get(name));
+      const row = zonefileOfHash.get(name, hash);
+      return row === null ? undefined : textOf(row);
+    },
+    async subdomains(name) {
+      return isActive(name) ? subdomainsOfName.all(name).map((row) => row.subdomain) : [];
+    },
+    async ofOwner(address) {
+      const found: string[] = [];
+      // Only the newest declaration says whose a subdomain is.
+      for (const row of subdomainsOfOwner.all(address)) {
+        if (findSubdomain(row.subdomain)?.owner === address) found.push(row.subdomain);
+      }
+      const id = principal.get(address)?.id;
+      for (const assetId of id === undefined ? [] : assetIds()) {
+        for (const { value } of owned.all(id!, assetId)) {
+          const name = nameOfToken(value);
+          if (name !== null && isActive(name)) found.push(name);
+        }
+      }
+      return found;
+    },
+    attachments: async () => newestAttachment.get()?.id ?? 0,
+  };
+}
