@@ -1,4 +1,5 @@
 import { toHex } from '../codec/hex.ts';
+import { Attachments } from './attachments.ts';
 import type { Block, Tenure } from './block.ts';
 import { type BlockBody, BlockBuilder, type BlockPlace } from './block-builder.ts';
 import { blockPayload, genesisPayload } from './block-payload.ts';
@@ -50,7 +51,7 @@ export interface MinedBlock {
   readonly indexBlockHash: string;
   readonly height: number;
   readonly burnBlockHash: string;
-  /** A new burn block first, then what is said of the mempool, then the block. */
+  /** A new burn block first, then what is said of the mempool, attachments of this block and earlier ones, then the block. */
   readonly events: readonly NodeEvent[];
   /** Of all its transactions, operations from Bitcoin included, in order. */
   readonly txIds: readonly string[];
@@ -65,6 +66,7 @@ export class SimulatedChain {
   readonly #burns: BurnChain;
   readonly #builder: BlockBuilder;
   readonly #mempool: Mempool | undefined;
+  readonly #attachments: Attachments;
   readonly #miners: readonly Account[];
   readonly #signers: readonly Account[];
   readonly #mean: number;
@@ -94,6 +96,7 @@ export class SimulatedChain {
     this.#burns = new BurnChain(new Prng(`${seed}/burn`), users, this.#signers, network);
     this.#builder = new BlockBuilder(new Prng(`${seed}/block`), traffic, network);
     this.#mempool = options.mempool === false ? undefined : new Mempool(new Prng(`${seed}/mempool`), traffic);
+    this.#attachments = new Attachments(new Prng(`${seed}/attachments`));
     this.#mean = options.transactionsPerBlock ?? 10;
     this.#keep = options.keep ?? Number.POSITIVE_INFINITY;
     this.#clock = options.clock ?? ((simulated) => simulated);
@@ -175,6 +178,7 @@ export class SimulatedChain {
     const events = burnBlocks.map((b) => nodeEvent('/new_burn_block', this.#burns.payload(b), b.time * 1000));
     const start = events.at(-1)?.time ?? before.time * 1000;
     events.push(...this.#announcements(body, rivals, block, start));
+    events.push(...this.#attachments.announce(body.receipts, block, time * 1000));
     const payload = blockPayload(block, before, content, this.#signers, this.#prng);
     events.push(nodeEvent('/new_block', payload, time * 1000));
     this.#remember(block);

@@ -23,18 +23,31 @@ export interface ContractInterface {
 
 /** Where and by whom a contract is called. */
 export interface CallContext {
-  /** Read only: what a call changes, it changes by its events. */
+  /** Read only: what a call changes, it changes by its events and writes. */
   readonly world: World;
   readonly contract: string;
   readonly sender: string;
   readonly burnHeight: number;
 }
 
-/** What a call came to: `result` is a serialized response, and events count only if it is `(ok …)`. */
+/** Content that a call names by its hash alone, and peers pass on beside the chain. */
+export interface Attachment {
+  readonly contract: string;
+  readonly index: number;
+  readonly hash: Uint8Array;
+  /** A serialized Clarity value. */
+  readonly metadata: Uint8Array;
+  readonly content: Uint8Array;
+}
+
+/** What a call came to: `result` is a serialized response, and all else counts only if it is `(ok …)`. */
 export interface Outcome {
   readonly ok: boolean;
   readonly result: Uint8Array;
   readonly events: readonly ChainEvent[];
+  /** What the contract keeps from now on, by key. */
+  readonly writes?: readonly (readonly [key: string, value: string])[];
+  readonly attachments?: readonly Attachment[];
 }
 
 /** One call of a public function: what goes on the wire, and what it does wherever the transaction is mined. */

@@ -1,7 +1,7 @@
 import { clarity } from '../codec/clarity-encode.ts';
 import { toHex } from '../codec/hex.ts';
 import type { ChainEvent } from './chain-event.ts';
-import type { ContractInterface } from './contract.ts';
+import type { Attachment, ContractInterface } from './contract.ts';
 import { payerOf, type SignedTransaction } from './transaction.ts';
 import type { World } from './world.ts';
 
@@ -24,6 +24,8 @@ export interface Receipt {
   /** Only those that count: none unless the status is success. */
   readonly events: readonly ChainEvent[];
   readonly abi: ContractInterface | null;
+  /** Of a call, content to be passed on beside the chain. */
+  readonly attachments?: readonly Attachment[];
   readonly cost: Cost;
   readonly vmError: string | null;
   readonly burnchainOp: object | null;
@@ -105,12 +107,13 @@ function outcomeOf(transaction: SignedTransaction, world: World, burnHeight: num
         // Deployed on another branch only.
         return { status: 'abort_by_response', result: failed, cost: noCost, vmError: `NoSuchContract("${contract}")` };
       }
-      const { ok, result, events } = call.run({ world, contract, sender, burnHeight });
+      const { ok, result, events, writes = [], attachments = [] } = call.run({ world, contract, sender, burnHeight });
       if (!ok) return { status: 'abort_by_response', result, cost };
       if (fate === 'abort_by_post_condition') {
         return { status: fate, result, cost, vmError: `Post-condition check failure on STX owned by ${sender}` };
       }
-      return { result, events, cost };
+      for (const [key, value] of writes) world.store(contract, key, value);
+      return { result, events, attachments, cost };
     }
   }
 }

@@ -2,6 +2,7 @@ import { clarity } from '../codec/clarity-encode.ts';
 import { toHex } from '../codec/hex.ts';
 import { transactionId } from '../codec/transaction.ts';
 import { type ContractTemplate, contractInterface } from './contract.ts';
+import { bns } from './contracts/bns.ts';
 import { pox4 } from './contracts/pox-4.ts';
 import { noCost, type Receipt } from './execute.ts';
 import type { Network } from './network.ts';
@@ -14,7 +15,7 @@ import type { World } from './world.ts';
 const done = clarity.ok(clarity.bool(true));
 
 /** Boot contracts that are only there, so that a reader finds them. */
-const quietContracts = ['costs', 'bns', 'lockup'].map((name): ContractTemplate => {
+const quietContracts = ['costs', 'lockup'].map((name): ContractTemplate => {
   const source = `;; The boot contract ${name}; its source is not part of the simulation.\n`;
   const propose = () => {
     throw new Error(`nobody calls ${name}`);
@@ -28,7 +29,7 @@ const quietContracts = ['costs', 'bns', 'lockup'].map((name): ContractTemplate =
  * All of it comes from the boot address, unsigned. The mints hang on a transfer of nothing from that address to itself.
  */
 export function genesisReceipts(world: World, rich: readonly Account[], prng: Prng, network: Network): Receipt[] {
-  const deployments = [...quietContracts, pox4].map((template) => {
+  const deployments = [...quietContracts, bns, pox4].map((template) => {
     world.install({ id: `${network.boot}.${template.name}`, template });
     return bootReceipt(smartContract(template.name, template.source), network, { abi: template.abi });
   });

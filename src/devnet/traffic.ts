@@ -4,6 +4,7 @@ import { collectible } from './contracts/collectible.ts';
 import { journal } from './contracts/journal.ts';
 import { token } from './contracts/token.ts';
 import { treasury } from './contracts/treasury.ts';
+import { namesOf } from './name-system.ts';
 import type { Network } from './network.ts';
 import { contractCall, memoBytes, smartContract, tokenTransfer, versionedSmartContract } from './payloads.ts';
 import { amountCodes, type PostConditions, postConditions, stxCondition } from './post-conditions.ts';
@@ -42,26 +43,30 @@ export class Traffic {
   next(world: World, burnHeight: number, busy: ReadonlySet<string>): SignedTransaction {
     const origin = this.#someUser(world, burnHeight, busy);
     const sender = origin.address;
-    // A chain that has no contracts yet gets one of each kind before much else happens.
-    const young = world.contracts.length < templates.length && this.prng.chance(0.4);
-    const kind = young
-      ? 'deploy'
-      : this.prng.weighted([
-          [45, 'transfer'],
-          [50, 'call'],
-          [2, 'deploy'],
-          [3, 'stack'],
-        ] as const);
+    const kind = this.#someKind(world);
     switch (kind) {
       case 'transfer':
         return this.transfer(origin, world.nonce(sender), world.spendable(sender, burnHeight), this.#fee(), world);
       case 'deploy':
         return this.#deployment(origin, world);
       default: {
-        const contract = kind === 'stack' ? `${this.network.boot}.pox-4` : this.#someContract(world);
+        const contract = this.#contractFor(kind, world);
         return this.#call(this.#caller(contract, world, burnHeight, busy) ?? origin, contract, world, burnHeight);
       }
     }
+  }
+
+  #someKind(world: World): 'transfer' | 'call' | 'deploy' | 'stack' | 'name' {
+    // A chain that has no contracts yet gets one of each kind before much else happens, and one without names names.
+    if (world.contracts.length < templates.length && this.prng.chance(0.4)) return 'deploy';
+    if (namesOf(world, this.#contractFor('name', world)) === 0 && this.prng.chance(0.15)) return 'name';
+    return this.prng.weighted([
+      [42, 'transfer'],
+      [45, 'call'],
+      [2, 'deploy'],
+      [3, 'stack'],
+      [8, 'name'],
+    ] as const);
   }
 
   /** A transfer with the nonce and fee given: for what is replaced, or never mined. */
@@ -146,6 +151,11 @@ export class Traffic {
 
   #isFree(user: Account, world: World, burnHeight: number, busy: ReadonlySet<string>): boolean {
     return !busy.has(user.address) && world.spendable(user.address, burnHeight) >= minimumFunds;
+  }
+
+  #contractFor(kind: 'call' | 'stack' | 'name', world: World): string {
+    if (kind === 'call') return this.#someContract(world);
+    return `${this.network.boot}.${kind === 'stack' ? 'pox-4' : 'bns'}`;
   }
 
   /** Older contracts are called more often: a few are popular, most are not. */

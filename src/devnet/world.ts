@@ -29,6 +29,8 @@ export class World {
   readonly #owners: LayeredMap<string>;
   readonly #minted: LayeredMap<number>;
   readonly #locks: LayeredMap<Lock>;
+  /** What contracts keep, by contract and key. */
+  readonly #stored: LayeredMap<string>;
   readonly #contractById: LayeredMap<DeployedContract>;
   #contracts: readonly DeployedContract[];
 
@@ -40,6 +42,7 @@ export class World {
       this.#owners = new LayeredMap();
       this.#minted = new LayeredMap();
       this.#locks = new LayeredMap();
+      this.#stored = new LayeredMap();
       this.#contractById = new LayeredMap();
       this.#contracts = [];
       return;
@@ -50,6 +53,7 @@ export class World {
     this.#owners = parent.#owners.fork();
     this.#minted = parent.#minted.fork();
     this.#locks = parent.#locks.fork();
+    this.#stored = parent.#stored.fork();
     this.#contractById = parent.#contractById.fork();
     this.#contracts = parent.#contracts;
   }
@@ -95,6 +99,15 @@ export class World {
   /** How many tokens of an asset were ever minted. */
   mintedOf(asset: string): number {
     return this.#minted.get(asset) ?? 0;
+  }
+
+  /** What a contract keeps under a key. */
+  stored(contract: string, key: string): string | undefined {
+    return this.#stored.get(`${contract} ${key}`);
+  }
+
+  store(contract: string, key: string, value: string): void {
+    this.#stored.set(`${contract} ${key}`, value);
   }
 
   /** What users deployed, oldest first. */

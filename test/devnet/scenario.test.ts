@@ -1,5 +1,9 @@
 import { expect, test } from 'bun:test';
 import { addressFromVersionHash, addressToString, BytesReader, deserializeTransaction } from '@stacks/transactions';
+import { changeOfCall, nameChangeOf, nameOperations } from '../../src/chain/name-system.ts';
+import { fromHex, toHex } from '../../src/codec/hex.ts';
+import { decodeTransaction } from '../../src/codec/transaction.ts';
+import { hash160 } from '../../src/devnet/name-system.ts';
 import type { NodeEvent } from '../../src/devnet/node-event.ts';
 import { type DevnetOptions, devnetEvents } from '../../src/devnet/scenario.ts';
 import { type BlockBody, blocksOf, bodiesOf, type DropBody } from './payload-types.ts';
@@ -143,6 +147,47 @@ test('every type of event, every status and both Bitcoin operations occur', () =
   expect(blocks.some(({ reward_set, cycle_number }) => reward_set !== null && cycle_number !== null)).toBe(true);
 });
 
+test('every operation on names occurs, with its token, and the calls of which nothing is printed', () => {
+  const seeds = [1, 2, 3];
+  const several = seeds.flatMap((seed) => blocksOf([...devnetEvents({ ...options, seed })]));
+  const prints = several.flatMap(({ events: all }) => all.flatMap((event) => namePrint(event) ?? []));
+  const operations = new Set(prints.flatMap((change) => (change.kind === 'name' ? [change.operation.operation] : [])));
+  expect([...operations].sort()).toEqual([...nameOperations].sort());
+  expect(prints.filter(({ kind }) => kind === 'namespace').length).toBeGreaterThan(1);
+  const calls = several.flatMap(({ transactions }) =>
+    transactions.filter(({ status }) => status === 'success').flatMap(({ raw_tx }) => unprinted(raw_tx) ?? []),
+  );
+  expect(new Set(calls.map(({ kind }) => kind))).toEqual(new Set(['name', 'price']));
+});
+
+test('attachments are what prints named by hash; some come before their block, some twice, some never', () => {
+  const named = new Set<string>();
+  for (const block of blocks) {
+    for (const event of block.events) {
+      const change = namePrint(event);
+      if (change?.kind !== 'name' || change.operation.zonefileHash === null) continue;
+      named.add(`${event.txid} ${block.index_block_hash} 0x${change.operation.zonefileHash.toHex()}`);
+    }
+  }
+  const brought = new Map<string, number>();
+  let early = 0;
+  const seen = new Set<string>();
+  for (const { path, body } of events) {
+    if (path === '/new_block') seen.add(JSON.parse(body).index_block_hash);
+    if (path !== '/attachments/new') continue;
+    for (const { tx_id, index_block_hash, content_hash, content } of JSON.parse(body)) {
+      const key = `${tx_id} ${index_block_hash} ${content_hash}`;
+      expect(named.has(key)).toBe(true);
+      expect(toHex(hash160(fromHex(content)))).toBe(content_hash);
+      brought.set(key, (brought.get(key) ?? 0) + 1);
+      if (!seen.has(index_block_hash)) early += 1;
+    }
+  }
+  expect(early).toBeGreaterThan(0);
+  expect(brought.size).toBeLessThan(named.size);
+  expect([...brought.values()].some((times) => times > 1)).toBe(true);
+});
+
 test('the mempool hears of transactions, of replacements before the new one, and of other drops', () => {
   const announced = new Set(bodiesOf<string[]>(events, '/new_mempool_tx').flat().map(idOf));
   const mined = new Set(blocks.flatMap(({ transactions }) => transactions.map(({ txid }) => txid)));
@@ -165,8 +210,9 @@ test('few accounts and many deep forks are no trouble', () => {
   }
 });
 
-test('without a mempool only blocks are posted', () => {
+test('without a mempool only blocks and attachments are posted', () => {
   const paths = new Set([...devnetEvents({ ...options, blocks: 10, mempool: false })].map(({ path }) => path));
+  paths.delete('/attachments/new');
   expect(paths).toEqual(new Set(['/new_block', '/new_burn_block']));
 });
 
@@ -198,6 +244,22 @@ test('balances counted from events, fees and rewards are never negative', () => 
   }
   expect(balances.size).toBeGreaterThan(100);
 });
+
+/** What a node's event says of names. */
+function namePrint(event: BlockBody['events'][number]) {
+  const { contract_event: print } = event as { contract_event?: { contract_identifier: string; raw_value: string } };
+  if (print === undefined) return null;
+  const [contractId, value] = [print.contract_identifier, fromHex(print.raw_value)];
+  return nameChangeOf({ kind: 'contract_log', contractId, topic: 'print', value });
+}
+
+/** What a call did to names without a print. */
+function unprinted(raw: string) {
+  const decoded = decodeTransaction(fromHex(raw));
+  if (!decoded.ok || decoded.value.payload.type !== 'contract_call') return null;
+  const { functionName, functionArgs } = decoded.value.payload;
+  return changeOfCall(functionName, functionArgs, decoded.value.origin.address);
+}
 
 /** From block 0 to the block given. */
 function branch(tip: BlockBody): BlockBody[] {
