@@ -1,0 +1,84 @@
+import { describe, expect, test } from 'bun:test';
+import fc from 'fast-check';
+import { declaredSubdomains, resolverOf, zoneRecords } from '../../src/codec/zonefile.ts';
+
+const base64 = (text: string): string => Buffer.from(text).toString('base64');
+
+describe('records', () => {
+  test.each<[string, ReturnType<typeof zoneRecords>]>([
+    ['', []],
+    ['$ORIGIN alice.btc\n$TTL 3600\n', []],
+    [
+      '_http._tcp\tIN\tURI\t10\t1\t"https://x"\n',
+      [{ name: '_http._tcp', type: 'URI', data: ['10', '1', 'https://x'] }],
+    ],
+    ['joe 3600 IN TXT a "b c"', [{ name: 'joe', type: 'TXT', data: ['a', 'b c'] }]],
+    ['joe in 1h txt a\r\n', [{ name: 'joe', type: 'TXT', data: ['a'] }]],
+    ['joe TXT a ; what it is\n; all of this is a comment', [{ name: 'joe', type: 'TXT', data: ['a'] }]],
+    ['joe TXT "a;b"', [{ name: 'joe', type: 'TXT', data: ['a;b'] }]],
+    [
+      'joe TXT a\n\tTXT b\n',
+      [
+        { name: 'joe', type: 'TXT', data: ['a'] },
+        { name: 'joe', type: 'TXT', data: ['b'] },
+      ],
+    ],
+    ['joe TXT ( "a"\n  "b" ) "c"\n', [{ name: 'joe', type: 'TXT', data: ['a', 'b', 'c'] }]],
+    ['joe TXT "say \\"hi\\" \\\\"', [{ name: 'joe', type: 'TXT', data: ['say "hi" \\'] }]],
+    ['joe TXT "never closed', [{ name: 'joe', type: 'TXT', data: ['never closed'] }]],
+    ['joe', []],
+    ['joe "TXT" a', []],
+  ])('%j', (text, records) => {
+    expect(zoneRecords(text)).toEqual(records);
+  });
+
+  test('of any text at all can be read', () => {
+    const characters = fc.constantFrom(...' \t\n"\\();$=ab0IN', 'é', '\u0000');
+    fc.assert(
+      fc.property(fc.oneof(fc.string(), fc.string({ unit: characters, maxLength: 60 })), (text) => {
+        const records = zoneRecords(text);
+        declaredSubdomains(records);
+        resolverOf(records);
+      }),
+    );
+  });
+
+  test('written with quotes, are read back', () => {
+    const text = fc.string({ unit: 'grapheme-ascii' });
+    fc.assert(
+      fc.property(fc.array(text, { minLength: 1, maxLength: 5 }), (strings) => {
+        const quoted = strings.map((string) => `"${string.replace(/["\\]/g, '\\$&')}"`);
+        expect(zoneRecords(`joe TXT ${quoted.join(' ')}\n`)).toEqual([{ name: 'joe', type: 'TXT', data: strings }]);
+      }),
+    );
+  });
+});
+
+describe('subdomains', () => {
+  const of = (text: string) =>
+    declaredSubdomains(zoneRecords(text)).map(({ label, owner, zonefile }) => [
+      label,
+      owner,
+      Buffer.from(zonefile).toString(),
+    ]);
+
+  test('are text records with an owner, their zonefile in pieces', () => {
+    const whole = base64('$ORIGIN joe.alice.btc\n');
+    const pieces = `"zf0=${whole.slice(0, 7)}" "zf1=${whole.slice(7)}"`;
+    expect(of(`joe\tTXT\t"owner=SP1" "seqn=0" "parts=2" ${pieces}\n`)).toEqual([
+      ['joe', 'SP1', '$ORIGIN joe.alice.btc\n'],
+    ]);
+  });
+
+  test('without an owner are none, without a zonefile have an empty one', () => {
+    expect(of('a TXT "seqn=0"\nb TXT "owner="\nc TXT "owner=SP1"\nd A 1.2.3.4\n')).toEqual([['c', 'SP1', '']]);
+  });
+});
+
+test('the resolver is the target of the last record of that name', () => {
+  const resolver = (text: string) => resolverOf(zoneRecords(text));
+  expect(resolver('_http._tcp URI 10 1 "https://a"')).toBe('');
+  expect(resolver('_resolver URI 10 1 "https://a"\nmy_resolver IN URI 10 1 "https://b"')).toBe('https://b');
+  expect(resolver('_resolver URI')).toBe('');
+  expect(resolver('_resolver TXT "https://a"')).toBe('');
+});
