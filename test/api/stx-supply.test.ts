@@ -1,0 +1,127 @@
+/** The supply, block times and fee rate of v1. */
+import { describe, expect, test } from 'bun:test';
+import { createApp } from '../../src/api/app.ts';
+import { stxText } from '../../src/api/v1/serialize/stx-supply.ts';
+import { asReader, fakeChain } from './fake-store.ts';
+import { VERSION } from './samples.ts';
+
+const SUPPLY = '1234567890123456';
+
+function api(supply = SUPPLY) {
+  const { tip } = fakeChain();
+  const reader = asReader({
+    chain: { tip: async () => tip },
+    tokens: { stxSupply: async () => supply, stxSupplyAt: async (height) => (height === 0 ? '0' : '42') },
+  });
+  const app = createApp({
+    snapshots: { read: (request) => request(reader), close: () => {} },
+    version: VERSION,
+    log: (event) => {
+      throw new Error(event.event, { cause: event.cause });
+    },
+    checkResponses: true,
+  });
+  return (path: string, init: RequestInit = {}) =>
+    Promise.resolve(app.handle(new Request(`http://localhost/extended/v1/${path}`, init)));
+}
+
+const TIP = fakeChain().tip?.height ?? 0;
+const whole = { total_stx_year_2050: '2318000000.000000', unlocked_percent: '100.00' };
+const old = { totalStacksYear2050: '2318000000.000000', totalStacksYear2050Formatted: '2,318,000,000.000000' };
+
+describe('is answered:', () => {
+  const supply = (stx: string, height: number) => ({
+    ...whole,
+    total_stx: stx,
+    unlocked_stx: stx,
+    block_height: height,
+  });
+  test.each<[string, unknown]>([
+    ['stx_supply', supply('1234567890.123456', TIP)],
+    ['stx_supply?unanchored=true', supply('1234567890.123456', TIP + 1)],
+    ['stx_supply?height=1', supply('0.000042', 1)],
+    ['stx_supply?height=1&unanchored=true', supply('0.000042', 1)],
+    ['stx_supply?height=1000000', supply('0.000042', 1_000_000)],
+    ['stx_supply?height=0', { ...supply('0.000000', 0), unlocked_percent: 'NaN' }],
+    [
+      'stx_supply/legacy_format',
+      {
+        ...old,
+        unlockedPercent: '100.00',
+        totalStacks: '1234567890.123456',
+        totalStacksFormatted: '1,234,567,890.123456',
+        unlockedSupply: '1234567890.123456',
+        unlockedSupplyFormatted: '1,234,567,890.123456',
+        blockHeight: String(TIP),
+      },
+    ],
+    ['info/network_block_times', { mainnet: { target_block_time: 600 }, testnet: { target_block_time: 120 } }],
+    ['info/network_block_time/mainnet', { target_block_time: 600 }],
+    ['info/network_block_time/testnet', { target_block_time: 120 }],
+  ])('%s', async (path, body) => {
+    const response = await api()(path);
+    expect([response.status, await response.json()]).toEqual([200, body]);
+    expect(response.headers.get('warning')).toStartWith('299 - ');
+    expect(response.headers.get('link')).toContain('rel="successor-version"');
+  });
+
+  test.each(['stx_supply/total/plain', 'stx_supply/circulating/plain'])('%s, as text alone', async (path) => {
+    const get = api();
+    // The second answer is the kept one of the first.
+    for (let time = 0; time < 3; time++) {
+      const response = await get(path);
+      expect(await response.text()).toBe('1234567890.123456');
+      expect(response.headers.get('content-type')).toBe('text/plain');
+      expect(response.headers.get('etag')).toBeString();
+    }
+  });
+});
+
+test.each([
+  ['stx_supply?height=-1', 'querystring/height must be >= 0'],
+  ['stx_supply?height=x', 'querystring/height must be integer'],
+  ['stx_supply?unanchored=1', 'querystring/unanchored must be boolean'],
+  ['stx_supply/legacy_format?height=1.5', 'querystring/height must be integer'],
+  ['stx_supply/legacy_format?unanchored=', 'querystring/unanchored must be boolean'],
+  ['info/network_block_time/devnet', 'params/network must be equal to one of the allowed values (mainnet, testnet)'],
+])('%s is refused: %s', async (path, message) => {
+  const response = await api()(path);
+  expect([response.status, ((await response.json()) as { message: string }).message]).toEqual([400, message]);
+});
+
+describe('the fee rate', () => {
+  const post = async (
+    body: string | null,
+    headers: Record<string, string> = { 'content-type': 'application/json' },
+  ) => {
+    const response = await api()('fee_rate', { method: 'POST', headers, body });
+    return { status: response.status, headers: response.headers, body: (await response.json()) as { message: string } };
+  };
+
+  test('is the same for every transaction', async () => {
+    const { status, headers, body } = await post('{"transaction":"0x00"}');
+    expect([status, body]).toEqual([200, { fee_rate: 400 } as never]);
+    expect(headers.get('cache-control')).toBe('no-store');
+    expect(headers.get('link')).toBe('</v2/fees/transaction>; rel="successor-version"');
+  });
+
+  test.each<[string | null, number, RegExp]>([
+    ['{}', 400, /transaction/],
+    ['{"transaction":1}', 400, /transaction/],
+    ['{"transaction":', 400, /JSON/],
+    [null, 400, /body/i],
+  ])('of %j is refused', async (body, status, says) => {
+    const answer = await post(body);
+    expect(answer.status).toBe(status);
+    expect(answer.body.message).toMatch(says);
+  });
+});
+
+test.each([
+  ['0', '0.000000'],
+  ['1', '0.000001'],
+  ['1000000', '1.000000'],
+  ['-1500000', '-1.500000'],
+])('%s micro-STX are %s STX', (microStx, stx) => {
+  expect(stxText(microStx)).toBe(stx);
+});
