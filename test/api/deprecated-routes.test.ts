@@ -1,0 +1,213 @@
+/**
+ * Which routes are deprecated, and by what each is replaced: the published tables, written out by hand. Every route of
+ * them is declared so, and nothing else is.
+ */
+import { describe, expect, test } from 'bun:test';
+import { resources } from '../../src/api/app.ts';
+import type { DeprecationPolicy } from '../../src/api/conventions/deprecation.ts';
+import { failures } from '../../src/api/conventions/errors.ts';
+import { keptAnswers } from '../../src/api/conventions/kept-answers.ts';
+import { responder } from '../../src/api/conventions/respond.ts';
+import type { Route } from '../../src/api/route.ts';
+import { StoreClosedError } from '../../src/store/reader.ts';
+
+/** Successors of each deprecated route; parameters are named as its own path names them. */
+type Table = Readonly<Record<string, readonly string[]>>;
+
+const V2: Table = {
+  'GET /extended/v2/addresses/{address}/transactions/{tx_id}/events': [
+    '/extended/v3/principals/{address}/transactions/{tx_id}/balance-changes',
+  ],
+  'GET /extended/v2/addresses/{address}/transactions': ['/extended/v3/principals/{address}/transactions'],
+  'GET /extended/v2/addresses/{principal}/balances/stx': ['/extended/v3/principals/{principal}/balances/stx'],
+  'GET /extended/v2/addresses/{principal}/balances/ft': ['/extended/v3/principals/{principal}/balances/ft'],
+  'GET /extended/v2/addresses/{principal}/balances/ft/{token}': [
+    '/extended/v3/principals/{principal}/balances/ft/{token}',
+  ],
+  'GET /extended/v2/blocks/{height_or_hash}/transactions': ['/extended/v3/blocks/{height_or_hash}/transactions'],
+};
+
+const V1: Table = {
+  'GET /extended/v1/tx': ['/extended/v3/transactions'],
+  'GET /extended/v1/tx/{tx_id}': ['/extended/v3/transactions/{tx_id}'],
+  'GET /extended/v1/tx/{tx_id}/raw': ['/v3/transaction/{tx_id}'],
+  'GET /extended/v1/tx/mempool': ['/extended/v3/mempool/transactions'],
+  'GET /extended/v1/tx/block/{block_hash}': ['/extended/v3/blocks/{block_hash}/transactions'],
+  'GET /extended/v1/tx/block_height/{height}': ['/extended/v3/blocks/{height}/transactions'],
+  'GET /extended/v1/tx/events': [],
+  'GET /extended/v1/address/{principal}/stx': ['/extended/v3/principals/{principal}/balances/stx'],
+  'GET /extended/v1/address/{principal}/balances': [
+    '/extended/v3/principals/{principal}/balances/stx',
+    '/extended/v3/principals/{principal}/balances/ft',
+    '/extended/v3/principals/{principal}/balances/nft',
+  ],
+  'GET /extended/v1/address/{principal}/transactions': ['/extended/v3/principals/{principal}/transactions'],
+  'GET /extended/v1/address/{principal}/transactions_with_transfers': [
+    '/extended/v3/principals/{principal}/transactions',
+  ],
+  'GET /extended/v1/address/{principal}/{tx_id}/with_transfers': [
+    '/extended/v3/principals/{principal}/transactions/{tx_id}/balance-changes',
+  ],
+  'GET /extended/v1/address/{principal}/mempool': ['/extended/v3/principals/{principal}/mempool/transactions'],
+  'GET /extended/v1/address/{principal}/nonces': ['/extended/v3/principals/{principal}/nonces'],
+  // The closest there is.
+  'GET /extended/v1/address/{principal}/assets': ['/extended/v3/principals/{principal}/balance-changes'],
+  'GET /extended/v1/address/{principal}/stx_inbound': ['/extended/v3/principals/{principal}/transfers/stx/inbound'],
+  // By parameters of the query.
+  'GET /extended/v1/tokens/nft/holdings': ['/extended/v3/principals/{principal}/balances/nft'],
+  'GET /extended/v1/tokens/nft/history': ['/extended/v3/tokens/nft/{asset_identifier}/{value}/history'],
+  'GET /extended/v1/tokens/nft/mints': [],
+  'GET /extended/v1/tokens/ft/{token}/holders': ['/extended/v3/tokens/ft/{token}/holders'],
+  'GET /extended/v1/tokens/ft/stx/holders': ['/extended/v3/tokens/stx/holders'],
+  'GET /extended/v1/block': ['/extended/v2/blocks'],
+  'GET /extended/v1/block/{hash}': ['/extended/v2/blocks/{hash}'],
+  'GET /extended/v1/block/by_height/{height}': ['/extended/v2/blocks/{height}'],
+  'GET /extended/v1/block/by_burn_block_height/{burn_block_height}': [
+    '/extended/v2/burn-blocks/{burn_block_height}/blocks',
+  ],
+  'GET /extended/v1/block/by_burn_block_hash/{burn_block_hash}': ['/extended/v2/burn-blocks/{burn_block_hash}/blocks'],
+  'GET /extended/v1/contract/{contract_id}': ['/extended/v3/smart-contracts/{contract_id}'],
+  'GET /extended/v1/contract/{contract_id}/events': ['/extended/v2/smart-contracts/{contract_id}/logs'],
+  'GET /extended/v1/contract/by_trait': [],
+  'GET /extended/v1/burnchain/reward_slot_holders': [],
+  'GET /extended/v1/burnchain/reward_slot_holders/{address}': [],
+  'GET /extended/v1/burnchain/rewards': ['/extended/v3/staking/bonds'],
+  // Their successors take a Stacks principal, which no request for them names.
+  'GET /extended/v1/burnchain/rewards/{address}': [],
+  'GET /extended/v1/burnchain/rewards/{address}/total': [],
+  'POST /extended/v1/fee_rate': ['/v2/fees/transaction'],
+  'GET /extended/v1/stx_supply': ['/extended/v3/tokens/stx/supply'],
+  'GET /extended/v1/stx_supply/total/plain': ['/extended/v3/tokens/stx/supply'],
+  'GET /extended/v1/stx_supply/circulating/plain': ['/extended/v3/tokens/stx/supply'],
+  'GET /extended/v1/stx_supply/legacy_format': ['/extended/v3/tokens/stx/supply'],
+  'GET /extended/v1/info/network_block_times': ['/extended/v2/blocks/average-times'],
+  'GET /extended/v1/info/network_block_time/{network}': ['/extended/v2/blocks/average-times'],
+  'GET /extended/v1/faucets/btc/{address}': [],
+  // Microblocks are no more.
+  'GET /extended/v1/microblock': [],
+  'GET /extended/v1/microblock/{hash}': [],
+  'GET /extended/v1/microblock/unanchored/txs': [],
+};
+
+const NAMES: Table = {
+  'GET /v1/names': [],
+  'GET /v1/names/{name}': [],
+  'GET /v1/names/{name}/subdomains': [],
+  'GET /v1/names/{name}/zonefile': [],
+  'GET /v1/names/{name}/zonefile/{zoneFileHash}': [],
+  'GET /v1/namespaces': [],
+  'GET /v1/namespaces/{tld}/names': [],
+  'GET /v1/addresses/{blockchain}/{address}': ['/extended/v3/principals/{address}/balances/nft'],
+  'GET /v2/prices/names/{name}': [],
+  'GET /v2/prices/namespaces/{tld}': [],
+};
+
+/** Rows whose routes are yet to come. */
+const TO_COME: readonly string[] = [
+  'GET /extended/v2/addresses/{address}/transactions/{tx_id}/events',
+  'GET /extended/v2/addresses/{address}/transactions',
+  'GET /extended/v2/addresses/{principal}/balances/stx',
+  'GET /extended/v2/addresses/{principal}/balances/ft',
+  'GET /extended/v2/addresses/{principal}/balances/ft/{token}',
+  'GET /extended/v1/tx/events',
+  'GET /extended/v1/address/{principal}/stx',
+  'GET /extended/v1/address/{principal}/balances',
+  'GET /extended/v1/address/{principal}/transactions',
+  'GET /extended/v1/address/{principal}/transactions_with_transfers',
+  'GET /extended/v1/address/{principal}/{tx_id}/with_transfers',
+  'GET /extended/v1/address/{principal}/mempool',
+  'GET /extended/v1/address/{principal}/nonces',
+  'GET /extended/v1/address/{principal}/assets',
+  'GET /extended/v1/address/{principal}/stx_inbound',
+  'GET /extended/v1/tokens/nft/holdings',
+  'GET /extended/v1/tokens/nft/history',
+  'GET /extended/v1/tokens/nft/mints',
+  'GET /extended/v1/tokens/ft/{token}/holders',
+  'GET /extended/v1/tokens/ft/stx/holders',
+  'GET /extended/v1/burnchain/reward_slot_holders',
+  'GET /extended/v1/burnchain/reward_slot_holders/{address}',
+  'GET /extended/v1/burnchain/rewards',
+  'GET /extended/v1/burnchain/rewards/{address}',
+  'GET /extended/v1/burnchain/rewards/{address}/total',
+  'GET /extended/v1/faucets/btc/{address}',
+];
+
+/** What the node itself serves; its RPC is reached through the same port. */
+const OF_THE_NODE = ['/v2/fees/transaction', '/v3/transaction/{}'];
+
+/** A path without the names of its parameters, which are ours to choose. */
+const shape = (path: string): string => path.replace(/\{\w+\}/g, '{}');
+
+const tables = { ...V2, ...V1, ...NAMES };
+const rows = Object.entries(tables).map(([route, successors]) => ({ route: shape(route), successors }));
+const routes = resources('stackside v0.0.0 (test:test)', Date.now).flat();
+const nameOf = ({ method, path }: Route): string => shape(`${method} ${path}`);
+const deprecated = routes.filter((route) => route.deprecated !== null);
+const toCome = new Set(TO_COME.map(shape));
+
+test('every route of the tables is declared deprecated, and no other is', () => {
+  const expected = rows.map(({ route }) => route).filter((route) => !toCome.has(route));
+  expect(deprecated.map(nameOf).sort()).toEqual(expected.sort());
+});
+
+test('what is yet to come is of the tables, and is not declared', () => {
+  const inTables = new Set(rows.map(({ route }) => route));
+  const declared = new Set(routes.map(nameOf));
+  for (const route of toCome)
+    expect({ route, row: inTables.has(route), declared: declared.has(route) }).toEqual({
+      route,
+      row: true,
+      declared: false,
+    });
+});
+
+const successorsOf = ({ deprecated: declaration }: Route): string[] =>
+  declaration === null || declaration.replacement === null ? [] : [declaration.replacement].flat().map(shape);
+
+test.each(deprecated.map((route) => [nameOf(route), route] as const))('%s names its successors', (name, route) => {
+  const row = rows.find((one) => one.route === name);
+  expect(successorsOf(route)).toEqual(row?.successors.map(shape) ?? ['no row']);
+});
+
+test('every successor is a route that is declared and not deprecated, or the node’s', () => {
+  const lasting = new Set([
+    ...OF_THE_NODE,
+    ...routes.filter((route) => route.deprecated === null).map(({ path }) => shape(path)),
+  ]);
+  const declared = rows.filter(({ route }) => !toCome.has(route));
+  for (const { route, successors } of declared) {
+    for (const successor of successors)
+      expect({ route, successor, lasts: lasting.has(shape(successor)) }).toEqual({ route, successor, lasts: true });
+  }
+});
+
+describe('asked for anything, each says so:', () => {
+  /** Some text for each parameter: right or wrong, the answer is that of a deprecated route. */
+  const ask = ({ method, path, serve }: Route, deprecation: DeprecationPolicy) => {
+    const url = `http://localhost${path.replace(/\{\w+\}/g, '1')}`;
+    const respond = responder('v');
+    const context = {
+      snapshots: { read: () => Promise.reject(new StoreClosedError('no data')), close: () => {} },
+      respond,
+      failure: failures(respond, () => {}),
+      kept: keptAnswers(),
+      deprecation,
+      now: Date.now,
+      checkResponses: true,
+    };
+    return serve(context)(new Request(url, { method }));
+  };
+  test.each(deprecated.map((route) => [nameOf(route), route] as const))('%s', async (_, route) => {
+    const answer = await ask(route, { enabled: true, sunset: null });
+    expect(answer.headers.get('warning')).toStartWith('299 - "Deprecated: ');
+    expect(route.detail).toMatchObject({ deprecated: true });
+    const gone = await ask(route, { enabled: false, sunset: null });
+    expect([gone.status, gone.headers.get('warning')]).toEqual([410, answer.headers.get('warning')]);
+  });
+});
+
+test('no other route says so', () => {
+  for (const route of routes.filter(({ deprecated: declaration }) => declaration === null)) {
+    expect([nameOf(route), 'deprecated' in route.detail]).toEqual([nameOf(route), false]);
+  }
+});
