@@ -3,6 +3,7 @@
  * them is declared so, and nothing else is.
  */
 import { describe, expect, test } from 'bun:test';
+import { join } from 'node:path';
 import { resources } from '../../src/api/app.ts';
 import type { DeprecationPolicy } from '../../src/api/conventions/deprecation.ts';
 import { failures } from '../../src/api/conventions/errors.ts';
@@ -210,4 +211,10 @@ test('no other route says so', () => {
   for (const route of routes.filter(({ deprecated: declaration }) => declaration === null)) {
     expect([nameOf(route), 'deprecated' in route.detail]).toEqual([nameOf(route), false]);
   }
+});
+
+test('the page on migration has a row for each', async () => {
+  const page = await Bun.file(join(import.meta.dir, '../../docs/migration.md')).text();
+  const named = [...page.matchAll(/^\| `((?:GET|POST) \/[^`]+)` \|/gm)].map(([, route]) => shape(route ?? ''));
+  expect(named.sort()).toEqual(rows.map(({ route }) => route).sort());
 });
