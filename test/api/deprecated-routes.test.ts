@@ -105,7 +105,6 @@ const NAMES: Table = {
 
 /** Rows whose routes are yet to come. */
 const TO_COME: readonly string[] = [
-  'GET /extended/v1/tx/events',
   'GET /extended/v1/burnchain/reward_slot_holders',
   'GET /extended/v1/burnchain/reward_slot_holders/{address}',
   'GET /extended/v1/burnchain/rewards',
