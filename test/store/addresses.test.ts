@@ -1,0 +1,453 @@
+/** Lists of addresses and tokens by offset, up to any height, against what the rows they are made of say. */
+import { Database } from 'bun:sqlite';
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import fc from 'fast-check';
+import { positionsOf } from '../../src/chain/position.ts';
+import { devnetEvents } from '../../src/devnet/scenario.ts';
+import { decimalOf } from '../../src/store/amounts.ts';
+import { checkDirectory } from '../../src/store/check.ts';
+import { indexPath } from '../../src/store/database.ts';
+import type { OffsetPage } from '../../src/store/model.ts';
+import type { Reader, Snapshots } from '../../src/store/reader.ts';
+import { openSnapshots } from '../../src/store/snapshots.ts';
+import type { DataDirectory } from '../support/data-directory.ts';
+import { ingestOf, received } from '../support/ingest.ts';
+
+const BLOCKS = 120;
+/** Beyond the tip. */
+const LATER = BLOCKS + 1000;
+
+let directory: DataDirectory;
+let db: Database;
+let snapshots: Snapshots;
+let principals: { id: number; address: string }[];
+const addresses: string[] = [];
+
+beforeAll(() => {
+  const options = { seed: 3, blocks: BLOCKS, accounts: 12, transactionsPerBlock: 8 };
+  directory = ingestOf([...devnetEvents(options)].map(received), { journal: false });
+  db = new Database(indexPath(directory.path), { readonly: true });
+  snapshots = openSnapshots(directory.path);
+  principals = db
+    .query<{ id: number; address: string }, []>(
+      `SELECT p.id, p.address FROM principals p JOIN accounts a ON a.principal_id = p.id
+        ORDER BY a.transactions DESC`,
+    )
+    .all();
+  addresses.push(...principals.map(({ address }) => address));
+});
+afterAll(() => {
+  snapshots.close();
+  db.close();
+  directory[Symbol.dispose]();
+});
+
+const principal = fc.nat(1_000_000).map((at) => principals[at % principals.length]!);
+/** The busiest have checkpoints. */
+const busy = fc.nat(4).map((at) => principals[at]!);
+const someone = fc.oneof(principal, busy);
+const height = fc.oneof(fc.integer({ min: 1, max: BLOCKS }), fc.constantFrom(1, BLOCKS, LATER));
+const limit = fc.integer({ min: 1, max: 50 });
+const offset = fc.oneof(fc.nat(30), fc.nat(2000));
+const runs = { numRuns: 150 };
+
+const rows = <T>(text: string, ...values: (string | number | Uint8Array)[]): T[] =>
+  db.query<T, (string | number | Uint8Array)[]>(text).all(...values);
+
+/** First and last position of heights. */
+const range = (first: number, last: number): [number, number] => [positionsOf(first).first, positionsOf(last).last];
+
+const hex = (bytes: Uint8Array): string => bytes.toHex();
+
+/** A list's page, at some limit and offset, is that part of the whole; its total is the whole's length. */
+async function expectPart<T>(
+  page: (read: Reader, limit: number, offset: number) => Promise<OffsetPage<T>>,
+  idOf: (item: T) => string,
+  whole: string[],
+  part: { limit: number; offset: number },
+): Promise<void> {
+  const found = await snapshots.read((read) => page(read, part.limit, part.offset));
+  expect({ ids: found.items.map(idOf), total: found.total }).toEqual({
+    ids: whole.slice(part.offset, part.offset + part.limit),
+    total: whole.length,
+  });
+}
+
+test('the chain has what the lists are about', () => {
+  const counts = rows<Record<string, number>>(
+    `SELECT (SELECT count(*) FROM account_checkpoints) AS checkpoints,
+            (SELECT count(*) FROM token_checkpoints WHERE token = 1) AS fts,
+            (SELECT count(*) FROM token_checkpoints WHERE token = 2) AS nfts,
+            (SELECT count(*) FROM inbound_transfers WHERE kind = 1) AS transfers,
+            (SELECT count(*) FROM principal_transactions WHERE affected & 16) AS sponsored,
+            (SELECT count(*) FROM stx_locks) AS locks, (SELECT count(*) FROM nft_mints) AS classes`,
+  )[0]!;
+  for (const [name, count] of Object.entries(counts)) expect({ name, some: count > 0 }).toEqual({ name, some: true });
+  expect(checkDirectory(directory.path).flatMap(({ problems }) => problems)).toEqual([]);
+});
+
+describe('up to any height', () => {
+  test('sums of STX are those of events, fees and rewards, and nonces those that were used', async () => {
+    await fc.assert(
+      fc.asyncProperty(someone, height, async ({ id, address }, until) => {
+        const last = positionsOf(until).last;
+        const sum = (amounts: { amount: string }[]) =>
+          amounts.reduce((total, { amount }) => total + BigInt(amount), 0n);
+        const events = (side: string) =>
+          rows<{ amount: string }>(
+            `SELECT amount FROM events WHERE kind BETWEEN 3 AND 5 AND ${side} = ? AND position <= ?`,
+            id,
+            last,
+          );
+        const fees = rows<{ amount: string }>(
+          'SELECT fee AS amount FROM transactions WHERE coalesce(sponsor_id, sender_id) = ? AND position <= ?',
+          id,
+          last,
+        ).map(({ amount }) => ({ amount: decimalOf(amount) }));
+        const rewards = rows<Record<string, string>>(
+          `SELECT coinbase, fees_anchored, fees_streamed_confirmed, fees_streamed_produced FROM miner_rewards
+            WHERE recipient_id = ? AND height <= ?`,
+          id,
+          until,
+        ).flatMap((row) => Object.values(row).map((amount) => ({ amount })));
+        const nonce = rows<{ nonce: number | null }>(
+          `SELECT max(nonce) AS nonce FROM (
+             SELECT nonce FROM transactions WHERE sender_id = ?1 AND position <= ?2
+              UNION ALL SELECT sponsor_nonce FROM transactions WHERE sponsor_id = ?1 AND position <= ?2)`,
+          id,
+          last,
+        )[0]!.nonce;
+        const found = await snapshots.read((read) => read.principals.stxHistory(address, until));
+        const { sent, received: got, fees: paid, mined, lastNonce } = found;
+        expect({ sent, got, paid, mined, lastNonce }).toEqual({
+          sent: sum(events('sender_id')),
+          got: sum(events('recipient_id')),
+          paid: sum(fees),
+          mined: sum(rewards),
+          lastNonce: nonce,
+        });
+        if (until < BLOCKS) return;
+        const { balance } = await snapshots.read((read) => read.principals.stxBalance(address));
+        expect(got - sent - paid + mined).toBe(balance);
+      }),
+      runs,
+    );
+  });
+
+  test('sums of tokens are those of their events', async () => {
+    await fc.assert(
+      fc.asyncProperty(someone, height, async ({ id, address }, until) => {
+        const expected = new Map<string, { sent: bigint; received: bigint }>();
+        for (const event of rows<{ kind: number; asset: string; amount: string | null; from: number; to: number }>(
+          `SELECT e.kind, a.identifier AS asset, e.amount, e.sender_id AS "from", e.recipient_id AS "to"
+             FROM events e JOIN assets a ON a.id = e.asset_id
+            WHERE kind >= 6 AND (sender_id = ?1 OR recipient_id = ?1) AND position <= ?2`,
+          id,
+          positionsOf(until).last,
+        )) {
+          const key = `${event.kind >= 9 ? 'nft' : 'ft'} ${event.asset}`;
+          const sums = expected.get(key) ?? { sent: 0n, received: 0n };
+          expected.set(key, sums);
+          if (event.from === id) sums.sent += BigInt(event.amount ?? 1);
+          if (event.to === id) sums.received += BigInt(event.amount ?? 1);
+        }
+        const found = await snapshots.read((read) => read.addresses.tokens(address, until));
+        const sums = found.map(({ token, asset, sent, received: got }) => [
+          `${token} ${asset}`,
+          { sent, received: got },
+        ]);
+        expect(Object.fromEntries(sums)).toEqual(Object.fromEntries(expected));
+      }),
+      runs,
+    );
+  });
+
+  test('asset events and locks are listed newest first', async () => {
+    await fc.assert(
+      fc.asyncProperty(someone, height, limit, offset, async ({ id, address }, until, count, skipped) => {
+        const whole = rows<{ tx_id: Uint8Array; event_index: number }>(
+          `SELECT t.tx_id, e.event_index FROM events e JOIN transactions t ON t.position = e.position
+            WHERE (e.kind >= 3 AND ?1 IN (e.sender_id, e.recipient_id) OR e.kind = 2 AND e.sender_id = ?1)
+              AND e.position <= ?2 ORDER BY e.position DESC, e.event_index DESC`,
+          id,
+          positionsOf(until).last,
+        ).map(({ tx_id, event_index }) => `${hex(tx_id)} ${event_index}`);
+        await expectPart(
+          (read, ...part) => read.addresses.assetEvents(address, until, ...part),
+          ({ txId, event }) => `${hex(txId)} ${event.index}`,
+          whole,
+          { limit: count, offset: skipped % (whole.length + 3) },
+        );
+      }),
+      runs,
+    );
+  });
+});
+
+/** The blocks of a list: all up to one, or one. */
+const heights = fc.oneof(
+  height.map((last) => ({ first: 0, last })),
+  fc.integer({ min: 1, max: BLOCKS + 2 }).map((one) => ({ first: one, last: one })),
+);
+
+describe('of all blocks up to one, or of one', () => {
+  test('transactions are listed newest first', async () => {
+    await fc.assert(
+      fc.asyncProperty(someone, heights, limit, offset, async ({ id, address }, blocks, count, skipped) => {
+        const whole = rows<{ tx_id: Uint8Array }>(
+          `SELECT t.tx_id FROM principal_transactions pt JOIN transactions t ON t.position = pt.position
+            WHERE pt.principal_id = ? AND pt.position BETWEEN ? AND ? ORDER BY pt.position DESC`,
+          id,
+          ...range(blocks.first, blocks.last),
+        ).map(({ tx_id }) => hex(tx_id));
+        await expectPart(
+          (read, ...part) => read.addresses.transactions(address, blocks, ...part),
+          ({ txId }) => hex(txId),
+          whole,
+          { limit: count, offset: skipped % (whole.length + 3) },
+        );
+      }),
+      runs,
+    );
+  });
+
+  test('transactions with transfers leave out what is only sponsored, and show the events of the principal', async () => {
+    await fc.assert(
+      fc.asyncProperty(someone, heights, limit, offset, async ({ id, address }, blocks, count, skipped) => {
+        const oneBlock = blocks.first === blocks.last;
+        const whole = rows<{ tx_id: Uint8Array; position: number; events: number }>(
+          `SELECT t.tx_id, t.position, pt.events FROM principal_transactions pt
+             JOIN transactions t ON t.position = pt.position
+            WHERE pt.principal_id = ?1 AND pt.position BETWEEN ?2 AND ?3
+              AND (?1 IN (t.sender_id, t.contract_id) OR t.type = 0 AND t.recipient_id = ?1 OR pt.events > 0)
+            ORDER BY pt.position DESC`,
+          id,
+          ...range(blocks.first, blocks.last),
+        );
+        const part = oneBlock ? { limit: count, offset: 0 } : { limit: count, offset: skipped % (whole.length + 3) };
+        const found = await snapshots.read((read) =>
+          read.addresses.transactionsWithTransfers(address, blocks, part.limit, part.offset),
+        );
+        const ids = whole
+          .slice(part.offset, oneBlock ? undefined : part.offset + part.limit)
+          .map(({ tx_id, events }) => `${hex(tx_id)} ${events}`);
+        expect({
+          ids: found.items.map(({ transaction, events }) => `${hex(transaction.txId)} ${events.length}`),
+          total: found.total,
+        }).toEqual({ ids, total: whole.length });
+      }),
+      runs,
+    );
+  });
+
+  test('inbound transfers are the transactions that are one and the events of others that have a memo', async () => {
+    await fc.assert(
+      fc.asyncProperty(someone, heights, limit, offset, async ({ id, address }, blocks, count, skipped) => {
+        const whole = rows<{ tx_id: Uint8Array; amount: string }>(
+          `SELECT t.tx_id, t.amount, t.position, 0 AS event_index FROM transactions t
+            WHERE t.type = 0 AND t.recipient_id = ?1 AND t.position BETWEEN ?2 AND ?3
+            UNION ALL
+           SELECT t.tx_id, e.amount, e.position, e.event_index FROM events e
+             JOIN transactions t ON t.position = e.position
+            WHERE t.type <> 0 AND e.kind = 3 AND e.recipient_id = ?1 AND length(e.value) > 0
+              AND e.position BETWEEN ?2 AND ?3
+            ORDER BY 3 DESC, 4 DESC`,
+          id,
+          ...range(blocks.first, blocks.last),
+        ).map(({ tx_id, amount }) => `${hex(tx_id)} ${amount}`);
+        await expectPart(
+          (read, ...part) => read.addresses.inboundTransfers(address, blocks, ...part),
+          ({ txId, amount }) => `${hex(txId)} ${amount}`,
+          whole,
+          { limit: count, offset: skipped % (whole.length + 3) },
+        );
+      }),
+      runs,
+    );
+  });
+});
+
+describe('by cursor', () => {
+  test('the transactions of a principal are walked there and back', async () => {
+    await fc.assert(
+      fc.asyncProperty(busy, fc.integer({ min: 1, max: 50 }), async ({ address }, size) => {
+        await snapshots.read(async (read) => {
+          const whole = await read.addresses.transactions(address, { first: 0, last: LATER }, 10_000, 0);
+          const ids = whole.items.map(({ txId }) => hex(txId));
+          const walked: string[] = [];
+          let page = await read.addresses.chainPage(address, size, { at: null, offset: 0 });
+          for (;;) {
+            walked.push(...page!.items.map(({ transaction }) => hex(transaction.txId)));
+            if (page!.older === null) break;
+            page = await read.addresses.chainPage(address, size, { at: page!.older, offset: 0 });
+          }
+          expect(walked).toEqual(ids);
+          let first = page!.current;
+          while (page!.newer !== null) {
+            first = page!.newer;
+            page = await read.addresses.chainPage(address, size, { at: first, offset: 0 });
+          }
+          expect(page!.items.map(({ transaction }) => hex(transaction.txId))).toEqual(ids.slice(0, size));
+        });
+      }),
+      { numRuns: 20 },
+    );
+  });
+
+  test('a block that is none of the chain starts no page', async () => {
+    const at = { indexBlockHash: new Uint8Array(32), microblockSequence: 0, txIndex: 0 };
+    const page = snapshots.read((read) => read.addresses.chainPage(addresses[0]!, 5, { at, offset: 0 }));
+    expect(await page).toBeUndefined();
+  });
+});
+
+describe('of tokens', () => {
+  const assetsOf = (kind: 'ft' | 'nft') =>
+    rows<{ id: number; identifier: string }>(
+      `SELECT id, identifier FROM assets WHERE id IN (SELECT asset_id FROM events WHERE kind ${kind === 'ft' ? 'BETWEEN 6 AND 8' : '>= 9'})`,
+    );
+
+  test('holders are all that ever had some, and their balances make the supply', async () => {
+    const stx = await snapshots.read((read) => read.tokenLists.stxHolders(100_000, 0));
+    const balances = stx.items.map(({ balance }) => BigInt(balance));
+    expect(balances).toEqual(balances.toSorted((a, b) => (a < b ? 1 : a > b ? -1 : 0)));
+    expect(stx.total).toBe(stx.items.length);
+    expect(stx.supply).toBe(String(balances.reduce((sum, balance) => sum + balance, 0n)));
+    const had = rows<{ address: string }>(
+      `SELECT p.address FROM accounts a JOIN principals p ON p.id = a.principal_id
+        WHERE a.rewards > 0 OR EXISTS (SELECT 1 FROM events e WHERE a.principal_id IN (e.sender_id, e.recipient_id) AND e.kind BETWEEN 3 AND 5)
+           OR EXISTS (SELECT 1 FROM transactions t WHERE coalesce(t.sponsor_id, t.sender_id) = a.principal_id)`,
+    ).map(({ address }) => address);
+    expect(stx.items.map((item) => item.principal).sort()).toEqual(had.sort());
+    for (const { identifier, id } of assetsOf('ft')) {
+      const ft = await snapshots.read((read) => read.tokenLists.ftHolders(identifier, 100_000, 0));
+      const parties = rows<{ n: number }>(
+        `SELECT count(*) AS n FROM (SELECT sender_id FROM events WHERE asset_id = ?1 AND sender_id IS NOT NULL
+                                     UNION SELECT recipient_id FROM events WHERE asset_id = ?1 AND recipient_id IS NOT NULL)`,
+        id,
+      )[0]!.n;
+      expect({ total: ft.total, items: ft.items.length }).toEqual({ total: parties, items: parties });
+      expect(ft.supply).toBe(await snapshots.read((read) => read.tokens.ftSupply(identifier)));
+    }
+  });
+
+  test('a part of the holders is that part of all', async () => {
+    await fc.assert(
+      fc.asyncProperty(limit, offset, async (count, skipped) => {
+        const all = await snapshots.read((read) => read.tokenLists.stxHolders(100_000, 0));
+        const whole = all.items.map((item) => item.principal);
+        await expectPart(
+          (read, ...part) => read.tokenLists.stxHolders(...part),
+          (item) => item.principal,
+          whole,
+          { limit: count, offset: skipped % (whole.length + 3) },
+        );
+      }),
+      { numRuns: 50 },
+    );
+  });
+
+  test('holdings are what is owned, the last received first; of some assets, theirs', async () => {
+    const kinds = assetsOf('nft');
+    await fc.assert(
+      fc.asyncProperty(
+        someone,
+        fc.option(fc.subarray(kinds)),
+        limit,
+        offset,
+        async ({ id, address }, chosen, count, skipped) => {
+          const whole = rows<{ identifier: string; value: Uint8Array }>(
+            `SELECT a.identifier, i.value FROM nft_instances i JOIN assets a ON a.id = i.asset_id
+              WHERE i.owner_id = ? ORDER BY i.position DESC, i.event_index DESC`,
+            id,
+          )
+            .filter(({ identifier }) => chosen === null || chosen.some((asset) => asset.identifier === identifier))
+            .map(({ identifier, value }) => `${identifier} ${hex(value)}`);
+          const assets = chosen === null ? null : chosen.map(({ identifier }) => identifier);
+          await expectPart(
+            (read, ...part) => read.tokenLists.nftHoldings(address, assets, ...part, false),
+            ({ asset, value }) => `${asset} ${hex(value)}`,
+            whole,
+            { limit: count, offset: skipped % (whole.length + 3) },
+          );
+        },
+      ),
+      runs,
+    );
+  });
+
+  test('history and mints are the events of an instance and the mints of an asset', async () => {
+    const instances = rows<{ id: number; identifier: string; value: Uint8Array }>(
+      'SELECT a.id, a.identifier, i.value FROM nft_instances i JOIN assets a ON a.id = i.asset_id',
+    );
+    const events = (text: string, ...values: (number | Uint8Array)[]) =>
+      rows<{ tx_id: Uint8Array; event_index: number }>(
+        `SELECT t.tx_id, e.event_index FROM events e JOIN transactions t ON t.position = e.position
+          WHERE ${text} ORDER BY e.position DESC, e.event_index DESC`,
+        ...values,
+      ).map(({ tx_id, event_index }) => `${hex(tx_id)} ${event_index}`);
+    await fc.assert(
+      fc.asyncProperty(
+        fc.constantFrom(...instances),
+        limit,
+        fc.nat(10),
+        async ({ id, identifier, value }, count, skipped) => {
+          const idOf = ({ txId, event }: { txId: Uint8Array; event: { index: number } }) =>
+            `${hex(txId)} ${event.index}`;
+          const part = { limit: count, offset: skipped };
+          await expectPart(
+            (read, ...of) => read.tokenLists.nftHistory(identifier, value, ...of, false),
+            idOf,
+            events('e.asset_id = ? AND e.value = ? AND e.kind >= 9', id, value),
+            part,
+          );
+          await expectPart(
+            (read, ...of) => read.tokenLists.nftMints(identifier, ...of, false),
+            idOf,
+            events('e.asset_id = ? AND e.kind = 10', id),
+            part,
+          );
+        },
+      ),
+      { numRuns: 60 },
+    );
+  });
+
+  test('tokens of a principal are in the order of their names, in either case', async () => {
+    for (const { address } of principals.slice(0, 30)) {
+      const byBalance = await snapshots.read((read) => read.principals.ftBalances(address, 10_000, null));
+      const names = byBalance.items.map(({ asset }) => asset);
+      const order = names.toSorted((a, b) => (a.toLowerCase() < b.toLowerCase() ? -1 : 1));
+      await expectPart(
+        (read, ...part) => read.addresses.ftBalances(address, ...part),
+        ({ asset }) => asset,
+        order,
+        {
+          limit: 50,
+          offset: 0,
+        },
+      );
+    }
+  });
+});
+
+test('nobody has nothing of anything', async () => {
+  await snapshots.read(async (read) => {
+    const nobody = 'SP000000000000000000002Q6VF78.never-deployed';
+    const empty = { items: [], total: 0 };
+    const blocks = { first: 0, last: LATER };
+    expect(await read.addresses.tokens(nobody, LATER)).toEqual([]);
+    expect(await read.addresses.assetEvents(nobody, LATER, 20, 0)).toEqual(empty);
+    expect(await read.addresses.inboundTransfers(nobody, blocks, 20, 0)).toEqual(empty);
+    expect(await read.addresses.transactions(nobody, blocks, 20, 0)).toEqual(empty);
+    expect(await read.addresses.transactionsWithTransfers(nobody, blocks, 20, 0)).toEqual(empty);
+    expect(await read.addresses.mempool(nobody, 20, 0)).toEqual(empty);
+    expect(await read.addresses.ftBalances(nobody, 20, 0)).toEqual(empty);
+    expect(await read.tokenLists.ftHolders('nothing', 20, 0)).toEqual({ ...empty, supply: '0' });
+    expect(await read.tokenLists.nftHoldings(nobody, null, 20, 0, true)).toEqual(empty);
+    expect(await read.tokenLists.nftMints('nothing', 20, 0, true)).toEqual(empty);
+    expect(await read.tokenLists.nftHistory('nothing', new Uint8Array(3), 20, 0, true)).toEqual(empty);
+    const history = await read.principals.stxHistory(nobody, LATER);
+    expect(history).toMatchObject({ sent: 0n, received: 0n, fees: 0n, mined: 0n, locked: null, lastNonce: null });
+  });
+});
