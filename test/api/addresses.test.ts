@@ -1,0 +1,361 @@
+/** The routes of addresses and tokens in v1 and v2, over a simulated chain: answers, refusals, deprecation. */
+import { Database } from 'bun:sqlite';
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { createApp } from '../../src/api/app.ts';
+import type { ApiEvent } from '../../src/api/conventions/errors.ts';
+import { devnetEvents } from '../../src/devnet/scenario.ts';
+import { indexPath } from '../../src/store/database.ts';
+import type { Snapshots } from '../../src/store/reader.ts';
+import { openSnapshots } from '../../src/store/snapshots.ts';
+import type { DataDirectory } from '../support/data-directory.ts';
+import { alice, announcement, bob, transfer } from '../support/handmade.ts';
+import { ingestOf, received } from '../support/ingest.ts';
+import { MISTYPED } from './samples.ts';
+
+const BLOCKS = 60;
+
+let directory: DataDirectory;
+let snapshots: Snapshots;
+let app: ReturnType<typeof createApp>;
+const logged: ApiEvent[] = [];
+/** Of the chain: who did most, who only sponsored, and what a principal owns. */
+let busy: string;
+let sponsored: { address: string; txId: string };
+let owner: { address: string; asset: string; value: string };
+let burnt: { asset: string; value: string };
+let block: { height: number; hash: string };
+let moved: { address: string; txId: string };
+let token: { asset: string; address: string };
+
+beforeAll(() => {
+  const options = { seed: 5, blocks: BLOCKS, accounts: 10, transactionsPerBlock: 8 };
+  const waiting = [5, 6, 9].map((nonce) => transfer(alice, nonce, 200, undefined, bob));
+  directory = ingestOf([...[...devnetEvents(options)].map(received), announcement(waiting, 1_900_000_000)], {
+    journal: false,
+  });
+  snapshots = openSnapshots(directory.path);
+  app = createApp({ snapshots, version: 'test', log: (event) => logged.push(event), checkResponses: true });
+  using db = new Database(indexPath(directory.path), { readonly: true });
+  const first = <T>(text: string): T => db.query<T, []>(`${text} LIMIT 1`).get() as T;
+  const most =
+    'principal_transactions pt JOIN principals p ON p.id = pt.principal_id GROUP BY p.id ORDER BY count(*) DESC';
+  busy = first<{ address: string }>(`SELECT p.address FROM ${most}`).address;
+  sponsored = first(
+    `SELECT p.address, '0x' || lower(hex(t.tx_id)) AS txId FROM principal_transactions pt
+       JOIN principals p ON p.id = pt.principal_id JOIN transactions t ON t.position = pt.position
+      WHERE pt.affected & 16`,
+  );
+  owner = first(
+    `SELECT p.address, a.identifier AS asset, '0x' || lower(hex(i.value)) AS value FROM nft_instances i
+       JOIN principals p ON p.id = i.owner_id JOIN assets a ON a.id = i.asset_id`,
+  );
+  burnt = first(
+    `SELECT a.identifier AS asset, '0x' || lower(hex(e.value)) AS value FROM events e
+       JOIN assets a ON a.id = e.asset_id WHERE e.kind = 11`,
+  );
+  block = first(`SELECT height, '0x' || lower(hex(block_hash)) AS hash FROM blocks WHERE height = 30`);
+  moved = first(
+    `SELECT p.address, '0x' || lower(hex(t.tx_id)) AS txId FROM events e
+       JOIN transactions t ON t.position = e.position JOIN principals p ON p.id = e.recipient_id WHERE e.kind = 3`,
+  );
+  token = first(
+    `SELECT p.address, b.identifier AS asset FROM ft_balances b JOIN principals p ON p.id = b.principal_id
+      WHERE b.balance > 'A0'`,
+  );
+});
+afterAll(() => {
+  expect(logged).toEqual([]);
+  snapshots.close();
+  directory[Symbol.dispose]();
+});
+
+const get = async (path: string) => {
+  const response = await app.handle(new Request(`http://localhost/extended/${path}`));
+  const body = (await response.json()) as Record<string, unknown> & {
+    message: string;
+    total: number;
+    limit: number;
+    results: Record<string, unknown>[];
+  };
+  return { status: response.status, headers: response.headers, body };
+};
+const ok = async (path: string) => {
+  const { status, body } = await get(path);
+  expect({ path, status, message: body.message }).toEqual({ path, status: 200, message: undefined as never });
+  return body;
+};
+
+/** Lists by offset: path, default and greatest limit. */
+const lists = (): [string, number, number][] => [
+  [`v1/address/${busy}/assets`, 20, 100],
+  [`v1/address/${busy}/stx_inbound`, 20, 50],
+  [`v1/address/${busy}/mempool`, 20, 50],
+  [`v1/address/${busy}/transactions`, 20, 50],
+  [`v1/address/${busy}/transactions_with_transfers`, 20, 50],
+  ['v1/tokens/ft/stx/holders', 100, 200],
+  [`v1/tokens/ft/${encodeURIComponent(token.asset)}/holders`, 100, 200],
+  [`v1/tokens/nft/holdings?principal=${owner.address}`, 50, 200],
+  [`v1/tokens/nft/history?asset_identifier=${owner.asset}&value=${owner.value}`, 50, 200],
+  [`v1/tokens/nft/mints?asset_identifier=${owner.asset}`, 50, 200],
+  [`v2/addresses/${busy}/transactions`, 20, 50],
+  [`v2/addresses/${moved.address}/transactions/${moved.txId}/events`, 20, 50],
+  [`v2/addresses/${token.address}/balances/ft`, 100, 200],
+];
+const others = (): string[] => [
+  `v1/address/${busy}/stx`,
+  `v1/address/${busy}/balances`,
+  `v1/address/${busy}/nonces`,
+  `v1/address/${moved.address}/${moved.txId}/with_transfers`,
+  `v2/addresses/${busy}/balances/stx`,
+  `v2/addresses/${token.address}/balances/ft/${encodeURIComponent(token.asset)}`,
+];
+
+const and = (path: string, query: string): string => `${path}${path.includes('?') ? '&' : '?'}${query}`;
+
+test('every route answers by its schema, warns, and names its successor', async () => {
+  for (const path of [...lists().map(([list]) => list), ...others()]) {
+    const { status, headers } = await get(path);
+    expect({ path, status }).toEqual({ path, status: 200 });
+    expect(headers.get('warning')).toStartWith('299 - "Deprecated: ');
+    expect({ path, etag: headers.get('etag') !== null }).toEqual({ path, etag: true });
+    const link = headers.get('link');
+    if (path.includes('nft/mints')) expect(link).toBeNull();
+    else expect(link).toMatch(/^<\/extended\/v3\/[^{}]+>; rel="successor-version"/);
+  }
+  const { headers } = await get(`v1/tokens/nft/history?asset_identifier=${owner.asset}&value=${owner.value}`);
+  const instance = `${encodeURIComponent(owner.asset)}/${owner.value}`;
+  expect(headers.get('link')).toBe(`</extended/v3/tokens/nft/${instance}/history>; rel="successor-version"`);
+});
+
+test('lists have their own limits, of which 0 is the usual one', async () => {
+  for (const [path, usual, most] of lists()) {
+    expect((await ok(path)).limit).toBe(usual);
+    expect((await ok(and(path, 'limit=0'))).limit).toBe(usual);
+    expect((await ok(and(path, `limit=${most}`))).limit).toBe(most);
+    const { total, results } = await ok(and(path, 'limit=1'));
+    expect({ path, total }).toEqual({ path, total: (await ok(and(path, 'offset=100000'))).total });
+    expect(results).toHaveLength(Math.min(1, total));
+    expect((await ok(and(path, 'offset=100000'))).results).toEqual([]);
+  }
+});
+
+describe('is refused, by name:', () => {
+  const refused = async (path: string, message: string) => {
+    const { status, body } = await get(path);
+    expect({ path, status, message: body.message }).toEqual({
+      path,
+      status: 400,
+      message: expect.stringContaining(message),
+    });
+  };
+
+  test('a limit or offset out of its range', async () => {
+    for (const [path, , most] of lists()) {
+      await refused(and(path, 'limit=-1'), 'querystring/limit must be >= 0');
+      await refused(and(path, `limit=${most + 1}`), `querystring/limit must be <= ${most}`);
+      await refused(and(path, 'limit=x'), 'querystring/limit must be integer');
+      await refused(and(path, 'offset=-1'), 'querystring/offset must be >= 0');
+      await refused(and(path, 'offset=1&offset=2'), 'querystring/offset must be given once');
+    }
+  });
+
+  test('a principal that is none', async () => {
+    for (const path of [...lists().map(([list]) => list), ...others()]) {
+      if (!path.includes('address')) continue;
+      const [version, , principal, ...rest] = path.split('/');
+      const with_ = (other: string) => [version, version === 'v1' ? 'address' : 'addresses', other, ...rest].join('/');
+      expect(principal).toMatch(/^S/);
+      await refused(with_('nonsense'), 'params/principal must match pattern');
+      await refused(with_('SP000.bad'), 'params/principal must match pattern');
+      if (!/^v2.*\/transactions/.test(path)) await refused(with_(MISTYPED), 'params/principal');
+    }
+    await refused('v1/tokens/nft/holdings', "querystring must have required property 'principal'");
+    await refused(`v1/tokens/nft/holdings?principal=${MISTYPED}`, 'querystring/principal');
+  });
+
+  test('a block that is none, or is named twice', async () => {
+    const [stx, inbound] = [`v1/address/${busy}/stx`, `v1/address/${busy}/stx_inbound`];
+    for (const path of [stx, `v1/address/${busy}/balances`, `v1/address/${busy}/assets`, inbound]) {
+      for (const until of ['0', '-1', 'x', '1.5', '0x12', `${block.hash}00`]) {
+        await refused(`${path}?until_block=${until}`, 'querystring/until_block');
+      }
+      await refused(`${path}?unanchored=1`, 'querystring/unanchored must be boolean');
+      await refused(`${path}?unanchored=true&until_block=3`, "'until_block'");
+    }
+    for (const list of ['stx_inbound', 'transactions', 'transactions_with_transfers']) {
+      await refused(`v1/address/${busy}/${list}?height=3&until_block=3`, "'until_block' and 'height'");
+      await refused(`v1/address/${busy}/${list}?height=-1`, 'querystring/height must be >= 0');
+    }
+    const nonces = `v1/address/${busy}/nonces`;
+    await refused(`${nonces}?block_height=0`, 'querystring/block_height must be >= 1');
+    await refused(`${nonces}?block_hash=${block.hash.slice(2)}`, 'querystring/block_hash must match pattern');
+    await refused(`${nonces}?block_height=3&block_hash=${block.hash}`, 'Multiple block query parameters specified');
+  });
+
+  test('what else has a form', async () => {
+    const history = 'v1/tokens/nft/history';
+    await refused(`${history}?value=0x01`, "querystring must have required property 'asset_identifier'");
+    await refused(`${history}?asset_identifier=${owner.asset}`, "querystring must have required property 'value'");
+    await refused(`${history}?asset_identifier=${owner.asset}&value=0xzz`, 'querystring/value must match pattern');
+    await refused(`${history}?asset_identifier=${owner.asset}&value=0x0100`, 'querystring/value');
+    await refused('v1/tokens/nft/mints?asset_identifier=nonsense', 'querystring/asset_identifier must match pattern');
+    await refused(`v1/tokens/nft/holdings?principal=${busy}&asset_identifiers=a`, 'querystring/asset_identifiers/0');
+    await refused(
+      `v1/tokens/nft/holdings?principal=${busy}&tx_metadata=yes`,
+      'querystring/tx_metadata must be boolean',
+    );
+    await refused(`v1/address/${busy}/0x12/with_transfers`, 'params/tx_id must match pattern');
+    await refused(`v1/address/${busy}/transactions?exclude_function_args=1`, 'querystring/exclude_function_args');
+    await refused(`v2/addresses/${busy}/balances/stx?include_mempool=1`, 'querystring/include_mempool must be boolean');
+    await refused(`v2/addresses/${busy}/transactions?cursor=3`, 'querystring/cursor must match pattern');
+    await refused(`v2/addresses/${busy}/transactions/x/events`, 'params/tx_id must match pattern');
+  });
+});
+
+test.each([
+  ['v1/address/BUSY/stx?until_block=UNKNOWN', 'block not found with hash'],
+  ['v1/address/BUSY/nonces?block_height=5000', 'No block found for {"height":5000}'],
+  ['v1/address/BUSY/nonces?block_hash=UNKNOWN', 'No block found for {"hash":"UNKNOWN"}'],
+  ['v1/address/BUSY/UNKNOWN/with_transfers', 'No matching transaction found'],
+  ['v2/addresses/BUSY/transactions?cursor=UNKNOWN:0:0', 'Cursor not found'],
+  ['v2/addresses/BUSY/transactions/UNKNOWN/events', 'Transaction not found'],
+])('%s is not found', async (path, message) => {
+  const unknown = `0x${'12'.repeat(32)}`;
+  const { status, body } = await get(path.replace('BUSY', busy).replace('UNKNOWN', unknown));
+  expect({ status, message: body.message }).toEqual({ status: 404, message: message.replace('UNKNOWN', unknown) });
+});
+
+describe('up to a block', () => {
+  test('a balance is the same by height and hash, has no pending part, and beyond the tip is that of the tip', async () => {
+    const path = `v1/address/${busy}/stx`;
+    const then = await ok(`${path}?until_block=${block.height}`);
+    expect(await ok(`${path}?until_block=${block.hash}`)).toEqual(then);
+    expect(await ok(`${path}?until_block=${block.hash.slice(2)}`)).toEqual(then);
+    expect(then).not.toHaveProperty('estimated_balance');
+    const { estimated_balance, pending_balance_inbound, pending_balance_outbound, ...now } = await ok(path);
+    expect({ estimated_balance, pending_balance_inbound, pending_balance_outbound }).toEqual({
+      estimated_balance: now.balance,
+      pending_balance_inbound: '0',
+      pending_balance_outbound: '0',
+    });
+    expect(await ok(`${path}?until_block=99999`)).toEqual(now as never);
+    expect(await ok(`${path}?until_block=`)).toEqual(now as never);
+  });
+
+  test('a list ends at it, and one of a height is of that block alone', async () => {
+    const path = `v1/address/${busy}/transactions`;
+    const heights = async (query: string) =>
+      (await ok(`${path}?limit=50&${query}`)).results.map((of) => Number(of.block_height));
+    expect(Math.max(...(await heights(`until_block=${block.height}`)))).toBeLessThanOrEqual(block.height);
+    const [some] = await heights('');
+    expect(new Set(await heights(`height=${some}`))).toEqual(new Set([some!]));
+    expect(await heights('height=0')).toEqual(await heights(''));
+  });
+
+  test('nonces of then have nothing that waits', async () => {
+    const then = await ok(`v1/address/${busy}/nonces?block_height=${block.height}`);
+    expect(await ok(`v1/address/${busy}/nonces?block_hash=${block.hash}`)).toEqual(then);
+    expect(then).toMatchObject({
+      last_mempool_tx_nonce: null,
+      detected_missing_nonces: [],
+      detected_mempool_nonces: [],
+    });
+  });
+});
+
+test('what waits is in balances, nonces and the mempool', async () => {
+  expect(await ok(`v1/address/${bob.address}/stx`)).toMatchObject({
+    balance: '0',
+    estimated_balance: '3',
+    pending_balance_inbound: '3',
+    pending_balance_outbound: '0',
+  });
+  expect(await ok(`v2/addresses/${alice.address}/balances/stx?include_mempool=true`)).toMatchObject({
+    estimated_balance: '-603',
+    pending_balance_outbound: '603',
+  });
+  expect(await ok(`v2/addresses/${alice.address}/balances/stx`)).not.toHaveProperty('estimated_balance');
+  expect(await ok(`v1/address/${alice.address}/nonces`)).toMatchObject({
+    last_mempool_tx_nonce: 9,
+    last_executed_tx_nonce: null,
+    possible_next_nonce: 10,
+  });
+  const { results } = await ok(`v1/address/${bob.address}/mempool`);
+  expect(results.map(({ nonce }) => nonce).sort()).toEqual([5, 6, 9]);
+});
+
+test('whoever only sponsored a transaction has it in the list, and no transfers of it', async () => {
+  const { address, txId } = sponsored;
+  const ids = async (path: string) => {
+    const { results } = await ok(`${path}?limit=50`);
+    return results.map((of) => of.tx_id ?? (of.tx as { tx_id: string }).tx_id);
+  };
+  expect(await ids(`v1/address/${address}/transactions`)).toContain(txId);
+  expect(await ids(`v2/addresses/${address}/transactions`)).toContain(txId);
+  expect(await ids(`v1/address/${address}/transactions_with_transfers`)).not.toContain(txId);
+  expect((await get(`v1/address/${address}/${txId}/with_transfers`)).status).toBe(404);
+});
+
+test('sums of a transaction are those of its transfers and the fee of whoever paid it', async () => {
+  const { results } = await ok(`v1/address/${busy}/transactions_with_transfers?limit=50`);
+  for (const item of results as unknown as {
+    tx: { fee_rate: string; sender_address: string; sponsor_address?: string; tx_id: string };
+    stx_sent: string;
+    stx_received: string;
+    stx_transfers: { amount: string; sender: string; recipient: string }[];
+  }[]) {
+    const { tx, stx_transfers } = item;
+    const sum = (side: 'sender' | 'recipient') =>
+      stx_transfers.filter((of) => of[side] === busy).reduce((total, { amount }) => total + BigInt(amount), 0n);
+    const fee = (tx.sponsor_address ?? tx.sender_address) === busy ? BigInt(tx.fee_rate) : 0n;
+    const { tx_id } = tx;
+    expect({ tx_id, sent: item.stx_sent, received: item.stx_received }).toEqual({
+      tx_id,
+      sent: String(sum('sender') + fee),
+      received: String(sum('recipient')),
+    });
+  }
+});
+
+test('the events of a transaction of an address are in order and count as its summary says', async () => {
+  const { results } = await ok(`v2/addresses/${busy}/transactions?limit=50`);
+  for (const { tx, events } of results as unknown as {
+    tx: { tx_id: string };
+    events: Record<string, Record<string, number>>;
+  }[]) {
+    const list = await ok(`v2/addresses/${busy}/transactions/${tx.tx_id}/events?limit=50`);
+    const counted = { stx: {}, ft: {}, nft: {} } as Record<string, Record<string, number>>;
+    for (const kind of Object.keys(counted)) counted[kind] = { transfer: 0, mint: 0, burn: 0 };
+    for (const { type, data } of list.results as unknown as {
+      type: string;
+      data: { type: string; sender?: string; recipient?: string };
+    }[]) {
+      counted[type]![data.type]! += Number(data.sender === busy) + Number(data.recipient === busy);
+    }
+    expect({ tx_id: tx.tx_id, events }).toEqual({ tx_id: tx.tx_id, events: counted });
+    const indexes = list.results.map(({ event_index }) => Number(event_index));
+    expect(indexes).toEqual(indexes.toSorted((a, b) => a - b));
+  }
+});
+
+test('tokens: transactions in place of ids, and an instance that was burnt', async () => {
+  const holdings = `v1/tokens/nft/holdings?principal=${owner.address}`;
+  const [plain] = (await ok(holdings)).results;
+  const [whole] = (await ok(`${holdings}&tx_metadata=true`)).results;
+  expect(whole).toMatchObject({ tx: { tx_id: plain?.tx_id } });
+  expect(whole).not.toHaveProperty('tx_id');
+  expect((await ok(`${holdings}&asset_identifiers=${owner.asset}`)).total).toBeGreaterThan(0);
+  const { value, asset } = owner;
+  const bare = await ok(`v1/tokens/nft/history?asset_identifier=${asset}&value=${value.slice(2)}`);
+  expect(bare).toEqual(await ok(`v1/tokens/nft/history?asset_identifier=${asset}&value=${value}`));
+  expect(bare.results.at(-1)).toMatchObject({ asset_event_type: 'mint', sender: null });
+  const { results } = await ok(`v1/tokens/nft/history?asset_identifier=${burnt.asset}&value=${burnt.value}`);
+  expect(results[0]).toMatchObject({ asset_event_type: 'burn' });
+  expect(results[0]).not.toHaveProperty('recipient');
+});
+
+test('a token by the name of stx is STX', async () => {
+  const { balance } = await ok(`v2/addresses/${busy}/balances/stx`);
+  expect(await ok(`v2/addresses/${busy}/balances/ft/stx`)).toEqual({ balance } as never);
+  expect(await ok(`v2/addresses/${busy}/balances/ft/nothing`)).toEqual({ balance: '0' } as never);
+});
