@@ -16,6 +16,7 @@ interface Visit {
 
 let tour: Tour;
 let get: (path: string, visit?: Visit) => Promise<unknown>;
+let post: (path: string, visit?: Visit) => Promise<unknown>;
 const answers = new Map<string, unknown[]>();
 beforeAll(async () => {
   tour = await startTour();
@@ -32,6 +33,7 @@ beforeAll(async () => {
     return data;
   };
   get = (path, visit) => request('GET', path, visit);
+  post = (path, visit) => request('POST', path, visit);
 });
 afterAll(() => tour.end());
 
@@ -204,6 +206,47 @@ test('tokens', async () => {
     query: { asset_identifier, value: value.hex, tx_metadata: true },
   });
   await get('/extended/v1/tokens/nft/mints', { query: { asset_identifier } });
+});
+
+test('names', async () => {
+  const { namespaces } = (await get('/v1/namespaces/')) as { namespaces: string[] };
+  expect(namespaces.length).toBeGreaterThan(0);
+  const names = new Set<string>((await get('/v1/names/')) as string[]);
+  for (const tld of namespaces) {
+    for (const name of (await get('/v1/namespaces/{tld}/names', { path: { tld } })) as string[]) names.add(name);
+    await get('/v2/prices/namespaces/{tld}', { path: { tld } });
+  }
+  expect(names.size).toBeGreaterThan(0);
+  let zonefiles = 0;
+  for (const name of [...names].slice(0, 10)) {
+    const path = { name };
+    const known = (await get('/v1/names/{name}', { path })) as {
+      address: string;
+      zonefile?: string;
+      zonefile_hash?: string;
+    };
+    await get('/v1/names/{name}/subdomains', { path });
+    await get('/v2/prices/names/{name}', { path });
+    await get('/v1/addresses/{blockchain}/{address}', { path: { blockchain: 'stacks', address: known.address } });
+    if (!known.zonefile || !known.zonefile_hash) continue;
+    zonefiles++;
+    await get('/v1/names/{name}/zonefile', { path });
+    await get('/v1/names/{name}/zonefile/{zoneFileHash}', { path: { name, zoneFileHash: known.zonefile_hash } });
+  }
+  expect(zonefiles).toBeGreaterThan(0);
+});
+
+test('supply, block times and fees', async () => {
+  await get('/extended/v1/stx_supply/');
+  await get('/extended/v1/stx_supply/legacy_format');
+  await get('/extended/v1/info/network_block_times');
+  await get('/extended/v1/info/network_block_time/{network}', { path: { network: 'mainnet' } });
+  await post('/extended/v1/fee_rate/', { body: { transaction: '0x00' } });
+  for (const kind of ['total', 'circulating']) {
+    const response = await tour.fetch(new Request(`http://localhost/extended/v1/stx_supply/${kind}/plain`));
+    expect(response.headers.get('content-type')).toStartWith('text/plain');
+    expect(await response.text()).toMatch(/^\d+\.\d{6}$/);
+  }
 });
 
 test('the answers are of the types that the package declares', () => {
