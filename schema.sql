@@ -133,6 +133,7 @@ CREATE INDEX transactions_by_sender ON transactions (sender_id);
 CREATE INDEX transactions_by_recipient ON transactions (recipient_id) WHERE type = 0;
 CREATE INDEX transactions_by_called_contract ON transactions (contract_id) WHERE type = 2;
 CREATE INDEX transactions_by_function ON transactions (function_name) WHERE type = 2;
+CREATE INDEX transactions_by_call ON transactions (contract_id, function_name) WHERE type = 2;
 CREATE INDEX transactions_by_nonce ON transactions (nonce) WHERE nonce IS NOT NULL;
 
 -- How many transactions there are of each type; a row exists while there is one.

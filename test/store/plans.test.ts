@@ -18,7 +18,7 @@ const fromTheEnd = (table: string): Exception => ({
   reason: 'walks the heights from their end and stops at the first',
 });
 
-const narrowed = ['types', 'sender', 'senderNonce', 'recipient', 'contract', 'functionName', 'nonce'];
+const narrowed = ['types', 'sender', 'senderNonce', 'recipient', 'contract', 'functionName', 'call', 'nonce'];
 /** Lists of v1 that are short enough to be sorted, or else are not read by these statements. */
 const sortedShort = Object.fromEntries(
   ['asc', 'desc'].flatMap((direction) =>
@@ -62,6 +62,7 @@ const mayScan: Readonly<Record<string, Exception[]>> = {
   'transaction-search.long.fee.asc': walkedByFee,
   'transaction-search.long.fee.desc': walkedByFee,
   'transaction-search.nonce': [{ step: /^SCAN \(subquery-1\)$/, reason: 'counts up to a limit' }],
+  'transaction-search.call': [{ step: /^SCAN \(subquery-1\)$/, reason: 'counts up to a limit' }],
   'transaction-search.all': [{ step: /^SCAN totals$/, reason: 'one row' }],
   'orphans.chainId': [{ step: /^SCAN progress$/, reason: 'one row' }],
   'streamed.tip': [fromTheEnd('blocks')],

@@ -32,6 +32,7 @@ const narrowing = {
   recipient: ['transactions_by_recipient', 't.type = 0 AND t.recipient_id = ?3'],
   contract: ['transactions_by_called_contract', 't.type = 2 AND t.contract_id = ?4'],
   functionName: ['transactions_by_function', 't.type = 2 AND t.function_name = ?5'],
+  call: ['transactions_by_call', 't.type = 2 AND t.contract_id = ?4 AND t.function_name = ?5'],
   nonce: ['transactions_by_nonce', 't.nonce = ?6'],
 } as const;
 type Narrowing = keyof typeof narrowing;
@@ -68,7 +69,8 @@ function listStatements(): [Name, string][] {
         `SELECT t.position FROM anchor_burn_blocks a INDEXED BY anchor_burn_blocks_by_time
            CROSS JOIN transactions t
           WHERE a.time BETWEEN coalesce(?7, 0) AND coalesce(?8, 9007199254740991)
-            AND t.position >= a.first_block << 20 AND t.position < (a.first_block + a.blocks) << 20 AND ${matches}
+            AND t.position >= a.first_block << 20 AND t.position < (a.first_block + a.blocks) << 20
+            AND ${matches.replace('t.position BETWEEN', '+t.position BETWEEN')}
           ORDER BY a.time${down}, a.ordinal${down}, t.position${down} LIMIT ?11 OFFSET ?12`,
       ],
     );
@@ -90,8 +92,10 @@ const sizes = {
   principal: `SELECT p.id, a.sent, a.paid, a.calls FROM principals p JOIN accounts a ON a.principal_id = p.id
                WHERE p.address = ?1`,
   functionName: 'SELECT calls AS size FROM called_functions WHERE name = ?1',
-  // Not kept: looks no farther than decides whether the list is short.
+  // These two aren't kept: they look no farther than decides whether the list is short.
   nonce: 'SELECT count(*) AS size FROM (SELECT 1 FROM transactions WHERE nonce = ?1 LIMIT ?2)',
+  call: `SELECT count(*) AS size FROM (SELECT 1 FROM transactions INDEXED BY transactions_by_call
+                                        WHERE type = 2 AND contract_id = ?1 AND function_name = ?2 LIMIT ?3)`,
   // The blocks of a span of time, with few others: Bitcoin's clock may run back a little.
   between: `SELECT min(first_block) AS first, max(first_block + blocks - 1) AS last, coalesce(sum(rows), 0) AS size
               FROM anchor_burn_blocks WHERE time BETWEEN ?1 AND ?2`,
@@ -112,8 +116,8 @@ export const sql: Readonly<Record<string, string>> = {
   fromOrdinal,
 };
 
-/** Longer lists are walked in their order. Sorting this many rows takes some tens of milliseconds. */
-const SHORT = 20_000;
+/** Longer lists are walked in their order; of a million transactions, a page is full after about as many rows. */
+const SHORT = 5_000;
 
 /** A list of no transaction, whatever else it is narrowed by. */
 const NOTHING = { items: [], total: 0 };
@@ -151,6 +155,7 @@ export function transactionSearch(db: Database, details: DetailQueries, short = 
   const principalOf = prepared<Principal, [string]>(db, sizes.principal);
   const sizeOfFunction = prepared<{ size: number }, [string]>(db, sizes.functionName);
   const sizeOfNonce = prepared<{ size: number }, [number, number]>(db, sizes.nonce);
+  const sizeOfCall = prepared<{ size: number }, [number, string, number]>(db, sizes.call);
   const between = prepared<{ first: number | null; last: number | null; size: number }, [number, number]>(
     db,
     sizes.between,
@@ -193,6 +198,9 @@ export function transactionSearch(db: Database, details: DetailQueries, short = 
     if (filter.contract !== null) narrowed.push({ name: 'contract', size: contract?.calls ?? 0 });
     if (functionName !== null) {
       narrowed.push({ name: 'functionName', size: sizeOfFunction.get(functionName)?.size ?? 0 });
+    }
+    if (contract !== null && functionName !== null) {
+      narrowed.push({ name: 'call', size: sizeOfCall.get(contract.id, functionName, short + 1)?.size ?? 0 });
     }
     if (nonce !== null) narrowed.push({ name: 'nonce', size: sizeOfNonce.get(nonce, short + 1)?.size ?? 0 });
     if (narrowed.some(({ size }) => size === 0)) return NOTHING;
