@@ -617,6 +617,45 @@ CREATE INDEX subdomains_by_subdomain ON subdomains (subdomain);
 CREATE INDEX subdomains_by_name ON subdomains (name, subdomain);
 CREATE INDEX subdomains_by_owner ON subdomains (owner, subdomain);
 
+-- What the name system was before this chain (Stacks 1), as an operator imported it. It counts from block 1 on, where the
+-- chain says nothing newer of a name.
+CREATE TABLE old_namespaces (
+  namespace         TEXT PRIMARY KEY,
+  -- as in namespaces and namespace_prices
+  lifetime          INTEGER NOT NULL,
+  base              TEXT NOT NULL,
+  coefficient       TEXT NOT NULL,
+  exponents         TEXT NOT NULL,
+  nonalpha_discount TEXT NOT NULL,
+  no_vowel_discount TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE old_names (
+  name          TEXT PRIMARY KEY,
+  namespace     TEXT NOT NULL,
+  owner         TEXT NOT NULL,
+  zonefile_hash BLOB NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE INDEX old_names_by_namespace ON old_names (namespace, name);
+CREATE INDEX old_names_by_owner ON old_names (owner);
+
+-- Of names, by RIPEMD-160 of SHA-256.
+CREATE TABLE old_zonefiles (
+  hash    BLOB PRIMARY KEY,
+  content TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE old_subdomains (
+  subdomain     TEXT PRIMARY KEY,
+  name          TEXT NOT NULL,
+  owner         TEXT NOT NULL,
+  resolver      TEXT NOT NULL,
+  zonefile_hash BLOB NOT NULL,
+  zonefile      TEXT NOT NULL
+) STRICT;
+CREATE INDEX old_subdomains_by_name ON old_subdomains (name, subdomain);
+CREATE INDEX old_subdomains_by_owner ON old_subdomains (owner, subdomain);
+
 ----------------------------------------------------------------------------------------------------------------- mempool
 
 -- Every transaction that was announced or came back from an orphaned block. Rows stay: a dropped one is still answered.

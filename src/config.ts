@@ -127,6 +127,13 @@ export const settings = {
     help: 'When deprecated routes end: said in their answers, and from then on they answer 410',
     accepts: 'a date such as 2027-06-30 or 2027-06-30T12:00:00Z',
   }),
+  bnsImport: setting({
+    flag: '--bns-import <dir>',
+    variables: ['STACKSIDE_BNS_IMPORT', 'BNS_IMPORT_DIR'],
+    type: Type.Union([Type.Null(), Type.String({ minLength: 1 })], { default: null }),
+    help: 'Where the export of the names from before Stacks 2.0 is; it is taken once',
+    accepts: 'a directory',
+  }),
   logLevel: setting({
     flag: '--log-level <level>',
     variables: ['STACKSIDE_LOG_LEVEL', 'STACKS_API_LOG_LEVEL'],

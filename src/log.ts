@@ -5,6 +5,7 @@ import type { ReceiverEvent } from './node/receiver.ts';
 import type { IngestEvent } from './store/ingest.ts';
 
 export type ServerEvent =
+  | { event: 'old_names_imported'; rows: number }
   | { event: 'started'; version: string; mode: string; data: string }
   | { event: 'stopping'; signal: string };
 
@@ -16,6 +17,7 @@ export type Level = (typeof levels)[number];
 /** A new event needs a level here, or this doesn't compile. */
 const levelOf: Record<LogEvent['event'], Exclude<Level, 'silent'>> = {
   started: 'info',
+  old_names_imported: 'info',
   stopping: 'info',
   block_applied: 'info',
   block_reverted: 'warn',

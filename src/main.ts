@@ -75,6 +75,7 @@ const serving: SettingName[] = [
   'journal',
   'deprecated',
   'sunset',
+  'bnsImport',
   'logLevel',
 ];
 

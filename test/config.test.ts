@@ -17,6 +17,7 @@ describe('settings', () => {
       journal: true,
       deprecated: true,
       sunset: null,
+      bnsImport: null,
       logLevel: 'info',
     });
   });

@@ -7,6 +7,7 @@ import { startReceiver } from '../node/receiver.ts';
 import { openIngest } from '../store/ingest.ts';
 import { openSnapshots } from '../store/snapshots.ts';
 import { serverVersion } from '../version.ts';
+import { importOldNames } from './old-names.ts';
 
 export interface Running {
   /** Null where this process doesn't answer the API. */
@@ -24,6 +25,7 @@ export async function startServing(settings: Settings): Promise<Running> {
   let events: string | null = null;
   let api: string | null = null;
   if (settings.mode !== 'read') {
+    await importOldNames(settings, log);
     const ingest = openIngest({
       directory: settings.data,
       journal: settings.journal,

@@ -501,8 +501,8 @@ export interface NameInfo {
   owner: string;
   /** The last one. */
   operation: NameOperationWord;
-  /** Of the last operation. */
-  txId: Uint8Array;
+  /** Of the last operation; null where it was before the chain, and the index doesn't begin with it. */
+  txId: Uint8Array | null;
   /** Height at which its lease ends; 0 while its namespace is not open. */
   expireBlock: number;
   /** Null where it never had one. */
@@ -515,8 +515,8 @@ export interface NameInfo {
 export interface SubdomainInfo {
   /** As its declaration has it. */
   owner: string;
-  /** Of the declaration. */
-  txId: Uint8Array;
+  /** Of the declaration; null as in a name. */
+  txId: Uint8Array | null;
   /** URL of whoever resolves it; empty where the zonefile names nobody. */
   resolver: string;
   zonefileHash: Uint8Array;

@@ -16,11 +16,13 @@ import { signTransaction } from '../../src/devnet/transaction-encode.ts';
 import { checkDirectory } from '../../src/store/check.ts';
 import { indexPath } from '../../src/store/database.ts';
 import type { ReceivedEvent } from '../../src/store/ingest.ts';
+import { takeOldNames } from '../../src/store/old-name-writer.ts';
 import type { Reader } from '../../src/store/reader.ts';
 import { openSnapshots } from '../../src/store/snapshots.ts';
+import { dataDirectory } from '../support/data-directory.ts';
 import { eventsOf, forks } from '../support/forked-chain.ts';
 import { alice, block, bob, carol, type MadeBlock, receipt, transfer } from '../support/handmade.ts';
-import { ingestOf, type OpenIngest, openNew, received } from '../support/ingest.ts';
+import { ingestOf, type OpenIngest, openAt, openNew, received } from '../support/ingest.ts';
 import { jsonOf } from '../support/payload-text.ts';
 import { winningChain } from '../support/winning-chain.ts';
 
@@ -332,6 +334,47 @@ test('two names with the same zonefile in one transaction have subdomains each',
   open.ingest.receive(made.event);
   for (const name of ['alice', 'bob']) open.ingest.receive(attached(both, made, 'name-update', zonefile, name));
   for (const name of ['alice', 'bob']) expect(await subdomain(open, `joe.${name}.btc`)).toMatchObject({ owner: 'SP1' });
+});
+
+test('a name from before the chain is the chain’s from its first operation on', async () => {
+  using directory = dataDirectory();
+  const old = {
+    kind: 'namespace' as const,
+    namespace: 'btc',
+    lifetime: 500,
+    price: { base: 1n, coefficient: 1n, exponents: [1n], nonalphaDiscount: 1n, noVowelDiscount: 1n },
+  };
+  await takeOldNames(directory.path, async function* () {
+    yield old;
+    yield { kind: 'name', name: 'alice.btc', owner: bob.address, zonefileHash: hashOfText('old') };
+    yield { kind: 'zonefile', hash: hashOfText('old'), content: 'old' };
+  });
+  using open = openAt(directory.path);
+  const one = blockOf(null, 'one', operated({ op: 'name-register', name: 'other', zonefile: 'x' }));
+  const moved = blockOf(one, 'moved', operated({ op: 'name-transfer', token: moveTo(carol.address) }));
+  const renewal = blockOf(moved, 'renewed', renewed());
+  const revoked = blockOf(renewal, 'revoked', operated({ op: 'name-revoke' }));
+
+  open.ingest.receive(one.event);
+  expect(await found(open)).toMatchObject({ owner: bob.address, expireBlock: 501, zonefile: 'old' });
+  open.ingest.receive(moved.event);
+  expect(await found(open)).toMatchObject({ owner: carol.address, expireBlock: 501, zonefile: 'old' });
+  expect(await read(open.directory, ({ names }) => names.ofOwner(bob.address))).toEqual([]);
+  open.ingest.receive(renewal.event);
+  expect(await found(open)).toMatchObject({ operation: 'name-renewal', expireBlock: 503 });
+  open.ingest.receive(revoked.event);
+  expect(await found(open)).toBeUndefined();
+  expect(await read(open.directory, ({ names }) => names.page(0))).toEqual(['other.btc']);
+
+  // A fork in which nothing was done with it.
+  let rival = one;
+  for (const label of ['rival 2', 'rival 3', 'rival 4', 'rival 5']) {
+    rival = blockOf(rival, label);
+    open.ingest.receive(rival.event);
+  }
+  expect(await found(open)).toMatchObject({ owner: bob.address, operation: 'name-register', expireBlock: 501 });
+  expect(await read(open.directory, ({ names }) => names.page(0))).toEqual(['alice.btc', 'other.btc']);
+  expect(checkDirectory(directory.path).flatMap(({ problems }) => problems)).toEqual([]);
 });
 
 test('names are listed a hundred a page', async () => {

@@ -89,8 +89,9 @@ const mayScan: Readonly<Record<string, Exception[]>> = {
       step: /^SCAN names USING (COVERING )?INDEX names_active$/,
       reason: 'read in its order as far as the page, which clients give by number',
     },
+    { step: /^SCAN o$/, reason: 'as names_active' },
   ],
-  'names.namespaces': [{ step: /^SCAN namespaces$/, reason: 'the answer is all of them, and there are few' }],
+  'names.namespaces': [{ step: /^SCAN (old_)?namespaces$/, reason: 'the answer is all of them, and there are few' }],
   'names.subdomain': [{ step: /^USE TEMP B-TREE FOR/, reason: 'as many as declared one subdomain' }],
   'names.declarations': [{ step: /^USE TEMP B-TREE FOR/, reason: 'as many as declared one subdomain' }],
   'locks.forcedUnlocks': [

@@ -23,13 +23,14 @@ export function pageOf(names: string[], page: number): string[] {
   return names;
 }
 
+const idOf = (txId: Uint8Array | null): string => (txId === null ? '' : toHex(txId));
 const withoutPrefix = (hash: Uint8Array | null): string => hash?.toHex() ?? '';
 
 const nameBody = ({ owner, operation, txId, expireBlock, zonefileHash, zonefile }: NameInfo) => ({
   address: owner,
   blockchain: 'stacks' as const,
   expire_block: expireBlock,
-  last_txid: toHex(txId),
+  last_txid: idOf(txId),
   status: operation,
   zonefile,
   zonefile_hash: withoutPrefix(zonefileHash),
@@ -38,7 +39,7 @@ const nameBody = ({ owner, operation, txId, expireBlock, zonefileHash, zonefile 
 const subdomainBody = ({ owner, txId, resolver, zonefileHash, zonefile }: SubdomainInfo) => ({
   address: owner,
   blockchain: 'stacks' as const,
-  last_txid: toHex(txId),
+  last_txid: idOf(txId),
   resolver,
   status: 'registered_subdomain' as const,
   zonefile,

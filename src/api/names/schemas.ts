@@ -1,13 +1,13 @@
 /** The bodies of the name system's routes. */
 import { Type } from '@sinclair/typebox';
-import { Hash, words } from '../v3/schemas/values.ts';
+import { words } from '../v3/schemas/values.ts';
 
 export const NameList = Type.Array(Type.String());
 
 const found = {
   address: Type.String({ description: 'Owner' }),
   blockchain: Type.Literal('stacks'),
-  last_txid: Hash,
+  last_txid: Type.String({ pattern: '^(0x[0-9a-f]{64})?$', description: 'Empty of what was before the chain' }),
   zonefile: Type.String({ description: 'Empty where it never reached this server' }),
   zonefile_hash: Type.String({ pattern: '^[0-9a-f]*$', description: 'Without 0x' }),
 };

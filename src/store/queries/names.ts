@@ -1,7 +1,7 @@
 /** The name system: names, namespaces, zonefiles and subdomains. */
 import type { Database } from 'bun:sqlite';
 import { LONGEST, NAME_ASSETS, nameOfToken, nameToken } from '../../chain/name-system.ts';
-import { heightOf } from '../../chain/position.ts';
+import { heightOf, positionsOf } from '../../chain/position.ts';
 import { sha256 } from '../../codec/hash.ts';
 import { lossyText } from '../../codec/utf8.ts';
 import type { NameInfo, SubdomainInfo } from '../model.ts';
@@ -18,15 +18,32 @@ const declared = `subdomains s JOIN attachments a ON a.id = s.attachment_id
   CROSS JOIN transactions t ON t.tx_id = a.tx_id
   CROSS JOIN blocks b ON b.height = t.position >> 20 AND b.index_block_hash = a.index_block_hash`;
 
+/** Of a name from before the chain, on which nothing was done with it since. */
+const untouched = 'NOT EXISTS (SELECT 1 FROM names n WHERE n.name = o.name)';
+
 export const sql = {
-  names: 'SELECT name FROM names WHERE active = 1 ORDER BY name LIMIT ?1 OFFSET ?2',
-  namesOfNamespace: `SELECT name FROM names WHERE active = 1 AND namespace = ?1 ORDER BY name LIMIT ?2 OFFSET ?3`,
-  namespaces: 'SELECT DISTINCT namespace FROM namespaces ORDER BY namespace',
+  names: `SELECT name FROM names WHERE active = 1
+          UNION ALL SELECT o.name FROM old_names o WHERE ${untouched} ORDER BY name LIMIT ?1 OFFSET ?2`,
+  namesOfNamespace: `SELECT name FROM names WHERE active = 1 AND namespace = ?1
+                     UNION ALL SELECT o.name FROM old_names o WHERE o.namespace = ?1 AND ${untouched}
+                     ORDER BY name LIMIT ?2 OFFSET ?3`,
+  namespaces: 'SELECT namespace FROM namespaces UNION SELECT namespace FROM old_namespaces ORDER BY namespace',
   namespace: `SELECT position, lifetime FROM namespaces WHERE namespace = ?1
                ORDER BY position DESC, event_index DESC LIMIT 1`,
   price: `SELECT base, coefficient, exponents, nonalpha_discount, no_vowel_discount FROM namespace_prices
            WHERE namespace = ?1 ORDER BY position DESC, event_index DESC LIMIT 1`,
-  active: 'SELECT 1 FROM names WHERE name = ?1 AND active = 1',
+  active: `SELECT 1 FROM names WHERE name = ?1 AND active = 1
+           UNION ALL SELECT 1 FROM old_names o WHERE o.name = ?1 AND ${untouched} LIMIT 1`,
+  oldName: 'SELECT namespace, owner, zonefile_hash FROM old_names WHERE name = ?1',
+  oldNamespace: `SELECT lifetime, base, coefficient, exponents, nonalpha_discount, no_vowel_discount
+                   FROM old_namespaces WHERE namespace = ?1`,
+  oldZonefile: 'SELECT content FROM old_zonefiles WHERE hash = ?1',
+  oldSubdomain: 'SELECT owner, resolver, zonefile_hash, zonefile FROM old_subdomains WHERE subdomain = ?1',
+  oldNamesOfOwner: `SELECT o.name FROM old_names o WHERE o.owner = ?1 AND ${untouched} ORDER BY o.name`,
+  oldSubdomainsOfOwner: 'SELECT subdomain FROM old_subdomains WHERE owner = ?1 ORDER BY subdomain',
+  oldResolver: 'SELECT resolver FROM old_subdomains WHERE name = ?1 ORDER BY subdomain DESC LIMIT 1',
+  // What began the chain, with all that was there from the start.
+  genesis: 'SELECT tx_id FROM transactions WHERE position BETWEEN ?1 AND ?2 AND type = 0 ORDER BY position LIMIT 1',
   last: `SELECT n.namespace, o.operation, t.tx_id, p.address AS sender
            FROM names n JOIN name_operations o USING (name, position, event_index)
            JOIN transactions t ON t.position = n.position JOIN principals p ON p.id = o.sender_id
@@ -53,7 +70,8 @@ export const sql = {
                WHERE s.subdomain = ?1 ORDER BY t.position DESC, s.record DESC LIMIT 1`,
   // As many as were ever declared for one subdomain.
   declarations: `SELECT s.zonefile FROM ${declared} WHERE s.subdomain = ?1 ORDER BY t.position DESC, s.record DESC`,
-  subdomainsOfName: `SELECT DISTINCT s.subdomain FROM ${declared} WHERE s.name = ?1 ORDER BY s.subdomain`,
+  subdomainsOfName: `SELECT s.subdomain FROM ${declared} WHERE s.name = ?1
+                     UNION SELECT subdomain FROM old_subdomains WHERE name = ?1 ORDER BY subdomain`,
   subdomainsOfOwner: `SELECT DISTINCT s.subdomain FROM ${declared} WHERE s.owner = ?1 ORDER BY s.subdomain`,
   // By the updates of the name, newest first: it may have declared any number of subdomains.
   resolver: `SELECT s.resolver
@@ -92,6 +110,22 @@ interface SubdomainRow {
   tx_id: Uint8Array;
 }
 
+interface OldNameRow {
+  namespace: string;
+  owner: string;
+  zonefile_hash: Uint8Array;
+}
+
+interface OldSubdomainRow {
+  owner: string;
+  resolver: string;
+  zonefile_hash: Uint8Array;
+  zonefile: string;
+}
+
+/** Height from which on what was before the chain counts. */
+const FIRST = 1;
+
 /** Names on a page of a list. */
 const PAGE = 100;
 
@@ -126,6 +160,21 @@ export function nameQueries(db: Database): Reader['names'] {
   const subdomainsOfOwner = prepared<{ subdomain: string }, [string]>(db, sql.subdomainsOfOwner);
   const resolver = prepared<{ resolver: string }, [string]>(db, sql.resolver);
 
+  const oldName = prepared<OldNameRow, [string]>(db, sql.oldName);
+  const oldNamespace = prepared<PriceRow & { lifetime: number }, [string]>(db, sql.oldNamespace);
+  const oldZonefile = prepared<{ content: string }, [Uint8Array]>(db, sql.oldZonefile);
+  const oldSubdomain = prepared<OldSubdomainRow, [string]>(db, sql.oldSubdomain);
+  const oldNamesOfOwner = prepared<{ name: string }, [string]>(db, sql.oldNamesOfOwner);
+  const oldSubdomainsOfOwner = prepared<{ subdomain: string }, [string]>(db, sql.oldSubdomainsOfOwner);
+  const oldResolver = prepared<{ resolver: string }, [string]>(db, sql.oldResolver);
+  const genesis = prepared<{ tx_id: Uint8Array }, [number, number]>(db, sql.genesis);
+
+  /** Null where the index doesn't begin with the chain. */
+  function genesisId(): Uint8Array | null {
+    const { first, last } = positionsOf(FIRST);
+    return genesis.get(first, last)?.tx_id ?? null;
+  }
+
   const isActive = (name: string): boolean => active.get(name) !== null;
 
   const assetIds = (): number[] =>
@@ -143,37 +192,58 @@ export function nameQueries(db: Database): Reader['names'] {
   }
 
   /** The contract leases a name from its registration or renewal on, an imported one from its namespace's launch. */
-  function leaseEnd(name: string, { namespace: its }: OperationRow): number {
-    const [opened, lease] = [namespace.get(its), leased.get(name)];
-    if (opened === null || lease === null) return 0;
-    const start = heightOf(lease.operation === IMPORT ? opened.position : lease.position);
-    return Math.min(start + opened.lifetime, LONGEST);
+  function leaseEnd(name: string, its: string): number {
+    const opened = namespace.get(its);
+    const lifetime = opened?.lifetime ?? oldNamespace.get(its)?.lifetime;
+    const start = leaseStart(name, opened?.position ?? null);
+    return lifetime === undefined || start === null ? 0 : Math.min(start + lifetime, LONGEST);
+  }
+
+  /** @param opened where its namespace was launched; null where it was before the chain, or isn't yet */
+  function leaseStart(name: string, opened: number | null): number | null {
+    const lease = leased.get(name);
+    if (lease === null) return oldName.get(name) === null ? null : FIRST;
+    if (lease.operation !== IMPORT) return heightOf(lease.position);
+    return opened === null ? null : heightOf(opened);
   }
 
   /** The text of a zonefile that an operation named; empty where it never reached us. */
-  function textOf(row: HashRow | null): string {
-    const found = row === null ? null : attachment.get(row.position, row.zonefile_hash);
-    return found === null ? '' : lossyText(found.content);
+  function textOf(row: HashRow): string {
+    const found = attachment.get(row.position, row.zonefile_hash);
+    return found === null ? oldText(row.zonefile_hash) : lossyText(found.content);
+  }
+
+  const oldText = (hash: Uint8Array): string => oldZonefile.get(hash)?.content ?? '';
+
+  /** An operation without a zonefile leaves the one before in place. */
+  function newestZonefile(name: string): { hash: Uint8Array | null; text: string } {
+    const row = zonefileHash.get(name);
+    if (row !== null) return { hash: row.zonefile_hash, text: textOf(row) };
+    const hash = oldName.get(name)?.zonefile_hash ?? null;
+    return { hash, text: hash === null ? '' : oldText(hash) };
   }
 
   function findName(name: string): NameInfo | undefined {
-    const row = last.get(name);
-    if (row === null) return undefined;
-    // An operation without a zonefile leaves the one before in place.
-    const zonefile = zonefileHash.get(name);
+    if (!isActive(name)) return undefined;
+    const [row, old] = [last.get(name), oldName.get(name)];
+    const its = row?.namespace ?? old?.namespace;
+    const owner = ownerOf(name) ?? row?.sender ?? old?.owner;
+    if (its === undefined || owner === undefined) return undefined;
+    const zonefile = newestZonefile(name);
     return {
-      owner: ownerOf(name) ?? row.sender,
-      operation: nameOperationWord(row.operation),
-      txId: row.tx_id,
-      expireBlock: leaseEnd(name, row),
-      zonefileHash: zonefile?.zonefile_hash ?? null,
-      zonefile: textOf(zonefile),
+      owner,
+      operation: row === null ? 'name-register' : nameOperationWord(row.operation),
+      txId: row === null ? genesisId() : row.tx_id,
+      expireBlock: leaseEnd(name, its),
+      zonefileHash: zonefile.hash,
+      zonefile: zonefile.text,
     };
   }
 
   function findSubdomain(name: string): SubdomainInfo | undefined {
-    const row = isActive(parentOf(name)) ? subdomain.get(name) : null;
-    if (row === null) return undefined;
+    if (!isActive(parentOf(name))) return undefined;
+    const row = subdomain.get(name);
+    if (row === null) return findOldSubdomain(name);
     const { owner: address, resolver: url, zonefile, tx_id } = row;
     const zonefileHashBytes = subdomainHash(zonefile);
     return {
@@ -185,23 +255,33 @@ export function nameQueries(db: Database): Reader['names'] {
     };
   }
 
+  function findOldSubdomain(name: string): SubdomainInfo | undefined {
+    const row = oldSubdomain.get(name);
+    if (row === null) return undefined;
+    const { owner: address, resolver: url, zonefile_hash, zonefile } = row;
+    return { owner: address, txId: genesisId(), resolver: url, zonefileHash: zonefile_hash, zonefile };
+  }
+
   function zonefileOfSubdomain(name: string, hash: Uint8Array | null): string | undefined {
     if (!isActive(parentOf(name))) return undefined;
     const found = declarations
       .all(name)
       .find(({ zonefile }) => hash === null || Buffer.compare(subdomainHash(zonefile), hash) === 0);
-    return found === undefined ? undefined : lossyText(found.zonefile);
+    if (found !== undefined) return lossyText(found.zonefile);
+    const old = oldSubdomain.get(name);
+    if (old === null) return undefined;
+    return hash === null || Buffer.compare(old.zonefile_hash, hash) === 0 ? old.zonefile : undefined;
   }
 
   return {
     page: async (page) => names.all(PAGE, page * PAGE).map(({ name }) => name),
     async ofNamespace(its, page) {
-      if (namespace.get(its) === null) return undefined;
+      if (namespace.get(its) === null && oldNamespace.get(its) === null) return undefined;
       return namesOfNamespace.all(its, PAGE, page * PAGE).map(({ name }) => name);
     },
     namespaces: async () => namespaces.all().map((row) => row.namespace),
     async price(its) {
-      const row = price.get(its);
+      const row = price.get(its) ?? oldNamespace.get(its);
       if (row === null) return undefined;
       return {
         base: BigInt(row.base),
@@ -213,13 +293,18 @@ export function nameQueries(db: Database): Reader['names'] {
     },
     find: async (name) => findName(name),
     findSubdomain: async (name) => findSubdomain(name),
-    resolver: async (name) => resolver.get(parentOf(name))?.resolver,
+    async resolver(name) {
+      const its = parentOf(name);
+      return (resolver.get(its) ?? oldResolver.get(its))?.resolver;
+    },
     async zonefile(name, hash) {
       if (isSubdomain(name)) return zonefileOfSubdomain(name, hash);
       if (!isActive(name)) return undefined;
-      if (hash === null) return textOf(zonefileHash.get(name));
+      if (hash === null) return newestZonefile(name).text;
       const row = zonefileOfHash.get(name, hash);
-      return row === null ? undefined : textOf(row);
+      if (row !== null) return textOf(row);
+      const old = oldName.get(name)?.zonefile_hash;
+      return old !== undefined && Buffer.compare(old, hash) === 0 ? oldText(old) : undefined;
     },
     async subdomains(name) {
       return isActive(name) ? subdomainsOfName.all(name).map((row) => row.subdomain) : [];
@@ -227,9 +312,12 @@ export function nameQueries(db: Database): Reader['names'] {
     async ofOwner(address) {
       const found: string[] = [];
       // Only the newest declaration says whose a subdomain is.
-      for (const row of subdomainsOfOwner.all(address)) {
-        if (findSubdomain(row.subdomain)?.owner === address) found.push(row.subdomain);
+      const ever = [...subdomainsOfOwner.all(address), ...oldSubdomainsOfOwner.all(address)];
+      for (const name of new Set(ever.map((row) => row.subdomain))) {
+        if (findSubdomain(name)?.owner === address) found.push(name);
       }
+      // The token of a name from before the chain is first seen when it moves.
+      for (const { name } of oldNamesOfOwner.all(address)) if (ownerOf(name) === undefined) found.push(name);
       const id = principal.get(address)?.id;
       for (const assetId of id === undefined ? [] : assetIds()) {
         for (const { value } of owned.all(id!, assetId)) {

@@ -1,0 +1,155 @@
+/**
+ * The export of the name system from before Stacks 2.0, as it is published: four files, each with the hash of its content
+ * beside it in a file of the same name and `.sha256`.
+ */
+import { createReadStream, existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { LONGEST } from '../chain/name-system.ts';
+import { bitcoinToStacks } from '../codec/bitcoin-address.ts';
+import type { Settings } from '../config.ts';
+import { OperatorError } from '../errors.ts';
+import type { Log } from '../log.ts';
+import { type OldNameRow, takeOldNames } from '../store/old-name-writer.ts';
+import { openInput } from './input.ts';
+
+const FILES = {
+  names: 'chainstate.txt',
+  zonefiles: 'name_zonefiles.txt',
+  subdomains: 'subdomains.csv',
+  subdomainZonefiles: 'subdomain_zonefiles.txt',
+} as const;
+
+const REMEDY = 'Get the export again, with the .sha256 files beside its four files, or leave the setting out.';
+
+const broken = (file: string, line: number, what: string): OperatorError =>
+  new OperatorError(`${file}, line ${line}: ${what}`, REMEDY);
+
+/** @throws OperatorError where a file is not what was published */
+async function checkFile(path: string): Promise<void> {
+  for (const needed of [path, `${path}.sha256`]) {
+    if (!existsSync(needed)) throw new OperatorError(`File does not exist: ${needed}`, REMEDY);
+  }
+  const hasher = new Bun.CryptoHasher('sha256');
+  for await (const chunk of createReadStream(path)) hasher.update(chunk);
+  const expected = readFileSync(`${path}.sha256`, 'utf8').trim().split(/\s/)[0]?.toLowerCase();
+  if (hasher.digest('hex') !== expected)
+    throw new OperatorError(`${path} has another SHA-256 than its .sha256`, REMEDY);
+}
+
+interface Line {
+  text: string;
+  /** Counted from 1. */
+  number: number;
+}
+
+async function* linesOf(path: string): AsyncGenerator<Line> {
+  const decoder = new TextDecoder();
+  let number = 0;
+  for await (const bytes of openInput(path).lines())
+    yield { text: decoder.decode(bytes).replace(/\r$/, ''), number: ++number };
+}
+
+/** Zonefiles stand on one line each. */
+const unescaped = (text: string): string => text.replaceAll('\\n', '\n');
+
+const isHash = (text: string | undefined): text is string => text !== undefined && /^([0-9a-fA-F]{2})*$/.test(text);
+
+/** Rows of a section; the first is the header, which is left out. */
+const HEADER_LINES = 1;
+
+/** Namespaces and names; other sections of the file say nothing of them. */
+async function* namesOf(path: string): AsyncGenerator<OldNameRow> {
+  let section = '';
+  let inSection = 0;
+  for await (const { text, number } of linesOf(path)) {
+    const mark = /^-----(BEGIN|END) ([A-Z ]+)-----$/.exec(text);
+    if (mark !== null) {
+      section = mark[1] === 'BEGIN' ? (mark[2] ?? '') : '';
+      inSection = 0;
+      continue;
+    }
+    if ((section !== 'NAMESPACES' && section !== 'NAMES') || inSection++ < HEADER_LINES || text === '') continue;
+    const row = section === 'NAMES' ? oldName(text) : oldNamespace(text);
+    if (row === null) throw broken(path, number, `no row of ${section}`);
+    yield row;
+  }
+}
+
+function oldName(text: string): OldNameRow | null {
+  const [name, owner, hash] = text.split(',');
+  if (!name || !owner || !isHash(hash)) return null;
+  return { kind: 'name', name, owner, zonefileHash: Uint8Array.fromHex(hash) };
+}
+
+function oldNamespace(text: string): OldNameRow | null {
+  const [namespace, , exponents, ...numbers] = text.split(',');
+  if (!namespace || exponents === undefined || numbers.length !== 5) return null;
+  if (![...exponents.split(';'), ...numbers].every((number) => /^\d+$/.test(number))) return null;
+  const [base, coefficient, nonalphaDiscount, noVowelDiscount, lifetime] = numbers.map(BigInt) as [
+    bigint,
+    bigint,
+    bigint,
+    bigint,
+    bigint,
+  ];
+  const price = { base, coefficient, exponents: exponents.split(';').map(BigInt), nonalphaDiscount, noVowelDiscount };
+  return { kind: 'namespace', namespace, lifetime: lifetime > LONGEST ? LONGEST : Number(lifetime), price };
+}
+
+/** Hash and content, a line each. */
+async function* zonefilesOf(path: string): AsyncGenerator<{ hash: string; content: string }> {
+  let hash: string | null = null;
+  for await (const { text, number } of linesOf(path)) {
+    if (hash !== null) {
+      yield { hash, content: unescaped(text) };
+      hash = null;
+    } else if (text !== '') {
+      if (!isHash(text)) throw broken(path, number, 'no hash of a zonefile');
+      hash = text.toLowerCase();
+    }
+  }
+}
+
+/** Subdomains with their zonefiles, which stand in a file of their own in the same order. */
+async function* subdomainsOf(path: string, zonefilesPath: string): AsyncGenerator<OldNameRow> {
+  const zonefiles = zonefilesOf(zonefilesPath);
+  for await (const { text, number } of linesOf(path)) {
+    if (number <= HEADER_LINES || text === '') continue;
+    const [hash, , subdomain, owner, , , , resolver = ''] = text.split(',');
+    if (!isHash(hash) || !subdomain || !owner) throw broken(path, number, 'no row of a subdomain');
+    const { value: zonefile } = await zonefiles.next();
+    if (zonefile?.hash !== hash.toLowerCase())
+      throw broken(path, number, `its zonefile is not next in ${zonefilesPath}`);
+    yield {
+      kind: 'subdomain',
+      subdomain,
+      // What is no legacy Bitcoin address stays as it is.
+      owner: bitcoinToStacks(owner) ?? owner,
+      resolver,
+      zonefileHash: Uint8Array.fromHex(hash),
+      zonefile: zonefile.content,
+    };
+  }
+}
+
+async function* oldNames(directory: string): AsyncGenerator<OldNameRow> {
+  const [names, zonefiles, subdomains, subdomainZonefiles] = Object.values(FILES).map((file) =>
+    join(directory, file),
+  ) as [string, string, string, string];
+  for (const path of [names, zonefiles, subdomains, subdomainZonefiles]) await checkFile(path);
+  yield* namesOf(names);
+  for await (const { hash, content } of zonefilesOf(zonefiles)) {
+    yield { kind: 'zonefile', hash: Uint8Array.fromHex(hash), content };
+  }
+  yield* subdomainsOf(subdomains, subdomainZonefiles);
+}
+
+/**
+ * Takes the export that the settings name into the index, once.
+ * @throws OperatorError where it is not whole; the index is as it was then
+ */
+export async function importOldNames({ data, bnsImport }: Settings, log: Log): Promise<void> {
+  if (bnsImport === null) return;
+  const rows = await takeOldNames(data, () => oldNames(bnsImport));
+  if (rows !== null) log({ event: 'old_names_imported', rows });
+}
