@@ -34,7 +34,8 @@ export function accountWriter(db: Database, { principals }: Dictionaries) {
   );
 
   return {
-    move(effect: Extract<Effect, { kind: 'account' }>): void {
+    /** @returns how many transactions and rewards the account has then */
+    move(effect: Extract<Effect, { kind: 'account' }>): number {
       const { sign, principal } = effect;
       const id = principals.id(principal);
       const known = find.get(id);
@@ -54,6 +55,7 @@ export function accountWriter(db: Database, { principals }: Dictionaries) {
       const holders = Number(isPositive(after)) - Number(isPositive(before));
       const accounts = Number(moves > 0) - Number(movesBefore > 0);
       if (holders !== 0 || accounts !== 0) countAccounts.run(holders, accounts);
+      return transactions + rewards;
     },
   };
 }

@@ -181,6 +181,8 @@ export function effectsWriter(
     2,
   );
   const inbound = table(db, 'inbound_transfers', ['principal_id', 'position', 'event_index', 'kind'], 3);
+  /** Transactions and rewards of the accounts that these effects moved so far. */
+  const entries = new Map<string, number>();
   const moveCheckpoint = checkpointWriter(db, dictionaries, checkpointEvery);
   const totals = db.prepare<{ transactions: number; stx_supply: string; stx_balances: string }, []>(
     'SELECT transactions, stx_supply, stx_balances FROM totals',
@@ -390,7 +392,7 @@ export function effectsWriter(
         moveContractLogs(effect);
         return;
       case 'account':
-        accounts.move(effect);
+        entries.set(effect.principal, accounts.move(effect));
         return;
       case 'tallies':
         moveTallies(effect);
@@ -414,11 +416,12 @@ export function effectsWriter(
         applyTokenEffect(effect);
         return;
       case 'checkpoint':
-        moveCheckpoint(effect);
+        moveCheckpoint(effect, entries.get(effect.principal));
     }
   }
 
   return (effects) => {
+    entries.clear();
     for (const effect of effects) applyOne(effect);
   };
 }

@@ -64,9 +64,11 @@ export function checkpointWriter(db: Database, { principals }: Dictionaries, eve
     }
   }
 
-  return ({ sign, height, principal: address, entries }: Extract<Effect, { kind: 'checkpoint' }>): void => {
-    const principal = principals.id(address);
-    const after = entriesOf.get(principal)?.entries ?? 0;
+  /** @param known how many transactions and rewards the account has with this block, where that was just seen */
+  return (effect: Extract<Effect, { kind: 'checkpoint' }>, known: number | undefined): void => {
+    const { sign, height, entries } = effect;
+    const principal = principals.id(effect.principal);
+    const after = known ?? entriesOf.get(principal)?.entries ?? 0;
     if (Math.floor(after / every) === Math.floor((after - entries) / every)) return;
     if (sign === 1) add(principal, height);
     else remove(principal, height);
