@@ -290,7 +290,7 @@ CREATE TABLE account_checkpoints (
   -- rows in principal_transactions, and those in which it is the sponsor and nothing else
   transactions   INTEGER NOT NULL,
   sponsored_only INTEGER NOT NULL,
-  -- asset events it took part in, locks of its STX, and rows in inbound_transfers
+  -- asset events it took part in, locks of its STX, and transfers of STX to it: transactions, and rows in memo_transfers
   events         INTEGER NOT NULL,
   locks          INTEGER NOT NULL,
   inbound        INTEGER NOT NULL,
@@ -316,15 +316,14 @@ CREATE TABLE token_checkpoints (
   PRIMARY KEY (principal_id, token, asset_id, height)
 ) STRICT, WITHOUT ROWID;
 
--- Transfers of STX to a principal, as v1 lists them: the transactions of that type, whatever came of them, and the events
--- of others that have a memo of their own.
-CREATE TABLE inbound_transfers (
+-- Transfers of STX with a memo for who receives them, by transactions that aren't transfers themselves: v1 lists them
+-- with those that are.
+CREATE TABLE memo_transfers (
   principal_id INTEGER NOT NULL,
   position     INTEGER NOT NULL,
-  -- of a transaction that is a transfer 0, whether it has the event or failed
   event_index  INTEGER NOT NULL,
-  -- 1 the transaction's own, 2 with a memo in the event, 3 with one that the send-many contract printed after it
-  kind         INTEGER NOT NULL,
+  -- 1 where the memo is what the send-many contract printed after it, 0 where it is the event's own
+  printed      INTEGER NOT NULL,
   PRIMARY KEY (principal_id, position, event_index)
 ) STRICT, WITHOUT ROWID;
 

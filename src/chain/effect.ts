@@ -1,7 +1,7 @@
 /** The smallest changes of the canonical tables. */
 import type { Block, ChainEvent, ChainTransaction, Microblock, MinerReward } from './block.ts';
-import type { InboundTransfer } from './inbound-transfers.ts';
 import type { StackingLock } from './locks.ts';
+import type { MemoTransfer } from './memo-transfers.ts';
 import type { NameOperation, PriceFunction } from './name-system.ts';
 
 /** 1 where the effect adds its row or amount, -1 where it takes it back. */
@@ -43,8 +43,7 @@ export type Effect =
   | { kind: 'totals'; sign: Sign; transactions: number; supply: bigint; balances: bigint }
   /** How a block changed the supply, in micro-STX; of a block that did. */
   | { kind: 'supply'; sign: Sign; height: number; supply: bigint }
-  /** A transfer as lists of those to a principal show it. */
-  | { kind: 'inbound_transfer'; sign: Sign; position: number; transfer: InboundTransfer }
+  | { kind: 'memo_transfer'; sign: Sign; position: number; transfer: MemoTransfer }
   /** How many transactions and rewards of an account a block holds: what its checkpoints are set by. */
   | { kind: 'checkpoint'; sign: Sign; height: number; principal: string; entries: number }
   /** What a transaction did to a principal's units of a token, or to how many of its instances it owns. */

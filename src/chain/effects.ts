@@ -5,8 +5,8 @@
  */
 import type { Block, ChainTransaction, Microblock, MinerReward } from './block.ts';
 import type { AccountMove, Effect, Involvement } from './effect.ts';
-import { inboundTransfers } from './inbound-transfers.ts';
 import { stackingLock } from './locks.ts';
+import { memoTransfers } from './memo-transfers.ts';
 import { nameEffects } from './name-effects.ts';
 import { positionOf } from './position.ts';
 import { TokenSums } from './token-effects.ts';
@@ -176,8 +176,8 @@ export function effectsOf(block: Block): Effect[] {
       moved.stxMoves += involvement.stxMoved ? 1 : 0;
       moved.transactions += 1;
     }
-    for (const transfer of inboundTransfers(transaction)) {
-      effects.push({ kind: 'inbound_transfer', sign: 1, position, transfer });
+    for (const transfer of memoTransfers(transaction)) {
+      effects.push({ kind: 'memo_transfer', sign: 1, position, transfer });
     }
     supply += minted(transaction);
     for (const effect of tokens.add(transaction, position)) tokenEffects.push(effect);

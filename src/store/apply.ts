@@ -13,7 +13,7 @@ import { confirmedMicroblockWriter } from './microblock-writer.ts';
 import { nameEffectsWriter } from './name-writer.ts';
 import { deployedContract, payloadColumns } from './payload-columns.ts';
 import { CHECKPOINT_EVERY } from './queries/account-states.ts';
-import { AFFECTED, assetEventKind, EVENT_LOCK, EVENT_LOG, INBOUND, statusNumber } from './rows.ts';
+import { AFFECTED, assetEventKind, EVENT_LOCK, EVENT_LOG, statusNumber } from './rows.ts';
 import { supplyWriter } from './supply-writer.ts';
 import { table } from './table.ts';
 import { tallyWriter } from './tally-writer.ts';
@@ -180,7 +180,7 @@ export function effectsWriter(
     ],
     2,
   );
-  const inbound = table(db, 'inbound_transfers', ['principal_id', 'position', 'event_index', 'kind'], 3);
+  const memoTransfers = table(db, 'memo_transfers', ['principal_id', 'position', 'event_index', 'printed'], 3);
   /** Transactions and rewards of the accounts that these effects moved so far. */
   const entries = new Map<string, number>();
   const moveCheckpoint = checkpointWriter(db, dictionaries, checkpointEvery);
@@ -348,11 +348,11 @@ export function effectsWriter(
         involvements.add(id, position, affected, count, sent.toString(), received.toString());
         return;
       }
-      case 'inbound_transfer': {
-        const { recipient, eventIndex, memo } = effect.transfer;
+      case 'memo_transfer': {
+        const { recipient, eventIndex, printed } = effect.transfer;
         const key = [principals.id(recipient), effect.position, eventIndex] as const;
-        if (added) inbound.add(...key, INBOUND[memo]);
-        else inbound.remove(...key);
+        if (added) memoTransfers.add(...key, Number(printed));
+        else memoTransfers.remove(...key);
         return;
       }
       case 'lock': {

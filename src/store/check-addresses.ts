@@ -1,6 +1,6 @@
 /** What the lists of addresses and tokens by offset are counted by, against the events they are made of. */
 import type { Database } from 'bun:sqlite';
-import { isSendMany } from '../chain/inbound-transfers.ts';
+import { isSendMany } from '../chain/memo-transfers.ts';
 import { decimalOf } from './amounts.ts';
 import { type CheckResult, equal, none, shown } from './check-result.ts';
 
@@ -11,7 +11,7 @@ const parties = `
   SELECT recipient_id, position FROM events
    WHERE kind >= 3 AND recipient_id IS NOT NULL AND recipient_id IS NOT sender_id`;
 
-interface InboundRow {
+interface TransferRow {
   recipient_id: number;
   position: number;
   event_index: number;
@@ -19,13 +19,9 @@ interface InboundRow {
   printer: string | null;
 }
 
-function inboundTransfers(db: Database): CheckResult {
+function memoTransfers(db: Database): CheckResult {
   const expected: string[] = [];
-  const own = db.query<{ recipient_id: number; position: number }, []>(
-    'SELECT recipient_id, position FROM transactions WHERE type = 0',
-  );
-  for (const { recipient_id, position } of own.iterate()) expected.push(`${recipient_id} ${position} 0 1`);
-  const events = db.query<InboundRow, []>(
+  const events = db.query<TransferRow, []>(
     `SELECT e.recipient_id, e.position, e.event_index, e.value AS memo, p.address AS printer
        FROM events e JOIN transactions t ON t.position = e.position
        LEFT JOIN events n ON n.position = e.position AND n.event_index = e.event_index + 1 AND n.kind = 1
@@ -35,17 +31,17 @@ function inboundTransfers(db: Database): CheckResult {
   for (const { recipient_id, position, event_index, memo, printer } of events.iterate()) {
     const printed = printer !== null && isSendMany(printer);
     if (!printed && (memo === null || memo.length === 0)) continue;
-    expected.push(`${recipient_id} ${position} ${event_index} ${printed ? 3 : 2}`);
+    expected.push(`${recipient_id} ${position} ${event_index} ${Number(printed)}`);
   }
   const kept = db
     .query<{ row: string }, []>(
-      `SELECT principal_id || ' ' || position || ' ' || event_index || ' ' || kind AS row FROM inbound_transfers`,
+      `SELECT principal_id || ' ' || position || ' ' || event_index || ' ' || printed AS row FROM memo_transfers`,
     )
     .all();
   const wanted = new Set(expected);
   const found = new Set(kept.map(({ row }) => row));
   return {
-    name: 'inbound transfers against transactions and events',
+    name: 'transfers with a memo against their events',
     problems: shown([
       ...[...wanted.difference(found)].map((row) => `${row} is missing`),
       ...[...found.difference(wanted)].map((row) => `${row} is none`),
@@ -117,5 +113,5 @@ export const checkAddresses = (db: Database): CheckResult[] => [
       WHERE NOT EXISTS (SELECT 1 FROM events e WHERE e.asset_id = m.asset_id AND e.kind = 10)`,
     ({ asset_id }) => `the count of mints of asset ${asset_id} is off`,
   ),
-  inboundTransfers(db),
+  memoTransfers(db),
 ];

@@ -32,10 +32,13 @@ const entriesOf = `
 const countUpTo = (table: string, and = ''): string =>
   `(SELECT count(*) FROM ${table} l WHERE l.principal_id = c.principal_id AND l.position >> 20 <= c.height ${and})`;
 
+const transfersUpTo = `(SELECT count(*) FROM transactions t
+   WHERE t.type = 0 AND t.recipient_id = c.principal_id AND t.position >> 20 <= c.height)`;
+
 const kept = `
   SELECT height, transactions, sponsored_only, events, last_nonce, sent, received, fees, mined,
          locks = ${countUpTo('stx_locks', 'AND l.amount IS NOT NULL')}
-           AND inbound = ${countUpTo('inbound_transfers')} AS counts
+           AND inbound = ${countUpTo('memo_transfers')} + ${transfersUpTo} AS counts
     FROM account_checkpoints c WHERE principal_id = ?1 ORDER BY height`;
 
 /** The checkpoints that an account should have. */

@@ -109,9 +109,6 @@ export const kindMask = (kinds: readonly ChainEvent['kind'][]): number =>
 /** Bits of principal_transactions.affected. */
 export const AFFECTED = { stx: 1, ft: 2, nft: 4, stxMoved: 8, sponsorOnly: 16 } as const;
 
-/** inbound_transfers.kind. */
-export const INBOUND = { transaction: 1, event: 2, print: 3 } as const;
-
 /** token_changes.token. */
 export const TOKEN = { ft: 1, nft: 2 } as const;
 

@@ -4,7 +4,7 @@ import { expect, test } from 'bun:test';
 import fc from 'fast-check';
 import type { Block } from '../../src/chain/block.ts';
 import { effectsOf, involvements, undone } from '../../src/chain/effects.ts';
-import { inboundTransfers } from '../../src/chain/inbound-transfers.ts';
+import { memoTransfers } from '../../src/chain/memo-transfers.ts';
 import { effectsWriter } from '../../src/store/apply.ts';
 import { checkCheckpoints } from '../../src/store/check-checkpoints.ts';
 import { openWriter } from '../../src/store/database.ts';
@@ -57,7 +57,9 @@ function accountAfter(chain: readonly Block[], principal: string): Account {
   for (const { transactions, minerRewards } of chain) {
     for (const transaction of transactions) {
       const part = involvements(transaction).get(principal);
-      account.inbound += inboundTransfers(transaction).filter(({ recipient }) => recipient === principal).length;
+      account.inbound += memoTransfers(transaction).filter(({ recipient }) => recipient === principal).length;
+      const { payload } = transaction;
+      if (payload.type === 'token_transfer' && payload.recipient === principal) account.inbound += 1;
       for (const event of transaction.events) {
         if (event.kind === 'stx_lock') {
           const known = /^pox(-[2-5])?$/.test(event.contractName);

@@ -78,7 +78,7 @@ test('the chain has what the lists are about', () => {
     `SELECT (SELECT count(*) FROM account_checkpoints) AS checkpoints,
             (SELECT count(*) FROM token_checkpoints WHERE token = 1) AS fts,
             (SELECT count(*) FROM token_checkpoints WHERE token = 2) AS nfts,
-            (SELECT count(*) FROM inbound_transfers WHERE kind = 1) AS transfers,
+            (SELECT count(*) FROM transactions WHERE type = 0) AS transfers,
             (SELECT count(*) FROM principal_transactions WHERE affected & 16) AS sponsored,
             (SELECT count(*) FROM stx_locks) AS locks, (SELECT count(*) FROM nft_mints) AS classes`,
   )[0]!;

@@ -22,7 +22,9 @@ export const sql = {
               FROM miner_rewards WHERE recipient_id = ?1 AND height BETWEEN ?2 AND ?3`,
   locks: `SELECT count(*) AS found FROM stx_locks
            WHERE principal_id = ?1 AND position BETWEEN ?2 AND ?3 AND amount IS NOT NULL`,
-  inbound: 'SELECT count(*) AS found FROM inbound_transfers WHERE principal_id = ?1 AND position BETWEEN ?2 AND ?3',
+  transfers: `SELECT count(*) AS found FROM transactions
+               WHERE recipient_id = ?1 AND type = 0 AND position BETWEEN ?2 AND ?3`,
+  memoTransfers: 'SELECT count(*) AS found FROM memo_transfers WHERE principal_id = ?1 AND position BETWEEN ?2 AND ?3',
   tokenChanges: `SELECT token, asset_id, sent, received FROM token_changes
                   WHERE principal_id = ?1 AND position BETWEEN ?2 AND ?3`,
   nextToken: `SELECT token, asset_id FROM token_checkpoints
@@ -88,7 +90,8 @@ export function accountStates(db: Database) {
   const transactions = prepared<TransactionRow, [number, number, number]>(db, sql.transactions);
   const rewards = prepared<RewardRow, [number, number, number]>(db, sql.rewards);
   const locks = prepared<{ found: number }, [number, number, number]>(db, sql.locks);
-  const inbound = prepared<{ found: number }, [number, number, number]>(db, sql.inbound);
+  const transfers = prepared<{ found: number }, [number, number, number]>(db, sql.transfers);
+  const memoTransfers = prepared<{ found: number }, [number, number, number]>(db, sql.memoTransfers);
   const tokenChanges = prepared<TokenRow & SumsRow, [number, number, number]>(db, sql.tokenChanges);
   const nextToken = prepared<TokenRow, [number, number, number]>(db, sql.nextToken);
   const tokenCheckpoint = prepared<SumsRow, [number, number, number, number]>(db, sql.tokenCheckpoint);
@@ -100,6 +103,10 @@ export function accountStates(db: Database) {
     return { last, from, first: positionsOf(from).first, end: positionsOf(height).last };
   }
 
+  /** Transfers to a principal from one position to another. */
+  const inboundBetween = (principal: number, first: number, last: number): number =>
+    (transfers.get(principal, first, last)?.found ?? 0) + (memoTransfers.get(principal, first, last)?.found ?? 0);
+
   /** Of transactions and rewards up to a height, that one's included. */
   function at(principal: number, height: number): AccountState {
     const { last, from, first, end } = tail(principal, height);
@@ -108,7 +115,7 @@ export function accountStates(db: Database) {
       sponsoredOnly: last?.sponsored_only ?? 0,
       events: last?.events ?? 0,
       locks: (last?.locks ?? 0) + (locks.get(principal, first, end)?.found ?? 0),
-      inbound: (last?.inbound ?? 0) + (inbound.get(principal, first, end)?.found ?? 0),
+      inbound: (last?.inbound ?? 0) + inboundBetween(principal, first, end),
       lastNonce: last?.last_nonce ?? null,
       sent: BigInt(last?.sent ?? 0),
       received: BigInt(last?.received ?? 0),
@@ -162,6 +169,7 @@ export function accountStates(db: Database) {
 
   return {
     at,
+    inboundBetween,
 
     /** Whole sums of the tokens that changed since the last checkpoint, up to a height. */
     changed: (principal: number, height: number): NumberedTokenSums[] =>

@@ -7,10 +7,10 @@ import { TOKEN } from '../rows.ts';
 import { prepared } from '../statement.ts';
 import { accountStates } from './account-states.ts';
 import { addressEventQueries } from './address-events.ts';
-import { addressTransactionQueries } from './address-transactions.ts';
+import { addressTransactionQueries, positionsIn } from './address-transactions.ts';
 import type { DetailQueries } from './details.ts';
 import { holderListQueries } from './holder-lists.ts';
-import { inboundTransferQueries } from './inbound-transfers.ts';
+import { inboundTransferQuery } from './inbound-transfers.ts';
 import type { MempoolQueries } from './mempool.ts';
 import { nftListQueries } from './nft-lists.ts';
 import { LAST_HEIGHT } from './places.ts';
@@ -39,7 +39,7 @@ export function addressReaders(db: Database, details: DetailQueries, mempool: Me
   const states = accountStates(db);
   const events = addressEventQueries(db);
   const transactions = addressTransactionQueries(db, details, events);
-  const inbound = inboundTransferQueries(db);
+  const inbound = inboundTransferQuery(db);
   const holders = holderListQueries(db);
   const nfts = nftListQueries(db, details);
 
@@ -73,8 +73,11 @@ export function addressReaders(db: Database, details: DetailQueries, mempool: Me
 
       async inboundTransfers(principal, heights, limit, offset) {
         const id = principalOf(principal);
-        const total = isOneBlock(heights) ? inbound.count(id, heights) : states.at(id, untilOf(heights.last)).inbound;
-        return { items: offset >= total ? [] : inbound.list(id, heights, limit, offset), total };
+        const { first, last } = positionsIn(heights);
+        const total = isOneBlock(heights)
+          ? states.inboundBetween(id, first, last)
+          : states.at(id, untilOf(heights.last)).inbound;
+        return { items: offset >= total ? [] : inbound(id, heights, limit, offset), total };
       },
 
       async transactions(principal, heights, limit, offset) {

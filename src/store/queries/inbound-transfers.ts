@@ -2,16 +2,18 @@
 import type { Database } from 'bun:sqlite';
 import { heightOf } from '../../chain/position.ts';
 import type { Heights, ReceivedStx } from '../model.ts';
-import { INBOUND } from '../rows.ts';
 import { prepared } from '../statement.ts';
 import { positionsIn } from './address-transactions.ts';
 
-const ofPrincipal = 'FROM inbound_transfers WHERE principal_id = ?1 AND position BETWEEN ?2 AND ?3';
+/** Merged as they are read, since both are in the order of the chain. */
+const ofPrincipal = `
+  SELECT position, 0 AS event_index, NULL AS printed FROM transactions
+   WHERE recipient_id = ?1 AND type = 0 AND position BETWEEN ?2 AND ?3
+   UNION ALL
+  SELECT position, event_index, printed FROM memo_transfers WHERE principal_id = ?1 AND position BETWEEN ?2 AND ?3`;
 
 export const sql = {
-  list: `SELECT position, event_index, kind ${ofPrincipal}
-          ORDER BY position DESC, event_index DESC LIMIT ?4 OFFSET ?5`,
-  count: `SELECT count(*) AS found ${ofPrincipal}`,
+  list: `${ofPrincipal} ORDER BY position DESC, event_index DESC LIMIT ?4 OFFSET ?5`,
   transaction: `SELECT t.tx_id, t.tx_index, t.amount, t.memo, p.address AS sender
                   FROM transactions t JOIN principals p ON p.id = t.sender_id WHERE t.position = ?1`,
   event: `SELECT t.tx_id, t.tx_index, e.amount, e.value AS memo, p.address AS sender
@@ -23,7 +25,8 @@ export const sql = {
 interface KeyRow {
   position: number;
   event_index: number;
-  kind: number;
+  /** Null of a transaction that is a transfer. */
+  printed: number | null;
 }
 
 interface Row {
@@ -34,42 +37,28 @@ interface Row {
   sender: string | null;
 }
 
-const memoOf = new Map<number, ReceivedStx['memoOf']>([
-  [INBOUND.transaction, 'transaction'],
-  [INBOUND.event, 'event'],
-  [INBOUND.print, 'print'],
-]);
-
-export function inboundTransferQueries(db: Database) {
+export function inboundTransferQuery(db: Database) {
   const list = prepared<KeyRow, [number, number, number, number, number]>(db, sql.list);
-  const count = prepared<{ found: number }, [number, number, number]>(db, sql.count);
   const transaction = prepared<Row, [number]>(db, sql.transaction);
   const event = prepared<Row, [number, number]>(db, sql.event);
   const printed = prepared<{ memo: Uint8Array | null }, [number, number]>(db, sql.printed);
 
-  function transferAt({ position, event_index, kind }: KeyRow): ReceivedStx {
-    const row = kind === INBOUND.transaction ? transaction.get(position) : event.get(position, event_index);
+  function transferAt({ position, event_index, printed: hasPrint }: KeyRow): ReceivedStx {
+    const row = hasPrint === null ? transaction.get(position) : event.get(position, event_index);
     if (row === null) throw new Error(`no transfer at position ${position}`);
     return {
-      memoOf: memoOf.get(kind) ?? 'event',
+      memoOf: hasPrint === null ? 'transaction' : hasPrint === 1 ? 'print' : 'event',
       txId: row.tx_id,
       txIndex: row.tx_index,
       blockHeight: heightOf(position),
       sender: row.sender ?? '',
       amount: row.amount ?? '0',
-      memo: kind === INBOUND.print ? (printed.get(position, event_index + 1)?.memo ?? null) : row.memo,
+      memo: hasPrint === 1 ? (printed.get(position, event_index + 1)?.memo ?? null) : row.memo,
     };
   }
 
-  return {
-    list(principal: number, heights: Heights, limit: number, offset: number): ReceivedStx[] {
-      const { first, last } = positionsIn(heights);
-      return list.all(principal, first, last, limit, offset).map(transferAt);
-    },
-    /** In a range of a few blocks. */
-    count(principal: number, heights: Heights): number {
-      const { first, last } = positionsIn(heights);
-      return count.get(principal, first, last)?.found ?? 0;
-    },
+  return (principal: number, heights: Heights, limit: number, offset: number): ReceivedStx[] => {
+    const { first, last } = positionsIn(heights);
+    return list.all(principal, first, last, limit, offset).map(transferAt);
   };
 }

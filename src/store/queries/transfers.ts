@@ -1,6 +1,6 @@
 /** Events that moved a token: a principal's STX and units of a token, an instance's history. */
 import type { Database } from 'bun:sqlite';
-import { isSendMany } from '../../chain/inbound-transfers.ts';
+import { isSendMany } from '../../chain/memo-transfers.ts';
 import { heightOf } from '../../chain/position.ts';
 import { decodeClarity } from '../../codec/clarity.ts';
 import type { CursorKey, FtTransfer, Move, Page, StxTransfer, TransactionPlace } from '../model.ts';

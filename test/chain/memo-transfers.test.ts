@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
 import type { ChainEvent } from '../../src/chain/block.ts';
-import { inboundTransfers } from '../../src/chain/inbound-transfers.ts';
+import { memoTransfers } from '../../src/chain/memo-transfers.ts';
 import { blocks } from '../support/arbitrary-block.ts';
 import { alice, bob, carol } from '../support/handmade.ts';
 
@@ -38,17 +38,15 @@ test('of a contract call, transfers with a memo of their own or one printed afte
     transfer(carol.address, Uint8Array.of(1)),
     print(SEND_MANY),
   ];
-  expect(inboundTransfers({ ...call, events })).toEqual([
-    { recipient: bob.address, eventIndex: 0, memo: 'print' },
-    { recipient: carol.address, eventIndex: 2, memo: 'event' },
-    { recipient: carol.address, eventIndex: 6, memo: 'print' },
+  expect(memoTransfers({ ...call, events })).toEqual([
+    { recipient: bob.address, eventIndex: 0, printed: true },
+    { recipient: carol.address, eventIndex: 2, printed: false },
+    { recipient: carol.address, eventIndex: 6, printed: true },
   ]);
 });
 
-test('a transaction that is a transfer is listed once, whatever came of it', () => {
+test('a transaction that is a transfer itself has none', () => {
   if (native.payload.type !== 'token_transfer') throw new Error('no transfer was generated');
   const { recipient } = native.payload;
-  const listed = [{ recipient, eventIndex: 0, memo: 'transaction' as const }];
-  expect(inboundTransfers({ ...native, events: [transfer(recipient, new Uint8Array(34))] })).toEqual(listed);
-  expect(inboundTransfers({ ...native, status: 'abort_by_response', events: [] })).toEqual(listed);
+  expect(memoTransfers({ ...native, events: [transfer(recipient, new Uint8Array(34)), print(SEND_MANY)] })).toEqual([]);
 });
