@@ -1,0 +1,59 @@
+/** What sums of the busiest account cost by how far back they are, and pages of its lists by their offset. */
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { directoryStatus } from '../src/store/status.ts';
+import { devnetIndex, SEED } from './dataset.ts';
+import { heading, onCore, ROOT, run, say, script, shown, spread, table } from './harness.ts';
+import type { Timed } from './parts/address-times.ts';
+
+const { values } = parseArgs({
+  options: {
+    /** Transactions of the chains, about. */
+    sizes: { type: 'string', default: '10000,100000' },
+    repeat: { type: 'string', default: '5' },
+    /** How often each is asked for in a round. */
+    repetitions: { type: 'string', default: '100' },
+    limit: { type: 'string', default: '50' },
+  },
+});
+const sizes = values.sizes
+  .split(',')
+  .map(Number)
+  .sort((a, b) => a - b);
+
+const directories: string[] = [];
+for (const size of sizes) directories.push(await devnetIndex(size));
+const part = join(ROOT, 'bench', 'parts', 'address-times.ts');
+const command = script(part, values.repeat, values.repetitions, values.limit, ...directories);
+const timed: Timed[][] = JSON.parse((await run(onCore(0, command))).stdout);
+const transactions = directories.map((directory) => directoryStatus(directory).transactions);
+
+heading('Addresses');
+say(`- data: simulated chains of seed ${SEED}; pages of ${values.limit} items`);
+say(
+  `- ${values.repeat} rounds, the median of ${values.repetitions} times in each; median of the rounds (least to greatest)`,
+);
+say('- first, middle and last: the tip, half its height and a hundredth of it; or offsets');
+say('- ratio: to the first of the same chain, in the same round');
+say();
+table(
+  ['what', 'chain', 'items', 'first, µs', 'middle, µs', 'last, µs', 'middle, ratio', 'last, ratio'],
+  timed.flatMap((asks, n) =>
+    [...new Set(asks.map(({ name }) => name))].map((name) => {
+      const of = (place: Timed['place']) => asks.find((ask) => ask.name === name && ask.place === place);
+      const [first, middle, last] = [of('first'), of('middle'), of('last')];
+      const ratio = (to: Timed | undefined): string =>
+        to === undefined || first === undefined
+          ? ''
+          : shown([spread(to.microseconds.map((time, round) => time / first.microseconds[round]!)).median], 2);
+      return [
+        name,
+        shown([transactions[n]!]),
+        shown([first?.items ?? 0]),
+        ...[first, middle, last].map((ask) => (ask === undefined ? '' : shown(ask.microseconds))),
+        ratio(middle),
+        ratio(last),
+      ];
+    }),
+  ),
+);
