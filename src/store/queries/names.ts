@@ -245,14 +245,8 @@ export function nameQueries(db: Database): Reader['names'] {
     const row = subdomain.get(name);
     if (row === null) return findOldSubdomain(name);
     const { owner: address, resolver: url, zonefile, tx_id } = row;
-    const zonefileHashBytes = subdomainHash(zonefile);
-    return {
-      owner: address,
-      txId: tx_id,
-      resolver: url,
-      zonefileHash: zonefileHashBytes,
-      zonefile: lossyText(zonefile),
-    };
+    const text = lossyText(zonefile);
+    return { owner: address, txId: tx_id, resolver: url, zonefileHash: subdomainHash(zonefile), zonefile: text };
   }
 
   function findOldSubdomain(name: string): SubdomainInfo | undefined {
