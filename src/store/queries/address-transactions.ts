@@ -49,10 +49,10 @@ export function addressTransactionQueries(db: Database, details: DetailQueries, 
   const concerning = prepared<PositionRow, Range>(db, sql.concerning);
   const count = prepared<{ transactions: number; sponsored: number }, [number, number, number]>(db, sql.count);
   const one = prepared<Part, [number, number]>(db, sql.one);
-  const newer = prepared<{ position: number }, [number, number, number]>(db, sql.newer);
+  const newer = prepared<PositionRow, [number, number, number]>(db, sql.newer);
   const key = prepared<{ index_block_hash: Uint8Array; tx_index: number; sequence: number }, [number]>(db, sql.key);
   const heightByHash = prepared<{ height: number }, [Uint8Array]>(db, sql.height);
-  const byId = prepared<{ position: number }, [Uint8Array]>(db, sql.byId);
+  const byId = prepared<PositionRow, [Uint8Array]>(db, sql.byId);
   const placeOf = placeQuery(db);
 
   function withEvents(principal: number, positions: readonly number[]): AddressTransaction[] {
@@ -74,7 +74,6 @@ export function addressTransactionQueries(db: Database, details: DetailQueries, 
   }
 
   return {
-    withEvents,
     positions(principal: number, heights: Heights, limit: number, offset: number): number[] {
       const { first, last } = positionsIn(heights);
       return list.all(principal, first, last, limit, offset).map(({ position }) => position);
