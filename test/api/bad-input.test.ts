@@ -1,0 +1,171 @@
+/** Every parameter of every route, as the OpenAPI document describes it, given what it doesn't take. */
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import fc from 'fast-check';
+import { startTour, type Tour } from '../client/tour.ts';
+
+interface Schema {
+  type?: string;
+  anyOf?: Schema[];
+  const?: string;
+  items?: Schema;
+  minimum?: number;
+  maximum?: number;
+  pattern?: string;
+}
+interface Parameter {
+  name: string;
+  in: 'path' | 'query';
+  required: boolean;
+  schema: Schema;
+}
+interface Route {
+  path: string;
+  parameters: Parameter[];
+}
+
+const RUNS = Number(process.env.STACKSIDE_RUNS ?? 3);
+
+let tour: Tour;
+let routes: Route[];
+beforeAll(async () => {
+  tour = await startTour();
+  const paths = tour.document.paths as unknown as Record<string, { get?: { parameters?: Parameter[] } }>;
+  routes = Object.entries(paths).flatMap(([path, { get }]) =>
+    get === undefined ? [] : [{ path, parameters: get.parameters ?? [] }],
+  );
+});
+afterAll(() => tour.end());
+
+/** Of each kind of parameter one that routes of that name take, where the tour's chain needn't know it. */
+const HASH = `0x${'ab'.repeat(32)}`;
+const examples: Readonly<Record<string, string>> = {
+  tx_id: HASH,
+  hash: HASH,
+  block_hash: HASH,
+  burn_block_hash: HASH,
+  height_or_hash: '1',
+  principal: 'ST1PQHQKV0RJXZFY1DGX8MNSNYVE3VGZJSRTPGZGM',
+  address: 'ST1PQHQKV0RJXZFY1DGX8MNSNYVE3VGZJSRTPGZGM',
+  contract_id: 'ST1PQHQKV0RJXZFY1DGX8MNSNYVE3VGZJSRTPGZGM.token',
+  asset_identifier: 'ST1PQHQKV0RJXZFY1DGX8MNSNYVE3VGZJSRTPGZGM.token::coin',
+  value: `0x01${'00'.repeat(15)}01`,
+  network: 'mainnet',
+  trait_abi: '{"functions":[]}',
+  name: 'nobody.btc',
+  tld: 'btc',
+  zoneFileHash: 'ab'.repeat(20),
+  blockchain: 'stacks',
+  pox: 'pox4',
+};
+
+function exampleOf({ name, schema }: Parameter): string {
+  const known = examples[name];
+  if (known !== undefined) return known;
+  if (schema.type === 'integer') return String(Math.max(1, schema.minimum ?? 1));
+  return schema.anyOf?.[0]?.const ?? 'x';
+}
+
+/** What a parameter doesn't take, each with why. */
+function refused({ type, anyOf, items, minimum, maximum, pattern, ...schema }: Schema): string[] {
+  if (type === 'array') return items === undefined ? [] : refused(items);
+  if (type === 'integer') {
+    const below = minimum === undefined ? [] : [String(minimum - 1)];
+    const above = maximum === undefined || maximum >= Number.MAX_SAFE_INTEGER ? [] : [String(maximum + 1)];
+    return ['x', '', '1.5', ...below, ...above];
+  }
+  if (type === 'boolean') return ['maybe', ''];
+  if (anyOf !== undefined || schema.const !== undefined) return ['nonsense!', ''];
+  if (pattern !== undefined) return ['!', ''].filter((text) => !new RegExp(pattern).test(text));
+  return [];
+}
+
+/** The path of a route with its parameters filled in; a required one of the query too. */
+function url({ path, parameters }: Route, given: Readonly<Record<string, string>>): string {
+  const query = new URLSearchParams();
+  let filled = path;
+  for (const parameter of parameters) {
+    const value = given[parameter.name] ?? exampleOf(parameter);
+    if (parameter.in === 'path') filled = filled.replace(`{${parameter.name}}`, encodeURIComponent(value));
+    else if (parameter.required || given[parameter.name] !== undefined) query.set(parameter.name, value);
+  }
+  return `http://localhost${filled}${query.size === 0 ? '' : `?${query}`}`;
+}
+
+const ask = (address: string) => tour.fetch(new Request(address, { redirect: 'manual' }));
+
+test('there are routes to ask', () => {
+  expect(routes.length).toBeGreaterThan(80);
+});
+
+test('a value that a parameter does not take is 400 and named', async () => {
+  for (const route of routes) {
+    for (const parameter of route.parameters) {
+      for (const value of refused(parameter.schema)) {
+        // Nothing between two slashes is another path.
+        if (parameter.in === 'path' && value === '') continue;
+        const address = url(route, { [parameter.name]: value });
+        const response = await ask(address);
+        const text = await response.text();
+        expect({ address, status: response.status, named: text.includes(parameter.name) }).toEqual({
+          address,
+          status: 400,
+          named: true,
+        });
+      }
+    }
+  }
+});
+
+test('a parameter that is needed and not given is 400 and named', async () => {
+  for (const route of routes) {
+    for (const { name, required, in: place } of route.parameters) {
+      if (!required || place === 'path') continue;
+      const whole = new URL(url(route, {}));
+      whole.searchParams.delete(name);
+      const response = await ask(whole.href);
+      const text = await response.text();
+      expect({ address: whole.href, status: response.status, named: text.includes(name) }).toEqual({
+        address: whole.href,
+        status: 400,
+        named: true,
+      });
+    }
+  }
+});
+
+describe('whatever is given', () => {
+  const junk = fc.oneof(
+    fc.string({ minLength: 1, unit: 'binary' }),
+    fc.constantFrom(
+      '0',
+      '-1',
+      '1e3',
+      '0x',
+      '0x0',
+      '9'.repeat(30),
+      '%00',
+      '..',
+      'null',
+      '\u0000',
+      "'; DROP TABLE blocks",
+    ),
+    fc.uint8Array({ maxLength: 40 }).map((bytes) => `0x${bytes.toHex()}`),
+  );
+
+  test('no route fails', async () => {
+    for (const route of routes) {
+      for (const parameter of route.parameters) {
+        await fc.assert(
+          fc.asyncProperty(junk, async (value) => {
+            // Dots alone are other paths.
+            fc.pre(parameter.in === 'query' || !/^\.{1,2}$/.test(value));
+            const response = await ask(url(route, { [parameter.name]: value }));
+            const text = await response.text();
+            expect([response.status < 500, text]).toEqual([true, text]);
+          }),
+          { numRuns: RUNS },
+        );
+      }
+    }
+  });
+});
