@@ -17,7 +17,8 @@ const { tree } = fc.letrec((tie) => ({
     fc.bigInt().map(String),
     fc.boolean(),
     fc.constant(null),
-    fc.double({ noNaN: true, noDefaultInfinity: true, noInteger: true }),
+    // -0 is written as 0.
+    fc.double({ noNaN: true, noDefaultInfinity: true, noInteger: true }).filter((value) => !Object.is(value, -0)),
   ),
   tree: fc.oneof(
     { maxDepth: 4 },
@@ -34,8 +35,7 @@ const { tree } = fc.letrec((tie) => ({
 test('integers that no double holds are read as bigints, and everything else as JSON.parse reads it', () => {
   fc.assert(
     fc.property(tree, (value) => {
-      // -0 is written as 0.
-      const written = jsonOf([value]).replaceAll('-0,', '0,');
+      const written = jsonOf([value]);
       expect(jsonOf(parseJson(written))).toBe(written);
       expect(parseJson(written)).toEqual([value]);
     }),
