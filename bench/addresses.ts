@@ -1,4 +1,4 @@
-/** What sums of the busiest account cost by how far back they are, and pages of its lists by their offset. */
+/** What sums of the busiest account cost by how far back they are, and pages of the longest lists by their offset. */
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { directoryStatus } from '../src/store/status.ts';

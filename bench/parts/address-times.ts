@@ -1,5 +1,5 @@
 /**
- * Times what is asked of the busiest account of some indexes, up to heights and by offset, in turn: a round asks for all
+ * Times what is asked of the busiest accounts of some indexes, up to heights and by offset, in turn: a round asks for all
  * of it. Prints it, with the median of each by round, in microseconds.
  */
 import { Database } from 'bun:sqlite';
@@ -26,27 +26,32 @@ type Ask = (reader: Reader) => Promise<unknown>;
 
 async function asksOf(directory: string, snapshots: Snapshots): Promise<(Timed & { ask: Ask })[]> {
   using db = new Database(indexPath(directory), { readonly: true });
-  const { address, transactions } = db
-    .query<{ address: string; transactions: number }, []>(
-      'SELECT address, transactions FROM accounts ORDER BY transactions DESC LIMIT 1',
-    )
-    .get()!;
+  const accountWithMost = (column: string) =>
+    db
+      .query<{ address: string; items: number }, []>(
+        `SELECT address, ${column} AS items FROM accounts ORDER BY ${column} DESC LIMIT 1`,
+      )
+      .get()!;
+  const { address, items: transactions } = accountWithMost('transactions');
+  const mover = accountWithMost('stx_inbound + stx_outbound').address;
+  const paid = accountWithMost('paid').address;
   const tip = db.query<{ height: number }, []>('SELECT max(height) AS height FROM blocks').get()!.height;
   const blocks = { first: 0, last: tip };
   const lists: Record<string, (reader: Reader, offset: number) => Promise<{ total: number }>> = {
     transactions: (read, offset) => read.addresses.transactions(address, blocks, limit, offset),
     'transactions with transfers': (read, offset) =>
       read.addresses.transactionsWithTransfers(address, blocks, limit, offset),
-    'asset events': (read, offset) => read.addresses.assetEvents(address, tip, limit, offset),
-    'inbound transfers': (read, offset) => read.addresses.inboundTransfers(address, blocks, limit, offset),
+    'asset events': (read, offset) => read.addresses.assetEvents(mover, tip, limit, offset),
+    'inbound transfers': (read, offset) => read.addresses.inboundTransfers(paid, blocks, limit, offset),
     'STX holders': (read, offset) => read.tokenLists.stxHolders(limit, offset),
   };
   const asks: (Timed & { ask: Ask })[] = [];
   const heights = { first: tip, middle: tip >> 1, last: Math.ceil(tip / 100) };
   for (const [place, height] of Object.entries(heights) as [Timed['place'], number][]) {
-    const at = { place, items: transactions, microseconds: [] };
-    asks.push({ ...at, name: 'STX up to a height', ask: (read) => read.principals.stxHistory(address, height) });
-    asks.push({ ...at, name: 'tokens up to a height', ask: (read) => read.addresses.tokens(address, height) });
+    const add = (name: string, ask: Ask) =>
+      asks.push({ name: `${name} up to a height`, place, items: transactions, microseconds: [], ask });
+    add('STX', (read) => read.principals.stxHistory(address, height));
+    add('tokens', (read) => read.addresses.tokens(address, height));
   }
   for (const [name, list] of Object.entries(lists)) {
     const { total } = await snapshots.read((read) => list(read, 0));

@@ -77,6 +77,21 @@ interface SumsRow {
   received: string;
 }
 
+/** What a list of an account has, of what checkpoints count. */
+const counted = {
+  transactions: ({ transactions }: CheckpointRow) => transactions,
+  moreThanSponsored: (row: CheckpointRow) => row.transactions - row.sponsored_only,
+  eventsAndLocks: ({ events, locks }: CheckpointRow) => events + locks,
+  inbound: ({ inbound }: CheckpointRow) => inbound,
+} as const;
+export type Counted = keyof typeof counted;
+
+/** Where a list that is read newest first is to be entered, and how many of its items to pass over from there. */
+export interface Entry {
+  last: number;
+  offset: number;
+}
+
 /** Sums of one token of a principal, by its numbers in the index. */
 export interface NumberedTokenSums extends TokenSums {
   token: number;
@@ -167,8 +182,30 @@ export function accountStates(db: Database) {
     received: (a?.received ?? 0n) + (b?.received ?? 0n),
   });
 
+  /**
+   * Enters a list up to a height by its offset: at the oldest checkpoint that has the page's first item below it, which
+   * is then among the few that follow.
+   * @param total items of the list
+   */
+  function enter(principal: number, height: number, list: Counted, total: number, offset: number): Entry {
+    const countOf = counted[list];
+    let found: CheckpointRow | null = null;
+    let [low, high] = [0, height];
+    while (offset > CHECKPOINT_EVERY && low < high) {
+      const middle = Math.floor((low + high) / 2);
+      const row = checkpoint.get(principal, middle);
+      if (row !== null && countOf(row) >= total - offset) {
+        found = row;
+        high = row.height;
+      } else low = middle + 1;
+    }
+    if (found === null) return { last: positionsOf(height).last, offset };
+    return { last: positionsOf(found.height).last, offset: offset - (total - countOf(found)) };
+  }
+
   return {
     at,
+    enter,
     inboundBetween,
 
     /** Whole sums of the tokens that changed since the last checkpoint, up to a height. */

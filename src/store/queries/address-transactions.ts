@@ -5,6 +5,7 @@ import { positionsOf } from '../../chain/position.ts';
 import type { AddressTransaction, ChainPage, ChainStart, Heights, TransactionKey } from '../model.ts';
 import { AFFECTED } from '../rows.ts';
 import { prepared } from '../statement.ts';
+import type { Entry } from './account-states.ts';
 import type { AddressEventQueries } from './address-events.ts';
 import type { DetailQueries } from './details.ts';
 import { LAST_HEIGHT, placeQuery } from './places.ts';
@@ -31,10 +32,15 @@ interface PositionRow {
   position: number;
 }
 
-interface Part {
+interface Involvement {
   affected: number;
   stx_sent: string;
   stx_received: string;
+}
+
+/** Positions of which a list is, newest first, and how many of its items to pass over. */
+export interface Range extends Entry {
+  first: number;
 }
 
 /** First and last position of some blocks. */
@@ -44,11 +50,11 @@ export const positionsIn = ({ first, last }: Heights) => ({
 });
 
 export function addressTransactionQueries(db: Database, details: DetailQueries, events: AddressEventQueries) {
-  type Range = [number, number, number, number, number];
-  const list = prepared<PositionRow, Range>(db, sql.list);
-  const concerning = prepared<PositionRow, Range>(db, sql.concerning);
+  type Part = [number, number, number, number, number];
+  const list = prepared<PositionRow, Part>(db, sql.list);
+  const concerning = prepared<PositionRow, Part>(db, sql.concerning);
   const count = prepared<{ transactions: number; sponsored: number }, [number, number, number]>(db, sql.count);
-  const one = prepared<Part, [number, number]>(db, sql.one);
+  const one = prepared<Involvement, [number, number]>(db, sql.one);
   const newer = prepared<PositionRow, [number, number, number]>(db, sql.newer);
   const key = prepared<{ index_block_hash: Uint8Array; tx_index: number; sequence: number }, [number]>(db, sql.key);
   const heightByHash = prepared<{ height: number }, [Uint8Array]>(db, sql.height);
@@ -74,17 +80,14 @@ export function addressTransactionQueries(db: Database, details: DetailQueries, 
   }
 
   return {
-    positions(principal: number, heights: Heights, limit: number, offset: number): number[] {
-      const { first, last } = positionsIn(heights);
-      return list.all(principal, first, last, limit, offset).map(({ position }) => position);
-    },
+    positions: (principal: number, { first, last, offset }: Range, limit: number): number[] =>
+      list.all(principal, first, last, limit, offset).map(({ position }) => position),
 
     /**
      * Those of which the principal is not only the sponsor. A page has the greatest index of each block first, in
      * whichever microblock; which page a transaction is on is as in other lists.
      */
-    concerning(principal: number, heights: Heights, limit: number, offset: number): AddressTransaction[] {
-      const { first, last } = positionsIn(heights);
+    concerning(principal: number, { first, last, offset }: Range, limit: number): AddressTransaction[] {
       const found = concerning.all(principal, first, last, limit, offset).map(({ position }) => position);
       return withEvents(principal, found).sort(
         ({ transaction: a }, { transaction: b }) => b.block.height - a.block.height || b.txIndex - a.txIndex,
@@ -107,19 +110,23 @@ export function addressTransactionQueries(db: Database, details: DetailQueries, 
       return withEvents(principal, [position])[0];
     },
 
-    /** Undefined where the page should start in a block that is none of the chain. */
+    /**
+     * Undefined where the page should start in a block that is none of the chain.
+     * @param enter where to enter the whole list by an offset
+     */
     chainPage(
       principal: number,
       total: number,
       limit: number,
-      { at, offset }: ChainStart<TransactionKey>,
+      { at, offset: behind }: ChainStart<TransactionKey>,
+      enter: (offset: number) => Entry,
     ): ChainPage<AddressTransaction, TransactionKey> | undefined {
-      let last = positionsOf(LAST_HEIGHT).last;
-      if (at !== null) {
-        const height = heightByHash.get(at.indexBlockHash)?.height;
-        if (height === undefined) return undefined;
-        last = placeOf({ ...at, height }).position;
-      }
+      const height = at === null ? undefined : heightByHash.get(at.indexBlockHash)?.height;
+      if (at !== null && height === undefined) return undefined;
+      const { last, offset } =
+        at === null || height === undefined
+          ? enter(behind)
+          : { last: placeOf({ ...at, height }).position, offset: behind };
       const found = list.all(principal, 0, last, limit + 1, offset).map(({ position }) => position);
       const older = found.length > limit ? found.pop() : undefined;
       const first = found[0];

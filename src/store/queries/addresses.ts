@@ -1,13 +1,12 @@
 /** What v1 and v2 ask of addresses and tokens, by the texts that name them. */
 import type { Database } from 'bun:sqlite';
-import { positionsOf } from '../../chain/position.ts';
 import type { Heights, TokenHistory } from '../model.ts';
 import type { Reader } from '../reader.ts';
 import { TOKEN } from '../rows.ts';
 import { prepared } from '../statement.ts';
-import { accountStates } from './account-states.ts';
+import { accountStates, type Counted } from './account-states.ts';
 import { addressEventQueries } from './address-events.ts';
-import { addressTransactionQueries, positionsIn } from './address-transactions.ts';
+import { addressTransactionQueries, positionsIn, type Range } from './address-transactions.ts';
 import type { DetailQueries } from './details.ts';
 import { holderListQueries } from './holder-lists.ts';
 import { inboundTransferQuery } from './inbound-transfers.ts';
@@ -48,6 +47,13 @@ export function addressReaders(db: Database, details: DetailQueries, mempool: Me
   const untilOf = (height: number): number => Math.min(height, LAST_HEIGHT);
   const isOneBlock = ({ first, last }: Heights): boolean => first === last;
 
+  /** Where a list is entered by an offset. One block is short enough to be walked. */
+  function entered(id: number, heights: Heights, list: Counted, total: number, offset: number): Range {
+    const range = positionsIn(heights);
+    if (isOneBlock(heights)) return { ...range, offset };
+    return { first: range.first, ...states.enter(id, untilOf(heights.last), list, total, offset) };
+  }
+
   return {
     addresses: {
       events: async (principal, kinds, limit, offset) =>
@@ -67,17 +73,21 @@ export function addressReaders(db: Database, details: DetailQueries, mempool: Me
         const until = untilOf(height);
         const { events: assets, locks } = states.at(id, until);
         const total = assets + locks;
-        const items = offset >= total ? [] : events.newest(id, MOVES, positionsOf(until).last, limit, offset);
-        return { items, total };
+        if (offset >= total) return { items: [], total };
+        const entry = states.enter(id, until, 'eventsAndLocks', total, offset);
+        return { items: events.newest(id, MOVES, entry.last, limit, entry.offset), total };
       },
 
       async inboundTransfers(principal, heights, limit, offset) {
         const id = principalOf(principal);
-        const { first, last } = positionsIn(heights);
+        const range = positionsIn(heights);
         const total = isOneBlock(heights)
-          ? states.inboundBetween(id, first, last)
+          ? states.inboundBetween(id, range.first, range.last)
           : states.at(id, untilOf(heights.last)).inbound;
-        return { items: offset >= total ? [] : inbound(id, heights, limit, offset), total };
+        return {
+          items: offset >= total ? [] : inbound(id, entered(id, heights, 'inbound', total, offset), limit),
+          total,
+        };
       },
 
       async transactions(principal, heights, limit, offset) {
@@ -85,19 +95,23 @@ export function addressReaders(db: Database, details: DetailQueries, mempool: Me
         const total = isOneBlock(heights)
           ? transactions.count(id, heights).transactions
           : states.at(id, untilOf(heights.last)).transactions;
-        const positions = offset >= total ? [] : transactions.positions(id, heights, limit, offset);
-        return { items: details.at(positions), total };
+        if (offset >= total) return { items: [], total };
+        const range = entered(id, heights, 'transactions', total, offset);
+        return { items: details.at(transactions.positions(id, range, limit)), total };
       },
 
       async transactionsWithTransfers(principal, heights, limit, offset) {
         const id = principalOf(principal);
         if (isOneBlock(heights)) {
           const { transactions: all, sponsored } = transactions.count(id, heights);
-          return { items: transactions.concerning(id, heights, all, 0), total: all - sponsored };
+          const items = transactions.concerning(id, { ...positionsIn(heights), offset: 0 }, all);
+          return { items, total: all - sponsored };
         }
         const state = states.at(id, untilOf(heights.last));
         const total = state.transactions - state.sponsoredOnly;
-        return { items: offset >= total ? [] : transactions.concerning(id, heights, limit, offset), total };
+        if (offset >= total) return { items: [], total };
+        const range = entered(id, heights, 'moreThanSponsored', total, offset);
+        return { items: transactions.concerning(id, range, limit), total };
       },
 
       async transactionWithTransfers(principal, txId) {
@@ -107,7 +121,10 @@ export function addressReaders(db: Database, details: DetailQueries, mempool: Me
 
       async chainPage(principal, limit, start) {
         const id = principalOf(principal);
-        return transactions.chainPage(id, states.at(id, LAST_HEIGHT).transactions, limit, start);
+        const total = states.at(id, LAST_HEIGHT).transactions;
+        return transactions.chainPage(id, total, limit, start, (offset) =>
+          states.enter(id, LAST_HEIGHT, 'transactions', total, offset),
+        );
       },
 
       async eventsOfTransaction(principal, txId, limit, offset) {

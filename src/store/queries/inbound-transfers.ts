@@ -1,9 +1,9 @@
 /** STX on the way to a principal, newest first. */
 import type { Database } from 'bun:sqlite';
 import { heightOf } from '../../chain/position.ts';
-import type { Heights, ReceivedStx } from '../model.ts';
+import type { ReceivedStx } from '../model.ts';
 import { prepared } from '../statement.ts';
-import { positionsIn } from './address-transactions.ts';
+import type { Range } from './address-transactions.ts';
 
 /** Merged as they are read, since both are in the order of the chain. */
 const ofPrincipal = `
@@ -57,8 +57,6 @@ export function inboundTransferQuery(db: Database) {
     };
   }
 
-  return (principal: number, heights: Heights, limit: number, offset: number): ReceivedStx[] => {
-    const { first, last } = positionsIn(heights);
-    return list.all(principal, first, last, limit, offset).map(transferAt);
-  };
+  return (principal: number, { first, last, offset }: Range, limit: number): ReceivedStx[] =>
+    list.all(principal, first, last, limit, offset).map(transferAt);
 }
