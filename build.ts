@@ -31,7 +31,7 @@ async function buildOrigin(): Promise<{ branch: string; commit: string }> {
 
 async function compile(target: Target | null, outfile: string): Promise<void> {
   const result = await Bun.build({
-    entrypoints: ['src/main.ts'],
+    entrypoints: ['src/main.ts', 'src/api-thread.ts'],
     compile: { outfile, ...(target === null ? {} : { target: targets[target] }) },
     minify: { whitespace: true, syntax: true, identifiers: false },
     define: { STACKSIDE_BRANCH: JSON.stringify(origin.branch), STACKSIDE_COMMIT: JSON.stringify(origin.commit) },

@@ -732,6 +732,30 @@ CREATE TABLE progress (
 ) STRICT;
 INSERT INTO progress VALUES (1, NULL, 0, 0, 0, 0);
 
+-- What happened, in order, for those who are told of it: other threads and processes read it here. The newest ones only,
+-- and none of what was imported or made anew.
+CREATE TABLE changes (
+  id      INTEGER PRIMARY KEY,
+  -- 1 block of the chain, 2 block beside it, 3 microblock; of transactions: 4 admitted to the mempool, 5 back in it from
+  -- an orphaned block, 6 dropped from it
+  kind    INTEGER NOT NULL,
+  -- index block hash, microblock hash or transaction id
+  subject BLOB NOT NULL
+) STRICT;
+
+-- What the faucets gave, as long as it counts against their limits.
+CREATE TABLE faucet_requests (
+  -- stx, btc or sbtc
+  currency     TEXT NOT NULL,
+  address      TEXT NOT NULL,
+  -- Unix milliseconds
+  requested_at INTEGER NOT NULL,
+  -- of the client
+  ip           TEXT NOT NULL
+) STRICT;
+CREATE INDEX faucet_requests_by_address ON faucet_requests (currency, address, requested_at);
+CREATE INDEX faucet_requests_by_time ON faucet_requests (requested_at);
+
 -- How far each recording was imported, where there is no journal (which else keeps this): `source` is the hash of how it
 -- begins.
 CREATE TABLE imports (

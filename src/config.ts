@@ -1,36 +1,34 @@
 /** Every setting once: its flag, the variables that also set it, its form, default and help. */
-import { type Static, type TSchema, Type } from '@sinclair/typebox';
-import { Value } from '@sinclair/typebox/value';
+import { type Static, Type } from '@sinclair/typebox';
 import { MAINNET_CHAIN_ID, TESTNET_CHAIN_ID } from './chain/network.ts';
 import { OperatorError } from './errors.ts';
 import { levels } from './log.ts';
+import {
+  decimal,
+  integer,
+  port,
+  resolve,
+  setting,
+  textOrNone,
+  url,
+  urlOrNone,
+  withoutScheme,
+  withoutSlash,
+  yesOrNo,
+} from './setting.ts';
 
-interface Setting<T extends TSchema> {
-  flag: string;
-  /** Read where the flag isn't given, the first that is set. */
-  variables: readonly string[];
-  type: T;
-  /** What the text stands for, where it isn't the value itself; anything else goes on to the check. */
-  read?: (text: string) => unknown;
-  help: string;
-  /** What is accepted, in words. */
-  accepts: string;
-}
-
-const setting = <T extends TSchema>(declared: Setting<T>): Setting<T> => declared;
-
-const port = (defaultPort: number) => Type.Integer({ minimum: 0, maximum: 65_535, default: defaultPort });
-const integer = (text: string): unknown => (/^-?\d+$/.test(text) ? Number(text) : text);
 /** A date, or a date and time with its zone. */
 const ISO_TIME = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:\d{2}))?$/;
 function unixMilliseconds(text: string): number | null {
   const time = ISO_TIME.test(text) ? Date.parse(text) : Number.NaN;
   return Number.isNaN(time) ? null : time;
 }
-const withoutScheme = (text: string): string => text.replace(/^https?:\/\//, '');
 
 /** The reference API's words for modes, and ours. */
 const modeWords: Readonly<Record<string, string>> = { default: 'full', readonly: 'read', writeonly: 'write' };
+
+/** Hex of 32 bytes, with or without the mark of a compressed public key. */
+const PRIVATE_KEY = '[0-9a-fA-F]{64}(01)?';
 
 export const settings = {
   data: setting({
@@ -79,6 +77,14 @@ export const settings = {
     help: 'Port of the API; 0 takes a free one',
     accepts: 'a number from 0 to 65535',
   }),
+  threads: setting({
+    flag: '--threads <number>',
+    variables: ['STACKSIDE_THREADS'],
+    type: Type.Integer({ minimum: 0, maximum: 64, default: 0 }),
+    read: integer,
+    help: 'Threads that answer the API; with 0 the one that takes events answers it too. More than 1 on Linux alone',
+    accepts: 'a number from 0 to 64',
+  }),
   eventHost: setting({
     flag: '--event-host <host>',
     variables: ['STACKSIDE_EVENT_HOST', 'STACKS_CORE_EVENT_HOST'],
@@ -107,7 +113,7 @@ export const settings = {
     flag: '--no-journal',
     variables: ['STACKSIDE_JOURNAL', 'STACKS_API_STORE_RAW_EVENTS'],
     type: Type.Boolean({ default: true }),
-    read: (text) => ({ true: true, '1': true, false: false, '0': false })[text] ?? text,
+    read: yesOrNo,
     help: 'Keep no raw events: less disk, and the index can only be made again by the node from scratch',
     accepts: 'true or false',
   }),
@@ -115,7 +121,7 @@ export const settings = {
     flag: '--deprecated <on|off>',
     variables: ['STACKSIDE_DEPRECATED', 'ENABLE_DEPRECATED_ENDPOINTS'],
     type: Type.Boolean({ default: true }),
-    read: (text) => ({ on: true, true: true, '1': true, off: false, false: false, '0': false })[text] ?? text,
+    read: yesOrNo,
     help: 'Whether deprecated routes are served; switched off, they answer 410',
     accepts: 'on or off',
   }),
@@ -134,6 +140,204 @@ export const settings = {
     help: 'Where the export of the names from before Stacks 2.0 is; it is taken once',
     accepts: 'a directory',
   }),
+  nodeRpc: setting({
+    flag: '--node-rpc <url>',
+    variables: ['STACKSIDE_NODE_RPC'],
+    hostAndPort: [
+      ['STACKS_CORE_PROXY_HOST', 'STACKS_CORE_PROXY_PORT'],
+      ['STACKS_CORE_RPC_HOST', 'STACKS_CORE_RPC_PORT'],
+    ],
+    type: url('http://127.0.0.1:20443'),
+    read: withoutSlash,
+    help: "The node's RPC interface, to which /v2 and /v3 are passed on",
+    accepts: 'the URL of an HTTP server, such as http://127.0.0.1:20443',
+  }),
+  proxyBodyLimit: setting({
+    flag: '--proxy-body-limit <bytes>',
+    variables: ['STACKSIDE_PROXY_BODY_LIMIT', 'STACKS_CORE_PROXY_BODY_LIMIT'],
+    type: Type.Integer({ minimum: 1_000_000, maximum: 100_000_000, default: 10_000_000 }),
+    read: integer,
+    help: 'Largest body that is passed on to the node, in bytes',
+    accepts: 'a number of bytes from 1000000 to 100000000',
+  }),
+  extraTxEndpoints: setting({
+    flag: '--extra-tx-endpoints <file>',
+    variables: ['STACKSIDE_EXTRA_TX_ENDPOINTS', 'STACKS_API_EXTRA_TX_ENDPOINTS_FILE'],
+    type: textOrNone(),
+    help: 'URLs that broadcast transactions are posted to besides the node, one a line; read for each broadcast',
+    accepts: 'a file',
+  }),
+  feeEstimator: setting({
+    flag: '--fee-estimator',
+    variables: ['STACKSIDE_FEE_ESTIMATOR', 'STACKS_CORE_FEE_ESTIMATOR_ENABLED'],
+    type: Type.Boolean({ default: false }),
+    read: yesOrNo,
+    help: 'Answer fee estimates with the least fee while tenures are not full',
+    accepts: 'true or false',
+  }),
+  feeModifier: setting({
+    flag: null,
+    variables: ['STACKSIDE_FEE_MODIFIER', 'STACKS_CORE_FEE_ESTIMATION_MODIFIER'],
+    type: Type.Number({ exclusiveMinimum: 0, maximum: 1000, default: 1 }),
+    read: decimal,
+    help: "With --fee-estimator: what the node's fees are multiplied by while tenures are full",
+    accepts: 'a number above 0, 1000 at most',
+  }),
+  feePastTenures: setting({
+    flag: null,
+    variables: ['STACKSIDE_FEE_PAST_TENURES', 'STACKS_CORE_FEE_PAST_TENURE_FULLNESS_WINDOW'],
+    type: Type.Integer({ minimum: 1, maximum: 100, default: 5 }),
+    read: integer,
+    help: 'With --fee-estimator: how many tenures before the present one are looked at',
+    accepts: 'a number from 1 to 100',
+  }),
+  feePastFullness: setting({
+    flag: null,
+    variables: ['STACKSIDE_FEE_PAST_FULLNESS', 'STACKS_CORE_FEE_PAST_DIMENSION_FULLNESS_THRESHOLD'],
+    type: Type.Number({ minimum: 0, maximum: 1, default: 0.9 }),
+    read: decimal,
+    help: 'With --fee-estimator: the share of a limit from which on past tenures count as full',
+    accepts: 'a number from 0 to 1',
+  }),
+  feeCurrentFullness: setting({
+    flag: null,
+    variables: ['STACKSIDE_FEE_CURRENT_FULLNESS', 'STACKS_CORE_FEE_CURRENT_DIMENSION_FULLNESS_THRESHOLD'],
+    type: Type.Number({ minimum: 0, maximum: 1, default: 0.5 }),
+    read: decimal,
+    help: 'With --fee-estimator: the share of a limit from which on the present tenure counts as full',
+    accepts: 'a number from 0 to 1',
+  }),
+  feeCurrentBlocks: setting({
+    flag: null,
+    variables: ['STACKSIDE_FEE_CURRENT_BLOCKS', 'STACKS_CORE_FEE_CURRENT_BLOCK_COUNT_MINIMUM'],
+    type: Type.Integer({ minimum: 1, maximum: 10_000, default: 5 }),
+    read: integer,
+    help: 'With --fee-estimator: how many blocks the present tenure must have to be looked at',
+    accepts: 'a number from 1 to 10000',
+  }),
+  pingInterval: setting({
+    flag: '--ping-interval <seconds>',
+    variables: ['STACKSIDE_PING_INTERVAL', 'STACKS_API_WS_PING_INTERVAL'],
+    type: Type.Integer({ minimum: 1, maximum: 300, default: 5 }),
+    read: integer,
+    help: 'Time between two questions to a realtime client whether it is there',
+    accepts: 'a number of seconds from 1 to 300',
+  }),
+  pingTimeout: setting({
+    flag: '--ping-timeout <seconds>',
+    variables: ['STACKSIDE_PING_TIMEOUT', 'STACKS_API_WS_PING_TIMEOUT'],
+    type: Type.Integer({ minimum: 1, maximum: 300, default: 5 }),
+    read: integer,
+    help: 'Time a Socket.IO client has to answer; a WebSocket has until the next question',
+    accepts: 'a number of seconds from 1 to 300',
+  }),
+  clientBacklog: setting({
+    flag: '--client-backlog <bytes>',
+    variables: ['STACKSIDE_CLIENT_BACKLOG'],
+    type: Type.Integer({ minimum: 65_536, maximum: 1_000_000_000, default: 8_388_608 }),
+    read: integer,
+    help: 'Bytes that may wait for a realtime client that is slow; above, it is cut off',
+    accepts: 'a number of bytes from 65536 to 1000000000',
+  }),
+  stxFaucet: setting({
+    flag: null,
+    variables: ['STACKSIDE_STX_FAUCET', 'TESTNET_STX_FAUCET_ENABLED'],
+    type: Type.Boolean({ default: true }),
+    read: yesOrNo,
+    help: 'Whether there is an STX faucet, on a test network and with STACKSIDE_FAUCET_KEYS',
+    accepts: 'true or false',
+  }),
+  sbtcFaucet: setting({
+    flag: null,
+    variables: ['STACKSIDE_SBTC_FAUCET', 'TESTNET_SBTC_FAUCET_ENABLED'],
+    type: Type.Boolean({ default: false }),
+    read: yesOrNo,
+    help: 'Whether there is an sBTC faucet, on a test network and with STACKSIDE_FAUCET_KEYS',
+    accepts: 'true or false',
+  }),
+  btcFaucet: setting({
+    flag: null,
+    variables: ['STACKSIDE_BTC_FAUCET', 'TESTNET_BTC_FAUCET_ENABLED'],
+    type: Type.Boolean({ default: true }),
+    read: yesOrNo,
+    help: 'Whether there is a BTC faucet, on a test network and with all of STACKSIDE_BTC_RPC and STACKSIDE_BTC_FAUCET_KEY',
+    accepts: 'true or false',
+  }),
+  faucetKeys: setting({
+    flag: null,
+    secret: true,
+    variables: ['STACKSIDE_FAUCET_KEYS', 'FAUCET_PRIVATE_KEY'],
+    type: Type.Union([Type.Null(), Type.String({ pattern: `^${PRIVATE_KEY}(,${PRIVATE_KEY})*$` })], { default: null }),
+    help: 'Private keys of the accounts that give STX and sBTC',
+    accepts: 'private keys in hex, with commas between them',
+  }),
+  sbtcFaucetAsset: setting({
+    flag: null,
+    variables: ['STACKSIDE_SBTC_FAUCET_ASSET', 'TESTNET_SBTC_FAUCET_ASSET_IDENTIFIER'],
+    type: Type.String({
+      pattern: '^[0-9A-Z]+\\.[a-zA-Z][a-zA-Z0-9_-]*::[^:]+$',
+      default: 'ST1F7QA2MDF17S807EPA36TSS8AMEFY4KA9TVGWXT.sbtc-token::sbtc-token',
+    }),
+    help: 'The token that the sBTC faucet gives',
+    accepts: 'an asset identifier',
+  }),
+  sbtcFaucetAmount: setting({
+    flag: null,
+    variables: ['STACKSIDE_SBTC_FAUCET_AMOUNT', 'TESTNET_SBTC_FAUCET_AMOUNT'],
+    type: Type.Integer({ minimum: 1, maximum: 2_100_000_000_000_000, default: 10_000 }),
+    read: integer,
+    help: 'How much of it, in sats',
+    accepts: 'a number of sats from 1 on',
+  }),
+  faucetLimits: setting({
+    flag: null,
+    variables: ['STACKSIDE_FAUCET_LIMITS', 'TESTNET_FAUCETS_RATE_LIMIT_ENABLED'],
+    type: Type.Boolean({ default: true }),
+    read: yesOrNo,
+    help: 'Whether an address gets something only so often',
+    accepts: 'true or false',
+  }),
+  faucetNode: setting({
+    flag: null,
+    variables: ['STACKSIDE_FAUCET_NODE'],
+    hostAndPort: [['STACKS_FAUCET_NODE_HOST', 'STACKS_FAUCET_NODE_PORT']],
+    type: urlOrNone(),
+    read: withoutSlash,
+    help: "The node that the faucets' transactions are given to, if it is another than --node-rpc",
+    accepts: 'the URL of an HTTP server, such as http://127.0.0.1:20443',
+  }),
+  btcRpc: setting({
+    flag: null,
+    variables: ['STACKSIDE_BTC_RPC'],
+    hostAndPort: [['BTC_RPC_HOST', 'BTC_RPC_PORT']],
+    type: urlOrNone(),
+    read: withoutSlash,
+    help: "The Bitcoin node's RPC interface, for the BTC faucet",
+    accepts: 'the URL of an HTTP server, such as http://127.0.0.1:18443',
+  }),
+  btcRpcUser: setting({
+    flag: null,
+    variables: ['STACKSIDE_BTC_RPC_USER', 'BTC_RPC_USER'],
+    type: textOrNone(),
+    help: 'Who the BTC faucet is to the Bitcoin node',
+    accepts: 'a name',
+  }),
+  btcRpcPassword: setting({
+    flag: null,
+    secret: true,
+    variables: ['STACKSIDE_BTC_RPC_PASSWORD', 'BTC_RPC_PW'],
+    type: textOrNone(),
+    help: 'Its password there',
+    accepts: 'a password',
+  }),
+  btcFaucetKey: setting({
+    flag: null,
+    secret: true,
+    variables: ['STACKSIDE_BTC_FAUCET_KEY', 'BTC_FAUCET_PK'],
+    type: Type.Union([Type.Null(), Type.String({ pattern: `^${PRIVATE_KEY}$` })], { default: null }),
+    help: 'Private key of what the BTC faucet gives',
+    accepts: 'a private key in hex',
+  }),
   logLevel: setting({
     flag: '--log-level <level>',
     variables: ['STACKSIDE_LOG_LEVEL', 'STACKS_API_LOG_LEVEL'],
@@ -149,25 +353,6 @@ export const settings = {
 export type Settings = { [Name in keyof typeof settings]: Static<(typeof settings)[Name]['type']> };
 export type SettingName = keyof Settings;
 
-function checkedValue(name: SettingName, text: unknown, source: string): unknown {
-  const { type, read, accepts }: Setting<TSchema> = settings[name];
-  const value = typeof text === 'string' && read !== undefined ? read(text) : text;
-  if (!Value.Check(type, value)) {
-    throw new OperatorError(`${source} is "${String(text)}".`, `It must be ${accepts}.`);
-  }
-  return value;
-}
-
-function resolve(name: SettingName, given: Record<string, unknown>, environment: NodeJS.ProcessEnv): unknown {
-  const { flag, variables, type }: Setting<TSchema> = settings[name];
-  if (given[name] !== undefined) return checkedValue(name, given[name], flag.split(' ')[0] ?? flag);
-  for (const variable of variables) {
-    const text = environment[variable];
-    if (text !== undefined && text !== '') return checkedValue(name, text, variable);
-  }
-  return type.default;
-}
-
 /**
  * The settings of a run: flag before variable before default.
  * @param given what the command line said, by setting name
@@ -175,7 +360,7 @@ function resolve(name: SettingName, given: Record<string, unknown>, environment:
  */
 export function readSettings(given: Record<string, unknown>, environment: NodeJS.ProcessEnv): Settings {
   const read = Object.fromEntries(
-    (Object.keys(settings) as SettingName[]).map((name) => [name, resolve(name, given, environment)]),
+    (Object.keys(settings) as SettingName[]).map((name) => [name, resolve(settings[name], given[name], environment)]),
   ) as Settings;
   if (read.network !== null) {
     const chainId = read.network === 'mainnet' ? MAINNET_CHAIN_ID : TESTNET_CHAIN_ID;

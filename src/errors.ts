@@ -11,3 +11,13 @@ export class OperatorError extends Error {
     super(problem, options);
   }
 }
+
+/** What a command ends with; 0 is done. */
+export const EXIT = {
+  /** The operator must act. */
+  operator: 1,
+  /** A check found something. */
+  found: 2,
+  /** Starting again may help. */
+  again: 75,
+} as const;

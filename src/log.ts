@@ -1,15 +1,19 @@
 /** What Stackside says of its work: JSON lines on stderr, each an event of a known type. */
 import pino from 'pino';
 import type { ApiEvent } from './api/conventions/errors.ts';
+import type { FaucetEvent } from './faucets/faucets.ts';
+import type { FeedEvent } from './live/feed.ts';
+import type { BroadcastEvent } from './node/broadcast.ts';
 import type { ReceiverEvent } from './node/receiver.ts';
 import type { IngestEvent } from './store/ingest.ts';
 
 export type ServerEvent =
   | { event: 'old_names_imported'; rows: number }
   | { event: 'started'; version: string; mode: string; data: string }
-  | { event: 'stopping'; signal: string };
+  | { event: 'stopping'; signal: string }
+  | { event: 'crashed'; cause: unknown };
 
-export type LogEvent = IngestEvent | ReceiverEvent | ApiEvent | ServerEvent;
+export type LogEvent = IngestEvent | ReceiverEvent | BroadcastEvent | FeedEvent | FaucetEvent | ApiEvent | ServerEvent;
 
 export const levels = ['debug', 'info', 'warn', 'error', 'silent'] as const;
 export type Level = (typeof levels)[number];
@@ -19,6 +23,7 @@ const levelOf: Record<LogEvent['event'], Exclude<Level, 'silent'>> = {
   started: 'info',
   old_names_imported: 'info',
   stopping: 'info',
+  crashed: 'error',
   block_applied: 'info',
   block_reverted: 'warn',
   mempool_transaction_skipped: 'warn',
@@ -27,6 +32,12 @@ const levelOf: Record<LogEvent['event'], Exclude<Level, 'silent'>> = {
   event_repeated: 'debug',
   event_refused: 'error',
   event_failed: 'error',
+  faucet_sent: 'info',
+  faucet_failed: 'warn',
+  changes_missed: 'warn',
+  push_failed: 'error',
+  extra_endpoints_unreadable: 'warn',
+  extra_broadcast_failed: 'warn',
   request_failed: 'error',
   store_unavailable: 'error',
 };

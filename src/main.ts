@@ -8,13 +8,11 @@ import { runImport } from './commands/import.ts';
 import { reportCheck, reportStatus } from './commands/report.ts';
 import { serveUntilSignal, startServing } from './commands/serve.ts';
 import { readSettings, type SettingName, type Settings, settings } from './config.ts';
-import { OperatorError } from './errors.ts';
+import { EXIT, OperatorError } from './errors.ts';
 import { createLog } from './log.ts';
 import { backupDirectory } from './store/backup.ts';
 import { rebuildIndex } from './store/rebuild.ts';
 import { serverVersion } from './version.ts';
-
-const EXIT = { operator: 1, found: 2, again: 75 } as const;
 
 const program = new Command('stackside')
   .description('The Stacks chain-data API beside your node: one executable, one data directory.')
@@ -43,6 +41,7 @@ function command(name: string, summary: string, names: readonly SettingName[], e
     .addHelpText('after', `\nExample:\n  ${example}`);
   for (const setting of names) {
     const { flag, help, variables, type } = settings[setting];
+    if (flag === null) continue;
     const defaultText = type.default === null || type.default === true ? '' : ` [${type.default}]`;
     const option = new Option(flag, `${help}${defaultText} (${variables.join(', ')})`);
     // Commander would set every --no-x to true where it isn't given, and so hide the variables.
@@ -69,6 +68,7 @@ const serving: SettingName[] = [
   'mode',
   'apiHost',
   'apiPort',
+  'threads',
   'eventHost',
   'eventPort',
   'eventBodyLimit',
@@ -76,6 +76,13 @@ const serving: SettingName[] = [
   'deprecated',
   'sunset',
   'bnsImport',
+  'nodeRpc',
+  'proxyBodyLimit',
+  'extraTxEndpoints',
+  'feeEstimator',
+  'pingInterval',
+  'pingTimeout',
+  'clientBacklog',
   'logLevel',
 ];
 

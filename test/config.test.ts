@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { readSettings, settings } from '../src/config.ts';
 import { OperatorError } from '../src/errors.ts';
+import { operatorsPage, pageWithSettings } from './support/settings-table.ts';
 
 describe('settings', () => {
   test('without flags and variables are the documented defaults', () => {
@@ -11,6 +12,7 @@ describe('settings', () => {
       mode: 'full',
       apiHost: '0.0.0.0',
       apiPort: 3999,
+      threads: 0,
       eventHost: '127.0.0.1',
       eventPort: 3700,
       eventBodyLimit: 500_000_000,
@@ -18,6 +20,30 @@ describe('settings', () => {
       deprecated: true,
       sunset: null,
       bnsImport: null,
+      nodeRpc: 'http://127.0.0.1:20443',
+      proxyBodyLimit: 10_000_000,
+      extraTxEndpoints: null,
+      feeEstimator: false,
+      feeModifier: 1,
+      feePastTenures: 5,
+      feePastFullness: 0.9,
+      feeCurrentFullness: 0.5,
+      feeCurrentBlocks: 5,
+      pingInterval: 5,
+      pingTimeout: 5,
+      clientBacklog: 8_388_608,
+      stxFaucet: true,
+      sbtcFaucet: false,
+      btcFaucet: true,
+      faucetKeys: null,
+      sbtcFaucetAsset: 'ST1F7QA2MDF17S807EPA36TSS8AMEFY4KA9TVGWXT.sbtc-token::sbtc-token',
+      sbtcFaucetAmount: 10_000,
+      faucetLimits: true,
+      faucetNode: null,
+      btcRpc: null,
+      btcRpcUser: null,
+      btcRpcPassword: null,
+      btcFaucetKey: null,
       logLevel: 'info',
     });
   });
@@ -38,6 +64,10 @@ describe('settings', () => {
     [{ STACKS_API_STORE_RAW_EVENTS: '0' }, { journal: false }],
     [{ STACKSIDE_NETWORK: 'mainnet' }, { chainId: 1 }],
     [{ STACKSIDE_API_PORT: '' }, { apiPort: 3999 }],
+    [{ STACKSIDE_NODE_RPC: 'https://node.example/' }, { nodeRpc: 'https://node.example' }],
+    [{ STACKS_CORE_RPC_HOST: 'node', STACKS_CORE_RPC_PORT: '1' }, { nodeRpc: 'http://node:1' }],
+    [{ STACKS_CORE_RPC_HOST: 'http://node' }, { nodeRpc: 'http://node:20443' }],
+    [{ STACKS_CORE_RPC_HOST: 'node', STACKS_CORE_PROXY_PORT: '2' }, { nodeRpc: 'http://127.0.0.1:2' }],
   ];
   for (const [variables, expected] of read) {
     test(`${JSON.stringify(variables)} gives ${JSON.stringify(expected)}`, () => {
@@ -53,6 +83,8 @@ describe('settings', () => {
     [{ data: '' }, {}, '--data is "".'],
     [{ eventBodyLimit: '10' }, {}, '--event-body-limit is "10".'],
     [{ logLevel: 'loud' }, {}, '--log-level is "loud".'],
+    [{ nodeRpc: 'node:20443' }, {}, '--node-rpc is "node:20443".'],
+    [{}, { STACKS_CORE_RPC_HOST: 'a b' }, 'STACKS_CORE_RPC_HOST with STACKS_CORE_RPC_PORT is "http://a b:20443".'],
   ];
   for (const [given, variables, says] of refused) {
     test(`${JSON.stringify({ ...given, ...variables })} is refused by name, with what is accepted`, () => {
@@ -62,16 +94,27 @@ describe('settings', () => {
     });
   }
 
+  test('a host without its port is refused where there is no other', () => {
+    const attempt = () => readSettings({}, { BTC_RPC_HOST: 'http://127.0.0.1' });
+    expect(attempt).toThrow('BTC_RPC_PORT is not set.');
+    expect(readSettings({}, { BTC_RPC_HOST: 'http://b', BTC_RPC_PORT: '18443' }).btcRpc).toBe('http://b:18443');
+  });
+
+  test('a secret that is wrong is not shown', () => {
+    const attempt = () => readSettings({}, { FAUCET_PRIVATE_KEY: 'hunter2' });
+    expect(attempt).toThrow('FAUCET_PRIVATE_KEY is wrong.');
+    expect(attempt).not.toThrow('hunter2');
+  });
+
   test('no two settings share a flag or a variable', () => {
-    const names = Object.values(settings).flatMap(({ flag, variables }) => [flag.split(' ')[0], ...variables]);
+    const names = Object.values(settings).flatMap(({ flag, variables }) => [
+      ...(flag === null ? [] : [flag.split(' ')[0]]),
+      ...variables,
+    ]);
     expect(new Set(names).size).toBe(names.length);
   });
 
-  test('every setting stands in the operators’ page with its variables', async () => {
-    const page = await Bun.file(`${import.meta.dir}/../docs/operators.md`).text();
-    for (const { flag, variables } of Object.values(settings)) {
-      expect(page).toContain(flag.split(' ')[0] ?? flag);
-      for (const variable of variables) expect(page).toContain(variable);
-    }
+  test('the table in the operators’ page is of these settings; test/support/settings-table.ts writes it', async () => {
+    expect(await Bun.file(operatorsPage).text()).toBe(await pageWithSettings());
   });
 });

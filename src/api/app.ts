@@ -1,5 +1,7 @@
 /** The table of contents of the API: its conventions in order, then one line per resource. */
 import { type AnyElysia, Elysia } from 'elysia';
+import { type Faucets, noFaucets } from '../faucets/faucets.ts';
+import { type RequestTimer, untimed } from '../metrics/requests.ts';
 import type { Snapshots } from '../store/reader.ts';
 import { cors } from './conventions/cors.ts';
 import { type DeprecationPolicy, NO_SUNSET } from './conventions/deprecation.ts';
@@ -9,7 +11,9 @@ import { responder } from './conventions/respond.ts';
 import { docs } from './docs.ts';
 import { names, namesOfAddress } from './names/names.ts';
 import { namespaces } from './names/namespaces.ts';
-import { type Route, resource } from './route.ts';
+import { type NodeProxy, nodeRoutes } from './node-routes.ts';
+import { type Operations, operationRoutes } from './operations.ts';
+import { type Route, type RouteContext, resource } from './route.ts';
 import { status, statusRedirects } from './status.ts';
 import { addressBalances } from './v1/address-balances.ts';
 import { addressTransactions } from './v1/address-transactions.ts';
@@ -17,6 +21,7 @@ import { addressTransfers } from './v1/address-transfers.ts';
 import { blockTransactions } from './v1/block-transactions.ts';
 import { blocks as blocksV1 } from './v1/blocks.ts';
 import { contracts as contractsV1 } from './v1/contracts.ts';
+import { faucetRoutes } from './v1/faucets.ts';
 import { feeRate } from './v1/fee-rate.ts';
 import { info } from './v1/info.ts';
 import { mempool as mempoolV1 } from './v1/mempool.ts';
@@ -48,6 +53,14 @@ export interface ApiOptions {
   version: string;
   log: Log;
   deprecation?: DeprecationPolicy;
+  /** Answers /health, /ready and /metrics, where they are served here. */
+  operations?: Operations;
+  timer?: RequestTimer;
+  faucets?: Faucets;
+  /** In one of several threads: answers what only the main one can. */
+  mainThread?: (request: Request) => Promise<Response>;
+  /** Answers what is the node's, where there is one. */
+  nodeProxy?: NodeProxy;
   /** Holds each body against its schema; for tests. */
   checkResponses?: boolean;
   /** The clock, in Unix milliseconds. */
@@ -93,18 +106,39 @@ export const resources = (version: string, now: () => number): readonly (readonl
   names,
   namesOfAddress,
   namespaces,
+  faucetRoutes,
 ];
 
 export function createApp(options: ApiOptions): AnyElysia {
   const { snapshots, version, log, deprecation = NO_SUNSET, checkResponses = false, now = Date.now } = options;
+  const { operations, nodeProxy, timer = untimed, faucets = noFaucets, mainThread } = options;
   const respond = responder(version);
   const failure = failures(respond, log);
-  const context = { snapshots, respond, failure, kept: keptAnswers(), deprecation, now, checkResponses };
+  const clientAddress = (request: Request): string => app.server?.requestIP(request)?.address ?? '';
+  const passOn = (request: Request, answer: (request: Request) => Promise<Response>): Promise<Response> => {
+    if (!request.headers.has('x-forwarded-for')) request.headers.set('x-forwarded-for', clientAddress(request));
+    return answer(request);
+  };
+  const context: RouteContext = {
+    snapshots,
+    respond,
+    failure,
+    kept: keptAnswers(),
+    deprecation,
+    now,
+    timer,
+    faucets,
+    clientAddress,
+    ...(mainThread === undefined ? {} : { mainThread: (request) => passOn(request, mainThread) }),
+    checkResponses,
+  };
   // The framework looks for the path from the 12th character of the URL on, behind any host but one such as `api`.
-  const app = new Elysia({ systemRouter: false, handler: { standardHostname: false } })
+  const app: AnyElysia = new Elysia({ systemRouter: false, handler: { standardHostname: false } })
     .use(errors(respond, failure))
     .use(cors(respond))
-    .use(statusRedirects(respond));
+    .use(statusRedirects(respond))
+    .use(operations === undefined ? new Elysia() : operationRoutes(operations, respond));
   for (const routes of resources(version, now)) app.use(resource(context, routes));
+  if (nodeProxy !== undefined) app.use(nodeRoutes(nodeProxy, respond, timer));
   return app.use(docs(respond, version));
 }

@@ -1,6 +1,8 @@
 /** How a route is declared, and what a declaration becomes. */
 import type { Static, TProperties, TSchema, TUndefined } from '@sinclair/typebox';
 import { type AnyElysia, Elysia } from 'elysia';
+import type { Faucets } from '../faucets/faucets.ts';
+import type { RequestTimer } from '../metrics/requests.ts';
 import type { Reader, Snapshots } from '../store/reader.ts';
 import { bodyReader } from './conventions/body.ts';
 import { type Deprecation, type DeprecationPolicy, deprecatedRoute } from './conventions/deprecation.ts';
@@ -71,6 +73,13 @@ export interface RouteContext {
   deprecation: DeprecationPolicy;
   /** The clock, in Unix milliseconds. */
   now: () => number;
+  /** Times the requests of a route. */
+  timer: RequestTimer;
+  faucets: Faucets;
+  /** The address a request came from. */
+  clientAddress: (request: Request) => string;
+  /** In one of several threads: answers what only the main one can. */
+  mainThread?: (request: Request) => Promise<Response>;
   /** Whether each body is held against its schema. For tests: it costs more than most queries. */
   checkResponses: boolean;
 }
@@ -79,6 +88,8 @@ export interface Route {
   method: Method;
   path: string;
   deprecated: Deprecation | null;
+  /** Whether only the main thread can answer it, which is the one that writes. */
+  mainThread?: boolean;
   detail: ReturnType<typeof operation>;
   /** The route's answer to any request for it; never rejects. */
   serve(context: RouteContext): (request: Request) => Promise<Response>;
@@ -150,9 +161,16 @@ export function route<
 /** The routes of one resource. HEAD needs no route: the framework answers it from GET. */
 export function resource(context: RouteContext, routes: readonly Route[]): AnyElysia {
   const plugin = new Elysia();
-  for (const { method, path, detail, serve } of routes) {
-    const respond = serve(context);
-    plugin.route(method, path.replace(/\{(\w+)\}/g, ':$1'), ({ request }) => respond(request), { detail });
+  for (const { method, path, detail, serve, mainThread = false } of routes) {
+    const respond = (mainThread ? context.mainThread : undefined) ?? serve(context);
+    const done = context.timer(method, path);
+    const timed = async (request: Request): Promise<Response> => {
+      const start = performance.now();
+      const response = await respond(request);
+      done(response.status, performance.now() - start);
+      return response;
+    };
+    plugin.route(method, path.replace(/\{(\w+)\}/g, ':$1'), ({ request }) => timed(request), { detail });
   }
   return plugin;
 }

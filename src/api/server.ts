@@ -1,7 +1,7 @@
 /** The API's port. */
 import type { AnyElysia } from 'elysia';
-import { stopGracefully } from '../graceful-stop.ts';
-import { MAX_BODY } from './conventions/body.ts';
+import { listening, stopGracefully } from '../listening.ts';
+import type { Realtime, SocketData } from '../live/realtime.ts';
 import { problem } from './conventions/errors.ts';
 
 export interface ApiServer {
@@ -15,22 +15,43 @@ export interface ApiServerOptions {
   hostname: string;
   /** 0 takes a free one. */
   port: number;
+  /** Whether other threads may listen on the same port; then the system shares out the connections. */
+  shared?: boolean;
+  /** Largest body of any request, in bytes; routes may allow less. */
+  bodyLimit: number;
+  /** What is pushed, where it is. */
+  realtime?: Realtime;
 }
 
-export async function startApi({ app, hostname, port }: ApiServerOptions): Promise<ApiServer> {
-  const server = Bun.serve({
+/** A little over the limit, so that a body with a length is refused by a route, with a reason. */
+const BODY_MARGIN = 1024;
+/** Seconds: longer than a node may take to answer what is passed on to it. */
+const IDLE_SECONDS = 75;
+
+export function startApi(options: ApiServerOptions): ApiServer {
+  const { app, hostname, port, shared = false, bodyLimit, realtime } = options;
+  const served = {
     hostname,
     port,
-    // A little over the limit, so that a body with a length is refused by us, with a reason.
-    maxRequestBodySize: MAX_BODY + 1024,
-    idleTimeout: 30,
+    reusePort: shared,
+    maxRequestBodySize: bodyLimit + BODY_MARGIN,
+    idleTimeout: IDLE_SECONDS,
     development: false,
     fetch: app.fetch,
     error: () => Response.json(problem(500, 'Unexpected error; the log has its cause'), { status: 500 }),
-  });
+  } as const;
+  const server: Bun.Server<unknown> = listening('The API', { hostname, port }, () =>
+    realtime === undefined
+      ? Bun.serve(served)
+      : Bun.serve<SocketData>({ ...served, routes: realtime.routes, websocket: realtime.websocket }),
+  );
   app.server = server;
   return {
     url: server.url.origin,
-    stop: () => stopGracefully(server),
+    async stop() {
+      const stopped = stopGracefully(server);
+      await realtime?.stop();
+      await stopped;
+    },
   };
 }

@@ -1,13 +1,22 @@
 /** `stackside serve`: takes the node's events and answers the API, until it is told to stop. */
-import { createApp } from '../api/app.ts';
-import { startApi } from '../api/server.ts';
+import { Registry } from 'prom-client';
+import { type Operations, operationAnswer } from '../api/operations.ts';
 import type { Settings } from '../config.ts';
-import { createLog } from '../log.ts';
-import { startReceiver } from '../node/receiver.ts';
-import { openIngest } from '../store/ingest.ts';
+import { EXIT } from '../errors.ts';
+import { type Faucets, noFaucets } from '../faucets/faucets.ts';
+import { createLog, type Log } from '../log.ts';
+import { eventMetrics } from '../metrics/events.ts';
+import { type Receiver, startReceiver } from '../node/receiver.ts';
+import { type NodeRpc, nodeRpc } from '../node/rpc.ts';
+import { type Ingest, openIngest } from '../store/ingest.ts';
+import type { Snapshots } from '../store/reader.ts';
 import { openSnapshots } from '../store/snapshots.ts';
 import { serverVersion } from '../version.ts';
+import { startApiService } from './api-service.ts';
+import { type ApiThreads, startApiThreads } from './api-threads.ts';
+import { serverFaucets } from './faucets.ts';
 import { importOldNames } from './old-names.ts';
+import { serverOperations } from './operations.ts';
 
 export interface Running {
   /** Null where this process doesn't answer the API. */
@@ -18,56 +27,105 @@ export interface Running {
   stop(): Promise<void>;
 }
 
+/** What both halves of a server stand on. */
+interface Base {
+  settings: Settings;
+  registry: Registry;
+  node: NodeRpc;
+  snapshots: Snapshots;
+  operations: Operations;
+  log: Log;
+  /** What closes again what was opened, in the order to close it in. */
+  closing: (() => Promise<void> | void)[];
+}
+
+/** Where the main thread answers what the API's threads pass on. */
+const LOOPBACK = { hostname: '127.0.0.1', port: 0, shared: false };
+
+function takeEvents({ settings, registry, operations, log, closing }: Base, ingest: Ingest): string {
+  const receiver: Receiver = startReceiver({
+    hostname: settings.eventHost,
+    port: settings.eventPort,
+    bodyLimit: settings.eventBodyLimit,
+    receive: ingest.receive,
+    log,
+    done: eventMetrics(registry, () => receiver.waiting()),
+    otherwise: operationAnswer(operations),
+  });
+  closing.unshift(() => receiver.stop());
+  return receiver.url;
+}
+
+/** @param threads told of those that answer, where there are any */
+async function answerApi(
+  { closing, ...base }: Base,
+  faucets: Faucets,
+  threads: (started: ApiThreads) => void,
+): Promise<string> {
+  const { settings, log } = base;
+  const { apiHost: hostname, apiPort: port } = settings;
+  const listen = settings.threads === 0 ? { hostname, port, shared: false } : LOOPBACK;
+  const server = await startApiService({ ...base, faucets, listen });
+  closing.unshift(() => server.stop());
+  if (settings.threads === 0) return server.url;
+  const started = await startApiThreads({ settings, mainThread: server.url, crashed: (cause) => crash(log, cause) });
+  closing.unshift(() => started.stop());
+  threads(started);
+  return started.url;
+}
+
 /** Starts what the mode asks for. */
 export async function startServing(settings: Settings): Promise<Running> {
   const log = createLog(settings.logLevel);
-  const closing: (() => Promise<void> | void)[] = [];
-  let events: string | null = null;
-  let api: string | null = null;
-  if (settings.mode !== 'read') {
-    await importOldNames(settings, log);
-    const ingest = openIngest({
-      directory: settings.data,
-      journal: settings.journal,
-      chainId: settings.chainId,
-      log,
-    });
-    closing.unshift(() => ingest.close());
-    const receiver = startReceiver({
-      hostname: settings.eventHost,
-      port: settings.eventPort,
-      bodyLimit: settings.eventBodyLimit,
-      receive: ingest.receive,
-      log,
-    });
-    closing.unshift(() => receiver.stop());
-    events = receiver.url;
-  }
-  if (settings.mode !== 'write') {
+  const closing: Base['closing'] = [];
+  const stop = async () => {
+    for (const close of closing.splice(0)) await close();
+  };
+  try {
+    if (settings.mode !== 'read') await importOldNames(settings, log);
+    const ingest = settings.mode === 'read' ? null : openIngest({ ...ingestSettings(settings), log });
+    if (ingest !== null) closing.unshift(() => ingest.close());
     const snapshots = openSnapshots(settings.data);
     closing.unshift(() => snapshots.close());
-    const deprecation = { enabled: settings.deprecated, sunset: settings.sunset };
-    const app = createApp({ snapshots, version: serverVersion, log, deprecation });
-    const server = await startApi({ app, hostname: settings.apiHost, port: settings.apiPort });
-    closing.unshift(() => server.stop());
-    api = server.url;
+    const [registry, node] = [new Registry(), nodeRpc(settings.nodeRpc)];
+    let threads: ApiThreads | null = null;
+    const figures = async () => (await threads?.figures()) ?? [];
+    const operations = serverOperations({ directory: settings.data, snapshots, node, registry, threads: figures });
+    const base: Base = { settings, registry, node, snapshots, operations, log, closing };
+    const faucets = ingest === null ? noFaucets : serverFaucets(settings, { ingest, snapshots, node, log });
+    const events = ingest === null ? null : takeEvents(base, ingest);
+    const api =
+      settings.mode === 'write'
+        ? null
+        : await answerApi(base, faucets, (started) => {
+            threads = started;
+          });
+    log({ event: 'started', version: serverVersion, mode: settings.mode, data: settings.data });
+    return { api, events, stop };
+  } catch (error) {
+    await stop();
+    throw error;
   }
-  log({ event: 'started', version: serverVersion, mode: settings.mode, data: settings.data });
-  return {
-    api,
-    events,
-    async stop() {
-      for (const close of closing) await close();
-    },
-  };
+}
+
+const ingestSettings = ({ data, journal, chainId }: Settings) => ({ directory: data, journal, chainId });
+
+/** At once: what was answered is on disk, and what else is in hand can't be trusted any more. */
+function crash(log: Log, cause: unknown): never {
+  log({ event: 'crashed', cause });
+  process.exit(EXIT.again);
 }
 
 /** Prints the line that says where it listens, and resolves when a signal has stopped it. */
 export async function serveUntilSignal(settings: Settings, running: Running): Promise<void> {
   process.stdout.write(`${JSON.stringify({ ready: true, api: running.api, events: running.events })}\n`);
+  const log = createLog(settings.logLevel);
+  for (const kind of ['uncaughtException', 'unhandledRejection'] as const) {
+    process.on(kind, (cause: unknown) => crash(log, cause));
+  }
   const signal = await new Promise<string>((resolve) => {
     for (const name of ['SIGINT', 'SIGTERM'] as const) process.once(name, () => resolve(name));
   });
-  createLog(settings.logLevel)({ event: 'stopping', signal });
+  log({ event: 'stopping', signal });
   await running.stop();
 }

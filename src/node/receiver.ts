@@ -3,7 +3,8 @@
  * gets one, so 200 is answered when the event is on disk, and 4xx and 5xx leave nothing behind.
  */
 import { isEventPath, PayloadError } from '../chain/payload-reader.ts';
-import { stopGracefully } from '../graceful-stop.ts';
+import { listening, stopGracefully } from '../listening.ts';
+import type { EventDone, EventOutcome } from '../metrics/events.ts';
 import type { Outcome, ReceivedEvent } from '../store/ingest.ts';
 
 export type ReceiverEvent =
@@ -20,6 +21,10 @@ export interface ReceiverOptions {
   /** Takes an event; durable when it returns. */
   receive: (event: ReceivedEvent) => Outcome;
   log: (event: ReceiverEvent) => void;
+  /** Told of each event that was answered. */
+  done?: EventDone;
+  /** Answers GET requests for the paths it knows, and null for others. */
+  otherwise?: (path: string) => Promise<Response> | null;
 }
 
 /** Nodes accept few headers and no duplicates; Bun adds Content-Length and Date. */
@@ -45,11 +50,32 @@ const MICROSECONDS_PER_MILLISECOND = 1_000;
 
 export interface Receiver {
   url: string;
+  /** How many events were posted and not yet answered. */
+  waiting(): number;
   /** Lets the event that is being taken finish. */
   stop(): Promise<void>;
 }
 
-export function startReceiver({ hostname, port, bodyLimit, receive, log }: ReceiverOptions): Receiver {
+export function startReceiver(options: ReceiverOptions): Receiver {
+  const { hostname, port, bodyLimit, receive, log, done = () => {}, otherwise = () => null } = options;
+
+  /** Takes an event, and says what became of it. */
+  function taken(path: string, text: string): { outcome: EventOutcome; response: Response } {
+    try {
+      const outcome = receive({ path, text, receivedAt: Date.now() * MICROSECONDS_PER_MILLISECOND });
+      if (outcome === 'repeated') log({ event: 'event_repeated', path });
+      return { outcome, response: answer(200, { result: 'ok' }) };
+    } catch (error) {
+      const reason = reasonOf(error);
+      if (error instanceof PayloadError) {
+        log({ event: 'event_refused', path, reason });
+        return { outcome: 'refused', response: answer(400, { error: reason }) };
+      }
+      log({ event: 'event_failed', path, reason });
+      return { outcome: 'failed', response: answer(500, { error: reason }) };
+    }
+  }
+
   async function post(request: Request, path: string): Promise<Response> {
     if (!isEventPath(path)) return answer(404, { error: `no route handler for ${path}` });
     if (!isJson(request)) return answer(415, { error: 'Unsupported Media Type: events are application/json' });
@@ -63,38 +89,33 @@ export function startReceiver({ hostname, port, bodyLimit, receive, log }: Recei
       log({ event: 'event_refused', path, reason: reasonOf(error) });
       return tooLarge();
     }
-    try {
-      const outcome = receive({ path, text, receivedAt: Date.now() * MICROSECONDS_PER_MILLISECOND });
-      if (outcome === 'repeated') log({ event: 'event_repeated', path });
-      return answer(200, { result: 'ok' });
-    } catch (error) {
-      const reason = reasonOf(error);
-      if (error instanceof PayloadError) {
-        log({ event: 'event_refused', path, reason });
-        return answer(400, { error: reason });
-      }
-      log({ event: 'event_failed', path, reason });
-      return answer(500, { error: reason });
-    }
+    const start = performance.now();
+    const { outcome, response } = taken(path, text);
+    done(path, outcome, performance.now() - start);
+    return response;
   }
 
-  const server = Bun.serve({
-    hostname,
-    port,
-    // A little over the limit, so that a body with a length is refused by us, with a reason.
-    maxRequestBodySize: bodyLimit + 1024,
-    // Seconds; a node sends genesis in one request, and waits while blocks are applied.
-    idleTimeout: 255,
-    fetch(request) {
-      const { pathname } = new URL(request.url);
-      const path = pathname.length > 1 && pathname.endsWith('/') ? pathname.slice(0, -1) : pathname;
-      if (request.method === 'POST') return post(request, path);
-      if (request.method === 'GET' && path === '/') {
-        return answer(200, { status: 'ready', msg: 'API event server listening for core-node POST messages' });
-      }
-      const message = `Route ${request.method}:${pathname} not found`;
-      return answer(404, { message, error: 'Not Found', statusCode: 404 });
-    },
-  });
-  return { url: server.url.origin, stop: () => stopGracefully(server) };
+  const server = listening('The event receiver', { hostname, port }, () =>
+    Bun.serve({
+      hostname,
+      port,
+      // A little over the limit, so that a body with a length is refused by us, with a reason.
+      maxRequestBodySize: bodyLimit + 1024,
+      // Seconds; a node sends genesis in one request, and waits while blocks are applied.
+      idleTimeout: 255,
+      fetch(request) {
+        const { pathname } = new URL(request.url);
+        const path = pathname.length > 1 && pathname.endsWith('/') ? pathname.slice(0, -1) : pathname;
+        if (request.method === 'POST') return post(request, path);
+        if (request.method === 'GET' && path === '/') {
+          return answer(200, { status: 'ready', msg: 'API event server listening for core-node POST messages' });
+        }
+        const other = request.method === 'GET' ? otherwise(path) : null;
+        if (other !== null) return other;
+        const message = `Route ${request.method}:${pathname} not found`;
+        return answer(404, { message, error: 'Not Found', statusCode: 404 });
+      },
+    }),
+  );
+  return { url: server.url.origin, waiting: () => server.pendingRequests, stop: () => stopGracefully(server) };
 }

@@ -17,13 +17,16 @@ import { attachmentWriter } from './attachment-writer.ts';
 import { blockPayloads } from './block-payloads.ts';
 import { burnBlockWriter } from './burn-block-writer.ts';
 import { type ChainChange, chainWriter } from './chain-writer.ts';
+import { changeWriter } from './change-writer.ts';
 import { openWriter } from './database.ts';
 import { dictionaries } from './dictionary.ts';
+import { faucetRequests } from './faucet-requests.ts';
 import { type Imported, importProgress } from './import-progress.ts';
 import { type Journal, openJournal } from './journal.ts';
 import { lockWriter } from './lock.ts';
 import { mempoolWriter } from './mempool-writer.ts';
 import { microblockWriter } from './microblock-writer.ts';
+import type { Change } from './model.ts';
 import type { PayloadSource } from './payload-source.ts';
 import { dropReasons, UNKNOWN_DROP_REASON } from './rows.ts';
 
@@ -96,7 +99,8 @@ function startIngest({ directory, journal: withJournal, chainId, log }: IngestOp
   const journal: Journal | null = withJournal ? openJournal(directory) : null;
   if (journal !== null) opened.unshift(() => journal.close());
   const names = dictionaries(db);
-  const mempool = mempoolWriter(db, names);
+  const changes = changeWriter(db);
+  const mempool = mempoolWriter(db, names, changes);
   const microblocks = microblockWriter(db);
   const payloads = blockPayloads(db, journal);
   const chain = chainWriter(db, { apply: effectsWriter(db, names), mempool, microblocks, payloads });
@@ -113,6 +117,8 @@ function startIngest({ directory, journal: withJournal, chainId, log }: IngestOp
   let open = false;
   /** The journal holds what the index failed to commit; it is applied before anything else. */
   let behind = false;
+  /** What the event that is being applied did to the chain. */
+  let told: Omit<Change, 'id'>[] = [];
   /** The event that was committed last: a node that missed our answer sends it again. */
   let last = { path: '', length: 0, digest: 0n };
 
@@ -148,7 +154,13 @@ function startIngest({ directory, journal: withJournal, chainId, log }: IngestOp
 
   function addBlock(payload: BlockPayload, source: PayloadSource, now: number): Outcome {
     if (chain.isKnown(fromHex(payload.index_block_hash))) return 'repeated';
-    reportChange(chain.add(payload, source, networkFor(payload), now));
+    const change = chain.add(payload, source, networkFor(payload), now);
+    reportChange(change);
+    for (const { indexBlockHash } of change.applied) told.push({ kind: 'block', subject: indexBlockHash });
+    // Block 0 is always beside the chain, and no block that anybody waits for.
+    if (change.applied.length === 0 && payload.block_height > 0) {
+      told.push({ kind: 'orphan', subject: fromHex(payload.index_block_hash) });
+    }
     return 'applied';
   }
 
@@ -160,6 +172,7 @@ function startIngest({ directory, journal: withJournal, chainId, log }: IngestOp
     const change = microblocks.add(streamedMicroblocks(payload, network), parent, now, source);
     if (change === null) return 'repeated';
     mempool.streamChanged(change.joined, change.left);
+    for (const hash of change.added) told.push({ kind: 'microblock', subject: hash });
     return 'applied';
   }
 
@@ -209,18 +222,25 @@ function startIngest({ directory, journal: withJournal, chainId, log }: IngestOp
     }
   }
 
-  /** Runs inside the open transaction; what it wrote is taken back where it throws. */
-  function applyEvent(event: ReceivedEvent, payload: NodePayload, journalId: number | null): Outcome {
+  /**
+   * Runs inside the open transaction; what it wrote is taken back where it throws.
+   * @param live whether those who follow the chain are told
+   */
+  function applyEvent(event: ReceivedEvent, payload: NodePayload, journalId: number | null, live: boolean): Outcome {
     const keptBefore = kept;
+    told = [];
     db.run('SAVEPOINT event');
     try {
       const outcome = applyPayload(payload, event, journalId);
+      if (live) changes.tell(told);
+      else changes.discard();
       if (outcome === 'applied' && journalId !== null) setJournalId.run(journalId);
       db.run('RELEASE event');
       return outcome;
     } catch (error) {
       db.run('ROLLBACK TO event');
       db.run('RELEASE event');
+      changes.discard();
       names.principals.forget();
       names.assets.forget();
       kept = keptBefore;
@@ -241,7 +261,7 @@ function startIngest({ directory, journal: withJournal, chainId, log }: IngestOp
   function begin(): void {
     if (open) return;
     if (behind) {
-      replay();
+      replay(true);
       behind = false;
     }
     db.run('BEGIN IMMEDIATE');
@@ -270,11 +290,11 @@ function startIngest({ directory, journal: withJournal, chainId, log }: IngestOp
   }
 
   /** Applies the event in a transaction that may hold others; {@link commit} makes it durable. */
-  function take(event: ReceivedEvent): Outcome {
+  function take(event: ReceivedEvent, live: boolean): Outcome {
     const payload = readPayload(event.path, event.text);
     begin();
     const journalId = journal === null ? null : lastJournalId + 1;
-    const outcome = applyEvent(event, payload, journalId);
+    const outcome = applyEvent(event, payload, journalId, live);
     if (outcome === 'applied') {
       if (journal !== null && journalId !== null) {
         const { receivedAt, path, text } = event;
@@ -286,14 +306,14 @@ function startIngest({ directory, journal: withJournal, chainId, log }: IngestOp
   }
 
   /** Applies the journal's entries that the index lacks, after a crash or for a new index. */
-  function replay(): void {
+  function replay(live: boolean): void {
     if (journal === null) return;
     let events = 0;
     try {
       for (const entry of journal.entriesAfter(progress.get()?.journal_id ?? 0)) {
         if (!open) db.run('BEGIN IMMEDIATE');
         open = true;
-        applyEvent(entry, readPayload(entry.path, entry.text), entry.id);
+        applyEvent(entry, readPayload(entry.path, entry.text), entry.id, live);
         // An entry that changes nothing now (it may have, before a fix of ours) is done with too.
         setJournalId.run(entry.id);
         events += 1;
@@ -310,7 +330,7 @@ function startIngest({ directory, journal: withJournal, chainId, log }: IngestOp
     if (events > 0) log({ event: 'journal_replayed', events });
   }
 
-  replay();
+  replay(false);
 
   return {
     /**
@@ -323,7 +343,7 @@ function startIngest({ directory, journal: withJournal, chainId, log }: IngestOp
       const digest = Bun.hash(text) as bigint;
       if (path === last.path && text.length === last.length && digest === last.digest) return 'repeated';
       try {
-        const outcome = take(event);
+        const outcome = take(event, true);
         if (outcome === 'applied') {
           commit();
           last = { path, length: text.length, digest };
@@ -336,7 +356,7 @@ function startIngest({ directory, journal: withJournal, chainId, log }: IngestOp
     },
 
     /** For imports: events taken since the last {@link commit} become durable together. */
-    take,
+    take: (event: ReceivedEvent): Outcome => take(event, false),
     commit,
     rollback,
 
@@ -350,6 +370,10 @@ function startIngest({ directory, journal: withJournal, chainId, log }: IngestOp
 
     tipHeight: (): number => chain.tip().height,
     chainId: (): number | null => kept,
+    /** Null before the first block, unless the chain was set. */
+    networkKind: (): Network['kind'] | null => (kept === null ? null : networkOf(kept).kind),
+    /** Written between events, each by itself. */
+    faucetRequests: faucetRequests(db),
 
     close(): void {
       rollback();

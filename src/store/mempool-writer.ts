@@ -2,6 +2,7 @@
 import type { Database } from 'bun:sqlite';
 import type { TransactionContent } from '../chain/block.ts';
 import { sortable } from './amounts.ts';
+import type { ChangeWriter } from './change-writer.ts';
 import type { Dictionaries } from './dictionary.ts';
 import { payloadColumns } from './payload-columns.ts';
 import { COLLECTED_HERE, MINED, PENDING, REPLACED_BY_FEE } from './rows.ts';
@@ -60,7 +61,7 @@ const neverBroadcast = ({ payload, bitcoinOperation, chainId }: TransactionConte
 export type MempoolWriter = ReturnType<typeof mempoolWriter>;
 
 /** What changes the mempool through this connection, inside the transaction that is open on it. */
-export function mempoolWriter(db: Database, { principals }: Dictionaries) {
+export function mempoolWriter(db: Database, { principals }: Dictionaries, changes: ChangeWriter) {
   const columns =
     'tx_id, state, sender_id, nonce, sponsor_id, sponsor_nonce, fee, received_at, recipient_id, contract_id';
   const byId = db.prepare<Row, [Uint8Array]>(`SELECT ${columns} FROM mempool_transactions WHERE tx_id = ?1`);
@@ -147,6 +148,7 @@ export function mempoolWriter(db: Database, { principals }: Dictionaries) {
       content.raw.length,
       content.raw,
     );
+    changes.moved(content.txId, null, state);
     if (state !== PENDING) return;
     const { recipientId, contractId } = shown;
     listPending(
@@ -163,6 +165,7 @@ export function mempoolWriter(db: Database, { principals }: Dictionaries) {
 
   function move(row: Row, state: number, replacedBy: Uint8Array | null = null): void {
     setState.run(row.tx_id, state, replacedBy);
+    changes.moved(row.tx_id, row.state, state);
     if ((state === PENDING) !== (row.state === PENDING)) listPending(row, state === PENDING);
   }
 
@@ -271,6 +274,7 @@ export function mempoolWriter(db: Database, { principals }: Dictionaries) {
           waiting.push(content);
         }
       }
+      for (const { txId } of waiting) changes.announced(txId);
       for (const content of waiting) resolve(spendsOfContent(content));
       if (waiting.length > 0) touch.run();
       return waiting.length + minedRows;

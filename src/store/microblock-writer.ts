@@ -43,15 +43,15 @@ export function microblockWriter(db: Database) {
      * Takes a stream message on the tip. The chain it ends in becomes the accepted one.
      * @param receivedAt Unix microseconds
      * @param source where the message can be read again
-     * @returns the transactions that joined the accepted chain and left it, or null where the message is of no use:
-     *   all of it known, or with a gap down to sequence 0
+     * @returns the hashes that are new, and the transactions that joined the accepted chain and left it; null where the
+     *   message is of no use: all of it known, or with a gap down to sequence 0
      */
     add(
       microblocks: readonly StreamedMicroblock[],
       parentIndexBlockHash: Uint8Array,
       receivedAt: number,
       source: PayloadSource,
-    ): { joined: Uint8Array[]; left: Uint8Array[] } | null {
+    ): { added: Uint8Array[]; joined: Uint8Array[]; left: Uint8Array[] } | null {
       const last = microblocks.at(-1);
       const fresh = microblocks.filter(({ hash }) => isKnown.get(hash) === null);
       if (last === undefined || fresh.length === 0) return null;
@@ -73,14 +73,15 @@ export function microblockWriter(db: Database) {
         const ids = Buffer.concat(transactions.map(({ txId }) => txId));
         insert.run(hash, sequence, parentHash, parentIndexBlockHash, ids, receivedAt, journal_id, payload);
       }
-      const change: { joined: Uint8Array[]; left: Uint8Array[] } = { joined: [], left: [] };
+      const joined: Uint8Array[] = [];
+      const left: Uint8Array[] = [];
       for (const row of ofParent.all(parentIndexBlockHash)) {
         const accepted = chain.has(row.microblock_hash.toHex());
         if (accepted === (row.accepted === 1)) continue;
         accept.run(row.microblock_hash, Number(accepted));
-        (accepted ? change.joined : change.left).push(...txIdsOf(row));
+        (accepted ? joined : left).push(...txIdsOf(row));
       }
-      return change;
+      return { added: fresh.map(({ hash }) => hash), joined, left };
     },
 
     /** The transactions of the accepted chain on a block. */

@@ -1,9 +1,9 @@
 /** What the store's queries answer: the chain as routes show it, before any text is made of it. */
-import type { ChainEvent, ExecutionCost, Signer, TransactionStatus } from '../chain/block.ts';
+import type { AssetAction, ChainEvent, ExecutionCost, Signer, TransactionStatus } from '../chain/block.ts';
 import type { NameOperationWord } from '../chain/name-system.ts';
 import type { AbiFunction } from '../codec/abi.ts';
 import type { TenureChangeCause, TransactionType } from '../codec/transaction.ts';
-import type { MempoolStatus } from './rows.ts';
+import type { ChangeKind, MempoolStatus } from './rows.ts';
 
 /** The key of an item in its list's order. Opaque outside the query that made it. */
 export type CursorKey = readonly (number | string)[];
@@ -84,8 +84,13 @@ export interface ChainBlock {
   cost: ExecutionCost;
 }
 
-/** A block by what v1 names it by: heights and hashes of Stacks or Bitcoin. */
-export type BlockSearch = { height: number } | { hash: Uint8Array } | { burnHeight: number } | { burnHash: Uint8Array };
+/** A block by what v1 names it by, heights and hashes of Stacks or Bitcoin; or by the hash that is its own in all forks. */
+export type BlockSearch =
+  | { height: number }
+  | { hash: Uint8Array }
+  | { indexHash: Uint8Array }
+  | { burnHeight: number }
+  | { burnHash: Uint8Array };
 
 /** A microblock that a block confirmed, with how many of its transactions. */
 export interface ConfirmedMicroblock {
@@ -118,6 +123,17 @@ export interface ChainMicroblock {
   parentBlock: { hash: Uint8Array; burnBlock: { hash: Uint8Array; height: number; time: number } };
   /** In the order of the chain. */
   txIds: Uint8Array[];
+}
+
+/** What a tenure holds: the sums of its blocks. Costs in the node's units, size in bytes of raw transactions. */
+export interface TenureLoad {
+  blocks: number;
+  runtime: number;
+  readCount: number;
+  readLength: number;
+  writeCount: number;
+  writeLength: number;
+  size: number;
 }
 
 /** A Bitcoin block with the canonical blocks that are anchored to it. */
@@ -521,4 +537,34 @@ export interface SubdomainInfo {
   resolver: string;
   zonefileHash: Uint8Array;
   zonefile: string;
+}
+
+/** Something that happened. Ids grow. */
+export interface Change {
+  id: number;
+  kind: ChangeKind;
+  /** Index block hash, microblock hash or transaction id. */
+  subject: Uint8Array;
+}
+
+/** Whom and what a block concerns, in the order in which it first does. */
+export interface BlockParties {
+  txIds: Uint8Array[];
+  /** Senders, sponsors, recipients, contracts, and who takes part in an event of an asset or a lock. */
+  principals: string[];
+}
+
+/** An event of an instance, in a canonical block. */
+export interface NftMove {
+  txId: Uint8Array;
+  txIndex: number;
+  blockHeight: number;
+  /** In the transaction. */
+  eventIndex: number;
+  action: AssetAction;
+  asset: string;
+  /** Serialized Clarity value. */
+  value: Uint8Array;
+  sender: string | null;
+  recipient: string | null;
 }

@@ -6,12 +6,14 @@ import type {
   AssetEvent,
   BalanceChange,
   BlockId,
+  BlockParties,
   BlockSearch,
   ChainBlock,
   ChainMicroblock,
   ChainPage,
   ChainStart,
   ChainTip,
+  Change,
   ContractDeployment,
   ContractFunctions,
   ContractLog,
@@ -30,6 +32,7 @@ import type {
   NftEvent,
   NftHolding,
   NftInstance,
+  NftMove,
   Nonces,
   OfferedFee,
   OffsetPage,
@@ -47,6 +50,7 @@ import type {
   StxHistory,
   StxTransfer,
   SubdomainInfo,
+  TenureLoad,
   TokenHistory,
   TransactionDetail,
   TransactionEvent,
@@ -63,6 +67,16 @@ export interface Reader {
     tip(): Promise<ChainTip | null>;
     /** The canonical block's index block hash, undefined where there is no such block. */
     blockHash(id: BlockId): Promise<Uint8Array | undefined>;
+  };
+  changes: {
+    /** Id of the last one; 0 before the first. */
+    newest(): Promise<number>;
+    /** Those after one, oldest first. Old ones are forgotten. */
+    after(id: number, limit: number): Promise<Change[]>;
+    /** Of a canonical block. */
+    parties(height: number): Promise<BlockParties>;
+    /** Of a canonical block, in order. */
+    nftEvents(height: number): Promise<NftMove[]>;
   };
   blocks: {
     /** The canonical chain, highest first, by index block hash; undefined where the start is no block of it. */
@@ -87,6 +101,10 @@ export interface Reader {
     wholePage(limit: number, offset: number): Promise<OffsetPage<WholeBlock>>;
     /** Of a block's signers, in order; undefined where there is no such canonical block. */
     signatures(id: BlockId, limit: number, offset: number): Promise<OffsetPage<Uint8Array> | undefined>;
+  };
+  tenures: {
+    /** The present one and up to so many before it, newest first; none before the first change of tenure. */
+    loads(completed: number): Promise<TenureLoad[]>;
   };
   burnBlocks: {
     /** Those that canonical blocks are anchored to, highest first. */
@@ -151,6 +169,8 @@ export interface Reader {
     ): Promise<TransactionEvent[]>;
   };
   mempool: {
+    /** One that waited at some time, as pending where it is mined; undefined where none of the id ever did. */
+    find(txId: Uint8Array): Promise<PendingTransactionDetail | undefined>;
     /** Pending ones, newest receipt first, ties by id. */
     page(limit: number, from: CursorKey | null): Promise<Page<PendingTransaction>>;
     search(

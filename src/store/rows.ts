@@ -121,3 +121,18 @@ export function nameOperationWord(number: number): NameOperationWord {
   if (word === undefined) throw new Error(`no operation ${number} on names`);
   return word;
 }
+
+/** changes.kind. */
+export const changeNumber = { block: 1, orphan: 2, microblock: 3, admitted: 4, restored: 5, dropped: 6 } as const;
+export type ChangeKind = keyof typeof changeNumber;
+
+const changeWords = new Map<number, ChangeKind>(
+  Object.entries(changeNumber).map(([word, number]) => [number, word as ChangeKind]),
+);
+
+/** @throws Error on a number the index never holds */
+export function changeWord(number: number): ChangeKind {
+  const word = changeWords.get(number);
+  if (word === undefined) throw new Error(`no kind of change ${number}`);
+  return word;
+}

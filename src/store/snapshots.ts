@@ -9,6 +9,7 @@ import { assetReaders } from './queries/assets.ts';
 import { blockQueries } from './queries/blocks.ts';
 import { burnBlockQueries } from './queries/burn-blocks.ts';
 import { chainQueries } from './queries/chain.ts';
+import { changeQueries } from './queries/changes.ts';
 import { contractFunctionQueries } from './queries/contract-functions.ts';
 import { contractLogQueries } from './queries/contract-logs.ts';
 import { contractQueries } from './queries/contracts.ts';
@@ -24,6 +25,7 @@ import { pendingSearch } from './queries/pending-search.ts';
 import { principalQueries } from './queries/principals.ts';
 import { streamedQueries } from './queries/streamed.ts';
 import { withStreamed } from './queries/streamed-search.ts';
+import { tenureQueries } from './queries/tenures.ts';
 import { transactionSearch } from './queries/transaction-search.ts';
 import { transactionQueries } from './queries/transactions.ts';
 import { wholeBlockQueries } from './queries/whole-blocks.ts';
@@ -46,6 +48,7 @@ function readerOf(db: Database, journal: EntryReader | null): Reader {
       tip: async () => chain.tip(),
       blockHash: async (id: BlockId) => chain.block(id)?.index_block_hash,
     },
+    changes: changeQueries(db),
     blocks: { ...blocks, whole, wholePage },
     microblocks: {
       ...microblockQueries(db, streamed),
@@ -55,6 +58,7 @@ function readerOf(db: Database, journal: EntryReader | null): Reader {
           .map(({ detail }) => detail)
           .reverse(),
     },
+    tenures: tenureQueries(db),
     burnBlocks: burnBlockQueries(db, blocks.range),
     transactions: {
       ...transactionQueries(db, chain, mempool, details),
@@ -64,6 +68,7 @@ function readerOf(db: Database, journal: EntryReader | null): Reader {
     },
     events,
     mempool: {
+      find: async (txId) => mempool.find(txId),
       page: mempool.page,
       fees: mempool.fees,
       version: mempool.version,

@@ -1,6 +1,7 @@
 /** Where a data directory stands. */
 import { Database } from 'bun:sqlite';
 import { existsSync, statSync } from 'node:fs';
+import { basename } from 'node:path';
 import { indexPath, journalPath, openReader } from './database.ts';
 
 export interface DirectoryStatus {
@@ -17,6 +18,12 @@ export interface DirectoryStatus {
 }
 
 const sizeOf = (path: string): number => (existsSync(path) ? statSync(path).size : 0);
+
+/** Bytes of the files of a data directory that are there, by name. */
+export function fileSizes(directory: string): Map<string, number> {
+  const paths = [indexPath(directory), journalPath(directory)].flatMap((path) => [path, `${path}-wal`]);
+  return new Map(paths.filter((path) => existsSync(path)).map((path) => [basename(path), statSync(path).size]));
+}
 
 function journalStatus(directory: string, appliedId: number): DirectoryStatus['journal'] {
   const path = journalPath(directory);

@@ -1,23 +1,13 @@
 /** Bodies of requests, on a route that is declared for the purpose. */
 import { expect, test } from 'bun:test';
 import { Type } from '@sinclair/typebox';
-import { NO_SUNSET } from '../../src/api/conventions/deprecation.ts';
-import { failures } from '../../src/api/conventions/errors.ts';
-import { keptAnswers } from '../../src/api/conventions/kept-answers.ts';
-import { responder } from '../../src/api/conventions/respond.ts';
 import { resource, route } from '../../src/api/route.ts';
 import type { Reader } from '../../src/store/reader.ts';
+import { routeContext } from './route-context.ts';
 
-const respond = responder('test');
-const context = {
+const context = routeContext({
   snapshots: { read: <T>(request: (reader: Reader) => Promise<T>) => request({} as Reader), close: () => {} },
-  respond,
-  failure: failures(respond, () => {}),
-  kept: keptAnswers(),
-  deprecation: NO_SUNSET,
-  now: Date.now,
-  checkResponses: true,
-};
+});
 const sum = route({
   method: 'POST',
   path: '/sum/{name}',

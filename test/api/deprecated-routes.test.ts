@@ -6,11 +6,8 @@ import { describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { resources } from '../../src/api/app.ts';
 import type { DeprecationPolicy } from '../../src/api/conventions/deprecation.ts';
-import { failures } from '../../src/api/conventions/errors.ts';
-import { keptAnswers } from '../../src/api/conventions/kept-answers.ts';
-import { responder } from '../../src/api/conventions/respond.ts';
 import type { Route } from '../../src/api/route.ts';
-import { StoreClosedError } from '../../src/store/reader.ts';
+import { routeContext } from './route-context.ts';
 
 /** Successors of each deprecated route; parameters are named as its own path names them. */
 type Table = Readonly<Record<string, readonly string[]>>;
@@ -110,7 +107,6 @@ const TO_COME: readonly string[] = [
   'GET /extended/v1/burnchain/rewards',
   'GET /extended/v1/burnchain/rewards/{address}',
   'GET /extended/v1/burnchain/rewards/{address}/total',
-  'GET /extended/v1/faucets/btc/{address}',
 ];
 
 /** What the node itself serves; its RPC is reached through the same port. */
@@ -166,17 +162,7 @@ describe('asked for anything, each says so:', () => {
   /** Some text for each parameter: right or wrong, the answer is that of a deprecated route. */
   const ask = ({ method, path, serve }: Route, deprecation: DeprecationPolicy) => {
     const url = `http://localhost${path.replace(/\{\w+\}/g, '1')}`;
-    const respond = responder('v');
-    const context = {
-      snapshots: { read: () => Promise.reject(new StoreClosedError('no data')), close: () => {} },
-      respond,
-      failure: failures(respond, () => {}),
-      kept: keptAnswers(),
-      deprecation,
-      now: Date.now,
-      checkResponses: true,
-    };
-    return serve(context)(new Request(url, { method }));
+    return serve(routeContext({ deprecation }))(new Request(url, { method }));
   };
   test.each(deprecated.map((route) => [nameOf(route), route] as const))('%s', async (_, route) => {
     const answer = await ask(route, { enabled: true, sunset: null });

@@ -3,11 +3,10 @@ import { describe, expect, test } from 'bun:test';
 import { Type } from '@sinclair/typebox';
 import { Elysia } from 'elysia';
 import type { Deprecation, DeprecationPolicy } from '../../src/api/conventions/deprecation.ts';
-import { failures, notFound } from '../../src/api/conventions/errors.ts';
-import { keptAnswers } from '../../src/api/conventions/kept-answers.ts';
-import { responder } from '../../src/api/conventions/respond.ts';
+import { notFound } from '../../src/api/conventions/errors.ts';
 import { resource, route } from '../../src/api/route.ts';
 import { fakeChain, fakeSnapshots } from './fake-store.ts';
+import { routeContext } from './route-context.ts';
 
 const DATE = '2027-06-30T00:00:00.000Z';
 const WARNING = '299 - "Deprecated: See http://localhost/docs for more information"';
@@ -30,16 +29,11 @@ function oldRoute(deprecated: Deprecation, policy: Partial<DeprecationPolicy> = 
       return { id };
     },
   });
-  const respond = responder('v');
-  const context = {
+  const context = routeContext({
     snapshots: fakeSnapshots(fakeChain()),
-    respond,
-    failure: failures(respond, () => {}),
-    kept: keptAnswers(),
     deprecation: { enabled: true, sunset: null, ...policy },
     now: () => now,
-    checkResponses: true,
-  };
+  });
   const app = new Elysia().use(resource(context, [old]));
   const get = (path: string, headers: Record<string, string> = {}) =>
     Promise.resolve(app.handle(new Request(`http://localhost${path}`, { headers })));

@@ -278,6 +278,7 @@ function fakeReader(chain: FakeChain): Faked {
       signatures: async (id, limit, offset) =>
         blockAt(id) && offsetPage([bytes(0x51, 65), bytes(0x52, 65)], limit, offset),
     },
+    tenures: { loads: async () => [] },
     burnBlocks: {
       page: async (limit, offset) => offsetPage(chain.burnBlocks, limit, offset),
       find: async (id) => burnBlockAt(id),

@@ -65,3 +65,24 @@ for (const [path, status, says] of answers) {
     expect(response.status).toBe(status);
   });
 }
+
+test('the executable serves the API on several threads', async () => {
+  const flags = ['--data', join(directory.path, 'threads'), '--api-port', '0', '--event-port', '0', '--threads', '2'];
+  const child = Bun.spawn([binary, 'serve', ...flags, '--api-host', '127.0.0.1'], {
+    cwd: directory.path,
+    stdin: 'ignore',
+    stdout: 'pipe',
+    stderr: 'ignore',
+  });
+  let ready = '';
+  for await (const chunk of child.stdout) {
+    ready += new TextDecoder().decode(chunk);
+    break;
+  }
+  const { api: threaded } = JSON.parse(ready) as { api: string };
+  const all = await Promise.all(Array.from({ length: 8 }, () => fetch(`${threaded}/extended`)));
+  expect(all.map(({ status }) => status)).toEqual(Array(8).fill(200));
+  expect(await (await fetch(`${threaded}/metrics`)).text()).toContain('route="/extended",status_code="200"');
+  child.kill('SIGTERM');
+  expect(await child.exited).toBe(0);
+}, 20_000);

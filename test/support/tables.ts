@@ -26,6 +26,8 @@ export const besideTheChain: Readonly<Record<string, string>> = {
   pending_principals: 'as mempool_transactions',
   pending_counts: 'as mempool_transactions',
   progress: 'place in the journal, versions of the mempool, and burn blocks that were announced since',
+  changes: 'what happened, on the way to whatever chain',
+  faucet_requests: 'what clients asked for',
   imports: 'how far a recording was read',
 };
 
@@ -107,10 +109,10 @@ export function tables(directory: string): Tables {
   return tablesThrough(db);
 }
 
-/** Every table of the index as it stands, numbers of the dictionaries too. */
+/** Every table of the index as it stands, numbers of the dictionaries too; but what was told of it, which imports aren't. */
 export function wholeIndex(directory: string, withoutColumns: string[] = []): Tables {
   using db = openExact(indexPath(directory));
-  return tablesThrough(db, { without: [], withoutColumns, resolved: false });
+  return tablesThrough(db, { without: ['changes'], withoutColumns, resolved: false });
 }
 
 export interface JournalRow {

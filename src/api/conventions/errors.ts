@@ -4,7 +4,7 @@ import { StoreClosedError } from '../../store/reader.ts';
 import { pathAndQuery } from './request-url.ts';
 import type { Responder } from './respond.ts';
 
-export type ErrorStatus = 400 | 401 | 403 | 404 | 409 | 410 | 413 | 415 | 429 | 502 | 503;
+export type ErrorStatus = 400 | 401 | 403 | 404 | 409 | 410 | 413 | 415 | 429 | 502 | 503 | 504;
 
 /** An answer the caller can act on. Its text is part of the API. */
 export class ApiError extends Error {
@@ -67,6 +67,7 @@ const reasons: Record<ErrorStatus | 500, string> = {
   500: 'Internal Server Error',
   502: 'Bad Gateway',
   503: 'Service Unavailable',
+  504: 'Gateway Timeout',
 };
 
 export const problem = (status: ErrorStatus | 500, message: string, code: string | null = null) =>

@@ -13,6 +13,7 @@ const found = 'SELECT index_block_hash, height FROM orphaned_blocks';
 export const sql = {
   byHeight: `${found} WHERE height = ?1 LIMIT 1`,
   byHash: `${found} WHERE block_hash = ?1 ORDER BY height DESC LIMIT 1`,
+  byIndexHash: `${found} WHERE index_block_hash = ?1`,
   byBurnHash: `${found} WHERE burn_block_hash = ?1 ORDER BY height DESC LIMIT 1`,
   byBurnHeight: `${found} WHERE burn_block_height = ?1 ORDER BY height DESC LIMIT 1`,
   // Few forks hold the same transaction.
@@ -42,6 +43,7 @@ export type OrphanQueries = ReturnType<typeof orphanQueries>;
 export function orphanQueries(db: Database, journal: EntryReader | null) {
   const byHeight = prepared<Row, [number]>(db, sql.byHeight);
   const byHash = prepared<Row, [Uint8Array]>(db, sql.byHash);
+  const byIndexHash = prepared<Row, [Uint8Array]>(db, sql.byIndexHash);
   const byBurnHash = prepared<Row, [Uint8Array]>(db, sql.byBurnHash);
   const byBurnHeight = prepared<Row, [number]>(db, sql.byBurnHeight);
   const ofTransaction = prepared<Row, [Uint8Array]>(db, sql.ofTransaction);
@@ -64,6 +66,7 @@ export function orphanQueries(db: Database, journal: EntryReader | null) {
   function rowOf(search: BlockSearch): Row | null {
     if ('height' in search) return byHeight.get(search.height);
     if ('hash' in search) return byHash.get(search.hash);
+    if ('indexHash' in search) return byIndexHash.get(search.indexHash);
     if ('burnHash' in search) return byBurnHash.get(search.burnHash);
     return byBurnHeight.get(search.burnHeight);
   }

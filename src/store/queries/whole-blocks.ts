@@ -13,6 +13,7 @@ const ofAnchor = 'SELECT first_block + blocks - 1 AS height FROM anchor_burn_blo
 export const sql = {
   byHeight: 'SELECT height FROM blocks WHERE height = ?1',
   byHash: 'SELECT height FROM blocks WHERE block_hash = ?1 ORDER BY height DESC LIMIT 1',
+  byIndexHash: 'SELECT height FROM blocks WHERE index_block_hash = ?1',
   // Ordinals ascend with the chain: the highest block is that of the last.
   byBurnHash: `${ofAnchor} WHERE hash = ?1 ORDER BY ordinal DESC LIMIT 1`,
   byBurnHeight: `${ofAnchor} WHERE height = ?1 ORDER BY ordinal DESC LIMIT 1`,
@@ -69,6 +70,7 @@ export function wholeBlockQueries(
 ) {
   const byHeight = prepared<HeightRow, [number]>(db, sql.byHeight);
   const byHash = prepared<HeightRow, [Uint8Array]>(db, sql.byHash);
+  const byIndexHash = prepared<HeightRow, [Uint8Array]>(db, sql.byIndexHash);
   const byBurnHash = prepared<HeightRow, [Uint8Array]>(db, sql.byBurnHash);
   const byBurnHeight = prepared<HeightRow, [number]>(db, sql.byBurnHeight);
   const tip = prepared<HeightRow, []>(db, sql.tip);
@@ -83,6 +85,7 @@ export function wholeBlockQueries(
   function canonicalHeight(search: BlockSearch): number | undefined {
     if ('height' in search) return byHeight.get(search.height)?.height;
     if ('hash' in search) return byHash.get(search.hash)?.height;
+    if ('indexHash' in search) return byIndexHash.get(search.indexHash)?.height;
     if ('burnHash' in search) return byBurnHash.get(search.burnHash)?.height;
     return byBurnHeight.get(search.burnHeight)?.height;
   }

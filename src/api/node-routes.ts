@@ -1,0 +1,58 @@
+/** The node's own routes, so that a wallet needs one address: whatever of /v2 and /v3 is not ours. */
+import { type AnyElysia, Elysia } from 'elysia';
+import type { RequestTimer } from '../metrics/requests.ts';
+import { problem } from './conventions/errors.ts';
+import { pathSegment } from './conventions/request-url.ts';
+import type { Responder } from './conventions/respond.ts';
+
+/** Passes a request on to the node; a word where there is no answer. */
+export type NodeProxy = (request: Request) => Promise<Response | 'unreachable' | 'timeout' | 'too_large'>;
+
+const failures = {
+  unreachable: [502, 'The node can not be reached'],
+  timeout: [504, 'The node did not answer in time'],
+  too_large: [413, 'Request body is too large'],
+} as const;
+
+/** Requests that are timed by themselves; the others by their first segment. */
+const TIMED = new Set(['/v2/transactions', '/v2/fees/transaction', '/v2/info']);
+
+export function nodeRoutes(proxy: NodeProxy, respond: Responder, timer: RequestTimer): AnyElysia {
+  const timers = new Map<string, ReturnType<RequestTimer>>();
+  function done(request: Request, start: number, status: number): void {
+    const { pathname } = new URL(request.url);
+    const route = TIMED.has(pathname) ? pathname : `/${pathSegment(request.url, 1)}/*`;
+    const key = `${request.method} ${route}`;
+    let known = timers.get(key);
+    if (known === undefined) {
+      known = timer(request.method, route);
+      timers.set(key, known);
+    }
+    known(status, performance.now() - start);
+  }
+
+  async function answer(request: Request): Promise<Response> {
+    const forwarded = await proxy(request);
+    if (!(forwarded instanceof Response)) {
+      const [status, message] = failures[forwarded];
+      return respond.json(status, problem(status, message));
+    }
+    for (const [name, value] of Object.entries({ ...respond.common(), 'cache-control': 'no-store' })) {
+      if (!forwarded.headers.has(name)) forwarded.headers.set(name, value);
+    }
+    return forwarded;
+  }
+
+  const serve = async ({ request }: { request: Request }): Promise<Response> => {
+    const start = performance.now();
+    const response = await answer(request);
+    done(request, start, response.status);
+    return response;
+  };
+  const hidden = { detail: { hide: true }, parse: 'none' } as const;
+  return new Elysia({ name: 'node' })
+    .all('/v2', serve, hidden)
+    .all('/v2/*', serve, hidden)
+    .all('/v3', serve, hidden)
+    .all('/v3/*', serve, hidden);
+}

@@ -1,0 +1,55 @@
+/** What operators and their tools ask: is it alive, is it of use now, and how does it do. */
+import { type AnyElysia, Elysia } from 'elysia';
+import type { Responder } from './conventions/respond.ts';
+
+/** Whether answers are up to date. Heights are of Stacks blocks. */
+export interface Readiness {
+  ready: boolean;
+  /** Why not, in words; null where it is ready. */
+  reason: string | null;
+  /** Null before the first block. */
+  height: number | null;
+  /** Null where the node can't be asked. */
+  node_height: number | null;
+  /** Since the newest block's time; null before the first. */
+  tip_age_seconds: number | null;
+}
+
+export interface Operations {
+  readiness(): Promise<Readiness>;
+  /** In Prometheus' text format. */
+  metrics(): Promise<string>;
+}
+
+const METRICS_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
+
+/** Each path with its answer. @param respond makes an answer of JSON */
+const answers = (
+  { readiness, metrics }: Operations,
+  respond: Responder['json'],
+): Record<string, () => Response | Promise<Response>> => ({
+  '/health': () => respond(200, { status: 'alive' }),
+  '/ready': async () => {
+    const state = await readiness();
+    return respond(state.ready ? 200 : 503, state);
+  },
+  '/metrics': async () =>
+    new Response(await metrics(), { headers: { 'content-type': METRICS_TYPE, 'cache-control': 'no-store' } }),
+});
+
+export function operationRoutes(operations: Operations, respond: Responder): AnyElysia {
+  const plugin = new Elysia({ name: 'operations' });
+  for (const [path, answer] of Object.entries(answers(operations, respond.json))) {
+    plugin.get(path, () => answer(), { detail: { hide: true } });
+  }
+  return plugin;
+}
+
+/** The same for a port without the API: null for a path that is none of them. */
+export function operationAnswer(operations: Operations): (path: string) => Promise<Response> | null {
+  const byPath = answers(operations, (status, body) => Response.json(body, { status }));
+  return (path) => {
+    const answer = Object.hasOwn(byPath, path) ? byPath[path] : undefined;
+    return answer === undefined ? null : Promise.resolve(answer());
+  };
+}

@@ -1,0 +1,77 @@
+/** The API with everything about it: routes, the node's, what is pushed. In the main thread or in one of its own. */
+import type { Registry } from 'prom-client';
+import { createApp } from '../api/app.ts';
+import type { Operations } from '../api/operations.ts';
+import { type ApiServer, startApi } from '../api/server.ts';
+import type { Settings } from '../config.ts';
+import type { Faucets } from '../faucets/faucets.ts';
+import { startRealtime } from '../live/realtime.ts';
+import type { Log } from '../log.ts';
+import { requestTimer } from '../metrics/requests.ts';
+import { nodeProxy } from '../node/proxy.ts';
+import type { NodeRpc } from '../node/rpc.ts';
+import type { Snapshots } from '../store/reader.ts';
+import { serverVersion } from '../version.ts';
+
+export interface ApiServiceOptions {
+  settings: Settings;
+  snapshots: Snapshots;
+  node: NodeRpc;
+  registry: Registry;
+  operations: Operations;
+  /** None in a thread, which passes on what is asked of them. */
+  faucets?: Faucets;
+  log: Log;
+  listen: { hostname: string; port: number; shared: boolean };
+  /** In a thread: answers what only the main thread can. */
+  mainThread?: (request: Request) => Promise<Response>;
+}
+
+export async function startApiService(options: ApiServiceOptions): Promise<ApiServer> {
+  const { settings, snapshots, node, registry, operations, faucets, log, listen, mainThread } = options;
+  const app = createApp({
+    snapshots,
+    version: serverVersion,
+    log,
+    deprecation: { enabled: settings.deprecated, sunset: settings.sunset },
+    operations,
+    ...(faucets === undefined ? {} : { faucets }),
+    timer: requestTimer(registry),
+    nodeProxy: nodeProxy({ ...proxySettings(settings), node, snapshots, log }),
+    ...(mainThread === undefined ? {} : { mainThread }),
+  });
+  const realtime = await startRealtime({
+    ...realtimeSettings(settings),
+    snapshots,
+    registry,
+    log,
+    ...(mainThread === undefined ? {} : { polling: mainThread }),
+  });
+  try {
+    return startApi({ app, ...listen, bodyLimit: settings.proxyBodyLimit, realtime });
+  } catch (error) {
+    await realtime.stop();
+    throw error;
+  }
+}
+
+const proxySettings = (settings: Settings) => ({
+  url: settings.nodeRpc,
+  bodyLimit: settings.proxyBodyLimit,
+  extraEndpointsFile: settings.extraTxEndpoints,
+  fees: settings.feeEstimator
+    ? {
+        modifier: settings.feeModifier,
+        pastTenures: settings.feePastTenures,
+        pastFullness: settings.feePastFullness,
+        currentFullness: settings.feeCurrentFullness,
+        currentBlocks: settings.feeCurrentBlocks,
+      }
+    : null,
+});
+
+const realtimeSettings = ({ pingInterval, pingTimeout, clientBacklog }: Settings) => ({
+  pingIntervalMs: pingInterval * 1000,
+  pingTimeoutMs: pingTimeout * 1000,
+  maxBacklog: clientBacklog,
+});

@@ -1,0 +1,67 @@
+/** What runs in each of the API's threads. It reads snapshots of its own, and passes on what needs the main thread. */
+import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
+import { Registry } from 'prom-client';
+import { forwardTo } from '../api/forward.ts';
+import type { ApiServer } from '../api/server.ts';
+import { OperatorError } from '../errors.ts';
+import { createLog } from '../log.ts';
+import { nodeRpc } from '../node/rpc.ts';
+import { openSnapshots } from '../store/snapshots.ts';
+import { startApiService } from './api-service.ts';
+import { readinessOf } from './operations.ts';
+import type { FromThread, ThreadStart, ToThread } from './thread-messages.ts';
+
+export async function runApiThread(): Promise<void> {
+  const port = parentPort;
+  if (port === null) throw new Error('this runs in a thread of its own');
+  const say = (message: FromThread): void => port.postMessage(message);
+  for (const kind of ['uncaughtException', 'unhandledRejection'] as const) {
+    process.on(kind, (cause: unknown) =>
+      say({ kind: 'crashed', cause: cause instanceof Error ? (cause.stack ?? cause.message) : String(cause) }),
+    );
+  }
+  try {
+    const { server, registry } = await start(workerData as ThreadStart);
+    listenTo(port, server, registry, say);
+    say({ kind: 'listening', url: server.url });
+  } catch (error) {
+    if (!(error instanceof OperatorError)) throw error;
+    say({ kind: 'refused', problem: error.message, remedy: error.remedy });
+  }
+}
+
+async function start({ settings, port, shared, mainThread }: ThreadStart) {
+  const registry = new Registry();
+  const snapshots = openSnapshots(settings.data);
+  const node = nodeRpc(settings.nodeRpc);
+  const server = await startApiService({
+    settings,
+    snapshots,
+    node,
+    registry,
+    log: createLog(settings.logLevel),
+    operations: {
+      readiness: () => readinessOf(snapshots, node),
+      // All threads' figures together are the main thread's to answer.
+      metrics: async () => (await fetch(`${mainThread}/metrics`)).text(),
+    },
+    listen: { hostname: settings.apiHost, port, shared },
+    mainThread: forwardTo(mainThread),
+  });
+  const stop = async () => {
+    await server.stop();
+    snapshots.close();
+  };
+  return { server: { ...server, stop }, registry };
+}
+
+function listenTo(port: MessagePort, server: ApiServer, registry: Registry, say: (message: FromThread) => void): void {
+  port.on('message', async (message: ToThread) => {
+    if (message.kind === 'collect') {
+      say({ kind: 'figures', id: message.id, figures: await registry.getMetricsAsJSON() });
+    } else {
+      await server.stop();
+      say({ kind: 'stopped' });
+    }
+  });
+}

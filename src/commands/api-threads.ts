@@ -1,0 +1,126 @@
+/** The API's threads, as the main thread has them. */
+import { Worker } from 'node:worker_threads';
+import { apiThreadUrl } from '../api-thread-url.ts';
+import type { Settings } from '../config.ts';
+import { OperatorError } from '../errors.ts';
+import { listening } from '../listening.ts';
+import type { Figures, FromThread, ThreadStart, ToThread } from './thread-messages.ts';
+
+export interface ApiThreads {
+  url: string;
+  /** Of every thread. */
+  figures(): Promise<Figures[]>;
+  stop(): Promise<void>;
+}
+
+export interface ApiThreadsOptions {
+  settings: Settings;
+  /** Where the main thread answers what the threads pass on. */
+  mainThread: string;
+  /** A thread came to an end by itself. */
+  crashed(cause: unknown): void;
+}
+
+/** One that doesn't answer by then is passed over. */
+const FIGURES_TIMEOUT_MS = 2_000;
+
+class ApiThread {
+  readonly #worker: Worker;
+  readonly #waiting = new Map<number, (figures: Figures) => void>();
+  readonly #listening = Promise.withResolvers<string>();
+  readonly #stopped = Promise.withResolvers<void>();
+  #asked = 0;
+
+  constructor(start: ThreadStart, crashed: (cause: unknown) => void) {
+    this.#worker = new Worker(apiThreadUrl, { workerData: start });
+    const ended = (cause: unknown) => {
+      this.#listening.reject(cause);
+      crashed(cause);
+    };
+    this.#worker.on('error', ended);
+    this.#worker.on('message', (message: FromThread) => {
+      switch (message.kind) {
+        case 'listening':
+          this.#listening.resolve(message.url);
+          return;
+        case 'refused':
+          this.#listening.reject(new OperatorError(message.problem, message.remedy));
+          return;
+        case 'crashed':
+          ended(message.cause);
+          return;
+        case 'figures':
+          this.#waiting.get(message.id)?.(message.figures);
+          return;
+        case 'stopped':
+          this.#stopped.resolve();
+      }
+    });
+  }
+
+  #say(message: ToThread): void {
+    this.#worker.postMessage(message);
+  }
+
+  /** Where it listens. */
+  listening(): Promise<string> {
+    return this.#listening.promise;
+  }
+
+  async figures(): Promise<Figures> {
+    const id = ++this.#asked;
+    const answer = new Promise<Figures>((resolve) => this.#waiting.set(id, resolve));
+    this.#say({ kind: 'collect', id });
+    const figures = await Promise.race([answer, Bun.sleep(FIGURES_TIMEOUT_MS).then((): Figures => [])]);
+    this.#waiting.delete(id);
+    return figures;
+  }
+
+  async stop(): Promise<void> {
+    this.#say({ kind: 'stop' });
+    await this.#stopped.promise;
+    await this.#worker.terminate();
+  }
+
+  /** Ends it at once. */
+  async kill(): Promise<void> {
+    await this.#worker.terminate();
+  }
+}
+
+/**
+ * Starts the threads; each listens on the same port, among which the system shares out the connections.
+ * @throws OperatorError where they can't listen
+ */
+export async function startApiThreads({ settings, mainThread, crashed }: ApiThreadsOptions): Promise<ApiThreads> {
+  const { apiHost: hostname, threads: count } = settings;
+  if (count > 1 && process.platform !== 'linux') {
+    throw new OperatorError(
+      `--threads is ${count}, and only Linux shares out the connections to a port.`,
+      'Run with --threads 1, or several processes with --mode read behind a proxy.',
+    );
+  }
+  // The threads share the port with whoever shares it too: that nobody else has it is seen by not sharing it.
+  const probe = listening('The API', { hostname, port: settings.apiPort }, () =>
+    Bun.serve({ hostname, port: settings.apiPort, fetch: () => new Response() }),
+  );
+  const port = probe.port ?? settings.apiPort;
+  await probe.stop(true);
+  const threads = Array.from(
+    { length: count },
+    () => new ApiThread({ settings, port, shared: count > 1, mainThread }, crashed),
+  );
+  try {
+    const [url = ''] = await Promise.all(threads.map((thread) => thread.listening()));
+    return {
+      url,
+      figures: () => Promise.all(threads.map((thread) => thread.figures())),
+      async stop() {
+        await Promise.all(threads.map((thread) => thread.stop()));
+      },
+    };
+  } catch (error) {
+    await Promise.all(threads.map((thread) => thread.kill()));
+    throw error;
+  }
+}

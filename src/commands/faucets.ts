@@ -1,0 +1,37 @@
+/** The faucets as the settings have them. */
+import type { Settings } from '../config.ts';
+import { type FaucetSettings, type Faucets, openFaucets } from '../faucets/faucets.ts';
+import type { Log } from '../log.ts';
+import { type NodeRpc, nodeRpc } from '../node/rpc.ts';
+import type { Ingest } from '../store/ingest.ts';
+import type { Snapshots } from '../store/reader.ts';
+
+const bitcoinOf = ({ btcRpc, btcRpcUser, btcRpcPassword, btcFaucetKey }: Settings): FaucetSettings['bitcoin'] =>
+  btcRpc === null || btcRpcUser === null || btcRpcPassword === null || btcFaucetKey === null
+    ? null
+    : { url: btcRpc, user: btcRpcUser, password: btcRpcPassword, key: btcFaucetKey };
+
+/** Of the process that writes: what was given is kept with the data. */
+export function serverFaucets(
+  settings: Settings,
+  { ingest, snapshots, node, log }: { ingest: Ingest; snapshots: Snapshots; node: NodeRpc; log: Log },
+): Faucets {
+  return openFaucets({
+    settings: {
+      stx: settings.stxFaucet,
+      btc: settings.btcFaucet,
+      sbtc: settings.sbtcFaucet,
+      keys: settings.faucetKeys?.split(',') ?? [],
+      sbtcAsset: settings.sbtcFaucetAsset,
+      sbtcAmount: settings.sbtcFaucetAmount,
+      bitcoin: bitcoinOf(settings),
+      limited: settings.faucetLimits,
+    },
+    onTestNetwork: () => ingest.networkKind() === 'testnet',
+    requests: ingest.faucetRequests,
+    node: settings.faucetNode === null ? node : nodeRpc(settings.faucetNode),
+    nextNonce: (address) => snapshots.read(async (read) => (await read.principals.nonces(address)).next),
+    now: Date.now,
+    log,
+  });
+}

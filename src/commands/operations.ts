@@ -1,0 +1,82 @@
+/** What operators ask of a server, answered from the index and the node. */
+import { AggregatorRegistry, type Registry } from 'prom-client';
+import type { Operations, Readiness } from '../api/operations.ts';
+import { processMetrics } from '../metrics/process.ts';
+import { type ServerState, stateMetrics } from '../metrics/state.ts';
+import { type NodeRpc, NodeUnreachableError } from '../node/rpc.ts';
+import type { Snapshots } from '../store/reader.ts';
+import { fileSizes } from '../store/status.ts';
+import type { Figures } from './thread-messages.ts';
+
+export interface OperationsOptions {
+  directory: string;
+  snapshots: Snapshots;
+  node: NodeRpc;
+  registry: Registry;
+  /** What the API's threads counted; none where it has none. */
+  threads(): Promise<Figures[]>;
+}
+
+/** A node tells of a block and then of itself: this much behind is not behind. */
+const BLOCKS_BEHIND = 2;
+
+async function nodeHeightOf(node: NodeRpc): Promise<number | null> {
+  try {
+    return (await node.info()).height;
+  } catch (error) {
+    if (error instanceof NodeUnreachableError) return null;
+    throw error;
+  }
+}
+
+function whyNot(height: number | null, nodeHeight: number | null): string | null {
+  if (height === null) return 'no block was indexed yet';
+  if (nodeHeight === null || nodeHeight - height <= BLOCKS_BEHIND) return null;
+  return `behind the node: height ${height} of ${nodeHeight}`;
+}
+
+export async function readinessOf(snapshots: Snapshots, node: NodeRpc): Promise<Readiness> {
+  const [block, nodeHeight] = await Promise.all([
+    snapshots.read((read) => read.blocks.find('latest')),
+    nodeHeightOf(node),
+  ]);
+  const height = block?.height ?? null;
+  const reason = whyNot(height, nodeHeight);
+  return {
+    ready: reason === null,
+    reason,
+    height,
+    node_height: nodeHeight,
+    tip_age_seconds: block === undefined ? null : Math.max(0, Math.round(Date.now() / 1000 - block.time)),
+  };
+}
+
+export function serverOperations({ directory, snapshots, node, registry, threads }: OperationsOptions): Operations {
+  const setState = stateMetrics(registry);
+  processMetrics(registry);
+
+  const stateOfIndex = () =>
+    snapshots.read(async (read): Promise<Omit<ServerState, 'nodeHeight' | 'files'>> => {
+      const block = await read.blocks.find('latest');
+      const pending = new Map<string, number>();
+      for (const { type, transactions } of await read.mempool.fees()) {
+        pending.set(type, (pending.get(type) ?? 0) + transactions);
+      }
+      return {
+        tip: block === undefined ? null : { height: block.height, time: block.time },
+        burnBlockHeight: (await read.chain.tip())?.burnBlockHeight ?? 0,
+        pending,
+      };
+    });
+
+  return {
+    readiness: () => readinessOf(snapshots, node),
+
+    async metrics() {
+      const [state, nodeHeight, others] = await Promise.all([stateOfIndex(), nodeHeightOf(node), threads()]);
+      setState({ ...state, nodeHeight, files: fileSizes(directory) });
+      if (others.length === 0) return registry.metrics();
+      return AggregatorRegistry.aggregate([await registry.getMetricsAsJSON(), ...others]).metrics();
+    },
+  };
+}

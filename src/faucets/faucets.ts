@@ -1,0 +1,165 @@
+/** Faucets of test networks: who may have how much how often. */
+import { canonicalPrincipal, parseStacksAddress, splitPrincipal } from '../codec/address.ts';
+import type { Currency, FaucetRequests } from '../store/faucet-requests.ts';
+import { bitcoinFaucet, isRegtestAddress, type SentBitcoin } from './bitcoin-faucet.ts';
+import { type BitcoinRpcOptions, bitcoinRpc } from './bitcoin-rpc.ts';
+import { FaucetError, failed } from './faucet-error.ts';
+import { type Sent, type StacksFaucetOptions, stacksFaucet } from './stacks-faucet.ts';
+
+export interface FaucetSettings {
+  stx: boolean;
+  btc: boolean;
+  sbtc: boolean;
+  /** Of the accounts that give STX and sBTC; with none there are neither. */
+  keys: readonly string[];
+  sbtcAsset: string;
+  /** Sats. */
+  sbtcAmount: number;
+  /** Null where there is no Bitcoin node, or no key to it or of it. */
+  bitcoin: (BitcoinRpcOptions & { key: string }) | null;
+  limited: boolean;
+}
+
+export type FaucetEvent =
+  | { event: 'faucet_sent'; currency: Currency; address: string; tx_id: string }
+  | { event: 'faucet_failed'; currency: Currency; address: string; cause: unknown };
+
+export interface FaucetOptions extends Omit<StacksFaucetOptions, 'keys'> {
+  settings: FaucetSettings;
+  /** Whether the chain is of a test network. */
+  onTestNetwork(): boolean;
+  requests: FaucetRequests;
+  /** The clock, in Unix milliseconds. */
+  now: () => number;
+  log: (event: FaucetEvent) => void;
+}
+
+export type BitcoinSize = 'usual' | 'large' | 'xlarge';
+
+/** Each throws FaucetError. @param ip of the client, which is kept and not judged by */
+export interface Faucets {
+  stx(address: string, stacking: boolean, ip: string): Promise<Sent>;
+  sbtc(address: string, ip: string): Promise<Sent>;
+  btc(address: string, size: BitcoinSize, ip: string): Promise<SentBitcoin>;
+  /** In BTC. */
+  btcBalance(address: string): Promise<number>;
+}
+
+const MICRO_STX = 1_000_000n;
+const STX_AMOUNT = 500n * MICRO_STX;
+const BTC_AMOUNTS: Readonly<Record<BitcoinSize, bigint>> = { usual: 10_000n, large: 1_000_000n, xlarge: 50_000_000n };
+const MINUTE = 60_000;
+const DAY = 24 * 60 * MINUTE;
+/** How many requests of an address in how many milliseconds. */
+const LIMIT = { requests: 5, within: 5 * MINUTE };
+const STACKING_LIMIT = { requests: 1, within: 2 * DAY };
+
+/** Versions of the addresses of test networks: ST and SN. */
+const TEST_VERSIONS = [26, 21];
+
+function testPrincipal(address: string): string {
+  const principal = canonicalPrincipal(address);
+  const version = parseStacksAddress(splitPrincipal(address).address)?.version;
+  if (principal === null || version === undefined || !TEST_VERSIONS.includes(version)) {
+    throw new FaucetError(400, `invalid STX address "${address}"`);
+  }
+  return principal;
+}
+
+function regtestAddress(address: string): string {
+  if (!isRegtestAddress(address)) throw new FaucetError(400, 'Invalid BTC regtest address');
+  return address;
+}
+
+/** Runs one at a time: each builds on the nonce or the outputs that the one before left. */
+function queue() {
+  let last: Promise<unknown> = Promise.resolve();
+  return <T>(work: () => Promise<T>): Promise<T> => {
+    const next = last.then(work, work);
+    last = next.catch(() => {});
+    return next;
+  };
+}
+
+const NOT_AVAILABLE = new FaucetError(403, 'Faucet is not available');
+
+/** Where nothing can be given: on mainnet's copies, and in processes that only read. */
+export const noFaucets: Faucets = {
+  stx: () => Promise.reject(NOT_AVAILABLE),
+  sbtc: () => Promise.reject(NOT_AVAILABLE),
+  btc: () => Promise.reject(NOT_AVAILABLE),
+  btcBalance: () => Promise.reject(NOT_AVAILABLE),
+};
+
+export function openFaucets(options: FaucetOptions): Faucets {
+  const { settings, onTestNetwork, requests, now, log, node, nextNonce } = options;
+  const stacks = stacksFaucet({ keys: settings.keys, node, nextNonce });
+  const bitcoin = settings.bitcoin === null ? null : bitcoinFaucet(bitcoinRpc(settings.bitcoin), settings.bitcoin.key);
+  const queues = { stx: queue(), btc: queue(), sbtc: queue() };
+
+  function require(available: boolean, name: string): void {
+    if (!onTestNetwork()) throw NOT_AVAILABLE;
+    if (!available) throw new FaucetError(403, `${name} faucet is not available`);
+  }
+
+  function requireBitcoin() {
+    require(settings.btc, 'BTC');
+    if (bitcoin === null) throw new FaucetError(403, 'BTC Faucet is not configured.');
+    return bitcoin;
+  }
+
+  /** Gives within the limit, and counts what was given. */
+  function give<T extends Sent | SentBitcoin>(
+    currency: Currency,
+    address: string,
+    ip: string,
+    limit: typeof LIMIT,
+    send: () => Promise<T>,
+  ): Promise<T> {
+    return queues[currency](async () => {
+      const time = now();
+      requests.forgetBefore(time - STACKING_LIMIT.within);
+      if (settings.limited && requests.count(currency, address, time - limit.within) >= limit.requests) {
+        throw new FaucetError(429, 'Too many requests');
+      }
+      try {
+        const sent = await send();
+        requests.add(currency, address, now(), ip);
+        log({ event: 'faucet_sent', currency, address, tx_id: 'txId' in sent ? sent.txId : sent.txid });
+        return sent;
+      } catch (cause) {
+        log({ event: 'faucet_failed', currency, address, cause });
+        throw cause instanceof FaucetError ? cause : failed(cause);
+      }
+    });
+  }
+
+  return {
+    async stx(address, stacking, ip) {
+      require(settings.stx && settings.keys.length > 0, 'STX');
+      const recipient = testPrincipal(address);
+      return give('stx', recipient, ip, stacking ? STACKING_LIMIT : LIMIT, async () => {
+        const amount = stacking ? await stacks.stackingAmount() : null;
+        return stacks.sendStx(recipient, amount ?? STX_AMOUNT);
+      });
+    },
+
+    async sbtc(address, ip) {
+      require(settings.sbtc && settings.keys.length > 0, 'sBTC');
+      const recipient = testPrincipal(address);
+      return give('sbtc', recipient, ip, LIMIT, () =>
+        stacks.sendToken(settings.sbtcAsset, recipient, BigInt(settings.sbtcAmount)),
+      );
+    },
+
+    async btc(address, size, ip) {
+      const faucet = requireBitcoin();
+      const recipient = regtestAddress(address);
+      return give('btc', recipient, ip, LIMIT, () => faucet.send(recipient, BTC_AMOUNTS[size]));
+    },
+
+    async btcBalance(address) {
+      return requireBitcoin().balance(regtestAddress(address));
+    },
+  };
+}

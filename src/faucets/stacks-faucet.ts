@@ -1,0 +1,140 @@
+/** STX and sBTC: transactions that the faucet's keys sign and the node broadcasts. */
+
+import { Type } from '@sinclair/typebox';
+import { Value } from '@sinclair/typebox/value';
+import { STACKS_TESTNET, type StacksNetwork } from '@stacks/network';
+import {
+  Cl,
+  getAddressFromPrivateKey,
+  makeContractCall,
+  makeSTXTokenTransfer,
+  Pc,
+  type StacksTransactionWire,
+  serializePayload,
+} from '@stacks/transactions';
+import { fromHex } from '../codec/hex.ts';
+import { type NodeRpc, NodeUnreachableError } from '../node/rpc.ts';
+import { failed, outOfFunds, unavailable } from './faucet-error.ts';
+
+/** What was given: the id with 0x, the bytes in hex without. */
+export interface Sent {
+  txId: string;
+  txRaw: string;
+}
+
+export interface StacksFaucetOptions {
+  /** In hex; each is of an account that gives. */
+  keys: readonly string[];
+  node: NodeRpc;
+  /** The nonce that an account's next transaction takes, as the index knows it. */
+  nextNonce(address: string): Promise<number>;
+}
+
+const Fees = Type.Object({ estimations: Type.Array(Type.Object({ fee: Type.Number() }), { minItems: 1 }) });
+const MinimumStake = Type.Object({ min_amount_ustx: Type.Number() });
+
+/** Reasons for which another account may succeed. */
+const TRY_ANOTHER = ['ConflictingNonceInMempool', 'TooMuchChaining', 'NotEnoughFunds'];
+
+/** Makes a signed transaction. @param fee in micro-STX */
+type Make = (sender: {
+  key: string;
+  nonce: bigint;
+  fee: bigint;
+  network: StacksNetwork;
+}) => Promise<StacksTransactionWire>;
+
+export function stacksFaucet({ keys, node, nextNonce }: StacksFaucetOptions) {
+  /** The node's middle estimate; the fallback where it has none. */
+  async function feeFor(transaction: StacksTransactionWire, fallback: bigint): Promise<bigint> {
+    const response = await node.request('/v2/fees/transaction', {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({
+        transaction_payload: serializePayload(transaction.payload),
+        estimated_len: transaction.serialize().length / 2,
+      }),
+    });
+    const body: unknown = response.ok ? await response.json().catch(() => null) : null;
+    if (!Value.Check(Fees, body)) return fallback;
+    const { estimations } = body;
+    return BigInt(Math.ceil(estimations[Math.floor(estimations.length / 2)]?.fee ?? Number(fallback)));
+  }
+
+  /** @returns what was sent, or the node's reason why not */
+  async function sendFrom(key: string, make: Make, fallbackFee: bigint): Promise<Sent | { reason: string }> {
+    const { chainId } = await node.info();
+    const network: StacksNetwork = { ...STACKS_TESTNET, chainId };
+    const nonce = BigInt(await nextNonce(getAddressFromPrivateKey(key, network)));
+    const draft = await make({ key, nonce, fee: fallbackFee, network });
+    const transaction = await make({ key, nonce, fee: await feeFor(draft, fallbackFee), network });
+    const txRaw = transaction.serialize();
+    const response = await node.request('/v2/transactions', {
+      method: 'POST',
+      headers: { 'content-type': 'application/octet-stream' },
+      body: new Uint8Array(fromHex(txRaw)),
+    });
+    if (!response.ok) return { reason: await response.text() };
+    await response.body?.cancel();
+    return { txId: `0x${transaction.txid()}`, txRaw };
+  }
+
+  /** @throws FaucetError */
+  async function send(accounts: readonly string[], make: Make, fallbackFee: bigint): Promise<Sent> {
+    let reason = '';
+    try {
+      for (const key of accounts) {
+        const sent = await sendFrom(key, make, fallbackFee);
+        if ('txId' in sent) return sent;
+        reason = sent.reason;
+        if (!TRY_ANOTHER.some((word) => reason.includes(word))) break;
+      }
+    } catch (cause) {
+      throw cause instanceof NodeUnreachableError ? unavailable(cause) : failed(cause);
+    }
+    throw reason.includes('NotEnoughFunds') ? outOfFunds() : failed(new Error(`the node refused it: ${reason}`));
+  }
+
+  return {
+    /** What one needs at least to stake alone, and a fifth more; null where the node doesn't say. micro-STX. */
+    async stackingAmount(): Promise<bigint | null> {
+      try {
+        const response = await node.request('/v2/pox');
+        const body: unknown = await response.json();
+        if (!response.ok || !Value.Check(MinimumStake, body)) return null;
+        return BigInt(body.min_amount_ustx) + BigInt(Math.round(body.min_amount_ustx / 5));
+      } catch {
+        return null;
+      }
+    },
+
+    /** Begins with any account, and goes on with the others. @param amount micro-STX */
+    sendStx(recipient: string, amount: bigint): Promise<Sent> {
+      const first = Math.floor(Math.random() * keys.length);
+      const make: Make = ({ key, nonce, fee, network }) =>
+        makeSTXTokenTransfer({ recipient, amount, senderKey: key, memo: 'faucet', nonce, fee, network });
+      return send([...keys.slice(first), ...keys.slice(0, first)], make, 200n);
+    },
+
+    /** From the first account. @param asset identifier of a SIP-010 token @param amount base units */
+    sendToken(asset: string, recipient: string, amount: bigint): Promise<Sent> {
+      const [contract = '', tokenName = ''] = asset.split('::');
+      const [contractAddress = '', contractName = ''] = contract.split('.');
+      const make: Make = ({ key, nonce, fee, network }) => {
+        const sender = getAddressFromPrivateKey(key, network);
+        return makeContractCall({
+          contractAddress,
+          contractName,
+          functionName: 'transfer',
+          functionArgs: [Cl.uint(amount), Cl.principal(sender), Cl.principal(recipient), Cl.none()],
+          postConditions: [Pc.principal(sender).willSendEq(amount).ft(`${contractAddress}.${contractName}`, tokenName)],
+          senderKey: key,
+          nonce,
+          fee,
+          network,
+        });
+      };
+      return send(keys.slice(0, 1), make, 1000n);
+    },
+  };
+}

@@ -1,0 +1,64 @@
+/** Looks for changes of the index and tells those who are subscribed: in whatever thread or process the index is read. */
+import type { Change } from '../store/model.ts';
+import type { Reader, Snapshots } from '../store/reader.ts';
+import { changeMessages } from './messages.ts';
+import type { Subscriptions } from './subscriptions.ts';
+
+export type FeedEvent =
+  | { event: 'changes_missed'; from: number; to: number }
+  | { event: 'push_failed'; cause: unknown };
+
+/** Milliseconds between two looks. One look costs about as much as the smallest request. */
+const INTERVAL_MS = 20;
+/** Changes that are read at a time. */
+const BATCH = 500;
+
+export interface FeedOptions {
+  snapshots: Snapshots;
+  subscriptions: Subscriptions;
+  log: (event: FeedEvent) => void;
+}
+
+/** Begins to look. @returns what ends it, once the look in hand is done */
+export async function startFeed({ snapshots, subscriptions, log }: FeedOptions): Promise<() => Promise<void>> {
+  const messagesOf = changeMessages(subscriptions);
+  let last = await snapshots.read((read) => read.changes.newest());
+  let stopped = false;
+
+  async function tell(read: Reader, changes: readonly Change[]): Promise<void> {
+    for (const change of changes) {
+      // In this order: what fails is not tried for ever.
+      last = change.id;
+      for await (const message of messagesOf(read, change)) subscriptions.publish(message);
+    }
+  }
+
+  /** @returns whether there may be more */
+  const look = (): Promise<boolean> =>
+    snapshots.read(async (read) => {
+      const changes = await read.changes.after(last, BATCH);
+      const first = changes[0];
+      if (first === undefined) return false;
+      if (first.id !== last + 1) log({ event: 'changes_missed', from: last + 1, to: first.id - 1 });
+      await tell(read, changes);
+      return changes.length === BATCH;
+    });
+
+  async function run(): Promise<void> {
+    while (!stopped) {
+      let more = false;
+      try {
+        more = await look();
+      } catch (cause) {
+        if (!stopped) log({ event: 'push_failed', cause });
+      }
+      if (!more) await Bun.sleep(INTERVAL_MS);
+    }
+  }
+
+  const running = run();
+  return async () => {
+    stopped = true;
+    await running;
+  };
+}

@@ -1,0 +1,119 @@
+/** JSON-RPC 2.0 as the clients of `/extended/v1/ws` speak it: requests to subscribe in, answers and notifications out. */
+import { canonicalPrincipal } from '../codec/address.ts';
+import {
+  hexText,
+  nftAssetTopic,
+  nftCollectionTopic,
+  plainTopic,
+  principalTopic,
+  type Topic,
+  transactionTopic,
+} from './topics.ts';
+
+/** What a request asks for, and what it is answered where that is done. */
+export interface Subscription {
+  topic: Topic;
+  result: Record<string, string>;
+}
+
+/** Does what a request asks for. @returns why it can't, else null */
+export type Perform = (method: 'subscribe' | 'unsubscribe', subscription: Subscription) => string | null;
+
+interface RpcError {
+  message: string;
+  code: number;
+  data?: unknown;
+}
+
+type Id = string | number | null;
+type Members = Readonly<Record<string, unknown>>;
+
+const failure = (id: Id, error: RpcError) => ({ jsonrpc: '2.0', id, error });
+const invalidRequest = (data: unknown) => failure(null, { message: 'Invalid request', code: -32600, data });
+const invalidParams = (id: Id, data: string) => failure(id, { message: 'Invalid params', code: -32602, data });
+
+const isMembers = (value: unknown): value is Members =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
+
+/** A text instead of a subscription says what is wrong. */
+function subscriptionOf(params: unknown): Subscription | string {
+  const event = isMembers(params) ? params.event : undefined;
+  if (!isMembers(params) || typeof event !== 'string' || event === '') {
+    return 'subscription requests must include an event name';
+  }
+  switch (event) {
+    case 'block':
+    case 'microblock':
+    case 'mempool':
+      return { topic: plainTopic(event), result: {} };
+    case 'nft_event':
+      return { topic: plainTopic('nft-event'), result: {} };
+    case 'tx_update': {
+      const txId = hexText(textOf(params.tx_id));
+      if (txId?.length !== 66) return 'invalid tx_id';
+      return { topic: transactionTopic(txId), result: { tx_id: txId } };
+    }
+    case 'address_tx_update':
+    case 'address_balance_update': {
+      const address = textOf(params.address);
+      const principal = canonicalPrincipal(address);
+      if (principal === null) return 'invalid address';
+      const kind = event === 'address_tx_update' ? 'address-transaction' : 'address-stx-balance';
+      // Clients compare what comes with this, so it is spelled as what comes is.
+      return { topic: principalTopic(kind, principal), result: { address: principal } };
+    }
+    case 'nft_asset_event': {
+      const asset_identifier = textOf(params.asset_identifier);
+      const value = hexText(textOf(params.value)) ?? textOf(params.value);
+      return { topic: nftAssetTopic(asset_identifier, value), result: { asset_identifier, value } };
+    }
+    case 'nft_collection_event': {
+      const asset_identifier = textOf(params.asset_identifier);
+      return { topic: nftCollectionTopic(asset_identifier), result: { asset_identifier } };
+    }
+    default:
+      return 'subscription request must use a valid event name';
+  }
+}
+
+/** The answer to one message; undefined for a notification, which has none. */
+function answerOf(message: unknown, perform: Perform): object | undefined {
+  if (!isMembers(message) || message.jsonrpc !== '2.0') return invalidRequest(message);
+  if ('result' in message && 'id' in message) return invalidRequest('unexpected success msg from client');
+  if ('error' in message && 'id' in message) return invalidRequest('unexpected error msg from client');
+  const { id, method, params } = message;
+  if (typeof method !== 'string') return invalidRequest(message);
+  if (!('id' in message)) return undefined;
+  if (typeof id !== 'string' && !(typeof id === 'number' && Number.isInteger(id))) {
+    const data = '"id" must be provided, a string or an integer.';
+    return failure(null, { message: 'Internal error', code: -32603, data });
+  }
+  if (method !== 'subscribe' && method !== 'unsubscribe') {
+    return failure(id, { message: 'Method not found', code: -32601 });
+  }
+  const subscription = subscriptionOf(params);
+  if (typeof subscription === 'string') return invalidParams(id, subscription);
+  const refused = perform(method, subscription);
+  return refused === null ? { jsonrpc: '2.0', id, result: subscription.result } : invalidParams(id, refused);
+}
+
+function parsed(text: string): { value: unknown } | null {
+  try {
+    return { value: JSON.parse(text) };
+  } catch {
+    return null;
+  }
+}
+
+/** The text that answers a client's; null where there is nothing to say. */
+export function rpcAnswer(text: string, perform: Perform): string | null {
+  const message = parsed(text);
+  if (message === null) return JSON.stringify(failure(null, { message: 'Parse error', code: -32700, data: text }));
+  const { value } = message;
+  if (Array.isArray(value) && value.length > 0) {
+    return JSON.stringify(value.map((one) => answerOf(one, perform)).filter((answer) => answer !== undefined));
+  }
+  const answer = answerOf(value, perform);
+  return answer === undefined ? null : JSON.stringify(answer);
+}

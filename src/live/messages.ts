@@ -1,0 +1,142 @@
+/** What a change is to those who are subscribed: the objects that the API's v1 routes show, read in the change's own snapshot. */
+import { declarationsFor } from '../api/v1/declarations.ts';
+import { stxBalanceWithTotals, withStxTransfers } from '../api/v1/serialize/address.ts';
+import { block as blockObject, microblock as microblockObject } from '../api/v1/serialize/block.ts';
+import { mempoolTransaction, transaction as transactionObject } from '../api/v1/serialize/transaction.ts';
+import { clarity } from '../api/v3/serialize/values.ts';
+import { toHex } from '../codec/hex.ts';
+import type { Change, FoundInForks, NftMove } from '../store/model.ts';
+import type { Reader } from '../store/reader.ts';
+import { Message } from './message.ts';
+import type { Subscriptions } from './subscriptions.ts';
+import { nftAssetTopic, nftCollectionTopic, plainTopic, principalTopic, transactionTopic } from './topics.ts';
+
+const NO_EVENTS = { limit: 0, offset: 0 };
+/** More than a block holds. */
+const ALL = 1_000_000;
+
+async function transactionText(read: Reader, found: FoundInForks): Promise<string> {
+  const declarations = await declarationsFor(read, [found.transaction]);
+  return JSON.stringify(
+    found.mined
+      ? transactionObject(found.transaction, { declarations })
+      : mempoolTransaction(found.transaction, { declarations }),
+  );
+}
+
+const nftEvent = (move: NftMove) => ({
+  asset_identifier: move.asset,
+  asset_event_type: move.action,
+  value: clarity(move.value),
+  tx_id: toHex(move.txId),
+  tx_index: move.txIndex,
+  block_height: move.blockHeight,
+  event_index: move.eventIndex,
+  sender: move.sender,
+  recipient: move.recipient,
+});
+
+/** Only what somebody is subscribed to is read. */
+export function changeMessages({ has, any }: Pick<Subscriptions, 'has' | 'any'>) {
+  /** A transaction as it is now. */
+  async function* ofTransaction(read: Reader, txId: Uint8Array): AsyncGenerator<Message> {
+    const topic = transactionTopic(toHex(txId));
+    const found = has(topic) ? await read.transactions.findInForks(txId, NO_EVENTS, true) : undefined;
+    if (found !== undefined) yield new Message({ topic, text: await transactionText(read, found) });
+  }
+
+  /** One that came to the mempool or was dropped from it. A block may hold it by now, which is told of by itself. */
+  async function* ofMempool(read: Reader, txId: Uint8Array): AsyncGenerator<Message> {
+    const topic = plainTopic('mempool');
+    const transaction = has(topic) ? await read.mempool.find(txId) : undefined;
+    if (transaction !== undefined) {
+      yield new Message({ topic, text: await transactionText(read, { mined: false, transaction }) });
+    }
+    yield* ofTransaction(read, txId);
+  }
+
+  async function* ofPrincipal(read: Reader, principal: string, height: number): AsyncGenerator<Message> {
+    const transactionsTopic = principalTopic('address-transaction', principal);
+    if (has(transactionsTopic)) {
+      const heights = { first: height, last: height };
+      const { items } = await read.addresses.transactionsWithTransfers(principal, heights, ALL, 0);
+      const declarations = await declarationsFor(
+        read,
+        items.map(({ transaction }) => transaction),
+      );
+      for (const item of items) {
+        const shown = withStxTransfers(item, declarations);
+        const { tx_id, tx_status, tx_type } = shown.tx;
+        yield new Message({
+          topic: transactionsTopic,
+          text: JSON.stringify(shown),
+          members: { address: principal, tx_id, tx_status, tx_type },
+          leading: [principal],
+        });
+      }
+    }
+    const balanceTopic = principalTopic('address-stx-balance', principal);
+    if (has(balanceTopic)) {
+      const history = await read.principals.stxHistory(principal, height);
+      const text = JSON.stringify(stxBalanceWithTotals(history, false));
+      yield new Message({ topic: balanceTopic, text, members: { address: principal }, leading: [principal] });
+    }
+  }
+
+  async function* ofNfts(read: Reader, height: number): AsyncGenerator<Message> {
+    const all = plainTopic('nft-event');
+    for (const move of await read.changes.nftEvents(height)) {
+      const value = toHex(move.value);
+      const assetTopic = nftAssetTopic(move.asset, value);
+      const collectionTopic = nftCollectionTopic(move.asset);
+      if (![all, assetTopic, collectionTopic].some(has)) continue;
+      const text = JSON.stringify(nftEvent(move));
+      yield new Message({ topic: all, text });
+      yield new Message({ topic: assetTopic, text, leading: [move.asset, value] });
+      yield new Message({ topic: collectionTopic, text, leading: [move.asset] });
+    }
+  }
+
+  async function* ofBlock(read: Reader, indexBlockHash: Uint8Array): AsyncGenerator<Message> {
+    const block = await read.blocks.whole({ indexHash: indexBlockHash });
+    // Of a fork that was left again since, or too old to be kept.
+    if (block === undefined) return;
+    const topic = plainTopic('block');
+    if (has(topic)) yield new Message({ topic, text: JSON.stringify(blockObject(block, 'ascending')) });
+    if (!block.canonical) return;
+    const { height } = block;
+    if (any('transaction')) {
+      for (const txId of block.txIds) yield* ofTransaction(read, txId);
+    }
+    if (any('address-transaction', 'address-stx-balance')) {
+      const { principals } = await read.changes.parties(height);
+      for (const principal of principals) yield* ofPrincipal(read, principal, height);
+    }
+    if (any('nft-event', 'nft-asset-event', 'nft-collection-event')) yield* ofNfts(read, height);
+  }
+
+  async function* ofMicroblock(read: Reader, hash: Uint8Array): AsyncGenerator<Message> {
+    const topic = plainTopic('microblock');
+    if (!any('microblock', 'transaction')) return;
+    const microblock = await read.microblocks.find(hash);
+    if (microblock === undefined) return;
+    if (has(topic)) yield new Message({ topic, text: JSON.stringify(microblockObject(microblock)) });
+    for (const txId of microblock.txIds) yield* ofTransaction(read, txId);
+  }
+
+  /** In the order in which they are to be sent. */
+  return (read: Reader, { kind, subject }: Change): AsyncGenerator<Message> => {
+    switch (kind) {
+      case 'block':
+      case 'orphan':
+        return ofBlock(read, subject);
+      case 'microblock':
+        return ofMicroblock(read, subject);
+      case 'admitted':
+      case 'dropped':
+        return ofMempool(read, subject);
+      case 'restored':
+        return ofTransaction(read, subject);
+    }
+  };
+}

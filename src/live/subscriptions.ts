@@ -1,0 +1,90 @@
+/** Who is subscribed to what. */
+import type { Message } from './message.ts';
+import { type Topic, type TopicKind, topicKinds } from './topics.ts';
+
+/** A client's connection, of either protocol. */
+export interface Subscriber {
+  /** @param spelled the topic as this client named it */
+  deliver(message: Message, spelled: string): void;
+}
+
+/** Subscriptions that one connection may have. */
+export const MOST_SUBSCRIPTIONS = 10_000;
+
+export interface Subscriptions {
+  /** @returns false where the connection has as many as it may */
+  add(subscriber: Subscriber, topic: Topic, spelled: string): boolean;
+  remove(subscriber: Subscriber, topic: Topic): void;
+  /** All of a connection, as when it is closed. */
+  removeAll(subscriber: Subscriber): void;
+  /** Whether there is one of any of these kinds. */
+  any(...kinds: readonly TopicKind[]): boolean;
+  has(topic: Topic): boolean;
+  /** Sends it to all who are subscribed to its topic. @returns to how many */
+  publish(message: Message): number;
+  /** Subscriptions, by kind. */
+  counts(): Record<TopicKind, number>;
+}
+
+export function subscriptions(): Subscriptions {
+  const byKey = new Map<string, Map<Subscriber, string>>();
+  const bySubscriber = new Map<Subscriber, Map<string, Topic>>();
+  const counts = Object.fromEntries(topicKinds.map((kind) => [kind, 0])) as Record<TopicKind, number>;
+
+  function removeFromKey({ key, kind }: Topic, subscriber: Subscriber): void {
+    const subscribed = byKey.get(key);
+    if (subscribed?.delete(subscriber) !== true) return;
+    counts[kind] -= 1;
+    if (subscribed.size === 0) byKey.delete(key);
+  }
+
+  return {
+    add(subscriber, topic, spelled) {
+      let own = bySubscriber.get(subscriber);
+      if (own === undefined) {
+        own = new Map();
+        bySubscriber.set(subscriber, own);
+      }
+      if (!own.has(topic.key)) {
+        if (own.size >= MOST_SUBSCRIPTIONS) return false;
+        own.set(topic.key, topic);
+        counts[topic.kind] += 1;
+      }
+      let subscribed = byKey.get(topic.key);
+      if (subscribed === undefined) {
+        subscribed = new Map();
+        byKey.set(topic.key, subscribed);
+      }
+      subscribed.set(subscriber, spelled);
+      return true;
+    },
+
+    remove(subscriber, topic) {
+      const own = bySubscriber.get(subscriber);
+      if (own?.delete(topic.key) !== true) return;
+      if (own.size === 0) bySubscriber.delete(subscriber);
+      removeFromKey(topic, subscriber);
+    },
+
+    removeAll(subscriber) {
+      const own = bySubscriber.get(subscriber);
+      if (own === undefined) return;
+      bySubscriber.delete(subscriber);
+      for (const topic of own.values()) removeFromKey(topic, subscriber);
+    },
+
+    any: (...kinds) => kinds.some((kind) => counts[kind] > 0),
+    has: ({ key }) => byKey.has(key),
+
+    publish(message) {
+      const subscribed = byKey.get(message.topic.key);
+      if (subscribed === undefined) return 0;
+      // Those who are cut off while it is sent leave the list.
+      const all = [...subscribed];
+      for (const [subscriber, spelled] of all) subscriber.deliver(message, spelled);
+      return all.length;
+    },
+
+    counts: () => ({ ...counts }),
+  };
+}

@@ -1,0 +1,88 @@
+/** What can be subscribed to, and the names that the two protocols have for it. */
+import { canonicalPrincipal } from '../codec/address.ts';
+
+/** Kinds of topics, as Socket.IO names them and metrics count them. */
+export const topicKinds = [
+  'block',
+  'microblock',
+  'mempool',
+  'transaction',
+  'address-transaction',
+  'address-stx-balance',
+  'nft-event',
+  'nft-asset-event',
+  'nft-collection-event',
+] as const;
+export type TopicKind = (typeof topicKinds)[number];
+
+export interface Topic {
+  kind: TopicKind;
+  /** One text for each topic, however a client spells it: `transaction:0x…` in lower case. */
+  key: string;
+}
+
+export const plainTopic = (kind: TopicKind): Topic => ({ kind, key: kind });
+/** @param txId `0x` and lower-case digits */
+export const transactionTopic = (txId: string): Topic => ({ kind: 'transaction', key: `transaction:${txId}` });
+export const principalTopic = (kind: 'address-transaction' | 'address-stx-balance', principal: string): Topic => ({
+  kind,
+  key: `${kind}:${principal}`,
+});
+/** @param value `0x` and lower-case digits */
+export const nftAssetTopic = (asset: string, value: string): Topic => ({
+  kind: 'nft-asset-event',
+  key: `nft-asset-event:${asset}+${value}`,
+});
+export const nftCollectionTopic = (asset: string): Topic => ({
+  kind: 'nft-collection-event',
+  key: `nft-collection-event:${asset}`,
+});
+
+/** `0x` and lower-case digits; null where the text is no hex of whole bytes. */
+export function hexText(text: string): string | null {
+  const digits = text.replace(/^0x/i, '');
+  return /^([0-9a-fA-F]{2})+$/.test(digits) ? `0x${digits.toLowerCase()}` : null;
+}
+
+/** An asset identifier as events spell it; null where the contract in it is none. */
+export function assetText(text: string): string | null {
+  const [contract = '', name, ...rest] = text.split('::');
+  const principal = contract.includes('.') ? canonicalPrincipal(contract) : null;
+  return principal === null || name === undefined || name === '' || rest.length > 0 ? null : `${principal}::${name}`;
+}
+
+/** A topic by its Socket.IO name, such as `address-transaction:SP…`; null where it is none. */
+export function topicNamed(name: string): Topic | null {
+  const colon = name.indexOf(':');
+  const kind = colon < 0 ? name : name.slice(0, colon);
+  const subject = colon < 0 ? null : name.slice(colon + 1);
+  switch (kind) {
+    case 'block':
+    case 'microblock':
+    case 'mempool':
+    case 'nft-event':
+      return subject === null ? plainTopic(kind) : null;
+    case 'transaction': {
+      const txId = hexText(subject ?? '');
+      return txId === null ? null : transactionTopic(txId);
+    }
+    case 'address-transaction':
+    case 'address-stx-balance': {
+      const principal = canonicalPrincipal(subject ?? '');
+      return principal === null ? null : principalTopic(kind, principal);
+    }
+    case 'nft-asset-event': {
+      // Neither contract names nor hex have a plus; names of assets may.
+      const plus = (subject ?? '').lastIndexOf('+');
+      const asset = plus < 0 ? null : assetText((subject ?? '').slice(0, plus));
+      const value = plus < 0 ? null : hexText((subject ?? '').slice(plus + 1));
+      return asset === null || value === null ? null : nftAssetTopic(asset, value);
+    }
+    case 'nft-collection-event': {
+      const asset = assetText(subject ?? '');
+      return asset === null ? null : nftCollectionTopic(asset);
+    }
+    default:
+      return null;
+  }
+}

@@ -1,0 +1,90 @@
+/** Connections to `/extended/v1/ws`: JSON-RPC over WebSocket. */
+import { rpcAnswer, type Subscription } from './json-rpc.ts';
+import type { Message } from './message.ts';
+import type { ConnectionMetrics } from './metrics.ts';
+import { MOST_SUBSCRIPTIONS, type Subscriber, type Subscriptions } from './subscriptions.ts';
+
+/** RFC 6455, 7.4.1. */
+const GOING_AWAY = 1001;
+
+/** What a connection knows of itself. */
+export interface RpcData {
+  rpc: RpcConnection;
+}
+type Socket = Bun.ServerWebSocket<RpcData>;
+
+export class RpcConnection implements Subscriber {
+  readonly #subscriptions: Subscriptions;
+  readonly #metrics: ConnectionMetrics;
+  #socket: Socket | null = null;
+  /** Whether the client was heard of since it was last asked. */
+  #alive = true;
+
+  constructor(subscriptions: Subscriptions, metrics: ConnectionMetrics) {
+    this.#subscriptions = subscriptions;
+    this.#metrics = metrics;
+  }
+
+  opened(socket: Socket): void {
+    this.#socket = socket;
+    this.#metrics.connected();
+  }
+
+  received(text: string): void {
+    this.#alive = true;
+    const answer = rpcAnswer(text, (method, subscription) => this.#perform(method, subscription));
+    if (answer !== null) this.#send(answer);
+  }
+
+  #perform(method: 'subscribe' | 'unsubscribe', { topic }: Subscription): string | null {
+    if (method === 'unsubscribe') {
+      this.#subscriptions.remove(this, topic);
+      return null;
+    }
+    const added = this.#subscriptions.add(this, topic, topic.key);
+    return added ? null : `a connection may have ${MOST_SUBSCRIPTIONS} subscriptions`;
+  }
+
+  deliver(message: Message): void {
+    if (this.#send(message.rpc())) this.#metrics.sent(message.topic.kind);
+  }
+
+  /** @returns false where the client takes nothing any more; then it is cut off */
+  #send(text: string): boolean {
+    // 0: dropped, since more waits for the client than may; -1: it waits, within the limit.
+    if (this.#socket === null || this.#socket.send(text) !== 0) return this.#socket !== null;
+    this.#cutOff();
+    return false;
+  }
+
+  #cutOff(): void {
+    this.#metrics.cutOff();
+    // Not a close, which would wait in line behind what the client does not take.
+    this.#socket?.terminate();
+  }
+
+  heard(): void {
+    this.#alive = true;
+  }
+
+  /** Asks whether the client is there. One that did not answer the last time is cut off, so that it may come again. */
+  checkAlive(): void {
+    if (!this.#alive) {
+      this.#cutOff();
+      return;
+    }
+    this.#alive = false;
+    this.#socket?.ping();
+  }
+
+  /** Ends it from our side, as when the server stops. */
+  close(): void {
+    this.#socket?.close(GOING_AWAY, 'The server stops');
+  }
+
+  closed(): void {
+    this.#subscriptions.removeAll(this);
+    this.#socket = null;
+    this.#metrics.disconnected();
+  }
+}

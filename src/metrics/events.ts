@@ -1,0 +1,45 @@
+/** What the node's events are counted by. */
+import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
+
+/** `refused` can't be understood, `failed` could not be applied now; the node sends both again. */
+export type EventOutcome = 'applied' | 'repeated' | 'refused' | 'failed';
+
+/** Says that an event was answered. @param path one of those the node posts to */
+export type EventDone = (path: string, outcome: EventOutcome, milliseconds: number) => void;
+
+/** @param waiting how many events were posted and not yet answered */
+export function eventMetrics(registry: Registry, waiting: () => number): EventDone {
+  const registers = [registry];
+  const counted = new Counter({
+    name: 'stackside_events_total',
+    help: 'Events the node posted, by path and what became of them',
+    labelNames: ['event', 'outcome'],
+    registers,
+  });
+  const times = new Histogram({
+    name: 'stacks_event_ingestion_timers',
+    help: 'Milliseconds an event took until it was on disk',
+    labelNames: ['event'],
+    buckets: [1, 5, 20, 50, 150, 450, 1350, 4050, 12150, 36450],
+    registers,
+  });
+  const newest = new Gauge({
+    name: 'stacks_last_event_timestamps',
+    help: 'Unix milliseconds of the last event, by path',
+    labelNames: ['event'],
+    registers,
+  });
+  new Gauge({
+    name: 'stackside_events_in_hand',
+    help: 'Events that were posted and are not answered yet',
+    registers,
+    collect() {
+      this.set(waiting());
+    },
+  });
+  return (event, outcome, milliseconds) => {
+    counted.inc({ event, outcome });
+    times.observe({ event }, milliseconds);
+    newest.set({ event }, Date.now());
+  };
+}

@@ -1,0 +1,40 @@
+/** Where the server stands, as gauges. */
+import { Gauge, type Registry } from 'prom-client';
+
+export interface ServerState {
+  /** Of the newest block; null before the first. Time is in Unix seconds. */
+  tip: { height: number; time: number } | null;
+  /** Of the newest Bitcoin block the node spoke of. */
+  burnBlockHeight: number;
+  /** Null where the node can't be asked. */
+  nodeHeight: number | null;
+  /** Pending transactions by type. */
+  pending: ReadonlyMap<string, number>;
+  /** Bytes of each file of the data directory, by its name. */
+  files: ReadonlyMap<string, number>;
+}
+
+/** @returns what sets the gauges */
+export function stateMetrics(registry: Registry): (state: ServerState) => void {
+  const gauge = (name: string, help: string, ...labelNames: string[]) =>
+    new Gauge({ name, help, labelNames, registers: [registry] });
+  const height = gauge('stacks_block_height', 'Height of the newest block');
+  const burnHeight = gauge('burn_block_height', 'Height of the newest Bitcoin block the node spoke of');
+  const age = gauge('stackside_tip_age_seconds', "Time since the newest block's own time");
+  const reached = gauge('stackside_node_reachable', "Whether the node's RPC interface answers: 1 or 0");
+  const behind = gauge('stackside_blocks_behind_node', 'Blocks that the node has and the index lacks');
+  const pendingCount = gauge('mempool_tx_count', 'Pending transactions', 'type');
+  const bytes = gauge('stackside_file_bytes', 'Size of the files of the data directory', 'file');
+  return ({ tip, burnBlockHeight, nodeHeight, pending, files }) => {
+    height.set(tip?.height ?? 0);
+    burnHeight.set(burnBlockHeight);
+    if (tip !== null) age.set(Math.max(0, Date.now() / 1000 - tip.time));
+    reached.set(nodeHeight === null ? 0 : 1);
+    behind.reset();
+    if (nodeHeight !== null) behind.set(Math.max(0, nodeHeight - (tip?.height ?? 0)));
+    pendingCount.reset();
+    for (const [type, count] of pending) pendingCount.set({ type }, count);
+    bytes.reset();
+    for (const [file, size] of files) bytes.set({ file }, size);
+  };
+}

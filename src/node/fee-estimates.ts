@@ -1,0 +1,123 @@
+/**
+ * Fees where nobody has to outbid anybody. The node estimates from what was paid lately, so that fees that once rose
+ * stay up; while blocks are not full, the least that a node takes is enough.
+ */
+import { type Static, Type } from '@sinclair/typebox';
+import { Value } from '@sinclair/typebox/value';
+import type { TenureLoad } from '../store/model.ts';
+import type { NodeRpc } from './rpc.ts';
+
+export interface FeeSettings {
+  /** What the node's fees are multiplied by while blocks are full. */
+  modifier: number;
+  /** How many of the tenures before the present one are looked at. */
+  pastTenures: number;
+  /** Share of a limit from which on those count as full. */
+  pastFullness: number;
+  /** The same of the present one. */
+  currentFullness: number;
+  /** Blocks from which on the present one says something. */
+  currentBlocks: number;
+}
+
+/** What a tenure may hold at most. */
+export type TenureLimits = Omit<TenureLoad, 'blocks'>;
+
+const DEFAULT_LIMITS: TenureLimits = {
+  runtime: 5_000_000_000,
+  readCount: 15_000,
+  readLength: 100_000_000,
+  writeCount: 15_000,
+  writeLength: 15_000_000,
+  size: 2_097_152,
+};
+const dimensions = ['runtime', 'readCount', 'readLength', 'writeCount', 'writeLength', 'size'] as const;
+
+const BlockLimit = Type.Object({
+  runtime: Type.Number(),
+  read_count: Type.Number(),
+  read_length: Type.Number(),
+  write_count: Type.Number(),
+  write_length: Type.Number(),
+});
+const Pox = Type.Object({ epochs: Type.Array(Type.Object({ block_limit: BlockLimit }), { minItems: 1 }) });
+
+/** The limits of the newest epoch a node knows; asked for once, and again while it could not be. */
+export function tenureLimits(node: NodeRpc): () => Promise<TenureLimits> {
+  let known: TenureLimits | null = null;
+  return async () => {
+    if (known !== null) return known;
+    try {
+      const response = await node.request('/v2/pox');
+      const body: unknown = await response.json();
+      if (!response.ok || !Value.Check(Pox, body)) return DEFAULT_LIMITS;
+      const limit = body.epochs.at(-1)?.block_limit;
+      if (limit === undefined) return DEFAULT_LIMITS;
+      known = {
+        runtime: limit.runtime,
+        readCount: limit.read_count,
+        readLength: limit.read_length,
+        writeCount: limit.write_count,
+        writeLength: limit.write_length,
+        size: DEFAULT_LIMITS.size,
+      };
+      return known;
+    } catch {
+      // Unreachable, or an answer that is no JSON: the limits of mainnet are a fair guess.
+      return DEFAULT_LIMITS;
+    }
+  };
+}
+
+const below = (load: TenureLimits, limits: TenureLimits, fullness: number): boolean =>
+  dimensions.every((dimension) => load[dimension] < limits[dimension] * fullness);
+
+/** The mean of tenures, of which the newest counts most. @param loads newest first */
+function weightedMean(loads: readonly TenureLimits[]): TenureLimits {
+  const weights = loads.length * (loads.length + 1) * 0.5;
+  const mean = (dimension: (typeof dimensions)[number]): number =>
+    Math.round(loads.reduce((sum, load, age) => sum + load[dimension] * (loads.length - age), 0) / weights);
+  return {
+    runtime: mean('runtime'),
+    readCount: mean('readCount'),
+    readLength: mean('readLength'),
+    writeCount: mean('writeCount'),
+    writeLength: mean('writeLength'),
+    size: mean('size'),
+  };
+}
+
+/**
+ * Whether blocks have room for whatever comes.
+ * @param loads of the present tenure and as many before it as are looked at; newest first
+ */
+export function isQuiet(loads: readonly TenureLoad[], limits: TenureLimits, settings: FeeSettings): boolean {
+  const [current, ...past] = loads;
+  if (current === undefined || past.length < settings.pastTenures) return true;
+  if (current.blocks >= settings.currentBlocks && below(current, limits, settings.currentFullness)) return true;
+  return below(weightedMean(past), limits, settings.pastFullness);
+}
+
+const FeeRequest = Type.Object({ transaction_payload: Type.String(), estimated_len: Type.Optional(Type.Number()) });
+const FeeAnswer = Type.Object({ estimations: Type.Array(Type.Object({ fee: Type.Number() })) });
+
+/**
+ * The node's answer with our fees in it: micro-STX.
+ * @param request the body of the request; where it or the answer isn't what it should be, the answer stays as it is
+ */
+export function withFees(
+  answer: unknown,
+  request: unknown,
+  quiet: boolean,
+  modifier: number,
+): Static<typeof FeeAnswer> | null {
+  if (!Value.Check(FeeAnswer, answer) || !Value.Check(FeeRequest, request)) return null;
+  const least = Math.max(request.estimated_len ?? 0, request.transaction_payload.length / 2);
+  return {
+    ...answer,
+    estimations: answer.estimations.map((estimation) => ({
+      ...estimation,
+      fee: quiet ? least : Math.max(least, Math.round(estimation.fee * modifier)),
+    })),
+  };
+}

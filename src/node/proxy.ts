@@ -1,0 +1,148 @@
+/** The node's RPC interface under our address: requests go through untouched, answers come back as they stream in. */
+import type { Snapshots } from '../store/reader.ts';
+import { type BroadcastEvent, extraBroadcasts } from './broadcast.ts';
+import { type FeeSettings, isQuiet, tenureLimits, withFees } from './fee-estimates.ts';
+import type { NodeRpc } from './rpc.ts';
+
+export interface ProxyOptions {
+  node: NodeRpc;
+  /** Of the node, without a slash at its end. */
+  url: string;
+  /** Largest body of a request, in bytes. */
+  bodyLimit: number;
+  /** Milliseconds until the node must have begun to answer. */
+  timeoutMs?: number;
+  /** Null for the node's own estimates. */
+  fees: FeeSettings | null;
+  /** A file of further URLs to broadcast to. */
+  extraEndpointsFile: string | null;
+  snapshots: Snapshots;
+  log: (event: BroadcastEvent) => void;
+}
+
+/** Why there is no answer of the node's. */
+export type ProxyFailure = 'unreachable' | 'timeout' | 'too_large';
+
+/** Passes a request on. */
+export type Proxy = (request: Request) => Promise<Response | ProxyFailure>;
+
+export const NODE_TIMEOUT_MS = 60_000;
+
+/** What is between two neighbours on the way, and not between the ends (RFC 9110, 7.6.1). */
+const HOP_BY_HOP = [
+  'connection',
+  'keep-alive',
+  'proxy-authenticate',
+  'proxy-authorization',
+  'proxy-connection',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+];
+/** Of a request: the host is the node's, the length is that of what is sent; cookies are not meant for nodes. */
+const NOT_FORWARDED = [...HOP_BY_HOP, 'host', 'content-length', 'cookie', 'expect'];
+
+function without(headers: Headers, names: readonly string[]): Headers {
+  const left = new Headers(headers);
+  for (const name of [...names, ...(headers.get('connection')?.split(',') ?? [])]) {
+    // What a neighbour names may be no header's name.
+    if (/^[\w-]+$/.test(name.trim())) left.delete(name.trim());
+  }
+  return left;
+}
+
+/** A node that is busy answers reads with 503 for a moment. */
+const BUSY_RETRIES = 10;
+const BUSY_WAIT_MS = 50;
+
+/** The body, null where it is larger than allowed. */
+async function bodyOf(request: Request, limit: number): Promise<Uint8Array<ArrayBuffer> | null> {
+  if (Number(request.headers.get('content-length') ?? 0) > limit) return null;
+  try {
+    const body = new Uint8Array(await request.arrayBuffer());
+    return body.length > limit ? null : body;
+  } catch {
+    // A body without a length that went over the server's own limit; or the client is gone, and no answer matters.
+    return null;
+  }
+}
+
+const isTimeout = (error: unknown): boolean => error instanceof Error && error.name === 'TimeoutError';
+
+const parsed = (text: string): unknown => {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
+};
+
+export function nodeProxy(options: ProxyOptions): Proxy {
+  const { node, url, bodyLimit, timeoutMs = NODE_TIMEOUT_MS, fees, extraEndpointsFile, snapshots, log } = options;
+  const limits = tenureLimits(node);
+  const broadcast = extraBroadcasts(extraEndpointsFile, log);
+
+  async function ask(path: string, request: Request, body: Uint8Array<ArrayBuffer> | null): Promise<Response> {
+    const late = new AbortController();
+    const timer = setTimeout(() => late.abort(new DOMException('no answer', 'TimeoutError')), timeoutMs);
+    try {
+      return await fetch(url + path, {
+        method: request.method,
+        headers: without(request.headers, NOT_FORWARDED),
+        body: body === null || body.length === 0 ? null : body,
+        redirect: 'manual',
+        // As it is on the wire: the client is told of the encoding.
+        decompress: false,
+        signal: AbortSignal.any([late.signal, request.signal]),
+      });
+    } finally {
+      // A body may take longer than its beginning.
+      clearTimeout(timer);
+    }
+  }
+
+  async function askPatiently(path: string, request: Request, body: Uint8Array<ArrayBuffer> | null) {
+    for (let tries = 0; ; tries++) {
+      const response = await ask(path, request, body);
+      if (response.status !== 503 || request.method !== 'GET' || tries === BUSY_RETRIES) return response;
+      await response.body?.cancel();
+      await Bun.sleep(Math.random() * BUSY_WAIT_MS);
+    }
+  }
+
+  /** The node's estimates, or the least fee where nobody has to outbid anybody. */
+  async function withOurFees(response: Response, body: Uint8Array<ArrayBuffer>, settings: FeeSettings) {
+    const text = await response.text();
+    const answer = parsed(text);
+    const request = parsed(new TextDecoder().decode(body));
+    const loads = await snapshots.read((read) => read.tenures.loads(settings.pastTenures));
+    const quiet = isQuiet(loads, await limits(), settings);
+    const changed = withFees(answer, request, quiet, settings.modifier);
+    const headers = new Headers(response.headers);
+    headers.delete('content-length');
+    return new Response(changed === null ? text : JSON.stringify(changed), { status: 200, headers });
+  }
+
+  return async (request) => {
+    const path = request.url.slice(request.url.indexOf('/', request.url.indexOf('://') + 3));
+    const route = path.split('?')[0];
+    const hasBody = request.method !== 'GET' && request.method !== 'HEAD';
+    const body = hasBody ? await bodyOf(request, bodyLimit) : null;
+    if (hasBody && body === null) return 'too_large';
+    if (body !== null && request.method === 'POST' && route === '/v2/transactions') {
+      // Not waited for: it never fails, and only the node's own answer counts.
+      void broadcast(body, request.headers.get('content-type') ?? 'application/octet-stream');
+    }
+    // Its answer is read here, so it must not be compressed.
+    const estimates = fees !== null && body !== null && request.method === 'POST' && route === '/v2/fees/transaction';
+    if (estimates) request.headers.delete('accept-encoding');
+    try {
+      const response = await askPatiently(path, request, body);
+      if (estimates && response.status === 200) return await withOurFees(response, body, fees);
+      return new Response(response.body, { status: response.status, headers: without(response.headers, HOP_BY_HOP) });
+    } catch (error) {
+      return isTimeout(error) ? 'timeout' : 'unreachable';
+    }
+  };
+}

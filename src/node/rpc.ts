@@ -1,0 +1,64 @@
+/** Questions of our own to the node's RPC interface. */
+import { Type } from '@sinclair/typebox';
+import { Value } from '@sinclair/typebox/value';
+
+/** The node can't be reached, or doesn't answer in time. */
+export class NodeUnreachableError extends Error {
+  override readonly name = 'NodeUnreachableError';
+}
+
+const Info = Type.Object({
+  network_id: Type.Integer(),
+  stacks_tip_height: Type.Integer(),
+  burn_block_height: Type.Integer(),
+});
+
+/** Where the node is. */
+export interface NodeInfo {
+  chainId: number;
+  height: number;
+  burnBlockHeight: number;
+}
+
+export interface NodeRpc {
+  /**
+   * The answer to a request, whatever its status.
+   * @param path with the query, such as `/v2/info`
+   * @throws NodeUnreachableError
+   */
+  request(path: string, init?: RequestInit): Promise<Response>;
+  /** What the node says of itself now, or said a moment ago. @throws NodeUnreachableError */
+  info(): Promise<NodeInfo>;
+}
+
+const TIMEOUT_MS = 5_000;
+const INFO_FRESH_MS = 200;
+
+/** @param url without a slash at its end */
+export function nodeRpc(url: string): NodeRpc {
+  let known: { at: number; info: Promise<NodeInfo> } | null = null;
+
+  async function request(path: string, init: RequestInit = {}): Promise<Response> {
+    try {
+      return await fetch(url + path, { redirect: 'manual', signal: AbortSignal.timeout(TIMEOUT_MS), ...init });
+    } catch (cause) {
+      throw new NodeUnreachableError('the node can not be reached', { cause });
+    }
+  }
+
+  async function ask(): Promise<NodeInfo> {
+    const response = await request('/v2/info');
+    const body: unknown = response.ok ? await response.json().catch(() => null) : null;
+    if (!Value.Check(Info, body)) throw new NodeUnreachableError(`the node answered /v2/info with ${response.status}`);
+    const { network_id: chainId, stacks_tip_height: height, burn_block_height: burnBlockHeight } = body;
+    return { chainId, height, burnBlockHeight };
+  }
+
+  return {
+    request,
+    info() {
+      if (known === null || Date.now() - known.at > INFO_FRESH_MS) known = { at: Date.now(), info: ask() };
+      return known.info;
+    },
+  };
+}

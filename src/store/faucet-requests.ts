@@ -1,0 +1,26 @@
+/** What the faucets gave, as long as it counts against their limits. */
+import type { Database } from 'bun:sqlite';
+
+export type Currency = 'stx' | 'btc' | 'sbtc';
+
+export interface FaucetRequests {
+  /** How many there were of an address since a time, in Unix milliseconds. */
+  count(currency: Currency, address: string, since: number): number;
+  /** @param at Unix milliseconds */
+  add(currency: Currency, address: string, at: number, ip: string): void;
+  /** Forgets those before a time, in Unix milliseconds. */
+  forgetBefore(time: number): void;
+}
+
+export function faucetRequests(db: Database): FaucetRequests {
+  const count = db.prepare<{ requests: number }, [string, string, number]>(
+    'SELECT count(*) AS requests FROM faucet_requests WHERE currency = ?1 AND address = ?2 AND requested_at > ?3',
+  );
+  const add = db.prepare<null, [string, string, number, string]>('INSERT INTO faucet_requests VALUES (?1, ?2, ?3, ?4)');
+  const forget = db.prepare<null, [number]>('DELETE FROM faucet_requests WHERE requested_at < ?1');
+  return {
+    count: (currency, address, since) => count.get(currency, address, since)?.requests ?? 0,
+    add: (currency, address, at, ip) => void add.run(currency, address, at, ip),
+    forgetBefore: (time) => void forget.run(time),
+  };
+}

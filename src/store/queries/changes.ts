@@ -1,0 +1,106 @@
+/** What happened since, and whom a block concerns. */
+import type { Database } from 'bun:sqlite';
+import { positionsOf } from '../../chain/position.ts';
+import type { BlockParties, Change, NftMove } from '../model.ts';
+import { assetEventOf, changeWord } from '../rows.ts';
+import { prepared } from '../statement.ts';
+
+export const sql = {
+  newest: 'SELECT coalesce(max(id), 0) AS id FROM changes',
+  after: 'SELECT id, kind, subject FROM changes WHERE id > ?1 ORDER BY id LIMIT ?2',
+  // The recipient of a coinbase is no party of it.
+  transactions: `SELECT position, tx_id, sender_id, sponsor_id, iif(type = 0, recipient_id, NULL) AS recipient_id, contract_id
+                   FROM transactions WHERE position BETWEEN ?1 AND ?2 ORDER BY position`,
+  // 1: a contract's log, which names nobody.
+  events: `SELECT position, sender_id, recipient_id FROM events
+            WHERE position BETWEEN ?1 AND ?2 AND kind > 1 ORDER BY position, event_index`,
+  address: 'SELECT address FROM principals WHERE id = ?1',
+  nftEvents: `SELECT t.tx_id, t.tx_index, e.event_index, e.kind, asset.identifier AS asset, e.value,
+                     sender.address AS sender, recipient.address AS recipient
+                FROM events e JOIN transactions t ON t.position = e.position
+                LEFT JOIN principals sender ON sender.id = e.sender_id
+                LEFT JOIN principals recipient ON recipient.id = e.recipient_id
+                JOIN assets asset ON asset.id = e.asset_id
+               WHERE e.position BETWEEN ?1 AND ?2 AND e.kind >= 9 ORDER BY e.position, e.event_index`,
+};
+
+interface TransactionRow {
+  position: number;
+  tx_id: Uint8Array;
+  sender_id: number;
+  sponsor_id: number | null;
+  recipient_id: number | null;
+  contract_id: number | null;
+}
+
+interface EventRow {
+  position: number;
+  sender_id: number | null;
+  recipient_id: number | null;
+}
+
+interface NftRow {
+  tx_id: Uint8Array;
+  tx_index: number;
+  event_index: number;
+  kind: number;
+  asset: string;
+  value: Uint8Array;
+  sender: string | null;
+  recipient: string | null;
+}
+
+export function changeQueries(db: Database) {
+  const newest = prepared<{ id: number }, []>(db, sql.newest);
+  const after = prepared<{ id: number; kind: number; subject: Uint8Array }, [number, number]>(db, sql.after);
+  const transactions = prepared<TransactionRow, [number, number]>(db, sql.transactions);
+  const events = prepared<EventRow, [number, number]>(db, sql.events);
+  const address = prepared<{ address: string }, [number]>(db, sql.address);
+  const nftEvents = prepared<NftRow, [number, number]>(db, sql.nftEvents);
+
+  return {
+    newest: async (): Promise<number> => newest.get()?.id ?? 0,
+
+    after: async (id: number, limit: number): Promise<Change[]> =>
+      after.all(id, limit).map((row) => ({ id: row.id, kind: changeWord(row.kind), subject: row.subject })),
+
+    async parties(height: number): Promise<BlockParties> {
+      const { first, last } = positionsOf(height);
+      const rows = transactions.all(first, last);
+      const addresses: string[] = [];
+      const seen = new Set<number>();
+      const add = (id: number | null) => {
+        if (id === null || seen.has(id)) return;
+        seen.add(id);
+        const found = address.get(id);
+        if (found !== null) addresses.push(found.address);
+      };
+      const moves = events.all(first, last);
+      let next = 0;
+      for (const { position, sender_id, sponsor_id, recipient_id, contract_id } of rows) {
+        for (const id of [sender_id, sponsor_id]) add(id);
+        for (; moves[next] !== undefined && (moves[next]?.position ?? 0) <= position; next++) {
+          add(moves[next]?.sender_id ?? null);
+          add(moves[next]?.recipient_id ?? null);
+        }
+        for (const id of [contract_id, recipient_id]) add(id);
+      }
+      return { txIds: rows.map(({ tx_id }) => tx_id), principals: addresses };
+    },
+
+    async nftEvents(height: number): Promise<NftMove[]> {
+      const { first, last } = positionsOf(height);
+      return nftEvents.all(first, last).map((row) => ({
+        txId: row.tx_id,
+        txIndex: row.tx_index,
+        blockHeight: height,
+        eventIndex: row.event_index,
+        action: assetEventOf(row.kind).action,
+        asset: row.asset,
+        value: row.value,
+        sender: row.sender,
+        recipient: row.recipient,
+      }));
+    },
+  };
+}

@@ -1,0 +1,30 @@
+/** How much of the node's limits the newest tenures used. */
+import type { Database } from 'bun:sqlite';
+import type { TenureLoad } from '../model.ts';
+import { prepared } from '../statement.ts';
+
+export const sql = {
+  // 7: a tenure change, of whatever cause, from which on the node counts anew.
+  starts: 'SELECT position >> 20 AS height FROM transactions WHERE type = 7 ORDER BY position DESC LIMIT ?1',
+  load: `SELECT count(*) AS blocks, total(cost_runtime) AS runtime, total(cost_read_count) AS readCount,
+                total(cost_read_length) AS readLength, total(cost_write_count) AS writeCount,
+                total(cost_write_length) AS writeLength, total(size) AS size
+           FROM blocks WHERE height >= ?1 AND height < ?2`,
+};
+
+export function tenureQueries(db: Database) {
+  const starts = prepared<{ height: number }, [number]>(db, sql.starts);
+  const load = prepared<TenureLoad, [number, number]>(db, sql.load);
+  return {
+    async loads(completed: number): Promise<TenureLoad[]> {
+      const loads: TenureLoad[] = [];
+      let end = Number.MAX_SAFE_INTEGER;
+      for (const { height } of starts.all(completed + 1)) {
+        const found = load.get(height, end);
+        if (found !== null && found.blocks > 0) loads.push(found);
+        end = height;
+      }
+      return loads;
+    },
+  };
+}

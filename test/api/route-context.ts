@@ -1,0 +1,27 @@
+/** What routes need of an application, for tests of routes by themselves. */
+import { NO_SUNSET } from '../../src/api/conventions/deprecation.ts';
+import { failures } from '../../src/api/conventions/errors.ts';
+import { keptAnswers } from '../../src/api/conventions/kept-answers.ts';
+import { responder } from '../../src/api/conventions/respond.ts';
+import type { RouteContext } from '../../src/api/route.ts';
+import { noFaucets } from '../../src/faucets/faucets.ts';
+import { untimed } from '../../src/metrics/requests.ts';
+import { StoreClosedError } from '../../src/store/reader.ts';
+
+/** Without data, unless it is given. */
+export function routeContext(given: Partial<RouteContext> = {}): RouteContext {
+  const respond = given.respond ?? responder('test');
+  return {
+    snapshots: { read: () => Promise.reject(new StoreClosedError('no data')), close: () => {} },
+    respond,
+    failure: failures(respond, () => {}),
+    kept: keptAnswers(),
+    deprecation: NO_SUNSET,
+    now: Date.now,
+    timer: untimed,
+    faucets: noFaucets,
+    clientAddress: () => '',
+    checkResponses: true,
+    ...given,
+  };
+}

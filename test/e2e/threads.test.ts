@@ -1,0 +1,143 @@
+/** The API on several threads, and in processes that only read, beside one that writes. */
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { StacksApiSocketClient } from '@stacks/blockchain-api-client';
+import { postEvents } from '../../src/devnet/post.ts';
+import { devnetEvents } from '../../src/devnet/scenario.ts';
+import { type Server, stackside, startServer, temporaryDirectory } from './stackside.ts';
+
+const events = [...devnetEvents({ seed: 9, blocks: 40, transactionsPerBlock: 6, forkEvery: 8 })];
+const half = Math.floor(events.length / 2);
+const data = temporaryDirectory();
+const quiet = [
+  '--data',
+  data.path,
+  '--log-level',
+  'error',
+  '--node-rpc',
+  'http://127.0.0.1:1',
+  '--api-host',
+  '127.0.0.1',
+];
+let writer: Server;
+const readers: Server[] = [];
+
+beforeAll(async () => {
+  writer = await startServer('serve', ...quiet, '--threads', '3');
+  await postEvents(events.slice(0, half), writer.events);
+  readers.push(await startServer('serve', ...quiet, '--mode', 'read'));
+  readers.push(await startServer('serve', ...quiet, '--mode', 'read', '--threads', '1'));
+}, 20_000);
+afterAll(async () => {
+  for (const server of [...readers, writer]) expect(await server.stop()).toBe(0);
+  data.remove();
+});
+
+const PATHS = [
+  '/extended',
+  '/extended/v3/transactions?limit=50',
+  '/extended/v3/blocks/latest/transactions',
+  '/extended/v3/mempool/transactions?limit=50',
+  '/extended/v3/tokens/stx/holders',
+  '/extended/v1/block?limit=30',
+  '/extended/v2/burn-blocks',
+  '/extended/v2/mempool/fees',
+  '/extended/v3/transactions?limit=51',
+  '/nope',
+];
+
+const answer = async (server: Server, path: string) => {
+  const response = await fetch(server.api + path);
+  return { status: response.status, etag: response.headers.get('etag'), body: await response.text() };
+};
+
+/** On a new connection each time, which any of the threads may get. */
+async function answers(server: Server, path: string) {
+  const all = await Promise.all(Array.from({ length: 12 }, () => answer(server, path)));
+  return [...new Set(all.map((one) => JSON.stringify(one)))];
+}
+
+async function expectTheSame(): Promise<void> {
+  for (const path of PATHS) {
+    const [first, ...others] = await answers(writer, path);
+    expect(others).toEqual([]);
+    for (const reader of readers) expect(await answers(reader, path)).toEqual([first ?? '']);
+  }
+}
+
+describe('threads, and two processes that only read', () => {
+  test('answer the same as the process that writes', expectTheSame);
+
+  test('and still do when more was written meanwhile', async () => {
+    await postEvents(events.slice(half), writer.events);
+    await expectTheSame();
+    const { body } = await answer(readers[0]!, '/extended');
+    expect(JSON.parse(body)).toMatchObject({ chain_tip: { block_height: 40 } });
+  }, 20_000);
+
+  test('count their requests together', async () => {
+    const key = 'http_request_duration_seconds_count{method="GET",route="/extended",status_code="200"}';
+    const count = async () => {
+      const text = await (await fetch(`${writer.api}/metrics`)).text();
+      return Number(
+        text
+          .split('\n')
+          .find((line) => line.startsWith(key))
+          ?.split(' ')
+          .at(-1) ?? 0,
+      );
+    };
+    const before = await count();
+    await answers(writer, '/extended');
+    expect((await count()) - before).toBe(12);
+  });
+
+  test('a process that only reads takes no events', () => {
+    expect(readers.map(({ events: url }) => url)).toEqual([null, null] as never);
+  });
+});
+
+describe('what is pushed', () => {
+  test.each([[['websocket']], [['polling']], [['polling', 'websocket']]])(
+    'comes from every thread and process, by %p',
+    async (transports) => {
+      const again = temporaryDirectory();
+      const flags = [...quiet.slice(2), '--data', again.path];
+      const writes = await startServer('serve', ...flags, '--threads', '3');
+      await postEvents(events.slice(0, half), writes.events);
+      const reads = await startServer('serve', ...flags, '--mode', 'read');
+      const heard: string[][] = [];
+      const clients: StacksApiSocketClient[] = [];
+      for (const { api } of [writes, writes, writes, writes, reads]) {
+        const client = new StacksApiSocketClient({ url: api, socketOpts: { transports, forceNew: true } });
+        const own: string[] = [];
+        client.subscribeBlocks(({ hash }) => void own.push(hash));
+        await client.socket.emitWithAck('subscribe', 'block');
+        heard.push(own);
+        clients.push(client);
+      }
+      await postEvents(events.slice(half), writes.events);
+      const tip = JSON.parse((await answer(writes, '/extended')).body).chain_tip.block_hash;
+      const deadline = Date.now() + 5000;
+      while (!heard.every((own) => own.includes(tip)) && Date.now() < deadline) await Bun.sleep(20);
+      expect(heard.map((own) => own.includes(tip))).toEqual([true, true, true, true, true]);
+      expect(heard.map((own) => own.length > 10)).toEqual([true, true, true, true, true]);
+      for (const client of clients) client.socket.disconnect();
+      expect(await reads.stop()).toBe(0);
+      expect(await writes.stop()).toBe(0);
+      again.remove();
+    },
+    20_000,
+  );
+});
+
+test('a port that is in use is said by name, by threads too', async () => {
+  const directory = temporaryDirectory();
+  const { port } = new URL(writer.api);
+  const flags = ['--data', directory.path, '--event-port', '0', '--api-host', '127.0.0.1', '--api-port', port];
+  const { code, stderr } = await stackside('serve', ...flags, '--threads', '2', '--log-level', 'error');
+  expect([code, stderr.split('\n')[0]]).toEqual([
+    1,
+    `The API can not listen on 127.0.0.1:${port}: the port is in use.`,
+  ]);
+  directory.remove();
+});

@@ -1,0 +1,377 @@
+/** The faucets over small stand-ins of a Stacks and a Bitcoin node. */
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test';
+import { p2pkh, p2wpkh, Transaction } from '@scure/btc-signer';
+import { pubECDSA } from '@scure/btc-signer/utils.js';
+import { getAddressFromPrivateKey } from '@stacks/transactions';
+import { fromHex, toHex } from '../../src/codec/hex.ts';
+import { memoText } from '../../src/codec/memo.ts';
+import { decodePostConditions } from '../../src/codec/post-conditions.ts';
+import { decodeTransaction } from '../../src/codec/transaction.ts';
+import { devnetEvents } from '../../src/devnet/scenario.ts';
+import { type DataDirectory, dataDirectory } from '../support/data-directory.ts';
+import { type Serving, serving } from '../support/serving.ts';
+import { type Asked, type StandInNode, standInNode, TESTNET_INFO } from '../support/stand-in-node.ts';
+
+const KEYS = ['11'.repeat(32), `${'22'.repeat(32)}01`];
+const ACCOUNTS = KEYS.map((key) => getAddressFromPrivateKey(key, 'testnet'));
+const BTC_KEY = '33'.repeat(32);
+const RECIPIENT = 'ST2CY5V39NHDPWSXMW9QDT3HC3GD6Q6XX4CFRK9AG';
+const CHAIN = 0x8000_0005;
+const REGTEST = { bech32: 'bcrt', pubKeyHash: 0x6f, scriptHash: 0xc4, wif: 0xef };
+const btcKey = new Uint8Array(fromHex(BTC_KEY));
+const FAUCET_BTC = p2pkh(pubECDSA(btcKey, true), REGTEST);
+const BTC_RECIPIENT = p2wpkh(pubECDSA(new Uint8Array(32).fill(7), true), REGTEST).address ?? '';
+
+let node: StandInNode;
+let bitcoin: StandInNode;
+let directory: DataDirectory;
+let server: Serving;
+/** What the Bitcoin node has: outputs of the faucet, and what was sent. */
+let outputs: { txid: string; vout: number; amount: number; confirmations: number; coinbase: boolean; spent?: true }[];
+let sentBitcoin: string[];
+
+const events = [...devnetEvents({ seed: 1, blocks: 3 })];
+const variables = () => ({
+  STACKS_CHAIN_ID: '0x80000000',
+  FAUCET_PRIVATE_KEY: KEYS.join(','),
+  TESTNET_SBTC_FAUCET_ENABLED: '1',
+  STACKSIDE_BTC_RPC: bitcoin.url,
+  BTC_RPC_USER: 'user',
+  BTC_RPC_PW: 'secret',
+  BTC_FAUCET_PK: BTC_KEY,
+});
+const start = (more: Record<string, string> = {}, path = directory.path): Promise<Serving> =>
+  serving({ nodeRpc: node.url }, path, { ...variables(), ...more });
+
+function bitcoinNode({ headers, body }: Asked): Response {
+  expect(headers.get('authorization')).toBe(`Basic ${btoa('user:secret')}`);
+  const { method, params } = JSON.parse(new TextDecoder().decode(body));
+  const answer = (result: unknown) => Response.json({ result, error: null, id: 'stackside' });
+  switch (method) {
+    case 'scantxoutset': {
+      expect(params[0]).toBe('start');
+      const mine = params[1][0] === `addr(${FAUCET_BTC.address})` ? outputs : [];
+      const unspents = mine.map(({ txid, vout, amount }) => ({ txid, vout, amount, height: 1, scriptPubKey: '' }));
+      return answer({ success: true, unspents, total_amount: mine.reduce((sum, { amount }) => sum + amount, 0) });
+    }
+    case 'gettxout': {
+      expect(params[2]).toBe(true);
+      const output = outputs.find(({ txid, vout }) => txid === params[0] && vout === params[1]);
+      const { confirmations = 0, coinbase = false, amount: value = 0 } = output ?? {};
+      return answer(output === undefined || output.spent ? null : { confirmations, coinbase, value });
+    }
+    case 'sendrawtransaction':
+      sentBitcoin.push(params[0]);
+      return answer(Transaction.fromRaw(new Uint8Array(fromHex(params[0]))).id);
+    default:
+      return Response.json({ result: null, error: { message: `no ${method}` } }, { status: 404 });
+  }
+}
+
+beforeAll(() => {
+  node = standInNode();
+  bitcoin = standInNode();
+  bitcoin.answer('/', bitcoinNode);
+  directory = dataDirectory();
+});
+beforeEach(async () => {
+  node.answer('/v2/info', () => Response.json({ ...TESTNET_INFO, network_id: CHAIN }));
+  node.answer('/v2/pox', () => Response.json({ min_amount_ustx: 90_000_000_001 }));
+  node.answer('/v2/fees/transaction', () => Response.json({ estimations: [{ fee: 100 }, { fee: 222 }, { fee: 900 }] }));
+  node.answer('/v2/transactions', () => Response.json('ab'.repeat(32)));
+  outputs = [{ txid: '01'.repeat(32), vout: 0, amount: 1, confirmations: 101, coinbase: true }];
+  sentBitcoin = [];
+  await server?.[Symbol.asyncDispose]();
+  directory[Symbol.dispose]();
+  directory = dataDirectory();
+  server = await start();
+});
+afterAll(async () => {
+  await server[Symbol.asyncDispose]();
+  for (const used of [node, bitcoin, directory]) used[Symbol.dispose]();
+});
+
+async function post(path: string, init: RequestInit = {}, to = server) {
+  const response = await to.get(`/extended/v1/faucets/${path}`, { method: 'POST', ...init });
+  return { status: response.status, body: (await response.json()) as Record<string, string> };
+}
+
+function sent(body: Record<string, string>) {
+  const decoded = decodeTransaction(fromHex(body.txRaw ?? ''));
+  if (!decoded.ok) throw decoded.error;
+  return decoded.value;
+}
+const broadcasts = () => node.asked.filter(({ path }) => path === '/v2/transactions');
+
+describe('STX', () => {
+  test('500 STX from one of the accounts, on the node’s chain, for the node’s fee', async () => {
+    const { status, body } = await post(`stx?address=${RECIPIENT}`);
+    expect(status).toBe(200);
+    const { chainId, payload, origin } = sent(body);
+    expect(body.success as unknown).toBe(true);
+    expect(body.txId).toMatch(/^0x[0-9a-f]{64}$/);
+    expect(body.txRaw).toMatch(/^[0-9a-f]+$/);
+    expect(chainId).toBe(CHAIN);
+    expect(payload).toMatchObject({ type: 'token_transfer', recipient: RECIPIENT, amount: 500_000_000n });
+    expect(ACCOUNTS).toContain(origin.address);
+    expect(origin.nonce).toBe(0n);
+    expect(toHex(broadcasts().at(-1)!.body)).toBe(`0x${body.txRaw}`);
+  });
+
+  test('with the fee of the middle estimate, and one of ours where there is none', async () => {
+    expect(feeOf(await post(`stx?address=${RECIPIENT}`))).toBe(222n);
+    node.answer('/v2/fees/transaction', () => new Response('no estimate', { status: 400 }));
+    expect(feeOf(await post(`stx?address=${RECIPIENT}`))).toBe(200n);
+  });
+
+  test('as much as staking takes and a fifth more, once', async () => {
+    const { body } = await post(`stx?address=${RECIPIENT}&stacking=true`);
+    expect(sent(body).payload).toMatchObject({ amount: 108_000_000_001n });
+    expect(await post(`stx?address=${RECIPIENT}&stacking=true`)).toMatchObject({ status: 429 });
+    node.answer('/v2/pox', undefined);
+    const other = await post(`stx?address=${ACCOUNTS[0]}&stacking=true`);
+    expect(sent(other.body).payload).toMatchObject({ amount: 500_000_000n });
+  });
+
+  test('from another account where the first can’t', async () => {
+    let tries = 0;
+    node.answer('/v2/transactions', () =>
+      ++tries === 1
+        ? Response.json({ error: 'transaction rejected', reason: 'ConflictingNonceInMempool' }, { status: 400 })
+        : Response.json('cd'.repeat(32)),
+    );
+    expect((await post(`stx?address=${RECIPIENT}`)).status).toBe(200);
+    expect(tries).toBe(2);
+  });
+
+  test('nothing, where none can', async () => {
+    const reject = (reason: string) =>
+      node.answer('/v2/transactions', () => Response.json({ error: 'transaction rejected', reason }, { status: 400 }));
+    reject('NotEnoughFunds');
+    const before = broadcasts().length;
+    expect(await post(`stx?address=${RECIPIENT}`)).toEqual({
+      status: 503,
+      body: refused('The faucet is temporarily out of funds, please try again later'),
+    });
+    expect(broadcasts().length - before).toBe(2);
+    reject('BadTransactionVersion');
+    expect(await post(`stx?address=${RECIPIENT}`)).toEqual({
+      status: 500,
+      body: refused('Faucet request failed, please try again later'),
+    });
+    await using alone = await serving({}, undefined, variables());
+    expect(await post(`stx?address=${RECIPIENT}`, {}, alone)).toEqual({
+      status: 503,
+      body: refused('Faucet is temporarily unavailable, please try again later'),
+    });
+  });
+});
+
+const refused = (error: string) => ({ error, success: false }) as never;
+const feeOf = ({ body }: { body: Record<string, string> }): bigint => sent(body).origin.fee;
+
+describe('sBTC', () => {
+  test('a transfer of the token, and no more than it', async () => {
+    const { status, body } = await post(`sbtc?address=${RECIPIENT}`);
+    expect(status).toBe(200);
+    const transaction = sent(body);
+    expect(transaction.payload).toMatchObject({
+      type: 'contract_call',
+      contractId: 'ST1F7QA2MDF17S807EPA36TSS8AMEFY4KA9TVGWXT.sbtc-token',
+      functionName: 'transfer',
+    });
+    const conditions = decodePostConditions(transaction.postConditions);
+    if (!conditions.ok) throw conditions.error;
+    expect(conditions.value).toMatchObject({
+      mode: 'deny',
+      postConditions: [{ type: 'fungible', condition_code: 'sent_equal_to', amount: '10000' }],
+    });
+  });
+});
+
+describe('BTC', () => {
+  /** Outputs of what was sent, by address. */
+  const paid = () => {
+    const transaction = Transaction.fromRaw(new Uint8Array(fromHex(sentBitcoin.at(-1) ?? '')), {
+      allowUnknownOutputs: true,
+    });
+    const all = Array.from({ length: transaction.outputsLength }, (_, i) => ({
+      to: transaction.getOutputAddress(i, REGTEST),
+      sats: transaction.getOutput(i).amount ?? 0n,
+    }));
+    return { inputs: transaction.inputsLength, outputs: all };
+  };
+
+  const sizes: [query: string, sats: bigint][] = [
+    ['', 10_000n],
+    ['&large=true', 1_000_000n],
+    ['&xlarge=true', 50_000_000n],
+  ];
+  for (const [query, sats] of sizes) {
+    test(`${sats} sats for ${query || 'nothing said of size'}`, async () => {
+      const { status, body } = await post(`btc?address=${BTC_RECIPIENT}${query}`);
+      expect(status).toBe(200);
+      expect(body).toMatchObject({ raw_tx: sentBitcoin.at(-1)!, txid: expect.stringMatching(/^[0-9a-f]{64}$/) });
+      const [first, change] = paid().outputs;
+      expect(first).toEqual({ to: BTC_RECIPIENT, sats });
+      expect(change?.to).toBe(FAUCET_BTC.address);
+      const fee = 100_000_000n - sats - (change?.sats ?? 0n);
+      const rate = Number(fee) / (sentBitcoin.at(-1)!.length / 2);
+      expect(rate).toBeGreaterThan(49);
+      expect(rate).toBeLessThan(60);
+    });
+  }
+
+  test('of outputs that may be spent, as many as it takes', async () => {
+    outputs = [
+      { txid: '01'.repeat(32), vout: 0, amount: 9, confirmations: 100, coinbase: true },
+      { txid: '02'.repeat(32), vout: 0, amount: 8, confirmations: 1, coinbase: false },
+      { txid: '03'.repeat(32), vout: 0, amount: 7, confirmations: 50, coinbase: false, spent: true },
+      { txid: '04'.repeat(32), vout: 1, amount: 0.006, confirmations: 2, coinbase: false },
+      { txid: '05'.repeat(32), vout: 0, amount: 0.007, confirmations: 101, coinbase: true },
+    ];
+    expect((await post(`btc?address=${BTC_RECIPIENT}&large=true`)).status).toBe(200);
+    expect(paid().inputs).toBe(2);
+    outputs.pop();
+    expect(await post(`btc?address=${BTC_RECIPIENT}&large=true`)).toMatchObject({ status: 503 });
+  });
+
+  test('the address may stand in the body, as JSON or a form', async () => {
+    const json = { body: JSON.stringify({ address: BTC_RECIPIENT }), headers: { 'content-type': 'application/json' } };
+    expect((await post('btc', json)).status).toBe(200);
+    expect((await post('btc', { body: new URLSearchParams({ address: BTC_RECIPIENT }) })).status).toBe(200);
+  });
+
+  test('GET the balance of an address, which is deprecated', async () => {
+    const response = await server.get(`/extended/v1/faucets/btc/${FAUCET_BTC.address}`);
+    expect(await response.json()).toEqual({ balance: 1 });
+    expect(response.headers.get('warning')).toContain('Deprecated');
+    const wrong = await server.get('/extended/v1/faucets/btc/1BoatSLRHtKNngkdXEeobR76b53LETtpyT');
+    expect([wrong.status, await wrong.json()]).toEqual([400, refused('Invalid BTC regtest address')]);
+  });
+
+  test('a Bitcoin node that can not be reached', async () => {
+    await using alone = await serving({ nodeRpc: node.url }, undefined, {
+      ...variables(),
+      STACKSIDE_BTC_RPC: 'http://127.0.0.1:1',
+    });
+    expect(await post(`btc?address=${BTC_RECIPIENT}`, {}, alone)).toMatchObject({ status: 503 });
+  });
+});
+
+describe('what is refused', () => {
+  const cases: [path: string, init: RequestInit, error: string][] = [
+    ['stx', {}, 'address required'],
+    ['sbtc', {}, 'address required'],
+    ['btc', {}, 'address required'],
+    ['stx?address=nonsense', {}, 'invalid STX address "nonsense"'],
+    ['sbtc?address=SP000000000000000000002Q6VF78', {}, 'invalid STX address "SP000000000000000000002Q6VF78"'],
+    ['btc?address=bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4', {}, 'Invalid BTC regtest address'],
+    [
+      `btc?address=${BTC_RECIPIENT}&large=true&xlarge=true`,
+      {},
+      'cannot simultaneously request a large and xlarge amount',
+    ],
+    [`stx?address=${RECIPIENT}&stacking=yes`, {}, 'querystring/stacking must be boolean'],
+    ['stx', { body: '{', headers: { 'content-type': 'application/json' } }, 'Body is not valid JSON'],
+  ];
+  test.each(cases)('POST %s %o', async (path, init, error) => {
+    expect(await post(path, init)).toEqual({ status: 400, body: refused(error) });
+  });
+
+  test('an address that stands in the body alone, with what to do instead', async () => {
+    const { status, body } = await post('stx', { body: new URLSearchParams({ address: RECIPIENT }) });
+    expect(status).toBe(400);
+    expect(body.error).toStartWith('POST body is no longer supported');
+    expect(body.help).toBe(
+      `Example curl request: curl -X POST '${server.api}/extended/v1/faucets/stx?address=<address>'`,
+    );
+  });
+
+  test('more than five requests of an address in five minutes, by currency, also after a restart', async () => {
+    for (let n = 0; n < 5; n++) expect((await post(`stx?address=${RECIPIENT}`)).status).toBe(200);
+    const tooMany = { status: 429, body: refused('Too many requests') };
+    expect(await post(`stx?address=${RECIPIENT}`)).toEqual(tooMany);
+    expect((await post(`stx?address=${ACCOUNTS[1]}`)).status).toBe(200);
+    expect((await post(`sbtc?address=${RECIPIENT}`)).status).toBe(200);
+    await server[Symbol.asyncDispose]();
+    server = await start();
+    expect(await post(`stx?address=${RECIPIENT}`)).toEqual(tooMany);
+    await server[Symbol.asyncDispose]();
+    server = await start({ TESTNET_FAUCETS_RATE_LIMIT_ENABLED: 'false' });
+    expect((await post(`stx?address=${RECIPIENT}`)).status).toBe(200);
+  });
+
+  test('what was not sent does not count', async () => {
+    node.answer('/v2/transactions', () => new Response('no', { status: 400 }));
+    for (let n = 0; n < 6; n++) expect((await post(`stx?address=${RECIPIENT}`)).status).toBe(500);
+  });
+
+  test('requests at the same time count one after the other', async () => {
+    const all = await Promise.all(Array.from({ length: 8 }, () => post(`stx?address=${RECIPIENT}`)));
+    expect(all.map(({ status }) => status).sort()).toEqual([200, 200, 200, 200, 200, 429, 429, 429]);
+  });
+});
+
+describe('where there is no faucet', () => {
+  const all = async (to: Serving) => [
+    (await post(`stx?address=${RECIPIENT}`, {}, to)).body.error,
+    (await post(`sbtc?address=${RECIPIENT}`, {}, to)).body.error,
+    (await post(`btc?address=${BTC_RECIPIENT}`, {}, to)).body.error,
+  ];
+
+  test('on mainnet', async () => {
+    await using mainnet = await serving({}, undefined, { ...variables(), STACKS_CHAIN_ID: '1' });
+    expect(await post(`stx?address=${RECIPIENT}`, {}, mainnet)).toEqual({
+      status: 403,
+      body: refused('Faucet is not available'),
+    });
+    expect(await all(mainnet)).toEqual(Array(3).fill('Faucet is not available'));
+  });
+
+  test('where none is configured', async () => {
+    await using bare = await serving({ network: 'testnet' });
+    expect(await all(bare)).toEqual([
+      'STX faucet is not available',
+      'sBTC faucet is not available',
+      'BTC Faucet is not configured.',
+    ]);
+  });
+
+  test('where it is switched off', async () => {
+    await using off = await serving({}, undefined, {
+      ...variables(),
+      TESTNET_STX_FAUCET_ENABLED: '0',
+      TESTNET_SBTC_FAUCET_ENABLED: '0',
+      TESTNET_BTC_FAUCET_ENABLED: '0',
+    });
+    expect(await all(off)).toEqual([
+      'STX faucet is not available',
+      'sBTC faucet is not available',
+      'BTC faucet is not available',
+    ]);
+  });
+
+  test('in a process that only reads; and threads pass on what is asked of them', async () => {
+    await server[Symbol.asyncDispose]();
+    await using writer = await serving({ nodeRpc: node.url, threads: '2' }, directory.path, variables());
+    await writer.post(events);
+    await using reader = await serving({ mode: 'read' }, directory.path, variables());
+    expect(await all(reader)).toEqual(Array(3).fill('Faucet is not available'));
+    expect((await post(`stx?address=${RECIPIENT}`, {}, writer)).status).toBe(200);
+  });
+});
+
+test('who was asked for is kept, by the first address that proxies name', async () => {
+  await post(`stx?address=${RECIPIENT}`, { headers: { 'x-forwarded-for': '203.0.113.9, 10.0.0.1' } });
+  await post(`stx?address=${RECIPIENT}`);
+  const { Database } = await import('bun:sqlite');
+  using db = new Database(`${directory.path}/index.db`, { readonly: true });
+  const ips = db.query<{ ip: string }, []>('SELECT ip FROM faucet_requests ORDER BY rowid').all();
+  expect(ips.map(({ ip }) => ip)).toEqual(['203.0.113.9', '127.0.0.1']);
+});
+
+test('the memo says where it comes from', async () => {
+  const { payload } = sent((await post(`stx?address=${RECIPIENT}`)).body);
+  expect('memo' in payload && payload.memo !== null ? memoText(payload.memo) : '').toContain('faucet');
+});

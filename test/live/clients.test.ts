@@ -1,0 +1,299 @@
+/** The published clients, unchanged, over a chain that grows and forks while they listen. */
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { connectWebSocketClient, StacksApiSocketClient } from '@stacks/blockchain-api-client';
+import type { NodeEvent } from '../../src/devnet/node-event.ts';
+import { devnetEvents } from '../../src/devnet/scenario.ts';
+import { type Serving, serving } from '../support/serving.ts';
+
+const START_HEIGHT = 12;
+const events = [...devnetEvents({ seed: 21, blocks: 40, transactionsPerBlock: 8, forkEvery: 6, forkDepth: 3 })];
+
+interface BlockBody {
+  block_height: number;
+  index_block_hash: string;
+  block_hash: string;
+  transactions: { txid: string; raw_tx: string }[];
+  events: Record<string, unknown>[];
+}
+const bodyOf = (event: NodeEvent): BlockBody => JSON.parse(event.body);
+const isBlock = ({ path }: NodeEvent): boolean => path === '/new_block';
+const begin = events.findIndex((event) => isBlock(event) && bodyOf(event).block_height === START_HEIGHT) + 1;
+const toCome = events.slice(begin);
+const blocksToCome = toCome.filter(isBlock).map(bodyOf);
+
+interface NftPayload {
+  asset_identifier: string;
+  raw_value: string;
+}
+const nftsToCome = blocksToCome.flatMap((block) =>
+  block.events.flatMap((event) => Object.values(event).filter((value) => isNft(value))),
+) as NftPayload[];
+function isNft(value: unknown): boolean {
+  return typeof value === 'object' && value !== null && 'asset_identifier' in value && 'raw_value' in value;
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: answers are looked at member by member.
+type Json = any;
+/** What a client was told, by topic. */
+type Heard = Record<string, Json[]>;
+
+/** Subscribes to everything with one client, on one connection. @returns what it hears, and what ends it */
+type Listen = (url: string, wanted: Wanted) => Promise<{ heard: Heard; end: () => Promise<void> | void }>;
+
+interface Wanted {
+  txIds: string[];
+  addresses: string[];
+  asset: string;
+  value: string;
+}
+
+const nothing = (): Heard => ({
+  block: [],
+  microblock: [],
+  mempool: [],
+  transaction: [],
+  'address-transaction': [],
+  'address-stx-balance': [],
+  'nft-event': [],
+  'nft-asset-event': [],
+  'nft-collection-event': [],
+});
+
+const overWebSocket: Listen = async (url, { txIds, addresses, asset, value }) => {
+  const client = await connectWebSocketClient(url.replace('http', 'ws'));
+  const heard = nothing();
+  const hear = (topic: string) => (update: Json) => void heard[topic]?.push(update);
+  await client.subscribeBlocks(hear('block'));
+  await client.subscribeMicroblocks(hear('microblock'));
+  await client.subscribeMempool(hear('mempool'));
+  for (const id of txIds) await client.subscribeTxUpdates(id, hear('transaction'));
+  for (const address of addresses) {
+    await client.subscribeAddressTransactions(address, hear('address-transaction'));
+    await client.subscribeAddressBalanceUpdates(address, hear('address-stx-balance'));
+  }
+  await client.subscribeNftEventUpdates(hear('nft-event'));
+  await client.subscribeNftAssetEventUpdates(asset, value, hear('nft-asset-event'));
+  await client.subscribeNftCollectionEventUpdates(asset, hear('nft-collection-event'));
+  return { heard, end: () => client.webSocket.close() };
+};
+
+/** With the transports that the client is to use. */
+const overSocketIo =
+  (transports: string[]): Listen =>
+  async (url, { txIds, addresses, asset, value }) => {
+    const client = new StacksApiSocketClient({ url, socketOpts: { transports, forceNew: true } });
+    const heard = nothing();
+    const hear = (topic: string) => (update: Json) => void heard[topic]?.push(update);
+    await new Promise<void>((resolve, reject) => {
+      client.socket.on('connect', () => resolve());
+      client.socket.on('connect_error', reject);
+    });
+    client.subscribeBlocks(hear('block'));
+    client.subscribeMicroblocks(hear('microblock'));
+    client.subscribeMempool(hear('mempool'));
+    for (const id of txIds) client.subscribeTransaction(id, hear('transaction'));
+    for (const address of addresses) {
+      client.subscribeAddressTransactions(address, (of, update: Json) =>
+        heard['address-transaction']?.push({ address: of, ...update }),
+      );
+      client.subscribeAddressStxBalance(address, (of, update: Json) =>
+        heard['address-stx-balance']?.push({ address: of, ...update }),
+      );
+    }
+    client.subscribeNftEvent(hear('nft-event'));
+    client.subscribeNftAssetEvent(asset, value, (_asset, _value, event) => heard['nft-asset-event']?.push(event));
+    client.subscribeNftCollectionEvent(asset, (_asset, event) => heard['nft-collection-event']?.push(event));
+    // What was sent before this is answered was done.
+    await client.socket.emitWithAck('subscribe', 'block');
+    return { heard, end: () => void client.socket.disconnect() };
+  };
+
+const clients: [name: string, listen: Listen][] = [
+  ['connectWebSocketClient', overWebSocket],
+  ['StacksApiSocketClient', overSocketIo(['websocket'])],
+  ['StacksApiSocketClient by long polling', overSocketIo(['polling'])],
+  ['StacksApiSocketClient, polling at first', overSocketIo(['polling', 'websocket'])],
+];
+
+/** Waits until nothing new was heard for a while. */
+async function settled(all: readonly Heard[]): Promise<void> {
+  const count = () => all.reduce((sum, heard) => sum + Object.values(heard).flat().length, 0);
+  const deadline = Date.now() + 5000;
+  for (let before = -1; before !== count() && Date.now() < deadline; ) {
+    before = count();
+    await Bun.sleep(250);
+  }
+}
+
+/** The chain's blocks that were announced while they listened, as the API shows them. */
+async function newBlocks(): Promise<Json[]> {
+  const announced = new Set(blocksToCome.map(({ index_block_hash }) => index_block_hash));
+  const heights = [...new Set(blocksToCome.map(({ block_height }) => block_height))];
+  const shown = await Promise.all(heights.map((height) => get(`/extended/v1/block/by_height/${height}`)));
+  return shown.filter(({ index_block_hash }) => announced.has(index_block_hash));
+}
+
+let server: Serving;
+const heardBy = new Map<string, Heard>();
+const ends: (() => Promise<void> | void)[] = [];
+let wanted: Wanted;
+/** Paths of what was told of and could not be read at that moment. */
+const unreadable: string[] = [];
+
+const get = async (path: string): Promise<Json> => (await server.get(path)).json();
+
+beforeAll(async () => {
+  server = await serving({ pingInterval: '1', pingTimeout: '1', logLevel: 'error' });
+  await server.post(events.slice(0, begin));
+  // Who comes at once may still be told of the last of these.
+  await Bun.sleep(100);
+  const holders = await get('/extended/v3/tokens/stx/holders?limit=50');
+  const people = holders.results.map(({ principal }: Json) => principal).filter((of: string) => !of.includes('.'));
+  const txIds = blocksToCome.flatMap(({ transactions }) => transactions.slice(0, 3).map(({ txid }) => txid));
+  const { asset_identifier: asset, raw_value: value } = nftsToCome[0]!;
+  wanted = { txIds: [...new Set(txIds)].slice(0, 40), addresses: people.slice(0, 4), asset, value };
+  for (const [name, listen] of clients) {
+    const { heard, end } = await listen(server.api, wanted);
+    heardBy.set(name, heard);
+    ends.push(end);
+  }
+  // One more, that asks for what it is told of as soon as it is told.
+  const reader = await connectWebSocketClient(server.api.replace('http', 'ws'));
+  const check = async (path: string) => {
+    if ((await server.get(path)).status !== 200) unreadable.push(path);
+  };
+  await reader.subscribeBlocks(({ hash }) => void check(`/extended/v1/block/${hash}`));
+  await reader.subscribeMempool(({ tx_id }: Json) => void check(`/extended/v1/tx/${tx_id}`));
+  ends.push(() => reader.webSocket.close());
+  // Longer than two questions whether they are there.
+  await Bun.sleep(2300);
+  await server.post(toCome);
+  await settled([...heardBy.values()]);
+}, 30_000);
+afterAll(async () => {
+  for (const end of ends) await end();
+  await server[Symbol.asyncDispose]();
+});
+
+test('the chain forked while they listened', async () => {
+  const chain = await newBlocks();
+  expect(chain.length).toBeGreaterThan(20);
+  expect(chain.length).toBeLessThan(blocksToCome.length - 3);
+});
+
+test('nothing was told before it could be read', () => expect(unreadable).toEqual([]));
+
+describe.each(clients.map(([name]) => name))('%s', (name) => {
+  const heard = (topic: string): Json[] => heardBy.get(name)?.[topic] ?? [];
+
+  test('blocks: each one, and those that a fork made canonical again', async () => {
+    const told = heard('block');
+    expect(new Set(told.map(({ index_block_hash }) => index_block_hash))).toEqual(
+      new Set(blocksToCome.map(({ index_block_hash }) => index_block_hash)),
+    );
+    for (const now of await newBlocks()) {
+      expect(told.findLast(({ index_block_hash }) => index_block_hash === now.index_block_hash)).toEqual(now);
+    }
+    expect(told.some(({ canonical }) => canonical === false)).toBe(true);
+  });
+
+  test('mempool: every transaction that is announced, and those that are dropped', async () => {
+    const told = heard('mempool');
+    const announced = toCome
+      .filter(({ path }) => path === '/new_mempool_tx')
+      .flatMap(({ body }) => JSON.parse(body) as string[]);
+    const pending = told.filter(({ tx_status }) => tx_status === 'pending');
+    // A few are pushed out by another before they are told of.
+    expect(pending.length).toBeGreaterThan(announced.length * 0.8);
+    expect(told.some(({ tx_status }) => tx_status.startsWith('dropped_'))).toBe(true);
+    for (const tx of told.slice(0, 20)) {
+      const now = await get(`/extended/v1/tx/${tx.tx_id}`);
+      expect(tx).toMatchObject({ tx_id: now.tx_id, sender_address: now.sender_address, nonce: now.nonce });
+    }
+  });
+
+  test('transaction: the last that was told of each is what the API shows', async () => {
+    const fresh = new Set((await newBlocks()).map(({ hash }) => hash));
+    let checked = 0;
+    for (const id of wanted.txIds) {
+      const last = heard('transaction').findLast(({ tx_id }) => tx_id === id);
+      const now = await get(`/extended/v1/tx/${id}`);
+      // One that only an orphaned block held never waited; one of an older block is not new.
+      if (now.canonical === false || (now.block_hash !== undefined && !fresh.has(now.block_hash))) continue;
+      checked++;
+      // Of one that stays replaced it isn't told that another rival is the one now.
+      if ('replaced_by_tx_id' in now) last.replaced_by_tx_id = now.replaced_by_tx_id;
+      expect(last).toEqual('events' in now ? { ...now, events: [] } : now);
+    }
+    expect(checked).toBeGreaterThan(10);
+  });
+
+  test('address-transaction: all of those that the chain has', async () => {
+    let items = 0;
+    for (const address of wanted.addresses) {
+      const path = `/extended/v1/address/${address}/transactions_with_transfers?limit=50`;
+      for (const { ft_transfers: _, nft_transfers: __, ...item } of (await get(path)).results) {
+        if (item.tx.block_height <= START_HEIGHT) continue;
+        const told = heard('address-transaction').filter(
+          (one) => one.address === address && one.tx.tx_id === item.tx.tx_id,
+        );
+        expect(told.at(-1)).toMatchObject({ address, ...item });
+        items++;
+      }
+    }
+    expect(items).toBeGreaterThan(10);
+    expect(new Set(heard('address-transaction').map(({ address }) => address)).size).toBeGreaterThan(1);
+  });
+
+  test('address-stx-balance: what the API says of the last block that touched it', async () => {
+    for (const address of wanted.addresses) {
+      const last = heard('address-stx-balance').findLast((one) => one.address === address);
+      const touched = heard('address-transaction').findLast((one) => one.address === address);
+      if (touched === undefined) continue;
+      const { balance, total_sent, total_received, total_fees_sent } = await get(
+        `/extended/v1/address/${address}/stx?until_block=${touched.tx.block_height}`,
+      );
+      expect(last).toMatchObject({ balance, total_sent, total_received, total_fees_sent });
+    }
+    expect(heard('address-stx-balance').length).toBeGreaterThan(4);
+  });
+
+  test('nft-event, nft-asset-event and nft-collection-event', async () => {
+    const key = ({ tx_id, event_index }: Json) => `${tx_id} ${event_index}`;
+    const expected = new Map<string, Json>();
+    for (const { txs, height } of await newBlocks()) {
+      for (const id of txs) {
+        const tx = await get(`/extended/v1/tx/${id}?event_limit=100`);
+        for (const event of tx.events) {
+          if (event.event_type !== 'non_fungible_token_asset') continue;
+          const { asset_event_type, asset_id, value, sender, recipient } = event.asset;
+          expected.set(key(event), {
+            asset_identifier: asset_id,
+            asset_event_type,
+            value,
+            tx_id: id,
+            tx_index: tx.tx_index,
+            block_height: height,
+            event_index: event.event_index,
+            sender: sender === '' ? null : sender,
+            recipient: recipient === '' ? null : recipient,
+          });
+        }
+      }
+    }
+    expect(expected.size).toBeGreaterThan(3);
+    const check = (topic: string, belongs: (event: Json) => boolean) => {
+      for (const [at, event] of expected) {
+        const last = heard(topic).findLast((one) => key(one) === at);
+        expect(last).toEqual(belongs(event) ? event : undefined);
+      }
+      expect(heard(topic).every(belongs)).toBe(true);
+    };
+    const { asset, value } = wanted;
+    check('nft-event', () => true);
+    check('nft-asset-event', (event) => event.asset_identifier === asset && event.value.hex === value);
+    check('nft-collection-event', (event) => event.asset_identifier === asset);
+    expect(heard('nft-collection-event').length).toBeGreaterThan(0);
+    expect(heard('nft-asset-event').length).toBeGreaterThan(0);
+  });
+});

@@ -1,0 +1,299 @@
+/** Connections over real sockets: the wire, heartbeats, and clients that are too slow. */
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { io, type Socket } from 'socket.io-client';
+import { devnetEvents } from '../../src/devnet/scenario.ts';
+import type { ReceivedEvent } from '../../src/store/ingest.ts';
+import { alice, announcement, block, type Microblock, microblockHash, stream, transfer } from '../support/handmade.ts';
+import { type Serving, serving } from '../support/serving.ts';
+
+const ADDRESS = 'ST2CY5V39NHDPWSXMW9QDT3HC3GD6Q6XX4CFRK9AG';
+let server: Serving;
+let wsUrl: string;
+
+beforeAll(async () => {
+  server = await serving({ pingInterval: '1', pingTimeout: '1', clientBacklog: '65536' });
+  wsUrl = server.api.replace('http', 'ws');
+  await server.post([...devnetEvents({ seed: 2, blocks: 3 })]);
+});
+afterAll(() => server[Symbol.asyncDispose]());
+
+async function metric(name: string, of = server): Promise<number> {
+  const text = await (await of.get('/metrics')).text();
+  const line = text.split('\n').find((one) => one.startsWith(`${name} `));
+  return Number(line?.split(' ').at(-1) ?? Number.NaN);
+}
+
+async function until(holds: () => boolean | Promise<boolean>, ms = 5000): Promise<void> {
+  const deadline = Date.now() + ms;
+  while (!(await holds())) {
+    if (Date.now() > deadline) throw new Error('it did not come to that');
+    await Bun.sleep(20);
+  }
+}
+
+/** A raw connection whose client answers no ping and reads nothing once it is told to stop. */
+async function rawWebSocket(path: string, to = server) {
+  const { hostname, port } = new URL(to.api);
+  const head = Promise.withResolvers<string>();
+  let closed = false;
+  let text = '';
+  const socket = await Bun.connect({
+    hostname,
+    port: Number(port),
+    socket: {
+      data(_, bytes) {
+        text += bytes.toString('latin1');
+        if (text.includes('\r\n\r\n')) head.resolve(text);
+      },
+      close() {
+        closed = true;
+        head.resolve(text);
+      },
+    },
+  });
+  const key = btoa('0123456789abcdef');
+  socket.write(
+    `GET ${path} HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: ${key}\r\n\r\n`,
+  );
+  const answer = await head.promise;
+  return {
+    answer,
+    isClosed: () => closed,
+    /** A text frame, masked with zeros. */
+    send(message: string) {
+      const length =
+        message.length < 126 ? [message.length | 0x80] : [126 | 0x80, message.length >> 8, message.length & 255];
+      socket.write(Buffer.concat([Buffer.from([0x81, ...length, 0, 0, 0, 0]), Buffer.from(message)]));
+    },
+    pause: () => socket.pause(),
+    end: () => socket.end(),
+  };
+}
+
+describe('/extended/v1/ws', () => {
+  test('is a WebSocket on exactly that path', async () => {
+    expect((await rawWebSocket('/extended/v1/ws?x=1')).answer).toStartWith('HTTP/1.1 101 ');
+    expect((await rawWebSocket('/extended/v1/ws/')).answer).toStartWith('HTTP/1.1 400 ');
+    const plain = await server.get('/extended/v1/ws');
+    expect([plain.status, await plain.json()]).toMatchObject([426, { error: 'Upgrade Required' }]);
+  });
+
+  test('answers text and binary', async () => {
+    const socket = new WebSocket(`${wsUrl}/extended/v1/ws`);
+    const got: string[] = [];
+    socket.onmessage = ({ data }) => void got.push(String(data));
+    await new Promise((resolve) => {
+      socket.onopen = resolve;
+    });
+    const request = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'subscribe', params: { event: 'microblock' } });
+    socket.send(request);
+    socket.send(new TextEncoder().encode(request));
+    await until(() => got.length === 2);
+    expect(got).toEqual(Array(2).fill('{"jsonrpc":"2.0","id":1,"result":{}}'));
+    socket.close();
+  });
+
+  test('cuts off a client that answers no ping, and keeps one that does', async () => {
+    const silent = await rawWebSocket('/extended/v1/ws');
+    const live = new WebSocket(`${wsUrl}/extended/v1/ws`);
+    let liveClosed = false;
+    live.onclose = () => {
+      liveClosed = true;
+    };
+    await until(() => silent.isClosed());
+    expect(liveClosed).toBe(false);
+    live.close();
+  });
+});
+
+describe('Socket.IO', () => {
+  const connect = (query: Record<string, string>, transports = ['websocket']): Socket =>
+    io(server.api, { transports, query, forceNew: true, reconnection: false });
+  const connected = (socket: Socket) =>
+    new Promise<string | null>((resolve) => {
+      socket.on('connect', () => resolve(null));
+      socket.on('connect_error', ({ message }) => resolve(message));
+    });
+
+  test('the first frames of a WebSocket', async () => {
+    const frames: string[] = [];
+    const socket = new WebSocket(`${wsUrl}/socket.io/?EIO=4&transport=websocket&subscriptions=block,mempool`);
+    socket.onmessage = ({ data }) => void frames.push(String(data));
+    await until(() => frames.length === 1);
+    expect(JSON.parse(frames[0]!.slice(1))).toMatchObject({
+      upgrades: [],
+      pingInterval: 1000,
+      pingTimeout: 1000,
+      maxPayload: 1_000_000,
+    });
+    socket.send('40');
+    await until(() => frames.length === 2);
+    expect(frames[1]).toMatch(/^40\{"sid":"/);
+    socket.send('420["subscribe","block"]');
+    await until(() => frames.includes('430[null]'));
+    await until(() => frames.includes('2'));
+    socket.close();
+  });
+
+  test('requests that are none of the protocol', async () => {
+    const cases: [path: string, code: number, message: string][] = [
+      ['/socket.io/?EIO=4&transport=pigeon', 0, 'Transport unknown'],
+      ['/socket.io/?EIO=4&transport=polling&sid=unknown', 1, 'Session ID unknown'],
+      ['/socket.io/?EIO=3&transport=polling', 5, 'Unsupported protocol version'],
+    ];
+    for (const [path, code, message] of cases) {
+      const response = await server.get(path);
+      expect([response.status, await response.json()]).toEqual([400, { code, message }]);
+      expect(response.headers.get('access-control-allow-origin')).toBe('*');
+    }
+    const posted = await server.get('/socket.io/?EIO=4&transport=polling', { method: 'POST', body: '' });
+    expect(await posted.json()).toEqual({ code: 2, message: 'Bad handshake method' });
+  });
+
+  test.each([[['websocket']], [['polling']]])('topics in the address are checked, by %p', async (transports) => {
+    const good = connect({ subscriptions: `block,address-transaction:${ADDRESS}` }, transports);
+    expect(await connected(good)).toBeNull();
+    const bad = connect({ subscriptions: 'block,nope,transaction:0x1' }, transports);
+    expect(await connected(bad)).toBe('Invalid topic: nope, transaction:0x1');
+    const empty = connect({ subscriptions: '' }, transports);
+    expect(await connected(empty)).toBeNull();
+    for (const socket of [good, bad, empty]) socket.disconnect();
+  });
+
+  test('subscribe says what is no topic, and takes lists', async () => {
+    const socket = connect({});
+    await connected(socket);
+    expect(await socket.emitWithAck('subscribe', 'nope')).toBe('Invalid topic: nope');
+    expect(await socket.emitWithAck('subscribe', ['block', 'mempool'])).toBeNull();
+    expect(await socket.emitWithAck('subscribe', { not: 'a topic' })).toStartWith('Invalid topic: ');
+    socket.disconnect();
+  });
+
+  test('a topic in another spelling comes under the name that the client gave it', async () => {
+    const transaction = transfer(alice, 0, 300);
+    const spelled = `transaction:${transaction.id.slice(2).toUpperCase()}`;
+    const socket = connect({ subscriptions: spelled });
+    await connected(socket);
+    const told = new Promise<{ tx_id: string }>((resolve) => socket.on(spelled, resolve));
+    await post(announcement([transaction]));
+    expect((await told).tx_id).toBe(transaction.id);
+    socket.disconnect();
+  });
+
+  test('is told nothing of what it left', async () => {
+    const socket = connect({ subscriptions: 'mempool,block' });
+    await connected(socket);
+    const heard: unknown[] = [];
+    socket.on('mempool', (one) => void heard.push(one));
+    socket.emit('unsubscribe', 'mempool', 'block');
+    await socket.emitWithAck('subscribe', 'microblock');
+    await post(announcement([transfer(alice, 1, 300)]));
+    await Bun.sleep(100);
+    expect(heard).toEqual([]);
+    socket.disconnect();
+  });
+});
+
+async function post({ path, text }: ReceivedEvent, to = server): Promise<void> {
+  const response = await fetch(to.events + path, {
+    method: 'POST',
+    body: text,
+    headers: { 'content-type': 'application/json' },
+  });
+  expect(response.status).toBe(200);
+}
+
+test('a client that takes nothing is cut off once too much waits for it, and others are told meanwhile', async () => {
+  // So seldom asked whether it is there that this can't be why.
+  await using patient = await serving({ pingInterval: '300', clientBacklog: '65536' });
+  const first = block(null, 'first');
+  await post(first.event, patient);
+  const subscribe = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'subscribe', params: { event: 'mempool' } });
+  const slow = await rawWebSocket('/extended/v1/ws', patient);
+  slow.send(subscribe);
+  const quick = new WebSocket(`${patient.api.replace('http', 'ws')}/extended/v1/ws`);
+  let heard = 0;
+  quick.onmessage = () => {
+    heard++;
+  };
+  await new Promise((resolve) => {
+    quick.onopen = resolve;
+  });
+  quick.send(subscribe);
+  await until(() => heard === 1);
+  slow.pause();
+  let nonce = 0;
+  await until(async () => {
+    const some = Array.from({ length: 200 }, () => transfer(alice, nonce++, 400));
+    await post(announcement(some), patient);
+    return (await metric('websocket_cut_off_total', patient)) === 1;
+  }, 20_000);
+  await until(() => heard === nonce + 1);
+  expect(await metric('websocket_connections', patient)).toBe(1);
+  quick.close();
+}, 30_000);
+
+test('a client that stops polling is cut off once too much waits for it', async () => {
+  await using patient = await serving({ pingInterval: '300', pingTimeout: '300', clientBacklog: '65536' });
+  await post(block(null, 'first').event, patient);
+  const query = '/socket.io/?EIO=4&transport=polling';
+  const ask = async (path: string, init?: RequestInit) => (await patient.get(path, init)).text();
+  const { sid } = JSON.parse((await ask(query)).slice(1)) as { sid: string };
+  await ask(`${query}&sid=${sid}`, { method: 'POST', body: '40' });
+  expect(await ask(`${query}&sid=${sid}`)).toStartWith('40');
+  await ask(`${query}&sid=${sid}`, { method: 'POST', body: '420["subscribe","mempool"]' });
+  expect(await ask(`${query}&sid=${sid}`)).toBe('430[null]');
+  await post(announcement(Array.from({ length: 200 }, (_, nonce) => transfer(alice, nonce, 400))), patient);
+  await until(async () => (await metric('socket_io_cut_off_total', patient)) === 1);
+  // It may still fetch what waited then; that is the end.
+  const rest = await ask(`${query}&sid=${sid}`);
+  expect(rest.length).toBeGreaterThan(10_000);
+  expect(rest.length).toBeLessThan(2 * 65_536);
+  expect((await patient.get(`${query}&sid=${sid}`)).status).toBe(400);
+  expect(await metric('socket_io_connections', patient)).toBe(0);
+});
+
+test('microblocks that are streamed on the tip', async () => {
+  await using old = await serving();
+  const take = async ({ path, text }: ReceivedEvent) => {
+    const response = await fetch(old.events + path, { method: 'POST', body: text });
+    expect(response.status).toBe(200);
+  };
+  const one = transfer(alice, 0, 200);
+  const first: Microblock = { label: 'first', after: null, sequence: 0, transactions: [one] };
+  const anchor = block(null, 'anchor', [], { signer_bitvec: null });
+  await take(anchor.event);
+  const subscribed = io(old.api, {
+    transports: ['websocket'],
+    query: { subscriptions: `microblock,transaction:${one.id}` },
+    forceNew: true,
+  });
+  const heard: [string, Record<string, unknown>][] = [];
+  subscribed.onAny((event, body) => void heard.push([event, body]));
+  await new Promise((resolve) => subscribed.on('connect', () => resolve(null)));
+  await take(stream(anchor, [first]));
+  await until(() => heard.length === 2);
+  expect(heard[0]).toMatchObject(['microblock', { microblock_hash: microblockHash('first'), txs: [one.id] }]);
+  expect(heard[1]).toMatchObject([`transaction:${one.id}`, { tx_id: one.id, is_unanchored: true }]);
+  const shown = await (await old.get(`/extended/v1/microblock/${microblockHash('first')}`)).json();
+  expect(heard[0]?.[1]).toEqual(shown as never);
+  subscribed.disconnect();
+});
+
+test('a server that stops says so to its clients, and ends without waiting for them', async () => {
+  const stopping = await serving();
+  const socket = new WebSocket(`${stopping.api.replace('http', 'ws')}/extended/v1/ws`);
+  await new Promise((resolve) => {
+    socket.onopen = resolve;
+  });
+  const closed = new Promise<number>((resolve) => {
+    socket.onclose = ({ code }) => resolve(code);
+  });
+  const polling = io(stopping.api, { transports: ['polling'], forceNew: true, reconnection: false });
+  await new Promise((resolve) => polling.on('connect', () => resolve(null)));
+  const start = performance.now();
+  await stopping[Symbol.asyncDispose]();
+  expect(performance.now() - start).toBeLessThan(2000);
+  expect(await closed).toBe(1001);
+  polling.disconnect();
+});

@@ -1,0 +1,109 @@
+import { describe, expect, test } from 'bun:test';
+import { type Perform, rpcAnswer } from '../../src/live/json-rpc.ts';
+
+const ADDRESS = 'ST2CY5V39NHDPWSXMW9QDT3HC3GD6Q6XX4CFRK9AG';
+const ID = 'AB'.repeat(32);
+
+/** The answer, and what was to be done. */
+function ask(message: unknown, refuse: string | null = null) {
+  const done: unknown[] = [];
+  const perform: Perform = (method, { topic }) => {
+    done.push([method, topic.key]);
+    return refuse;
+  };
+  const text = rpcAnswer(typeof message === 'string' ? message : JSON.stringify(message), perform);
+  return { answer: text === null ? null : JSON.parse(text), done };
+}
+const subscribe = (params: unknown, id: unknown = 1) => ({ jsonrpc: '2.0', id, method: 'subscribe', params });
+
+describe('subscribing', () => {
+  const cases: [params: Record<string, string>, topic: string, result: Record<string, string>][] = [
+    [{ event: 'block' }, 'block', {}],
+    [{ event: 'microblock' }, 'microblock', {}],
+    [{ event: 'mempool' }, 'mempool', {}],
+    [{ event: 'tx_update', tx_id: ID }, `transaction:0x${ID.toLowerCase()}`, { tx_id: `0x${ID.toLowerCase()}` }],
+    [{ event: 'tx_update', tx_id: `0x${ID}` }, `transaction:0x${ID.toLowerCase()}`, { tx_id: `0x${ID.toLowerCase()}` }],
+    [{ event: 'address_tx_update', address: ADDRESS }, `address-transaction:${ADDRESS}`, { address: ADDRESS }],
+    [
+      { event: 'address_balance_update', address: `${ADDRESS}.pool` },
+      `address-stx-balance:${ADDRESS}.pool`,
+      { address: `${ADDRESS}.pool` },
+    ],
+    [{ event: 'nft_event' }, 'nft-event', {}],
+    [
+      { event: 'nft_asset_event', asset_identifier: 'A.b::c', value: '0X0A' },
+      'nft-asset-event:A.b::c+0x0a',
+      { asset_identifier: 'A.b::c', value: '0x0a' },
+    ],
+    [
+      { event: 'nft_collection_event', asset_identifier: 'A.b::c' },
+      'nft-collection-event:A.b::c',
+      { asset_identifier: 'A.b::c' },
+    ],
+  ];
+  test.each(cases)('%o', (params, topic, result) => {
+    expect(ask(subscribe(params, 'x'))).toEqual({
+      answer: { jsonrpc: '2.0', id: 'x', result },
+      done: [['subscribe', topic]],
+    });
+    expect(ask({ ...subscribe(params), method: 'unsubscribe' })).toEqual({
+      answer: { jsonrpc: '2.0', id: 1, result },
+      done: [['unsubscribe', topic]],
+    });
+  });
+});
+
+describe('what is refused', () => {
+  const invalid = (data: string) => ({ message: 'Invalid params', code: -32602, data });
+  const request = (data: unknown) => ({ message: 'Invalid request', code: -32600, data });
+  const noName = invalid('subscription requests must include an event name');
+  const noId = {
+    message: 'Internal error',
+    code: -32603,
+    data: '"id" must be provided, a string or an integer.',
+  };
+  const cases: [message: unknown, id: unknown, error: object][] = [
+    [{ jsonrpc: '2.0', id: 1, method: 'nope' }, 1, { message: 'Method not found', code: -32601 }],
+    [{ jsonrpc: '2.0', id: 1, method: 'subscribe' }, 1, noName],
+    [subscribe(['block']), 1, noName],
+    [subscribe({ event: '' }), 1, noName],
+    [subscribe({ event: 'nope' }), 1, invalid('subscription request must use a valid event name')],
+    [subscribe({ event: 'tx_update' }), 1, invalid('invalid tx_id')],
+    [subscribe({ event: 'tx_update', tx_id: '0x12' }), 1, invalid('invalid tx_id')],
+    [subscribe({ event: 'tx_update', tx_id: `0x${'g'.repeat(64)}` }), 1, invalid('invalid tx_id')],
+    [subscribe({ event: 'address_tx_update', address: `${ADDRESS}Q` }), 1, invalid('invalid address')],
+    [subscribe({ event: 'address_balance_update' }), 1, invalid('invalid address')],
+    ['{"jsonrpc"', null, { message: 'Parse error', code: -32700, data: '{"jsonrpc"' }],
+    [{ id: 1, method: 'subscribe' }, null, request({ id: 1, method: 'subscribe' })],
+    [[], null, request([])],
+    [7, null, request(7)],
+    [{ jsonrpc: '2.0', id: 1 }, null, request({ jsonrpc: '2.0', id: 1 })],
+    [subscribe({ event: 'block' }, null), null, noId],
+    [subscribe({ event: 'block' }, 1.5), null, noId],
+    [{ jsonrpc: '2.0', id: 1, result: {} }, null, request('unexpected success msg from client')],
+    [{ jsonrpc: '2.0', id: 1, error: {} }, null, request('unexpected error msg from client')],
+  ];
+  test.each(cases)('%o', (message, id, error) => {
+    expect(ask(message)).toEqual({ answer: { jsonrpc: '2.0', id, error }, done: [] });
+  });
+
+  test('what the connection refuses', () => {
+    expect(ask(subscribe({ event: 'block' }), 'too many').answer.error).toEqual(invalid('too many'));
+  });
+});
+
+test('a notification is not answered and does nothing', () => {
+  const { answer, done } = ask({ jsonrpc: '2.0', method: 'subscribe', params: { event: 'block' } });
+  expect([answer, done]).toEqual([null, []]);
+});
+
+test('a batch is answered in order, without its notifications', () => {
+  const notification = { jsonrpc: '2.0', method: 'subscribe', params: { event: 'block' } };
+  const { answer, done } = ask([subscribe({ event: 'mempool' }, 2), notification, 5, subscribe({ event: 'block' }, 3)]);
+  expect(answer.map(({ id }: { id: unknown }) => id)).toEqual([2, null, 3]);
+  expect(done).toEqual([
+    ['subscribe', 'mempool'],
+    ['subscribe', 'block'],
+  ]);
+  expect(ask([notification]).answer).toEqual([]);
+});

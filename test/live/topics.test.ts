@@ -1,0 +1,115 @@
+import { describe, expect, test } from 'bun:test';
+import { Message } from '../../src/live/message.ts';
+import { MOST_SUBSCRIPTIONS, type Subscriber, subscriptions } from '../../src/live/subscriptions.ts';
+import { plainTopic, principalTopic, topicNamed, transactionTopic } from '../../src/live/topics.ts';
+
+const ADDRESS = 'ST2CY5V39NHDPWSXMW9QDT3HC3GD6Q6XX4CFRK9AG';
+
+describe('a name of a topic', () => {
+  const known: [name: string, key: string][] = [
+    ['block', 'block'],
+    ['nft-event', 'nft-event'],
+    ['transaction:0xABCD', 'transaction:0xabcd'],
+    ['transaction:abcd', 'transaction:0xabcd'],
+    [`address-transaction:${ADDRESS}`, `address-transaction:${ADDRESS}`],
+    [`address-transaction:${ADDRESS.toLowerCase()}`, `address-transaction:${ADDRESS}`],
+    [`address-stx-balance:${ADDRESS}.pool`, `address-stx-balance:${ADDRESS}.pool`],
+    [`nft-asset-event:${ADDRESS}.nft::a+b+0x0A`, `nft-asset-event:${ADDRESS}.nft::a+b+0x0a`],
+    [`nft-collection-event:${ADDRESS}.nft::card`, `nft-collection-event:${ADDRESS}.nft::card`],
+  ];
+  test.each(known)('%s', (name, key) => expect(topicNamed(name)?.key).toBe(key));
+
+  test.each([
+    '',
+    'blocks',
+    'block:1',
+    'transaction',
+    'transaction:',
+    'transaction:0x123',
+    'transaction:0xzz',
+    'address-transaction:ST123',
+    `address-stx-balance:${ADDRESS}.`,
+    `nft-asset-event:${ADDRESS}.nft::card`,
+    `nft-asset-event:${ADDRESS}.nft::card+`,
+    `nft-asset-event:${ADDRESS}::card+0x01`,
+    `nft-collection-event:${ADDRESS}.nft`,
+    'nft-collection-event:x.y::z',
+  ])('%p is none', (name) => expect(topicNamed(name)).toBeNull());
+});
+
+describe('a message', () => {
+  const topic = principalTopic('address-stx-balance', ADDRESS);
+
+  test('is a notification with what stands before', () => {
+    const message = new Message({ topic, text: '{"balance":"1"}', members: { address: ADDRESS } });
+    expect(JSON.parse(message.rpc())).toEqual({
+      jsonrpc: '2.0',
+      method: 'address_balance_update',
+      params: { address: ADDRESS, balance: '1' },
+    });
+    const empty = new Message({ topic, text: '{}', members: { address: ADDRESS } });
+    expect(JSON.parse(empty.rpc()).params).toEqual({ address: ADDRESS });
+  });
+
+  test('is an event as each client spelled it', () => {
+    const message = new Message({ topic, text: '{"balance":"1"}', leading: [ADDRESS] });
+    for (const spelled of ['a"b', 'c', 'a"b']) {
+      const text = message.socketIo(spelled);
+      expect(text[0]).toBe('2');
+      expect(JSON.parse(text.slice(1))).toEqual([spelled, ADDRESS, { balance: '1' }]);
+    }
+  });
+});
+
+describe('subscriptions', () => {
+  const subscriber = () => {
+    const got: [string, string][] = [];
+    const one: Subscriber = { deliver: (message, spelled) => void got.push([message.topic.key, spelled]) };
+    return { one, got };
+  };
+  const message = (topic = plainTopic('block')) => new Message({ topic, text: '{}' });
+
+  test('go to each once, however often it subscribed', () => {
+    const all = subscriptions();
+    const [a, b] = [subscriber(), subscriber()];
+    for (const { one } of [a, b, a]) all.add(one, plainTopic('block'), 'block');
+    expect(all.publish(message())).toBe(2);
+    expect([a.got, b.got]).toEqual([[['block', 'block']], [['block', 'block']]]);
+    expect(all.counts().block).toBe(2);
+  });
+
+  test('end one by one, and all with the connection', () => {
+    const all = subscriptions();
+    const { one, got } = subscriber();
+    const topics = ['0x01', '0x02', '0x03'].map(transactionTopic);
+    for (const topic of topics) all.add(one, topic, topic.key);
+    all.remove(one, topics[0]!);
+    all.remove(one, topics[0]!);
+    expect(topics.map(all.has)).toEqual([false, true, true]);
+    expect(all.any('transaction')).toBe(true);
+    all.removeAll(one);
+    expect(all.any('transaction')).toBe(false);
+    expect(all.counts().transaction).toBe(0);
+    expect(topics.map((topic) => all.publish(message(topic)))).toEqual([0, 0, 0]);
+    expect(got).toEqual([]);
+  });
+
+  test('of one that leaves while it is told harm nobody', () => {
+    const all = subscriptions();
+    const last = subscriber();
+    const leaving: Subscriber = { deliver: () => all.removeAll(leaving) };
+    all.add(leaving, plainTopic('block'), 'block');
+    all.add(last.one, plainTopic('block'), 'block');
+    all.publish(message());
+    expect(last.got.length).toBe(1);
+  });
+
+  test('are bounded for each connection', () => {
+    const all = subscriptions();
+    const { one } = subscriber();
+    for (let n = 0; n < MOST_SUBSCRIPTIONS; n++) expect(all.add(one, transactionTopic(String(n)), '')).toBe(true);
+    expect(all.add(one, transactionTopic('more'), '')).toBe(false);
+    expect(all.add(one, transactionTopic('0'), '')).toBe(true);
+    expect(all.add(subscriber().one, transactionTopic('more'), '')).toBe(true);
+  });
+});

@@ -1,0 +1,138 @@
+import { describe, expect, test } from 'bun:test';
+import { devnetEvents } from '../../src/devnet/scenario.ts';
+import { type FeeSettings, isQuiet, type TenureLimits, withFees } from '../../src/node/fee-estimates.ts';
+import type { TenureLoad } from '../../src/store/model.ts';
+import { openSnapshots } from '../../src/store/snapshots.ts';
+import { ingestOf, received } from '../support/ingest.ts';
+import { serving } from '../support/serving.ts';
+import { standInNode } from '../support/stand-in-node.ts';
+
+const limits: TenureLimits = {
+  runtime: 100,
+  readCount: 100,
+  readLength: 100,
+  writeCount: 100,
+  writeLength: 100,
+  size: 100,
+};
+const settings: FeeSettings = {
+  modifier: 2,
+  pastTenures: 3,
+  pastFullness: 0.9,
+  currentFullness: 0.5,
+  currentBlocks: 5,
+};
+const load = (blocks: number, share: number, more: Partial<TenureLoad> = {}): TenureLoad => ({
+  blocks,
+  runtime: share,
+  readCount: share,
+  readLength: share,
+  writeCount: share,
+  writeLength: share,
+  size: share,
+  ...more,
+});
+const full = load(9, 95);
+
+describe('blocks have room', () => {
+  const cases: [what: string, loads: TenureLoad[], quiet: boolean][] = [
+    ['before the first tenure', [], true],
+    ['with fewer tenures than are looked at', [full, full, full], true],
+    ['while the present tenure is half empty, whatever was before', [load(5, 49), full, full, full], true],
+    ['but the present tenure is too short to tell', [load(4, 10), full, full, full], false],
+    ['but one dimension of the present is half full', [load(9, 10, { size: 50 }), full, full, full], false],
+    ['but all is full', [full, full, full, full], false],
+    ['since the newest of those before count most: 20, 95, 95 weigh 57.5', [full, load(9, 20), full, full], true],
+    [
+      'but the newest of those before are full: 95, 95, 60 weigh 89.2, in one dimension 91',
+      [full, load(9, 95, { writeCount: 99 }), full, load(9, 60, { writeCount: 60 })],
+      false,
+    ],
+  ];
+  for (const [what, loads, quiet] of cases) {
+    test(what, () => expect(isQuiet(loads, limits, settings)).toBe(quiet));
+  }
+});
+
+describe('fees', () => {
+  const answer = {
+    cost_scalar_change_by_byte: 0.5,
+    estimations: [
+      { fee: 100, fee_rate: 1 },
+      { fee: 1000, fee_rate: 2 },
+    ],
+  };
+  const fees = (changed: ReturnType<typeof withFees>) => changed?.estimations.map(({ fee }) => fee);
+  const request = { transaction_payload: '00'.repeat(180) };
+
+  test('are a micro-STX a byte while there is room', () => {
+    expect(fees(withFees(answer, request, true, 2))).toEqual([180, 180]);
+    expect(fees(withFees(answer, { ...request, estimated_len: 350 }, true, 2))).toEqual([350, 350]);
+    expect(fees(withFees(answer, { ...request, estimated_len: 20 }, true, 2))).toEqual([180, 180]);
+  });
+
+  test("are the node's times the modifier where there is none, and never too low", () => {
+    expect(fees(withFees(answer, request, false, 1.5))).toEqual([180, 1500]);
+  });
+
+  test('leave the rest of the answer as it is', () => {
+    expect(withFees(answer, request, true, 2)).toMatchObject({
+      cost_scalar_change_by_byte: 0.5,
+      estimations: [{ fee_rate: 1 }, { fee_rate: 2 }],
+    });
+  });
+
+  test('are not made for what is no estimate', () => {
+    expect(withFees({ error: 'x' }, request, true, 2)).toBeNull();
+    expect(withFees(answer, null, true, 2)).toBeNull();
+  });
+});
+
+const events = [...devnetEvents({ seed: 4, blocks: 60, transactionsPerBlock: 6, forkEvery: 9 })];
+
+test('what tenures hold is the sum of their blocks, the newest tenure first', async () => {
+  using directory = ingestOf(events.map(received));
+  const snapshots = openSnapshots(directory.path);
+  await snapshots.read(async (read) => {
+    const loads = await read.tenures.loads(3);
+    expect(loads.length).toBe(4);
+    const blocks = loads.reduce((sum, tenure) => sum + tenure.blocks, 0);
+    const page = await read.blocks.page(blocks, { at: null, offset: 0 });
+    const sum = (pick: (block: (typeof newest)[number]) => number | bigint) =>
+      newest.reduce((total, block) => total + Number(pick(block)), 0);
+    const newest = page?.items ?? [];
+    expect(loads.reduce((total, { runtime }) => total + runtime, 0)).toBe(sum(({ cost }) => cost.runtime));
+    expect(loads.reduce((total, { writeLength }) => total + writeLength, 0)).toBe(sum(({ cost }) => cost.writeLength));
+    // Each begins with the block that holds its change of tenure.
+    let at = 0;
+    for (const { blocks: length } of loads) {
+      at += length;
+      const height = newest[at - 1]?.height ?? 0;
+      const first = await read.transactions.ofBlock({ height }, 50, null);
+      expect(first?.items.some(({ payload }) => payload.type === 'tenure_change')).toBe(true);
+    }
+  });
+  snapshots.close();
+});
+
+test('POST /v2/fees/transaction of a chain whose blocks have room', async () => {
+  using node = standInNode();
+  const estimations = [{ fee: 5000, fee_rate: 10 }];
+  node.answer('/v2/fees/transaction', () => Response.json({ estimations, estimated_cost_scalar: 14 }));
+  const ask = async (given: Record<string, string>) => {
+    await using server = await serving({ nodeRpc: node.url, ...given });
+    await server.post(events.slice(0, 25));
+    const body = JSON.stringify({ transaction_payload: '00'.repeat(180), estimated_len: 350 });
+    const response = await server.get('/v2/fees/transaction', {
+      method: 'POST',
+      body,
+      headers: { 'content-type': 'application/json' },
+    });
+    return response.json();
+  };
+  expect(await ask({ feeEstimator: 'true' })).toEqual({
+    estimations: [{ fee: 350, fee_rate: 10 }],
+    estimated_cost_scalar: 14,
+  });
+  expect(await ask({})).toEqual({ estimations, estimated_cost_scalar: 14 });
+});

@@ -1,0 +1,241 @@
+/** The node's routes through the server, over a small node of the test's own. */
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { join } from 'node:path';
+import {
+  broadcastTransaction,
+  Cl,
+  fetchCallReadOnlyFunction,
+  fetchFeeEstimateTransaction,
+  fetchNonce,
+  getAddressFromPrivateKey,
+  makeContractCall,
+  makeSTXTokenTransfer,
+  serializePayload,
+} from '@stacks/transactions';
+import { nodeProxy } from '../../src/node/proxy.ts';
+import { nodeRpc } from '../../src/node/rpc.ts';
+import { fakeChain, fakeSnapshots } from '../api/fake-store.ts';
+import { dataDirectory } from '../support/data-directory.ts';
+import { type Serving, serving } from '../support/serving.ts';
+import { type StandInNode, standInNode } from '../support/stand-in-node.ts';
+
+const KEY = 'f9d7206a47f14d2870c163ebab4bf3e70d18f5d14ce1031f3902fbbc894fe4c701';
+const ADDRESS = getAddressFromPrivateKey(KEY, 'testnet');
+const TX_ID = 'ab'.repeat(32);
+const directory = dataDirectory();
+const endpoints = join(directory.path, 'endpoints');
+let node: StandInNode;
+let other: StandInNode;
+let server: Serving;
+let client: { network: 'testnet'; client: { baseUrl: string } };
+
+beforeAll(async () => {
+  node = standInNode();
+  other = standInNode();
+  server = await serving({ nodeRpc: node.url, extraTxEndpoints: endpoints, proxyBodyLimit: '1000000' });
+  client = { network: 'testnet', client: { baseUrl: server.api } };
+});
+afterAll(async () => {
+  await server[Symbol.asyncDispose]();
+  for (const used of [node, other, directory]) used[Symbol.dispose]();
+});
+
+const transfer = () =>
+  makeSTXTokenTransfer({ recipient: ADDRESS, amount: 5n, senderKey: KEY, network: 'testnet', fee: 200n, nonce: 0n });
+
+describe('@stacks/transactions through the server', () => {
+  test('broadcasts, as JSON', async () => {
+    node.answer('/v2/transactions', () => Response.json(TX_ID));
+    const transaction = await transfer();
+    expect(await broadcastTransaction({ transaction, ...client })).toEqual({ txid: TX_ID });
+    const asked = node.asked.at(-1)!;
+    expect([asked.method, asked.path]).toEqual(['POST', '/v2/transactions']);
+    expect(JSON.parse(new TextDecoder().decode(asked.body))).toEqual({ tx: transaction.serialize() });
+  });
+
+  test('is told why a transaction was rejected, byte for byte', async () => {
+    const text = `{"error":"transaction rejected", "reason":"BadNonce","reason_data":{"expected":1,"actual":0,"is_origin":true,"principal":"${ADDRESS}"},"txid":"${TX_ID}"}`;
+    node.answer('/v2/transactions', () => new Response(text, { status: 400 }));
+    const response = await server.get('/v2/transactions', { method: 'POST', body: new Uint8Array([0, 1, 2]) });
+    expect([response.status, await response.text()]).toEqual([400, text]);
+    const rejected = await broadcastTransaction({ transaction: await transfer(), ...client });
+    expect(rejected).toMatchObject({ reason: 'BadNonce', txid: TX_ID });
+  });
+
+  test('estimates fees', async () => {
+    const estimations = [10, 20, 30].map((fee) => ({ fee, fee_rate: 1.5 }));
+    node.answer('/v2/fees/transaction', () => Response.json({ cost_scalar_change_by_byte: 0.1, estimations }));
+    const payload = serializePayload((await transfer()).payload);
+    expect(await fetchFeeEstimateTransaction({ payload, estimatedLength: 180, ...client })).toMatchObject(estimations);
+  });
+
+  test('reads contracts', async () => {
+    node.answer('/v2/contracts/call-read/ST000000000000000000002AMW42H/pox-4/get', () =>
+      Response.json({ okay: true, result: Cl.serialize(Cl.uint(7)) }),
+    );
+    const value = await fetchCallReadOnlyFunction({
+      contractAddress: 'ST000000000000000000002AMW42H',
+      contractName: 'pox-4',
+      functionName: 'get',
+      functionArgs: [],
+      senderAddress: ADDRESS,
+      ...client,
+    });
+    expect(value).toEqual(Cl.uint(7));
+  });
+
+  test('finds the nonce in the index or at the node, and makes and broadcasts a call', async () => {
+    node.answer(`/v2/accounts/${ADDRESS}`, () => Response.json({ nonce: 9, balance: '0x00', locked: '0x00' }));
+    expect(await (await server.get(`/v2/accounts/${ADDRESS}?proof=0`)).json()).toMatchObject({ nonce: 9 });
+    node.answer('/v2/contracts/interface/ST000000000000000000002AMW42H/pox-4', () => Response.json({ functions: [] }));
+    node.answer('/v2/transactions', () => Response.json(TX_ID));
+    expect(await fetchNonce({ address: ADDRESS, ...client })).toBe(0n);
+    const transaction = await makeContractCall({
+      contractAddress: 'ST000000000000000000002AMW42H',
+      contractName: 'pox-4',
+      functionName: 'get',
+      functionArgs: [],
+      senderKey: KEY,
+      fee: 300n,
+      ...client,
+    });
+    expect(transaction.auth.spendingCondition.nonce).toBe(0n);
+    expect(await broadcastTransaction({ transaction, ...client })).toEqual({ txid: TX_ID });
+  });
+});
+
+describe('what is passed on', () => {
+  test('query, method, body and headers, but not what is between neighbours', async () => {
+    node.answer('/v2/anything', () => new Response('made', { status: 201, headers: { 'x-from': 'node' } }));
+    const response = await server.get('/v2/anything?a=1&b=%20x', {
+      method: 'PUT',
+      body: 'text',
+      headers: { 'content-type': 'text/plain', authorization: 'secret', cookie: 'a=b', te: 'trailers' },
+    });
+    expect([response.status, await response.text()]).toEqual([201, 'made']);
+    expect(response.headers.get('x-from')).toBe('node');
+    const { method, path, headers, body } = node.asked.at(-1)!;
+    expect([method, path, new TextDecoder().decode(body)]).toEqual(['PUT', '/v2/anything?a=1&b=%20x', 'text']);
+    expect(headers.get('content-type')).toBe('text/plain');
+    expect(headers.get('authorization')).toBe('secret');
+    expect(headers.get('host')).toBe(new URL(node.url).host);
+    for (const name of ['cookie', 'te']) expect(headers.has(name)).toBe(false);
+  });
+
+  test('our headers stand where the node has none', async () => {
+    node.answer('/v2/cors', () => new Response('', { headers: { 'access-control-allow-origin': 'https://one' } }));
+    const { headers } = await server.get('/v2/cors');
+    expect(headers.get('access-control-allow-origin')).toBe('https://one');
+    expect(headers.get('cache-control')).toBe('no-store');
+    expect(headers.get('x-api-version')).toStartWith('stackside v');
+  });
+
+  test('/v3 and its bare prefix', async () => {
+    for (const path of ['/v3/health', '/v3', '/v2']) {
+      node.answer(path, () => Response.json({ path }));
+      expect(await (await server.get(path)).json()).toEqual({ path });
+    }
+  });
+
+  test('HEAD', async () => {
+    node.answer('/v2/info-text', () => new Response('12345'));
+    const response = await server.get('/v2/info-text', { method: 'HEAD' });
+    expect([response.status, await response.text()]).toEqual([200, '']);
+    expect(node.asked.at(-1)?.method).toBe('HEAD');
+  });
+
+  test('an answer as it streams in', async () => {
+    const gate = Promise.withResolvers<void>();
+    node.answer('/v2/stream', () => {
+      async function* parts() {
+        yield 'first';
+        await gate.promise;
+        yield 'second';
+      }
+      return new Response(parts() as never);
+    });
+    const reader = (await server.get('/v2/stream')).body!.getReader();
+    const decoder = new TextDecoder();
+    expect(decoder.decode((await reader.read()).value)).toBe('first');
+    gate.resolve();
+    expect(decoder.decode((await reader.read()).value)).toBe('second');
+    expect((await reader.read()).done).toBe(true);
+  });
+
+  test('a compressed answer as it is', async () => {
+    const compressed = Bun.gzipSync('hello');
+    node.answer('/v2/gzip', () => new Response(compressed, { headers: { 'content-encoding': 'gzip' } }));
+    const response = await server.get('/v2/gzip', { decompress: false } as RequestInit);
+    expect(response.headers.get('content-encoding')).toBe('gzip');
+    expect(new Uint8Array(await response.arrayBuffer())).toEqual(new Uint8Array(compressed));
+  });
+
+  test('a preflight is answered here', async () => {
+    const before = node.asked.length;
+    const headers = { origin: 'https://wallet', 'access-control-request-method': 'POST' };
+    expect((await server.get('/v2/transactions', { method: 'OPTIONS', headers })).status).toBe(204);
+    expect(node.asked.length).toBe(before);
+  });
+
+  test('a read that a busy node refuses is asked again', async () => {
+    let times = 0;
+    node.answer('/v2/busy', () => (++times < 4 ? new Response('busy', { status: 503 }) : new Response('done')));
+    const response = await server.get('/v2/busy');
+    expect([response.status, await response.text(), times]).toEqual([200, 'done', 4]);
+  });
+
+  test('the indexed routes are not the node’s', async () => {
+    const before = node.asked.length;
+    expect((await server.get('/extended/v2/blocks')).status).toBe(200);
+    expect((await server.get('/v1/nothing')).status).toBe(404);
+    expect(node.asked.length).toBe(before);
+  });
+});
+
+describe('failures', () => {
+  test('a node that can not be reached is 502, without its address', async () => {
+    await using alone = await serving();
+    const response = await alone.get('/v2/info');
+    expect(response.status).toBe(502);
+    expect(await response.json()).toEqual({
+      statusCode: 502,
+      error: 'Bad Gateway',
+      message: 'The node can not be reached',
+    });
+  });
+
+  test('a node that does not answer in time is 504', async () => {
+    const options = { bodyLimit: 1e6, timeoutMs: 30, fees: null, extraEndpointsFile: null, log: () => {} };
+    node.answer('/v2/slow', () => Bun.sleep(500).then(() => new Response('late')));
+    const snapshots = fakeSnapshots(fakeChain());
+    const proxy = nodeProxy({ ...options, url: node.url, node: nodeRpc(node.url), snapshots });
+    expect(await proxy(new Request(`http://api/v2/slow`))).toBe('timeout');
+  });
+
+  test('a body over the limit is 413', async () => {
+    const before = node.asked.length;
+    const response = await server.get('/v2/transactions', { method: 'POST', body: new Uint8Array(1_000_001) });
+    expect(response.status).toBe(413);
+    expect(await response.json()).toMatchObject({ message: 'Request body is too large' });
+    const whole = await server.get('/v2/transactions', { method: 'POST', body: new Uint8Array(1_000_000) });
+    expect(whole.status).toBe(200);
+    expect(node.asked.length).toBe(before + 1);
+    expect(node.asked.at(-1)?.body.length).toBe(1_000_000);
+  });
+});
+
+describe('further endpoints of a broadcast', () => {
+  test('get the same bytes, whatever becomes of them', async () => {
+    await Bun.write(endpoints, `# ours\n\n${other.url}/push?key=1\nhttp://127.0.0.1:1/gone\n`);
+    other.answer('/push', () => new Response('no', { status: 400 }));
+    const response = await server.get('/v2/transactions', {
+      method: 'POST',
+      body: new Uint8Array([9, 8, 7]),
+      headers: { 'content-type': 'application/octet-stream' },
+    });
+    expect(await response.json()).toBe(TX_ID);
+    const deadline = Date.now() + 2000;
+    while (other.asked.length === 0 && Date.now() < deadline) await Bun.sleep(5);
+    expect(other.asked).toMatchObject([{ method: 'POST', path: '/push?key=1', body: new Uint8Array([9, 8, 7]) }]);
+  });
+});

@@ -1,0 +1,123 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { devnetEvents } from '../../src/devnet/scenario.ts';
+import { type Serving, serving } from '../support/serving.ts';
+import { type StandInNode, standInNode, TESTNET_INFO } from '../support/stand-in-node.ts';
+
+const events = [...devnetEvents({ seed: 5, blocks: 12, transactionsPerBlock: 4 })];
+let node: StandInNode;
+let server: Serving;
+
+beforeAll(async () => {
+  node = standInNode();
+  server = await serving({ nodeRpc: node.url });
+});
+afterAll(async () => {
+  await server[Symbol.asyncDispose]();
+  node[Symbol.dispose]();
+});
+
+/** The value of each series, by its name with its labels. */
+async function metrics(base = server.api): Promise<Map<string, number>> {
+  const response = await fetch(`${base}/metrics`);
+  expect(response.headers.get('content-type')).toStartWith('text/plain');
+  const lines = (await response.text()).split('\n').filter((line) => line !== '' && !line.startsWith('#'));
+  return new Map(lines.map((line) => [line.slice(0, line.lastIndexOf(' ')), Number(line.split(' ').at(-1))]));
+}
+
+/** What a node said of itself is asked for again after this time. */
+const STALE_MS = 220;
+
+async function ready(): Promise<{ status: number; body: unknown }> {
+  const response = await server.get('/ready');
+  return { status: response.status, body: await response.json() };
+}
+
+test('/ready says that nothing was indexed yet, /health that it lives, before the first block', async () => {
+  expect(await ready()).toMatchObject({ status: 503, body: { ready: false, reason: 'no block was indexed yet' } });
+  const health = await server.get('/health');
+  expect([health.status, await health.json()]).toEqual([200, { status: 'alive' }]);
+  expect((await metrics()).get('stacks_block_height')).toBe(0);
+});
+
+describe('over a chain', () => {
+  beforeAll(() => server.post(events));
+
+  test('/ready tells how far it is behind its node', async () => {
+    const infoWith = (height: number) =>
+      node.answer('/v2/info', () => Response.json({ ...TESTNET_INFO, stacks_tip_height: height }));
+    infoWith(50);
+    await Bun.sleep(STALE_MS);
+    expect(await ready()).toMatchObject({
+      status: 503,
+      body: { ready: false, reason: 'behind the node: height 12 of 50', height: 12, node_height: 50 },
+    });
+    expect((await metrics()).get('stackside_blocks_behind_node')).toBe(38);
+    infoWith(13);
+    await Bun.sleep(STALE_MS);
+    expect(await ready()).toMatchObject({ status: 200, body: { ready: true, reason: null, node_height: 13 } });
+  });
+
+  test('/metrics has heights, events by path, pending transactions and sizes', async () => {
+    const seen = await metrics();
+    const blocks = events.filter(({ path }) => path === '/new_block').length;
+    expect(seen.get('stacks_block_height')).toBe(12);
+    expect(seen.get('burn_block_height')).toBeGreaterThan(0);
+    expect(seen.get('stackside_tip_age_seconds')).toBeGreaterThan(0);
+    expect(seen.get('stackside_node_reachable')).toBe(1);
+    const counted = (outcome: string) =>
+      seen.get(`stackside_events_total{event="/new_block",outcome="${outcome}"}`) ?? 0;
+    expect(counted('applied')).toBeGreaterThan(11);
+    expect(counted('applied') + counted('repeated')).toBe(blocks);
+    expect(seen.get('stacks_event_ingestion_timers_count{event="/new_block"}')).toBe(blocks);
+    expect(seen.get('stackside_events_in_hand')).toBe(0);
+    expect(seen.get('stackside_file_bytes{file="index.db"}')).toBeGreaterThan(0);
+    expect(seen.get('stackside_file_bytes{file="journal.db-wal"}')).toBeGreaterThan(0);
+    expect(seen.get('process_resident_memory_bytes')).toBeGreaterThan(1e6);
+    const waiting = (await (await server.get('/extended/v3/mempool/transactions')).json()) as { total: number };
+    const byType = [...seen].filter(([name]) => name.startsWith('mempool_tx_count{'));
+    expect(byType.reduce((sum, [, count]) => sum + count, 0)).toBe(waiting.total);
+    expect(waiting.total).toBeGreaterThan(0);
+  });
+
+  test('/metrics times requests by route and status, whatever their paths', async () => {
+    const key = (status: number) =>
+      `http_request_duration_seconds_count{method="GET",route="/extended/v3/transactions/{tx_id}",status_code="${status}"}`;
+    const before = await metrics();
+    for (const id of ['1', '2', '3']) await server.get(`/extended/v3/transactions/0x${id.repeat(64)}`);
+    await server.get('/extended/v3/transactions/nonsense');
+    const after = await metrics();
+    expect((after.get(key(404)) ?? 0) - (before.get(key(404)) ?? 0)).toBe(3);
+    expect((after.get(key(400)) ?? 0) - (before.get(key(400)) ?? 0)).toBe(1);
+    await server.get('/no/such/route');
+    expect([...(await metrics()).keys()].filter((name) => name.includes('/no/such'))).toEqual([]);
+  });
+
+  test('an event that is refused is counted as such', async () => {
+    await fetch(`${server.events}/new_block`, { method: 'POST', body: '{}' });
+    expect((await metrics()).get('stackside_events_total{event="/new_block",outcome="refused"}')).toBe(1);
+  });
+
+  test('the event port answers the same, for where there is no API', async () => {
+    expect((await metrics(server.events)).get('stacks_block_height')).toBe(12);
+    expect((await fetch(`${server.events}/health`)).status).toBe(200);
+    expect((await fetch(`${server.events}/ready`)).status).toBe(200);
+  });
+});
+
+test('a node that can not be reached leaves the index to its own word', async () => {
+  await using alone = await serving();
+  await alone.post(events.slice(0, 20));
+  const response = await alone.get('/ready');
+  expect(response.status).toBe(200);
+  expect(await response.json()).toMatchObject({ ready: true, node_height: null });
+  expect((await metrics(alone.api)).get('stackside_node_reachable')).toBe(0);
+});
+
+test('a port that is in use is named', async () => {
+  const taken = Bun.listen({ hostname: '127.0.0.1', port: 0, socket: { data: () => {} } });
+  const { port } = taken;
+  await expect(serving({ apiPort: String(port) })).rejects.toThrow(
+    `The API can not listen on 127.0.0.1:${port}: the port is in use.`,
+  );
+  taken.stop(true);
+});

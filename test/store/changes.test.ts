@@ -1,0 +1,109 @@
+import { describe, expect, test } from 'bun:test';
+import { devnetEvents } from '../../src/devnet/scenario.ts';
+import { openSnapshots } from '../../src/store/snapshots.ts';
+import { openNew, received } from '../support/ingest.ts';
+
+const events = [...devnetEvents({ seed: 11, blocks: 60, transactionsPerBlock: 6, forkEvery: 7, forkDepth: 3 })];
+
+describe('changes', () => {
+  test('of each event can be read with it, and say what it did', async () => {
+    using open = openNew();
+    const snapshots = openSnapshots(open.directory);
+    let last = 0;
+    const seen = new Map<string, number>();
+    for (const event of events) {
+      const outcome = open.ingest.receive(received(event));
+      await snapshots.read(async (read) => {
+        const changes = await read.changes.after(last, 1000);
+        expect(await read.changes.newest()).toBe(changes.at(-1)?.id ?? last);
+        last = changes.at(-1)?.id ?? last;
+        if (outcome === 'repeated') expect(changes).toEqual([]);
+        for (const { kind, subject } of changes) {
+          seen.set(kind, (seen.get(kind) ?? 0) + 1);
+          if (kind === 'block') expect(await read.blocks.find({ hash: subject })).toBeDefined();
+          if (kind === 'orphan') expect(await read.blocks.find({ hash: subject })).toBeUndefined();
+          if (kind === 'admitted' || kind === 'restored' || kind === 'dropped') {
+            const found = await read.transactions.find(subject);
+            expect(found?.mined).toBe(false);
+            expect(found?.transaction.status).toMatch(kind === 'dropped' ? /^dropped_/ : /^pending$/);
+          }
+        }
+      });
+    }
+    const kinds = ['block', 'orphan', 'admitted', 'restored', 'dropped'];
+    for (const kind of kinds) expect([kind, (seen.get(kind) ?? 0) > 0]).toEqual([kind, true]);
+    snapshots.close();
+  });
+
+  test('of a fork are the blocks of the branch that won, lowest first', async () => {
+    using open = openNew();
+    const snapshots = openSnapshots(open.directory);
+    let forks = 0;
+    let last = 0;
+    for (const event of events) {
+      const before = open.said.length;
+      open.ingest.receive(received(event));
+      const reverted = open.said.slice(before).filter((said) => said.event === 'block_reverted').length;
+      await snapshots.read(async (read) => {
+        const changes = await read.changes.after(last, 1000);
+        last = changes.at(-1)?.id ?? last;
+        if (reverted === 0) return;
+        forks++;
+        const hashes = changes.filter(({ kind }) => kind === 'block').map(({ subject }) => subject);
+        const heights: number[] = [];
+        for (const hash of hashes) heights.push((await read.blocks.find({ hash }))?.height ?? 0);
+        const tip = (await read.chain.tip())?.height ?? 0;
+        expect(heights).toEqual(Array.from({ length: reverted + 1 }, (_, i) => tip - reverted + i));
+      });
+    }
+    expect(forks).toBeGreaterThan(0);
+    snapshots.close();
+  });
+
+  test('are not told of what is imported, nor of an event that fails', async () => {
+    using open = openNew();
+    const snapshots = openSnapshots(open.directory);
+    for (const event of events.slice(0, 30)) open.ingest.take(received(event));
+    open.ingest.commit();
+    const orphan = { ...JSON.parse(events.find(({ path }) => path === '/new_block')?.body ?? '') };
+    orphan.block_height = 40;
+    orphan.index_block_hash = `0x${'12'.repeat(32)}`;
+    orphan.parent_index_block_hash = `0x${'34'.repeat(32)}`;
+    expect(() => open.ingest.receive({ path: '/new_block', text: JSON.stringify(orphan), receivedAt: 1 })).toThrow(
+      'DB does not contain a parent block',
+    );
+    expect(await snapshots.read((read) => read.changes.newest())).toBe(0);
+    snapshots.close();
+  });
+
+  test('of a block name everyone its transactions concern', async () => {
+    using open = openNew();
+    const snapshots = openSnapshots(open.directory);
+    for (const event of events) open.ingest.take(received(event));
+    open.ingest.commit();
+    await snapshots.read(async (read) => {
+      const tip = (await read.chain.tip())?.height ?? 0;
+      for (let height = 1; height <= tip; height++) {
+        const { txIds, principals } = await read.changes.parties(height);
+        const page = await read.transactions.ofBlock({ height }, 50, null);
+        expect(txIds.map((id) => id.toHex())).toEqual((page?.items ?? []).map(({ txId }) => txId.toHex()).reverse());
+        expect(new Set(principals).size).toBe(principals.length);
+        // Each has the block among its own transactions.
+        for (const principal of principals) {
+          const own = await read.transactions.ofPrincipal(principal, 50, null);
+          const locksOnly = own.items.length === 0;
+          if (own.total <= 50 && !locksOnly) {
+            expect(own.items.some(({ transaction }) => transaction.block.height === height)).toBe(true);
+          }
+        }
+        const moves = await read.changes.nftEvents(height);
+        for (const { txId, eventIndex, asset, action } of moves) {
+          const listed = await read.events.ofTransaction(txId, 200, null);
+          const event = listed?.items.find(({ index }) => index === eventIndex);
+          expect(event).toMatchObject({ kind: 'nft', asset, action });
+        }
+      }
+    });
+    snapshots.close();
+  });
+});

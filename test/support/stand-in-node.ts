@@ -1,0 +1,47 @@
+/** A small server in the place of a node's RPC interface. */
+
+/** What it was asked. */
+export interface Asked {
+  method: string;
+  /** With the query. */
+  path: string;
+  headers: Headers;
+  body: Uint8Array;
+}
+
+export interface StandInNode extends Disposable {
+  readonly url: string;
+  readonly asked: Asked[];
+  /** Changes what it answers for a path without query; undefined for 404. */
+  answer(path: string, response: ((asked: Asked) => Response | Promise<Response>) | undefined): void;
+}
+
+export const TESTNET_INFO = { network_id: 0x8000_0000, stacks_tip_height: 0, burn_block_height: 0 };
+
+/** A node of the test network. */
+export function standInNode(): StandInNode {
+  const asked: Asked[] = [];
+  const answers = new Map<string, (asked: Asked) => Response | Promise<Response>>([
+    ['/v2/info', () => Response.json(TESTNET_INFO)],
+  ]);
+  const server = Bun.serve({
+    hostname: '127.0.0.1',
+    port: 0,
+    async fetch(request) {
+      const { pathname, search } = new URL(request.url);
+      const one = { method: request.method, path: pathname + search, headers: request.headers };
+      const heard: Asked = { ...one, body: new Uint8Array(await request.arrayBuffer()) };
+      asked.push(heard);
+      return answers.get(pathname)?.(heard) ?? new Response('not here', { status: 404 });
+    },
+  });
+  return {
+    url: server.url.origin,
+    asked,
+    answer(path, response) {
+      if (response === undefined) answers.delete(path);
+      else answers.set(path, response);
+    },
+    [Symbol.dispose]: () => void server.stop(true),
+  };
+}
