@@ -56,10 +56,23 @@ export interface Server {
   readyMs: number;
   /** Processor time it has used so far; 0 where the system doesn't tell. */
   cpuSeconds(): number;
+  /** Bytes of its resident set now; 0 where the system doesn't tell. */
+  memory(): number;
+  /** Where it takes events; empty where it takes none. */
+  events: string;
   stop(): Promise<void>;
 }
 
 const TICKS_PER_SECOND = 100;
+
+function residentOf(pid: number): number {
+  try {
+    const found = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1];
+    return Number(found ?? 0) * 1024;
+  } catch {
+    return 0;
+  }
+}
 
 function cpuSecondsOf(pid: number): number {
   try {
@@ -83,11 +96,13 @@ export async function startServer(command: readonly string[]): Promise<Server> {
     if (text.includes('\n')) break;
   }
   const readyMs = performance.now() - start;
-  const { api } = JSON.parse(text) as { api: string };
+  const { api, events } = JSON.parse(text) as { api: string; events?: string | null };
   return {
     url: api.replace('0.0.0.0', '127.0.0.1'),
     readyMs,
+    events: events ?? '',
     cpuSeconds: () => cpuSecondsOf(child.pid),
+    memory: () => residentOf(child.pid),
     async stop() {
       child.kill('SIGTERM');
       await child.exited;

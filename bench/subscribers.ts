@@ -1,0 +1,140 @@
+/** Realtime: what a subscriber takes, and how long after a block's 200 the last of many was told of it. */
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { postEvent } from '../src/devnet/post.ts';
+import { devnetEvents } from '../src/devnet/scenario.ts';
+import { SEED } from './dataset.ts';
+import {
+  heading,
+  MAIN,
+  onCore,
+  ROOT,
+  type Server,
+  say,
+  script,
+  shown,
+  startServer,
+  table,
+  withDirectory,
+} from './harness.ts';
+
+const { values } = parseArgs({
+  options: {
+    repeat: { type: 'string', default: '3' },
+    idle: { type: 'string', default: '5000' },
+    busy: { type: 'string', default: '500' },
+    blocks: { type: 'string', default: '30' },
+    program: { type: 'string' },
+  },
+});
+const program = values.program === undefined ? script(MAIN) : [values.program];
+const [idle, busy, blocks] = [Number(values.idle), Number(values.busy), Number(values.blocks)];
+const HISTORY = 20;
+const TRANSACTIONS_PER_BLOCK = 40;
+
+interface Round {
+  /** Bytes for each subscriber. */
+  memory: number;
+  /** From a block's 200 to its last notification, milliseconds. */
+  times: number[];
+  /** Milliseconds of processor time for each notification. */
+  cpu: number;
+}
+
+/** Unix milliseconds, with their fractions. */
+const now = (): number => performance.timeOrigin + performance.now();
+const settle = () => Bun.sleep(1500);
+
+async function* linesOf(stream: ReadableStream<Uint8Array>): AsyncGenerator<Record<string, unknown>> {
+  let text = '';
+  const decoder = new TextDecoder();
+  for await (const chunk of stream) {
+    text += decoder.decode(chunk, { stream: true });
+    const lines = text.split('\n');
+    text = lines.pop() ?? '';
+    for (const line of lines) yield JSON.parse(line);
+  }
+}
+
+async function tell(server: Server, protocol: string): Promise<Round> {
+  const events = [
+    ...devnetEvents({
+      seed: SEED,
+      blocks: HISTORY + blocks,
+      transactionsPerBlock: TRANSACTIONS_PER_BLOCK,
+      forkEvery: 0,
+    }),
+  ];
+  const height = (body: string): number => JSON.parse(body).block_height;
+  const begin = events.findIndex(({ path, body }) => path === '/new_block' && height(body) === HISTORY) + 1;
+  for (const event of events.slice(0, begin)) await postEvent(event, server.events);
+  await settle();
+  const before = server.memory();
+  const client = script(join(ROOT, 'bench/parts/subscribers.ts'), server.url, String(idle), String(busy), protocol);
+  const child = Bun.spawn(onCore(1, client), { stdout: 'pipe', stderr: 'inherit' });
+  const lines = linesOf(child.stdout);
+  await lines.next();
+  await settle();
+  const memory = (server.memory() - before) / (idle + busy);
+  const cpuBefore = server.cpuSeconds();
+  const times: number[] = [];
+  let messages = 0;
+  for (const event of events.slice(begin)) {
+    await postEvent(event, server.events);
+    if (event.path !== '/new_block') continue;
+    const answered = now();
+    const { value } = await lines.next();
+    times.push(Number(value?.at) - answered);
+    messages = Number(value?.others) + times.length * busy;
+  }
+  const cpu = ((server.cpuSeconds() - cpuBefore) * 1000) / messages;
+  child.kill();
+  await child.exited;
+  return { memory, times, cpu };
+}
+
+const rounds = new Map<string, Round[]>([
+  ['WebSocket', []],
+  ['Socket.IO', []],
+]);
+for (let n = 0; n < Number(values.repeat); n++) {
+  for (const [name, results] of rounds) {
+    await withDirectory(async (directory) => {
+      const ports = ['--api-host', '127.0.0.1', '--api-port', '0', '--event-port', '0'];
+      // They are asked whether they are there so seldom that it isn't measured.
+      const quiet = ['--log-level', 'error', '--node-rpc', 'http://127.0.0.1:1', '--ping-interval', '60'];
+      const server = await startServer(onCore(0, [...program, 'serve', '--data', directory, ...ports, ...quiet]));
+      results.push(await tell(server, name.toLowerCase()));
+      await server.stop();
+    });
+  }
+}
+
+heading('Subscribers');
+say(
+  `- ${idle} who are told of nothing, ${busy} of ${blocks} blocks of ${TRANSACTIONS_PER_BLOCK} transactions each and of the mempool`,
+);
+say(`- ${values.repeat} rounds; median (least to greatest)`);
+say();
+table(
+  ['', 'KB each', 'ms from 200 to the last', 'slowest, ms', 'CPU µs a message'],
+  [...rounds].map(([name, results]) => {
+    const times = results.flatMap((round) => round.times);
+    return [
+      name,
+      shown(
+        results.map(({ memory }) => memory / 1024),
+        1,
+      ),
+      shown(times, 1),
+      shown(
+        results.map((round) => Math.max(...round.times)),
+        1,
+      ),
+      shown(
+        results.map(({ cpu }) => cpu * 1000),
+        1,
+      ),
+    ];
+  }),
+);
