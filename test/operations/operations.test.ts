@@ -113,6 +113,25 @@ test('a node that can not be reached leaves the index to its own word', async ()
   expect((await metrics(alone.api)).get('stackside_node_reachable')).toBe(0);
 });
 
+test('a server that stops answers what it took, and takes no more', async () => {
+  using slow = standInNode();
+  const asked = Promise.withResolvers<void>();
+  slow.answer('/v2/slow', async () => {
+    asked.resolve();
+    await Bun.sleep(200);
+    return new Response('late');
+  });
+  const stopping = await serving({ nodeRpc: slow.url });
+  const inHand = stopping.get('/v2/slow');
+  await asked.promise;
+  const posted = stopping.post(events.slice(0, 1));
+  const stopped = stopping[Symbol.asyncDispose]();
+  const answer = await inHand;
+  expect([answer.status, await answer.text()]).toEqual([200, 'late']);
+  await Promise.all([posted, stopped]);
+  expect(fetch(`${stopping.api}/extended`)).rejects.toThrow();
+});
+
 test('a port that is in use is named', async () => {
   const taken = Bun.listen({ hostname: '127.0.0.1', port: 0, socket: { data: () => {} } });
   const { port } = taken;
