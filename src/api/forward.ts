@@ -1,12 +1,12 @@
 /** Requests that one thread passes on to another. */
+import { pathAndQuery } from './conventions/request-url.ts';
 
 /** Passes requests on to a server of ours, as they are. */
 export const forwardTo =
   (origin: string) =>
   async (request: Request): Promise<Response> => {
-    const path = request.url.slice(request.url.indexOf('/', request.url.indexOf('://') + 3));
     const hasBody = request.method !== 'GET' && request.method !== 'HEAD';
-    const response = await fetch(origin + path, {
+    const response = await fetch(origin + pathAndQuery(request.url), {
       method: request.method,
       headers: request.headers,
       body: hasBody ? await request.arrayBuffer() : null,

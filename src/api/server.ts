@@ -1,7 +1,6 @@
 /** The API's port. */
 import type { AnyElysia } from 'elysia';
 import { listening, stopGracefully } from '../listening.ts';
-import type { Realtime, SocketData } from '../live/realtime.ts';
 import { problem } from './conventions/errors.ts';
 
 export interface ApiServer {
@@ -10,7 +9,19 @@ export interface ApiServer {
   stop(): Promise<void>;
 }
 
-export interface ApiServerOptions {
+/** What is pushed to clients, on connections that last. @template Data what a socket knows of itself */
+export interface Pushed<Data> {
+  /** By path. */
+  routes: Record<
+    string,
+    (request: Request, server: Bun.Server<Data>) => Response | undefined | Promise<Response | undefined>
+  >;
+  websocket: Bun.WebSocketHandler<Data>;
+  /** Ends the connections, and what tells them. */
+  stop(): Promise<void>;
+}
+
+export interface ApiServerOptions<Data> {
   app: AnyElysia;
   hostname: string;
   /** 0 takes a free one. */
@@ -19,8 +30,8 @@ export interface ApiServerOptions {
   shared?: boolean;
   /** Largest body of any request, in bytes; routes may allow less. */
   bodyLimit: number;
-  /** What is pushed, where it is. */
-  realtime?: Realtime;
+  /** Where something is. */
+  pushed?: Pushed<Data>;
 }
 
 /** A little over the limit, so that a body with a length is refused by a route, with a reason. */
@@ -28,8 +39,8 @@ const BODY_MARGIN = 1024;
 /** Seconds: longer than a node may take to answer what is passed on to it. */
 const IDLE_SECONDS = 75;
 
-export function startApi(options: ApiServerOptions): ApiServer {
-  const { app, hostname, port, shared = false, bodyLimit, realtime } = options;
+export function startApi<Data>(options: ApiServerOptions<Data>): ApiServer {
+  const { app, hostname, port, shared = false, bodyLimit, pushed } = options;
   const served = {
     hostname,
     port,
@@ -41,16 +52,16 @@ export function startApi(options: ApiServerOptions): ApiServer {
     error: () => Response.json(problem(500, 'Unexpected error; the log has its cause'), { status: 500 }),
   } as const;
   const server: Bun.Server<unknown> = listening('The API', { hostname, port }, () =>
-    realtime === undefined
+    pushed === undefined
       ? Bun.serve(served)
-      : Bun.serve<SocketData>({ ...served, routes: realtime.routes, websocket: realtime.websocket }),
+      : Bun.serve<Data>({ ...served, routes: pushed.routes, websocket: pushed.websocket }),
   );
   app.server = server;
   return {
     url: server.url.origin,
     async stop() {
       const stopped = stopGracefully(server);
-      await realtime?.stop();
+      await pushed?.stop();
       await stopped;
     },
   };

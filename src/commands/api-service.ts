@@ -48,7 +48,7 @@ export async function startApiService(options: ApiServiceOptions): Promise<ApiSe
     ...(mainThread === undefined ? {} : { polling: mainThread }),
   });
   try {
-    return startApi({ app, ...listen, bodyLimit: settings.proxyBodyLimit, realtime });
+    return startApi({ app, ...listen, bodyLimit: settings.proxyBodyLimit, pushed: realtime });
   } catch (error) {
     await realtime.stop();
     throw error;

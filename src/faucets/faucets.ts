@@ -1,10 +1,10 @@
 /** Faucets of test networks: who may have how much how often. */
 import { canonicalPrincipal, parseStacksAddress, splitPrincipal } from '../codec/address.ts';
 import type { Currency, FaucetRequests } from '../store/faucet-requests.ts';
-import { bitcoinFaucet, isRegtestAddress, type SentBitcoin } from './bitcoin-faucet.ts';
+import type { SentBitcoin } from './bitcoin-faucet.ts';
 import { type BitcoinRpcOptions, bitcoinRpc } from './bitcoin-rpc.ts';
 import { FaucetError, failed } from './faucet-error.ts';
-import { type Sent, type StacksFaucetOptions, stacksFaucet } from './stacks-faucet.ts';
+import type { Sent, StacksFaucetOptions } from './stacks-faucet.ts';
 
 export interface FaucetSettings {
   stx: boolean;
@@ -66,11 +66,6 @@ function testPrincipal(address: string): string {
   return principal;
 }
 
-function regtestAddress(address: string): string {
-  if (!isRegtestAddress(address)) throw new FaucetError(400, 'Invalid BTC regtest address');
-  return address;
-}
-
 /** Runs one at a time: each builds on the nonce or the outputs that the one before left. */
 function queue() {
   let last: Promise<unknown> = Promise.resolve();
@@ -83,7 +78,7 @@ function queue() {
 
 const NOT_AVAILABLE = new FaucetError(403, 'Faucet is not available');
 
-/** Where nothing can be given: on mainnet's copies, and in processes that only read. */
+/** Where nothing can be given, as in processes that only read. */
 export const noFaucets: Faucets = {
   stx: () => Promise.reject(NOT_AVAILABLE),
   sbtc: () => Promise.reject(NOT_AVAILABLE),
@@ -93,19 +88,23 @@ export const noFaucets: Faucets = {
 
 export function openFaucets(options: FaucetOptions): Faucets {
   const { settings, onTestNetwork, requests, now, log, node, nextNonce } = options;
-  const stacks = stacksFaucet({ keys: settings.keys, node, nextNonce });
-  const bitcoin = settings.bitcoin === null ? null : bitcoinFaucet(bitcoinRpc(settings.bitcoin), settings.bitcoin.key);
+  // What signs is loaded where something is to be signed: most servers never do, and it would double their start.
+  const openStacks = async () => {
+    const { stacksFaucet } = await import('./stacks-faucet.ts');
+    return stacksFaucet({ keys: settings.keys, node, nextNonce });
+  };
+  const openBitcoin = async (address: string) => {
+    require(settings.btc, 'BTC');
+    if (settings.bitcoin === null) throw new FaucetError(403, 'BTC Faucet is not configured.');
+    const { bitcoinFaucet, isRegtestAddress } = await import('./bitcoin-faucet.ts');
+    if (!isRegtestAddress(address)) throw new FaucetError(400, 'Invalid BTC regtest address');
+    return bitcoinFaucet(bitcoinRpc(settings.bitcoin), settings.bitcoin.key);
+  };
   const queues = { stx: queue(), btc: queue(), sbtc: queue() };
 
   function require(available: boolean, name: string): void {
     if (!onTestNetwork()) throw NOT_AVAILABLE;
     if (!available) throw new FaucetError(403, `${name} faucet is not available`);
-  }
-
-  function requireBitcoin() {
-    require(settings.btc, 'BTC');
-    if (bitcoin === null) throw new FaucetError(403, 'BTC Faucet is not configured.');
-    return bitcoin;
   }
 
   /** Gives within the limit, and counts what was given. */
@@ -139,6 +138,7 @@ export function openFaucets(options: FaucetOptions): Faucets {
       require(settings.stx && settings.keys.length > 0, 'STX');
       const recipient = testPrincipal(address);
       return give('stx', recipient, ip, stacking ? STACKING_LIMIT : LIMIT, async () => {
+        const stacks = await openStacks();
         const amount = stacking ? await stacks.stackingAmount() : null;
         return stacks.sendStx(recipient, amount ?? STX_AMOUNT);
       });
@@ -147,19 +147,19 @@ export function openFaucets(options: FaucetOptions): Faucets {
     async sbtc(address, ip) {
       require(settings.sbtc && settings.keys.length > 0, 'sBTC');
       const recipient = testPrincipal(address);
-      return give('sbtc', recipient, ip, LIMIT, () =>
-        stacks.sendToken(settings.sbtcAsset, recipient, BigInt(settings.sbtcAmount)),
-      );
+      return give('sbtc', recipient, ip, LIMIT, async () => {
+        const stacks = await openStacks();
+        return stacks.sendToken(settings.sbtcAsset, recipient, BigInt(settings.sbtcAmount));
+      });
     },
 
     async btc(address, size, ip) {
-      const faucet = requireBitcoin();
-      const recipient = regtestAddress(address);
-      return give('btc', recipient, ip, LIMIT, () => faucet.send(recipient, BTC_AMOUNTS[size]));
+      const faucet = await openBitcoin(address);
+      return give('btc', address, ip, LIMIT, () => faucet.send(address, BTC_AMOUNTS[size]));
     },
 
     async btcBalance(address) {
-      return requireBitcoin().balance(regtestAddress(address));
+      return (await openBitcoin(address)).balance(address);
     },
   };
 }

@@ -9,7 +9,14 @@ import type { Change, FoundInForks, NftMove } from '../store/model.ts';
 import type { Reader } from '../store/reader.ts';
 import { Message } from './message.ts';
 import type { Subscriptions } from './subscriptions.ts';
-import { nftAssetTopic, nftCollectionTopic, plainTopic, principalTopic, transactionTopic } from './topics.ts';
+import {
+  nftAssetTopic,
+  nftCollectionTopic,
+  plainTopic,
+  principalTopic,
+  topicKinds,
+  transactionTopic,
+} from './topics.ts';
 
 const NO_EVENTS = { limit: 0, offset: 0 };
 /** More than a block holds. */
@@ -98,6 +105,7 @@ export function changeMessages({ has, any }: Pick<Subscriptions, 'has' | 'any'>)
   }
 
   async function* ofBlock(read: Reader, indexBlockHash: Uint8Array): AsyncGenerator<Message> {
+    if (!any(...topicKinds)) return;
     const block = await read.blocks.whole({ indexHash: indexBlockHash });
     // Of a fork that was left again since, or too old to be kept.
     if (block === undefined) return;

@@ -1,10 +1,11 @@
 /** Everything that is pushed to clients: what the API's server needs of it. */
 import type { WebSocketData } from '@socket.io/bun-engine/dist/transports/websocket';
 import type { Registry } from 'prom-client';
+import type { Pushed } from '../api/server.ts';
 import type { Snapshots } from '../store/reader.ts';
 import { type FeedEvent, startFeed } from './feed.ts';
 import { connectionMetrics, subscriptionMetrics } from './metrics.ts';
-import { socketIo } from './socket-io.ts';
+import type { SocketIo } from './socket-io.ts';
 import { subscriptions as noSubscriptions } from './subscriptions.ts';
 import { RpcConnection, type RpcData } from './websocket.ts';
 
@@ -24,15 +25,9 @@ export interface RealtimeOptions {
 /** Of a WebSocket: whose it is. */
 export type SocketData = RpcData | WebSocketData;
 type Socket = Bun.ServerWebSocket<SocketData>;
-type Handler = (request: Request, server: Bun.Server<SocketData>) => Response | undefined | Promise<Response>;
+type Handler = Realtime['routes'][string];
 
-export interface Realtime {
-  /** By path. */
-  routes: Record<string, Handler>;
-  websocket: Bun.WebSocketHandler<SocketData>;
-  /** Ends the connections, and what tells them. */
-  stop(): Promise<void>;
-}
+export type Realtime = Pushed<SocketData>;
 
 /** The longest message a client may send. */
 const MAX_MESSAGE = 1_000_000;
@@ -49,13 +44,20 @@ export async function startRealtime(options: RealtimeOptions): Promise<Realtime>
   subscriptionMetrics(registry, () => subscriptions.counts());
   const rpcMetrics = connectionMetrics(registry, 'websocket');
   const rpcConnections = new Set<RpcConnection>();
-  const io = socketIo({
+  const ioOptions = {
     subscriptions,
     metrics: connectionMetrics(registry, 'socket_io'),
     pingIntervalMs,
     pingTimeoutMs,
     maxBacklog,
-  });
+  };
+  let io: SocketIo | null = null;
+  /** Loaded by the first who asks: it takes as long as half of all else at the start. */
+  const loadIo = async (): Promise<SocketIo> => {
+    const { socketIo } = await import('./socket-io.ts');
+    io ??= socketIo(ioOptions);
+    return io;
+  };
   const stopFeed = await startFeed({ snapshots, subscriptions, log });
   const heartbeat = setInterval(() => {
     for (const connection of rpcConnections) connection.checkAlive();
@@ -66,9 +68,11 @@ export async function startRealtime(options: RealtimeOptions): Promise<Realtime>
     if (server.upgrade(request, { data })) return undefined;
     return refusal(426, 'Upgrade Required', 'This is the address of a WebSocket');
   };
-  const engineRequest: Handler = (request, server) => {
+  const engineRequest: Handler = async (request, server) => {
     if (polling !== undefined && !request.headers.has('upgrade')) return polling(request);
-    return io.engine.handleRequest(request, server as never);
+    const { engine } = io ?? (await loadIo());
+    // It upgrades requests to sockets of its own kind alone.
+    return engine.handleRequest(request, server as Bun.Server<WebSocketData>);
   };
 
   return {
@@ -89,11 +93,11 @@ export async function startRealtime(options: RealtimeOptions): Promise<Realtime>
         if (isRpc(socket)) {
           rpcConnections.add(socket.data.rpc);
           socket.data.rpc.opened(socket);
-        } else if (isEngine(socket)) io.engine.onWebSocketOpen(socket);
+        } else if (isEngine(socket)) io?.engine.onWebSocketOpen(socket);
       },
       message(socket, message) {
         if (isRpc(socket)) socket.data.rpc.received(typeof message === 'string' ? message : message.toString('utf8'));
-        else if (isEngine(socket)) io.engine.onWebSocketMessage(socket, message);
+        else if (isEngine(socket)) io?.engine.onWebSocketMessage(socket, message);
       },
       pong(socket) {
         if (isRpc(socket)) socket.data.rpc.heard();
@@ -102,14 +106,14 @@ export async function startRealtime(options: RealtimeOptions): Promise<Realtime>
         if (isRpc(socket)) {
           rpcConnections.delete(socket.data.rpc);
           socket.data.rpc.closed();
-        } else if (isEngine(socket)) io.engine.onWebSocketClose(socket, code, reason);
+        } else if (isEngine(socket)) io?.engine.onWebSocketClose(socket, code, reason);
       },
     },
     async stop() {
       clearInterval(heartbeat);
       await stopFeed();
       for (const connection of rpcConnections) connection.close();
-      io.close();
+      io?.close();
     },
   };
 }

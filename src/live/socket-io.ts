@@ -89,6 +89,8 @@ class IoConnection implements Subscriber {
   }
 }
 
+export type SocketIo = ReturnType<typeof socketIo>;
+
 export function socketIo(options: SocketIoOptions) {
   const { subscriptions, metrics, pingIntervalMs, pingTimeoutMs } = options;
   const engine = new Engine({

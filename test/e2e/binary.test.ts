@@ -66,10 +66,11 @@ for (const [path, status, says] of answers) {
   });
 }
 
-test('the executable serves the API on several threads', async () => {
+test('the executable serves the API on several threads, with what is loaded late', async () => {
   const flags = ['--data', join(directory.path, 'threads'), '--api-port', '0', '--event-port', '0', '--threads', '2'];
-  const child = Bun.spawn([binary, 'serve', ...flags, '--api-host', '127.0.0.1'], {
+  const child = Bun.spawn([binary, 'serve', ...flags, '--api-host', '127.0.0.1', '--network', 'testnet'], {
     cwd: directory.path,
+    env: { STACKSIDE_FAUCET_KEYS: '11'.repeat(32), STACKSIDE_NODE_RPC: 'http://127.0.0.1:1' },
     stdin: 'ignore',
     stdout: 'pipe',
     stderr: 'ignore',
@@ -83,6 +84,11 @@ test('the executable serves the API on several threads', async () => {
   const all = await Promise.all(Array.from({ length: 8 }, () => fetch(`${threaded}/extended`)));
   expect(all.map(({ status }) => status)).toEqual(Array(8).fill(200));
   expect(await (await fetch(`${threaded}/metrics`)).text()).toContain('route="/extended",status_code="200"');
+  // Modules that are loaded when they are first asked for.
+  expect(await (await fetch(`${threaded}/socket.io/?EIO=4&transport=polling`)).text()).toStartWith('0{"sid":');
+  const address = 'ST2CY5V39NHDPWSXMW9QDT3HC3GD6Q6XX4CFRK9AG';
+  const faucet = await fetch(`${threaded}/extended/v1/faucets/stx?address=${address}`, { method: 'POST' });
+  expect(await faucet.json()).toMatchObject({ error: 'Faucet is temporarily unavailable, please try again later' });
   child.kill('SIGTERM');
   expect(await child.exited).toBe(0);
 }, 20_000);
