@@ -59,8 +59,13 @@ export async function startRealtime(options: RealtimeOptions): Promise<Realtime>
     return io;
   };
   const stopFeed = await startFeed({ snapshots, subscriptions, log });
+  let lastBeat = performance.now();
   const heartbeat = setInterval(() => {
-    for (const connection of rpcConnections) connection.checkAlive();
+    const now = performance.now();
+    // A thread that was busy for long runs its timers before it reads what came meanwhile.
+    const late = now - lastBeat > pingIntervalMs * 1.5;
+    lastBeat = now;
+    for (const connection of rpcConnections) connection.checkAlive(late);
   }, pingIntervalMs);
 
   const connectRpc: Handler = (request, server) => {

@@ -67,9 +67,12 @@ export class RpcConnection implements Subscriber {
     this.#alive = true;
   }
 
-  /** Asks whether the client is there. One that did not answer the last time is cut off, so that it may come again. */
-  checkAlive(): void {
-    if (!this.#alive) {
+  /**
+   * Asks whether the client is there. One that did not answer the last time is cut off, so that it may come again.
+   * @param late the question comes so late that the answer to the last one may not be read yet
+   */
+  checkAlive(late: boolean): void {
+    if (!this.#alive && !late) {
       this.#cutOff();
       return;
     }
