@@ -40,10 +40,11 @@ function command(name: string, summary: string, names: readonly SettingName[], e
     .description(summary)
     .addHelpText('after', `\nExample:\n  ${example}`);
   for (const setting of names) {
-    const { flag, help, variables, type } = settings[setting];
+    const { flag, help, variables, hostAndPort, type } = settings[setting];
     if (flag === null) continue;
+    const pairs = (hostAndPort ?? []).map(([host, port]) => `${host} with ${port}`);
     const defaultText = type.default === null || type.default === true ? '' : ` [${type.default}]`;
-    const option = new Option(flag, `${help}${defaultText} (${variables.join(', ')})`);
+    const option = new Option(flag, `${help}${defaultText} (${[...variables, ...pairs].join(', ')})`);
     // Commander would set every --no-x to true where it isn't given, and so hide the variables.
     made.addOption(option.negate ? option.default(undefined) : option);
   }

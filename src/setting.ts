@@ -48,7 +48,7 @@ function checked({ type, read, accepts, secret }: Setting<TSchema>, text: unknow
   return value;
 }
 
-/** A URL of two variables; undefined where neither is set. A scheme may stand in front of the host. */
+/** A URL of two variables, of which one may be empty. A scheme may stand in front of the host. */
 function urlOf(host: string, portText: string, fallback: string): string {
   const base = new URL(fallback);
   const scheme = /^https?:\/\//.test(host) ? '' : 'http://';
