@@ -512,6 +512,264 @@ CREATE TABLE totals (
 ) STRICT;
 INSERT INTO totals VALUES (1, 0, '0', 0, 0, '0');
 
+---------------------------------------------------------------------------------------------- stacking: pox to pox-4
+
+-- What pox-2, pox-3 and pox-4 printed, for each numbered from 1 in the order of the chain. The print is the event's value.
+CREATE TABLE stacking_events (
+  pox_version INTEGER NOT NULL,
+  ordinal     INTEGER NOT NULL,
+  position    INTEGER NOT NULL,
+  event_index INTEGER NOT NULL,
+  -- who it was said of: of an aggregation the pool's operator
+  stacker_id  INTEGER NOT NULL,
+  PRIMARY KEY (pox_version, ordinal)
+) STRICT, WITHOUT ROWID;
+-- Those of a transaction, and of a stacker.
+CREATE UNIQUE INDEX stacking_events_by_position ON stacking_events (pox_version, position, event_index);
+CREATE INDEX stacking_events_by_stacker ON stacking_events (pox_version, stacker_id, ordinal);
+
+-- Delegations to pools, and revocations.
+CREATE TABLE delegations (
+  pox_version   INTEGER NOT NULL,
+  pool_id       INTEGER NOT NULL,
+  stacker_id    INTEGER NOT NULL,
+  position      INTEGER NOT NULL,
+  event_index   INTEGER NOT NULL,
+  revoked       INTEGER NOT NULL,
+  -- Bitcoin height; null without an end
+  unlock_height INTEGER,
+  PRIMARY KEY (pox_version, pool_id, stacker_id, position, event_index)
+) STRICT, WITHOUT ROWID;
+-- A pool's, in the order of the chain.
+CREATE INDEX delegations_by_pool ON delegations (pox_version, pool_id, position, event_index);
+
+-- What prints of pox-4 say of the reward cycles from one to before another.
+CREATE TABLE stacking_terms (
+  stacker_id  INTEGER NOT NULL,
+  -- 0 STX stacked alone, 1 through a pool, 2 what a pool commits to a signer
+  role        INTEGER NOT NULL,
+  position    INTEGER NOT NULL,
+  event_index INTEGER NOT NULL,
+  first_cycle INTEGER NOT NULL,
+  end_cycle   INTEGER NOT NULL,
+  -- micro-STX, length-prefixed decimal; the stacker's address, again, since stackers are listed by both
+  locked      TEXT NOT NULL,
+  address     TEXT NOT NULL,
+  -- null where a pool stacks: it is in what the pool commits
+  signer_key  BLOB,
+  pool_id     INTEGER,
+  PRIMARY KEY (stacker_id, role, position, event_index)
+) STRICT, WITHOUT ROWID;
+
+-- Who stacks in a reward cycle, by the last such print: `role` 0 or 1.
+CREATE TABLE cycle_stackers (
+  cycle       INTEGER NOT NULL,
+  role        INTEGER NOT NULL,
+  stacker_id  INTEGER NOT NULL,
+  position    INTEGER NOT NULL,
+  event_index INTEGER NOT NULL,
+  locked      TEXT NOT NULL,
+  address     TEXT NOT NULL,
+  -- null where the pool has committed to none
+  signer_key  BLOB,
+  pool_id     INTEGER,
+  PRIMARY KEY (cycle, role, stacker_id)
+) STRICT, WITHOUT ROWID;
+-- The stackers of a signer, the greatest first.
+CREATE INDEX cycle_stackers_by_signer ON cycle_stackers (cycle, signer_key, locked DESC, address, role) WHERE signer_key IS NOT NULL;
+-- Those of a pool, which a commitment gives a signer.
+CREATE INDEX cycle_stackers_by_pool ON cycle_stackers (cycle, pool_id, stacker_id) WHERE pool_id IS NOT NULL;
+
+-- How many those of a signer are; a row exists while there is one.
+CREATE TABLE cycle_stacker_counts (
+  cycle      INTEGER NOT NULL,
+  signer_key BLOB NOT NULL,
+  solo       INTEGER NOT NULL,
+  pooled     INTEGER NOT NULL,
+  PRIMARY KEY (cycle, signer_key)
+) STRICT, WITHOUT ROWID;
+
+-- Reward cycles whose signers are chosen, of any pox.
+CREATE TABLE reward_cycles (
+  cycle   INTEGER PRIMARY KEY,
+  -- of the block that chose them
+  height  INTEGER NOT NULL,
+  signers INTEGER NOT NULL,
+  weight  INTEGER NOT NULL,
+  -- micro-STX
+  stacked TEXT NOT NULL
+) STRICT;
+
+CREATE TABLE cycle_signers (
+  cycle      INTEGER NOT NULL,
+  signer_key BLOB NOT NULL,
+  weight     INTEGER NOT NULL,
+  -- micro-STX, length-prefixed decimal
+  stacked    TEXT NOT NULL,
+  PRIMARY KEY (cycle, signer_key)
+) STRICT, WITHOUT ROWID;
+-- The heaviest first; of equals those with the most stacked, or in the order of their keys.
+CREATE INDEX cycle_signers_by_stacked ON cycle_signers (cycle, weight DESC, stacked DESC, signer_key);
+CREATE INDEX cycle_signers_by_weight ON cycle_signers (cycle, weight DESC, signer_key);
+
+----------------------------------------------------------------------------------------------------- staking: pox-5
+
+-- Of a bond that was set up twice the first counts. Heights are Bitcoin's.
+CREATE TABLE bonds (
+  bond_index        INTEGER PRIMARY KEY,
+  position          INTEGER NOT NULL,
+  event_index       INTEGER NOT NULL,
+  -- basis points a year
+  target_rate       INTEGER NOT NULL,
+  -- micro-STX per 100 sats
+  stx_value_ratio   INTEGER NOT NULL,
+  -- basis points
+  minimum_stx_ratio INTEGER NOT NULL,
+  first_cycle       INTEGER NOT NULL,
+  start_height      INTEGER NOT NULL,
+  unlock_cycle      INTEGER NOT NULL,
+  unlock_height     INTEGER NOT NULL
+) STRICT;
+
+-- Sums over a bond's other rows; a row exists while one of them is not zero.
+CREATE TABLE bond_totals (
+  bond_index INTEGER PRIMARY KEY,
+  -- rows in bond_allowances, and the sats they allow
+  allowed    INTEGER NOT NULL,
+  capacity   TEXT NOT NULL,
+  -- rows in bond_registrations
+  registered INTEGER NOT NULL,
+  -- sats and micro-STX of its positions
+  btc_locked TEXT NOT NULL,
+  stx_locked TEXT NOT NULL,
+  -- sats its stakers claimed
+  paid_out   TEXT NOT NULL
+) STRICT;
+
+CREATE TABLE bond_allowances (
+  bond_index  INTEGER NOT NULL,
+  position    INTEGER NOT NULL,
+  event_index INTEGER NOT NULL,
+  staker_id   INTEGER NOT NULL,
+  sats        TEXT NOT NULL,
+  -- newest transaction first, and inside it in the order of its events
+  PRIMARY KEY (bond_index, position DESC, event_index)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX bond_allowances_by_staker ON bond_allowances (bond_index, staker_id, position, event_index);
+
+-- What was registered; signer and amounts of now are those of the position.
+CREATE TABLE bond_registrations (
+  bond_index  INTEGER NOT NULL,
+  position    INTEGER NOT NULL,
+  event_index INTEGER NOT NULL,
+  staker_id   INTEGER NOT NULL,
+  -- of locks on Bitcoin, 36 bytes each: transaction id as Bitcoin shows it, output index; null where sBTC was handed in
+  outputs     BLOB,
+  PRIMARY KEY (bond_index, position, event_index)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX bond_registrations_by_staker ON bond_registrations (bond_index, staker_id, position, event_index);
+
+-- What a staker has in a bond, after each event that changed it; the last row is `current`.
+CREATE TABLE bond_positions (
+  staker_id       INTEGER NOT NULL,
+  bond_index      INTEGER NOT NULL,
+  position        INTEGER NOT NULL,
+  event_index     INTEGER NOT NULL,
+  current         INTEGER NOT NULL,
+  -- again, since a signer's stakers are listed by it
+  address         TEXT NOT NULL,
+  signer_id       INTEGER NOT NULL,
+  early_exit      INTEGER NOT NULL,
+  active          INTEGER NOT NULL,
+  -- sats and micro-STX
+  btc_locked      TEXT NOT NULL,
+  stx_locked      TEXT NOT NULL,
+  -- sats as last registered or updated, in the transaction at `enrolled_at`
+  registered_sats TEXT NOT NULL,
+  enrolled_at     INTEGER NOT NULL,
+  first_cycle     INTEGER NOT NULL,
+  -- sats that earn rewards from a cycle on
+  weight          TEXT NOT NULL,
+  weight_cycle    INTEGER NOT NULL,
+  PRIMARY KEY (staker_id, bond_index, position, event_index)
+) STRICT, WITHOUT ROWID;
+-- A principal's bonds.
+CREATE UNIQUE INDEX bond_positions_current ON bond_positions (staker_id, bond_index) WHERE current = 1;
+-- Who gets a share of what is distributed to a bond.
+CREATE INDEX bond_positions_by_bond ON bond_positions (bond_index, staker_id, position, event_index);
+-- Stakers of a signer.
+CREATE INDEX bond_positions_by_signer ON bond_positions (signer_id, address) WHERE current = 1;
+
+-- STX staked without a bond, after each event that changed it; the last row is `current`.
+CREATE TABLE stakes (
+  staker_id     INTEGER NOT NULL,
+  position      INTEGER NOT NULL,
+  event_index   INTEGER NOT NULL,
+  current       INTEGER NOT NULL,
+  address       TEXT NOT NULL,
+  signer_id     INTEGER NOT NULL,
+  -- micro-STX; 0 from when a bond took them over
+  amount        TEXT NOT NULL,
+  first_cycle   INTEGER NOT NULL,
+  -- from which this row holds, and at which the stake ends
+  from_cycle    INTEGER NOT NULL,
+  unlock_cycle  INTEGER NOT NULL,
+  -- Bitcoin height
+  unlock_height INTEGER NOT NULL,
+  PRIMARY KEY (staker_id, position, event_index)
+) STRICT, WITHOUT ROWID;
+-- Stakers of a signer.
+CREATE INDEX stakes_by_signer ON stakes (signer_id, address, unlock_height) WHERE current = 1 AND amount <> '0';
+
+-- What the stakers of a cycle earned: sats times 10^18, for each signer; `bond_index` is -1 for STX without a bond.
+CREATE TABLE staking_shares (
+  staker_id  INTEGER NOT NULL,
+  bond_index INTEGER NOT NULL,
+  signer_id  INTEGER NOT NULL,
+  cycle      INTEGER NOT NULL,
+  earned     TEXT NOT NULL,
+  PRIMARY KEY (staker_id, bond_index, signer_id, cycle)
+) STRICT, WITHOUT ROWID;
+
+-- Sums in sats: whole ones of each share, and of claims. A row exists while one is not zero.
+CREATE TABLE staking_rewards (
+  staker_id  INTEGER NOT NULL,
+  bond_index INTEGER NOT NULL,
+  accrued    TEXT NOT NULL,
+  claimed    TEXT NOT NULL,
+  PRIMARY KEY (staker_id, bond_index)
+) STRICT, WITHOUT ROWID;
+
+-- Keys of signers: registrations of a key, of which the last is `current`, grants and revocations.
+CREATE TABLE signer_keys (
+  signer_id   INTEGER NOT NULL,
+  position    INTEGER NOT NULL,
+  event_index INTEGER NOT NULL,
+  -- 1 registration, 2 grant, 3 revocation
+  action      INTEGER NOT NULL,
+  signer_key  BLOB NOT NULL,
+  -- of a grant; decimal
+  auth_id     TEXT,
+  current     INTEGER NOT NULL,
+  -- the signer's, since signers are listed by it
+  address     TEXT NOT NULL,
+  PRIMARY KEY (signer_id, position, event_index)
+) STRICT, WITHOUT ROWID;
+CREATE UNIQUE INDEX signers ON signer_keys (address) WHERE current = 1;
+-- Whose key it was; what a signer registered, and what was granted to it.
+CREATE INDEX signer_keys_registrations ON signer_keys (signer_key, position, event_index) WHERE action = 1;
+CREATE INDEX signer_keys_of_signer ON signer_keys (signer_id, position, event_index) WHERE action = 1;
+CREATE INDEX signer_keys_grants ON signer_keys (signer_id, signer_key, position, event_index) WHERE action > 1;
+
+-- How many there are, in its one row.
+CREATE TABLE staking_totals (
+  id      INTEGER PRIMARY KEY CHECK (id = 1),
+  cycles  INTEGER NOT NULL,
+  bonds   INTEGER NOT NULL,
+  signers INTEGER NOT NULL
+) STRICT;
+INSERT INTO staking_totals VALUES (1, 0, 0, 0);
+
 ----------------------------------------------------------------------------------------------------------- bitcoin blocks
 
 -- The canonical Bitcoin blocks the node announced; `payload` is its JSON, compressed with zstd.
@@ -521,6 +779,48 @@ CREATE TABLE burn_blocks (
   parent_hash BLOB,
   payload     BLOB NOT NULL
 ) STRICT;
+
+-- What the canonical Bitcoin blocks paid to stackers, in sats. All are numbered from 1 in the order of the blocks, and those
+-- of a recipient by themselves as well.
+CREATE TABLE burn_rewards (
+  ordinal           INTEGER PRIMARY KEY,
+  height            INTEGER NOT NULL,
+  -- place in the node's list
+  reward_index      INTEGER NOT NULL,
+  recipient         TEXT NOT NULL,
+  recipient_ordinal INTEGER NOT NULL,
+  amount            TEXT NOT NULL,
+  -- of the recipient so far, with this one
+  recipient_total   TEXT NOT NULL,
+  -- what the block's miners burnt
+  burn_amount       TEXT NOT NULL
+) STRICT;
+CREATE INDEX burn_rewards_by_height ON burn_rewards (height, ordinal);
+CREATE INDEX burn_rewards_by_recipient ON burn_rewards (recipient, recipient_ordinal);
+
+-- The addresses that a Bitcoin block had to pay, numbered likewise.
+CREATE TABLE burn_slot_holders (
+  ordinal         INTEGER PRIMARY KEY,
+  height          INTEGER NOT NULL,
+  slot_index      INTEGER NOT NULL,
+  address         TEXT NOT NULL,
+  address_ordinal INTEGER NOT NULL
+) STRICT;
+CREATE INDEX burn_slot_holders_by_height ON burn_slot_holders (height, ordinal);
+CREATE INDEX burn_slot_holders_by_address ON burn_slot_holders (address, address_ordinal);
+
+-- The outputs of Bitcoin transactions that paid them; numbered for each recipient, the last that is listed first.
+CREATE TABLE pox_transactions (
+  height            INTEGER NOT NULL,
+  tx_id             BLOB NOT NULL,
+  output_index      INTEGER NOT NULL,
+  recipient         TEXT NOT NULL,
+  recipient_ordinal INTEGER NOT NULL,
+  -- sats
+  amount            TEXT NOT NULL,
+  PRIMARY KEY (height, tx_id, output_index)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX pox_transactions_by_recipient ON pox_transactions (recipient, recipient_ordinal);
 
 -- Those that a reorganization of Bitcoin replaced.
 CREATE TABLE orphaned_burn_blocks (

@@ -28,6 +28,7 @@ const levelOf: Record<LogEvent['event'], Exclude<Level, 'silent'>> = {
   block_reverted: 'warn',
   mempool_transaction_skipped: 'warn',
   drop_reason_unknown: 'warn',
+  stacking_print_unread: 'warn',
   journal_replayed: 'info',
   event_repeated: 'debug',
   event_refused: 'error',

@@ -115,6 +115,13 @@ export interface MinerReward {
   fromIndexBlockHash: Uint8Array;
 }
 
+/** Who signs the blocks of a reward cycle; none before pox-4. */
+export interface RewardSet {
+  cycle: number;
+  /** Keys have 33 bytes, what is stacked with them is in micro-STX. */
+  signers: { key: Uint8Array; weight: number; stacked: bigint }[];
+}
+
 /** Times are Unix seconds. */
 export interface Block {
   height: number;
@@ -143,4 +150,6 @@ export interface Block {
   minerRewards: MinerReward[];
   /** Bitcoin heights at which the locks of pox to pox-4 end by force, as far as this block says. */
   poxUnlockHeights: readonly [number | null, number | null, number | null, number | null];
+  /** Of the coming cycle, in the block that chose it. */
+  rewardSet: RewardSet | null;
 }

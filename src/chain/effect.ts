@@ -1,8 +1,10 @@
 /** The smallest changes of the canonical tables. */
-import type { Block, ChainEvent, ChainTransaction, Microblock, MinerReward } from './block.ts';
+import type { Block, ChainEvent, ChainTransaction, Microblock, MinerReward, RewardSet } from './block.ts';
 import type { StackingLock } from './locks.ts';
 import type { MemoTransfer } from './memo-transfers.ts';
 import type { NameOperation, PriceFunction } from './name-system.ts';
+import type { StackingPrint } from './pox/stacking.ts';
+import type { StakingChange } from './pox/staking.ts';
 
 /** 1 where the effect adds its row or amount, -1 where it takes it back. */
 export type Sign = 1 | -1;
@@ -29,6 +31,20 @@ export type Effect =
   | { kind: 'event'; sign: Sign; position: number; index: number; event: ChainEvent }
   | { kind: 'involvement'; sign: Sign; position: number; principal: string; involvement: Involvement }
   | { kind: 'lock'; sign: Sign; position: number; index: number; lock: StackingLock }
+  /** A print of pox-2 to pox-4. */
+  | { kind: 'stacking_print'; sign: Sign; position: number; index: number; print: StackingPrint }
+  /** What a print of pox-5 changes; the height is that of Bitcoin. */
+  | {
+      kind: 'staking';
+      sign: Sign;
+      position: number;
+      index: number;
+      burnHeight: number;
+      change: Exclude<StakingChange, { kind: 'lock' }>;
+    }
+  /** A stacking contract's print that no table of topics can read: it changes nothing, and is to be spoken of. */
+  | { kind: 'unread_print'; sign: Sign; contract: string; topic: string | null; reason: string }
+  | { kind: 'reward_set'; sign: Sign; height: number; rewardSet: RewardSet }
   | { kind: 'miner_reward'; sign: Sign; height: number; index: number; reward: MinerReward }
   /** Moves of a principal's balance, and how many transactions, rewards and STX events they come from. */
   | ({ kind: 'account'; sign: Sign; principal: string } & AccountMove)

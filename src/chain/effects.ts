@@ -5,10 +5,10 @@
  */
 import type { Block, ChainTransaction, Microblock, MinerReward } from './block.ts';
 import type { AccountMove, Effect, Involvement } from './effect.ts';
-import { stackingLock } from './locks.ts';
 import { memoTransfers } from './memo-transfers.ts';
 import { nameEffects } from './name-effects.ts';
 import { positionOf } from './position.ts';
+import { stackingEffects } from './stacking-effects.ts';
 import { TokenSums } from './token-effects.ts';
 
 /**
@@ -162,13 +162,12 @@ export function effectsOf(block: Block): Effect[] {
     }
     for (const [index, event] of transaction.events.entries()) {
       effects.push({ kind: 'event', sign: 1, position, index, event });
-      const lock = stackingLock(event);
-      if (lock !== null) effects.push({ kind: 'lock', sign: 1, position, index, lock });
       if (event.kind === 'contract_log') count(logs, event.contractId);
       if (event.kind !== 'stx') continue;
       if (event.recipient !== null) account(event.recipient).stxInbound += 1;
       if (event.sender !== null) account(event.sender).stxOutbound += 1;
     }
+    for (const effect of stackingEffects(transaction, position, block.burnBlockHeight)) effects.push(effect);
     for (const [principal, involvement] of involvements(transaction)) {
       effects.push({ kind: 'involvement', sign: 1, position, principal, involvement });
       const moved = account(principal);
@@ -191,6 +190,9 @@ export function effectsOf(block: Block): Effect[] {
     moved.rewards += 1;
     // The fees in a reward are STX that existed; only the coinbase is new.
     supply += reward.coinbase;
+  }
+  if (block.rewardSet !== null) {
+    effects.push({ kind: 'reward_set', sign: 1, height: block.height, rewardSet: block.rewardSet });
   }
   for (const [contract, count] of logs) effects.push({ kind: 'contract_logs', sign: 1, contract, logs: count });
   let balances = 0n;

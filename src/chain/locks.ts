@@ -1,6 +1,6 @@
 /** Locks of STX by the stacking contracts, pox to pox-5. */
 import type { ChainEvent } from './block.ts';
-import { poxPrint } from './pox-print.ts';
+import { POX_VERSIONS, type PoxReading } from './pox/reading.ts';
 
 /**
  * A change of what a principal has locked. Each carries the whole state, not a difference: the last one decides.
@@ -15,20 +15,26 @@ export interface StackingLock {
   poxVersion: number;
 }
 
-const VERSIONS: Readonly<Record<string, number>> = { pox: 1, 'pox-2': 2, 'pox-3': 3, 'pox-4': 4, 'pox-5': 5 };
-
-/** How an event changes a lock; null when it doesn't. */
-export function stackingLock(event: ChainEvent): StackingLock | null {
+/**
+ * How an event changes a lock; null when it doesn't. pox-5 says it twice, in its print and in the node's lock event,
+ * and both say the same.
+ * @param reading of the event
+ */
+export function stackingLock(event: ChainEvent, reading: PoxReading | null): StackingLock | null {
   if (event.kind === 'stx_lock') {
-    const poxVersion = VERSIONS[event.contractName];
+    const poxVersion = POX_VERSIONS[event.contractName];
     if (poxVersion === undefined) return null;
     return { principal: event.address, amount: event.amount, unlockHeight: event.unlockHeight, poxVersion };
   }
+  if (reading?.kind === 'staking') {
+    const lock = reading.changes.find((change) => change.kind === 'lock');
+    if (lock === undefined) return null;
+    const { staker, stx, unlockHeight } = lock;
+    return { principal: staker, amount: stx.toString(), unlockHeight, poxVersion: 5 };
+  }
   // pox-2 and pox-3 print `handle-unlock` for a stacker whose slot was missed, and the node sends no lock event.
-  const print = poxPrint(event);
-  if (print === null || print.name !== 'handle-unlock' || print.stacker === null) return null;
-  const unlockHeight = print.fields.get('burnchain-unlock-height');
-  const poxVersion = VERSIONS[print.contractName];
-  if (unlockHeight?.type !== 'uint' || (poxVersion !== 2 && poxVersion !== 3)) return null;
-  return { principal: print.stacker, amount: null, unlockHeight: Number(unlockHeight.value), poxVersion };
+  if (reading?.kind !== 'stacking') return null;
+  const { changes, stacker, state, poxVersion } = reading.print;
+  if (!changes.some(({ kind }) => kind === 'early_unlock')) return null;
+  return { principal: stacker, amount: null, unlockHeight: Number(state.unlockHeight), poxVersion };
 }

@@ -11,6 +11,7 @@ import {
   type ChainTransaction,
   type ExecutionCost,
   type Microblock,
+  type RewardSet,
   type TransactionContent,
 } from './block.ts';
 import type { Network } from './network.ts';
@@ -245,6 +246,18 @@ const chainOrder = (a: ChainTransaction, b: ChainTransaction): number =>
 
 const prefixed = (hex: string): Uint8Array => fromHex(hex);
 
+function rewardSetOf({ reward_set, cycle_number }: BlockPayload): RewardSet | null {
+  if (reward_set == null || cycle_number == null) return null;
+  return {
+    cycle: cycle_number,
+    signers: (reward_set.signers ?? []).map(({ signing_key, stacked_amt, weight }) => ({
+      key: fromHex(signing_key),
+      weight,
+      stacked: BigInt(stacked_amt),
+    })),
+  };
+}
+
 /**
  * The block a payload announces.
  * @throws PayloadError when a transaction can't be decoded, or an event belongs to none
@@ -295,6 +308,7 @@ export function blockOf(payload: BlockPayload, network: Network): Block {
       payload.pox_v3_unlock_height ?? null,
       payload.pox_v4_unlock_height ?? null,
     ],
+    rewardSet: rewardSetOf(payload),
   };
 }
 

@@ -121,6 +121,20 @@ export const MinerRewardPayload = Type.Object({
   from_index_consensus_hash: Hash,
 });
 
+/** The addresses of the set, and what they are paid, come with the Bitcoin blocks that pay them. */
+const RewardSetPayload = Type.Object({
+  signers: nullable(
+    Type.Array(
+      Type.Object({
+        signing_key: Hex,
+        // Older nodes write a number.
+        stacked_amt: Type.Union([Amount, BigUnsigned]),
+        weight: Unsigned,
+      }),
+    ),
+  ),
+});
+
 export const BlockPayload = Type.Object({
   block_hash: Hash,
   index_block_hash: Hash,
@@ -146,7 +160,7 @@ export const BlockPayload = Type.Object({
   signer_bitvec: nullable(Hex),
   signer_signature: nullable(Type.Array(Hex)),
   tenure_height: nullable(Height),
-  reward_set: nullable(Type.Unknown()),
+  reward_set: nullable(RewardSetPayload),
   cycle_number: nullable(Unsigned),
 });
 export type BlockPayload = Static<typeof BlockPayload>;

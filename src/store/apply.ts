@@ -14,6 +14,8 @@ import { nameEffectsWriter } from './name-writer.ts';
 import { deployedContract, payloadColumns } from './payload-columns.ts';
 import { CHECKPOINT_EVERY } from './queries/account-states.ts';
 import { AFFECTED, assetEventKind, EVENT_LOCK, EVENT_LOG, statusNumber } from './rows.ts';
+import { rewardSetWriter, stackingWriter } from './stacking-writer.ts';
+import { stakingWriter } from './staking-writer.ts';
 import { supplyWriter } from './supply-writer.ts';
 import { table } from './table.ts';
 import { tallyWriter } from './tally-writer.ts';
@@ -26,14 +28,21 @@ const concatenated = (parts: readonly Uint8Array[] | null): Uint8Array | null =>
 
 export type ApplyEffects = (effects: readonly Effect[]) => void;
 
-/**
- * What applies effects through this connection, inside the transaction that is open on it.
- * @param checkpointEvery for tests, which have accounts of a short history
- */
+/** A print of a stacking contract that could not be read, and changed nothing. */
+export type UnreadPrint = Extract<Effect, { kind: 'unread_print' }>;
+
+interface Options {
+  /** For tests, which have accounts of a short history. */
+  checkpointEvery?: number;
+  /** Told of each as it is applied. */
+  onUnreadPrint?: (print: UnreadPrint) => void;
+}
+
+/** What applies effects through this connection, inside the transaction that is open on it. */
 export function effectsWriter(
   db: Database,
   dictionaries: Dictionaries,
-  checkpointEvery: number = CHECKPOINT_EVERY,
+  { checkpointEvery = CHECKPOINT_EVERY, onUnreadPrint = () => {} }: Options = {},
 ): ApplyEffects {
   const { principals, assets } = dictionaries;
   const accounts = accountWriter(db, dictionaries);
@@ -44,6 +53,9 @@ export function effectsWriter(
   const applyTokenEffect = tokenEffectsWriter(db, dictionaries);
   const moveSupply = supplyWriter(db);
   const applyNameEffect = nameEffectsWriter(db, dictionaries);
+  const applyStackingPrint = stackingWriter(db, dictionaries);
+  const applyStaking = stakingWriter(db, dictionaries);
+  const applyRewardSet = rewardSetWriter(db);
   const blocks = table(
     db,
     'blocks',
@@ -362,6 +374,18 @@ export function effectsWriter(
         else locks.remove(id, position, index);
         return;
       }
+      case 'stacking_print':
+        applyStackingPrint(effect);
+        return;
+      case 'staking':
+        applyStaking(effect);
+        return;
+      case 'reward_set':
+        applyRewardSet(effect);
+        return;
+      case 'unread_print':
+        if (added) onUnreadPrint(effect);
+        return;
       case 'miner_reward': {
         const { height, index, reward } = effect;
         if (!added) {

@@ -3,9 +3,11 @@
  * height or above is orphaned, and where its parent was orphaned, that branch is canonical again.
  */
 import type { Database } from 'bun:sqlite';
+import { readPayload } from '../chain/payload-reader.ts';
 import type { BurnBlockPayload } from '../chain/payload-schemas.ts';
 import { fromHex } from '../codec/hex.ts';
-import { compressed } from './journal.ts';
+import { burnRewardWriter } from './burn-reward-writer.ts';
+import { compressed, decompressed } from './journal.ts';
 
 interface Row {
   height: number;
@@ -16,7 +18,15 @@ interface Row {
 
 const same = (a: Uint8Array, b: Uint8Array): boolean => Buffer.compare(a, b) === 0;
 
+/** A stored block again, as it was when it came. */
+function storedPayload(row: Row): BurnBlockPayload {
+  const payload = readPayload('/new_burn_block', decompressed(row.payload));
+  if (payload.kind !== 'burn_block') throw new Error('the payload of a Bitcoin block is that of another event');
+  return payload.burnBlock;
+}
+
 export function burnBlockWriter(db: Database) {
+  const rewards = burnRewardWriter(db);
   const at = db.prepare<{ hash: Uint8Array }, [number]>('SELECT hash FROM burn_blocks WHERE height = ?1');
   const orphan = db.prepare<Row, [Uint8Array]>(
     'SELECT height, hash, parent_hash, payload FROM orphaned_burn_blocks WHERE hash = ?1',
@@ -57,11 +67,14 @@ export function burnBlockWriter(db: Database) {
       const first = branch[0]?.height ?? height;
       orphanFrom.run(first);
       removeFrom.run(first);
+      rewards.removeFrom(first);
       for (const row of branch) {
         insert.run(row.height, row.hash, row.parent_hash, row.payload);
+        rewards.add(storedPayload(row));
         adopt.run(row.hash);
       }
       insert.run(height, hash, parent, compressed(text));
+      rewards.add(payload);
       adopt.run(hash);
       raise.run(height);
       return true;

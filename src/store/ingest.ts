@@ -12,7 +12,7 @@ import { DecodeError } from '../codec/decode-error.ts';
 import { fromHex } from '../codec/hex.ts';
 import { decodeTransaction } from '../codec/transaction.ts';
 import { OperatorError } from '../errors.ts';
-import { effectsWriter } from './apply.ts';
+import { effectsWriter, type UnreadPrint } from './apply.ts';
 import { attachmentWriter } from './attachment-writer.ts';
 import { blockPayloads } from './block-payloads.ts';
 import { burnBlockWriter } from './burn-block-writer.ts';
@@ -48,6 +48,7 @@ export type IngestEvent =
   | { event: 'block_reverted'; height: number; index_block_hash: string }
   | { event: 'mempool_transaction_skipped'; reason: string }
   | { event: 'drop_reason_unknown'; reason: string }
+  | { event: 'stacking_print_unread'; contract: string; topic: string | null; reason: string }
   | { event: 'journal_replayed'; events: number };
 
 export interface IngestOptions {
@@ -103,7 +104,13 @@ function startIngest({ directory, journal: withJournal, chainId, log }: IngestOp
   const mempool = mempoolWriter(db, names, changes);
   const microblocks = microblockWriter(db);
   const payloads = blockPayloads(db, journal);
-  const chain = chainWriter(db, { apply: effectsWriter(db, names), mempool, microblocks, payloads });
+  const unreadPrints = new Set<string>();
+  const chain = chainWriter(db, {
+    apply: effectsWriter(db, names, { onUnreadPrint: sayUnread }),
+    mempool,
+    microblocks,
+    payloads,
+  });
   const burnBlocks = burnBlockWriter(db);
   const progress = db.prepare<Progress, []>('SELECT chain_id, journal_id FROM progress');
   const setChainId = db.prepare<null, [number]>('UPDATE progress SET chain_id = ?1');
@@ -141,6 +148,14 @@ function startIngest({ directory, journal: withJournal, chainId, log }: IngestOp
       kept = found.chainId;
     }
     return networkOf(found?.chainId ?? TESTNET_CHAIN_ID);
+  }
+
+  /** Says it once of each topic: a new one is likely to come in every block. */
+  function sayUnread({ contract, topic, reason }: UnreadPrint): void {
+    const key = `${contract} ${topic}`;
+    if (unreadPrints.has(key)) return;
+    unreadPrints.add(key);
+    log({ event: 'stacking_print_unread', contract, topic, reason });
   }
 
   function reportChange({ reverted, applied }: ChainChange): void {

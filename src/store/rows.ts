@@ -136,3 +136,12 @@ export function changeWord(number: number): ChangeKind {
   if (word === undefined) throw new Error(`no kind of change ${number}`);
   return word;
 }
+
+/** stacking_terms.role and cycle_stackers.role. */
+export const TERM = { solo: 0, pooled: 1, commitment: 2 } as const;
+
+/** signer_keys.action. */
+export const KEY_ACTION = { register: 1, grant: 2, revoke: 3 } as const;
+
+/** The bond index of STX that are staked without a bond. */
+export const NO_BOND = -1;

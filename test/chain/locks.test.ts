@@ -1,9 +1,12 @@
 import { expect, test } from 'bun:test';
 import type { ChainEvent } from '../../src/chain/block.ts';
 import { stackingLock } from '../../src/chain/locks.ts';
+import { poxReading } from '../../src/chain/pox/reading.ts';
 import { clarity } from '../../src/codec/clarity-encode.ts';
 
 const stacker = 'SP2J6ZY48GV1EZ5V2V5RB9MP66SW86PYKKNRV9EJ7';
+
+const lockOf = (event: ChainEvent) => stackingLock(event, poxReading(event));
 
 const locked = (contractName: string): ChainEvent => ({
   kind: 'stx_lock',
@@ -21,9 +24,9 @@ test('a lock of pox to pox-5 is kept with its version, one of any other contract
     ['pox-4', 4],
     ['pox-5', 5],
   ] as const) {
-    expect(stackingLock(locked(name))).toEqual({ principal: stacker, amount: '5', unlockHeight: 700, poxVersion });
+    expect(lockOf(locked(name))).toEqual({ principal: stacker, amount: '5', unlockHeight: 700, poxVersion });
   }
-  expect(stackingLock(locked('pox-6'))).toBeNull();
+  expect(lockOf(locked('pox-6'))).toBeNull();
 });
 
 const unlocked = (contractId: string, name = 'handle-unlock', wrap = clarity.ok): ChainEvent => ({
@@ -34,7 +37,10 @@ const unlocked = (contractId: string, name = 'handle-unlock', wrap = clarity.ok)
     clarity.tuple({
       name: clarity.ascii(name),
       stacker: clarity.principal(stacker),
+      balance: clarity.uint(0),
+      locked: clarity.uint(5),
       'burnchain-unlock-height': clarity.uint(680),
+      data: clarity.tuple({ 'first-cycle-locked': clarity.uint(4), 'first-unlocked-cycle': clarity.uint(5) }),
     }),
   ),
 });
@@ -46,23 +52,21 @@ test('handle-unlock of pox-2 and pox-3 moves the end of a lock and leaves its am
       ['pox-3', 3],
     ] as const) {
       const lock = { principal: stacker, amount: null, unlockHeight: 680, poxVersion };
-      expect(stackingLock(unlocked(`${boot}.${name}`))).toEqual(lock);
+      expect(lockOf(unlocked(`${boot}.${name}`))).toEqual(lock);
     }
   }
 });
 
 test('a print of another contract, of another name or of another form changes no lock', () => {
   const pox = 'SP000000000000000000002Q6VF78.pox-3';
-  expect(stackingLock(unlocked('SP000000000000000000002Q6VF78.pox-4'))).toBeNull();
-  expect(stackingLock(unlocked(`${stacker}.pox-3`))).toBeNull();
-  expect(stackingLock(unlocked(pox, 'stack-stx'))).toBeNull();
-  expect(stackingLock(unlocked(pox, 'handle-unlock', clarity.some))).toBeNull();
-  expect(
-    stackingLock({ kind: 'contract_log', contractId: pox, topic: 'print', value: Uint8Array.of(0xff) }),
-  ).toBeNull();
+  expect(lockOf(unlocked('SP000000000000000000002Q6VF78.pox-4'))).toBeNull();
+  expect(lockOf(unlocked(`${stacker}.pox-3`))).toBeNull();
+  expect(lockOf(unlocked(pox, 'stack-stx'))).toBeNull();
+  expect(lockOf(unlocked(pox, 'handle-unlock', clarity.some))).toBeNull();
+  expect(lockOf({ kind: 'contract_log', contractId: pox, topic: 'print', value: Uint8Array.of(0xff) })).toBeNull();
 });
 
 test('an asset event is no lock', () => {
   const event: ChainEvent = { kind: 'stx', action: 'mint', sender: null, recipient: stacker, amount: '1', memo: null };
-  expect(stackingLock(event)).toBeNull();
+  expect(lockOf(event)).toBeNull();
 });

@@ -122,7 +122,7 @@ test(
       fc.property(blocks, fc.integer({ min: 1, max: 7 }), (chain, every) => {
         db.run('BEGIN');
         try {
-          const apply = effectsWriter(db, dictionaries(db), every);
+          const apply = effectsWriter(db, dictionaries(db), { checkpointEvery: every });
           const stages = [tablesThrough(db)];
           for (const block of chain) {
             apply(effectsOf(block));

@@ -5,6 +5,7 @@ import { nameOperations } from '../../src/chain/name-system.ts';
 import { clarity, encodeArguments } from '../../src/codec/clarity-encode.ts';
 import type { Payload } from '../../src/codec/transaction.ts';
 import { utf8Bytes } from '../../src/codec/utf8.ts';
+import { poxPrints, rewardSets } from './arbitrary-pox.ts';
 
 /** Few, so that they meet again in every role. */
 const principals = [
@@ -26,15 +27,6 @@ const cost = fc.record({ runtime: u64, readCount: u64, readLength: u64, writeCou
 const name = fc.constantFrom('token', 'vault');
 const asset = fc.constantFrom(`${principals[3]}::coin`, `${principals[3]}::cat`);
 const height = fc.nat(0xffff_ffff);
-
-const unlock = (stacker: string, unlockHeight: number): Uint8Array =>
-  clarity.ok(
-    clarity.tuple({
-      name: clarity.ascii('handle-unlock'),
-      stacker: clarity.principal(stacker),
-      'burnchain-unlock-height': clarity.uint(unlockHeight),
-    }),
-  );
 
 const names = `${principals[2]}.bns`;
 const ofName = fc.record({
@@ -87,11 +79,9 @@ const event: fc.Arbitrary<ChainEvent> = fc.oneof(
     kind: fc.constant('contract_log' as const),
     contractId: fc.constantFrom(principals[3], `${principals[2]}.pox-3`, SEND_MANY),
     topic: fc.constant('print'),
-    value: fc.oneof(
-      bytes(3),
-      fc.tuple(principal, height).map(([stacker, at]) => unlock(stacker, at)),
-    ),
+    value: bytes(3),
   }),
+  { weight: 4, arbitrary: poxPrints(principals) },
   fc.record({
     kind: fc.constant('stx' as const),
     action: fc.constantFrom('transfer' as const, 'mint' as const, 'burn' as const),
@@ -224,6 +214,7 @@ const block: fc.Arbitrary<Omit<Block, 'height'>> = fc.record({
   transactions: fc.array(transaction, { maxLength: 4 }),
   minerRewards: fc.array(reward, { maxLength: 2 }),
   poxUnlockHeights: fc.tuple(unlockHeight, unlockHeight, unlockHeight, unlockHeight),
+  rewardSet: rewardSets,
 });
 
 /** Blocks 1, 2, 3 …; their hashes say nothing of each other. */

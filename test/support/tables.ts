@@ -39,6 +39,10 @@ const principalColumns = new Set([
   'recipient_id',
   'contract_id',
   'miner_id',
+  'stacker_id',
+  'pool_id',
+  'staker_id',
+  'signer_id',
 ]);
 
 type Value = string | number | bigint | boolean | Uint8Array | null;

@@ -1,0 +1,44 @@
+/** The sums over what belongs to a bond. */
+import type { Database } from 'bun:sqlite';
+
+/** Counts of rows, sats and micro-STX. */
+export interface BondTotals {
+  allowed: number;
+  capacity: bigint;
+  registered: number;
+  btcLocked: bigint;
+  stxLocked: bigint;
+  paidOut: bigint;
+}
+
+interface Row {
+  allowed: number;
+  capacity: string;
+  registered: number;
+  btc_locked: string;
+  stx_locked: string;
+  paid_out: string;
+}
+
+export type BondTotalsWriter = ReturnType<typeof bondTotals>;
+
+export function bondTotals(db: Database) {
+  const find = db.prepare<Row, [number]>('SELECT * FROM bond_totals WHERE bond_index = ?1');
+  const set = db.prepare('INSERT OR REPLACE INTO bond_totals VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)');
+  const remove = db.prepare('DELETE FROM bond_totals WHERE bond_index = ?1');
+  return {
+    /** Adds to the sums of a bond, whether it was set up or not. */
+    move(bond: number, by: Partial<BondTotals>): void {
+      const known = find.get(bond);
+      const allowed = (known?.allowed ?? 0) + (by.allowed ?? 0);
+      const registered = (known?.registered ?? 0) + (by.registered ?? 0);
+      const capacity = BigInt(known?.capacity ?? 0) + (by.capacity ?? 0n);
+      const btc = BigInt(known?.btc_locked ?? 0) + (by.btcLocked ?? 0n);
+      const stx = BigInt(known?.stx_locked ?? 0) + (by.stxLocked ?? 0n);
+      const paid = BigInt(known?.paid_out ?? 0) + (by.paidOut ?? 0n);
+      const empty = allowed === 0 && registered === 0 && [capacity, btc, stx, paid].every((sum) => sum === 0n);
+      if (empty) remove.run(bond);
+      else set.run(bond, allowed, capacity.toString(), registered, btc.toString(), stx.toString(), paid.toString());
+    },
+  };
+}
