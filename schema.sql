@@ -756,10 +756,8 @@ CREATE TABLE signer_keys (
   PRIMARY KEY (signer_id, position, event_index)
 ) STRICT, WITHOUT ROWID;
 CREATE UNIQUE INDEX signers ON signer_keys (address) WHERE current = 1;
--- Whose key it was; what a signer registered, and what was granted to it.
+-- Whose key it was, and what a signer registered.
 CREATE INDEX signer_keys_registrations ON signer_keys (signer_key, position, event_index) WHERE action = 1;
-CREATE INDEX signer_keys_of_signer ON signer_keys (signer_id, position, event_index) WHERE action = 1;
-CREATE INDEX signer_keys_grants ON signer_keys (signer_id, signer_key, position, event_index) WHERE action > 1;
 
 -- How many there are, in its one row.
 CREATE TABLE staking_totals (
@@ -779,6 +777,7 @@ CREATE TABLE burn_blocks (
   parent_hash BLOB,
   payload     BLOB NOT NULL
 ) STRICT;
+CREATE INDEX burn_blocks_by_hash ON burn_blocks (hash);
 
 -- What the canonical Bitcoin blocks paid to stackers, in sats. All are numbered from 1 in the order of the blocks, and those
 -- of a recipient by themselves as well.

@@ -20,6 +20,7 @@ import { addressTransactions } from './v1/address-transactions.ts';
 import { addressTransfers } from './v1/address-transfers.ts';
 import { blockTransactions } from './v1/block-transactions.ts';
 import { blocks as blocksV1 } from './v1/blocks.ts';
+import { burnRewards } from './v1/burn-rewards.ts';
 import { contracts as contractsV1 } from './v1/contracts.ts';
 import { faucetRoutes } from './v1/faucets.ts';
 import { feeRate } from './v1/fee-rate.ts';
@@ -27,6 +28,7 @@ import { info } from './v1/info.ts';
 import { mempool as mempoolV1 } from './v1/mempool.ts';
 import { microblocks } from './v1/microblocks.ts';
 import { search } from './v1/search.ts';
+import { stacking, stackingRedirects } from './v1/stacking.ts';
 import { stxSupplies } from './v1/stx-supply.ts';
 import { tokensV1 } from './v1/tokens.ts';
 import { transactionEvents } from './v1/transaction-events.ts';
@@ -36,6 +38,8 @@ import { addressTransactionsV2 } from './v2/address-transactions.ts';
 import { blocks as blocksV2 } from './v2/blocks.ts';
 import { burnBlocks } from './v2/burn-blocks.ts';
 import { mempoolFees } from './v2/mempool.ts';
+import { poxCycles } from './v2/pox-cycles.ts';
+import { poxTransactions } from './v2/pox-transactions.ts';
 import { contractRoutes } from './v2/smart-contracts.ts';
 import { balanceChanges } from './v3/balance-changes.ts';
 import { balances } from './v3/balances.ts';
@@ -43,6 +47,7 @@ import { blocks } from './v3/blocks.ts';
 import { mempool } from './v3/mempool.ts';
 import { principals } from './v3/principals.ts';
 import { smartContracts } from './v3/smart-contracts.ts';
+import { staking } from './v3/staking.ts';
 import { tokens } from './v3/tokens.ts';
 import { transactions } from './v3/transactions.ts';
 import { transfers } from './v3/transfers.ts';
@@ -107,6 +112,11 @@ export const resources = (version: string, now: () => number): readonly (readonl
   namesOfAddress,
   namespaces,
   faucetRoutes,
+  staking,
+  stacking,
+  burnRewards,
+  poxCycles,
+  poxTransactions,
 ];
 
 export function createApp(options: ApiOptions): AnyElysia {
@@ -137,7 +147,8 @@ export function createApp(options: ApiOptions): AnyElysia {
     .use(errors(respond, failure))
     .use(cors(respond))
     .use(statusRedirects(respond))
-    .use(operations === undefined ? new Elysia() : operationRoutes(operations, respond));
+    .use(operations === undefined ? new Elysia() : operationRoutes(operations, respond))
+    .use(stackingRedirects(respond));
   for (const routes of resources(version, now)) app.use(resource(context, routes));
   if (nodeProxy !== undefined) app.use(nodeRoutes(nodeProxy, respond, timer));
   return app.use(docs(respond, version));

@@ -3,6 +3,7 @@ import { swagger } from '@elysiajs/swagger';
 import { type AnyElysia, Elysia } from 'elysia';
 import script from '../../node_modules/@scalar/api-reference/dist/browser/standalone.js' with { type: 'file' };
 import type { Responder } from './conventions/respond.ts';
+import { DECLARED, type Declared } from './route.ts';
 
 const PAGE = '/docs';
 const DOCUMENT = '/docs/json';
@@ -41,11 +42,25 @@ export function docs(respond: Responder, version: string): AnyElysia {
   const hidden = { detail: { hide: true } };
   return new Elysia({ name: 'docs' })
     .mapResponse(({ responseValue }) =>
-      responseValue instanceof Response ? responseValue : respond.json(200, responseValue),
+      responseValue instanceof Response ? responseValue : respond.json(200, withDeclarations(responseValue)),
     )
     .use(reference)
     .get(PAGE, async () => new Response(await html, { headers: pageHeaders(respond) }), hidden)
     .get(SCRIPT, () => new Response(Bun.file(script), { headers: scriptHeaders(respond) }), hidden);
+}
+
+/** The document with each route as it declares itself: the router knows its parameters by their places alone. */
+function withDeclarations(document: unknown): unknown {
+  if (typeof document !== 'object' || document === null || !('paths' in document)) return document;
+  const paths: Record<string, Record<string, object>> = {};
+  for (const [routed, methods] of Object.entries(document.paths as Record<string, Record<string, object>>)) {
+    for (const [method, entry] of Object.entries(methods)) {
+      const { [DECLARED]: declared } = entry as { [DECLARED]?: Declared };
+      const path = declared?.path ?? routed;
+      paths[path] = { ...paths[path], [method]: declared?.operation ?? entry };
+    }
+  }
+  return { ...document, paths };
 }
 
 const pageHeaders = (respond: Responder) => ({

@@ -158,6 +158,22 @@ export function route<
   };
 }
 
+/** What stands in the router for a route's entry of the OpenAPI document, of which {@link ./docs.ts} makes the document. */
+export const DECLARED = 'x-declared';
+
+export interface Declared {
+  /** With the parameters' names. */
+  path: string;
+  operation: Route['detail'];
+}
+
+/** Parameters by their place: the router takes no two names for one place, and reads no values for us. */
+const routerPath = (path: string): string =>
+  path
+    .split('/')
+    .map((segment, place) => (segment.startsWith('{') ? `:p${place}` : segment))
+    .join('/');
+
 /** The routes of one resource. HEAD needs no route: the framework answers it from GET. */
 export function resource(context: RouteContext, routes: readonly Route[]): AnyElysia {
   const plugin = new Elysia();
@@ -170,7 +186,8 @@ export function resource(context: RouteContext, routes: readonly Route[]): AnyEl
       done(response.status, performance.now() - start);
       return response;
     };
-    plugin.route(method, path.replace(/\{(\w+)\}/g, ':$1'), ({ request }) => timed(request), { detail });
+    const documented = { summary: detail.summary, [DECLARED]: { path, operation: detail } };
+    plugin.route(method, routerPath(path), ({ request }) => timed(request), { detail: documented });
   }
   return plugin;
 }

@@ -1,7 +1,7 @@
 import { MAX_NAME_LENGTH } from './bytes-reader.ts';
 import { c32Character, c32Decode, c32Encode, c32Value } from './c32.ts';
 import { DecodeError } from './decode-error.ts';
-import { sha256 } from './hash.ts';
+import { hash160, sha256 } from './hash.ts';
 import { utf8Bytes } from './utf8.ts';
 
 /** The address with the all-zero hash, which owns the boot contracts (`pox-4`, `bns`, `costs`). */
@@ -142,3 +142,10 @@ export function principalBytes(text: string): Uint8Array | null {
   }
   return bytes;
 }
+
+/** Of addresses that one key signs for. */
+const KEY_VERSION = { mainnet: 22, testnet: 26 } as const;
+
+/** The address of a public key by itself (SIP-005, single signature). @param key 33 bytes */
+export const addressOfKey = (key: Uint8Array, network: keyof typeof KEY_VERSION): string =>
+  stacksAddress(KEY_VERSION[network], hash160(key));

@@ -1,3 +1,4 @@
+import { secp256k1 } from '@noble/curves/secp256k1.js';
 import { bech32, bech32m, createBase58check } from '@scure/base';
 import { parseStacksAddress, stacksAddress } from './address.ts';
 import type { ClarityValue } from './clarity.ts';
@@ -130,11 +131,21 @@ export function parseBitcoinAddress(address: string): PoxAddress | null {
 
 /**
  * Whether a text is a Bitcoin address of mainnet, testnet or regtest, witness versions without a PoX form included.
- * Blanks around it, mixed case in segwit and a wrong checksum make it none.
+ * Blanks around it, mixed case in segwit, a wrong checksum and a taproot program that is no public key make it none.
  */
 export function isBitcoinAddress(address: string): boolean {
-  return parseBase58(address) !== null || parseSegwit(address) !== null;
+  if (parseBase58(address) !== null) return true;
+  const segwit = parseSegwit(address);
+  return segwit !== null && (segwit.version !== 1 || isPublicKey(segwit.program));
 }
+
+/** Whether 32 bytes are the x coordinate of a point (BIP-340): nobody could spend from any other taproot output. */
+function isPublicKey(program: Uint8Array): boolean {
+  return orNull(() => secp256k1.Point.fromBytes(Uint8Array.of(EVEN_Y, ...program))) !== null;
+}
+
+/** Before the x coordinate of a compressed point whose y is even (SEC 1). */
+const EVEN_Y = 2;
 
 function base58Address(version: number, hash: Uint8Array): string {
   return base58check.encode(Uint8Array.of(version, ...hash));

@@ -14,3 +14,7 @@ export function sha512_256(bytes: Uint8Array): Uint8Array<ArrayBuffer> {
   Bun.SHA512_256.hash(bytes, digest);
   return digest;
 }
+
+/** RIPEMD-160 of the SHA-256: what Bitcoin and Stacks addresses hold of a public key or script. */
+export const hash160 = (bytes: Uint8Array): Uint8Array =>
+  new Bun.CryptoHasher('ripemd160').update(sha256(bytes)).digest();

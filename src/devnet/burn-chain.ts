@@ -18,8 +18,11 @@ export interface BurnBlock {
   readonly operations: readonly BurnOperation[];
 }
 
-/** Burn height of the genesis block: past the activation of every epoch, as far as the simulation goes. */
-const firstBurnHeight = 200;
+/**
+ * Burn height of the genesis block: past the activation of every epoch, as far as the simulation goes, and so near the
+ * next reward cycle that a short chain sees its signers chosen, and its bonds begin.
+ */
+const firstBurnHeight = 214;
 /** Satoshi each of the two rewarded addresses gets from one miner's commitment. */
 const commitment = 20_000;
 

@@ -1,13 +1,14 @@
 import { toHex } from '../codec/hex.ts';
+import type { StakingMove } from './staking-state.ts';
 
 /**
  * What a transaction did to assets, or printed. The names are the node's own types of event.
  *
  * Amounts are in micro-STX or the token's smallest unit; `value` is a serialized Clarity value; an asset is written
- * `ADDRESS.contract::token`.
+ * `ADDRESS.contract::token`. `staking` is not said to anybody: it is what pox-5 remembers of a print.
  */
 export type ChainEvent =
-  | { type: 'contract_event'; contract: string; value: Uint8Array }
+  | { type: 'contract_event'; contract: string; value: Uint8Array; staking?: StakingMove }
   | { type: 'stx_transfer_event'; sender: string; recipient: string; amount: bigint; memo?: Uint8Array }
   | { type: 'stx_mint_event'; recipient: string; amount: bigint }
   | { type: 'stx_burn_event'; sender: string; amount: bigint }

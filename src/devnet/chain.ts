@@ -23,6 +23,8 @@ export interface ChainOptions {
   readonly transactionsPerBlock?: number;
   /** Users who send transactions. Default 100. */
   readonly accounts?: number;
+  /** How many in a hundred of users' transactions are calls of pox-5, about. Default 6. */
+  readonly staking?: number;
   /** Whether transactions are announced before they are mined. Default true. */
   readonly mempool?: boolean;
   /** Default testnet. */
@@ -88,7 +90,7 @@ export class SimulatedChain {
     const network = networks[options.network ?? 'testnet'];
     const users = accounts(seed, 'user', options.accounts ?? 100, network);
     const sponsors = accounts(seed, 'sponsor', 3, network);
-    const traffic = new Traffic(new Prng(`${seed}/traffic`), users, sponsors, network);
+    const traffic = new Traffic(new Prng(`${seed}/traffic`), users, sponsors, network, options.staking);
     this.network = network;
     this.#prng = prng;
     this.#miners = accounts(seed, 'miner', 3, network);

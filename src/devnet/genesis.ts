@@ -4,6 +4,7 @@ import { transactionId } from '../codec/transaction.ts';
 import { type ContractTemplate, contractInterface } from './contract.ts';
 import { bns } from './contracts/bns.ts';
 import { pox4 } from './contracts/pox-4.ts';
+import { pox5 } from './contracts/pox-5.ts';
 import { noCost, type Receipt } from './execute.ts';
 import type { Network } from './network.ts';
 import { smartContract, tokenTransfer } from './payloads.ts';
@@ -29,7 +30,7 @@ const quietContracts = ['costs', 'lockup'].map((name): ContractTemplate => {
  * All of it comes from the boot address, unsigned. The mints hang on a transfer of nothing from that address to itself.
  */
 export function genesisReceipts(world: World, rich: readonly Account[], prng: Prng, network: Network): Receipt[] {
-  const deployments = [...quietContracts, bns, pox4].map((template) => {
+  const deployments = [...quietContracts, bns, pox4, pox5].map((template) => {
     world.install({ id: `${network.boot}.${template.name}`, template });
     return bootReceipt(smartContract(template.name, template.source), network, { abi: template.abi });
   });

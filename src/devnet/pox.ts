@@ -12,6 +12,9 @@ const prepareLength = 5;
 export const cycles = {
   of: (burnHeight: number): number => Math.floor(burnHeight / cycleLength),
   startOf: (cycle: number): number => cycle * cycleLength,
+  /** Rewards of pox-5 are calculated by halves of cycles, counted from burn height 0. */
+  halfOf: (burnHeight: number): number => Math.floor((2 * burnHeight) / cycleLength),
+  startOfHalf: (half: number): number => (half * cycleLength) / 2,
   inPreparePhase: (burnHeight: number): boolean => burnHeight % cycleLength >= cycleLength - prepareLength,
 } as const;
 

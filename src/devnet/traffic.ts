@@ -17,6 +17,8 @@ import type { World } from './world.ts';
 const templates: readonly ContractTemplate[] = [token, collectible, treasury, journal];
 const memos = ['', '', '', 'rent', 'order 4711', 'thank you ☕', 'line\u0000zero'];
 const flawedSource = '(no-such-function)\n';
+/** Those of the chain itself that people call. */
+const bootContracts = { stack: 'pox-4', stake: 'pox-5', name: 'bns' } as const;
 const nobody: ReadonlySet<string> = new Set();
 /** Enough for the fee, something to send and something to lock. */
 const minimumFunds = 2_000_000n;
@@ -31,6 +33,7 @@ export class Traffic {
     readonly users: readonly Account[],
     readonly sponsors: readonly Account[],
     readonly network: Network,
+    readonly staking = 6,
   ) {
     this.#byAddress = new Map(users.map((user) => [user.address, user]));
   }
@@ -56,7 +59,7 @@ export class Traffic {
     }
   }
 
-  #someKind(world: World): 'transfer' | 'call' | 'deploy' | 'stack' | 'name' {
+  #someKind(world: World): 'transfer' | 'call' | 'deploy' | 'stack' | 'stake' | 'name' {
     // A chain that has no contracts yet gets one of each kind before much else happens, and one without names names.
     if (world.contracts.length < templates.length && this.prng.chance(0.4)) return 'deploy';
     if (namesOf(world, this.#contractFor('name', world)) === 0 && this.prng.chance(0.15)) return 'name';
@@ -65,6 +68,7 @@ export class Traffic {
       [45, 'call'],
       [2, 'deploy'],
       [3, 'stack'],
+      [this.staking, 'stake'],
       [8, 'name'],
     ] as const);
   }
@@ -153,9 +157,8 @@ export class Traffic {
     return !busy.has(user.address) && world.spendable(user.address, burnHeight) >= minimumFunds;
   }
 
-  #contractFor(kind: 'call' | 'stack' | 'name', world: World): string {
-    if (kind === 'call') return this.#someContract(world);
-    return `${this.network.boot}.${kind === 'stack' ? 'pox-4' : 'bns'}`;
+  #contractFor(kind: 'call' | keyof typeof bootContracts, world: World): string {
+    return kind === 'call' ? this.#someContract(world) : `${this.network.boot}.${bootContracts[kind]}`;
   }
 
   /** Older contracts are called more often: a few are popular, most are not. */

@@ -1,6 +1,7 @@
 import type { ChainEvent } from './chain-event.ts';
 import type { ContractTemplate } from './contract.ts';
 import { LayeredMap } from './layered-map.ts';
+import { StakingState } from './staking-state.ts';
 
 /** A contract that lives on a branch. */
 export interface DeployedContract {
@@ -32,6 +33,8 @@ export class World {
   /** What contracts keep, by contract and key. */
   readonly #stored: LayeredMap<string>;
   readonly #contractById: LayeredMap<DeployedContract>;
+  /** What pox-5 remembers. */
+  readonly staking: StakingState;
   #contracts: readonly DeployedContract[];
 
   constructor(parent?: World) {
@@ -44,6 +47,7 @@ export class World {
       this.#locks = new LayeredMap();
       this.#stored = new LayeredMap();
       this.#contractById = new LayeredMap();
+      this.staking = new StakingState();
       this.#contracts = [];
       return;
     }
@@ -55,6 +59,7 @@ export class World {
     this.#locks = parent.#locks.fork();
     this.#stored = parent.#stored.fork();
     this.#contractById = parent.#contractById.fork();
+    this.staking = new StakingState(parent.staking);
     this.#contracts = parent.#contracts;
   }
 
@@ -145,7 +150,10 @@ export class World {
 
   /** Moves what the event says. */
   apply(event: ChainEvent): void {
-    if (event.type === 'contract_event') return;
+    if (event.type === 'contract_event') {
+      if (event.staking !== undefined) this.staking.apply(event.staking);
+      return;
+    }
     if (event.type === 'stx_lock_event') {
       this.#locks.set(event.address, { amount: event.amount, unlockHeight: event.unlockHeight });
       return;

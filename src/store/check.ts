@@ -7,6 +7,8 @@ import { checkAddresses } from './check-addresses.ts';
 import { checkCheckpoints } from './check-checkpoints.ts';
 import { checkNames } from './check-names.ts';
 import { type CheckResult, equal, none, shown } from './check-result.ts';
+import { checkStacking } from './check-stacking.ts';
+import { checkStaking } from './check-staking.ts';
 import { checkTokens } from './check-tokens.ts';
 import { indexPath, journalPath, openReader } from './database.ts';
 
@@ -245,6 +247,8 @@ function checkIndex(db: Database): CheckResult[] {
     supply(db),
     supplies(db),
     ...checkTokens(db),
+    ...checkStacking(db),
+    ...checkStaking(db),
     ...checkAddresses(db),
     ...checkCheckpoints(db),
     ...checkNames(db),

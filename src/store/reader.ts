@@ -60,6 +60,8 @@ import type {
   TransactionSummary,
   WholeBlock,
 } from './model.ts';
+import type { BurnRewardReader, RewardCycleReader, StackingReader } from './stacking-reader.ts';
+import type { StakingReader } from './staking-reader.ts';
 
 export interface Reader {
   chain: {
@@ -311,6 +313,10 @@ export interface Reader {
     /** Every event of an instance, newest first. */
     nftHistory(asset: string, value: Uint8Array, limit: number, from: CursorKey | null): Promise<Page<Move>>;
   };
+  stacking: StackingReader;
+  staking: StakingReader;
+  rewardCycles: RewardCycleReader;
+  burnRewards: BurnRewardReader;
   contracts: {
     /** Undefined where none of that id was deployed with success. */
     find(contractId: string): Promise<SmartContract | undefined>;

@@ -7,7 +7,9 @@ import type { EntryReader } from './payload-source.ts';
 import { addressReaders } from './queries/addresses.ts';
 import { assetReaders } from './queries/assets.ts';
 import { blockQueries } from './queries/blocks.ts';
+import { bondQueries } from './queries/bonds.ts';
 import { burnBlockQueries } from './queries/burn-blocks.ts';
+import { burnRewardQueries } from './queries/burn-rewards.ts';
 import { chainQueries } from './queries/chain.ts';
 import { changeQueries } from './queries/changes.ts';
 import { contractFunctionQueries } from './queries/contract-functions.ts';
@@ -23,6 +25,10 @@ import { nameQueries } from './queries/names.ts';
 import { orphanQueries } from './queries/orphans.ts';
 import { pendingSearch } from './queries/pending-search.ts';
 import { principalQueries } from './queries/principals.ts';
+import { rewardCycleQueries } from './queries/reward-cycles.ts';
+import { stackingQueries } from './queries/stacking.ts';
+import { stakingPrincipalQueries } from './queries/staking-principals.ts';
+import { stakingSignerQueries } from './queries/staking-signers.ts';
 import { streamedQueries } from './queries/streamed.ts';
 import { withStreamed } from './queries/streamed-search.ts';
 import { tenureQueries } from './queries/tenures.ts';
@@ -79,6 +85,10 @@ function readerOf(db: Database, journal: EntryReader | null): Reader {
     principals: { ...principalQueries(db), ...assetQueries.principals },
     transfers: assetQueries.transfers,
     tokens: assetQueries.tokens,
+    stacking: stackingQueries(db),
+    staking: { ...bondQueries(db), ...stakingPrincipalQueries(db), ...stakingSignerQueries(db) },
+    rewardCycles: rewardCycleQueries(db),
+    burnRewards: burnRewardQueries(db),
     contracts: {
       ...contractQueries(db),
       ...deploymentQueries(db, orphans),

@@ -20,9 +20,6 @@ interface TermRow {
   pool_id: number | null;
 }
 
-/** Only pox-4 has signers, and says for which cycles it is. */
-const WITH_SIGNERS = 4;
-
 const ROLE = { solo_term: TERM.solo, pooled_term: TERM.pooled, commitment: TERM.commitment } as const;
 
 /** Heights beyond this, which anybody can delegate until, are as good as this one. */
@@ -133,7 +130,7 @@ export function stackingWriter(db: Database, { principals }: Dictionaries) {
         const unlockHeight = change.kind === 'delegation' ? stored(change.unlockHeight) : null;
         if (sign === 1) delegations.add(...key, Number(change.kind === 'revocation'), unlockHeight);
         else delegations.remove(...key);
-      } else if (change.kind !== 'early_unlock' && print.poxVersion === WITH_SIGNERS) changeTerm(effect, change);
+      } else if (change.kind !== 'early_unlock') changeTerm(effect, change);
     }
   };
 }
@@ -142,11 +139,14 @@ export function stackingWriter(db: Database, { principals }: Dictionaries) {
 export function rewardSetWriter(db: Database) {
   const addCycle = db.prepare('INSERT OR IGNORE INTO reward_cycles VALUES (?1, ?2, ?3, ?4, ?5)');
   const removeCycle = db.prepare('DELETE FROM reward_cycles WHERE cycle = ?1 AND height = ?2');
-  const addSigner = db.prepare('INSERT OR IGNORE INTO cycle_signers VALUES (?1, ?2, ?3, ?4)');
+  const addSigner = db.prepare('INSERT INTO cycle_signers VALUES (?1, ?2, ?3, ?4)');
   const removeSigners = db.prepare('DELETE FROM cycle_signers WHERE cycle = ?1');
   const count = db.prepare<null, [number]>('UPDATE staking_totals SET cycles = cycles + ?1');
 
-  return ({ sign, height, rewardSet: { cycle, signers } }: RewardSetEffect): void => {
+  return ({ sign, height, rewardSet }: RewardSetEffect): void => {
+    const { cycle } = rewardSet;
+    // A key stands in a set once.
+    const signers = [...new Map(rewardSet.signers.map((signer) => [signer.key.toHex(), signer])).values()];
     if (sign === -1) {
       if (removeCycle.run(cycle, height).changes === 0) return;
       removeSigners.run(cycle);

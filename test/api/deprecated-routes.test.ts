@@ -100,15 +100,6 @@ const NAMES: Table = {
   'GET /v2/prices/namespaces/{tld}': [],
 };
 
-/** Rows whose routes are yet to come. */
-const TO_COME: readonly string[] = [
-  'GET /extended/v1/burnchain/reward_slot_holders',
-  'GET /extended/v1/burnchain/reward_slot_holders/{address}',
-  'GET /extended/v1/burnchain/rewards',
-  'GET /extended/v1/burnchain/rewards/{address}',
-  'GET /extended/v1/burnchain/rewards/{address}/total',
-];
-
 /** What the node itself serves; its RPC is reached through the same port. */
 const OF_THE_NODE = ['/v2/fees/transaction', '/v3/transaction/{}'];
 
@@ -120,22 +111,10 @@ const rows = Object.entries(tables).map(([route, successors]) => ({ route: shape
 const routes = resources('stackside v0.0.0 (test:test)', Date.now).flat();
 const nameOf = ({ method, path }: Route): string => shape(`${method} ${path}`);
 const deprecated = routes.filter((route) => route.deprecated !== null);
-const toCome = new Set(TO_COME.map(shape));
 
 test('every route of the tables is declared deprecated, and no other is', () => {
-  const expected = rows.map(({ route }) => route).filter((route) => !toCome.has(route));
+  const expected = rows.map(({ route }) => route);
   expect(deprecated.map(nameOf).sort()).toEqual(expected.sort());
-});
-
-test('what is yet to come is of the tables, and is not declared', () => {
-  const inTables = new Set(rows.map(({ route }) => route));
-  const declared = new Set(routes.map(nameOf));
-  for (const route of toCome)
-    expect({ route, row: inTables.has(route), declared: declared.has(route) }).toEqual({
-      route,
-      row: true,
-      declared: false,
-    });
 });
 
 const successorsOf = ({ deprecated: declaration }: Route): string[] =>
@@ -151,8 +130,7 @@ test('every successor is a route that is declared and not deprecated, or the nod
     ...OF_THE_NODE,
     ...routes.filter((route) => route.deprecated === null).map(({ path }) => shape(path)),
   ]);
-  const declared = rows.filter(({ route }) => !toCome.has(route));
-  for (const { route, successors } of declared) {
+  for (const { route, successors } of rows) {
     for (const successor of successors)
       expect({ route, successor, lasts: lasting.has(shape(successor)) }).toEqual({ route, successor, lasts: true });
   }

@@ -616,6 +616,335 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/extended/v3/principals/{principal}/staking": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * What a principal stakes, in bonds and without, and what it earned
+         * @description `stx` is what is staked without a bond. Of an unknown principal all is zero.
+         */
+        get: operations["getPrincipalStaking"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/extended/v3/principals/{principal}/staking/bonds": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What a principal has, or had, in bonds, by their numbers */
+        get: operations["getPrincipalStakingBonds"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/extended/v3/staking/bonds": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Bonds, newest first */
+        get: operations["getStakingBonds"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/extended/v3/staking/bonds/{bond_index}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** One bond, with the transaction that set it up */
+        get: operations["getStakingBond"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/extended/v3/staking/bonds/{bond_index}/allowlist": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Who may register for a bond, and with how much */
+        get: operations["getStakingBondAllowlist"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/extended/v3/staking/bonds/{bond_index}/allowlist/{principal}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** With how much a principal may register for a bond */
+        get: operations["getStakingBondAllowlistEntry"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/extended/v3/staking/bonds/{bond_index}/registrations": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Who registered for a bond, newest first */
+        get: operations["getStakingBondRegistrations"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/extended/v3/staking/bonds/{bond_index}/registrations/{principal}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** How a principal registered for a bond */
+        get: operations["getStakingBondRegistration"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/extended/v3/staking/cycles/{cycle_number}/signers": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Signers of a reward cycle, heaviest first, with the contracts that have their keys */
+        get: operations["getStakingCycleSigners"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/extended/v3/staking/signers": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Contracts that ever registered the key of a signer, by address, with the last key of each */
+        get: operations["getStakingSigners"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/extended/v3/staking/signers/{principal}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** One of them, with the transaction that registered its key */
+        get: operations["getStakingSigner"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/extended/v3/staking/signers/{principal}/stakers": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Who stakes through a signer now, by address */
+        get: operations["getStakingSignerStakers"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/extended/v2/pox/cycles": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Reward cycles whose signers are chosen, highest first */
+        get: operations["getPoxCycles"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/extended/v2/pox/cycles/{cycle_number}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** One reward cycle whose signers are chosen */
+        get: operations["getPoxCycle"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/extended/v2/pox/cycles/{cycle_number}/signers": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Signers of a reward cycle, heaviest first */
+        get: operations["getPoxCycleSigners"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/extended/v2/pox/cycles/{cycle_number}/signers/{signer_key}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** One signer of a reward cycle */
+        get: operations["getPoxCycleSigner"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/extended/v2/pox/cycles/{cycle_number}/signers/{signer_key}/stackers": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Whose STX a signer of a reward cycle signs for by pox-4, most locked first */
+        get: operations["getPoxCycleSignerStackers"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/extended/v2/burn-blocks/{height_or_hash}/pox-transactions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * What transactions of a Bitcoin block paid to stackers, by transaction id
+         * @description `latest` is the newest Bitcoin block that paid any.
+         */
+        get: operations["getBurnBlockPoxTransactions"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/extended/v2/addresses/{burnchain_address}/pox-transactions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What Bitcoin transactions paid to an address, newest block first */
+        get: operations["getAddressPoxTransactions"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
 }
 export type webhooks = Record<string, never>;
 export interface components {
@@ -5758,6 +6087,1585 @@ export interface operations {
             };
             /** @description Cursor not found */
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        statusCode: number;
+                        /** @description A word for programs, where the status alone is too coarse */
+                        code?: string;
+                        /** @description The status's own phrase */
+                        error: string;
+                        /** @description What is wrong; of a parameter its name and the rule it breaks */
+                        message: string;
+                    };
+                };
+            };
+        };
+    };
+    getPrincipalStaking: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Standard address or contract identifier */
+                principal: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The answer */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        stx: {
+                            /** @description micro-STX */
+                            locked: string;
+                            rewards: {
+                                btc: {
+                                    /** @description Sats */
+                                    accrued: string;
+                                    /** @description Sats */
+                                    claimed: string;
+                                    /** @description Sats */
+                                    claimable: string;
+                                };
+                            };
+                        };
+                        bonds: {
+                            count: number;
+                            locked: {
+                                /** @description Sats */
+                                btc: string;
+                                /** @description micro-STX */
+                                stx: string;
+                            };
+                            rewards: {
+                                btc: {
+                                    /** @description Sats */
+                                    accrued: string;
+                                    /** @description Sats */
+                                    claimed: string;
+                                    /** @description Sats */
+                                    claimable: string;
+                                };
+                            };
+                        };
+                    };
+                };
+            };
+            /** @description The copy named in If-None-Match still holds */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description A parameter breaks its rule */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        statusCode: number;
+                        /** @description A word for programs, where the status alone is too coarse */
+                        code?: string;
+                        /** @description The status's own phrase */
+                        error: string;
+                        /** @description What is wrong; of a parameter its name and the rule it breaks */
+                        message: string;
+                    };
+                };
+            };
+        };
+    };
+    getPrincipalStakingBonds: {
+        parameters: {
+            query?: {
+                /** @description Items per page */
+                limit?: number;
+                /** @description Where the page starts: a cursor of an earlier answer, as it was given. Absent for the first page. */
+                cursor?: string;
+            };
+            header?: never;
+            path: {
+                /** @description Standard address or contract identifier */
+                principal: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The answer */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @description Items in the whole list */
+                        total: number;
+                        limit: number;
+                        cursor: {
+                            /** @description Null on the last page */
+                            next: string | null;
+                            /** @description Null on the first page */
+                            previous: string | null;
+                            /** @description Null on an empty page */
+                            current: string | null;
+                        };
+                        results: {
+                            bond_index: number;
+                            status: "enrolled" | "running" | "early_exit" | "unlocked";
+                            active: boolean;
+                            enrollment: {
+                                tx_id: string;
+                                btc_lockup: {
+                                    /** @description Sats */
+                                    amount: string;
+                                };
+                            };
+                            locked: {
+                                /** @description Sats */
+                                btc: string;
+                                /** @description micro-STX */
+                                stx: string;
+                            };
+                            rewards: {
+                                btc: {
+                                    /** @description Sats */
+                                    accrued: string;
+                                    /** @description Sats */
+                                    claimed: string;
+                                    /** @description Sats */
+                                    claimable: string;
+                                };
+                            };
+                        }[];
+                    };
+                };
+            };
+            /** @description The copy named in If-None-Match still holds */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description A parameter breaks its rule */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        statusCode: number;
+                        /** @description A word for programs, where the status alone is too coarse */
+                        code?: string;
+                        /** @description The status's own phrase */
+                        error: string;
+                        /** @description What is wrong; of a parameter its name and the rule it breaks */
+                        message: string;
+                    };
+                };
+            };
+        };
+    };
+    getStakingBonds: {
+        parameters: {
+            query?: {
+                /** @description Items per page */
+                limit?: number;
+                /** @description Where the page starts: a cursor of an earlier answer, as it was given. Absent for the first page. */
+                cursor?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The answer */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @description Items in the whole list */
+                        total: number;
+                        limit: number;
+                        cursor: {
+                            /** @description Null on the last page */
+                            next: string | null;
+                            /** @description Null on the first page */
+                            previous: string | null;
+                            /** @description Null on an empty page */
+                            current: string | null;
+                        };
+                        results: {
+                            index: number;
+                            /** @constant */
+                            pox_version: "pox5";
+                            status: "upcoming" | "active" | "unlocked";
+                            parameters: {
+                                /** @description Basis points */
+                                target_rate_bps: number;
+                                /** @description micro-STX per 100 sats */
+                                stx_value_ratio: number;
+                                /** @description Basis points */
+                                minimum_stx_ratio: number;
+                                /** @description Sats */
+                                btc_capacity: string;
+                            };
+                            registrations: {
+                                allowed_count: number;
+                                registered_count: number;
+                            };
+                            schedule: {
+                                activation: {
+                                    bitcoin_height: number;
+                                    pox_cycle: number;
+                                };
+                                unlock: {
+                                    bitcoin_height: number;
+                                    pox_cycle: number;
+                                };
+                            };
+                            balances: {
+                                locked: {
+                                    /** @description Sats */
+                                    btc: string;
+                                    /** @description micro-STX */
+                                    stx: string;
+                                };
+                                paid_out: {
+                                    /** @description Sats its stakers claimed */
+                                    btc: string;
+                                };
+                            };
+                        }[];
+                    };
+                };
+            };
+            /** @description The copy named in If-None-Match still holds */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description A parameter breaks its rule */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        statusCode: number;
+                        /** @description A word for programs, where the status alone is too coarse */
+                        code?: string;
+                        /** @description The status's own phrase */
+                        error: string;
+                        /** @description What is wrong; of a parameter its name and the rule it breaks */
+                        message: string;
+                    };
+                };
+            };
+        };
+    };
+    getStakingBond: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Number of a bond, from 0 */
+                bond_index: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The answer */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        index: number;
+                        /** @constant */
+                        pox_version: "pox5";
+                        status: "upcoming" | "active" | "unlocked";
+                        parameters: {
+                            /** @description Basis points */
+                            target_rate_bps: number;
+                            /** @description micro-STX per 100 sats */
+                            stx_value_ratio: number;
+                            /** @description Basis points */
+                            minimum_stx_ratio: number;
+                            /** @description Sats */
+                            btc_capacity: string;
+                        };
+                        registrations: {
+                            allowed_count: number;
+                            registered_count: number;
+                        };
+                        schedule: {
+                            activation: {
+                                bitcoin_height: number;
+                                pox_cycle: number;
+                            };
+                            unlock: {
+                                bitcoin_height: number;
+                                pox_cycle: number;
+                            };
+                        };
+                        balances: {
+                            locked: {
+                                /** @description Sats */
+                                btc: string;
+                                /** @description micro-STX */
+                                stx: string;
+                            };
+                            paid_out: {
+                                /** @description Sats its stakers claimed */
+                                btc: string;
+                            };
+                        };
+                        transaction: {
+                            tx_id: string;
+                            block: {
+                                height: number;
+                                hash: string;
+                                index_hash: string;
+                                /** @description Unix seconds */
+                                time: number;
+                                tx_index: number;
+                            };
+                            bitcoin_block: {
+                                height: number;
+                                /** @description Unix seconds */
+                                time: number;
+                            };
+                        };
+                    };
+                };
+            };
+            /** @description The copy named in If-None-Match still holds */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description A parameter breaks its rule */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        statusCode: number;
+                        /** @description A word for programs, where the status alone is too coarse */
+                        code?: string;
+                        /** @description The status's own phrase */
+                        error: string;
+                        /** @description What is wrong; of a parameter its name and the rule it breaks */
+                        message: string;
+                    };
+                };
+            };
+            /** @description Bond not found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        statusCode: number;
+                        /** @description A word for programs, where the status alone is too coarse */
+                        code?: string;
+                        /** @description The status's own phrase */
+                        error: string;
+                        /** @description What is wrong; of a parameter its name and the rule it breaks */
+                        message: string;
+                    };
+                };
+            };
+        };
+    };
+    getStakingBondAllowlist: {
+        parameters: {
+            query?: {
+                /** @description Items per page */
+                limit?: number;
+                /** @description Where the page starts: a cursor of an earlier answer, as it was given. Absent for the first page. */
+                cursor?: string;
+            };
+            header?: never;
+            path: {
+                /** @description Number of a bond, from 0 */
+                bond_index: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The answer */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @description Items in the whole list */
+                        total: number;
+                        limit: number;
+                        cursor: {
+                            /** @description Null on the last page */
+                            next: string | null;
+                            /** @description Null on the first page */
+                            previous: string | null;
+                            /** @description Null on an empty page */
+                            current: string | null;
+                        };
+                        results: {
+                            /** @description Standard address or contract identifier */
+                            staker: string;
+                            /** @description Sats */
+                            max_sats: string;
+                        }[];
+                    };
+                };
+            };
+            /** @description The copy named in If-None-Match still holds */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description A parameter breaks its rule */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        statusCode: number;
+                        /** @description A word for programs, where the status alone is too coarse */
+                        code?: string;
+                        /** @description The status's own phrase */
+                        error: string;
+                        /** @description What is wrong; of a parameter its name and the rule it breaks */
+                        message: string;
+                    };
+                };
+            };
+        };
+    };
+    getStakingBondAllowlistEntry: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Number of a bond, from 0 */
+                bond_index: number;
+                /** @description Standard address or contract identifier */
+                principal: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The answer */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @description Standard address or contract identifier */
+                        staker: string;
+                        /** @description Sats */
+                        max_sats: string;
+                    };
+                };
+            };
+            /** @description The copy named in If-None-Match still holds */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description A parameter breaks its rule */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        statusCode: number;
+                        /** @description A word for programs, where the status alone is too coarse */
+                        code?: string;
+                        /** @description The status's own phrase */
+                        error: string;
+                        /** @description What is wrong; of a parameter its name and the rule it breaks */
+                        message: string;
+                    };
+                };
+            };
+            /** @description Bond allowlist entry not found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        statusCode: number;
+                        /** @description A word for programs, where the status alone is too coarse */
+                        code?: string;
+                        /** @description The status's own phrase */
+                        error: string;
+                        /** @description What is wrong; of a parameter its name and the rule it breaks */
+                        message: string;
+                    };
+                };
+            };
+        };
+    };
+    getStakingBondRegistrations: {
+        parameters: {
+            query?: {
+                /** @description Items per page */
+                limit?: number;
+                /** @description Where the page starts: a cursor of an earlier answer, as it was given. Absent for the first page. */
+                cursor?: string;
+            };
+            header?: never;
+            path: {
+                /** @description Number of a bond, from 0 */
+                bond_index: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The answer */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @description Items in the whole list */
+                        total: number;
+                        limit: number;
+                        cursor: {
+                            /** @description Null on the last page */
+                            next: string | null;
+                            /** @description Null on the first page */
+                            previous: string | null;
+                            /** @description Null on an empty page */
+                            current: string | null;
+                        };
+                        results: {
+                            /** @description Standard address or contract identifier */
+                            signer: string;
+                            /** @description Standard address or contract identifier */
+                            staker: string;
+                            balances: {
+                                /** @description Sats */
+                                btc: string;
+                                /** @description micro-STX */
+                                stx: string;
+                            };
+                            type: "l1" | "l2";
+                        }[];
+                    };
+                };
+            };
+            /** @description The copy named in If-None-Match still holds */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description A parameter breaks its rule */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        statusCode: number;
+                        /** @description A word for programs, where the status alone is too coarse */
+                        code?: string;
+                        /** @description The status's own phrase */
+                        error: string;
+                        /** @description What is wrong; of a parameter its name and the rule it breaks */
+                        message: string;
+                    };
+                };
+            };
+        };
+    };
+    getStakingBondRegistration: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Number of a bond, from 0 */
+                bond_index: number;
+                /** @description Standard address or contract identifier */
+                principal: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The answer */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @description Standard address or contract identifier */
+                        signer: string;
+                        /** @description Standard address or contract identifier */
+                        staker: string;
+                        balances: {
+                            /** @description Sats */
+                            btc: string;
+                            /** @description micro-STX */
+                            stx: string;
+                        };
+                        /**
+                         * @description Locked on Bitcoin
+                         * @constant
+                         */
+                        type: "l1";
+                        l1_lockup: {
+                            /** @description Bitcoin outputs that prove it */
+                            transactions: {
+                                tx_id: string;
+                                output_index: number;
+                            }[];
+                        };
+                    } | {
+                        /** @description Standard address or contract identifier */
+                        signer: string;
+                        /** @description Standard address or contract identifier */
+                        staker: string;
+                        balances: {
+                            /** @description Sats */
+                            btc: string;
+                            /** @description micro-STX */
+                            stx: string;
+                        };
+                        /**
+                         * @description Handed in as sBTC
+                         * @constant
+                         */
+                        type: "l2";
+                        l2_lockup: {
+                            tx_id: string;
+                        };
+                    };
+                };
+            };
+            /** @description The copy named in If-None-Match still holds */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description A parameter breaks its rule */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        statusCode: number;
+                        /** @description A word for programs, where the status alone is too coarse */
+                        code?: string;
+                        /** @description The status's own phrase */
+                        error: string;
+                        /** @description What is wrong; of a parameter its name and the rule it breaks */
+                        message: string;
+                    };
+                };
+            };
+            /** @description Bond registration not found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        statusCode: number;
+                        /** @description A word for programs, where the status alone is too coarse */
+                        code?: string;
+                        /** @description The status's own phrase */
+                        error: string;
+                        /** @description What is wrong; of a parameter its name and the rule it breaks */
+                        message: string;
+                    };
+                };
+            };
+        };
+    };
+    getStakingCycleSigners: {
+        parameters: {
+            query?: {
+                /** @description Items per page */
+                limit?: number;
+                /** @description Where the page starts: a cursor of an earlier answer, as it was given. Absent for the first page. */
+                cursor?: string;
+            };
+            header?: never;
+            path: {
+                /** @description Reward cycle, or `current`: the highest whose signers are chosen, which in a prepare phase is the one to come */
+                cycle_number: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The answer */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @description Items in the whole list */
+                        total: number;
+                        limit: number;
+                        cursor: {
+                            /** @description Null on the last page */
+                            next: string | null;
+                            /** @description Null on the first page */
+                            previous: string | null;
+                            /** @description Null on an empty page */
+                            current: string | null;
+                        };
+                        results: {
+                            signing_key: string;
+                            weight: {
+                                amount: number;
+                                percent: number;
+                            };
+                            staked_stx: {
+                                /** @description micro-STX */
+                                amount: string;
+                                percent: number;
+                            };
+                            signer_managers: {
+                                /** @description Standard address or contract identifier */
+                                signer_manager: string;
+                                registered_at: {
+                                    block_height: number;
+                                    bitcoin_block_height: number;
+                                    tx_id: string;
+                                };
+                                granted_keys: {
+                                    signer_key: string;
+                                    auth_id: string;
+                                    tx_id: string;
+                                }[];
+                                /** @description Whether the signer's key is granted */
+                                grant_active: boolean;
+                                pending_key_update: {
+                                    signer_key: string;
+                                    effective_cycle: number;
+                                    tx_id: string;
+                                } | null;
+                            }[];
+                        }[];
+                    };
+                };
+            };
+            /** @description The copy named in If-None-Match still holds */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description A parameter breaks its rule */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        statusCode: number;
+                        /** @description A word for programs, where the status alone is too coarse */
+                        code?: string;
+                        /** @description The status's own phrase */
+                        error: string;
+                        /** @description What is wrong; of a parameter its name and the rule it breaks */
+                        message: string;
+                    };
+                };
+            };
+            /** @description PoX cycle not found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        statusCode: number;
+                        /** @description A word for programs, where the status alone is too coarse */
+                        code?: string;
+                        /** @description The status's own phrase */
+                        error: string;
+                        /** @description What is wrong; of a parameter its name and the rule it breaks */
+                        message: string;
+                    };
+                };
+            };
+        };
+    };
+    getStakingSigners: {
+        parameters: {
+            query?: {
+                /** @description Items per page */
+                limit?: number;
+                /** @description Where the page starts: a cursor of an earlier answer, as it was given. Absent for the first page. */
+                cursor?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The answer */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @description Items in the whole list */
+                        total: number;
+                        limit: number;
+                        cursor: {
+                            /** @description Null on the last page */
+                            next: string | null;
+                            /** @description Null on the first page */
+                            previous: string | null;
+                            /** @description Null on an empty page */
+                            current: string | null;
+                        };
+                        results: {
+                            /** @description Standard address or contract identifier */
+                            signer: string;
+                            signer_key: string;
+                        }[];
+                    };
+                };
+            };
+            /** @description The copy named in If-None-Match still holds */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description A parameter breaks its rule */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        statusCode: number;
+                        /** @description A word for programs, where the status alone is too coarse */
+                        code?: string;
+                        /** @description The status's own phrase */
+                        error: string;
+                        /** @description What is wrong; of a parameter its name and the rule it breaks */
+                        message: string;
+                    };
+                };
+            };
+        };
+    };
+    getStakingSigner: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Standard address or contract identifier */
+                principal: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The answer */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @description Standard address or contract identifier */
+                        signer: string;
+                        signer_key: string;
+                        transaction: {
+                            tx_id: string;
+                            block: {
+                                height: number;
+                                hash: string;
+                                index_hash: string;
+                                /** @description Unix seconds */
+                                time: number;
+                                tx_index: number;
+                            };
+                            bitcoin_block: {
+                                height: number;
+                                /** @description Unix seconds */
+                                time: number;
+                            };
+                        };
+                    };
+                };
+            };
+            /** @description The copy named in If-None-Match still holds */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description A parameter breaks its rule */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        statusCode: number;
+                        /** @description A word for programs, where the status alone is too coarse */
+                        code?: string;
+                        /** @description The status's own phrase */
+                        error: string;
+                        /** @description What is wrong; of a parameter its name and the rule it breaks */
+                        message: string;
+                    };
+                };
+            };
+            /** @description Staking signer not found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        statusCode: number;
+                        /** @description A word for programs, where the status alone is too coarse */
+                        code?: string;
+                        /** @description The status's own phrase */
+                        error: string;
+                        /** @description What is wrong; of a parameter its name and the rule it breaks */
+                        message: string;
+                    };
+                };
+            };
+        };
+    };
+    getStakingSignerStakers: {
+        parameters: {
+            query?: {
+                /** @description Items per page */
+                limit?: number;
+                /** @description Where the page starts: a cursor of an earlier answer, as it was given. Absent for the first page. */
+                cursor?: string;
+            };
+            header?: never;
+            path: {
+                /** @description Standard address or contract identifier */
+                principal: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The answer */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @description Items in the whole list */
+                        total: number;
+                        limit: number;
+                        cursor: {
+                            /** @description Null on the last page */
+                            next: string | null;
+                            /** @description Null on the first page */
+                            previous: string | null;
+                            /** @description Null on an empty page */
+                            current: string | null;
+                        };
+                        results: {
+                            /** @description Standard address or contract identifier */
+                            staker: string;
+                            /** @description STX without a bond, and what is in bonds */
+                            types: ("stx" | "btc")[];
+                        }[];
+                    };
+                };
+            };
+            /** @description The copy named in If-None-Match still holds */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description A parameter breaks its rule */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        statusCode: number;
+                        /** @description A word for programs, where the status alone is too coarse */
+                        code?: string;
+                        /** @description The status's own phrase */
+                        error: string;
+                        /** @description What is wrong; of a parameter its name and the rule it breaks */
+                        message: string;
+                    };
+                };
+            };
+        };
+    };
+    getPoxCycles: {
+        parameters: {
+            query?: {
+                /** @description Items per page */
+                limit?: number;
+                /** @description Items before the page */
+                offset?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The answer */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        limit: number;
+                        offset: number;
+                        /** @description Items in the whole list */
+                        total: number;
+                        results: {
+                            /** @description Of the block that chose the signers */
+                            block_height: number;
+                            index_block_hash: string;
+                            cycle_number: number;
+                            total_weight: number;
+                            /** @description Integer, in micro-STX or base units */
+                            total_stacked_amount: string;
+                            total_signers: number;
+                        }[];
+                    };
+                };
+            };
+            /** @description The copy named in If-None-Match still holds */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description A parameter breaks its rule */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        statusCode: number;
+                        /** @description A word for programs, where the status alone is too coarse */
+                        code?: string;
+                        /** @description The status's own phrase */
+                        error: string;
+                        /** @description What is wrong; of a parameter its name and the rule it breaks */
+                        message: string;
+                    };
+                };
+            };
+        };
+    };
+    getPoxCycle: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Reward cycle */
+                cycle_number: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The answer */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @description Of the block that chose the signers */
+                        block_height: number;
+                        index_block_hash: string;
+                        cycle_number: number;
+                        total_weight: number;
+                        /** @description Integer, in micro-STX or base units */
+                        total_stacked_amount: string;
+                        total_signers: number;
+                    };
+                };
+            };
+            /** @description The copy named in If-None-Match still holds */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description A parameter breaks its rule */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        statusCode: number;
+                        /** @description A word for programs, where the status alone is too coarse */
+                        code?: string;
+                        /** @description The status's own phrase */
+                        error: string;
+                        /** @description What is wrong; of a parameter its name and the rule it breaks */
+                        message: string;
+                    };
+                };
+            };
+            /** @description Not found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        statusCode: number;
+                        /** @description A word for programs, where the status alone is too coarse */
+                        code?: string;
+                        /** @description The status's own phrase */
+                        error: string;
+                        /** @description What is wrong; of a parameter its name and the rule it breaks */
+                        message: string;
+                    };
+                };
+            };
+        };
+    };
+    getPoxCycleSigners: {
+        parameters: {
+            query?: {
+                /** @description Items per page; 0 is 100 as well */
+                limit?: number;
+                /** @description Items before the page */
+                offset?: number;
+            };
+            header?: never;
+            path: {
+                /** @description Reward cycle */
+                cycle_number: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The answer */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        limit: number;
+                        offset: number;
+                        /** @description Items in the whole list */
+                        total: number;
+                        results: {
+                            signing_key: string;
+                            /** @description Stacks address of the key's hash */
+                            signer_address: string;
+                            weight: number;
+                            /** @description Integer, in micro-STX or base units */
+                            stacked_amount: string;
+                            weight_percent: number;
+                            stacked_amount_percent: number;
+                            /** @description By pox-4; 0 of other cycles */
+                            solo_stacker_count: number;
+                            /** @description By pox-4; 0 of other cycles */
+                            pooled_stacker_count: number;
+                        }[];
+                    };
+                };
+            };
+            /** @description The copy named in If-None-Match still holds */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description A parameter breaks its rule */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        statusCode: number;
+                        /** @description A word for programs, where the status alone is too coarse */
+                        code?: string;
+                        /** @description The status's own phrase */
+                        error: string;
+                        /** @description What is wrong; of a parameter its name and the rule it breaks */
+                        message: string;
+                    };
+                };
+            };
+            /** @description PoX cycle not found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        statusCode: number;
+                        /** @description A word for programs, where the status alone is too coarse */
+                        code?: string;
+                        /** @description The status's own phrase */
+                        error: string;
+                        /** @description What is wrong; of a parameter its name and the rule it breaks */
+                        message: string;
+                    };
+                };
+            };
+        };
+    };
+    getPoxCycleSigner: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Reward cycle */
+                cycle_number: number;
+                /** @description Signer's key, with or without 0x */
+                signer_key: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The answer */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        signing_key: string;
+                        /** @description Stacks address of the key's hash */
+                        signer_address: string;
+                        weight: number;
+                        /** @description Integer, in micro-STX or base units */
+                        stacked_amount: string;
+                        weight_percent: number;
+                        stacked_amount_percent: number;
+                        /** @description By pox-4; 0 of other cycles */
+                        solo_stacker_count: number;
+                        /** @description By pox-4; 0 of other cycles */
+                        pooled_stacker_count: number;
+                    };
+                };
+            };
+            /** @description The copy named in If-None-Match still holds */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description A parameter breaks its rule */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        statusCode: number;
+                        /** @description A word for programs, where the status alone is too coarse */
+                        code?: string;
+                        /** @description The status's own phrase */
+                        error: string;
+                        /** @description What is wrong; of a parameter its name and the rule it breaks */
+                        message: string;
+                    };
+                };
+            };
+            /** @description Not found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        statusCode: number;
+                        /** @description A word for programs, where the status alone is too coarse */
+                        code?: string;
+                        /** @description The status's own phrase */
+                        error: string;
+                        /** @description What is wrong; of a parameter its name and the rule it breaks */
+                        message: string;
+                    };
+                };
+            };
+        };
+    };
+    getPoxCycleSignerStackers: {
+        parameters: {
+            query?: {
+                /** @description Items per page; 0 is 100 as well */
+                limit?: number;
+                /** @description Items before the page */
+                offset?: number;
+            };
+            header?: never;
+            path: {
+                /** @description Reward cycle */
+                cycle_number: number;
+                /** @description Signer's key, with or without 0x */
+                signer_key: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The answer */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        limit: number;
+                        offset: number;
+                        /** @description Items in the whole list */
+                        total: number;
+                        results: {
+                            /** @description Standard address or contract identifier */
+                            stacker_address: string;
+                            /** @description Integer, in micro-STX or base units */
+                            stacked_amount: string;
+                            pox_address: string | null;
+                            stacker_type: "solo" | "pooled";
+                        }[];
+                    };
+                };
+            };
+            /** @description The copy named in If-None-Match still holds */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description A parameter breaks its rule */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        statusCode: number;
+                        /** @description A word for programs, where the status alone is too coarse */
+                        code?: string;
+                        /** @description The status's own phrase */
+                        error: string;
+                        /** @description What is wrong; of a parameter its name and the rule it breaks */
+                        message: string;
+                    };
+                };
+            };
+            /** @description PoX cycle signer not found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        statusCode: number;
+                        /** @description A word for programs, where the status alone is too coarse */
+                        code?: string;
+                        /** @description The status's own phrase */
+                        error: string;
+                        /** @description What is wrong; of a parameter its name and the rule it breaks */
+                        message: string;
+                    };
+                };
+            };
+        };
+    };
+    getBurnBlockPoxTransactions: {
+        parameters: {
+            query?: {
+                /** @description Items per page */
+                limit?: number;
+                /** @description Items before the page */
+                offset?: number;
+            };
+            header?: never;
+            path: {
+                /** @description Height, block hash, index block hash, or `latest`. 64 digits are a hash. */
+                height_or_hash: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The answer */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        limit: number;
+                        offset: number;
+                        /** @description Items in the whole list */
+                        total: number;
+                        results: {
+                            burn_block_height: number;
+                            burn_block_hash: string;
+                            tx_id: string;
+                            /** @description Bitcoin address */
+                            recipient: string;
+                            utxo_idx: number;
+                            /** @description Sats */
+                            amount: string;
+                        }[];
+                    };
+                };
+            };
+            /** @description The copy named in If-None-Match still holds */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description A parameter breaks its rule */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        statusCode: number;
+                        /** @description A word for programs, where the status alone is too coarse */
+                        code?: string;
+                        /** @description The status's own phrase */
+                        error: string;
+                        /** @description What is wrong; of a parameter its name and the rule it breaks */
+                        message: string;
+                    };
+                };
+            };
+        };
+    };
+    getAddressPoxTransactions: {
+        parameters: {
+            query?: {
+                /** @description Items per page */
+                limit?: number;
+                /** @description Items before the page */
+                offset?: number;
+            };
+            header?: never;
+            path: {
+                /** @description Bitcoin address, as the node spells it */
+                burnchain_address: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The answer */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        limit: number;
+                        offset: number;
+                        /** @description Items in the whole list */
+                        total: number;
+                        results: {
+                            burn_block_height: number;
+                            burn_block_hash: string;
+                            tx_id: string;
+                            /** @description Bitcoin address */
+                            recipient: string;
+                            utxo_idx: number;
+                            /** @description Sats */
+                            amount: string;
+                        }[];
+                    };
+                };
+            };
+            /** @description The copy named in If-None-Match still holds */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description A parameter breaks its rule */
+            400: {
                 headers: {
                     [name: string]: unknown;
                 };

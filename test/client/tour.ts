@@ -8,7 +8,7 @@ import type { paths } from './openapi.d.ts';
 
 /** A client of an API that holds each body against its schema. */
 export async function startTour() {
-  const events = [...devnetEvents({ seed: 5, blocks: 60, transactionsPerBlock: 12, forkEvery: 15 })];
+  const events = [...devnetEvents({ seed: 5, blocks: 60, transactionsPerBlock: 12, forkEvery: 15, staking: 40 })];
   const directory = ingestOf(events.map(received));
   const snapshots = openSnapshots(directory.path);
   const app = createApp({

@@ -73,6 +73,37 @@ test('the tour: fees and contracts', async () => {
   );
 });
 
+test('the tour: reward cycles', async () => {
+  const { results } = await data(client.GET('/extended/v2/pox/cycles'));
+  const { cycle_number, total_signers, total_weight } = results[0]!;
+  const path = { cycle_number };
+  expect(await data(client.GET('/extended/v2/pox/cycles/{cycle_number}', { params: { path } }))).toEqual(results[0]!);
+  const signers = await data(client.GET('/extended/v2/pox/cycles/{cycle_number}/signers', { params: { path } }));
+  expect(signers.total).toBe(total_signers);
+  expect(signers.results.reduce((sum, { weight }) => sum + weight, 0)).toBe(total_weight);
+  for (const signer of signers.results) {
+    const one = { params: { path: { cycle_number, signer_key: signer.signing_key.slice(2) } } };
+    expect(await data(client.GET('/extended/v2/pox/cycles/{cycle_number}/signers/{signer_key}', one))).toEqual(signer);
+    const stackers = await data(
+      client.GET('/extended/v2/pox/cycles/{cycle_number}/signers/{signer_key}/stackers', one),
+    );
+    expect(stackers.total).toBe(signer.solo_stacker_count + signer.pooled_stacker_count);
+  }
+});
+
+test('the tour: what Bitcoin transactions paid', async () => {
+  const path = { height_or_hash: 'latest' };
+  const latest = await data(
+    client.GET('/extended/v2/burn-blocks/{height_or_hash}/pox-transactions', { params: { path } }),
+  );
+  const paid = latest.results[0]!;
+  const list = '/extended/v2/addresses/{burnchain_address}/pox-transactions';
+  const query = { limit: 30 };
+  const of = await data(client.GET(list, { params: { path: { burnchain_address: paid.recipient }, query } }));
+  expect(of.results).toContainEqual(paid);
+  expect(of.total).toBeGreaterThanOrEqual(of.results.length);
+});
+
 test('the tour left out no current v2 route', () => {
   const current = Object.entries(document.paths).filter(([, { get }]) => get?.deprecated !== true);
   const asked = current.map(([path]) => path).filter((path) => path.startsWith('/extended/v2/'));

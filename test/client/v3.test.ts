@@ -115,6 +115,56 @@ test('the tour: an instance from its owner to its history', async () => {
   expect(history.results.at(-1)?.sender).toBeNull();
 });
 
+test('the tour: bonds, who is in them, and what they have there', async () => {
+  const bonds = await data(client.GET('/extended/v3/staking/bonds'));
+  const bond = bonds.results.find(({ registrations }) => registrations.registered_count > 0)!;
+  const path = { bond_index: bond.index };
+  const { transaction, ...same } = await data(
+    client.GET('/extended/v3/staking/bonds/{bond_index}', { params: { path } }),
+  );
+  expect(same).toEqual(bond);
+  const made = await data(
+    client.GET('/extended/v3/transactions/{tx_id}', { params: { path: { tx_id: transaction.tx_id } } }),
+  );
+  expect(made.type).toBe('contract_call');
+
+  const allowed = await data(client.GET('/extended/v3/staking/bonds/{bond_index}/allowlist', { params: { path } }));
+  expect(allowed.total).toBe(bond.registrations.allowed_count);
+  const registered = await data(
+    client.GET('/extended/v3/staking/bonds/{bond_index}/registrations', { params: { path } }),
+  );
+  expect(registered.total).toBe(bond.registrations.registered_count);
+  const { staker: principal, type, signer, balances } = registered.results[0]!;
+  const of = { params: { path: { ...path, principal } } };
+  const allowance = await data(client.GET('/extended/v3/staking/bonds/{bond_index}/allowlist/{principal}', of));
+  expect(allowed.results).toContainEqual(allowance);
+  const registration = await data(client.GET('/extended/v3/staking/bonds/{bond_index}/registrations/{principal}', of));
+  expect(registration).toMatchObject({ staker: principal, type, signer, balances });
+
+  const positions = await data(
+    client.GET('/extended/v3/principals/{principal}/staking/bonds', { params: { path: { principal } } }),
+  );
+  const staking = await data(
+    client.GET('/extended/v3/principals/{principal}/staking', { params: { path: { principal } } }),
+  );
+  expect(staking.bonds.count).toBe(positions.total);
+  expect(positions.results.map(({ bond_index }) => bond_index)).toContain(bond.index);
+
+  const signers = await data(client.GET('/extended/v3/staking/signers'));
+  const one = { params: { path: { principal: signers.results[0]!.signer } } };
+  expect(await data(client.GET('/extended/v3/staking/signers/{principal}', one))).toMatchObject(signers.results[0]!);
+  const stakers = await data(
+    client.GET('/extended/v3/staking/signers/{principal}/stakers', { params: { path: { principal: signer } } }),
+  );
+  expect(stakers.results).toContainEqual({ staker: principal, types: expect.arrayContaining(['btc']) });
+
+  const cycle_number = 'current';
+  const cycle = await data(
+    client.GET('/extended/v3/staking/cycles/{cycle_number}/signers', { params: { path: { cycle_number } } }),
+  );
+  expect(cycle.results.reduce((sum, { weight }) => sum + weight.percent, 0)).toBeCloseTo(100);
+});
+
 test('the tour left out no v3 route', () => {
   const asked = Object.keys(document.paths).filter((path) => path === '/extended' || path.startsWith('/extended/v3/'));
   expect([...visited].sort()).toEqual(asked.sort());

@@ -28,6 +28,13 @@ export const chainTipAndAttachments = async (read: Reader): Promise<string | nul
   return tip === null ? null : `${tip}-${await read.names.attachments()}`;
 };
 
+/** For what Bitcoin's blocks hold: another one may stand at the same height. */
+export const chainAndBurnBlock = async (read: Reader): Promise<string | null> => {
+  const tip = await chainTip(read);
+  const newest = await read.burnRewards.newestHash();
+  return tip === null || newest === null ? tip : `${tip}-${newest.toHex()}`;
+};
+
 /** For pending transactions. With the tip, because the count of changes alone starts anew when an index is rebuilt. */
 export const mempool = async (read: Reader): Promise<string | null> => {
   const tip = await chainTip(read);

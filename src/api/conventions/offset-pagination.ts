@@ -34,8 +34,18 @@ export const OffsetPage = <T extends TSchema>(item: T) =>
     results: Type.Array(item),
   });
 
+/** Of the lists of v1 that don't say how long they are. */
+export const UncountedPage = <T extends TSchema>(item: T) =>
+  Type.Object({ limit: Type.Integer(), offset: Type.Integer(), results: Type.Array(item) });
+
 export const offsetPage = <T, R>(
   { limit, offset }: { limit: number; offset: number },
   page: Found<T>,
   item: (of: T) => R,
 ) => ({ limit, offset, total: page.total, results: page.items.map(item) });
+
+export const uncountedPage = <T, R>(
+  { limit, offset }: { limit: number; offset: number },
+  page: Found<T>,
+  item: (of: T) => R,
+) => ({ limit, offset, results: page.items.map(item) });

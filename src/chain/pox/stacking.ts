@@ -1,6 +1,6 @@
 /** How the prints of pox-2 to pox-4 are declared and read. */
 import { type BitcoinNetwork, type PoxAddress, poxAddressOf } from '../../codec/bitcoin-address.ts';
-import { type Fields, principal, UnreadablePrint, uint, type ValuesOf, valuesOf } from './fields.ts';
+import { type Fields, principal, type Tuple, UnreadablePrint, uint, type ValuesOf, valuesOf } from './fields.ts';
 import type { PoxPrint } from './print.ts';
 
 /** Of the stacker: micro-STX, and the Bitcoin height at which what is locked is free again (0 where nothing is). */
@@ -58,6 +58,10 @@ interface Declaration<F extends Fields> {
 const state = { balance: uint('balance'), locked: uint('locked'), unlockHeight: uint('burnchain-unlock-height') };
 const stacker = principal('stacker');
 
+/** What counts of a print of pox-2 and pox-3, which know no signers: cycles that a later node adds are those of pox-4. */
+const beforePox4 = (data: Tuple): Tuple =>
+  new Map([...data].filter(([name]) => !['signer-key', 'start-cycle-id', 'end-cycle-id'].includes(name)));
+
 type Served = StackingPrint['data'][string];
 
 export const stackingTopic = <F extends Readonly<Record<string, (tuple: PoxPrint['data']) => Served>>>({
@@ -70,7 +74,7 @@ export const stackingTopic = <F extends Readonly<Record<string, (tuple: PoxPrint
   name,
   read(print, poxVersion) {
     if (print.data.has('unimplemented')) return null;
-    const data = valuesOf(fields, print.data);
+    const data = valuesOf(fields, poxVersion < 4 ? beforePox4(print.data) : print.data);
     const before = valuesOf(state, print.fields);
     const address = print.data.get('pox-addr');
     const served: Record<string, Served> = { ...data };

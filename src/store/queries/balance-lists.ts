@@ -3,7 +3,7 @@ import type { Database, SQLQueryBindings } from 'bun:sqlite';
 import { decimalOf } from '../amounts.ts';
 import type { CursorKey, Page } from '../model.ts';
 import { prepared } from '../statement.ts';
-import { keysetPage } from './page.ts';
+import { equalThenBeyond, keysetPage, textAt } from './page.ts';
 
 /**
  * The statements of such a list. Descending by one column and ascending by another is no order that one comparison of
@@ -44,8 +44,6 @@ interface Row {
   text: string;
 }
 
-const textAt = (key: CursorKey, index: number): string => String(key[index] ?? '');
-
 /** A list of one owner, by its number; 0 for the list that has none. */
 export function balanceList(db: Database, list: BalanceList) {
   const prepare = (statement: string) => prepared<Row, SQLQueryBindings[]>(db, statement);
@@ -67,13 +65,19 @@ export function balanceList(db: Database, list: BalanceList) {
       rowsFrom(key, count) {
         if (key === null) return head.all(owner, count);
         const [balance, text] = [textAt(key, 0), textAt(key, 1)];
-        const equal = equalFrom.all(owner, count, balance, text);
-        return equal.length < count ? [...equal, ...below.all(owner, count - equal.length, balance)] : equal;
+        return equalThenBeyond(
+          count,
+          (most) => equalFrom.all(owner, most, balance, text),
+          (most) => below.all(owner, most, balance),
+        );
       },
       rowsBefore(key, count) {
         const [balance, text] = [textAt(key, 0), textAt(key, 1)];
-        const equal = equalBefore.all(owner, count, balance, text);
-        return equal.length < count ? [...equal, ...above.all(owner, count - equal.length, balance)] : equal;
+        return equalThenBeyond(
+          count,
+          (most) => equalBefore.all(owner, most, balance, text),
+          (most) => above.all(owner, most, balance),
+        );
       },
       keyOf: ({ balance, text }) => [balance, text],
       itemOf: ({ balance, text }) => itemOf(text, decimalOf(balance)),

@@ -31,6 +31,25 @@ export function keysetPage<Row, Item>(source: PageSource<Row, Item>): Page<Item>
   };
 }
 
+/**
+ * Rows with the first part of the key, and if those are too few, rows beyond it: where the parts of a key are ordered in
+ * opposite directions, no one comparison finds both.
+ */
+export function equalThenBeyond<Row>(
+  count: number,
+  equal: (count: number) => Row[],
+  beyond: (count: number) => Row[],
+): Row[] {
+  const rows = equal(count);
+  return rows.length < count ? [...rows, ...beyond(count - rows.length)] : rows;
+}
+
+/** The n-th part of a key as text; empty where the key is not one of this list. */
+export const textAt = (key: CursorKey, index: number): string => {
+  const part = key[index];
+  return typeof part === 'string' ? part : '';
+};
+
 /** The n-th part of a key as a number; NaN, which compares with nothing, where the key is not one of this list. */
 export const numberAt = (key: CursorKey, index: number): number => {
   const part = key[index];

@@ -1,0 +1,20 @@
+/** What Bitcoin blocks paid to stackers. */
+import { Type } from '@sinclair/typebox';
+import { Hash, Height } from '../../v3/schemas/values.ts';
+
+const Sats = Type.String({ pattern: '^[0-9]+$', description: 'Sats' });
+const BitcoinAddress = Type.String({ description: 'Of Bitcoin' });
+
+const place = { canonical: Type.Literal(true), burn_block_hash: Hash, burn_block_height: Height };
+
+export const RewardSlot = Type.Object({ ...place, address: BitcoinAddress, slot_index: Type.Integer() });
+
+export const BurnReward = Type.Object({
+  ...place,
+  burn_amount: Sats,
+  reward_recipient: BitcoinAddress,
+  reward_amount: Sats,
+  reward_index: Type.Integer(),
+});
+
+export const RewardTotal = Type.Object({ reward_recipient: BitcoinAddress, reward_amount: Sats });

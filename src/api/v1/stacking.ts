@@ -1,0 +1,137 @@
+/** Stacking by pox-2 to pox-4, as their contracts' prints tell of it. */
+import { Type } from '@sinclair/typebox';
+import { type AnyElysia, Elysia } from 'elysia';
+import type { StackingVersion } from '../../store/stacking-model.ts';
+import { notFound } from '../conventions/errors.ts';
+import { chainTip } from '../conventions/etag.ts';
+import {
+  legacyOffsetQuery,
+  OffsetPage,
+  offsetPage,
+  UncountedPage,
+  uncountedPage,
+} from '../conventions/offset-pagination.ts';
+import { pathAndQuery, pathSegment, queryText } from '../conventions/request-url.ts';
+import type { Responder } from '../conventions/respond.ts';
+import { route } from '../route.ts';
+import { HexHash, Principal, unanchored } from './parameters.ts';
+import { Delegation, StackingEvent } from './schemas/stacking.ts';
+import { delegation, stackingEvent } from './serialize/stacking.ts';
+
+const tag = 'Stacking';
+
+const versions = { pox2: 2, pox3: 3, pox4: 4 } as const;
+const pox = Type.Transform(
+  Type.Union([Type.Literal('pox2'), Type.Literal('pox3'), Type.Literal('pox4')], {
+    description: 'The contract, without its hyphen',
+  }),
+)
+  .Decode((name): StackingVersion => versions[name])
+  .Encode((version): keyof typeof versions => `pox${version}`);
+
+const EVENTS = { maximum: 200, default: 96 };
+const DELEGATIONS = { maximum: 200, default: 100 };
+const height = (description: string) => Type.Integer({ minimum: 1, description });
+
+/** The contracts are a part of the path: of any other word there, there is no route. */
+function ofContract(url: string): null {
+  if (pathSegment(url, 3).startsWith('pox')) return null;
+  throw notFound(`Route GET:${pathAndQuery(url)} not found`);
+}
+
+const UNKNOWN_TRANSACTION = 'could not find transaction by ID';
+
+export const stacking = [
+  route({
+    path: '/extended/v1/{pox}/events',
+    operationId: 'getPoxEvents',
+    summary: 'What a stacking contract printed, newest first',
+    tag,
+    params: { pox },
+    query: legacyOffsetQuery(EVENTS),
+    response: UncountedPage(StackingEvent),
+    moved: ofContract,
+    etag: chainTip,
+    handle: async ({ params: { pox }, query, read }) =>
+      uncountedPage(query, await read.stacking.events(pox, query.limit, query.offset), stackingEvent),
+  }),
+  route({
+    path: '/extended/v1/{pox}/tx/{tx_id}',
+    operationId: 'getPoxEventsOfTransaction',
+    summary: 'What a stacking contract printed in a transaction, last first',
+    tag,
+    params: { pox, tx_id: HexHash },
+    response: Type.Object({ results: Type.Array(StackingEvent) }),
+    notFound: UNKNOWN_TRANSACTION,
+    moved: ofContract,
+    etag: chainTip,
+    handle: async ({ params: { pox, tx_id }, read }) => {
+      const events = await read.stacking.ofTransaction(pox, tx_id);
+      if (events === undefined) throw notFound(UNKNOWN_TRANSACTION);
+      return { results: events.map(stackingEvent) };
+    },
+  }),
+  route({
+    path: '/extended/v1/{pox}/stacker/{principal}',
+    operationId: 'getPoxEventsOfStacker',
+    summary: 'All that a stacking contract printed of a stacker, newest first; of a pool, what it aggregated',
+    tag,
+    params: { pox, principal: Principal },
+    response: Type.Object({ results: Type.Array(StackingEvent) }),
+    moved: ofContract,
+    etag: chainTip,
+    handle: async ({ params: { pox, principal }, read }) => ({
+      results: (await read.stacking.ofStacker(pox, principal)).map(stackingEvent),
+    }),
+  }),
+  route({
+    path: '/extended/v1/{pox}/{pool_principal}/delegations',
+    operationId: 'getPoolDelegations',
+    summary: 'Delegations to a pool that hold at a block, one for each stacker, newest first',
+    description: 'With `unanchored` and no `height`, those of the block to come: until there is one, a 404.',
+    tag,
+    params: { pox, pool_principal: Principal },
+    query: {
+      ...legacyOffsetQuery(DELEGATIONS),
+      after_block: Type.Optional(height('Only those made after the block of this height')),
+      height: Type.Optional(height('Of the block; the newest unless given')),
+      unanchored,
+    },
+    response: OffsetPage(Delegation),
+    notFound: 'no block at height: 7',
+    moved: ofContract,
+    etag: chainTip,
+    handle: async ({ params: { pox, pool_principal }, query, read }) => {
+      const tip = (await read.chain.tip())?.height ?? 0;
+      const at = query.height ?? (query.unanchored ? tip + 1 : tip);
+      const { limit, offset, after_block: afterHeight = 0 } = query;
+      const page = await read.stacking.delegations(pox, pool_principal, { height: at, afterHeight }, limit, offset);
+      if (page === undefined) throw notFound(`no block at height: ${at}`);
+      return offsetPage(query, page, delegation);
+    },
+  }),
+];
+
+/** The paths these routes once had: `/extended/v1/pox4_events/…`. */
+export function stackingRedirects(respond: Responder): AnyElysia {
+  const plugin = new Elysia({ name: 'stacking-redirects' });
+  for (const name of Object.keys(versions)) {
+    const former = `/extended/v1/${name}_events`;
+    plugin
+      .get(former, ({ request: { url } }) => respond.redirect(302, `/extended/v1/${name}/events${search(url)}`), hidden)
+      .get(
+        `${former}/*`,
+        ({ request: { url } }) =>
+          respond.redirect(302, `/extended/v1/${name}${pathAndQuery(url).slice(former.length)}`),
+        hidden,
+      );
+  }
+  return plugin;
+}
+
+const hidden = { detail: { hide: true } };
+
+const search = (url: string): string => {
+  const text = queryText(url);
+  return text === '' ? '' : `?${text}`;
+};

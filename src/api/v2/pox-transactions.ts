@@ -1,0 +1,40 @@
+/** Outputs of Bitcoin transactions that paid stackers. */
+import { Type } from '@sinclair/typebox';
+import { chainAndBurnBlock } from '../conventions/etag.ts';
+import { OffsetPage, offsetPage, offsetQuery } from '../conventions/offset-pagination.ts';
+import { route } from '../route.ts';
+import { BlockParameter } from '../v3/parameters.ts';
+import { PoxTransaction } from './schemas/stacking.ts';
+import { poxTransaction } from './serialize/stacking.ts';
+
+const query = offsetQuery({ maximum: 30, default: 20 });
+
+export const poxTransactions = [
+  route({
+    path: '/extended/v2/burn-blocks/{height_or_hash}/pox-transactions',
+    operationId: 'getBurnBlockPoxTransactions',
+    summary: 'What transactions of a Bitcoin block paid to stackers, by transaction id',
+    description: '`latest` is the newest Bitcoin block that paid any.',
+    tag: 'Burn blocks',
+    params: { height_or_hash: BlockParameter },
+    query,
+    response: OffsetPage(PoxTransaction),
+    etag: chainAndBurnBlock,
+    handle: async ({ params: { height_or_hash }, query, read }) =>
+      offsetPage(query, await read.burnRewards.outputsOf(height_or_hash, query.limit, query.offset), poxTransaction),
+  }),
+  route({
+    path: '/extended/v2/addresses/{burnchain_address}/pox-transactions',
+    operationId: 'getAddressPoxTransactions',
+    summary: 'What Bitcoin transactions paid to an address, newest block first',
+    tag: 'Burn blocks',
+    params: { burnchain_address: Type.String({ description: 'Bitcoin address, as the node spells it' }) },
+    query,
+    response: OffsetPage(PoxTransaction),
+    etag: chainAndBurnBlock,
+    handle: async ({ params: { burnchain_address }, query, read }) => {
+      const page = await read.burnRewards.outputsTo(burnchain_address, query.limit, query.offset);
+      return offsetPage(query, page, poxTransaction);
+    },
+  }),
+];

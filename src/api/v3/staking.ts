@@ -1,0 +1,214 @@
+/** Staking by pox-5. */
+import { Type } from '@sinclair/typebox';
+import type { Reader } from '../../store/reader.ts';
+import { notFound } from '../conventions/errors.ts';
+import { chainAndBurnTip } from '../conventions/etag.ts';
+import { CursorPage, cursorPage, cursorQuery, pageStart } from '../conventions/pagination.ts';
+import { route } from '../route.ts';
+import { PrincipalParameter } from './parameters.ts';
+import * as schema from './schemas/staking.ts';
+import * as serialize from './serialize/staking.ts';
+
+const tag = 'Staking';
+
+const UNKNOWN_BOND = 'Bond not found';
+const UNKNOWN_ALLOWANCE = 'Bond allowlist entry not found';
+const UNKNOWN_REGISTRATION = 'Bond registration not found';
+const UNKNOWN_CYCLE = 'PoX cycle not found';
+const NO_CYCLES = 'No PoX cycles found';
+const UNKNOWN_SIGNER = 'Staking signer not found';
+
+const bond_index = Type.Integer({ description: 'Number of a bond, from 0' });
+const principal = PrincipalParameter;
+
+const cycle_number = Type.Transform(
+  Type.String({
+    pattern: '^(current|[0-9]+)$',
+    description:
+      'Reward cycle, or `current`: the highest whose signers are chosen, which in a prepare phase is the one to come',
+  }),
+)
+  .Decode((text): number | 'current' => (text === 'current' ? text : Math.min(Number(text), Number.MAX_SAFE_INTEGER)))
+  .Encode(String);
+
+const burnHeight = async (read: Reader): Promise<number> => (await read.chain.tip())?.burnBlockHeight ?? 0;
+
+export const staking = [
+  route({
+    path: '/extended/v3/principals/{principal}/staking',
+    operationId: 'getPrincipalStaking',
+    summary: 'What a principal stakes, in bonds and without, and what it earned',
+    description: '`stx` is what is staked without a bond. Of an unknown principal all is zero.',
+    tag: 'Principals',
+    params: { principal },
+    response: schema.PrincipalStaking,
+    etag: chainAndBurnTip,
+    handle: async ({ params: { principal }, read }) =>
+      serialize.principalStaking(await read.staking.summary(principal)),
+  }),
+  route({
+    path: '/extended/v3/principals/{principal}/staking/bonds',
+    operationId: 'getPrincipalStakingBonds',
+    summary: 'What a principal has, or had, in bonds, by their numbers',
+    tag: 'Principals',
+    params: { principal },
+    query: cursorQuery,
+    response: CursorPage(schema.BondPosition),
+    etag: chainAndBurnTip,
+    handle: async ({ params: { principal }, query: { limit, cursor }, read }) => {
+      const list = `principal-staking-bonds ${principal}`;
+      const page = await read.staking.positions(principal, limit, pageStart(list, cursor));
+      return cursorPage(list, limit, page, serialize.bondPosition);
+    },
+  }),
+  route({
+    path: '/extended/v3/staking/bonds',
+    operationId: 'getStakingBonds',
+    summary: 'Bonds, newest first',
+    tag,
+    query: cursorQuery,
+    response: CursorPage(schema.Bond),
+    etag: chainAndBurnTip,
+    handle: async ({ query: { limit, cursor }, read }) => {
+      const height = await burnHeight(read);
+      const page = await read.staking.bonds(limit, pageStart('staking-bonds', cursor));
+      return cursorPage('staking-bonds', limit, page, (bond) => serialize.bond(bond, height));
+    },
+  }),
+  route({
+    path: '/extended/v3/staking/bonds/{bond_index}',
+    operationId: 'getStakingBond',
+    summary: 'One bond, with the transaction that set it up',
+    tag,
+    params: { bond_index },
+    response: schema.BondDetail,
+    notFound: UNKNOWN_BOND,
+    etag: chainAndBurnTip,
+    handle: async ({ params: { bond_index }, read }) => {
+      const bond = await read.staking.bond(bond_index);
+      if (bond === undefined) throw notFound(UNKNOWN_BOND);
+      return serialize.bondDetail(bond, await burnHeight(read));
+    },
+  }),
+  route({
+    path: '/extended/v3/staking/bonds/{bond_index}/allowlist',
+    operationId: 'getStakingBondAllowlist',
+    summary: 'Who may register for a bond, and with how much',
+    tag,
+    params: { bond_index },
+    query: cursorQuery,
+    response: CursorPage(schema.BondAllowance),
+    etag: chainAndBurnTip,
+    handle: async ({ params: { bond_index }, query: { limit, cursor }, read }) => {
+      const list = `staking-bond-allowlist ${bond_index}`;
+      const page = await read.staking.allowances(bond_index, limit, pageStart(list, cursor));
+      return cursorPage(list, limit, page, serialize.bondAllowance);
+    },
+  }),
+  route({
+    path: '/extended/v3/staking/bonds/{bond_index}/allowlist/{principal}',
+    operationId: 'getStakingBondAllowlistEntry',
+    summary: 'With how much a principal may register for a bond',
+    tag,
+    params: { bond_index, principal },
+    response: schema.BondAllowance,
+    notFound: UNKNOWN_ALLOWANCE,
+    etag: chainAndBurnTip,
+    handle: async ({ params: { bond_index, principal }, read }) => {
+      const allowance = await read.staking.allowance(bond_index, principal);
+      if (allowance === undefined) throw notFound(UNKNOWN_ALLOWANCE);
+      return serialize.bondAllowance(allowance);
+    },
+  }),
+  route({
+    path: '/extended/v3/staking/bonds/{bond_index}/registrations',
+    operationId: 'getStakingBondRegistrations',
+    summary: 'Who registered for a bond, newest first',
+    tag,
+    params: { bond_index },
+    query: cursorQuery,
+    response: CursorPage(schema.BondRegistration),
+    etag: chainAndBurnTip,
+    handle: async ({ params: { bond_index }, query: { limit, cursor }, read }) => {
+      const list = `staking-bond-registrations ${bond_index}`;
+      const page = await read.staking.registrations(bond_index, limit, pageStart(list, cursor));
+      return cursorPage(list, limit, page, serialize.bondRegistration);
+    },
+  }),
+  route({
+    path: '/extended/v3/staking/bonds/{bond_index}/registrations/{principal}',
+    operationId: 'getStakingBondRegistration',
+    summary: 'How a principal registered for a bond',
+    tag,
+    params: { bond_index, principal },
+    response: schema.BondRegistrationDetail,
+    notFound: UNKNOWN_REGISTRATION,
+    etag: chainAndBurnTip,
+    handle: async ({ params: { bond_index, principal }, read }) => {
+      const registration = await read.staking.registration(bond_index, principal);
+      if (registration === undefined) throw notFound(UNKNOWN_REGISTRATION);
+      return serialize.bondRegistrationDetail(registration);
+    },
+  }),
+  route({
+    path: '/extended/v3/staking/cycles/{cycle_number}/signers',
+    operationId: 'getStakingCycleSigners',
+    summary: 'Signers of a reward cycle, heaviest first, with the contracts that have their keys',
+    tag,
+    params: { cycle_number },
+    query: cursorQuery,
+    response: CursorPage(schema.CycleSigner),
+    notFound: UNKNOWN_CYCLE,
+    etag: chainAndBurnTip,
+    handle: async ({ params: { cycle_number }, query: { limit, cursor }, read }) => {
+      const cycle = await read.rewardCycles.find(cycle_number);
+      if (cycle === undefined) throw notFound(cycle_number === 'current' ? NO_CYCLES : UNKNOWN_CYCLE);
+      const list = `staking-cycle-signers ${cycle_number}`;
+      const page = await read.staking.cycleSigners(cycle, limit, pageStart(list, cursor));
+      return cursorPage(list, limit, page, serialize.cycleSigner);
+    },
+  }),
+  route({
+    path: '/extended/v3/staking/signers',
+    operationId: 'getStakingSigners',
+    summary: 'Contracts that ever registered the key of a signer, by address, with the last key of each',
+    tag,
+    query: cursorQuery,
+    response: CursorPage(schema.StakingSigner),
+    etag: chainAndBurnTip,
+    handle: async ({ query: { limit, cursor }, read }) => {
+      const page = await read.staking.signers(limit, pageStart('staking-signers', cursor));
+      return cursorPage('staking-signers', limit, page, serialize.stakingSigner);
+    },
+  }),
+  route({
+    path: '/extended/v3/staking/signers/{principal}',
+    operationId: 'getStakingSigner',
+    summary: 'One of them, with the transaction that registered its key',
+    tag,
+    params: { principal },
+    response: schema.StakingSignerDetail,
+    notFound: UNKNOWN_SIGNER,
+    etag: chainAndBurnTip,
+    handle: async ({ params: { principal }, read }) => {
+      const signer = await read.staking.signer(principal);
+      if (signer === undefined) throw notFound(UNKNOWN_SIGNER);
+      return serialize.stakingSignerDetail(signer);
+    },
+  }),
+  route({
+    path: '/extended/v3/staking/signers/{principal}/stakers',
+    operationId: 'getStakingSignerStakers',
+    summary: 'Who stakes through a signer now, by address',
+    tag,
+    params: { principal },
+    query: cursorQuery,
+    response: CursorPage(schema.SignerStaker),
+    etag: chainAndBurnTip,
+    handle: async ({ params: { principal }, query: { limit, cursor }, read }) => {
+      const list = `staking-signer-stakers ${principal}`;
+      const page = await read.staking.stakers(principal, limit, pageStart(list, cursor));
+      return cursorPage(list, limit, page, serialize.signerStaker);
+    },
+  }),
+];

@@ -1,0 +1,161 @@
+/** What Bitcoin blocks paid to stackers. Rows are numbered, so that pages are ranges and totals the last number. */
+import type { Database } from 'bun:sqlite';
+import type { BurnReward, PoxOutput, RewardSlot } from '../stacking-model.ts';
+import type { BurnRewardReader } from '../stacking-reader.ts';
+import { prepared } from '../statement.ts';
+
+const reward = `SELECT r.height, b.hash, r.burn_amount, r.recipient, r.amount, r.reward_index AS item
+                  FROM burn_rewards r JOIN burn_blocks b ON b.height = r.height`;
+const slot = `SELECT r.height, b.hash, r.address, r.slot_index AS item
+                FROM burn_slot_holders r JOIN burn_blocks b ON b.height = r.height`;
+const output = `SELECT r.height, b.hash, r.tx_id, r.output_index, r.recipient, r.amount
+                  FROM pox_transactions r JOIN burn_blocks b ON b.height = r.height`;
+
+/** How far the model of pox to pox-4 reaches: below the Bitcoin height at which pox-4's locks end. */
+const reach = `(SELECT pox_4_unlock_height FROM blocks
+                 WHERE pox_4_unlock_height IS NOT NULL ORDER BY height DESC LIMIT 1)`;
+
+export const sql = {
+  newest: 'SELECT hash FROM burn_blocks ORDER BY height DESC LIMIT 1',
+  end: `SELECT ${reach} AS height`,
+  rewardTotal: 'SELECT ordinal AS total FROM burn_rewards WHERE height < ?1 ORDER BY height DESC, ordinal DESC LIMIT 1',
+  rewards: `${reward} WHERE r.ordinal BETWEEN ?1 AND ?2 ORDER BY r.ordinal DESC`,
+  rewardTotalOf: `SELECT recipient_ordinal AS total, recipient_total AS amount FROM burn_rewards
+                   WHERE recipient = ?1 AND height < ?2 ORDER BY recipient_ordinal DESC LIMIT 1`,
+  rewardsOf: `${reward} WHERE r.recipient = ?1 AND r.recipient_ordinal BETWEEN ?2 AND ?3
+               ORDER BY r.recipient_ordinal DESC`,
+  slotTotal:
+    'SELECT ordinal AS total FROM burn_slot_holders WHERE height < ?1 ORDER BY height DESC, ordinal DESC LIMIT 1',
+  slots: `${slot} WHERE r.ordinal BETWEEN ?1 AND ?2 ORDER BY r.ordinal DESC`,
+  slotTotalOf: `SELECT address_ordinal AS total FROM burn_slot_holders
+                 WHERE address = ?1 AND height < ?2 ORDER BY address_ordinal DESC LIMIT 1`,
+  slotsOf: `${slot} WHERE r.address = ?1 AND r.address_ordinal BETWEEN ?2 AND ?3 ORDER BY r.address_ordinal DESC`,
+  newestOutput: 'SELECT height FROM pox_transactions ORDER BY height DESC LIMIT 1',
+  byHash: 'SELECT height FROM burn_blocks WHERE hash = ?1 ORDER BY height DESC LIMIT 1',
+  outputCount: 'SELECT count(*) AS total FROM pox_transactions WHERE height = ?1',
+  outputs: `${output} WHERE r.height = ?1 ORDER BY r.tx_id, r.output_index LIMIT ?2 OFFSET ?3`,
+  outputTotalOf: `SELECT recipient_ordinal AS total FROM pox_transactions
+                   WHERE recipient = ?1 ORDER BY recipient_ordinal DESC LIMIT 1`,
+  outputsOf: `${output} WHERE r.recipient = ?1 AND r.recipient_ordinal BETWEEN ?2 AND ?3
+               ORDER BY r.recipient_ordinal DESC`,
+};
+
+interface Row {
+  height: number;
+  hash: Uint8Array;
+}
+
+interface RewardRow extends Row {
+  burn_amount: string;
+  recipient: string;
+  amount: string;
+  item: number;
+}
+
+interface SlotRow extends Row {
+  address: string;
+  item: number;
+}
+
+interface OutputRow extends Row {
+  tx_id: Uint8Array;
+  output_index: number;
+  recipient: string;
+  amount: string;
+}
+
+const burnBlock = ({ hash, height }: Row) => ({ hash, height });
+
+const rewardOf = (row: RewardRow): BurnReward => ({
+  burnBlock: burnBlock(row),
+  burnAmount: row.burn_amount,
+  recipient: row.recipient,
+  amount: row.amount,
+  index: row.item,
+});
+
+const slotOf = (row: SlotRow): RewardSlot => ({ burnBlock: burnBlock(row), address: row.address, index: row.item });
+
+const outputOf = (row: OutputRow): PoxOutput => ({
+  burnBlock: burnBlock(row),
+  txId: row.tx_id,
+  outputIndex: row.output_index,
+  recipient: row.recipient,
+  amount: row.amount,
+});
+
+/** No end is known, or none is set. */
+const WITHOUT_END = Number.MAX_SAFE_INTEGER;
+
+export function burnRewardQueries(db: Database): BurnRewardReader {
+  const newest = prepared<{ hash: Uint8Array }, []>(db, sql.newest);
+  const end = prepared<{ height: number | null }, []>(db, sql.end);
+  const rewardTotal = prepared<{ total: number }, [number]>(db, sql.rewardTotal);
+  const rewards = prepared<RewardRow, [number, number]>(db, sql.rewards);
+  const rewardTotalOf = prepared<{ total: number; amount: string }, [string, number]>(db, sql.rewardTotalOf);
+  const rewardsOf = prepared<RewardRow, [string, number, number]>(db, sql.rewardsOf);
+  const slotTotal = prepared<{ total: number }, [number]>(db, sql.slotTotal);
+  const slots = prepared<SlotRow, [number, number]>(db, sql.slots);
+  const slotTotalOf = prepared<{ total: number }, [string, number]>(db, sql.slotTotalOf);
+  const slotsOf = prepared<SlotRow, [string, number, number]>(db, sql.slotsOf);
+  const newestOutput = prepared<{ height: number }, []>(db, sql.newestOutput);
+  const byHash = prepared<{ height: number }, [Uint8Array]>(db, sql.byHash);
+  const outputCount = prepared<{ total: number }, [number]>(db, sql.outputCount);
+  const outputs = prepared<OutputRow, [number, number, number]>(db, sql.outputs);
+  const outputTotalOf = prepared<{ total: number }, [string]>(db, sql.outputTotalOf);
+  const outputsOf = prepared<OutputRow, [string, number, number]>(db, sql.outputsOf);
+
+  const endHeight = (): number => end.get()?.height || WITHOUT_END;
+
+  /** A page of rows numbered from 1, the last of them first. */
+  const numbered = <R, T>(
+    total: number,
+    limit: number,
+    offset: number,
+    rows: (first: number, last: number) => R[],
+    itemOf: (row: R) => T,
+  ) => ({ items: rows(total - offset - limit + 1, total - offset).map(itemOf), total });
+
+  return {
+    async newestHash() {
+      return newest.get()?.hash ?? null;
+    },
+
+    async rewards(recipient, limit, offset) {
+      if (recipient === null) {
+        const total = rewardTotal.get(endHeight())?.total ?? 0;
+        return numbered(total, limit, offset, (first, last) => rewards.all(first, last), rewardOf);
+      }
+      const total = rewardTotalOf.get(recipient, endHeight())?.total ?? 0;
+      return numbered(total, limit, offset, (first, last) => rewardsOf.all(recipient, first, last), rewardOf);
+    },
+
+    async total(recipient) {
+      return rewardTotalOf.get(recipient, endHeight())?.amount ?? '0';
+    },
+
+    async slots(address, limit, offset) {
+      if (address === null) {
+        const total = slotTotal.get(endHeight())?.total ?? 0;
+        return numbered(total, limit, offset, (first, last) => slots.all(first, last), slotOf);
+      }
+      const total = slotTotalOf.get(address, endHeight())?.total ?? 0;
+      return numbered(total, limit, offset, (first, last) => slotsOf.all(address, first, last), slotOf);
+    },
+
+    async outputsOf(id, limit, offset) {
+      const height =
+        id === 'latest' ? newestOutput.get()?.height : 'height' in id ? id.height : byHash.get(id.hash)?.height;
+      if (height === undefined) return { items: [], total: 0 };
+      return {
+        items: outputs.all(height, limit, offset).map(outputOf),
+        total: outputCount.get(height)?.total ?? 0,
+      };
+    },
+
+    async outputsTo(recipient, limit, offset) {
+      const total = outputTotalOf.get(recipient)?.total ?? 0;
+      return numbered(total, limit, offset, (first, last) => outputsOf.all(recipient, first, last), outputOf);
+    },
+  };
+}
