@@ -1,0 +1,368 @@
+/** Staking by pox-5 through the index: what its prints come to, and that forks take it back. */
+import { afterEach, describe, expect, test } from 'bun:test';
+import { networks } from '../../src/devnet/network.ts';
+import { accounts } from '../../src/devnet/wallet.ts';
+import { checkDirectory } from '../../src/store/check.ts';
+import type { CursorKey, Page } from '../../src/store/model.ts';
+import type { Reader } from '../../src/store/reader.ts';
+import { openSnapshots } from '../../src/store/snapshots.ts';
+import { alice, bob, carol, type MadeBlock } from '../support/handmade.ts';
+import { type OpenIngest, openNew } from '../support/ingest.ts';
+import { bonds, keyOf, poxBlock, printed, rewardSet } from '../support/pox.ts';
+
+const [A, B, C] = [alice.address, bob.address, carol.address];
+const manager = `${carol.address}.manager`;
+const other = `${carol.address}.other`;
+/** Two sats for each, times 10^18. */
+const TWO = 2n * 10n ** 18n;
+
+let open: OpenIngest | undefined;
+afterEach(() => {
+  open?.[Symbol.dispose]();
+  open = undefined;
+});
+
+/** Takes the blocks, and reads what came of them; the index must hold together. */
+async function after<T>(blocks: readonly MadeBlock[], read: (reader: Reader) => Promise<T>): Promise<T> {
+  open ??= openNew({ journal: false });
+  for (const { event } of blocks) open.ingest.receive(event);
+  const problems = checkDirectory(open.directory).flatMap(({ name, problems }) =>
+    problems.map((one) => `${name}: ${one}`),
+  );
+  // Hand-made transactions have no balances to speak of.
+  expect(problems.filter((one) => !/balance|STX|fees/.test(one))).toEqual([]);
+  const snapshots = openSnapshots(open.directory);
+  try {
+    return await snapshots.read(read);
+  } finally {
+    snapshots.close();
+  }
+}
+
+const rewardsOf = async (reader: Reader, staker: string) => {
+  const { stx, bonds: of } = await reader.staking.summary(staker);
+  return { stx: stx.rewards, bonds: of.rewards };
+};
+
+const setup = poxBlock(null, 'setup', [
+  [bonds.setup(0), bonds.allow(0, A, 1_000), bonds.allow(0, B, 4_000)],
+  [bonds.register(0, A, manager, 1_000)],
+  [bonds.register(0, B, manager, 4_000, [new Uint8Array(32).fill(0xab)])],
+]);
+
+describe('a bond', () => {
+  test('has the sums of its allowlist, registrations and positions', async () => {
+    const bond = await after([setup], (read) => read.staking.bond(0));
+    expect(bond).toMatchObject({
+      allowed: 2,
+      btcCapacity: '5000',
+      registered: 2,
+      btcLocked: '5000',
+      stxLocked: '20000000',
+      paidOut: '0',
+      madeBy: { burnBlock: { height: 101 }, block: { height: 1 } },
+    });
+  });
+
+  test('registrations are listed newest first, with their outputs', async () => {
+    const [list, one] = await after([setup], async (read) => [
+      await read.staking.registrations(0, 20, null),
+      await read.staking.registration(0, B),
+    ]);
+    expect(list.items.map(({ staker }) => staker)).toEqual([B, A]);
+    expect(one?.outputs).toEqual([{ txId: new Uint8Array(32).fill(0xab), index: 0 }]);
+  });
+
+  test('an update changes signer and amounts of the registration, an exit and a withdrawal do not', async () => {
+    const changes = poxBlock(setup, 'changes', [
+      [bonds.update(0, A, other, 3_000, 9)],
+      [bonds.withdraw(0, A, 500)],
+      [bonds.exit(0, B)],
+    ]);
+    const [registration, positions, bond] = await after([setup, changes], async (read) => [
+      await read.staking.registration(0, A),
+      [...(await read.staking.positions(A, 20, null)).items, ...(await read.staking.positions(B, 20, null)).items],
+      await read.staking.bond(0),
+    ]);
+    expect(registration).toMatchObject({ signer: other, sats: '3000', stx: '20000000' });
+    expect(positions).toMatchObject([
+      { active: true, earlyExit: false, btcLocked: '500', stxLocked: '20000000' },
+      // Released on Bitcoin, and shown as it was.
+      { active: false, earlyExit: true, btcLocked: '4000' },
+    ]);
+    expect(bond).toMatchObject({ registered: 2, btcLocked: '4500', stxLocked: '30000000' });
+  });
+
+  test('a withdrawal of all is an exit, and the position stays active', async () => {
+    const all = poxBlock(setup, 'all', [[bonds.withdraw(0, A, 0)]]);
+    const { items } = await after([setup, all], (read) => read.staking.positions(A, 20, null));
+    expect(items).toMatchObject([{ active: true, earlyExit: true, btcLocked: '0' }]);
+  });
+
+  test('an update, an exit and a withdrawal that an orphaned block held are taken back', async () => {
+    const changes = poxBlock(setup, 'changed', [[bonds.update(0, A, other, 3_000, 9), bonds.exit(0, B)]]);
+    const rival = poxBlock(setup, 'rival', [], {});
+    const end = poxBlock(rival, 'end', []);
+    const [registration, positions] = await after([setup, changes, rival, end], async (read) => [
+      await read.staking.registration(0, A),
+      (await read.staking.positions(B, 20, null)).items,
+    ]);
+    expect(registration).toMatchObject({ signer: manager, sats: '1000' });
+    expect(positions).toMatchObject([{ active: true, earlyExit: false }]);
+  });
+
+  test('an orphaned bond is gone with all that was in it, and back when its fork wins', async () => {
+    const first = poxBlock(null, 'first', []);
+    const bond = poxBlock(first, 'bond', [[bonds.setup(0), bonds.allow(0, A)], [bonds.register(0, A, manager, 9)]]);
+    const rivals = [poxBlock(first, 'rival 2', [])];
+    rivals.push(poxBlock(rivals[0]!, 'rival 3', []));
+    const read = async (reader: Reader) => ({
+      bond: (await reader.staking.bond(0))?.registered,
+      registrations: (await reader.staking.registrations(0, 20, null)).total,
+      positions: (await reader.staking.summary(A)).bonds.count,
+    });
+    expect(await after([first, bond, ...rivals], read)).toEqual({ bond: undefined, registrations: 0, positions: 0 });
+    const third = poxBlock(bond, 'third', []);
+    const fourth = poxBlock(third, 'fourth', []);
+    expect(await after([third, fourth], read)).toEqual({ bond: 1, registrations: 1, positions: 1 });
+  });
+});
+
+describe('rewards of a bond', () => {
+  const shared = poxBlock(setup, 'shared', [[bonds.distribute(0, TWO), bonds.calculate(8, 0n, 0n)]]);
+
+  test('are shared by what each has in it, and claims are counted', async () => {
+    const claimed = poxBlock(shared, 'claimed', [[bonds.claim(A, 0, 1_500)]]);
+    const [ofA, ofB, bond] = await after([setup, shared, claimed], async (read) => [
+      await rewardsOf(read, A),
+      await rewardsOf(read, B),
+      await read.staking.bond(0),
+    ]);
+    expect(ofA.bonds).toEqual({ accrued: 2_000n, claimed: 1_500n });
+    expect(ofB.bonds).toEqual({ accrued: 8_000n, claimed: 0n });
+    expect(bond?.paidOut).toBe('1500');
+  });
+
+  test('go back with an orphaned distribution, and a claim with its own block alone', async () => {
+    const claimed = poxBlock(shared, 'claimed once', [[bonds.claim(A, 0, 1_500)]]);
+    const unclaimed = [poxBlock(shared, 'unclaimed 3', [])];
+    unclaimed.push(poxBlock(unclaimed[0]!, 'unclaimed 4', []));
+    expect((await after([setup, shared, claimed, ...unclaimed], (read) => rewardsOf(read, A))).bonds).toEqual({
+      accrued: 2_000n,
+      claimed: 0n,
+    });
+    const undistributed = [poxBlock(setup, 'undistributed 2', [])];
+    for (const height of [3, 4, 5]) undistributed.push(poxBlock(undistributed.at(-1)!, `undistributed ${height}`, []));
+    expect((await after(undistributed, (read) => rewardsOf(read, A))).bonds).toEqual({ accrued: 0n, claimed: 0n });
+  });
+
+  test('are rounded down once for all calculations of a cycle, and anew in the next', async () => {
+    const third = 10n ** 18n / 3n;
+    const bond = poxBlock(null, 'one sat', [[bonds.setup(0), bonds.register(0, A, manager, 1)]]);
+    const parts = [8, 8, 8, 9, 9].map((cycle) => [bonds.distribute(0, third + 1n), bonds.calculate(cycle, 0n, 0n)]);
+    const { bonds: earned } = await after([bond, poxBlock(bond, 'thirds', parts)], (read) => rewardsOf(read, A));
+    expect(earned.accrued).toBe(1n);
+  });
+
+  test('of a cycle go by what counted in it, however late they are calculated', async () => {
+    // Bitcoin height 185 is of cycle 9.
+    const later = poxBlock(setup, 'later', [[bonds.withdraw(0, A, 400)]], { burn_block_height: 185 });
+    const late = poxBlock(later, 'late', [
+      [bonds.distribute(0, TWO), bonds.calculate(8, 0n, 0n)],
+      [bonds.distribute(0, TWO), bonds.calculate(9, 0n, 0n)],
+    ]);
+    const { bonds: earned } = await after([setup, later, late], (read) => rewardsOf(read, A));
+    expect(earned.accrued).toBe(2_000n + 800n);
+  });
+
+  test('are none for what was announced to leave', async () => {
+    const exit = poxBlock(setup, 'exit', [[bonds.exit(0, B)]]);
+    const paid = poxBlock(exit, 'paid', [[bonds.distribute(0, TWO)]]);
+    const [ofA, ofB] = await after([setup, exit, paid], async (read) => [
+      await rewardsOf(read, A),
+      await rewardsOf(read, B),
+    ]);
+    expect([ofA.bonds.accrued, ofB.bonds.accrued]).toEqual([2_000n, 0n]);
+  });
+});
+
+describe('a stake', () => {
+  const STX = 60_000_000_000n;
+  const staked = poxBlock(null, 'staked', [[bonds.stake(A, manager, STX, [8, 20], 400)]]);
+  const rate = 10n ** 9n;
+  const calculated = (cycle: number, all = STX) => bonds.calculate(cycle, rate, all);
+
+  test('is locked until its end, and earns from its first cycle to before its last', async () => {
+    const paid = poxBlock(
+      staked,
+      'stake paid',
+      [7, 8, 19, 20].map((cycle) => [calculated(cycle)]),
+    );
+    const { stx } = await after([staked, paid], (read) => read.staking.summary(A));
+    expect(stx).toEqual({ locked: STX, rewards: { accrued: 120n, claimed: 0n } });
+  });
+
+  test('is free at its end', async () => {
+    const end = poxBlock(staked, 'the end', [], { burn_block_height: 400 });
+    const [{ stx }, stakers] = await after([staked, end], async (read) => [
+      await read.staking.summary(A),
+      await read.staking.stakers(manager, 20, null),
+    ]);
+    expect(stx.locked).toBe(0n);
+    expect(stakers).toMatchObject({ total: 0, items: [] });
+  });
+
+  test('that is changed counts as it was in the running cycle, and ends with it when it is ended', async () => {
+    const changed = poxBlock(staked, 'changed stake', [[bonds.updateStake(A, other, 2n * STX, 11, 20, 400)]]);
+    const ended = poxBlock(changed, 'ended stake', [[bonds.unstake(A, other, 2n * STX, 10, 200)]]);
+    const paid = poxBlock(ended, 'paid stake', [[calculated(8)], [calculated(9, 2n * STX)], [calculated(10)]]);
+    const { stx } = await after([staked, changed, ended, paid], (read) => read.staking.summary(A));
+    expect(stx).toEqual({ locked: 2n * STX, rewards: { accrued: 60n + 120n, claimed: 0n } });
+  });
+
+  test('with a signer that has too little earns nothing where the contract paid less than all', async () => {
+    const small = poxBlock(staked, 'small', [[bonds.stake(B, other, 1_000_000_000n, [8, 20], 400)]]);
+    const paid = poxBlock(small, 'small paid', [[calculated(8)]]);
+    const [ofA, ofB] = await after([staked, small, paid], async (read) => [
+      await rewardsOf(read, A),
+      await rewardsOf(read, B),
+    ]);
+    expect([ofA.stx.accrued, ofB.stx.accrued]).toEqual([60n, 0n]);
+  });
+
+  test('is in the balance, and rolls over into a bond', async () => {
+    const rolled = poxBlock(staked, 'rolled', [[bonds.setup(0), bonds.register(0, A, manager, 5)]]);
+    const [before] = await after([staked], async (read) => [await read.principals.stxBalance(A)]);
+    expect(before.locked).toMatchObject({ amount: STX, poxVersion: 5, unlockHeight: 400 });
+    const [balance, summary, stakers] = await after([rolled], async (read) => [
+      await read.principals.stxBalance(A),
+      await read.staking.summary(A),
+      await read.staking.stakers(manager, 20, null),
+    ]);
+    expect(balance.locked).toMatchObject({ amount: 10_000_000n, poxVersion: 5 });
+    expect(summary).toMatchObject({ stx: { locked: 0n }, bonds: { count: 1, stxLocked: 10_000_000n } });
+    expect(stakers.items).toEqual([{ staker: A, stx: false, btc: true }]);
+  });
+});
+
+describe('signers', () => {
+  const [first, second] = [keyOf(2), keyOf(3)];
+  const registered = poxBlock(null, 'registered', [
+    [bonds.key('grant', manager, first), bonds.key('register', manager, first)],
+  ]);
+  const chosen = poxBlock(
+    registered,
+    'chosen',
+    [[bonds.key('register', manager, second)]],
+    rewardSet(8, [
+      [first, 3, 5n],
+      [second, 3, 5n],
+    ]),
+  );
+
+  test('of a cycle are those registered before it was chosen, with what was registered since', async () => {
+    const [cycle, page] = await after([registered, chosen], async (read) => {
+      const found = (await read.rewardCycles.find('current'))!;
+      return [found, await read.staking.cycleSigners(found, 20, null)];
+    });
+    expect(cycle).toMatchObject({ cycle: 8, signers: 2, weight: 6, stacked: 10n });
+    expect(page.items.map(({ signer, managers }) => [signer.key, managers.length])).toEqual([
+      [first, 1],
+      [second, 0],
+    ]);
+    expect(page.items[0]?.managers).toMatchObject([
+      {
+        signer: manager,
+        registered: { height: 1, burnHeight: 101 },
+        grants: [{ key: first, authId: '7' }],
+        pending: { key: second },
+      },
+    ]);
+  });
+
+  test('of a cycle that is past know nothing of what came after the next was chosen', async () => {
+    const third = keyOf(4);
+    const next = poxBlock(
+      chosen,
+      'next',
+      [[bonds.key('register', manager, third), bonds.key('revoke', manager, first)]],
+      rewardSet(9, [[second, 1, 1n]]),
+    );
+    const page = await after([registered, chosen, next], async (read) =>
+      read.staking.cycleSigners((await read.rewardCycles.find(8))!, 20, null),
+    );
+    expect(page.items[0]?.managers).toMatchObject([{ grants: [{ key: first }], pending: { key: second } }]);
+  });
+
+  test('fall back to the key before where a registration was orphaned', async () => {
+    const rival = poxBlock(registered, 'rival signer', []);
+    const end = poxBlock(rival, 'rival signer end', []);
+    const key = async (read: Reader) => (await read.staking.signer(manager))?.key;
+    expect(await after([registered, chosen], key)).toEqual(second);
+    expect(await after([rival, end], key)).toEqual(first);
+  });
+});
+
+test('a topic of pox-5 that is not known, and one without its fields, are logs, spoken of once, and stop nothing', async () => {
+  const strange = poxBlock(null, 'strange', [
+    [printed('a-topic-to-come'), printed('a-topic-to-come'), printed('stake'), bonds.setup(3)],
+  ]);
+  const [bond, logs] = await after([strange], async (read) => [
+    await read.staking.bond(3),
+    await read.contracts.logs('ST000000000000000000002AMW42H.pox-5', 20, { at: null, offset: 0 }),
+  ]);
+  expect([bond?.index, logs?.total]).toEqual([3, 4]);
+  expect(open?.said.filter(({ event }) => event === 'stacking_print_unread')).toMatchObject([
+    { contract: 'pox-5', topic: 'a-topic-to-come' },
+    { contract: 'pox-5', topic: 'stake' },
+  ]);
+});
+
+/** Every item of a list, page by page, forwards and then back. */
+async function walked<T>(list: (from: CursorKey | null) => Promise<Page<T>>): Promise<{ there: T[]; back: T[] }> {
+  const pages: Page<T>[] = [await list(null)];
+  for (let next = pages[0]!.next; next !== null; next = pages.at(-1)!.next) pages.push(await list(next));
+  const back: T[][] = [];
+  for (let at = pages.at(-1)!; ; at = await list(at.previous)) {
+    back.unshift(at.items);
+    if (at.previous === null) break;
+  }
+  return { there: pages.flatMap(({ items }) => items), back: back.flat() };
+}
+
+test('thousands of entries of one transaction are visited once each, in allowlists and registrations', async () => {
+  const many = accounts('many', 'staker', 2_500, networks.testnet).map(({ address }) => address);
+  const crowd = poxBlock(null, 'crowd', [
+    [
+      bonds.setup(0),
+      ...many.map((staker) => bonds.allow(0, staker)),
+      ...many.map((staker) => bonds.register(0, staker, manager, 1)),
+    ],
+  ]);
+  const [allowed, registered, stakers] = await after([crowd], async (read) => [
+    await walked((from) => read.staking.allowances(0, 50, from)),
+    await walked((from) => read.staking.registrations(0, 50, from)),
+    await walked((from) => read.staking.stakers(manager, 50, from)),
+  ]);
+  expect(allowed.there.map(({ staker }) => staker)).toEqual(many);
+  expect(registered.there.map(({ staker }) => staker)).toEqual(many.toReversed());
+  expect(stakers.there.map(({ staker }) => staker)).toEqual(many.toSorted());
+  for (const { there, back } of [allowed, registered, stakers]) {
+    expect<unknown[]>(back.slice(-there.length)).toEqual(there.slice(-back.length));
+    expect(new Set(back.map(({ staker }) => staker)).size).toBe(back.length);
+  }
+}, 60_000);
+
+test('nobody has staked anything, and nobody signs', async () => {
+  const [summary, positions, stakers, cycle] = await after([poxBlock(null, 'nothing', [])], async (read) => [
+    await read.staking.summary(C),
+    await read.staking.positions(C, 20, null),
+    await read.staking.stakers(C, 20, null),
+    await read.rewardCycles.find('current'),
+  ]);
+  expect(summary).toEqual({
+    stx: { locked: 0n, rewards: { accrued: 0n, claimed: 0n } },
+    bonds: { count: 0, btcLocked: 0n, stxLocked: 0n, rewards: { accrued: 0n, claimed: 0n } },
+  });
+  expect([positions.total, stakers.total, cycle]).toEqual([0, 0, undefined]);
+});
