@@ -7,8 +7,11 @@ import { alice, block, hashOf, type MadeBlock, START, type Transaction, transfer
 export const BOOT = 'ST000000000000000000002AMW42H';
 
 type Fields = Record<string, Uint8Array>;
-/** One event of a transaction: a print, or the node's own of a lock. */
-export type PoxEvent = { contract: string; value: Uint8Array } | { lock: string; amount: bigint; until: number };
+/** A print of a contract. */
+export interface PoxEvent {
+  contract: string;
+  value: Uint8Array;
+}
 
 /** What pox-5 prints. */
 export const printed = (topic: string, fields: Fields = {}): PoxEvent => ({
@@ -151,21 +154,10 @@ export const bonds = {
 
 export const keyOf = (byte: number): Uint8Array => new Uint8Array(33).fill(byte);
 
-const body = (event: PoxEvent) =>
-  'lock' in event
-    ? {
-        type: 'stx_lock_event',
-        stx_lock_event: {
-          locked_address: event.lock,
-          locked_amount: String(event.amount),
-          unlock_height: String(event.until),
-          contract_identifier: `${BOOT}.pox-5`,
-        },
-      }
-    : {
-        type: 'contract_event',
-        contract_event: { contract_identifier: event.contract, topic: 'print', raw_value: toHex(event.value) },
-      };
+const body = ({ contract, value }: PoxEvent) => ({
+  type: 'contract_event',
+  contract_event: { contract_identifier: contract, topic: 'print', raw_value: toHex(value) },
+});
 
 let nonce = 0;
 

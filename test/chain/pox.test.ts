@@ -1,0 +1,190 @@
+/** What the tables of the stacking contracts' topics read. */
+import { expect, test } from 'bun:test';
+import type { ChainEvent } from '../../src/chain/block.ts';
+import { pox2 } from '../../src/chain/pox/pox-2.ts';
+import { pox3 } from '../../src/chain/pox/pox-3.ts';
+import { pox4 } from '../../src/chain/pox/pox-4.ts';
+import { pox5 } from '../../src/chain/pox/pox-5.ts';
+import { poxReading } from '../../src/chain/pox/reading.ts';
+import type { StackingPrint } from '../../src/chain/pox/stacking.ts';
+import { clarity } from '../../src/codec/clarity-encode.ts';
+import { BOOT, bonds, keyOf, type PoxEvent, printed, stacked, u } from '../support/pox.ts';
+
+const stacker = 'ST1WNJTS9JM1JYGK758B10DBAMBZ0K23ADP392SBV';
+const pool = 'ST2J6ZY48GV1EZ5V2V5RB9MP66SW86PYKKQYAC0RQ';
+
+const logOf = ({ contract, value }: PoxEvent): ChainEvent => ({
+  kind: 'contract_log',
+  contractId: contract,
+  topic: 'print',
+  value,
+});
+const read = (event: PoxEvent) => poxReading(logOf(event));
+
+function print(event: PoxEvent): StackingPrint {
+  const reading = read(event);
+  if (reading?.kind !== 'stacking') throw new Error(JSON.stringify(reading));
+  return reading.print;
+}
+
+const lock = {
+  'lock-amount': u(300),
+  'lock-period': u(2),
+  'start-burn-height': u(108),
+  'unlock-burn-height': u(140),
+};
+const cycles = { 'start-cycle-id': u(6), 'end-cycle-id': clarity.some(u(8)) };
+const key = { 'signer-key': clarity.buffer(keyOf(2)) };
+const state = [1_000, 200, 90] as const;
+
+test('each contract has each of its topics once', () => {
+  const names = (topics: readonly { name: string }[]) => topics.map(({ name }) => name);
+  for (const topics of [pox2, pox3, pox4, pox5]) expect(new Set(names(topics)).size).toBe(topics.length);
+  expect(names(pox3)).toEqual(names(pox2));
+  expect(names(pox4)).not.toContain('handle-unlock');
+  expect(names(pox4)).toContain('revoke-delegate-stx');
+});
+
+test.each([
+  ['stack-stx', { ...lock, ...key }, { balance: 700n, locked: 300n, unlockHeight: 140n }],
+  [
+    'delegate-stack-stx',
+    { ...lock, delegator: clarity.principal(pool) },
+    { balance: 700n, locked: 300n, unlockHeight: 140n },
+  ],
+  [
+    'stack-increase',
+    { 'increase-by': u(50), 'total-locked': u(250), ...key },
+    { balance: 950n, locked: 250n, unlockHeight: 90n },
+  ],
+  [
+    'stack-extend',
+    { 'extend-count': u(1), 'unlock-burn-height': u(160), ...key },
+    { balance: 1_000n, locked: 200n, unlockHeight: 160n },
+  ],
+  [
+    'stack-aggregation-commit',
+    { 'reward-cycle': u(6), 'amount-ustx': u(9), ...key },
+    { balance: 1_000n, locked: 200n, unlockHeight: 90n },
+  ],
+])('the state of %s is the one after it', (name, data, after) => {
+  expect(print(stacked('pox-4', name, stacker, { ...data, ...cycles }, state)).state).toEqual(after);
+});
+
+test('a balance is never below zero, and that of an early unlock has what was locked', () => {
+  const rich = stacked('pox-2', 'stack-stx', stacker, { ...lock, 'lock-amount': u(5_000) }, state);
+  expect(print(rich).state).toMatchObject({ balance: 0n, locked: 5_000n });
+  const unlocked = { 'first-cycle-locked': u(4), 'first-unlocked-cycle': u(5) };
+  const early = print(stacked('pox-3', 'handle-unlock', stacker, unlocked, state));
+  expect(early.state).toEqual({ balance: 1_200n, locked: 200n, unlockHeight: 90n });
+  expect(early.data).toEqual({ first_cycle_locked: 4n, first_unlocked_cycle: 5n });
+});
+
+test('pox-2 and pox-3 have no signers and no cycles, whatever a node adds', () => {
+  const before = print(stacked('pox-3', 'stack-stx', stacker, { ...lock, ...key, ...cycles }));
+  expect(before.data).toMatchObject({ signer_key: null, start_cycle_id: null, end_cycle_id: null });
+  expect(before.changes).toEqual([]);
+  const since = print(stacked('pox-4', 'stack-stx', stacker, { ...lock, ...key, ...cycles }));
+  expect(since.changes).toEqual([{ kind: 'solo_term', firstCycle: 6, endCycle: 8, signerKey: keyOf(2) }]);
+});
+
+test('a delegation without an end says none, and one beyond any height is one', () => {
+  const delegation = { 'amount-ustx': u(5), 'delegate-to': clarity.principal(pool) };
+  const open = print(
+    stacked('pox-4', 'delegate-stx', stacker, { ...delegation, 'unlock-burn-height': clarity.none() }),
+  );
+  expect(open.data).not.toHaveProperty('unlock_burn_height');
+  expect(open.changes).toEqual([{ kind: 'delegation', pool, unlockHeight: null }]);
+  const forever = clarity.some(u(2n ** 128n - 1n));
+  const long = print(stacked('pox-4', 'delegate-stx', stacker, { ...delegation, 'unlock-burn-height': forever }));
+  expect(long.changes).toEqual([{ kind: 'delegation', pool, unlockHeight: 2n ** 128n - 1n }]);
+});
+
+test('Bitcoin addresses are those of the chain the contract is of', () => {
+  const address = {
+    'pox-addr': clarity.tuple({
+      version: clarity.buffer(Uint8Array.of(4)),
+      hashbytes: clarity.buffer(new Uint8Array(20)),
+    }),
+  };
+  const event = stacked('pox-4', 'stack-stx', stacker, { ...lock, ...key, ...cycles, ...address });
+  expect(print(event)).toMatchObject({ network: 'regtest', poxAddress: { version: 4 } });
+  const mainnet = { ...logOf(event), contractId: 'SP000000000000000000002Q6VF78.pox-4' } as ChainEvent;
+  expect(poxReading(mainnet)).toMatchObject({ print: { network: 'mainnet' } });
+});
+
+test('what was not done is nothing: an error, and a revocation of nothing', () => {
+  expect(poxReading(logOf({ contract: `${BOOT}.pox-4`, value: clarity.err(clarity.int(3)) }))).toBeNull();
+  const nothing = { unimplemented: clarity.bool(true) };
+  expect(read(stacked('pox-4', 'revoke-delegate-stx', stacker, nothing))).toBeNull();
+});
+
+test.each([
+  ['a topic that is not known', printed('to-come'), 'to-come', 'The topic is not known'],
+  [
+    'a name of another contract',
+    stacked('pox-4', 'handle-unlock', stacker, {}),
+    'handle-unlock',
+    'The topic is not known',
+  ],
+  ['a field that is missing', printed('setup-bond'), 'setup-bond', 'Missing field bond-index'],
+  [
+    'a field of another kind',
+    printed('announce-l1-early-exit', { 'bond-index': clarity.none() }),
+    'announce-l1-early-exit',
+    'Field bond-index is a none',
+  ],
+  [
+    'a value of another form',
+    { contract: `${BOOT}.pox-5`, value: clarity.uint(1) },
+    null,
+    'It has no form that is known',
+  ],
+  [
+    'bytes that are no value',
+    { contract: `${BOOT}.pox-4`, value: Uint8Array.of(0xff) },
+    null,
+    'It has no form that is known',
+  ],
+  [
+    'more cycles than any lock has',
+    stacked('pox-4', 'stack-stx', stacker, {
+      ...lock,
+      ...key,
+      'start-cycle-id': u(1),
+      'end-cycle-id': clarity.some(u(5_000)),
+    }),
+    'stack-stx',
+    '4999 cycles are too many',
+  ],
+])('%s is told and changes nothing', (_, event, topic, reason) => {
+  expect(read(event)).toEqual({ kind: 'unread', contract: event.contract.split('.')[1]!, topic, reason });
+});
+
+test('prints of other contracts are none of these', () => {
+  for (const contractId of [`${stacker}.pox-5`, `${BOOT}.pox-6`, `${BOOT}.bns`]) {
+    expect(poxReading({ ...logOf(bonds.setup(0)), contractId } as ChainEvent)).toBeNull();
+  }
+  expect(poxReading({ ...logOf(bonds.setup(0)), topic: 'log' } as ChainEvent)).toBeNull();
+});
+
+test('a registration tells its lock, and the outputs that prove it', () => {
+  const txId = new Uint8Array(32).fill(0xcd);
+  expect(read(bonds.register(1, stacker, pool, 7, [txId]))).toMatchObject({
+    changes: [
+      { kind: 'registration', bond: 1, staker: stacker, signer: pool, sats: 7n, outputs: [{ txId, index: 0 }] },
+      { kind: 'lock', staker: stacker, stx: 10_000_000n, unlockHeight: 400 },
+    ],
+  });
+  expect(read(bonds.register(1, stacker, pool, 7))).toMatchObject({ changes: [{ outputs: null }, {}] });
+});
+
+test('a changed stake counts from the next cycle on, an ended one to there', () => {
+  expect(read(bonds.updateStake(stacker, pool, 9n, 11, 20, 400))).toMatchObject({ changes: [{ fromCycle: 9 }, {}] });
+  expect(read(bonds.unstake(stacker, pool, 9n, 10, 200))).toMatchObject({
+    changes: [
+      { fromCycle: 10, unlockCycle: 10 },
+      { kind: 'lock', unlockHeight: 200 },
+    ],
+  });
+});

@@ -1,0 +1,204 @@
+/** Stacking by pox-2 to pox-4 and what Bitcoin paid, through the index. */
+import { afterEach, describe, expect, test } from 'bun:test';
+import { clarity } from '../../src/codec/clarity-encode.ts';
+import type { ReceivedEvent } from '../../src/store/ingest.ts';
+import type { Reader } from '../../src/store/reader.ts';
+import { openSnapshots } from '../../src/store/snapshots.ts';
+import { alice, bob, carol, hashOf } from '../support/handmade.ts';
+import { type OpenIngest, openNew } from '../support/ingest.ts';
+import { burnBlock, keyOf, p, poxBlock, rewardSet, stacked, u } from '../support/pox.ts';
+
+const [A, B, POOL] = [alice.address, bob.address, carol.address];
+
+let open: OpenIngest | undefined;
+afterEach(() => {
+  open?.[Symbol.dispose]();
+  open = undefined;
+});
+
+async function after<T>(events: readonly ReceivedEvent[], read: (reader: Reader) => Promise<T>): Promise<T> {
+  open ??= openNew({ journal: false });
+  for (const event of events) open.ingest.receive(event);
+  const snapshots = openSnapshots(open.directory);
+  try {
+    return await snapshots.read(read);
+  } finally {
+    snapshots.close();
+  }
+}
+
+const term = (first: number, end: number) => ({ 'start-cycle-id': u(first), 'end-cycle-id': clarity.some(u(end)) });
+const lock = (amount: number) => ({
+  'lock-amount': u(amount),
+  'lock-period': u(1),
+  'start-burn-height': u(100),
+  'unlock-burn-height': u(140),
+});
+const key = (byte: number) => ({ 'signer-key': clarity.buffer(keyOf(byte)) });
+const pooled = (stacker: string, amount: number, first = 6, end = 8) =>
+  stacked('pox-4', 'delegate-stack-stx', stacker, { ...lock(amount), delegator: p(POOL), ...term(first, end) });
+const commit = (byte: number, cycle: number) =>
+  stacked('pox-4', 'stack-aggregation-commit', POOL, {
+    'reward-cycle': u(cycle),
+    'amount-ustx': u(1),
+    ...key(byte),
+    ...term(cycle, cycle + 1),
+  });
+
+describe('a delegation', () => {
+  const delegated = (stacker: string, until: number | null) =>
+    stacked('pox-4', 'delegate-stx', stacker, {
+      'amount-ustx': u(5),
+      'delegate-to': p(POOL),
+      'unlock-burn-height': until === null ? clarity.none() : clarity.some(u(until)),
+    });
+  const revoked = (stacker: string) => stacked('pox-4', 'revoke-delegate-stx', stacker, { 'delegate-to': p(POOL) });
+  const first = poxBlock(null, 'first', [[delegated(A, null)], [delegated(B, 103)]]);
+  const second = poxBlock(first, 'second', [[delegated(A, 103)]]);
+  const third = poxBlock(second, 'third', [[revoked(B)]]);
+  const events = [first, second, third].map(({ event }) => event);
+  const at =
+    (height: number, afterHeight = 0) =>
+    async (read: Reader) =>
+      (await read.stacking.delegations(4, POOL, { height, afterHeight }, 20, 0))?.items.map(
+        ({ print, blockHeight }) => [print.stacker, blockHeight],
+      );
+
+  test('holds until it ends or is revoked, the newest of each stacker', async () => {
+    expect(await after(events, at(1))).toEqual([
+      [B, 1],
+      [A, 1],
+    ]);
+    expect(await after([], at(2))).toEqual([
+      [A, 2],
+      [B, 1],
+    ]);
+    // The one of the second block has ended with Bitcoin's height 103, and the one before it has no end.
+    expect(await after([], at(3))).toEqual([[A, 1]]);
+    expect(await after([], at(3, 1))).toEqual([]);
+    expect(await after([], at(4))).toBeUndefined();
+  });
+
+  test('is counted with those of other pages', async () => {
+    const page = await after(events, (read) => read.stacking.delegations(4, POOL, { height: 2, afterHeight: 0 }, 1, 1));
+    expect([page?.items.length, page?.total]).toEqual([1, 2]);
+  });
+});
+
+describe('the stackers of a cycle', () => {
+  const stackers = (cycle: number, byte: number) => async (read: Reader) =>
+    (await read.rewardCycles.stackers(cycle, keyOf(byte), 20, 0)).items.map(({ stacker, pooled: isPooled, print }) => [
+      stacker,
+      isPooled ? 'pooled' : 'solo',
+      Number(print.state.locked),
+    ]);
+
+  test('are those of the signer their pool commits to, and those alone, by what they locked', async () => {
+    const solo = stacked('pox-4', 'stack-stx', A, { ...lock(50), ...key(2), ...term(6, 7) });
+    const block = poxBlock(null, 'stacked', [[pooled(A, 10), pooled(B, 70)], [solo], [commit(2, 6)]]);
+    expect(await after([block.event], stackers(6, 2))).toEqual([
+      [B, 'pooled', 70],
+      [A, 'solo', 50],
+      [A, 'pooled', 10],
+    ]);
+    // Nothing was committed for the next, and who stacked alone is out of it.
+    expect(await after([], stackers(7, 2))).toEqual([]);
+  });
+
+  test('follow the last commitment and the last print of each, and forks', async () => {
+    const block = poxBlock(null, 'committed', [[pooled(B, 70)], [commit(2, 6)]]);
+    const increase = { 'increase-by': u(5), 'total-locked': u(75), delegator: p(POOL), ...term(6, 8) };
+    const more = poxBlock(block, 'more', [
+      [commit(3, 6), stacked('pox-4', 'delegate-stack-increase', B, increase, [1_000, 70, 140])],
+    ]);
+    expect(await after([block.event, more.event], stackers(6, 3))).toEqual([[B, 'pooled', 75]]);
+    expect(await after([], stackers(6, 2))).toEqual([]);
+    const rival = poxBlock(block, 'rival', []);
+    const end = poxBlock(rival, 'rival end', []);
+    expect(await after([rival.event, end.event], stackers(6, 2))).toEqual([[B, 'pooled', 70]]);
+    expect(await after([], stackers(6, 3))).toEqual([]);
+  });
+
+  test('an increase of who stacks alone names signer and amount anew', async () => {
+    const solo = stacked('pox-4', 'stack-stx', A, { ...lock(50), ...key(2), ...term(6, 7) });
+    const increase = { 'increase-by': u(5), 'total-locked': u(55), ...key(3), ...term(6, 7) };
+    const block = poxBlock(null, 'increased', [
+      [solo],
+      [stacked('pox-4', 'stack-increase', A, increase, [950, 50, 140])],
+    ]);
+    expect(await after([block.event], stackers(6, 3))).toEqual([[A, 'solo', 55]]);
+  });
+});
+
+test('signers of a cycle are listed by weight, then by what is stacked, then by key; counts are of their stackers', async () => {
+  const solo = stacked('pox-4', 'stack-stx', A, { ...lock(50), ...key(4), ...term(6, 7) });
+  const set = rewardSet(6, [
+    [keyOf(2), 3, 10n],
+    [keyOf(4), 3, 90n],
+    [keyOf(3), 3, 10n],
+    [keyOf(5), 9, 1n],
+  ]);
+  const page = await after([poxBlock(null, 'set', [[solo]], set).event], (read) => read.rewardCycles.signers(6, 20, 0));
+  expect(page.items.map(({ key: of, soloStackers }) => [of[0], soloStackers])).toEqual([
+    [5, 0],
+    [4, 1],
+    [2, 0],
+    [3, 0],
+  ]);
+  expect(page.items[0]?.address).toMatch(/^ST/);
+});
+
+describe('what Bitcoin paid', () => {
+  const X = 'mhYeZXrSEuyf2wbJ14qZ2apG7ofMLDj9Ss';
+  const Y = 'mk4zAE1iVWf5PJAgeX83rSXnzF5zQBiqf1';
+  const tip = poxBlock(null, 'tip', []).event;
+  const first = burnBlock(101, 'a', null, [
+    [X, 10],
+    [Y, 20],
+  ]);
+  const second = burnBlock(102, 'b', 'a', [[X, 3]]);
+
+  test('is listed newest first and summed, each page with the total', async () => {
+    const [rewards, ofX, sum, slots, outputs] = await after([tip, first, second], async (read) => [
+      await read.burnRewards.rewards(null, 2, 0),
+      await read.burnRewards.rewards(X, 20, 1),
+      await read.burnRewards.total(X),
+      await read.burnRewards.slots(X, 20, 5),
+      await read.burnRewards.outputsTo(X, 1, 1),
+    ]);
+    expect(rewards.items.map(({ recipient, amount, index }) => [recipient, amount, index])).toEqual([
+      [X, '3', 0],
+      [Y, '20', 1],
+    ]);
+    expect([rewards.total, ofX.total, sum]).toEqual([3, 2, '13']);
+    expect(ofX.items).toMatchObject([{ amount: '10', burnAmount: '5', burnBlock: { height: 101 } }]);
+    expect([slots.items, slots.total]).toEqual([[], 2]);
+    expect([outputs.items[0]?.amount, outputs.total]).toEqual(['10', 2]);
+  });
+
+  test('is counted once when a block is announced again', async () => {
+    const again = { ...first, receivedAt: first.receivedAt + 1 };
+    expect(await after([tip, first, second, again], (read) => read.burnRewards.total(X))).toBe('13');
+  });
+
+  test('is that of the Bitcoin chain that won, and of the one before when it wins again', async () => {
+    const rival = burnBlock(102, 'rival', 'a', [[Y, 7]]);
+    const totals = async (read: Reader) => [await read.burnRewards.total(X), await read.burnRewards.total(Y)];
+    expect(await after([tip, first, second, rival], totals)).toEqual(['10', '27']);
+    expect((await after([], (read) => read.burnRewards.outputsOf('latest', 20, 0))).items).toMatchObject([
+      { recipient: Y, txId: Uint8Array.fromHex(hashOf('payment in rival').slice(2)) },
+    ]);
+    expect(await after([burnBlock(103, 'c', 'b', [[X, 1]])], totals)).toEqual(['14', '20']);
+  });
+
+  test('ends for rewards and slots where the locks of pox-4 do, and not for outputs', async () => {
+    const last = poxBlock(null, 'with an end', [], { pox_v4_unlock_height: 102 }).event;
+    const [rewards, sum, slots, outputs] = await after([last, first, second], async (read) => [
+      await read.burnRewards.rewards(null, 20, 0),
+      await read.burnRewards.total(X),
+      await read.burnRewards.slots(null, 20, 0),
+      await read.burnRewards.outputsTo(X, 20, 0),
+    ]);
+    expect([rewards.total, sum, slots.total, outputs.total]).toEqual([2, '10', 2, 2]);
+  });
+});
