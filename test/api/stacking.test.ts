@@ -1,0 +1,283 @@
+/** The routes of stacking and staking over a real index: what they refuse, what they don't find, and what they say. */
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import type { AnyElysia } from 'elysia';
+import { createApp } from '../../src/api/app.ts';
+import { clarity } from '../../src/codec/clarity-encode.ts';
+import type { Snapshots } from '../../src/store/reader.ts';
+import { openSnapshots } from '../../src/store/snapshots.ts';
+import type { DataDirectory } from '../support/data-directory.ts';
+import { alice, bob, carol, transfer } from '../support/handmade.ts';
+import { ingestOf } from '../support/ingest.ts';
+import { bonds, burnBlock, keyOf, p, poxBlock, rewardSet, stacked, u } from '../support/pox.ts';
+
+const [A, B] = [alice.address, bob.address];
+const manager = `${carol.address}.manager`;
+const MISTYPED = `${A.slice(0, -1)}${A.endsWith('0') ? '1' : '0'}`;
+const KEY = `0x${'02'.repeat(33)}`;
+const BITCOIN = 'mhYeZXrSEuyf2wbJ14qZ2apG7ofMLDj9Ss';
+
+let directory: DataDirectory;
+let snapshots: Snapshots;
+let app: AnyElysia;
+let txIds: string[];
+
+beforeAll(() => {
+  const address = clarity.tuple({
+    version: clarity.buffer(Uint8Array.of(0)),
+    hashbytes: clarity.buffer(Uint8Array.fromHex('164247d6f2b425ac5771423ae6c80c754f7172b0')),
+  });
+  const stack = stacked('pox-4', 'stack-stx', A, {
+    'lock-amount': u(700),
+    'lock-period': u(1),
+    'start-burn-height': u(100),
+    'unlock-burn-height': u(140),
+    'signer-key': clarity.buffer(keyOf(2)),
+    'start-cycle-id': u(6),
+    'end-cycle-id': clarity.some(u(7)),
+    'pox-addr': address,
+  });
+  const delegate = stacked('pox-4', 'delegate-stx', B, {
+    'amount-ustx': u(5),
+    'delegate-to': p(A),
+    'unlock-burn-height': clarity.some(u(5_000)),
+    'pox-addr': clarity.some(address),
+  });
+  const first = poxBlock(null, 'first', [
+    [stack],
+    [delegate],
+    [bonds.setup(0), bonds.allow(0, A, 9), bonds.register(0, A, manager, 9)],
+    [bonds.key('register', manager, keyOf(2))],
+  ]);
+  const second = poxBlock(
+    first,
+    'second',
+    [],
+    rewardSet(6, [
+      [keyOf(2), 1, 3n],
+      [keyOf(3), 2, 6n],
+    ]),
+  );
+  txIds = first.transactions.map(({ id }) => id);
+  directory = ingestOf([first.event, second.event, burnBlock(103, 'a', null, [[BITCOIN, 12]])]);
+  snapshots = openSnapshots(directory.path);
+  app = createApp({ snapshots, version: 'stackside v0.0.0 (test:test)', log: () => {}, checkResponses: true });
+});
+afterAll(() => {
+  snapshots.close();
+  directory[Symbol.dispose]();
+});
+
+async function ask(path: string) {
+  const answer = await app.handle(new Request(`http://localhost/extended/${path}`));
+  const text = await answer.text();
+  return { status: answer.status, headers: answer.headers, body: text === '' ? null : JSON.parse(text) };
+}
+
+describe('is refused:', () => {
+  const limits = (path: string, least: number, maximum: number): string[][] => [
+    [`${path}?limit=${least - 1}`, `querystring/limit must be >= ${least}`],
+    [`${path}?limit=${maximum + 1}`, `querystring/limit must be <= ${maximum}`],
+    [`${path}?limit=x`, 'querystring/limit must be integer'],
+  ];
+  const offsets = (path: string, maximum: number) => [
+    ...limits(path, 0, maximum),
+    [`${path}?offset=-1`, 'querystring/offset must be >= 0'],
+  ];
+  const cursors = (path: string) => [
+    ...limits(path, 1, 50),
+    [`${path}?cursor=*`, 'querystring/cursor must match pattern "^[A-Za-z0-9_-]+$"'],
+  ];
+  test.each([
+    ...offsets('v1/pox4/events', 200),
+    ...offsets(`v1/pox4/${A}/delegations`, 200),
+    ...offsets('v1/burnchain/rewards', 250),
+    ...offsets('v1/burnchain/reward_slot_holders', 250),
+    ...offsets('v2/pox/cycles', 60),
+    ...offsets('v2/pox/cycles/6/signers', 250),
+    ...offsets(`v2/pox/cycles/6/signers/${KEY}/stackers`, 200),
+    ...offsets('v2/burn-blocks/latest/pox-transactions', 30),
+    ...offsets(`v2/addresses/${BITCOIN}/pox-transactions`, 30),
+    ...cursors('v3/staking/bonds'),
+    ...cursors('v3/staking/bonds/0/allowlist'),
+    ...cursors('v3/staking/bonds/0/registrations'),
+    ...cursors('v3/staking/signers'),
+    ...cursors(`v3/staking/signers/${manager}/stakers`),
+    ...cursors('v3/staking/cycles/current/signers'),
+    ...cursors(`v3/principals/${A}/staking/bonds`),
+    ['v1/pox5/events', 'params/pox must be equal to one of the allowed values (pox2, pox3, pox4)'],
+    [`v1/pox4/stacker/${MISTYPED}`, 'invalid STX address or principal in params/principal'],
+    ['v1/pox4/tx/12', 'Hex string is missing the "0x" prefix'],
+    [`v1/pox4/${A}/delegations?height=0`, 'querystring/height must be >= 1'],
+    [`v1/pox4/${A}/delegations?unanchored=1`, 'querystring/unanchored must be boolean'],
+    ['v1/burnchain/rewards/nonsense', 'Address nonsense is not a valid Bitcoin or STX address.'],
+    [`v1/burnchain/rewards/${MISTYPED}/total`, `Address ${MISTYPED} is not a valid Bitcoin or STX address.`],
+    ['v2/pox/cycles/x', 'params/cycle_number must be integer'],
+    ['v2/pox/cycles/6/signers/02', 'params/signer_key must match pattern'],
+    ['v2/burn-blocks/x/pox-transactions', 'params/height_or_hash must match pattern'],
+    ['v3/staking/bonds/1.5', 'params/bond_index must be integer'],
+    ['v3/staking/cycles/x/signers', 'params/cycle_number must match pattern "^(current|[0-9]+)$"'],
+    [`v3/principals/${MISTYPED}/staking`, 'invalid STX address in params/principal'],
+    [`v3/staking/bonds/0/allowlist/${MISTYPED}`, 'invalid STX address in params/principal'],
+  ])('%s', async (path, message) => {
+    const { status, body } = await ask(path!);
+    expect([status, body.message]).toEqual([400, expect.stringContaining(message!)]);
+  });
+});
+
+describe('is not found:', () => {
+  const unmined = transfer(bob, 77, 300).id;
+  test.each([
+    [`v1/pox4/tx/${unmined}`, 'could not find transaction by ID'],
+    [`v1/pox4/${A}/delegations?height=99`, 'no block at height: 99'],
+    [`v1/pox4/${A}/delegations?unanchored=true`, 'no block at height: 3'],
+    ['v1/something/events', 'Route GET:/extended/v1/something/events not found'],
+    ['v2/pox/cycles/5', 'Not found'],
+    ['v2/pox/cycles/5/signers', 'PoX cycle not found'],
+    [`v2/pox/cycles/6/signers/${'05'.repeat(33)}`, 'Not found'],
+    [`v2/pox/cycles/6/signers/${'05'.repeat(33)}/stackers`, 'PoX cycle signer not found'],
+    ['v3/staking/bonds/-1', 'Bond not found'],
+    ['v3/staking/bonds/99999999999', 'Bond not found'],
+    [`v3/staking/bonds/0/allowlist/${B}`, 'Bond allowlist entry not found'],
+    [`v3/staking/bonds/0/registrations/${B}`, 'Bond registration not found'],
+    [`v3/staking/bonds/${'9'.repeat(12)}/registrations/${A}`, 'Bond registration not found'],
+    [`v3/staking/cycles/${'9'.repeat(30)}/signers`, 'PoX cycle not found'],
+    [`v3/staking/signers/${B}`, 'Staking signer not found'],
+  ])('%s', async (path, message) => {
+    const { status, body } = await ask(path);
+    expect([status, body.message]).toEqual([404, message]);
+  });
+});
+
+test('a limit of 0 is the usual one on lists of v1 and of signers, and asks for the total alone on others', async () => {
+  expect((await ask('v1/pox4/events?limit=0')).body).toMatchObject({ limit: 96, results: [{}, {}] });
+  expect((await ask('v2/pox/cycles/6/signers?limit=0')).body).toMatchObject({
+    limit: 100,
+    total: 2,
+    results: [{}, {}],
+  });
+  expect((await ask('v2/pox/cycles?limit=0')).body).toEqual({ limit: 0, offset: 0, total: 1, results: [] });
+  expect((await ask('v2/pox/cycles?offset=9')).body).toMatchObject({ total: 1, results: [] });
+});
+
+test('prints of a contract, with amounts and heights as text', async () => {
+  const { body } = await ask(`v1/pox4/tx/${txIds[0]}`);
+  expect(body.results).toEqual([
+    {
+      block_height: 1,
+      tx_id: txIds[0],
+      tx_index: 0,
+      event_index: 0,
+      stacker: A,
+      locked: '700',
+      balance: '300',
+      burnchain_unlock_height: '140',
+      pox_addr: BITCOIN,
+      pox_addr_raw: '0x00164247d6f2b425ac5771423ae6c80c754f7172b0',
+      name: 'stack-stx',
+      data: {
+        lock_amount: '700',
+        lock_period: '1',
+        start_burn_height: '100',
+        unlock_burn_height: '140',
+        signer_key: KEY,
+        start_cycle_id: '6',
+        end_cycle_id: '7',
+      },
+    },
+  ]);
+  expect((await ask(`v1/pox4/stacker/${A}`)).body.results).toEqual(body.results);
+  expect((await ask(`v1/pox3/tx/${txIds[0]}`)).body).toEqual({ results: [] });
+});
+
+test('a delegation that holds, with its end as a number', async () => {
+  expect((await ask(`v1/pox4/${A}/delegations`)).body.results).toEqual([
+    {
+      stacker: B,
+      pox_addr: BITCOIN,
+      amount_ustx: '5',
+      burn_block_unlock_height: 5_000,
+      block_height: 1,
+      tx_id: txIds[1],
+    },
+  ]);
+});
+
+test('shares of weight and stake are doubles in the order of operations that clients compare', async () => {
+  const { results } = (await ask('v2/pox/cycles/6/signers')).body;
+  expect(results.map((of: Record<string, unknown>) => [of.weight_percent, of.stacked_amount_percent])).toEqual([
+    [66.66666666666666, 66.66666666666667],
+    [33.33333333333333, 33.333333333333336],
+  ]);
+  expect(results[1]).toMatchObject({ signing_key: KEY, solo_stacker_count: 1, pooled_stacker_count: 0 });
+  const { body } = await ask(`v2/pox/cycles/6/signers/${KEY.slice(2).toUpperCase()}/stackers`);
+  expect(body.results).toEqual([
+    { stacker_address: A, stacked_amount: '700', pox_address: BITCOIN, stacker_type: 'solo' },
+  ]);
+});
+
+test('the former paths of prints lead to the present ones', async () => {
+  for (const [from, to] of [
+    ['v1/pox4_events?limit=2', 'v1/pox4/events?limit=2'],
+    ['v1/pox2_events', 'v1/pox2/events'],
+    [`v1/pox3_events/stacker/${A}`, `v1/pox3/stacker/${A}`],
+  ]) {
+    const { status, headers } = await ask(from!);
+    expect([status, headers.get('location')]).toEqual([302, `/extended/${to}`]);
+  }
+});
+
+test('rewards of Bitcoin are asked for by either address, are never kept, and are on their way out', async () => {
+  const { body, headers } = await ask(`v1/burnchain/rewards/${BITCOIN}/total`);
+  expect(body).toEqual({ reward_recipient: BITCOIN, reward_amount: '12' });
+  expect([headers.get('cache-control'), headers.get('etag')]).toEqual(['no-store', null]);
+  expect(headers.get('warning')).toStartWith('299');
+  expect((await ask('v1/burnchain/rewards/STB44HYPYAT2BB2QE513NSP81HTMYWBJP02HPGK6/total')).body).toEqual(body);
+  expect((await ask('v1/burnchain/rewards')).headers.get('link')).toContain('/extended/v3/staking/bonds');
+});
+
+test('the tag of what ends with the height of Bitcoin changes with it', async () => {
+  const before = (await ask('v3/staking/bonds')).headers.get('etag');
+  expect(before).toMatch(/-103"$/);
+  expect((await ask('v3/staking/bonds')).body.results[0].status).toBe('upcoming');
+});
+
+test('a bond, the registration for it, and the position of who registered', async () => {
+  const { body } = await ask('v3/staking/bonds/0');
+  expect(body).toMatchObject({
+    index: 0,
+    pox_version: 'pox5',
+    registrations: { allowed_count: 1, registered_count: 1 },
+    balances: { locked: { btc: '9', stx: '10000000' }, paid_out: { btc: '0' } },
+    transaction: { tx_id: txIds[2], bitcoin_block: { height: 101 } },
+  });
+  expect((await ask(`v3/staking/bonds/0/registrations/${A}`)).body).toEqual({
+    signer: manager,
+    staker: A,
+    type: 'l2',
+    balances: { btc: '9', stx: '10000000' },
+    l2_lockup: { tx_id: txIds[2] },
+  });
+  expect((await ask(`v3/principals/${A}/staking/bonds`)).body.results).toMatchObject([
+    { bond_index: 0, status: 'enrolled', active: true, enrollment: { tx_id: txIds[2], btc_lockup: { amount: '9' } } },
+  ]);
+  expect((await ask(`v3/staking/signers/${manager}/stakers`)).body.results).toEqual([{ staker: A, types: ['btc'] }]);
+});
+
+test('signers of a cycle by number and as the current ones, with the contracts that have their keys', async () => {
+  const { body } = await ask('v3/staking/cycles/6/signers');
+  expect((await ask('v3/staking/cycles/current/signers')).body.results).toEqual(body.results);
+  expect(body.results[1]).toEqual({
+    signing_key: KEY,
+    weight: { amount: 1, percent: 33.33333333333333 },
+    staked_stx: { amount: '3', percent: 33.333333333333336 },
+    signer_managers: [
+      {
+        signer_manager: manager,
+        registered_at: { block_height: 1, bitcoin_block_height: 101, tx_id: txIds[3] },
+        granted_keys: [],
+        grant_active: false,
+        pending_key_update: null,
+      },
+    ],
+  });
+});
