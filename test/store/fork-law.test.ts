@@ -7,6 +7,7 @@ import { expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { effectsOf, undone } from '../../src/chain/effects.ts';
 import type { NodeEvent } from '../../src/devnet/node-event.ts';
+import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { effectsWriter } from '../../src/store/apply.ts';
 import { checkDirectory } from '../../src/store/check.ts';
 import { indexPath, openWriter } from '../../src/store/database.ts';
@@ -112,6 +113,42 @@ test(
     expect(seen.wonAgain).toBeGreaterThan(20);
     expect(seen.bitcoinForks).toBeGreaterThan(10);
     expect(seen.repeated).toBeGreaterThan(10);
+  },
+  timeout,
+);
+
+test(
+  'a long chain full of bonds, stakes, rewards and forks ends in the tables of its winning chain alone',
+  () => {
+    const options = {
+      accounts: 25,
+      transactionsPerBlock: 5,
+      forkEvery: 5,
+      forkDepth: 12,
+      staking: 300,
+      mempool: false,
+    };
+    for (const seed of [1, 2]) {
+      const events = [...devnetEvents({ seed, blocks: 170, ...options })];
+      const forked = after(events, false);
+      expect(forked.problems).toEqual([]);
+      expect(forked.tables).toEqual(after(winningChain(events), false).tables);
+      const full = [
+        'bonds',
+        'bond_positions',
+        'stakes',
+        'staking_shares',
+        'staking_rewards',
+        'signer_keys',
+        'cycle_signers',
+      ];
+      for (const table of full) expect({ table, rows: forked.tables[table]?.length }).not.toEqual({ table, rows: 0 });
+      // Nobody claims what was not earned.
+      for (const row of forked.tables.staking_rewards ?? []) {
+        const [, accrued = 0, claimed = 0] = /accrued="(\d+)" claimed="(\d+)"/.exec(row) ?? [];
+        expect(BigInt(claimed)).toBeLessThanOrEqual(BigInt(accrued));
+      }
+    }
   },
   timeout,
 );
