@@ -128,6 +128,9 @@ function listsOf(directory: string): (TimedList & { ask: Ask })[] {
       [instance.id, instance.value],
       (reader, from) => reader.tokens.nftHistory(instance.identifier, instance.value, limit, from),
     ),
+    list('signers of pox-5', 'SELECT address FROM signer_keys WHERE current = 1 ORDER BY address', [], (reader, from) =>
+      reader.staking.signers(limit, from),
+    ),
     list(
       'mempool',
       `SELECT received_at, lower(hex(tx_id)) FROM mempool_transactions
