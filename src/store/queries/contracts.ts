@@ -5,7 +5,7 @@ import { splitPrincipal } from '../../codec/address.ts';
 import type { Deployment, SmartContract } from '../model.ts';
 import { statusWord } from '../rows.ts';
 import { prepared } from '../statement.ts';
-import { placeOf } from './transfers.ts';
+import { type MadeByRow, madeByOf } from './made-by.ts';
 
 export const sql = {
   find: `SELECT t.position, t.tx_id, t.tx_index, coalesce(t.genesis_block_time, b.block_time) AS block_time,
@@ -24,15 +24,7 @@ export const sql = {
              WHERE state = 0 AND sender_id = ?1 AND contract_id = ?2 AND type IN (1, 6) ORDER BY nonce LIMIT 1`,
 };
 
-interface Row {
-  position: number;
-  tx_id: Uint8Array;
-  tx_index: number;
-  block_time: number;
-  block_hash: Uint8Array;
-  index_block_hash: Uint8Array;
-  burn_block_height: number;
-  burn_block_time: number;
+interface Row extends MadeByRow {
   clarity_version: number | null;
   contract_interface: string | null;
   raw: Uint8Array;
@@ -54,10 +46,9 @@ export function contractQueries(db: Database) {
       const row = find.get(contractId);
       if (row === null) return undefined;
       return {
-        ...placeOf(row),
+        ...madeByOf(row),
         contractId,
         clarityVersion: row.clarity_version ?? interfaceVersion(row.contract_interface),
-        burnBlock: { height: row.burn_block_height, time: row.burn_block_time },
         raw: row.raw,
       };
     },
