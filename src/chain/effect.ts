@@ -40,7 +40,7 @@ export type Effect =
       position: number;
       index: number;
       burnHeight: number;
-      change: Exclude<StakingChange, { kind: 'lock' }>;
+      change: StakingChange;
     }
   /** A stacking contract's print that no table of topics can read: it changes nothing, and is to be spoken of. */
   | { kind: 'unread_print'; sign: Sign; contract: string; topic: string | null; reason: string }

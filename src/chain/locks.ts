@@ -16,8 +16,7 @@ export interface StackingLock {
 }
 
 /**
- * How an event changes a lock; null when it doesn't. pox-5 says it twice, in its print and in the node's lock event,
- * and both say the same.
+ * How an event changes a lock; null when it doesn't. The node sends a lock event for whatever pox-5 locks, too.
  * @param reading of the event
  */
 export function stackingLock(event: ChainEvent, reading: PoxReading | null): StackingLock | null {
@@ -25,12 +24,6 @@ export function stackingLock(event: ChainEvent, reading: PoxReading | null): Sta
     const poxVersion = POX_VERSIONS[event.contractName];
     if (poxVersion === undefined) return null;
     return { principal: event.address, amount: event.amount, unlockHeight: event.unlockHeight, poxVersion };
-  }
-  if (reading?.kind === 'staking') {
-    const lock = reading.changes.find((change) => change.kind === 'lock');
-    if (lock === undefined) return null;
-    const { staker, stx, unlockHeight } = lock;
-    return { principal: staker, amount: stx.toString(), unlockHeight, poxVersion: 5 };
   }
   // pox-2 and pox-3 print `handle-unlock` for a stacker whose slot was missed, and the node sends no lock event.
   if (reading?.kind !== 'stacking') return null;

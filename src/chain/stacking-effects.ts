@@ -18,11 +18,7 @@ function cycleOf(readings: readonly (PoxReading | null)[], index: number): numbe
   return null;
 }
 
-const withCycle = (
-  change: Exclude<StakingChange, { kind: 'lock' }>,
-  readings: readonly (PoxReading | null)[],
-  index: number,
-): Exclude<StakingChange, { kind: 'lock' }> =>
+const withCycle = (change: StakingChange, readings: readonly (PoxReading | null)[], index: number): StakingChange =>
   change.kind === 'bond_distribution' ? { ...change, cycle: cycleOf(readings, index) } : change;
 
 /** @param burnHeight of the block */
@@ -40,7 +36,6 @@ export function stackingEffects({ events }: ChainTransaction, position: number, 
       effects.push({ ...reading, kind: 'unread_print', sign: 1 });
     } else {
       for (const change of reading.changes) {
-        if (change.kind === 'lock') continue;
         const known = withCycle(change, readings, index);
         effects.push({ kind: 'staking', sign: 1, position, index, burnHeight, change: known });
       }

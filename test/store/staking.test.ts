@@ -8,7 +8,7 @@ import type { Reader } from '../../src/store/reader.ts';
 import { openSnapshots } from '../../src/store/snapshots.ts';
 import { alice, bob, carol, type MadeBlock } from '../support/handmade.ts';
 import { type OpenIngest, openNew } from '../support/ingest.ts';
-import { bonds, keyOf, poxBlock, printed, rewardSet } from '../support/pox.ts';
+import { bonds, keyOf, locked, poxBlock, printed, rewardSet } from '../support/pox.ts';
 
 const [A, B, C] = [alice.address, bob.address, carol.address];
 const manager = `${carol.address}.manager`;
@@ -188,7 +188,7 @@ describe('rewards of a bond', () => {
 
 describe('a stake', () => {
   const STX = 60_000_000_000n;
-  const staked = poxBlock(null, 'staked', [[bonds.stake(A, manager, STX, [8, 20], 400)]]);
+  const staked = poxBlock(null, 'staked', [[bonds.stake(A, manager, STX, [8, 20], 400), locked(A, STX, 400)]]);
   const rate = 10n ** 9n;
   const calculated = (cycle: number, all = STX) => bonds.calculate(cycle, rate, all);
 
@@ -231,7 +231,9 @@ describe('a stake', () => {
   });
 
   test('is in the balance, and rolls over into a bond', async () => {
-    const rolled = poxBlock(staked, 'rolled', [[bonds.setup(0), bonds.register(0, A, manager, 5)]]);
+    const rolled = poxBlock(staked, 'rolled', [
+      [bonds.setup(0), bonds.register(0, A, manager, 5), locked(A, 10_000_000n, 400)],
+    ]);
     const [before] = await after([staked], async (read) => [await read.principals.stxBalance(A)]);
     expect(before.locked).toMatchObject({ amount: STX, poxVersion: 5, unlockHeight: 400 });
     const [balance, summary, stakers] = await after([rolled], async (read) => [

@@ -13,6 +13,18 @@ export interface PoxEvent {
   value: Uint8Array;
 }
 
+/** The node's event of what pox-5 locks. */
+export const locked = (address: string, amount: bigint, until: number) => ({
+  type: 'stx_lock_event',
+  stx_lock_event: {
+    locked_address: address,
+    locked_amount: String(amount),
+    unlock_height: String(until),
+    contract_identifier: `${BOOT}.pox-5`,
+  },
+});
+type LockEvent = ReturnType<typeof locked>;
+
 /** What pox-5 prints. */
 export const printed = (topic: string, fields: Fields = {}): PoxEvent => ({
   contract: `${BOOT}.pox-5`,
@@ -154,10 +166,13 @@ export const bonds = {
 
 export const keyOf = (byte: number): Uint8Array => new Uint8Array(33).fill(byte);
 
-const body = ({ contract, value }: PoxEvent) => ({
-  type: 'contract_event',
-  contract_event: { contract_identifier: contract, topic: 'print', raw_value: toHex(value) },
-});
+const body = (event: PoxEvent | LockEvent) =>
+  'type' in event
+    ? event
+    : {
+        type: 'contract_event',
+        contract_event: { contract_identifier: event.contract, topic: 'print', raw_value: toHex(event.value) },
+      };
 
 let nonce = 0;
 
@@ -165,7 +180,7 @@ let nonce = 0;
 export function poxBlock(
   parent: MadeBlock | null,
   label: string,
-  transactions: readonly (readonly PoxEvent[])[],
+  transactions: readonly (readonly (PoxEvent | LockEvent)[])[],
   fields: object = {},
 ): MadeBlock & { transactions: Transaction[] } {
   const made = transactions.map(() => transfer(alice, nonce++, 300));

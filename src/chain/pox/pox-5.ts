@@ -37,7 +37,7 @@ const lockup: Field<BitcoinOutput[] | null> = (fields) => {
   });
 };
 
-/** What pox-5 prints, by topic. Amounts end in their unit: `ustx` is micro-STX. */
+/** What pox-5 prints, by topic. Amounts end in their unit: `ustx` is micro-STX. Of what is locked the node tells itself. */
 export const pox5: readonly StakingTopic[] = [
   stakingTopic(
     'setup-bond',
@@ -58,10 +58,7 @@ export const pox5: readonly StakingTopic[] = [
   stakingTopic(
     'register-for-bond',
     { bond, staker, signer, stx, sats: uint('sats-total'), firstCycle, ...unlock, outputs: lockup },
-    (registered) => [
-      { kind: 'registration', ...registered },
-      { kind: 'lock', ...registered },
-    ],
+    (registered) => [{ kind: 'registration', ...registered }],
   ),
   stakingTopic(
     'update-bond-registration',
@@ -72,21 +69,14 @@ export const pox5: readonly StakingTopic[] = [
   stakingTopic('unstake-sbtc', { bond, staker, sats: uint('new-amount-sats') }, (withdrawn) => [
     { kind: 'withdrawal', ...withdrawn },
   ]),
-  stakingTopic('stake', { staker, signer, stx, firstCycle, ...unlock }, (staked) => [
-    { kind: 'stake', ...staked },
-    { kind: 'lock', ...staked },
-  ]),
+  stakingTopic('stake', { staker, signer, stx, firstCycle, ...unlock }, (staked) => [{ kind: 'stake', ...staked }]),
   // It counts from the next cycle on, from which `num-cycles` are left.
   stakingTopic('stake-update', { staker, signer, stx, cyclesLeft: count('num-cycles'), ...unlock }, (updated) => {
     const { cyclesLeft, ...stake } = updated;
-    return [
-      { kind: 'stake_update', ...stake, fromCycle: stake.unlockCycle - cyclesLeft },
-      { kind: 'lock', ...stake },
-    ];
+    return [{ kind: 'stake_update', ...stake, fromCycle: stake.unlockCycle - cyclesLeft }];
   }),
   stakingTopic('unstake', { staker, signer, stx, ...unlock }, (ended) => [
     { kind: 'stake_update', ...ended, fromCycle: ended.unlockCycle },
-    { kind: 'lock', ...ended },
   ]),
   stakingTopic('register-signer', { signer, key: buffer('signer-key') }, (registered) => [
     { kind: 'signer_key', action: 'register', ...registered, authId: null },

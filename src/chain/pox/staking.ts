@@ -88,8 +88,7 @@ export type StakingChange =
   /** Sats for the stakes of a cycle: `rate` is for a micro-STX, times 10^18; `staked` the micro-STX that get any. */
   | { kind: 'reward_calculation'; cycle: number; rate: bigint; staked: bigint }
   /** Sats that a staker took, of a bond or, where that is null, of its stake. */
-  | { kind: 'reward_claim'; staker: string; bond: number | null; sats: bigint }
-  | { kind: 'lock'; staker: string; stx: bigint; unlockHeight: number };
+  | { kind: 'reward_claim'; staker: string; bond: number | null; sats: bigint };
 
 /** One topic of a contract. */
 export interface StakingTopic {
