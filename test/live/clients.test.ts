@@ -6,7 +6,7 @@ import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { type Serving, serving } from '../support/serving.ts';
 
 const START_HEIGHT = 12;
-const events = [...devnetEvents({ seed: 21, blocks: 40, transactionsPerBlock: 8, forkEvery: 6, forkDepth: 3 })];
+const events = [...devnetEvents({ seed: 22, blocks: 40, transactionsPerBlock: 8, forkEvery: 6, forkDepth: 3 })];
 
 interface BlockBody {
   block_height: number;
