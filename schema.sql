@@ -1015,6 +1015,170 @@ CREATE TABLE pending_counts (
   transactions INTEGER NOT NULL
 ) STRICT;
 
+-------------------------------------------------------------------------------------------------------------- chainhooks
+
+-- What is here can't be made again from the journal: a rebuild carries it over (store/hooks-carry.ts). Times are Unix
+-- milliseconds. A delivery is queued in the transaction of its block.
+
+CREATE TABLE hooks (
+  id                     INTEGER PRIMARY KEY,
+  uuid                   TEXT NOT NULL UNIQUE,
+  -- whose it is: the owner of the API key
+  consumer               TEXT NOT NULL,
+  created_at             INTEGER NOT NULL,
+  -- JSON, as it was sent
+  definition             TEXT NOT NULL,
+  url                    TEXT NOT NULL,
+  -- 0 idle: no block is evaluated; 1 live: it stands where hook_progress does; 2 it catches up from its own cursor
+  stage                  INTEGER NOT NULL,
+  -- 0 new, 1 streaming, 2 expired, 3 interrupted; of a live one that is new, streaming from its first block on
+  status                 INTEGER NOT NULL,
+  -- the last block that was evaluated, while it isn't live; height 0 and no bytes before block 1
+  cursor_height          INTEGER NOT NULL,
+  cursor_hash            BLOB NOT NULL,
+  -- blocks evaluated and blocks that matched; while it is live, what hook_progress counted since `joined` comes on top
+  evaluated              INTEGER NOT NULL,
+  occurrences            INTEGER NOT NULL,
+  -- hook_progress.evaluated when it went live
+  joined                 INTEGER NOT NULL,
+  -- both counts when the present budget began, and where hook_progress.evaluated is when a live one is used up
+  window_evaluated       INTEGER NOT NULL,
+  window_occurrences     INTEGER NOT NULL,
+  expires_at             INTEGER,
+  last_evaluated_at      INTEGER,
+  last_evaluated_height  INTEGER,
+  last_occurrence_at     INTEGER,
+  last_occurrence_height INTEGER,
+  -- of the last live delivery
+  sequence               INTEGER NOT NULL,
+  interrupted_reason     TEXT,
+  -- the delivery that interrupted it, the first to go when it is enabled again
+  stuck_delivery         INTEGER,
+  consecutive_failures   INTEGER NOT NULL,
+  last_delivery_at       INTEGER,
+  last_delivery_status   INTEGER,
+  -- deleted ones stay as long as their log
+  deleted_at             INTEGER
+) STRICT;
+-- The hooks of a consumer, newest first.
+CREATE INDEX hooks_by_consumer ON hooks (consumer, created_at DESC, uuid) WHERE deleted_at IS NULL;
+-- Those that the coming blocks use up, and those that take part in evaluation.
+CREATE INDEX hooks_expiring ON hooks (expires_at) WHERE stage = 1 AND expires_at IS NOT NULL;
+CREATE INDEX hooks_by_stage ON hooks (stage) WHERE stage > 0;
+
+-- Where live hooks stand, in its one row: they are evaluated together, so that a block costs one row and not one a hook.
+CREATE TABLE hook_progress (
+  id            INTEGER PRIMARY KEY CHECK (id = 1),
+  -- blocks ever evaluated
+  evaluated     INTEGER NOT NULL,
+  cursor_height INTEGER NOT NULL,
+  cursor_hash   BLOB NOT NULL,
+  evaluated_at  INTEGER
+) STRICT;
+INSERT INTO hook_progress VALUES (1, 0, 0, x'', NULL);
+
+-- What signs a consumer's deliveries; the one before signs beside it for a day.
+CREATE TABLE hook_secrets (
+  consumer   TEXT PRIMARY KEY,
+  secret     BLOB NOT NULL,
+  previous   BLOB,
+  rotated_at INTEGER NOT NULL
+) STRICT;
+
+-- Deliveries in the order they were made: the queue and the log.
+CREATE TABLE hook_deliveries (
+  id              INTEGER PRIMARY KEY,
+  webhook_id      TEXT NOT NULL UNIQUE,
+  hook_id         INTEGER NOT NULL,
+  -- 0 live, 1 evaluate, 2 backfill, 3 redelivery: each lane of a hook goes in order, beside the others
+  lane            INTEGER NOT NULL,
+  -- 0 live, 1 catch-up, 2 evaluate, 3 backfill, 4 redelivery
+  reason          INTEGER NOT NULL,
+  -- of the live lane
+  sequence        INTEGER,
+  -- 0 pending, 1 failed and to be tried again, 2 delivered, 3 dead, 4 cancelled
+  state           INTEGER NOT NULL,
+  created_at      INTEGER NOT NULL,
+  next_attempt_at INTEGER,
+  delivered_at    INTEGER,
+  -- when the first attempt of the present budget was made
+  tried_since     INTEGER,
+  attempts        INTEGER NOT NULL,
+  -- JSON: the blocks it tells of
+  blocks          TEXT NOT NULL,
+  min_height      INTEGER NOT NULL,
+  max_height      INTEGER NOT NULL,
+  body_bytes      INTEGER NOT NULL,
+  body_sha256     BLOB NOT NULL,
+  backfill_id     INTEGER,
+  -- why there is no body
+  problem         TEXT
+) STRICT;
+-- What waits in a lane.
+CREATE INDEX hook_deliveries_queue ON hook_deliveries (hook_id, lane, id) WHERE state <= 1;
+-- The log of a hook, all of it and by state.
+CREATE INDEX hook_deliveries_log ON hook_deliveries (hook_id, id);
+CREATE INDEX hook_deliveries_by_state ON hook_deliveries (hook_id, state, id);
+-- What is old enough to be forgotten.
+CREATE INDEX hook_deliveries_done ON hook_deliveries (created_at) WHERE state IN (2, 4);
+-- What a backfill has under way.
+CREATE INDEX hook_deliveries_by_backfill ON hook_deliveries (backfill_id) WHERE backfill_id IS NOT NULL AND state <= 1;
+
+-- Their bodies: JSON, compressed with zstd.
+CREATE TABLE hook_bodies (
+  delivery_id INTEGER PRIMARY KEY,
+  body        BLOB NOT NULL
+) STRICT;
+
+CREATE TABLE hook_attempts (
+  delivery_id INTEGER NOT NULL,
+  attempt     INTEGER NOT NULL,
+  at          INTEGER NOT NULL,
+  duration_ms INTEGER NOT NULL,
+  url_host    TEXT NOT NULL,
+  status_code INTEGER,
+  error       TEXT,
+  -- what the receiver said, the first of it
+  excerpt     TEXT,
+  PRIMARY KEY (delivery_id, attempt)
+) STRICT, WITHOUT ROWID;
+
+-- Which transactions of which blocks a hook was told of: what a rollback tells again, whatever the filters are by then.
+CREATE TABLE hook_ledger (
+  index_block_hash  BLOB NOT NULL,
+  hook_id           INTEGER NOT NULL,
+  height            INTEGER NOT NULL,
+  burn_block_height INTEGER NOT NULL,
+  -- JSON: their places in the block
+  places            TEXT NOT NULL,
+  PRIMARY KEY (index_block_hash, hook_id)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX hook_ledger_by_hook ON hook_ledger (hook_id, height);
+CREATE INDEX hook_ledger_by_burn_height ON hook_ledger (burn_block_height);
+
+CREATE TABLE hook_backfills (
+  id                   INTEGER PRIMARY KEY,
+  uuid                 TEXT NOT NULL UNIQUE,
+  hook_id              INTEGER NOT NULL,
+  -- 0 queued, 1 running, 2 completed, 3 cancelled, 4 failed
+  state                INTEGER NOT NULL,
+  -- 1 where it only counts
+  dry_run              INTEGER NOT NULL,
+  from_height          INTEGER NOT NULL,
+  to_height            INTEGER NOT NULL,
+  next_height          INTEGER NOT NULL,
+  matched_blocks       INTEGER NOT NULL,
+  matched_transactions INTEGER NOT NULL,
+  queued               INTEGER NOT NULL,
+  delivered            INTEGER NOT NULL,
+  dead                 INTEGER NOT NULL,
+  created_at           INTEGER NOT NULL,
+  finished_at          INTEGER,
+  error                TEXT
+) STRICT;
+CREATE INDEX hook_backfills_by_hook ON hook_backfills (hook_id, id);
+CREATE INDEX hook_backfills_open ON hook_backfills (id) WHERE state <= 1;
+
 ------------------------------------------------------------------------------------------------------------- bookkeeping
 
 -- Where the index stands, in its one row.

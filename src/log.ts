@@ -2,6 +2,7 @@
 import pino from 'pino';
 import type { ApiEvent } from './api/conventions/errors.ts';
 import type { FaucetEvent } from './faucets/faucets.ts';
+import type { HookEvent } from './hooks/log-event.ts';
 import type { FeedEvent } from './live/feed.ts';
 import type { BroadcastEvent } from './node/broadcast.ts';
 import type { ReceiverEvent } from './node/receiver.ts';
@@ -13,7 +14,15 @@ export type ServerEvent =
   | { event: 'stopping'; signal: string }
   | { event: 'crashed'; cause: unknown };
 
-export type LogEvent = IngestEvent | ReceiverEvent | BroadcastEvent | FeedEvent | FaucetEvent | ApiEvent | ServerEvent;
+export type LogEvent =
+  | IngestEvent
+  | ReceiverEvent
+  | BroadcastEvent
+  | FeedEvent
+  | FaucetEvent
+  | HookEvent
+  | ApiEvent
+  | ServerEvent;
 
 export const levels = ['debug', 'info', 'warn', 'error', 'silent'] as const;
 export type Level = (typeof levels)[number];
@@ -41,6 +50,14 @@ const levelOf: Record<LogEvent['event'], Exclude<Level, 'silent'>> = {
   extra_broadcast_failed: 'warn',
   request_failed: 'error',
   store_unavailable: 'error',
+  hook_interrupted: 'error',
+  hook_expired: 'info',
+  hook_payload_failed: 'error',
+  hook_cursor_lost: 'warn',
+  hook_delivery_failed: 'warn',
+  hook_delivery_skipped: 'warn',
+  hook_backfill_failed: 'error',
+  hook_task_failed: 'error',
 };
 
 export type Log = (event: LogEvent) => void;

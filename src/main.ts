@@ -84,6 +84,14 @@ const serving: SettingName[] = [
   'pingInterval',
   'pingTimeout',
   'clientBacklog',
+  'hookKeys',
+  'hookTargets',
+  'hookHttp',
+  'hookTimeout',
+  'hookBudget',
+  'hookRetryCap',
+  'hookConcurrency',
+  'hookRetention',
   'logLevel',
 ];
 

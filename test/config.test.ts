@@ -44,6 +44,14 @@ describe('settings', () => {
       btcRpcUser: null,
       btcRpcPassword: null,
       btcFaucetKey: null,
+      hookKeys: null,
+      hookTargets: '',
+      hookHttp: false,
+      hookTimeout: 20,
+      hookBudget: 24,
+      hookRetryCap: 300,
+      hookConcurrency: 32,
+      hookRetention: 7,
       logLevel: 'info',
     });
   });

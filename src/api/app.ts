@@ -1,6 +1,8 @@
 /** The table of contents of the API: its conventions in order, then one line per resource. */
 import { type AnyElysia, Elysia } from 'elysia';
 import { type Faucets, noFaucets } from '../faucets/faucets.ts';
+import type { HookApi } from '../hooks/routes/hook-route.ts';
+import { hookRoutes } from '../hooks/routes/routes.ts';
 import { type RequestTimer, untimed } from '../metrics/requests.ts';
 import type { Snapshots } from '../store/reader.ts';
 import { cors } from './conventions/cors.ts';
@@ -66,6 +68,8 @@ export interface ApiOptions {
   mainThread?: (request: Request) => Promise<Response>;
   /** Answers what is the node's, where there is one. */
   nodeProxy?: NodeProxy;
+  /** Null, or not given, where this process doesn't write. */
+  hooks?: HookApi | null;
   /** Holds each body against its schema; for tests. */
   checkResponses?: boolean;
   /** The clock, in Unix milliseconds. */
@@ -121,7 +125,7 @@ export const resources = (version: string, now: () => number): readonly (readonl
 
 export function createApp(options: ApiOptions): AnyElysia {
   const { snapshots, version, log, deprecation = NO_SUNSET, checkResponses = false, now = Date.now } = options;
-  const { operations, nodeProxy, timer = untimed, faucets = noFaucets, mainThread } = options;
+  const { operations, nodeProxy, timer = untimed, faucets = noFaucets, hooks = null, mainThread } = options;
   const respond = responder(version);
   const failure = failures(respond, log);
   const clientAddress = (request: Request): string => app.server?.requestIP(request)?.address ?? '';
@@ -150,6 +154,7 @@ export function createApp(options: ApiOptions): AnyElysia {
     .use(operations === undefined ? new Elysia() : operationRoutes(operations, respond))
     .use(stackingRedirects(respond));
   for (const routes of resources(version, now)) app.use(resource(context, routes));
+  app.use(resource(context, hookRoutes(version, hooks)));
   if (nodeProxy !== undefined) app.use(nodeRoutes(nodeProxy, respond, timer));
   return app.use(docs(respond, version));
 }

@@ -26,6 +26,10 @@ interface Described {
   redirects?: string;
   deprecated?: unknown;
   etag: unknown;
+  /** Of the answer; 200 if not given. */
+  status?: number;
+  /** What errors look like, where not as usual. */
+  problem?: TSchema;
 }
 
 export function operation(route: Described) {
@@ -44,8 +48,9 @@ export function operation(route: Described) {
     redirects,
     deprecated,
     etag,
+    status = 200,
   } = route;
-  const problem = bareErrors ? BareProblem : Problem;
+  const problem = route.problem ?? (bareErrors ? BareProblem : Problem);
   const parameters = [
     ...Object.entries(params).map(([name, schema]) => parameter('path', name, schema)),
     ...Object.entries(query).map(([name, schema]) => parameter('query', name, schema)),
@@ -59,7 +64,12 @@ export function operation(route: Described) {
     parameters,
     ...(body === undefined ? {} : { requestBody: { required: true, ...json('The body', body) } }),
     responses: {
-      200: plainText ? text('The answer', response) : json('The answer', response),
+      [status]:
+        status === 204
+          ? { description: 'It is done' }
+          : plainText
+            ? text('The answer', response)
+            : json('The answer', response),
       ...(redirects === undefined ? {} : { 302: { description: redirects } }),
       ...(etag === null ? {} : { 304: { description: 'The copy named in If-None-Match still holds' } }),
       ...(parameters.length === 0 && body === undefined ? {} : { 400: json('A parameter breaks its rule', problem) }),

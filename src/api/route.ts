@@ -90,7 +90,7 @@ export interface Route {
   deprecated: Deprecation | null;
   /** Whether only the main thread can answer it, which is the one that writes. */
   mainThread?: boolean;
-  detail: ReturnType<typeof operation>;
+  detail: ReturnType<typeof operation> & { hide?: boolean };
   /** The route's answer to any request for it; never rejects. */
   serve(context: RouteContext): (request: Request) => Promise<Response>;
 }
@@ -186,7 +186,8 @@ export function resource(context: RouteContext, routes: readonly Route[]): AnyEl
       done(response.status, performance.now() - start);
       return response;
     };
-    const documented = { summary: detail.summary, [DECLARED]: { path, operation: detail } };
+    const hidden = detail.hide === true ? { hide: true } : {};
+    const documented = { summary: detail.summary, ...hidden, [DECLARED]: { path, operation: detail } };
     plugin.route(method, routerPath(path), ({ request }) => timed(request), { detail: documented });
   }
   return plugin;

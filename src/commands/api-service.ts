@@ -5,6 +5,7 @@ import type { Operations } from '../api/operations.ts';
 import { type ApiServer, startApi } from '../api/server.ts';
 import type { Settings } from '../config.ts';
 import type { Faucets } from '../faucets/faucets.ts';
+import type { HookApi } from '../hooks/routes/hook-route.ts';
 import { startRealtime } from '../live/realtime.ts';
 import type { Log } from '../log.ts';
 import { requestTimer } from '../metrics/requests.ts';
@@ -21,6 +22,8 @@ export interface ApiServiceOptions {
   operations: Operations;
   /** None in a thread, which passes on what is asked of them. */
   faucets?: Faucets;
+  /** Null where nothing is written, and in a thread, which passes them on too. */
+  hooks?: HookApi | null;
   log: Log;
   listen: { hostname: string; port: number; shared: boolean };
   /** In a thread: answers what only the main thread can. */
@@ -28,13 +31,14 @@ export interface ApiServiceOptions {
 }
 
 export async function startApiService(options: ApiServiceOptions): Promise<ApiServer> {
-  const { settings, snapshots, node, registry, operations, faucets, log, listen, mainThread } = options;
+  const { settings, snapshots, node, registry, operations, faucets, hooks = null, log, listen, mainThread } = options;
   const app = createApp({
     snapshots,
     version: serverVersion,
     log,
     deprecation: { enabled: settings.deprecated, sunset: settings.sunset },
     operations,
+    hooks,
     ...(faucets === undefined ? {} : { faucets }),
     timer: requestTimer(registry),
     nodeProxy: nodeProxy({ ...proxySettings(settings), node, snapshots, log }),

@@ -16,7 +16,9 @@ export interface DemoOptions {
 /** The data is kept in a temporary directory that goes with the process, unless one was given. */
 export async function runDemo(settings: Settings, keepData: boolean, { seed, interval }: DemoOptions): Promise<void> {
   const data = keepData ? settings.data : mkdtempSync(join(tmpdir(), 'stackside-demo-'));
-  const running = await startServing({ ...settings, data, mode: 'full', chainId: TESTNET_CHAIN_ID });
+  // To try chainhooks with a receiver on this machine.
+  const hookTargets = settings.hookTargets === '' ? '127.0.0.0/8,::1' : settings.hookTargets;
+  const running = await startServing({ ...settings, data, mode: 'full', chainId: TESTNET_CHAIN_ID, hookTargets });
   const simulation = new AbortController();
   const simulated = runDevnet({
     seed,

@@ -4,6 +4,7 @@ import { type Operations, operationAnswer } from '../api/operations.ts';
 import type { Settings } from '../config.ts';
 import { EXIT } from '../errors.ts';
 import { type Faucets, noFaucets } from '../faucets/faucets.ts';
+import type { HookApi } from '../hooks/routes/hook-route.ts';
 import { createLog, type Log } from '../log.ts';
 import { eventMetrics } from '../metrics/events.ts';
 import { type Receiver, startReceiver } from '../node/receiver.ts';
@@ -17,6 +18,7 @@ import { type ApiThreads, startApiThreads } from './api-threads.ts';
 import { serverFaucets } from './faucets.ts';
 import { importOldNames } from './old-names.ts';
 import { serverOperations } from './operations.ts';
+import { serveHooks } from './serve-hooks.ts';
 
 export interface Running {
   /** Null where this process doesn't answer the API. */
@@ -59,13 +61,13 @@ function takeEvents({ settings, registry, operations, log, closing }: Base, inge
 /** @param threads told of those that answer, where there are any */
 async function answerApi(
   { closing, ...base }: Base,
-  faucets: Faucets,
+  { faucets, hooks }: { faucets: Faucets; hooks: HookApi | null },
   threads: (started: ApiThreads) => void,
 ): Promise<string> {
   const { settings, log } = base;
   const { apiHost: hostname, apiPort: port } = settings;
   const listen = settings.threads === 0 ? { hostname, port, shared: false } : LOOPBACK;
-  const server = await startApiService({ ...base, faucets, listen });
+  const server = await startApiService({ ...base, faucets, hooks, listen });
   closing.unshift(() => server.stop());
   if (settings.threads === 0) return server.url;
   const started = await startApiThreads({ settings, mainThread: server.url, crashed: (cause) => crash(log, cause) });
@@ -93,11 +95,13 @@ export async function startServing(settings: Settings): Promise<Running> {
     const operations = serverOperations({ directory: settings.data, snapshots, node, registry, threads: figures });
     const base: Base = { settings, registry, node, snapshots, operations, log, closing };
     const faucets = ingest === null ? noFaucets : serverFaucets(settings, { ingest, snapshots, node, log });
+    const served = ingest === null ? null : serveHooks(settings, ingest, log);
+    if (served !== null) closing.unshift(() => served.hooks.stop());
     const events = ingest === null ? null : takeEvents(base, ingest);
     const api =
       settings.mode === 'write'
         ? null
-        : await answerApi(base, faucets, (started) => {
+        : await answerApi(base, { faucets, hooks: served?.api ?? null }, (started) => {
             threads = started;
           });
     log({ event: 'started', version: serverVersion, mode: settings.mode, data: settings.data });

@@ -123,6 +123,19 @@ export function chainWriter(
   return {
     tip,
 
+    /** A known block as it was when it came; block 1 without those of block 0. */
+    stored,
+
+    /**
+     * Where a known block stands to the chain: the height at which its branch leaves it, its own where it is canonical,
+     * and what of the branch is not canonical, from the fork up.
+     * @throws UnknownParentError for a block that isn't known
+     */
+    branchOf: (indexBlockHash: Uint8Array): { forkHeight: number; hashes: Uint8Array[] } => {
+      const found = canonical.get(indexBlockHash);
+      return found === null ? branchTo(indexBlockHash) : { forkHeight: found.height, hashes: [] };
+    },
+
     /** The canonical block of that height. */
     hashAt: (height: number): Uint8Array | undefined => canonicalHash.get(height)?.index_block_hash,
 

@@ -4,6 +4,7 @@
  * journal was not answered and will come again; one that is in the journal and not in the index is applied at the start.
  */
 
+import type { Block } from '../chain/block.ts';
 import { MAINNET_CHAIN_ID, type Network, networkOf, TESTNET_CHAIN_ID } from '../chain/network.ts';
 import { streamedMicroblocks, transactionContent } from '../chain/normalise.ts';
 import { type NodePayload, readPayload } from '../chain/payload-reader.ts';
@@ -21,6 +22,7 @@ import { changeWriter } from './change-writer.ts';
 import { openWriter } from './database.ts';
 import { dictionaries } from './dictionary.ts';
 import { faucetRequests } from './faucet-requests.ts';
+import { type HookStore, hookStore } from './hooks/store.ts';
 import { type Imported, importProgress } from './import-progress.ts';
 import { type Journal, openJournal } from './journal.ts';
 import { lockWriter } from './lock.ts';
@@ -58,6 +60,30 @@ export interface IngestOptions {
   /** As set by the operator; else taken from the first block. */
   chainId: number | null;
   log: (event: IngestEvent) => void;
+}
+
+/** What takes part in the changes of the chain, inside the transaction of each. */
+export interface ChainFollower {
+  /** May write. What it throws undoes the event. */
+  changed(change: ChainChange): void;
+  /** The transaction of the last changes is committed. */
+  committed(): void;
+  /** All that was written since the last commit is undone, maybe also what other changes wrote. */
+  undone(): void;
+}
+
+/** The known blocks, for those who follow the chain. */
+export interface ChainHistory {
+  tip(): { height: number; indexBlockHash: Uint8Array };
+  /** Of the canonical block of that height. */
+  hashAt(height: number): Uint8Array | undefined;
+  /** @throws UnknownParentError for a block that isn't known */
+  branchOf(indexBlockHash: Uint8Array): { forkHeight: number; hashes: Uint8Array[] };
+  /**
+   * A known block, canonical or not; block 1 without the transactions of block 0.
+   * @throws OperatorError where its payload is kept no more
+   */
+  block(indexBlockHash: Uint8Array): Block;
 }
 
 interface Progress {
@@ -117,6 +143,7 @@ function startIngest({ directory, journal: withJournal, chainId, log }: IngestOp
   const setJournalId = db.prepare<null, [number]>('UPDATE progress SET journal_id = ?1');
   const addAttachments = attachmentWriter(db);
   const imports = journal?.imports ?? importProgress(db);
+  const hookTables: HookStore = hookStore(db);
 
   let kept: number | null = progress.get()?.chain_id ?? null;
   let lastJournalId = journal?.lastId() ?? 0;
@@ -126,6 +153,7 @@ function startIngest({ directory, journal: withJournal, chainId, log }: IngestOp
   let behind = false;
   /** What the event that is being applied did to the chain. */
   let told: Omit<Change, 'id'>[] = [];
+  let follower: ChainFollower | null = null;
   /** The event that was committed last: a node that missed our answer sends it again. */
   let last = { path: '', length: 0, digest: 0n };
 
@@ -170,6 +198,7 @@ function startIngest({ directory, journal: withJournal, chainId, log }: IngestOp
   function addBlock(payload: BlockPayload, source: PayloadSource, now: number): Outcome {
     if (chain.isKnown(fromHex(payload.index_block_hash))) return 'repeated';
     const change = chain.add(payload, source, networkFor(payload), now);
+    follower?.changed(change);
     reportChange(change);
     for (const { indexBlockHash } of change.applied) told.push({ kind: 'block', subject: indexBlockHash });
     // Block 0 is always beside the chain, and no block that anybody waits for.
@@ -259,6 +288,7 @@ function startIngest({ directory, journal: withJournal, chainId, log }: IngestOp
       names.principals.forget();
       names.assets.forget();
       kept = keptBefore;
+      follower?.undone();
       throw error;
     }
   }
@@ -269,6 +299,7 @@ function startIngest({ directory, journal: withJournal, chainId, log }: IngestOp
     db.run('ROLLBACK');
     names.principals.forget();
     names.assets.forget();
+    follower?.undone();
     kept = progress.get()?.chain_id ?? null;
     lastJournalId = journal?.lastId() ?? 0;
   }
@@ -297,6 +328,7 @@ function startIngest({ directory, journal: withJournal, chainId, log }: IngestOp
     try {
       db.run('COMMIT');
       open = false;
+      follower?.committed();
     } catch (error) {
       behind = journal !== null;
       forgetOpen();
@@ -389,6 +421,34 @@ function startIngest({ directory, journal: withJournal, chainId, log }: IngestOp
     networkKind: (): Network['kind'] | null => (kept === null ? null : networkOf(kept).kind),
     /** Written between events, each by itself. */
     faucetRequests: faucetRequests(db),
+
+    /** From now on it takes part in each change of the chain. */
+    follow(one: ChainFollower): void {
+      follower = one;
+    },
+    history: {
+      tip: chain.tip,
+      hashAt: chain.hashAt,
+      branchOf: chain.branchOf,
+      block: (indexBlockHash) => chain.stored(indexBlockHash, networkOf(kept ?? TESTNET_CHAIN_ID)),
+    } satisfies ChainHistory,
+    /** Null before the first block, unless it was set. */
+    network: (): Network | null => (kept === null ? null : networkOf(kept)),
+    hooks: hookTables,
+    /**
+     * Writes of others than the node, all of them or none. Between events: not while a transaction of events is open.
+     * @param durability `synced`: on disk when this returns, whatever becomes of the machine
+     */
+    transaction<T>(write: () => T, durability: 'synced' | 'usual' = 'usual'): T {
+      if (open) throw new Error('a transaction of events is open');
+      const raised = journal !== null && durability === 'synced';
+      if (raised) db.run('PRAGMA synchronous = FULL');
+      try {
+        return db.transaction(write).immediate();
+      } finally {
+        if (raised) db.run('PRAGMA synchronous = NORMAL');
+      }
+    },
 
     close(): void {
       rollback();

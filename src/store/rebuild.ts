@@ -1,8 +1,9 @@
 /** The index made anew from the journal. */
 import { Database } from 'bun:sqlite';
-import { existsSync, rmSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { OperatorError } from '../errors.ts';
 import { indexPath, journalPath } from './database.ts';
+import { freshIndexWithHooks } from './hooks/carry-over.ts';
 import { type IngestOptions, openIngest } from './ingest.ts';
 import { lockWriter } from './lock.ts';
 
@@ -20,7 +21,8 @@ function hasBlocksOfItsOwn(path: string): boolean {
 }
 
 /**
- * Removes the index and replays the journal. If it is stopped, the next start goes on.
+ * Removes the index but for the chainhooks, and replays the journal; nothing is delivered for it. If it is stopped, the
+ * next start goes on.
  * @returns how many events were replayed
  */
 export function rebuildIndex(options: Omit<IngestOptions, 'journal'> & { force: boolean }): { tipHeight: number } {
@@ -40,8 +42,11 @@ export function rebuildIndex(options: Omit<IngestOptions, 'journal'> & { force: 
       'To rebuild from the journal all the same: --force.',
     );
   }
-  for (const suffix of ['', '-wal', '-shm']) rmSync(path + suffix, { force: true });
-  unlock();
+  try {
+    freshIndexWithHooks(directory, force);
+  } finally {
+    unlock();
+  }
   const ingest = openIngest({ ...options, journal: true });
   const tipHeight = ingest.tipHeight();
   ingest.close();

@@ -125,15 +125,44 @@ const mayScan: Readonly<Record<string, Exception[]>> = {
       reason: 'stakes end with the height of Bitcoin, so that no counter holds; of one signer',
     },
   ],
+  'hooks/records.byUuid': [{ step: /^SCAN p$/, reason: 'hook_progress has one row' }],
+  'hooks/records.byId': [{ step: /^SCAN p$/, reason: 'hook_progress has one row' }],
+  'hooks/records.page': [{ step: /^SCAN p$/, reason: 'hook_progress has one row' }],
+  'hooks/records.active': [{ step: /^SCAN p$/, reason: 'hook_progress has one row' }],
+  'hooks/records.withLongLog': [{ step: /^SCAN hooks$/, reason: 'upkeep once a minute, of rows that are few' }],
+  'hooks/records.counts': [
+    { step: /^SCAN h( USING INDEX hooks_by_consumer)?$/, reason: 'a gauge of all hooks' },
+    { step: /^SCAN p$/, reason: 'hook_progress has one row' },
+    { step: /^USE TEMP B-TREE FOR GROUP BY$/, reason: 'eight groups at most' },
+  ],
+  'hooks/deliveries.openLanes': [
+    {
+      step: /^SCAN hook_deliveries USING INDEX hook_deliveries_queue$/,
+      reason: 'at the start, of what waits',
+    },
+  ],
+  'hooks/deliveries.waitingAtAll': [{ step: /^SCAN hook_deliveries USING INDEX/, reason: 'a gauge of all that waits' }],
+  'hooks/backfills.open': [
+    { step: /^SCAN hook_backfills USING INDEX hook_backfills_open$/, reason: 'the index holds nothing else' },
+  ],
+  'hooks/candidates.tipBurnHeight': [
+    { step: /^SCAN blocks$/, reason: 'walks the heights from their end and stops at the first' },
+  ],
   'transactions.total': [{ step: /^SCAN totals$/, reason: 'one row' }],
 };
 
 const folder = join(import.meta.dir, '../../src/store/queries');
+const hooksFolder = join(import.meta.dir, '../../src/store/hooks');
 const statements = new Map<string, string>();
-for (const file of readdirSync(folder)) {
-  const module: { sql?: Record<string, string> } = await import(join(folder, file));
-  for (const [name, text] of Object.entries(module.sql ?? {})) {
-    statements.set(`${file.replace(/\.ts$/, '')}.${name}`, text);
+for (const [prefix, directory] of [
+  ['', folder],
+  ['hooks/', hooksFolder],
+] as const) {
+  for (const file of readdirSync(directory)) {
+    const module: { sql?: Record<string, string> } = await import(join(directory, file));
+    for (const [name, text] of Object.entries(module.sql ?? {})) {
+      statements.set(`${prefix}${file.replace(/\.ts$/, '')}.${name}`, text);
+    }
   }
 }
 

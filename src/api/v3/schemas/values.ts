@@ -1,10 +1,6 @@
 /** The small schemas that v3 bodies are made of. */
 import { type TSchema, Type } from '@sinclair/typebox';
-
-/** A number that JSON writes in full though a double can't hold it. */
-export interface RawNumber {
-  readonly rawJSON: string;
-}
+import type { RawNumber } from '../../../codec/exact-number.ts';
 
 export const Hex = Type.String({ pattern: '^0x([0-9a-f]{2})*$' });
 export const Hash = Type.String({ pattern: '^0x[0-9a-f]{64}$' });

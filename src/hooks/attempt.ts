@@ -1,0 +1,137 @@
+/** One try to deliver: a POST to an address that was checked, and what came of it. */
+import http from 'node:http';
+import https from 'node:https';
+import type { Attempt } from '../store/hooks/model.ts';
+import { type TargetGuard, TargetRefused } from './delivery-target.ts';
+
+/** Bytes of an answer that are read, and characters of it that are kept. */
+const MOST_READ = 4096;
+const EXCERPT = 1024;
+/** How long the rest of an answer is waited for once its status is known. */
+const ANSWER_MS = 1_000;
+/** A receiver's wish to be left alone counts for so long at most. */
+const MOST_RETRY_AFTER_MS = 3_600_000;
+
+export interface Result extends Attempt {
+  /** When the receiver wants to be tried again, in milliseconds from now; null where it doesn't say. */
+  retryAfterMs: number | null;
+  /** The target may not be called. */
+  blocked: boolean;
+}
+
+export interface Sending {
+  url: string;
+  headers: Record<string, string>;
+  body: Uint8Array;
+  timeoutMs: number;
+  /** Ends the attempt, as when the process stops. */
+  signal: AbortSignal;
+}
+
+interface Answer {
+  status: number;
+  retryAfter: string | null;
+  text: string;
+}
+
+/** Statuses whose Retry-After is honoured. */
+const ASKS_TO_WAIT = new Set([429, 502, 503, 504]);
+
+/** Seconds or a date, to milliseconds from now. */
+export function retryAfter(text: string | null, now: number): number | null {
+  if (text === null) return null;
+  const at = /^\d+$/.test(text.trim()) ? now + Number(text) * 1000 : Date.parse(text);
+  return Number.isNaN(at) ? null : Math.min(Math.max(0, at - now), MOST_RETRY_AFTER_MS);
+}
+
+/** Never rejects. @param now Unix milliseconds */
+export async function attempt(sending: Sending, guard: TargetGuard, now: () => number): Promise<Result> {
+  const at = now();
+  const started = performance.now();
+  const done = (outcome: Partial<Result>): Result => ({
+    at,
+    durationMs: Math.round(performance.now() - started),
+    urlHost: URL.parse(sending.url)?.host ?? '',
+    statusCode: null,
+    error: null,
+    excerpt: null,
+    retryAfterMs: null,
+    blocked: false,
+    ...outcome,
+  });
+  const limit = AbortSignal.timeout(sending.timeoutMs);
+  const signal = AbortSignal.any([limit, sending.signal]);
+  try {
+    const target = await Promise.race([guard.check(sending.url), aborted(signal)]);
+    const answer = await post(sending, target.url, target.addresses, signal);
+    return done({
+      statusCode: answer.status,
+      excerpt: answer.text.slice(0, EXCERPT),
+      retryAfterMs: ASKS_TO_WAIT.has(answer.status) ? retryAfter(answer.retryAfter, now()) : null,
+    });
+  } catch (error) {
+    if (error instanceof TargetRefused)
+      return done({ error: `the URL is not allowed: ${error.message}`, blocked: true });
+    if (limit.aborted) return done({ error: `no answer within ${sending.timeoutMs / 1000} s` });
+    return done({ error: reasonOf(error) });
+  }
+}
+
+const reasonOf = (error: unknown): string => {
+  if (!(error instanceof Error)) return String(error);
+  const code = 'code' in error && typeof error.code === 'string' ? error.code : error.name;
+  return error.message.includes(code) ? error.message : `${code}: ${error.message}`;
+};
+
+const aborted = (signal: AbortSignal): Promise<never> =>
+  new Promise((_resolve, reject) => {
+    const fail = () => reject(new Error('the attempt was ended'));
+    if (signal.aborted) fail();
+    else signal.addEventListener('abort', fail, { once: true });
+  });
+
+type Found = Awaited<ReturnType<TargetGuard['check']>>['addresses'];
+
+/**
+ * Connects to the checked addresses alone, without a proxy and without following redirects; the name stands in the Host
+ * header and is what a certificate must be for.
+ */
+function post({ headers, body }: Sending, url: URL, addresses: Found, signal: AbortSignal): Promise<Answer> {
+  return new Promise((resolve, reject) => {
+    const request = (url.protocol === 'https:' ? https : http).request(
+      url,
+      {
+        method: 'POST',
+        agent: false,
+        signal,
+        headers: { ...headers, 'content-length': body.length },
+        lookup: (_host, options, found) => {
+          const [first] = addresses;
+          if (options.all === true) found(null, addresses);
+          else if (first !== undefined) found(null, first.address, first.family);
+        },
+      },
+      (response) => {
+        let text = '';
+        let wait: ReturnType<typeof setTimeout> | undefined;
+        const finish = () => {
+          clearTimeout(wait);
+          resolve({ status: response.statusCode ?? 0, retryAfter: response.headers['retry-after'] ?? null, text });
+          request.destroy();
+        };
+        // The status decides; what is said besides is only for the log.
+        wait = setTimeout(finish, ANSWER_MS);
+        response.setEncoding('utf8');
+        response.on('data', (part: string) => {
+          text += part;
+          if (text.length > MOST_READ) finish();
+        });
+        response.on('end', finish);
+        response.on('error', finish);
+        response.on('close', finish);
+      },
+    );
+    request.on('error', reject);
+    request.end(body);
+  });
+}

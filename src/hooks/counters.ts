@@ -1,0 +1,30 @@
+/** What the chainhooks did since the process began; for metrics. Every number only grows. */
+export interface HookCounters {
+  /** Blocks that live hooks were evaluated on. */
+  evaluatedBlocks: number;
+  /** Blocks that matched, one for each hook. */
+  matches: number;
+  /** Deliveries that were queued. */
+  queued: number;
+  /** Of them, those that take blocks back. */
+  rollbacks: number;
+  /** Attempts that were answered 2xx. */
+  delivered: number;
+  /** Attempts that weren't. */
+  failed: number;
+  /** Hooks that were interrupted. */
+  interrupted: number;
+  /** Attempts that were not made because the target may not be called. */
+  blockedTargets: number;
+}
+
+export const newCounters = (): HookCounters => ({
+  evaluatedBlocks: 0,
+  matches: 0,
+  queued: 0,
+  rollbacks: 0,
+  delivered: 0,
+  failed: 0,
+  interrupted: 0,
+  blockedTargets: 0,
+});

@@ -1,0 +1,289 @@
+/**
+ * Sends what is queued. Each lane of each hook goes in order, one request at a time; lanes take turns, so that a receiver
+ * that is slow or gone holds up nobody else. Nothing of it lives in memory alone: after a crash what was under way is
+ * sent again, under the same id.
+ */
+import type { Delivery, HookRecord, Lane, Reason } from '../store/hooks/model.ts';
+import { isSendable } from '../store/hooks/records.ts';
+import type { HookStore } from '../store/hooks/store.ts';
+import { definitionOf } from './active-hook.ts';
+import { attempt, type Result } from './attempt.ts';
+import type { HookCounters } from './counters.ts';
+import type { TargetGuard } from './delivery-target.ts';
+import type { HookLog } from './log-event.ts';
+import { secretHeaders } from './signature.ts';
+
+export interface DeliveryRules {
+  /** For one request. */
+  timeoutMs: number;
+  /** How long a delivery is tried before its hook is interrupted. */
+  budgetMs: number;
+  /** The longest wait between two attempts, unless the receiver asks for a longer one. */
+  retryCapMs: number;
+  /** Requests under way at once. */
+  concurrency: number;
+}
+
+export interface DispatcherOptions {
+  store: HookStore;
+  /** Runs in a transaction, all or nothing. */
+  write: <T>(change: () => T) => T;
+  interrupt: (record: HookRecord, reason: string, stuckDelivery: number) => void;
+  /** A backfill has room for more. */
+  backfillSettled: () => void;
+  guard: TargetGuard;
+  rules: DeliveryRules;
+  counters: HookCounters;
+  log: HookLog;
+  userAgent: string;
+  now: () => number;
+  random?: () => number;
+}
+
+const FIRST_WAIT_MS = 2_000;
+const JITTER = 0.2;
+/** The receiver will never want it again. */
+const GONE = 410;
+const PAYLOAD_TOO_LARGE = 413;
+
+/** Milliseconds to wait after so many failed attempts, with some chance in it so that hooks don't come back together. */
+export function backoff(attempts: number, capMs: number, random: () => number): number {
+  const wait = Math.min(FIRST_WAIT_MS * 2 ** Math.min(attempts - 1, 30), capMs);
+  return Math.round(wait * (1 - JITTER + 2 * JITTER * random()));
+}
+
+interface LaneState {
+  hookId: number;
+  lane: Lane;
+  /** `waiting` for the time of its head. */
+  phase: 'ready' | 'sending' | 'waiting';
+  /** Set where something came while a request was under way. */
+  timer: ReturnType<typeof setTimeout> | null;
+  delivery: number | null;
+}
+
+/** Timers hold no longer times. */
+const LONGEST_TIMER_MS = 2 ** 31 - 1;
+
+const succeeded = ({ statusCode }: Result): boolean => statusCode !== null && statusCode >= 200 && statusCode < 300;
+
+/** Why an attempt failed, in a sentence without a name. */
+export function failureOf({ statusCode, error }: Result): string {
+  if (statusCode === null) return error ?? 'no answer';
+  if (statusCode === PAYLOAD_TOO_LARGE) return 'status 413: the receiver takes no body this large';
+  if (statusCode >= 300 && statusCode < 400) return `status ${statusCode}: redirects are not followed`;
+  return `status ${statusCode}`;
+}
+
+/** What the headers tell of a delivery. */
+export interface Sent extends Pick<Delivery, 'webhookId' | 'sequence' | 'attempts'> {
+  lane: Lane | 'test';
+  reason: Reason | 'test';
+}
+
+export type Dispatcher = ReturnType<typeof dispatcher>;
+
+export function dispatcher(options: DispatcherOptions) {
+  const {
+    store,
+    write,
+    interrupt,
+    backfillSettled,
+    guard,
+    rules,
+    counters,
+    log,
+    userAgent,
+    now,
+    random = Math.random,
+  } = options;
+  const { records, deliveries, secrets, backfills } = store;
+  const states = new Map<string, LaneState>();
+  const ready: LaneState[] = [];
+  const stopping = new AbortController();
+  let sending = 0;
+  let running = false;
+  let idle: (() => void) | null = null;
+
+  const keyOf = (hookId: number, lane: Lane): string => `${hookId}/${lane}`;
+
+  /** Something was queued or became sendable. */
+  function wake(hookId: number, lane: Lane): void {
+    if (!running) return;
+    const key = keyOf(hookId, lane);
+    const known = states.get(key);
+    if (known === undefined) {
+      const state: LaneState = { hookId, lane, phase: 'ready', timer: null, delivery: null };
+      states.set(key, state);
+      ready.push(state);
+    } else if (known.phase === 'waiting') {
+      makeReady(known);
+    }
+    pump();
+  }
+
+  function makeReady(state: LaneState): void {
+    if (state.timer !== null) clearTimeout(state.timer);
+    state.timer = null;
+    state.phase = 'ready';
+    ready.push(state);
+  }
+
+  function drop(state: LaneState): void {
+    states.delete(keyOf(state.hookId, state.lane));
+  }
+
+  function wait(state: LaneState, ms: number): void {
+    state.phase = 'waiting';
+    state.timer = setTimeout(
+      () => {
+        makeReady(state);
+        pump();
+      },
+      Math.min(Math.max(0, ms), LONGEST_TIMER_MS),
+    );
+  }
+
+  function pump(): void {
+    while (running && sending < rules.concurrency) {
+      const state = ready.shift();
+      if (state === undefined) return;
+      const record = records.get(state.hookId);
+      const head = record === undefined ? undefined : deliveries.head(state.hookId, state.lane);
+      if (record === undefined || head === undefined || (state.lane === 'live' && !isSendable(record))) {
+        drop(state);
+        continue;
+      }
+      const due = (head.nextAttemptAt ?? 0) - now();
+      if (due > 0) {
+        wait(state, due);
+        continue;
+      }
+      sending += 1;
+      state.phase = 'sending';
+      state.delivery = head.id;
+      void send(record, head, state);
+    }
+  }
+
+  async function send(record: HookRecord, delivery: Delivery, state: LaneState): Promise<void> {
+    try {
+      const text = deliveries.body(delivery.id);
+      if (text === undefined) throw new Error(`delivery ${delivery.webhookId} has no body`);
+      const result = await request(record, delivery, text);
+      // Ended by us: whether it arrived isn't known, and it goes again at the next start.
+      if (!stopping.signal.aborted) {
+        note(delivery, result);
+        if (delivery.backfillId !== null) backfillSettled();
+      }
+    } catch (error) {
+      log({ event: 'hook_task_failed', cause: error });
+      state.delivery = null;
+      sending -= 1;
+      if (running) wait(state, rules.retryCapMs);
+      settle();
+      return;
+    }
+    state.delivery = null;
+    sending -= 1;
+    if (running) makeReady(state);
+    settle();
+    pump();
+  }
+
+  function settle(): void {
+    if (sending === 0) idle?.();
+  }
+
+  /** The request of a delivery, as it is made now: with the URL and the secret of this moment. */
+  async function request(record: HookRecord, delivery: Sent, text: string): Promise<Result> {
+    const { url } = definitionOf(record).action;
+    const body = Buffer.from(text);
+    const at = now();
+    const headers: Record<string, string> = {
+      'content-type': 'application/json',
+      'user-agent': userAgent,
+      'webhook-id': delivery.webhookId,
+      'webhook-timestamp': String(Math.floor(at / 1000)),
+      ...secretHeaders(secrets.find(record.consumer), delivery.webhookId, body, at),
+      'x-chainhook-uuid': record.uuid,
+      ...(delivery.lane === 'live' ? { 'x-chainhook-sequence': String(delivery.sequence) } : {}),
+      'x-chainhook-reason': delivery.reason,
+      'x-chainhook-attempt': String(delivery.attempts + 1),
+    };
+    return attempt({ url, headers, body, timeoutMs: rules.timeoutMs, signal: stopping.signal }, guard, now);
+  }
+
+  /** Writes down what came of an attempt. */
+  function note(delivery: Delivery, result: Result): void {
+    write(() => {
+      const current = deliveries.get(delivery.id);
+      const record = records.get(delivery.hookId);
+      // Cancelled or deleted meanwhile.
+      if (current === undefined || record === undefined || !isOpen(current)) return;
+      if (succeeded(result)) {
+        deliveries.tried(delivery.id, result, 'delivered', null);
+        records.delivered(record.id, now(), result.statusCode);
+        if (current.backfillId !== null) backfills.settle(current.backfillId, { delivered: 1, dead: 0 });
+        counters.delivered += 1;
+        return;
+      }
+      counters.failed += 1;
+      if (result.blocked) counters.blockedTargets += 1;
+      fail(record, current, result);
+    });
+  }
+
+  const isOpen = ({ state }: Delivery): boolean => state === 'pending' || state === 'failed';
+
+  function fail(record: HookRecord, delivery: Delivery, result: Result): void {
+    const reason = failureOf(result);
+    const attempts = delivery.attempts + 1;
+    const triedSince = delivery.triedSince ?? result.at;
+    records.failed(record.id, result.statusCode);
+    const host = result.urlHost;
+    log({
+      event: 'hook_delivery_failed',
+      uuid: record.uuid,
+      webhook_id: delivery.webhookId,
+      host,
+      attempt: attempts,
+      reason,
+    });
+    if (result.statusCode !== GONE && now() - triedSince < rules.budgetMs) {
+      const wait = Math.max(backoff(attempts, rules.retryCapMs, random), result.retryAfterMs ?? 0);
+      deliveries.tried(delivery.id, result, 'failed', now() + wait);
+      return;
+    }
+    deliveries.tried(delivery.id, result, 'dead', null);
+    if (delivery.backfillId !== null) backfills.settle(delivery.backfillId, { delivered: 0, dead: 1 });
+    if (delivery.lane !== 'live') return;
+    interrupt(record, `delivery ${delivery.webhookId} to ${host} failed ${attempts} times: ${reason}`, delivery.id);
+  }
+
+  return {
+    wake,
+    /** Whether a request of the delivery is under way. */
+    isUnderWay: (id: number): boolean => [...states.values()].some(({ delivery }) => delivery === id),
+    /** A request outside the queue, that is written down nowhere. */
+    request,
+
+    /** Begins to send what is queued. */
+    start(): void {
+      running = true;
+      for (const { hookId, lane } of deliveries.openLanes()) wake(hookId, lane);
+    },
+    /** Ends requests under way; what they carried goes again at the next start. */
+    async stop(): Promise<void> {
+      running = false;
+      for (const { timer } of states.values()) if (timer !== null) clearTimeout(timer);
+      const ended = new Promise<void>((resolve) => {
+        idle = resolve;
+      });
+      stopping.abort();
+      if (sending > 0) await ended;
+      states.clear();
+      ready.length = 0;
+    },
+  };
+}

@@ -1,0 +1,12 @@
+/** What chainhooks say of their work. Of a URL only the host: users put secrets into the rest. */
+export type HookEvent =
+  | { event: 'hook_interrupted'; uuid: string; name: string; reason: string }
+  | { event: 'hook_expired'; uuid: string; name: string }
+  | { event: 'hook_payload_failed'; uuid: string; cause: unknown }
+  | { event: 'hook_cursor_lost'; height: number }
+  | { event: 'hook_delivery_failed'; uuid: string; webhook_id: string; host: string; attempt: number; reason: string }
+  | { event: 'hook_delivery_skipped'; uuid: string; webhook_id: string }
+  | { event: 'hook_backfill_failed'; uuid: string; backfill: string; cause: unknown }
+  | { event: 'hook_task_failed'; cause: unknown };
+
+export type HookLog = (event: HookEvent) => void;

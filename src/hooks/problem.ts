@@ -1,0 +1,32 @@
+/** What callers of the chainhook routes are told when something is wrong with what they ask. */
+
+const titles = {
+  400: 'Invalid request body',
+  401: 'Unauthorized',
+  404: 'Not found',
+  409: 'Conflict',
+  410: 'Gone',
+  413: 'Payload too large',
+  415: 'Unsupported media type',
+  429: 'Too many requests',
+  503: 'Unavailable',
+} as const;
+export type ProblemStatus = keyof typeof titles;
+
+/** The caller's mistake, or a state that doesn't allow what it asks. Its texts are part of the API. */
+export class HookProblem extends Error {
+  override readonly name = 'HookProblem';
+  constructor(
+    readonly status: ProblemStatus,
+    /** What exactly, naming the field: `options.decode must be boolean`. */
+    details: string,
+    readonly title: string = titles[status],
+  ) {
+    super(details);
+  }
+}
+
+/** @param field its path with dots: `filters.events.0.sender` */
+export const invalidField = (field: string, rule: string): HookProblem => new HookProblem(400, `${field} ${rule}`);
+export const unknownHook = (): HookProblem => new HookProblem(404, 'Chainhook not found');
+export const unknownBlock = (): HookProblem => new HookProblem(404, 'Block not found');

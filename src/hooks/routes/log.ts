@@ -1,0 +1,103 @@
+/** The log of deliveries, and sending them again. */
+import { Type } from '@sinclair/typebox';
+import { CursorPage, cursorPage, cursorQuery, pageStart } from '../../api/conventions/pagination.ts';
+import { type DeliveryFilter, everyDelivery } from '../../store/hooks/deliveries.ts';
+import { deliveryStates, reasons } from '../../store/hooks/model.ts';
+import { DeliveryDetail, DeliveryShown, RedeliverBody, Uuid } from '../schemas.ts';
+import { hookRoute } from './hook-route.ts';
+import { keyed, startOf } from './keyed-page.ts';
+
+const id = Type.String({ pattern: '^[A-Za-z0-9_-]{1,80}$', description: 'Its `webhook-id`' });
+const Height = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER });
+const NO_DELIVERY = 'No such delivery of a chainhook of this consumer';
+const MILLISECONDS = 1000;
+
+const filterQuery = {
+  state: Type.Optional(
+    Type.Array(Type.Union(deliveryStates.map((word) => Type.Literal(word))), {
+      maxItems: deliveryStates.length,
+      description: 'One or several',
+    }),
+  ),
+  reason: Type.Optional(Type.Union(reasons.map((word) => Type.Literal(word)))),
+  from_height: Type.Optional(Height),
+  to_height: Type.Optional(Height),
+};
+
+export const logRoutes = [
+  hookRoute({
+    method: 'GET',
+    path: '/me/{uuid}/deliveries',
+    operationId: 'getDeliveries',
+    summary: 'What was delivered or waits, newest first; of a deleted chainhook too',
+    params: { uuid: Uuid },
+    query: { ...cursorQuery, ...filterQuery },
+    response: CursorPage(DeliveryShown),
+    notFound: 'No such chainhook of this consumer',
+    handle: ({ params, query, consumer, api }) => {
+      const list = `deliveries ${params.uuid.toLowerCase()}`;
+      const filter: DeliveryFilter = {
+        ...everyDelivery,
+        ...(query.state === undefined ? {} : { states: query.state }),
+        reason: query.reason ?? null,
+        fromHeight: query.from_height ?? everyDelivery.fromHeight,
+        toHeight: query.to_height ?? everyDelivery.toHeight,
+      };
+      const start = startOf(pageStart(list, query.cursor));
+      const page = keyed(api.deliveries.page(consumer, params.uuid, filter, query.limit, start));
+      return cursorPage(list, query.limit, page, (one) => one);
+    },
+  }),
+  hookRoute({
+    method: 'POST',
+    path: '/me/{uuid}/deliveries/redeliver',
+    operationId: 'redeliverMany',
+    summary: 'Sends all deliveries again that the body names, in their order',
+    params: { uuid: Uuid },
+    body: RedeliverBody,
+    status: 202,
+    response: Type.Object({ queued: Type.Integer() }),
+    notFound: 'No such chainhook of this consumer',
+    handle: async ({ params, body, consumer, api }) => ({
+      queued: await api.deliveries.redeliverMany(consumer, params.uuid, {
+        ...(body.state === undefined ? {} : { states: body.state }),
+        fromHeight: body.from_height ?? everyDelivery.fromHeight,
+        toHeight: body.to_height ?? everyDelivery.toHeight,
+        since: (body.since ?? 0) * MILLISECONDS,
+        until: body.until === undefined ? everyDelivery.until : body.until * MILLISECONDS + MILLISECONDS - 1,
+      }),
+    }),
+  }),
+  hookRoute({
+    method: 'GET',
+    path: '/me/{uuid}/deliveries/{id}',
+    operationId: 'getDelivery',
+    summary: 'A delivery with its attempts and its body',
+    params: { uuid: Uuid, id },
+    response: DeliveryDetail,
+    notFound: NO_DELIVERY,
+    handle: ({ params, consumer, api }) => api.deliveries.get(consumer, params.uuid, params.id),
+  }),
+  hookRoute({
+    method: 'POST',
+    path: '/me/{uuid}/deliveries/{id}/redeliver',
+    operationId: 'redeliver',
+    summary: 'Sends a delivery again, with its id and body',
+    params: { uuid: Uuid, id },
+    status: 202,
+    response: DeliveryShown,
+    notFound: NO_DELIVERY,
+    handle: ({ params, consumer, api }) => api.deliveries.redeliver(consumer, params.uuid, params.id),
+  }),
+  hookRoute({
+    method: 'POST',
+    path: '/me/{uuid}/deliveries/{id}/skip',
+    operationId: 'skipDelivery',
+    summary: 'Gives up the delivery that the chainhook waits for',
+    params: { uuid: Uuid, id },
+    status: 204,
+    response: Type.Void(),
+    notFound: NO_DELIVERY,
+    handle: ({ params, consumer, api }) => api.deliveries.skip(consumer, params.uuid, params.id),
+  }),
+];

@@ -1,0 +1,133 @@
+/** Registering and managing hooks, as the published client calls it. */
+import { Type } from '@sinclair/typebox';
+import { offsetQuery } from '../../api/conventions/offset-pagination.ts';
+import { Definition } from '../definition.ts';
+import { BulkBody, EnabledBody, EvaluateBody, HookPage, HookShown, SecretShown, Uuid } from '../schemas.ts';
+import { hookRoute } from './hook-route.ts';
+
+const uuid = { uuid: Uuid };
+const NO_HOOK = 'No such chainhook of this consumer';
+const limits = { maximum: 60, default: 20 };
+const pageQuery = {
+  ...offsetQuery(limits),
+  limit: Type.Integer({ minimum: 1, ...limits, description: 'Items per page' }),
+};
+/** Read field by field, for errors that name it. */
+const Sent = Type.Unsafe<unknown>(Definition);
+const AnyBody = Type.Unsafe<unknown>(Type.Object({}));
+
+export const managementRoutes = [
+  hookRoute({
+    method: 'GET',
+    path: '/me',
+    operationId: 'getChainhooks',
+    summary: 'Your chainhooks, newest first',
+    query: pageQuery,
+    response: HookPage,
+    handle: ({ query, consumer, api }) => api.management.page(consumer, query.limit, query.offset),
+  }),
+  hookRoute({
+    method: 'POST',
+    path: '/me',
+    operationId: 'registerChainhook',
+    summary: 'Registers a chainhook',
+    body: AnyBody,
+    described: Sent,
+    response: HookShown,
+    handle: ({ body, consumer, api }) => api.management.register(consumer, body),
+  }),
+  hookRoute({
+    method: 'PATCH',
+    path: '/me/enabled',
+    operationId: 'bulkEnableChainhooks',
+    summary: 'Enables or disables all chainhooks that the filters name',
+    body: BulkBody,
+    response: Type.Object({ updated_uuids: Type.Array(Type.String()) }),
+    handle: ({ body, consumer, api }) => ({
+      updated_uuids: api.management.setManyEnabled(consumer, body.enabled, body.filters),
+    }),
+  }),
+  hookRoute({
+    method: 'GET',
+    path: '/me/secret',
+    operationId: 'getConsumerSecret',
+    summary: 'The secret that signs your deliveries, null where there is none',
+    response: SecretShown,
+    handle: ({ consumer, api }) => api.management.secret(consumer),
+  }),
+  hookRoute({
+    method: 'POST',
+    path: '/me/secret',
+    operationId: 'rotateConsumerSecret',
+    summary: 'Makes a new secret; the one before signs beside it for a day',
+    response: SecretShown,
+    handle: ({ consumer, api }) => api.management.rotateSecret(consumer),
+  }),
+  hookRoute({
+    method: 'DELETE',
+    path: '/me/secret',
+    operationId: 'deleteConsumerSecret',
+    summary: 'Deliveries are signed no more',
+    status: 204,
+    response: Type.Void(),
+    handle: ({ consumer, api }) => api.management.removeSecret(consumer),
+  }),
+  hookRoute({
+    method: 'GET',
+    path: '/me/{uuid}',
+    operationId: 'getChainhook',
+    summary: 'A chainhook and where it stands',
+    params: uuid,
+    response: HookShown,
+    notFound: NO_HOOK,
+    handle: ({ params, consumer, api }) => api.management.get(consumer, params.uuid),
+  }),
+  hookRoute({
+    method: 'PATCH',
+    path: '/me/{uuid}',
+    operationId: 'updateChainhook',
+    summary: 'Replaces the parts of the definition that are sent, from the next block on',
+    params: uuid,
+    body: AnyBody,
+    described: Sent,
+    response: HookShown,
+    notFound: NO_HOOK,
+    handle: ({ params, body, consumer, api }) => api.management.update(consumer, params.uuid, body),
+  }),
+  hookRoute({
+    method: 'DELETE',
+    path: '/me/{uuid}',
+    operationId: 'deleteChainhook',
+    summary: 'Deletes a chainhook and what it has queued',
+    params: uuid,
+    status: 204,
+    response: Type.Void(),
+    notFound: NO_HOOK,
+    handle: ({ params, consumer, api }) => api.management.remove(consumer, params.uuid),
+  }),
+  hookRoute({
+    method: 'PATCH',
+    path: '/me/{uuid}/enabled',
+    operationId: 'enableChainhook',
+    summary: 'Enables or disables a chainhook',
+    params: uuid,
+    body: EnabledBody,
+    status: 204,
+    response: Type.Void(),
+    notFound: NO_HOOK,
+    handle: ({ params, body, consumer, api }) =>
+      api.management.setEnabled(consumer, params.uuid, body.enabled, body.resume_from),
+  }),
+  hookRoute({
+    method: 'POST',
+    path: '/me/{uuid}/evaluate',
+    operationId: 'evaluateChainhook',
+    summary: 'Evaluates one block, and delivers what matches',
+    params: uuid,
+    body: EvaluateBody,
+    status: 204,
+    response: Type.Void(),
+    notFound: 'No such chainhook or canonical block',
+    handle: ({ params, body, consumer, api }) => api.management.evaluate(consumer, params.uuid, body),
+  }),
+];

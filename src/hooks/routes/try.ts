@@ -1,0 +1,125 @@
+/** Trying definitions and receivers, and telling hooks of the past. */
+import { Type } from '@sinclair/typebox';
+import { CursorPage, cursorPage, cursorQuery, pageStart } from '../../api/conventions/pagination.ts';
+import { invalidField } from '../problem.ts';
+import { BackfillBody, BackfillShown, PreviewBody, PreviewShown, TestBody, TestShown, Uuid } from '../schemas.ts';
+import type { PreviewRange } from '../trial.ts';
+import { hookRoute } from './hook-route.ts';
+import { keyed, startOf } from './keyed-page.ts';
+
+const uuid = { uuid: Uuid };
+const job = { uuid: Uuid, job: Uuid };
+const NO_HOOK = 'No such chainhook of this consumer';
+const NO_JOB = 'No such backfill of a chainhook of this consumer';
+
+/** A range may stand in `block_height` or beside it. */
+function rangeOf({ block_height: height, ...rest }: (typeof PreviewBody)['static']): PreviewRange {
+  const { index_block_hash, from_height, to_height } = rest;
+  return {
+    ...(index_block_hash === undefined ? {} : { index_block_hash }),
+    ...(from_height === undefined ? {} : { from_height }),
+    ...(to_height === undefined ? {} : { to_height }),
+    ...(typeof height === 'number' ? { block_height: height } : height),
+  };
+}
+
+export const trialRoutes = [
+  hookRoute({
+    method: 'POST',
+    path: '/preview',
+    operationId: 'previewDefinition',
+    summary: 'What filters and options would have delivered; nothing is stored or sent',
+    body: PreviewBody,
+    response: PreviewShown,
+    notFound: 'No such canonical block',
+    handle: ({ body, api }) => api.trial.preview(body.filters, body.options, rangeOf(body)),
+  }),
+  hookRoute({
+    method: 'POST',
+    path: '/me/{uuid}/preview',
+    operationId: 'previewChainhook',
+    summary: 'What a chainhook would have delivered; nothing is stored or sent',
+    params: uuid,
+    body: PreviewBody,
+    response: PreviewShown,
+    notFound: 'No such chainhook or canonical block',
+    handle: ({ params, body, consumer, api }) => {
+      for (const name of ['filters', 'options'] as const) {
+        if (body[name] !== undefined) throw invalidField(name, 'is not allowed; those of the chainhook are taken');
+      }
+      return api.trial.previewOwn(consumer, params.uuid, rangeOf(body));
+    },
+  }),
+  hookRoute({
+    method: 'POST',
+    path: '/me/{uuid}/test',
+    operationId: 'testChainhook',
+    summary: 'Sends one delivery at once and answers what came of it',
+    description:
+      'The newest block of the last thousand that matches, else one that is made up, with zeros for hashes. It is neither queued nor logged nor counted.',
+    params: uuid,
+    body: TestBody,
+    optionalBody: true,
+    response: TestShown,
+    notFound: 'No such chainhook or canonical block',
+    handle: ({ params, body, consumer, api }) => api.trial.test(consumer, params.uuid, body.block_height),
+  }),
+  hookRoute({
+    method: 'POST',
+    path: '/me/{uuid}/backfills',
+    operationId: 'startBackfill',
+    summary: 'Delivers what past blocks match, lowest first, one block a delivery',
+    params: uuid,
+    body: BackfillBody,
+    status: 202,
+    response: BackfillShown,
+    notFound: NO_HOOK,
+    handle: ({ params, body, consumer, api }) =>
+      api.trial.backfill(consumer, params.uuid, {
+        from: body.from_height,
+        to: body.to_height,
+        dryRun: body.dry_run ?? false,
+      }),
+  }),
+  hookRoute({
+    method: 'GET',
+    path: '/me/{uuid}/backfills',
+    operationId: 'getBackfills',
+    summary: 'Backfills of a chainhook, newest first',
+    params: uuid,
+    query: cursorQuery,
+    response: CursorPage(BackfillShown),
+    notFound: NO_HOOK,
+    handle: ({ params, query, consumer, api }) => {
+      const list = `backfills ${params.uuid.toLowerCase()}`;
+      const start = startOf(pageStart(list, query.cursor));
+      return cursorPage(
+        list,
+        query.limit,
+        keyed(api.trial.backfills(consumer, params.uuid, query.limit, start)),
+        (one) => one,
+      );
+    },
+  }),
+  hookRoute({
+    method: 'GET',
+    path: '/me/{uuid}/backfills/{job}',
+    operationId: 'getBackfill',
+    summary: 'How far a backfill is',
+    params: job,
+    response: BackfillShown,
+    notFound: NO_JOB,
+    handle: ({ params, consumer, api }) => api.trial.getBackfill(consumer, params.uuid, params.job),
+  }),
+  hookRoute({
+    method: 'DELETE',
+    path: '/me/{uuid}/backfills/{job}',
+    operationId: 'cancelBackfill',
+    summary: 'Ends a backfill and what it has queued',
+    params: job,
+    status: 204,
+    response: Type.Void(),
+    notFound: NO_JOB,
+    handle: ({ params, consumer, api }) => api.trial.cancelBackfill(consumer, params.uuid, params.job),
+  }),
+];

@@ -1,0 +1,198 @@
+/** What the chainhook routes take and answer, for the check of bodies and for the description of the API. */
+import { type TSchema, Type } from '@sinclair/typebox';
+import { backfillStates, deliveryStates, reasons } from '../store/hooks/model.ts';
+import { Definition } from './definition.ts';
+
+const nullable = <T extends TSchema>(schema: T) => Type.Union([schema, Type.Null()]);
+const words = <const W extends readonly string[]>(list: W) =>
+  Type.Union(list.map((word) => Type.Literal(word as W[number])));
+
+export const Uuid = Type.String({
+  pattern: '^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}$',
+  description: 'In either case',
+});
+const UnixTime = Type.Integer({ description: 'Unix seconds' });
+const Height = Type.Integer({ minimum: 0 });
+const Count = Type.Integer({ minimum: 0 });
+
+export const hookStatuses = ['new', 'streaming', 'expired', 'interrupted'] as const;
+
+export const HookShown = Type.Object({
+  uuid: Uuid,
+  definition: Type.Unsafe<object>(Definition),
+  status: Type.Object({
+    status: words(hookStatuses),
+    enabled: Type.Boolean(),
+    created_at: UnixTime,
+    last_evaluated_at: nullable(UnixTime),
+    last_evaluated_block_height: nullable(Height),
+    last_occurrence_at: nullable(UnixTime),
+    last_occurrence_block_height: nullable(Height),
+    evaluated_block_count: Count,
+    occurrence_count: Count,
+    pending_deliveries: Count,
+    oldest_pending_at: nullable(UnixTime),
+    last_delivery_at: nullable(UnixTime),
+    last_delivery_status_code: nullable(Type.Integer()),
+    consecutive_failures: Count,
+    interrupted_reason: nullable(Type.String()),
+    lag_blocks: Type.Integer({ minimum: 0, description: 'Blocks of the chain that it has not seen yet' }),
+    warnings: Type.Array(Type.String(), { description: 'What was accepted and is probably not meant' }),
+  }),
+});
+
+export const HookPage = Type.Object({
+  limit: Type.Integer(),
+  offset: Type.Integer(),
+  total: Type.Integer(),
+  results: Type.Array(HookShown),
+});
+
+const Told = Type.Array(Type.Object({ height: Height, index_block_hash: Type.String(), tx_count: Count }));
+
+const AttemptShown = Type.Object({
+  at: UnixTime,
+  duration_ms: Count,
+  url_host: Type.String(),
+  status_code: nullable(Type.Integer()),
+  error: nullable(Type.String()),
+  response_excerpt: nullable(Type.String()),
+});
+
+export const shownStates = [...deliveryStates, 'in_flight'] as const;
+
+export const DeliveryShown = Type.Object({
+  id: Type.String({ description: 'The `webhook-id` header' }),
+  sequence: nullable(Type.Integer()),
+  reason: words(reasons),
+  state: words(shownStates),
+  apply: Told,
+  rollback: Told,
+  body_bytes: Count,
+  body_sha256: Type.String(),
+  created_at: UnixTime,
+  next_attempt_at: nullable(UnixTime),
+  delivered_at: nullable(UnixTime),
+  attempt_count: Count,
+  last_attempt: nullable(AttemptShown),
+  problem: nullable(Type.String({ description: 'Why it has no body' })),
+});
+
+export const DeliveryDetail = Type.Composite([
+  DeliveryShown,
+  Type.Object({
+    attempts: Type.Array(AttemptShown, { description: 'Newest first, 50 at most' }),
+    payload: nullable(Type.Unsafe<object>(Type.Object({}))),
+  }),
+]);
+
+export const BackfillShown = Type.Object({
+  id: Uuid,
+  state: words(backfillStates),
+  dry_run: Type.Boolean(),
+  from_height: Height,
+  to_height: Height,
+  next_height: Height,
+  matched_blocks: Count,
+  matched_transactions: Count,
+  deliveries: Type.Object({ queued: Count, delivered: Count, dead: Count }),
+  created_at: UnixTime,
+  finished_at: nullable(UnixTime),
+  error: nullable(Type.String()),
+});
+
+export const PreviewShown = Type.Object({
+  matched_blocks: Count,
+  matched_transactions: Count,
+  payloads: Type.Array(Type.Unsafe<object>(Type.Object({})), { description: 'Of the first 5 that match' }),
+});
+
+export const TestShown = Type.Object({
+  ok: Type.Boolean(),
+  status_code: nullable(Type.Integer()),
+  duration_ms: Count,
+  error: nullable(Type.String()),
+  response_excerpt: nullable(Type.String()),
+  webhook_id: Type.String(),
+  payload: Type.Unsafe<object>(Type.Object({})),
+});
+
+export const SecretShown = Type.Object({
+  secret: nullable(Type.String()),
+  signing_secret: nullable(Type.String({ description: 'As libraries of Standard Webhooks take it' })),
+});
+
+const closed = { additionalProperties: false };
+
+export const EnabledBody = Type.Object(
+  {
+    enabled: Type.Boolean(),
+    resume_from: Type.Optional(
+      Type.Union([Type.Literal('tip'), Type.Literal('last_evaluated'), Height], {
+        description: 'Where it begins: with what comes, with what it missed, or at a height',
+      }),
+    ),
+  },
+  closed,
+);
+
+export const BulkBody = Type.Object(
+  {
+    enabled: Type.Boolean(),
+    filters: Type.Object(
+      {
+        uuids: Type.Optional(Type.Array(Uuid, { minItems: 1, maxItems: 200, uniqueItems: true })),
+        webhook_url: Type.Optional(Type.String({ minLength: 1 })),
+        statuses: Type.Optional(Type.Array(words(hookStatuses), { minItems: 1, uniqueItems: true })),
+      },
+      { ...closed, minProperties: 1 },
+    ),
+  },
+  closed,
+);
+
+export const EvaluateBody = Type.Object(
+  {
+    index_block_hash: Type.Optional(Type.String({ pattern: '^(0x)?[0-9a-fA-F]{64}$' })),
+    block_height: Type.Optional(Height),
+  },
+  { ...closed, minProperties: 1 },
+);
+
+export const BackfillBody = Type.Object(
+  { from_height: Height, to_height: Type.Optional(Height), dry_run: Type.Optional(Type.Boolean()) },
+  closed,
+);
+
+export const RedeliverBody = Type.Object(
+  {
+    state: Type.Optional(
+      Type.Array(words(['dead', 'failed', 'delivered'] as const), { minItems: 1, uniqueItems: true }),
+    ),
+    from_height: Type.Optional(Height),
+    to_height: Type.Optional(Height),
+    since: Type.Optional(UnixTime),
+    until: Type.Optional(UnixTime),
+  },
+  { ...closed, minProperties: 1 },
+);
+
+export const TestBody = Type.Object({ block_height: Type.Optional(Height) }, closed);
+
+/** `filters` and `options` are read as those of a definition. */
+export const PreviewBody = Type.Object(
+  {
+    filters: Type.Optional(Type.Unknown()),
+    options: Type.Optional(Type.Unknown()),
+    name: Type.Optional(Type.String()),
+    block_height: Type.Optional(
+      Type.Union([Height, Type.Object({ from_height: Height, to_height: Height }, closed)], {
+        description: 'A height, or a range',
+      }),
+    ),
+    index_block_hash: Type.Optional(Type.String({ pattern: '^(0x)?[0-9a-fA-F]{64}$' })),
+    from_height: Type.Optional(Height),
+    to_height: Type.Optional(Height),
+  },
+  closed,
+);

@@ -1,0 +1,113 @@
+/** All of the chainhooks in a process that writes: what its routes call, and what runs beside the requests. */
+import type { Network } from '../chain/network.ts';
+import type { Ingest } from '../store/ingest.ts';
+import { type HookCounters, newCounters } from './counters.ts';
+import { type DeliveryRules, dispatcher } from './delivery.ts';
+import type { TargetRules } from './delivery-target.ts';
+import { type TargetGuard, targetGuard } from './delivery-target.ts';
+import { hookEvaluator } from './evaluation.ts';
+import { lifecycle } from './lifecycle.ts';
+import type { HookLog } from './log-event.ts';
+import { type Maintenance, maintenance } from './maintenance.ts';
+import { hookTasks } from './tasks.ts';
+
+export interface HookRules extends DeliveryRules {
+  targets: TargetRules;
+  /** How long bodies of what was delivered are kept. */
+  retentionMs: number;
+}
+
+/** What may be set for tests. */
+export interface HookOptions {
+  ingest: Ingest;
+  rules: HookRules;
+  log: HookLog;
+  userAgent: string;
+  /** Unix milliseconds. */
+  now?: () => number;
+  guard?: TargetGuard;
+}
+
+export interface HookGauges {
+  /** Deliveries that wait, and seconds since the oldest was made. */
+  pending: number;
+  oldestPendingSeconds: number;
+  hooks: { status: string; enabled: boolean; count: number }[];
+}
+
+export type Chainhooks = ReturnType<typeof startChainhooks>;
+
+/** Takes part in the chain from now on, and begins to deliver. */
+export function startChainhooks({ ingest, rules, log, userAgent, now = Date.now, guard }: HookOptions) {
+  const { hooks: store, history } = ingest;
+  const counters = newCounters();
+  const targets = guard ?? targetGuard(rules.targets);
+
+  /** All or nothing; who waits for it is told after. */
+  function write<T>(change: () => T, durability: 'synced' | 'usual' = 'usual'): T {
+    try {
+      const result = ingest.transaction(change, durability);
+      evaluator.follower.committed();
+      return result;
+    } catch (error) {
+      evaluator.follower.undone();
+      throw error;
+    }
+  }
+
+  const evaluator = hookEvaluator({
+    store,
+    history,
+    network: ingest.network,
+    counters,
+    log,
+    now,
+    queued: (hookId, lane) => deliveries.wake(hookId, lane),
+    behind: () => tasks.wake(),
+  });
+  const deliveries = dispatcher({
+    store,
+    write,
+    interrupt: evaluator.interrupt,
+    backfillSettled: () => tasks.wake(),
+    guard: targets,
+    rules,
+    counters,
+    log,
+    userAgent,
+    now,
+  });
+  const tasks = hookTasks({ store, history, network: ingest.network, evaluator, write, log, now });
+  const upkeep: Maintenance = maintenance({ store, write, retentionMs: rules.retentionMs, log, now });
+
+  ingest.follow(evaluator.follower);
+  deliveries.start();
+  tasks.start();
+  upkeep.start();
+
+  return {
+    store,
+    history,
+    write,
+    evaluator,
+    dispatcher: deliveries,
+    guard: targets,
+    lifecycle: lifecycle(store, history, evaluator, now),
+    log,
+    now,
+    network: (): Network | null => ingest.network(),
+    wakeTasks: () => tasks.wake(),
+    /** A snapshot. */
+    counters: (): HookCounters => ({ ...counters }),
+    gauges(): HookGauges {
+      const { count, oldest } = store.deliveries.waitingAtAll();
+      const oldestPendingSeconds = oldest === null ? 0 : Math.max(0, Math.floor((now() - oldest) / 1000));
+      return { pending: count, oldestPendingSeconds, hooks: store.records.counts() };
+    },
+    async stop(): Promise<void> {
+      upkeep.stop();
+      await tasks.stop();
+      await deliveries.stop();
+    },
+  };
+}

@@ -1,0 +1,38 @@
+/** Signatures of deliveries, as Standard Webhooks has them (standardwebhooks.com). */
+import { createHmac } from 'node:crypto';
+import type { Secrets } from '../store/hooks/model.ts';
+
+const SECRET_BYTES = 32;
+/** How long a replaced secret signs beside the new one, in milliseconds. */
+const OVERLAP_MS = 24 * 3600 * 1000;
+
+export const newSecret = (): Uint8Array => crypto.getRandomValues(new Uint8Array(SECRET_BYTES));
+
+/** The form that Standard Webhooks libraries take a secret in. */
+export const signingSecret = (secret: Uint8Array): string => `whsec_${secret.toBase64()}`;
+
+/** HMAC-SHA256 over id, time and the exact bytes of the body. @param timestamp Unix seconds */
+function signature(secret: Uint8Array, id: string, timestamp: number, body: Uint8Array): string {
+  return `v1,${createHmac('sha256', secret).update(`${id}.${timestamp}.`).update(body).digest('base64')}`;
+}
+
+/**
+ * What shows a receiver that a delivery is ours; nothing where the consumer has no secret.
+ * @param now Unix milliseconds
+ */
+export function secretHeaders(
+  secrets: Secrets | undefined,
+  id: string,
+  body: Uint8Array,
+  now: number,
+): Record<string, string> {
+  if (secrets === undefined) return {};
+  const { secret, previous, rotatedAt } = secrets;
+  const timestamp = Math.floor(now / 1000);
+  const signing = previous !== null && now - rotatedAt < OVERLAP_MS ? [secret, previous] : [secret];
+  return {
+    authorization: `Bearer ${secret.toHex()}`,
+    'x-chainhook-consumer-secret': secret.toHex(),
+    'webhook-signature': signing.map((one) => signature(one, id, timestamp, body)).join(' '),
+  };
+}

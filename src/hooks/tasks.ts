@@ -1,0 +1,202 @@
+/**
+ * What takes longer than a request: hooks that catch up, and backfills. It is done in small slices between the events of
+ * the node, each a transaction, so that neither waits for the other.
+ */
+
+import type { Network } from '../chain/network.ts';
+import type { Backfill, HookRecord } from '../store/hooks/model.ts';
+import type { HookStore } from '../store/hooks/store.ts';
+import type { ChainHistory } from '../store/ingest.ts';
+import { activeHook } from './active-hook.ts';
+import type { Evaluator } from './evaluation.ts';
+import { webhookId } from './evaluation.ts';
+import type { HookLog } from './log-event.ts';
+import type { MatchedBlock } from './payload.ts';
+import { type PayloadHook, payloadText } from './payload.ts';
+import { scanner } from './scan.ts';
+
+/** Milliseconds of a slice. */
+const SLICE_MS = 10;
+/** Deliveries of a backfill that may wait: the rest is made when these are gone. */
+const MOST_WAITING = 100;
+/** Until what failed for lack of the database is tried again. */
+const RETRY_MS = 1_000;
+
+export interface TaskOptions {
+  store: HookStore;
+  history: ChainHistory;
+  network: () => Network | null;
+  evaluator: Evaluator;
+  write: <T>(change: () => T) => T;
+  log: HookLog;
+  now: () => number;
+}
+
+export type HookTasks = ReturnType<typeof hookTasks>;
+
+/** The database was busy or the disk full: nothing of the task's own. */
+const isStorage = (error: unknown): boolean =>
+  error instanceof Error && 'code' in error && typeof error.code === 'string' && error.code.startsWith('SQLITE_');
+
+const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+
+export function hookTasks({ store, history, network, evaluator, write, log, now }: TaskOptions) {
+  const { records, deliveries, backfills, ledger, candidates } = store;
+  let running = false;
+  let stopped = true;
+  let again = false;
+  let finished: Promise<void> = Promise.resolve();
+  let retry: ReturnType<typeof setTimeout> | undefined;
+
+  function body(hook: PayloadHook, matched: MatchedBlock): string {
+    const of = network();
+    if (of === null) throw new Error('blocks came before the network was known');
+    return payloadText(hook, of, { apply: [matched], rollback: [] });
+  }
+
+  /** @returns whether it is done, or has to wait for its deliveries */
+  function backfillStep(job: Backfill, record: HookRecord): boolean {
+    if (!job.dryRun && deliveries.openOfBackfill(job.id) >= MOST_WAITING) return true;
+    const hook = activeHook(record);
+    const found = scanner({ history, candidates }, hook.conditions).next(job.nextHeight, job.toHeight);
+    if (found === null) {
+      backfills.advance(job.id, job.toHeight + 1, 0, 0, 0);
+      backfills.finish(job.id, 'completed', now());
+      return true;
+    }
+    const { height, matched } = found;
+    if (matched === null) {
+      backfills.advance(job.id, height + 1, 0, 0, 0);
+      return false;
+    }
+    if (!job.dryRun) {
+      const { block, places } = matched;
+      deliveries.add(
+        {
+          webhookId: webhookId(`${hook.uuid}/${job.uuid}/${height}`),
+          hookId: hook.id,
+          lane: 'backfill',
+          reason: 'backfill',
+          sequence: null,
+          blocks: evaluator.toldBlocks({ apply: [matched], rollback: [] }),
+          body: body(hook, matched),
+          problem: null,
+          backfillId: job.id,
+        },
+        now(),
+      );
+      ledger.add(block.indexBlockHash, hook.id, height, block.burnBlockHeight, places);
+      evaluator.countQueued();
+      evaluator.touch(hook.id, 'backfill');
+    }
+    backfills.advance(job.id, height + 1, 1, matched.places.length, job.dryRun ? 0 : 1);
+    return false;
+  }
+
+  /** Does `step` until it says that it is done or the slice is over. @returns whether it is done */
+  function sliced(step: () => boolean): boolean {
+    const end = performance.now() + SLICE_MS;
+    return write(() => {
+      do {
+        if (step()) return true;
+      } while (performance.now() < end);
+      return false;
+    });
+  }
+
+  /** Runs a task's slice; what it can't do for lack of blocks ends the task, not the others. */
+  function attempt(step: () => boolean, failed: (reason: string, error: unknown) => void): boolean {
+    try {
+      return sliced(step);
+    } catch (error) {
+      if (isStorage(error)) throw error;
+      write(() => failed(messageOf(error), error));
+      return true;
+    }
+  }
+
+  function liveSlice(): boolean {
+    return attempt(evaluator.advanceLive, (reason) => {
+      for (const record of records.live()) evaluator.interrupt(record, reason, null);
+    });
+  }
+
+  function catchUpSlice(record: HookRecord): boolean {
+    return attempt(
+      () => evaluator.advanceOne(record.id),
+      (reason) => {
+        const now = records.get(record.id);
+        if (now !== undefined) evaluator.interrupt(now, reason, null);
+      },
+    );
+  }
+
+  function backfillSlice(job: Backfill, record: HookRecord): boolean {
+    return attempt(
+      () => {
+        const current = backfills.get(job.id);
+        return current === undefined || current.finishedAt !== null || backfillStep(current, record);
+      },
+      (reason, error) => {
+        backfills.finish(job.id, 'failed', now(), reason);
+        log({ event: 'hook_backfill_failed', uuid: record.uuid, backfill: job.uuid, cause: error });
+      },
+    );
+  }
+
+  /** Every task a slice. @returns whether there is more to do now */
+  function round(): boolean {
+    if (!liveSlice()) return true;
+    let more = false;
+    for (const record of records.catchingUp()) more = !catchUpSlice(record) || more;
+    const begun = new Set<number>();
+    for (const job of backfills.open()) {
+      const record = records.get(job.hookId);
+      // One of a hook after the other.
+      if (record === undefined || begun.has(job.hookId)) continue;
+      begun.add(job.hookId);
+      const before = job.nextHeight;
+      const isDone = backfillSlice(job, record);
+      const after = backfills.get(job.id);
+      const waits = isDone && after?.finishedAt === null && after.nextHeight === before;
+      if (!waits) more = true;
+    }
+    return more;
+  }
+
+  async function run(): Promise<void> {
+    running = true;
+    try {
+      do {
+        again = false;
+        while (!stopped && round()) await new Promise((resolve) => setImmediate(resolve));
+      } while (again && !stopped);
+    } catch (error) {
+      log({ event: 'hook_task_failed', cause: error });
+      retry = setTimeout(wake, RETRY_MS);
+    } finally {
+      running = false;
+    }
+  }
+
+  function wake(): void {
+    if (stopped) return;
+    if (running) again = true;
+    else finished = run();
+  }
+
+  return {
+    /** There may be something to do. */
+    wake,
+    start(): void {
+      stopped = false;
+      wake();
+    },
+    /** Resolves when the slice in hand is done. */
+    async stop(): Promise<void> {
+      stopped = true;
+      clearTimeout(retry);
+      await finished;
+    },
+  };
+}

@@ -1,0 +1,122 @@
+/** Jobs that tell a hook of past blocks. */
+import type { Database } from 'bun:sqlite';
+import { prepared } from '../statement.ts';
+import { type Backfill, type BackfillState, backfillStates } from './model.ts';
+
+interface Row {
+  id: number;
+  uuid: string;
+  hook_id: number;
+  state: number;
+  dry_run: number;
+  from_height: number;
+  to_height: number;
+  next_height: number;
+  matched_blocks: number;
+  matched_transactions: number;
+  queued: number;
+  delivered: number;
+  dead: number;
+  created_at: number;
+  finished_at: number | null;
+  error: string | null;
+}
+
+const columns = `id, uuid, hook_id, state, dry_run, from_height, to_height, next_height, matched_blocks,
+       matched_transactions, queued, delivered, dead, created_at, finished_at, error`;
+
+/** Statements by name; the plan test reads them. */
+export const sql = {
+  byUuid: `SELECT ${columns} FROM hook_backfills WHERE uuid = ?1 AND hook_id = ?2`,
+  byId: `SELECT ${columns} FROM hook_backfills WHERE id = ?1`,
+  open: `SELECT ${columns} FROM hook_backfills WHERE state <= 1 ORDER BY id`,
+  page: `SELECT ${columns} FROM hook_backfills WHERE hook_id = ?1 AND id <= ?2 ORDER BY id DESC LIMIT ?3`,
+  newer: 'SELECT id FROM hook_backfills WHERE hook_id = ?1 AND id > ?2 ORDER BY id LIMIT ?3',
+  total: 'SELECT count(*) AS total FROM hook_backfills WHERE hook_id = ?1',
+};
+
+const backfillOf = (row: Row): Backfill => ({
+  id: row.id,
+  uuid: row.uuid,
+  hookId: row.hook_id,
+  state: backfillStates[row.state] ?? 'failed',
+  dryRun: row.dry_run === 1,
+  fromHeight: row.from_height,
+  toHeight: row.to_height,
+  nextHeight: row.next_height,
+  matchedBlocks: row.matched_blocks,
+  matchedTransactions: row.matched_transactions,
+  queued: row.queued,
+  delivered: row.delivered,
+  dead: row.dead,
+  createdAt: row.created_at,
+  finishedAt: row.finished_at,
+  error: row.error,
+});
+
+export function hookBackfills(db: Database) {
+  const insert = db.prepare<null, [string, number, number, number, number, number]>(
+    `INSERT INTO hook_backfills (uuid, hook_id, state, dry_run, from_height, to_height, next_height, matched_blocks,
+                                 matched_transactions, queued, delivered, dead, created_at)
+     VALUES (?1, ?2, 0, ?3, ?4, ?5, ?4, 0, 0, 0, 0, 0, ?6)`,
+  );
+  const byUuid = prepared<Row, [string, number]>(db, sql.byUuid);
+  const byId = prepared<Row, [number]>(db, sql.byId);
+  const open = db.prepare<Row, []>(sql.open);
+  const page = prepared<Row, [number, number, number]>(db, sql.page);
+  const newer = prepared<{ id: number }, [number, number, number]>(db, sql.newer);
+  const total = prepared<{ total: number }, [number]>(db, sql.total);
+  const progress = db.prepare<null, [number, number, number, number, number]>(
+    `UPDATE hook_backfills SET state = 1, next_height = ?2, matched_blocks = matched_blocks + ?3,
+            matched_transactions = matched_transactions + ?4, queued = queued + ?5 WHERE id = ?1`,
+  );
+  const finish = db.prepare<null, [number, number, number, string | null]>(
+    'UPDATE hook_backfills SET state = ?2, finished_at = ?3, error = ?4 WHERE id = ?1 AND state <= 1',
+  );
+  const finishOf = db.prepare<null, [number, number]>(
+    'UPDATE hook_backfills SET state = 3, finished_at = ?2 WHERE hook_id = ?1 AND state <= 1',
+  );
+  const settle = db.prepare<null, [number, number, number]>(
+    'UPDATE hook_backfills SET delivered = delivered + ?2, dead = dead + ?3 WHERE id = ?1',
+  );
+  return {
+    add(job: { uuid: string; hookId: number; dryRun: boolean; from: number; to: number }, now: number): void {
+      insert.run(job.uuid, job.hookId, job.dryRun ? 1 : 0, job.from, job.to, now);
+    },
+    find: (uuid: string, hookId: number): Backfill | undefined => {
+      const row = byUuid.get(uuid, hookId);
+      return row === null ? undefined : backfillOf(row);
+    },
+    get: (id: number): Backfill | undefined => {
+      const row = byId.get(id);
+      return row === null ? undefined : backfillOf(row);
+    },
+    /** Not done yet, oldest first. */
+    open: (): Backfill[] => open.all().map(backfillOf),
+    /** Newest first; ids as in the pages of deliveries. */
+    page(hookId: number, limit: number, start: number | null) {
+      const rows = page.all(hookId, start ?? Number.MAX_SAFE_INTEGER, limit + 1);
+      const before = start === null ? [] : newer.all(hookId, rows[0]?.id ?? start, limit);
+      return {
+        items: rows.slice(0, limit).map(backfillOf),
+        total: total.get(hookId)?.total ?? 0,
+        current: rows[0]?.id ?? null,
+        next: rows[limit]?.id ?? null,
+        previous: before.at(-1)?.id ?? null,
+      };
+    },
+    advance: (id: number, nextHeight: number, blocks: number, transactions: number, queued: number) => {
+      progress.run(id, nextHeight, blocks, transactions, queued);
+    },
+    finish: (id: number, state: BackfillState, now: number, error: string | null = null) => {
+      finish.run(id, backfillStates.indexOf(state), now, error);
+    },
+    cancelAll: (hookId: number, now: number) => {
+      finishOf.run(hookId, now);
+    },
+    /** What became of its deliveries. */
+    settle: (id: number, { delivered, dead }: { delivered: number; dead: number }) => {
+      settle.run(id, delivered, dead);
+    },
+  };
+}

@@ -1,0 +1,53 @@
+/** Where in the chain a hook may match, and what calls mean: what hooks read of the canonical tables. */
+import type { Database } from 'bun:sqlite';
+import { heightOf, positionOf } from '../../chain/position.ts';
+import { prepared } from '../statement.ts';
+
+/** What to look for: transactions that a principal takes part in, or a contract's logs. */
+export interface Landmark {
+  kind: 'principal' | 'logs';
+  principal: string;
+}
+
+/** Statements by name; the plan test reads them. */
+export const sql = {
+  involved: `SELECT position FROM principal_transactions
+              WHERE principal_id = (SELECT id FROM principals WHERE address = ?1) AND position >= ?2
+              ORDER BY position LIMIT 1`,
+  logged: `SELECT position FROM events
+            WHERE contract_id = (SELECT id FROM principals WHERE address = ?1) AND kind = 1 AND position >= ?2
+            ORDER BY position, event_index LIMIT 1`,
+  contractInterface: `SELECT b.contract_interface AS text FROM contracts c
+                        JOIN transactions t ON t.position = c.position
+                        JOIN transaction_bodies b ON b.position = c.position
+                       WHERE c.contract_id = (SELECT id FROM principals WHERE address = ?1)
+                         AND c.position < ?2 AND t.status = 1
+                       ORDER BY c.position DESC LIMIT 1`,
+  tipBurnHeight: 'SELECT burn_block_height FROM blocks ORDER BY height DESC LIMIT 1',
+};
+
+export function hookCandidates(db: Database) {
+  const involved = prepared<{ position: number }, [string, number]>(db, sql.involved);
+  const logged = prepared<{ position: number }, [string, number]>(db, sql.logged);
+  const contractInterface = prepared<{ text: string | null }, [string, number]>(db, sql.contractInterface);
+  const tipBurnHeight = db.prepare<{ burn_block_height: number }, []>(sql.tipBurnHeight);
+  return {
+    /** Bitcoin height that the tip is anchored at; 0 before the first block. */
+    tipBurnHeight: (): number => tipBurnHeight.get()?.burn_block_height ?? 0,
+    /** The first height from `height` on that has one of the landmarks, null where none has. */
+    next(landmarks: readonly Landmark[], height: number): number | null {
+      let first: number | null = null;
+      for (const { kind, principal } of landmarks) {
+        const row = (kind === 'logs' ? logged : involved).get(principal, positionOf(height, 0));
+        if (row === null) continue;
+        const found = heightOf(row.position);
+        if (first === null || found < first) first = found;
+      }
+      return first;
+    },
+    /** The interface of the contract as it was deployed before a place in the chain: JSON, null where there is none. */
+    contractInterface: (contractId: string, height: number, place: number): string | null =>
+      contractInterface.get(contractId, positionOf(height, place))?.text ?? null,
+  };
+}
+export type HookCandidates = ReturnType<typeof hookCandidates>;

@@ -1,0 +1,318 @@
+/** The rows of deliveries: the queue, and the log of what became of each. Bodies stand apart, compressed. */
+import type { Database } from 'bun:sqlite';
+import { compressed, decompressed } from '../journal.ts';
+import { prepared } from '../statement.ts';
+import {
+  type Attempt,
+  type Delivery,
+  type DeliveryState,
+  deliveryStates,
+  type Lane,
+  lanes,
+  type NewDelivery,
+  type Reason,
+  reasons,
+  type ToldBlocks,
+} from './model.ts';
+
+/** Attempts of a delivery that are kept. */
+const MOST_ATTEMPTS = 50;
+
+interface Row {
+  id: number;
+  webhook_id: string;
+  hook_id: number;
+  lane: number;
+  reason: number;
+  sequence: number | null;
+  state: number;
+  created_at: number;
+  next_attempt_at: number | null;
+  delivered_at: number | null;
+  tried_since: number | null;
+  attempts: number;
+  blocks: string;
+  body_bytes: number;
+  body_sha256: Uint8Array;
+  backfill_id: number | null;
+  problem: string | null;
+}
+
+const columns = `id, webhook_id, hook_id, lane, reason, sequence, state, created_at, next_attempt_at, delivered_at,
+       tried_since, attempts, blocks, body_bytes, body_sha256, backfill_id, problem`;
+
+/** What a list of deliveries is narrowed by; heights are those of the blocks it tells of. */
+export interface DeliveryFilter {
+  states: readonly DeliveryState[];
+  reason: Reason | null;
+  fromHeight: number;
+  toHeight: number;
+  /** Unix milliseconds. */
+  since: number;
+  until: number;
+}
+
+export const everyDelivery: DeliveryFilter = {
+  states: deliveryStates,
+  reason: null,
+  fromHeight: 0,
+  toHeight: Number.MAX_SAFE_INTEGER,
+  since: 0,
+  until: Number.MAX_SAFE_INTEGER,
+};
+
+const narrowed = `hook_id = ?1 AND (?2 IS NULL OR reason = ?2) AND max_height >= ?3 AND min_height <= ?4
+              AND created_at BETWEEN ?5 AND ?6`;
+
+/** Statements by name; the plan test reads them. */
+export const sql = {
+  // Without a word of ours the planner may take the index by state, and sort.
+  head: `SELECT ${columns} FROM hook_deliveries INDEXED BY hook_deliveries_queue
+          WHERE hook_id = ?1 AND lane = ?2 AND state <= 1 ORDER BY id LIMIT 1`,
+  openLanes: `SELECT DISTINCT hook_id, lane FROM hook_deliveries WHERE state <= 1`,
+  waiting: `SELECT count(*) AS count, min(created_at) AS oldest FROM hook_deliveries
+             WHERE hook_id = ?1 AND state <= 1`,
+  waitingAtAll: `SELECT count(*) AS count, min(created_at) AS oldest FROM hook_deliveries WHERE state <= 1`,
+  byWebhookId: `SELECT ${columns} FROM hook_deliveries WHERE webhook_id = ?1 AND hook_id = ?2`,
+  byId: `SELECT ${columns} FROM hook_deliveries WHERE id = ?1`,
+  page: `SELECT ${columns} FROM hook_deliveries WHERE ${narrowed} AND state = ?7 AND id <= ?8
+          ORDER BY id DESC LIMIT ?9`,
+  newer: `SELECT ${columns} FROM hook_deliveries WHERE ${narrowed} AND state = ?7 AND id > ?8 ORDER BY id LIMIT ?9`,
+  total: `SELECT count(*) AS total FROM hook_deliveries WHERE ${narrowed} AND state = ?7`,
+  attempts: `SELECT at, duration_ms AS durationMs, url_host AS urlHost, status_code AS statusCode, error, excerpt
+               FROM hook_attempts WHERE delivery_id = ?1 ORDER BY attempt DESC LIMIT ?2`,
+  body: 'SELECT body FROM hook_bodies WHERE delivery_id = ?1',
+  openOfBackfill: 'SELECT count(*) AS count FROM hook_deliveries WHERE backfill_id = ?1 AND state <= 1',
+};
+
+const deliveryOf = (row: Row): Delivery => ({
+  id: row.id,
+  webhookId: row.webhook_id,
+  hookId: row.hook_id,
+  lane: lanes[row.lane] ?? 'live',
+  reason: reasons[row.reason] ?? 'live',
+  sequence: row.sequence,
+  state: deliveryStates[row.state] ?? 'dead',
+  createdAt: row.created_at,
+  nextAttemptAt: row.next_attempt_at,
+  deliveredAt: row.delivered_at,
+  triedSince: row.tried_since,
+  attempts: row.attempts,
+  blocks: JSON.parse(row.blocks) as ToldBlocks,
+  bodyBytes: row.body_bytes,
+  bodySha256: row.body_sha256,
+  backfillId: row.backfill_id,
+  problem: row.problem,
+});
+
+type Narrowing = [number, number | null, number, number, number, number, number];
+
+const narrowing = (hookId: number, filter: DeliveryFilter, state: DeliveryState): Narrowing => [
+  hookId,
+  filter.reason === null ? null : reasons.indexOf(filter.reason),
+  filter.fromHeight,
+  filter.toHeight,
+  filter.since,
+  filter.until,
+  deliveryStates.indexOf(state),
+];
+
+function heights({ apply, rollback }: ToldBlocks): [number, number] {
+  const all = [...apply, ...rollback].map(({ height }) => height);
+  return all.length === 0 ? [0, 0] : [Math.min(...all), Math.max(...all)];
+}
+
+const state = (word: DeliveryState): number => deliveryStates.indexOf(word);
+
+export function hookDeliveries(db: Database) {
+  const insert = db.prepare<{ id: number }, (string | number | Uint8Array | null)[]>(
+    `INSERT INTO hook_deliveries (webhook_id, hook_id, lane, reason, sequence, state, created_at, attempts, blocks,
+                                  min_height, max_height, body_bytes, body_sha256, backfill_id, problem)
+     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, 0, ?8, ?9, ?10, ?11, ?12, ?13, ?14) RETURNING id`,
+  );
+  const addBody = db.prepare<null, [number, Uint8Array]>('INSERT INTO hook_bodies VALUES (?1, ?2)');
+  const head = prepared<Row, [number, number]>(db, sql.head);
+  const openLanes = db.prepare<{ hook_id: number; lane: number }, []>(sql.openLanes);
+  const waiting = prepared<{ count: number; oldest: number | null }, [number]>(db, sql.waiting);
+  const waitingAtAll = db.prepare<{ count: number; oldest: number | null }, []>(sql.waitingAtAll);
+  const byWebhookId = prepared<Row, [string, number]>(db, sql.byWebhookId);
+  const byId = prepared<Row, [number]>(db, sql.byId);
+  const page = db.prepare<Row, [...Narrowing, number, number]>(sql.page);
+  const newer = db.prepare<Row, [...Narrowing, number, number]>(sql.newer);
+  const total = db.prepare<{ total: number }, Narrowing>(sql.total);
+  const attempts = prepared<Attempt, [number, number]>(db, sql.attempts);
+  const body = prepared<{ body: Uint8Array }, [number]>(db, sql.body);
+  const openOfBackfill = prepared<{ count: number }, [number]>(db, sql.openOfBackfill);
+  const addAttempt = db.prepare(
+    `INSERT INTO hook_attempts VALUES (?1, (SELECT attempts FROM hook_deliveries WHERE id = ?1), ?2, ?3, ?4, ?5, ?6, ?7)`,
+  );
+  const dropAttempts = db.prepare<null, [number]>(
+    `DELETE FROM hook_attempts WHERE delivery_id = ?1
+        AND attempt <= (SELECT attempts FROM hook_deliveries WHERE id = ?1) - ${MOST_ATTEMPTS}`,
+  );
+  const tried = db.prepare<null, [number, number, number | null, number | null, number]>(
+    `UPDATE hook_deliveries SET state = ?2, attempts = attempts + 1, next_attempt_at = ?3, delivered_at = ?4,
+            tried_since = coalesce(tried_since, ?5) WHERE id = ?1`,
+  );
+  const requeue = db.prepare<null, [number, number, number]>(
+    `UPDATE hook_deliveries SET state = 0, lane = ?2, reason = ?3, next_attempt_at = NULL, tried_since = NULL,
+            delivered_at = NULL WHERE id = ?1`,
+  );
+  const dueNow = db.prepare<null, [number]>(
+    'UPDATE hook_deliveries SET next_attempt_at = NULL, tried_since = NULL WHERE id = ?1 AND state <= 1',
+  );
+  const setState = db.prepare<null, [number, number]>(
+    'UPDATE hook_deliveries SET state = ?2, next_attempt_at = NULL WHERE id = ?1',
+  );
+  const cancelOf = db.prepare<null, [number]>('UPDATE hook_deliveries SET state = 4 WHERE hook_id = ?1 AND state <= 1');
+  const cancelBackfill = db.prepare<null, [number]>(
+    'UPDATE hook_deliveries SET state = 4 WHERE backfill_id = ?1 AND state <= 1',
+  );
+  const forgetBodies = db.prepare<null, [number, number]>(
+    `DELETE FROM hook_bodies WHERE delivery_id IN (
+       SELECT d.id FROM hook_deliveries d JOIN hook_bodies b ON b.delivery_id = d.id
+        WHERE d.state IN (2, 4) AND d.created_at < ?1 ORDER BY d.created_at LIMIT ?2)`,
+  );
+  const forgetRows = db.prepare<{ id: number }, [number, number]>(
+    `DELETE FROM hook_deliveries WHERE id IN (
+       SELECT id FROM hook_deliveries WHERE state IN (2, 4) AND created_at < ?1 ORDER BY created_at LIMIT ?2) RETURNING id`,
+  );
+  const forgetAttempts = db.prepare<null, [number]>('DELETE FROM hook_attempts WHERE delivery_id = ?1');
+  const forgetBody = db.prepare<null, [number]>('DELETE FROM hook_bodies WHERE delivery_id = ?1');
+  const surplus = db.prepare<{ id: number }, [number, number]>(
+    'SELECT id FROM hook_deliveries WHERE hook_id = ?1 AND state = 2 ORDER BY id DESC LIMIT 1 OFFSET ?2',
+  );
+  const forgetSurplus = db.prepare<null, [number, number]>(
+    `DELETE FROM hook_bodies WHERE delivery_id IN (
+       SELECT id FROM hook_deliveries WHERE hook_id = ?1 AND state = 2 AND id <= ?2)`,
+  );
+
+  /** Each state has its own stretch of the index, in the order of the rows. */
+  const ascending = (hookId: number, filter: DeliveryFilter, after: number, limit: number): Row[] =>
+    filter.states
+      .flatMap((word) => newer.all(...narrowing(hookId, filter, word), after, limit))
+      .sort((a, b) => a.id - b.id)
+      .slice(0, limit);
+
+  return {
+    /** Queues a delivery; without a body it is dead from the start. @returns its id */
+    add(delivery: NewDelivery, now: number): number {
+      const text = delivery.body ?? '';
+      const [least, greatest] = heights(delivery.blocks);
+      const row = insert.get(
+        delivery.webhookId,
+        delivery.hookId,
+        lanes.indexOf(delivery.lane),
+        reasons.indexOf(delivery.reason),
+        delivery.sequence,
+        state(delivery.body === null ? 'dead' : 'pending'),
+        now,
+        JSON.stringify(delivery.blocks),
+        least,
+        greatest,
+        Buffer.byteLength(text),
+        new Bun.CryptoHasher('sha256').update(text).digest(),
+        delivery.backfillId,
+        delivery.problem,
+      );
+      if (row === null) throw new Error('hook_deliveries gave no id');
+      if (delivery.body !== null) addBody.run(row.id, compressed(delivery.body));
+      return row.id;
+    },
+
+    /** The one that is to be sent next, waiting for its time or not. */
+    head: (hookId: number, lane: Lane): Delivery | undefined => {
+      const row = head.get(hookId, lanes.indexOf(lane));
+      return row === null ? undefined : deliveryOf(row);
+    },
+    /** Lanes that have something to send. */
+    openLanes: (): { hookId: number; lane: Lane }[] =>
+      openLanes.all().map(({ hook_id, lane }) => ({ hookId: hook_id, lane: lanes[lane] ?? 'live' })),
+    /** How many wait, and since when the oldest. */
+    waiting: (hookId: number): { count: number; oldest: number | null } =>
+      waiting.get(hookId) ?? { count: 0, oldest: null },
+    waitingAtAll: (): { count: number; oldest: number | null } => waitingAtAll.get() ?? { count: 0, oldest: null },
+    find: (webhookId: string, hookId: number): Delivery | undefined => {
+      const row = byWebhookId.get(webhookId, hookId);
+      return row === null ? undefined : deliveryOf(row);
+    },
+    get: (id: number): Delivery | undefined => {
+      const row = byId.get(id);
+      return row === null ? undefined : deliveryOf(row);
+    },
+    /** Newest first. @param start id of the first, null for the newest; `previous` is that of the page before */
+    page(hookId: number, filter: DeliveryFilter, limit: number, start: number | null) {
+      const rows = filter.states
+        .flatMap((word) => page.all(...narrowing(hookId, filter, word), start ?? Number.MAX_SAFE_INTEGER, limit + 1))
+        .sort((a, b) => b.id - a.id);
+      const before = start === null ? [] : ascending(hookId, filter, rows[0]?.id ?? start, limit);
+      return {
+        items: rows.slice(0, limit).map(deliveryOf),
+        total: filter.states.reduce(
+          (sum, word) => sum + (total.get(...narrowing(hookId, filter, word))?.total ?? 0),
+          0,
+        ),
+        current: rows[0]?.id ?? null,
+        next: rows[limit]?.id ?? null,
+        previous: before.at(-1)?.id ?? null,
+      };
+    },
+    /** In the order they were made, from behind `after` on. */
+    inOrder: (hookId: number, filter: DeliveryFilter, after: number, limit: number): Delivery[] =>
+      ascending(hookId, filter, after, limit).map(deliveryOf),
+    /** Newest first. */
+    attempts: (id: number, limit = MOST_ATTEMPTS): Attempt[] => attempts.all(id, limit),
+    /** JSON text; undefined where it is kept no more. */
+    body: (id: number): string | undefined => {
+      const row = body.get(id);
+      return row === null ? undefined : decompressed(row.body);
+    },
+
+    /** Notes a try and what follows from it. @param nextAttemptAt of one that failed and is tried again */
+    tried(id: number, attempt: Attempt, outcome: DeliveryState, nextAttemptAt: number | null): void {
+      const { at, durationMs, urlHost, statusCode, error, excerpt } = attempt;
+      const deliveredAt = outcome === 'delivered' ? at + durationMs : null;
+      tried.run(id, state(outcome), nextAttemptAt, deliveredAt, at);
+      addAttempt.run(id, at, durationMs, urlHost, statusCode, error, excerpt);
+      dropAttempts.run(id);
+    },
+    /** To be sent anew, with a new budget. */
+    requeue: (id: number, lane: Lane, reason: Reason) => {
+      requeue.run(id, lanes.indexOf(lane), reasons.indexOf(reason));
+    },
+    /** One that waits goes at once, with a new budget. */
+    dueNow: (id: number) => {
+      dueNow.run(id);
+    },
+    setState: (id: number, word: DeliveryState) => {
+      setState.run(id, state(word));
+    },
+    cancelAll: (hookId: number) => {
+      cancelOf.run(hookId);
+    },
+    cancelBackfill: (backfillId: number) => {
+      cancelBackfill.run(backfillId);
+    },
+    openOfBackfill: (backfillId: number): number => openOfBackfill.get(backfillId)?.count ?? 0,
+
+    /** Forgets bodies of what was made before a time and is done with. */
+    forgetBodies: (before: number, limit: number) => {
+      forgetBodies.run(before, limit);
+    },
+    /** Forgets rows of what was delivered before a time. @returns how many */
+    forgetRows(before: number, limit: number): number {
+      const rows = forgetRows.all(before, limit);
+      for (const { id } of rows) {
+        forgetAttempts.run(id);
+        forgetBody.run(id);
+      }
+      return rows.length;
+    },
+    /** Keeps the bodies of a hook's newest delivered ones alone. */
+    keepBodies(hookId: number, most: number): void {
+      const row = surplus.get(hookId, most);
+      if (row !== null) forgetSurplus.run(hookId, row.id);
+    },
+  };
+}
+export type HookDeliveries = ReturnType<typeof hookDeliveries>;

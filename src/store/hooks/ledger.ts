@@ -1,0 +1,67 @@
+/** What hooks were told of which blocks. */
+import type { Database } from 'bun:sqlite';
+import { prepared } from '../statement.ts';
+import type { LedgerEntry } from './model.ts';
+
+interface Row {
+  hook_id: number;
+  index_block_hash: Uint8Array;
+  height: number;
+  places: string;
+}
+
+/** Statements by name; the plan test reads them. */
+export const sql = {
+  ofBlock: `SELECT l.hook_id, l.index_block_hash, l.height, l.places FROM hook_ledger l
+             WHERE l.index_block_hash = ?1`,
+  orphansOf: `SELECT l.hook_id, l.index_block_hash, l.height, l.places FROM hook_ledger l
+               WHERE l.hook_id = ?1
+                 AND NOT EXISTS (SELECT 1 FROM blocks b WHERE b.index_block_hash = l.index_block_hash)
+               ORDER BY l.height DESC`,
+};
+
+const entryOf = ({ hook_id, index_block_hash, height, places }: Row): LedgerEntry => ({
+  hookId: hook_id,
+  indexBlockHash: index_block_hash,
+  height,
+  places: JSON.parse(places) as number[],
+});
+
+export function hookLedger(db: Database) {
+  const add = db.prepare<null, [Uint8Array, number, number, number, string]>(
+    `INSERT INTO hook_ledger VALUES (?1, ?2, ?3, ?4, ?5)
+     ON CONFLICT (index_block_hash, hook_id) DO UPDATE SET places = excluded.places`,
+  );
+  const remove = db.prepare<null, [Uint8Array, number]>(
+    'DELETE FROM hook_ledger WHERE index_block_hash = ?1 AND hook_id = ?2',
+  );
+  const removeOf = db.prepare<null, [number]>('DELETE FROM hook_ledger WHERE hook_id = ?1');
+  const ofBlock = prepared<Row, [Uint8Array]>(db, sql.ofBlock);
+  const orphansOf = prepared<Row, [number]>(db, sql.orphansOf);
+  // What left the chain and was not taken back yet stays, however old.
+  const forget = db.prepare<null, [number, number]>(
+    `DELETE FROM hook_ledger WHERE (index_block_hash, hook_id) IN (
+       SELECT l.index_block_hash, l.hook_id FROM hook_ledger l
+         JOIN blocks b ON b.index_block_hash = l.index_block_hash
+        WHERE l.burn_block_height < ?1 LIMIT ?2)`,
+  );
+  return {
+    add: (hash: Uint8Array, hookId: number, height: number, burnBlockHeight: number, places: readonly number[]) => {
+      add.run(hash, hookId, height, burnBlockHeight, JSON.stringify(places));
+    },
+    remove: (hash: Uint8Array, hookId: number) => {
+      remove.run(hash, hookId);
+    },
+    removeAll: (hookId: number) => {
+      removeOf.run(hookId);
+    },
+    ofBlock: (hash: Uint8Array): LedgerEntry[] => ofBlock.all(hash).map(entryOf),
+    /** Those of a hook whose blocks are not canonical, highest first. */
+    orphansOf: (hookId: number): LedgerEntry[] => orphansOf.all(hookId).map(entryOf),
+    /** Forgets what stands too deep in the chain to leave it. */
+    forgetBelow: (burnBlockHeight: number, limit: number) => {
+      forget.run(burnBlockHeight, limit);
+    },
+  };
+}
+export type HookLedger = ReturnType<typeof hookLedger>;

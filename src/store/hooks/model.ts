@@ -1,0 +1,138 @@
+/** Chainhooks as the store keeps them. Times are Unix milliseconds. */
+
+/** A block by height and index block hash; height 0 and no bytes before block 1. */
+export interface Cursor {
+  height: number;
+  hash: Uint8Array;
+}
+
+export type HookStatus = 'new' | 'streaming' | 'expired' | 'interrupted';
+/** `idle`: no block is evaluated; `live`: evaluated with each block; `catching_up`: from its own cursor to the tip. */
+export type Stage = 'idle' | 'live' | 'catching_up';
+
+export interface HookRecord {
+  id: number;
+  uuid: string;
+  consumer: string;
+  createdAt: number;
+  /** JSON, as it was sent. */
+  definition: string;
+  stage: Stage;
+  status: HookStatus;
+  /** The last block that was evaluated. */
+  cursor: Cursor;
+  evaluated: number;
+  occurrences: number;
+  windowEvaluated: number;
+  windowOccurrences: number;
+  lastEvaluatedAt: number | null;
+  lastEvaluatedHeight: number | null;
+  lastOccurrenceAt: number | null;
+  lastOccurrenceHeight: number | null;
+  sequence: number;
+  interruptedReason: string | null;
+  stuckDelivery: number | null;
+  consecutiveFailures: number;
+  lastDeliveryAt: number | null;
+  lastDeliveryStatus: number | null;
+}
+
+/** Where live hooks stand, and how many blocks were ever evaluated. */
+export interface HookProgress {
+  evaluated: number;
+  cursor: Cursor;
+  evaluatedAt: number | null;
+}
+
+/** Deliveries of one lane of a hook go one after the other, in the order they were made. */
+export const lanes = ['live', 'evaluate', 'backfill', 'redelivery'] as const;
+export type Lane = (typeof lanes)[number];
+export const reasons = ['live', 'catch_up', 'evaluate', 'backfill', 'redelivery'] as const;
+export type Reason = (typeof reasons)[number];
+export const deliveryStates = ['pending', 'failed', 'delivered', 'dead', 'cancelled'] as const;
+/** `failed` is to be tried again, `dead` not by itself. */
+export type DeliveryState = (typeof deliveryStates)[number];
+
+export interface ToldBlock {
+  height: number;
+  /** With 0x. */
+  index_block_hash: string;
+  tx_count: number;
+}
+
+export interface ToldBlocks {
+  apply: ToldBlock[];
+  rollback: ToldBlock[];
+}
+
+export interface NewDelivery {
+  webhookId: string;
+  hookId: number;
+  lane: Lane;
+  reason: Reason;
+  sequence: number | null;
+  blocks: ToldBlocks;
+  /** JSON text; null where it could not be made, with `problem`. */
+  body: string | null;
+  problem: string | null;
+  backfillId: number | null;
+}
+
+export interface Delivery extends Omit<NewDelivery, 'body'> {
+  id: number;
+  state: DeliveryState;
+  createdAt: number;
+  nextAttemptAt: number | null;
+  deliveredAt: number | null;
+  triedSince: number | null;
+  attempts: number;
+  bodyBytes: number;
+  bodySha256: Uint8Array;
+}
+
+/** One try. Either a status code or an error. */
+export interface Attempt {
+  at: number;
+  durationMs: number;
+  urlHost: string;
+  statusCode: number | null;
+  error: string | null;
+  excerpt: string | null;
+}
+
+export interface Secrets {
+  secret: Uint8Array;
+  /** Null where there was none, or it was replaced long ago. */
+  previous: Uint8Array | null;
+  rotatedAt: number;
+}
+
+export const backfillStates = ['queued', 'running', 'completed', 'cancelled', 'failed'] as const;
+export type BackfillState = (typeof backfillStates)[number];
+
+export interface Backfill {
+  id: number;
+  uuid: string;
+  hookId: number;
+  state: BackfillState;
+  dryRun: boolean;
+  fromHeight: number;
+  toHeight: number;
+  nextHeight: number;
+  matchedBlocks: number;
+  matchedTransactions: number;
+  queued: number;
+  delivered: number;
+  dead: number;
+  createdAt: number;
+  finishedAt: number | null;
+  error: string | null;
+}
+
+/** What a hook was told of a block. */
+export interface LedgerEntry {
+  hookId: number;
+  indexBlockHash: Uint8Array;
+  height: number;
+  places: number[];
+}

@@ -1,0 +1,87 @@
+/** The published client runs all that it has against a server. */
+import { expect, test } from 'bun:test';
+import { ChainhooksClient } from '@hirosystems/chainhooks-client';
+import { devnetEvents } from '../../src/devnet/scenario.ts';
+import { received as event } from '../support/ingest.ts';
+import { answerMistake, mendedNodes, payloadMistake } from './schemas.ts';
+import { definition, hookServer, receiver, until } from './server.ts';
+
+const events = [...devnetEvents({ seed: 3, blocks: 12, accounts: 12, transactionsPerBlock: 6, forkEvery: 0 })];
+
+test('the published client registers, lists, gets, updates, enables, evaluates, deletes, and keeps a secret', async () => {
+  await using server = await hookServer();
+  using target = receiver();
+  const client = new ChainhooksClient({ baseUrl: server.url });
+  for (const one of events.slice(0, -6)) server.ingest.receive(event(one));
+
+  expect(await client.getStatus()).toEqual({ server_version: 'stackside v0 (test:test)', status: 'ready' });
+  const made = await client.registerChainhook(definition(target.url, [{ type: 'coinbase' }]) as never);
+  expect(answerMistake('hook', made)).toBeNull();
+  expect(made.definition).toEqual(definition(target.url, [{ type: 'coinbase' }]) as never);
+  expect(made.status).toMatchObject({
+    status: 'new',
+    enabled: false,
+    last_evaluated_at: null,
+    last_occurrence_block_height: null,
+    evaluated_block_count: 0,
+    occurrence_count: 0,
+  });
+  const enabled = await client.registerChainhook(
+    definition(target.url, [{ type: 'stx_event' }], {
+      enable_on_registration: true,
+      decode_clarity_values: true,
+    }) as never,
+  );
+  expect(enabled.status.enabled).toBe(true);
+
+  const page = await client.getChainhooks({ limit: 1, offset: 0 });
+  expect(answerMistake('page', page)).toBeNull();
+  expect([page.total, page.limit, page.offset, page.results.length]).toEqual([2, 1, 0, 1]);
+  expect((await client.getChainhooks({ offset: 2 })).results).toEqual([]);
+  expect((await client.getChainhook(made.uuid)).uuid).toBe(made.uuid);
+
+  const renamed = await client.updateChainhook(made.uuid, { name: 'renamed' });
+  expect([renamed.definition.name, renamed.definition.filters]).toEqual(['renamed', made.definition.filters]);
+  expect(await client.updateChainhook(made.uuid, {})).toEqual(renamed);
+
+  expect(await client.getConsumerSecret()).toMatchObject({ secret: null });
+  const { secret } = await client.rotateConsumerSecret();
+  expect(secret).toMatch(/^[0-9a-f]{64}$/);
+  expect((await client.getConsumerSecret()).secret).toBe(secret);
+
+  await client.enableChainhook(made.uuid, true);
+  expect((await client.getChainhook(made.uuid)).status).toMatchObject({ enabled: true, status: 'new' });
+  for (const one of events.slice(-6)) server.ingest.receive(event(one));
+  await until(() => target.received.length > 0, 'a delivery');
+  expect(target.received[0]?.headers.authorization).toBe(`Bearer ${secret}`);
+  expect((await client.getChainhook(made.uuid)).status).toMatchObject({ enabled: true, status: 'streaming' });
+
+  await client.enableChainhook(made.uuid, false);
+  await client.evaluateChainhook(made.uuid, { block_height: 1 });
+  await until(
+    () => target.received.some(({ headers }) => headers['x-chainhook-reason'] === 'evaluate'),
+    'an evaluation',
+  );
+
+  const uuids = [made.uuid, enabled.uuid];
+  expect(await client.bulkEnableChainhooks({ enabled: false, filters: { webhook_url: target.url } })).toEqual({
+    updated_uuids: uuids,
+  });
+  expect((await client.getChainhook(enabled.uuid)).status.enabled).toBe(false);
+  expect(await client.bulkEnableChainhooks({ enabled: true, filters: { statuses: ['expired'] } })).toEqual({
+    updated_uuids: [],
+  });
+  expect(
+    await client.bulkEnableChainhooks({ enabled: true, filters: { uuids: [made.uuid], statuses: ['streaming'] } }),
+  ).toEqual({ updated_uuids: [made.uuid] });
+
+  await client.deleteConsumerSecret();
+  await client.deleteConsumerSecret();
+  expect((await client.getConsumerSecret()).secret).toBeNull();
+  await client.deleteChainhook(made.uuid);
+  expect(client.getChainhook(made.uuid)).rejects.toThrow('404');
+  expect((await client.getChainhooks()).total).toBe(1);
+
+  expect(mendedNodes).toBeGreaterThan(0);
+  for (const { payload } of target.received) expect(payloadMistake(payload)).toBeNull();
+});

@@ -1,0 +1,133 @@
+/** Chainhooks as a server has them, in this process: ingest, routes, deliveries. */
+import { createApp } from '../../src/api/app.ts';
+import { startApi } from '../../src/api/server.ts';
+import { serveHooks } from '../../src/commands/serve-hooks.ts';
+import { readSettings, type Settings } from '../../src/config.ts';
+import type { Chainhooks } from '../../src/hooks/service.ts';
+import type { LogEvent } from '../../src/log.ts';
+import { type Ingest, openIngest } from '../../src/store/ingest.ts';
+import { openSnapshots } from '../../src/store/snapshots.ts';
+import { type DataDirectory, dataDirectory } from '../support/data-directory.ts';
+
+export interface HookServer extends AsyncDisposable {
+  url: string;
+  directory: string;
+  ingest: Ingest;
+  hooks: Chainhooks;
+  said: LogEvent[];
+  request(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<Answer>;
+  stop(): Promise<void>;
+}
+
+export interface Answer {
+  status: number;
+  // biome-ignore lint/suspicious/noExplicitAny: tests look into answers of every shape
+  body: any;
+}
+
+/** @param given settings; receivers on this machine may be called */
+export async function hookServer(given: Partial<Settings> = {}, at?: string): Promise<HookServer> {
+  const made: DataDirectory | null = at === undefined ? dataDirectory() : null;
+  const directory = at ?? made?.path ?? '';
+  const settings: Settings = {
+    ...readSettings({ data: directory, logLevel: 'silent', hookTargets: '127.0.0.0/8', hookRetryCap: '0.02' }, {}),
+    ...given,
+  };
+  const said: LogEvent[] = [];
+  const log = (event: LogEvent) => {
+    said.push(event);
+  };
+  const ingest = openIngest({ directory, journal: settings.journal, chainId: settings.chainId, log });
+  const { hooks, api } = serveHooks(settings, ingest, log);
+  const snapshots = openSnapshots(directory);
+  const app = createApp({ snapshots, version: 'stackside v0 (test:test)', log, hooks: api, checkResponses: true });
+  const server = await startApi({ app, hostname: '127.0.0.1', port: 0, bodyLimit: 10_000_000 });
+  let stopped = false;
+  const stop = async () => {
+    if (stopped) return;
+    stopped = true;
+    await server.stop();
+    snapshots.close();
+    await hooks.stop();
+    ingest.close();
+  };
+  return {
+    url: server.url,
+    directory,
+    ingest,
+    hooks,
+    said,
+    stop,
+    async request(method, path, body, headers = {}) {
+      const response = await fetch(new URL(path, server.url), {
+        method,
+        headers: body === undefined ? headers : { 'content-type': 'application/json', ...headers },
+        ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+      });
+      const text = await response.text();
+      return { status: response.status, body: text === '' ? null : JSON.parse(text) };
+    },
+    async [Symbol.asyncDispose]() {
+      await stop();
+      made?.[Symbol.dispose]();
+    },
+  };
+}
+
+export interface Received {
+  headers: Record<string, string>;
+  text: string;
+  // biome-ignore lint/suspicious/noExplicitAny: payloads are looked into
+  payload: any;
+}
+
+export interface Receiver extends Disposable {
+  url: string;
+  received: Received[];
+  /** Answers the next requests, instead of 200. */
+  answer: (request: Received) => Response | Promise<Response>;
+}
+
+/** Takes deliveries. */
+export function receiver(): Receiver {
+  const received: Received[] = [];
+  const made: Receiver = {
+    url: '',
+    received,
+    answer: () => new Response('ok'),
+    [Symbol.dispose]: () => {
+      server.stop(true);
+    },
+  };
+  const server = Bun.serve({
+    port: 0,
+    hostname: '127.0.0.1',
+    async fetch(request) {
+      const text = await request.text();
+      const one = { headers: Object.fromEntries(request.headers), text, payload: JSON.parse(text) };
+      received.push(one);
+      return made.answer(one);
+    },
+  });
+  made.url = `http://127.0.0.1:${server.port}/hook`;
+  return made;
+}
+
+/** Waits until something holds. @throws Error after some seconds */
+export async function until(holds: () => boolean | Promise<boolean>, what = 'what was waited for'): Promise<void> {
+  const deadline = Date.now() + 8_000;
+  while (!(await holds())) {
+    if (Date.now() > deadline) throw new Error(`${what} did not come`);
+    await Bun.sleep(2);
+  }
+}
+
+export const definition = (url: string, events: object[], options?: object | null, network = 'testnet') => ({
+  name: 'test',
+  version: '1' as const,
+  chain: 'stacks' as const,
+  network: network as 'testnet',
+  filters: { events },
+  ...(options === undefined ? {} : { options }),
+  action: { type: 'http_post' as const, url },
+});
