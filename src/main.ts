@@ -4,6 +4,7 @@ import { Command, CommanderError, InvalidArgumentError, Option } from 'commander
 import { runDemo } from './commands/demo.ts';
 import { postDevnet, writeDevnet } from './commands/devnet.ts';
 import { runExport } from './commands/export.ts';
+import { hooksCommand } from './commands/hooks.ts';
 import { runImport } from './commands/import.ts';
 import { reportCheck, reportStatus } from './commands/report.ts';
 import { serveUntilSignal, startServing } from './commands/serve.ts';
@@ -173,6 +174,8 @@ command(
 command('status', 'Say where the data stands', ['data'], 'stackside status --json')
   .option('--json', 'As JSON', false)
   .action((options) => reportStatus(given(options).data, options.json));
+
+hooksCommand(program, wholeNumber(0));
 
 command(
   'devnet',

@@ -47,7 +47,10 @@ export const Definition = Type.Object({
     }),
   }),
   options: Type.Optional(Type.Union([Options, Type.Null()])),
-  action: Type.Object({ type: Type.Literal('http_post'), url: Type.String({ format: 'uri', maxLength: MAX_URL }) }),
+  action: Type.Object({
+    type: Type.Literal('http_post'),
+    url: Type.String({ pattern: '^https?://', maxLength: MAX_URL }),
+  }),
 });
 
 /** As it was sent, but for keys that mean nothing. */

@@ -82,7 +82,7 @@ export const DeliveryDetail = Type.Composite([
   DeliveryShown,
   Type.Object({
     attempts: Type.Array(AttemptShown, { description: 'Newest first, 50 at most' }),
-    payload: nullable(Type.Unsafe<object>(Type.Object({}))),
+    payload: nullable(Type.Unsafe<object>(Type.Record(Type.String(), Type.Unknown()))),
   }),
 ]);
 
@@ -104,7 +104,9 @@ export const BackfillShown = Type.Object({
 export const PreviewShown = Type.Object({
   matched_blocks: Count,
   matched_transactions: Count,
-  payloads: Type.Array(Type.Unsafe<object>(Type.Object({})), { description: 'Of the first 5 that match' }),
+  payloads: Type.Array(Type.Unsafe<object>(Type.Record(Type.String(), Type.Unknown())), {
+    description: 'Of the first 5 that match',
+  }),
 });
 
 export const TestShown = Type.Object({
@@ -114,7 +116,7 @@ export const TestShown = Type.Object({
   error: nullable(Type.String()),
   response_excerpt: nullable(Type.String()),
   webhook_id: Type.String(),
-  payload: Type.Unsafe<object>(Type.Object({})),
+  payload: Type.Unsafe<object>(Type.Record(Type.String(), Type.Unknown())),
 });
 
 export const SecretShown = Type.Object({

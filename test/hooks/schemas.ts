@@ -3,7 +3,7 @@
  * execution costs are empty objects, which let anything pass or make the check throw.
  */
 import * as published from '@hirosystems/chainhooks-client/schemas';
-import { FormatRegistry, Kind, type TSchema } from '@sinclair/typebox';
+import { FormatRegistry, Kind, type TSchema, Type } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
 
 FormatRegistry.Set('uuid', (text) => /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(text));
@@ -14,7 +14,8 @@ type Schema = Record<string, unknown>;
 const isSchema = (value: unknown): value is Schema => typeof value === 'object' && value !== null;
 
 const leaves: Readonly<Record<string, TSchema>> = {
-  status: published.StacksStatusSchema,
+  // Epoch 4.0 brought a word that the client doesn't know yet.
+  status: Type.Union([published.StacksStatusSchema, Type.Literal('problematic_skipped')]),
   execution_cost: published.StacksExecutionCostSchema,
 };
 
@@ -30,7 +31,7 @@ function mend(schema: unknown): unknown {
     for (const [name, leaf] of Object.entries(leaves)) {
       if (!(name in copy.properties)) continue;
       const property = copy.properties[name];
-      if (isSchema(property) && Kind in property) continue;
+      if (isSchema(property) && Kind in property && name !== 'status') continue;
       copy.properties[name] = leaf;
       mended += 1;
     }

@@ -1,0 +1,218 @@
+/** What hooks are told of a chain with forks: live, after an absence, by backfill, in a preview. */
+import { expect, test } from 'bun:test';
+import fc from 'fast-check';
+import type { NodeEvent } from '../../src/devnet/node-event.ts';
+import { devnetEvents } from '../../src/devnet/scenario.ts';
+import { everyDelivery } from '../../src/store/hooks/deliveries.ts';
+import { eventsOf, forks } from '../support/forked-chain.ts';
+import { received } from '../support/ingest.ts';
+import { winningChain } from '../support/winning-chain.ts';
+import { followed, withoutCanonical } from './follow.ts';
+import { payloadMistake } from './schemas.ts';
+import { definition, type HookServer, hookServer, receiver, until } from './server.ts';
+
+const runs = Number(process.env.STACKSIDE_RUNS ?? 8);
+const timeout = 600_000;
+
+/** Matches nearly everything, and shows all of it. */
+const everything = [
+  { type: 'stx_event' },
+  { type: 'ft_event' },
+  { type: 'nft_event' },
+  { type: 'contract_call' },
+  { type: 'contract_deploy' },
+  { type: 'contract_log' },
+  { type: 'coinbase' },
+  { type: 'tenure_change' },
+];
+const allOptions = {
+  decode_clarity_values: true,
+  include_contract_abi: true,
+  include_contract_source_code: true,
+  include_post_conditions: true,
+  include_raw_transactions: true,
+  include_block_metadata: true,
+  include_block_signatures: true,
+};
+const started = { ...allOptions, enable_on_registration: true };
+/** Nobody listens there: deliveries wait, and are looked at in the queue. */
+const NOWHERE = 'http://127.0.0.1:9/';
+
+// biome-ignore lint/suspicious/noExplicitAny: payloads are looked into
+type Payload = any;
+
+/** All that was ever queued for a hook, in order. */
+function queued(server: HookServer, uuid: string, lane = 'live'): Payload[] {
+  const { records, deliveries } = server.hooks.store;
+  const record = records.find(uuid, 'default');
+  if (record === undefined) throw new Error('no such hook');
+  return deliveries
+    .inOrder(record.id, everyDelivery, 0, 100_000)
+    .filter((one) => one.lane === lane)
+    .map((one) => JSON.parse(deliveries.body(one.id) ?? 'null'));
+}
+
+const register = async (server: HookServer, events: object[], options: object): Promise<string> => {
+  const { status, body } = await server.request('POST', '/chainhooks/me', definition(NOWHERE, events, options));
+  expect([status, body.error]).toEqual([200, undefined]);
+  return body.uuid;
+};
+
+/** Heights and hashes of the canonical chain, ascending. */
+const canonical = (server: HookServer): string[] => {
+  const { history } = server.ingest;
+  const hashes: string[] = [];
+  for (let height = 1; height <= history.tip().height; height++) hashes.push(`0x${history.hashAt(height)?.toHex()}`);
+  return hashes;
+};
+
+const feed = (server: HookServer, events: Iterable<NodeEvent>): void => {
+  for (const event of events) server.ingest.receive(received(event));
+};
+
+test(
+  'whatever the forks, a receiver that follows ends with what the winning chain would have told it',
+  async () => {
+    let withRollbacks = 0;
+    await fc.assert(
+      fc.asyncProperty(forks(), async (generated) => {
+        const events = eventsOf(generated);
+        await using server = await hookServer();
+        await using straight = await hookServer();
+        const uuid = await register(server, everything, started);
+        const other = await register(straight, everything, started);
+        feed(server, events);
+        feed(straight, winningChain(events));
+        const payloads = queued(server, uuid);
+        const standing = followed(payloads);
+        expect([...standing.values()]).toEqual([...followed(queued(straight, other)).values()]);
+        const chain = new Set(canonical(server));
+        expect([...standing.keys()].filter((hash) => !chain.has(hash))).toEqual([]);
+        if (payloads.some(({ event }) => event.rollback.length > 0)) withRollbacks += 1;
+        const { status } = (await server.request('GET', `/chainhooks/me/${uuid}`)).body;
+        const told = payloads.reduce((sum, { event }) => sum + event.apply.length, 0);
+        expect([status.occurrence_count, status.lag_blocks]).toEqual([told, 0]);
+        expect(status.evaluated_block_count).toBeGreaterThanOrEqual(told);
+      }),
+      { numRuns: runs },
+    );
+    expect(withRollbacks).toBeGreaterThan(runs / 4);
+  },
+  timeout,
+);
+
+test(
+  'a hook that was interrupted, and a process that was away, catch up to the same payloads',
+  async () => {
+    await fc.assert(
+      fc.asyncProperty(forks(), fc.double({ min: 0, max: 1, noNaN: true }), async (generated, share) => {
+        const events = eventsOf(generated);
+        const cut = Math.floor(share * events.length);
+        await using live = await hookServer();
+        await using away = await hookServer();
+        const [one, two] = [await register(live, everything, started), await register(away, everything, started)];
+        feed(live, events);
+        feed(away, events.slice(0, cut));
+        const { write, evaluator, store, dispatcher } = away.hooks;
+        const record = store.records.find(two, 'default');
+        if (record === undefined) throw new Error('no hook');
+        write(() => evaluator.interrupt(record, 'for a test', null));
+        feed(away, events.slice(cut));
+        expect((await away.request('GET', `/chainhooks/me/${two}`)).body.status).toMatchObject({
+          status: 'interrupted',
+          enabled: false,
+          interrupted_reason: 'for a test',
+        });
+        await away.request('PATCH', `/chainhooks/me/${two}/enabled`, { enabled: true });
+        await until(async () => (await away.request('GET', `/chainhooks/me/${two}`)).body.status.lag_blocks === 0);
+        await until(() => store.records.find(two, 'default')?.stage === 'live');
+        expect(dispatcher).toBeDefined();
+        expect([...followed(queued(away, two)).values()]).toEqual([...followed(queued(live, one)).values()]);
+      }),
+      { numRuns: runs },
+    );
+  },
+  timeout,
+);
+
+const chain = [
+  ...devnetEvents({ seed: 5, blocks: 40, accounts: 12, transactionsPerBlock: 6, forkEvery: 6, forkDepth: 3 }),
+];
+
+test('the same chain gives the same payloads live, by backfill, by evaluation and in previews', async () => {
+  await using server = await hookServer();
+  using target = receiver();
+  const uuid = await register(server, everything, started);
+  feed(server, chain);
+  const live = followed(queued(server, uuid));
+  const blocks = live.size;
+  expect(blocks).toBeGreaterThan(30);
+
+  const job = await server.request('POST', `/chainhooks/me/${uuid}/backfills`, { from_height: 0 });
+  expect(job.status).toBe(202);
+  await server.request('PATCH', `/chainhooks/me/${uuid}`, { action: { type: 'http_post', url: target.url } });
+  const state = async () => (await server.request('GET', `/chainhooks/me/${uuid}/backfills/${job.body.id}`)).body;
+  await until(async () => (await state()).deliveries.delivered === blocks);
+  expect(await state()).toMatchObject({
+    state: 'completed',
+    matched_blocks: blocks,
+    next_height: 41,
+    deliveries: { queued: blocks, delivered: blocks, dead: 0 },
+  });
+  const backfilled = queued(server, uuid, 'backfill');
+  expect(backfilled.map(({ event }) => withoutCanonical(event.apply[0]))).toEqual([...live.values()]);
+  const got = target.received.filter(({ headers }) => headers['x-chainhook-reason'] === 'backfill');
+  expect(got.map(({ payload }) => payload)).toEqual(backfilled);
+
+  const previewed: unknown[] = [];
+  for (let from = 1; from <= 40; from += 5) {
+    const { body } = await server.request('POST', '/chainhooks/preview', {
+      filters: { events: everything },
+      options: allOptions,
+      from_height: from,
+      to_height: from + 4,
+    });
+    expect(body.payloads).toHaveLength(body.matched_blocks);
+    previewed.push(...body.payloads.map(({ event }: Payload) => withoutCanonical(event.apply[0])));
+  }
+  expect(previewed).toEqual([...live.values()]);
+
+  const seventh = [...live.values()][6] as Payload;
+  const { index, hash } = seventh.block_identifier;
+  await server.request('POST', `/chainhooks/me/${uuid}/evaluate`, { block_height: index, index_block_hash: hash });
+  expect(queued(server, uuid, 'evaluate').map(({ event }) => withoutCanonical(event.apply[0]))).toEqual([seventh]);
+  for (const payload of [...queued(server, uuid), ...backfilled]) expect(payloadMistake(payload)).toBeNull();
+});
+
+test('a hook that names principals is backfilled from the blocks that hold them, and misses none', async () => {
+  await using server = await hookServer();
+  const all = await register(server, everything, started);
+  feed(server, chain);
+  const calls = new Map<string, number>();
+  for (const { event } of queued(server, all)) {
+    for (const { operations } of event.apply.flatMap(({ transactions }: Payload) => transactions)) {
+      for (const { type, metadata } of operations) {
+        if (type === 'contract_log') {
+          calls.set(metadata.contract_identifier, (calls.get(metadata.contract_identifier) ?? 0) + 1);
+        }
+      }
+    }
+  }
+  const [contract] = [...calls].sort((a, b) => b[1] - a[1])[0] ?? [''];
+  const filters = { events: [{ type: 'contract_log', contract_identifier: contract }] };
+  const whole = { filters: { events: [{ type: 'contract_log' }, ...filters.events] }, from_height: 1, to_height: 40 };
+  const own = await server.request('POST', '/chainhooks/preview', { filters, from_height: 1, to_height: 40 });
+  const more = await server.request('POST', '/chainhooks/preview', whole);
+  const told = [...followed(queued(server, all)).values()] as Payload[];
+  const expected = told.filter(({ transactions }) =>
+    transactions.some(({ operations }: Payload) =>
+      operations.some(
+        ({ type, metadata }: Payload) => type === 'contract_log' && metadata.contract_identifier === contract,
+      ),
+    ),
+  );
+  expect([own.status, own.body]).toEqual([200, expect.anything()]);
+  expect(own.body.matched_blocks).toBe(expected.length);
+  expect(more.body.matched_blocks).toBeGreaterThanOrEqual(expected.length);
+  expect(expected.length).toBeGreaterThan(0);
+});

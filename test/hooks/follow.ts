@@ -1,0 +1,36 @@
+/** What a receiver makes of the payloads it gets: the matching transactions of the chain, taken back and told anew. */
+import { expect } from 'bun:test';
+
+// biome-ignore lint/suspicious/noExplicitAny: payloads are looked into
+type Payload = any;
+
+/** A block as it is told, without what says whether it is canonical. */
+export const withoutCanonical = (block: unknown): unknown =>
+  JSON.parse(JSON.stringify(block), (key, value) => (key === 'canonical' ? undefined : value));
+
+/**
+ * Follows the payloads in the order they came; checks what a receiver relies on: nothing is taken back that wasn't told,
+ * and as it was told; no block is told twice while it stands; parents come before their children.
+ */
+export function followed(payloads: readonly Payload[]): Map<string, unknown> {
+  const standing = new Map<string, unknown>();
+  for (const { event } of payloads) {
+    expect(event.apply.length + event.rollback.length).toBeGreaterThan(0);
+    const heights = (blocks: Payload[]): number[] => blocks.map((block) => block.block_identifier.index);
+    expect(heights(event.rollback)).toEqual(heights(event.rollback).toSorted((a, b) => b - a));
+    expect(heights(event.apply)).toEqual(heights(event.apply).toSorted((a, b) => a - b));
+    for (const block of event.rollback) {
+      const { hash } = block.block_identifier;
+      expect({ hash, block: withoutCanonical(block) }).toEqual({ hash, block: standing.get(hash) });
+      for (const { metadata } of block.transactions) expect(metadata.canonical).toBe(false);
+      standing.delete(hash);
+    }
+    for (const block of event.apply) {
+      const { hash } = block.block_identifier;
+      expect({ hash, standing: standing.has(hash) }).toEqual({ hash, standing: false });
+      for (const { metadata } of block.transactions) expect(metadata.canonical).toBe(true);
+      standing.set(hash, withoutCanonical(block));
+    }
+  }
+  return standing;
+}
