@@ -1,0 +1,320 @@
+/** What each filter matches: all its parameters, a miss of each, and the index of all against a plain reading of the rules. */
+import { describe, expect, test } from 'bun:test';
+import fc from 'fast-check';
+import type { Block, ChainEvent, ChainTransaction } from '../../src/chain/block.ts';
+import { networkOf } from '../../src/chain/network.ts';
+import { blockOf } from '../../src/chain/normalise.ts';
+import { readPayload } from '../../src/chain/payload-reader.ts';
+import { clarity } from '../../src/codec/clarity-encode.ts';
+import { clarityRepr } from '../../src/codec/clarity-repr.ts';
+import { toHex } from '../../src/codec/hex.ts';
+import { devnetEvents } from '../../src/devnet/scenario.ts';
+import { conditionsOf, type Filter, type FilterType, filterSchemas } from '../../src/hooks/filters.ts';
+import { Matcher, ownTransactions } from '../../src/hooks/matching.ts';
+import { sampleBlock } from '../../src/hooks/sample.ts';
+
+const network = networkOf(0x8000_0000);
+const A = 'ST2J6ZY48GV1EZ5V2V5RB9MP66SW86PYKKQVX8X0G';
+const B = 'ST1WNJTS9JM1JYGK758B10DBAMBZ0K23ADP392SBV';
+const TOKEN = `${A}.token`;
+const ASSET = `${TOKEN}::coin!`;
+
+/** Every filter with all that it may say. */
+const full: { [T in FilterType]: Extract<Filter, { type: T }> } = {
+  balance_change: { type: 'balance_change', principal: A },
+  stx_event: { type: 'stx_event' },
+  stx_transfer: { type: 'stx_transfer', sender: A, receiver: B, min_amount: '5' },
+  stx_mint: { type: 'stx_mint', receiver: B, min_amount: '5' },
+  stx_burn: { type: 'stx_burn', sender: A, min_amount: '5' },
+  ft_event: { type: 'ft_event', asset_identifier: ASSET },
+  ft_transfer: { type: 'ft_transfer', asset_identifier: ASSET, sender: A, receiver: B, min_amount: '5' },
+  ft_mint: { type: 'ft_mint', asset_identifier: ASSET, receiver: B, min_amount: '5' },
+  ft_burn: { type: 'ft_burn', asset_identifier: ASSET, sender: A, min_amount: '5' },
+  nft_event: { type: 'nft_event', asset_identifier: ASSET, value: 'u7' },
+  nft_transfer: { type: 'nft_transfer', asset_identifier: ASSET, value: 7, sender: A, receiver: B },
+  nft_mint: { type: 'nft_mint', asset_identifier: ASSET, value: '7', receiver: B },
+  nft_burn: { type: 'nft_burn', asset_identifier: ASSET, value: '-7', sender: A },
+  contract_deploy: { type: 'contract_deploy', contract_identifier: TOKEN, sender: A, status: ['success'] },
+  contract_call: {
+    type: 'contract_call',
+    contract_identifier: TOKEN,
+    function_name: 'move',
+    sender: B,
+    status: ['success'],
+  },
+  contract_log: { type: 'contract_log', contract_identifier: TOKEN, sender: B, topic: 'print', contains: 'hello' },
+  coinbase: { type: 'coinbase' },
+  tenure_change: { type: 'tenure_change', cause: 'block_found' },
+};
+
+/** Another value of a parameter, that the sample of the filter doesn't have. */
+const other: Readonly<Record<string, unknown>> = {
+  principal: B,
+  sender: `${B}.elsewhere`,
+  receiver: `${A}.elsewhere`,
+  min_amount: '6',
+  asset_identifier: `${TOKEN}::other`,
+  value: '8',
+  contract_identifier: `${A}.other`,
+  function_name: 'stay',
+  topic: 'other',
+  contains: 'goodbye',
+  status: ['abort_by_response'],
+  cause: 'extended',
+};
+
+const matches = (filter: Filter, block: Block): boolean => {
+  const matcher = new Matcher();
+  matcher.set(1, conditionsOf(filter));
+  return matcher.match(block).has(1);
+};
+const sample = (filter: Filter): Block => sampleBlock(filter, network, 1);
+
+describe('every filter', () => {
+  test('stands in the table', () => {
+    expect(Object.keys(full).sort()).toEqual(Object.keys(filterSchemas).sort());
+    expect(Object.keys(full)).toHaveLength(18);
+  });
+  for (const filter of Object.values(full)) {
+    test(`${filter.type} matches what has all it says`, () => {
+      expect(matches(filter, sample(filter))).toBe(true);
+    });
+    for (const parameter of Object.keys(filter).filter((name) => name !== 'type')) {
+      const changed = { ...filter, [parameter]: other[parameter] } as Filter;
+      test(`${filter.type} doesn't match what has another ${parameter}`, () => {
+        expect(matches(changed, sample(filter))).toBe(false);
+      });
+      if (filter.type === 'balance_change') continue;
+      test(`${filter.type} without ${parameter} matches`, () => {
+        const { [parameter]: _left, ...rest } = filter as Record<string, unknown>;
+        expect(matches(rest as unknown as Filter, sample(filter))).toBe(true);
+      });
+    }
+  }
+});
+
+/** A block with transactions made of the sample's. */
+function blockWith(...transactions: Partial<ChainTransaction>[]): Block {
+  const block = sample(full.contract_call);
+  const [base] = block.transactions;
+  return { ...block, height: 9, transactions: transactions.map((one) => ({ ...base!, events: [], ...one })) };
+}
+const transfer = (sender: string, recipient: string, amount = '5'): ChainEvent => ({
+  kind: 'stx',
+  action: 'transfer',
+  sender,
+  recipient,
+  amount,
+  memo: null,
+});
+
+describe('the rules', () => {
+  test('parameters must hold of one event, not of several together', () => {
+    const spread = blockWith({ events: [transfer(A, A), transfer(B, B)] });
+    expect(matches({ type: 'stx_transfer', sender: A, receiver: B }, spread)).toBe(false);
+    expect(matches({ type: 'stx_transfer', sender: B, receiver: B }, spread)).toBe(true);
+  });
+
+  test('several filters that hit a transaction make one match of it, in order of the block', () => {
+    const block = blockWith({ events: [transfer(A, B), transfer(A, B)] }, {}, { events: [transfer(B, A)] });
+    const matcher = new Matcher();
+    matcher.set(
+      4,
+      [{ type: 'stx_event' }, { type: 'stx_transfer' }, { type: 'contract_call' }].flatMap((one) =>
+        conditionsOf(one as Filter),
+      ),
+    );
+    expect(matcher.match(block)).toEqual(new Map([[4, [0, 1, 2]]]));
+    matcher.set(4, conditionsOf({ type: 'stx_event' }));
+    expect(matcher.match(block)).toEqual(new Map([[4, [0, 2]]]));
+    matcher.delete(4);
+    expect([matcher.match(block), matcher.hooks]).toEqual([new Map(), 0]);
+  });
+
+  test('a failed transaction matches by what it is, not by events', () => {
+    const failed = blockWith({ status: 'abort_by_response' });
+    expect(matches({ type: 'contract_call', contract_identifier: TOKEN }, failed)).toBe(true);
+    expect(matches({ type: 'stx_event' }, failed)).toBe(false);
+  });
+
+  test('locks are no STX events', () => {
+    const lock: ChainEvent = { kind: 'stx_lock', address: A, amount: '5', unlockHeight: 9, contractName: 'pox-4' };
+    expect(matches({ type: 'stx_event' }, blockWith({ events: [lock] }))).toBe(false);
+    expect(matches({ type: 'balance_change', principal: A }, blockWith({ fee: 0n, events: [lock] }))).toBe(false);
+  });
+
+  test('balance_change: the parties of events, and who pays a fee above zero', () => {
+    const of = (principal: string, block: Block) => matches({ type: 'balance_change', principal }, block);
+    const sponsored = blockWith({ fee: 3n, sponsor: { address: A, nonce: 0n }, status: 'abort_by_response' });
+    expect([of(A, sponsored), of(B, sponsored)]).toEqual([true, false]);
+    expect(of(B, blockWith({ fee: 3n }))).toBe(true);
+    expect(of(B, blockWith({ fee: 0n }))).toBe(false);
+    expect(of(A, blockWith({ fee: 0n, events: [transfer(A, A)] }))).toBe(true);
+  });
+
+  test('the sender of a call and of a log is the origin, never the sponsor', () => {
+    const sponsored = blockWith({ sponsor: { address: A, nonce: 0n } });
+    expect(matches({ type: 'contract_call', sender: A }, sponsored)).toBe(false);
+    expect(matches({ type: 'contract_call', sender: B }, sponsored)).toBe(true);
+  });
+
+  test('values of instances: integers match both kinds, u the unsigned, minus the signed, 0x the bytes', () => {
+    const holding = (value: Uint8Array) =>
+      blockWith({ events: [{ kind: 'nft', action: 'mint', asset: ASSET, sender: null, recipient: B, value }] });
+    const [uint, int, negative] = [holding(clarity.uint(7n)), holding(clarity.int(7n)), holding(clarity.int(-7n))];
+    const of = (value: string | number, block: Block) => matches({ type: 'nft_event', value }, block);
+    expect([of(7, uint), of('7', int), of('u7', uint), of('u7', int)]).toEqual([true, true, true, false]);
+    expect([of(-7, negative), of('-7', negative), of(7, negative)]).toEqual([true, true, false]);
+    const tuple = clarity.tuple({ name: clarity.ascii('x') });
+    expect([of(toHex(tuple).toUpperCase().replace('0X', '0x'), holding(tuple)), of(7, holding(tuple))]).toEqual([
+      true,
+      false,
+    ]);
+  });
+
+  test('extended stands for every extension of a tenure', () => {
+    const of = (cause: string) => sample({ type: 'tenure_change', cause } as Filter);
+    const extended = full.tenure_change;
+    expect(matches({ ...extended, cause: 'extended' }, of('extended_runtime'))).toBe(true);
+    expect(matches({ ...extended, cause: 'extended' }, of('block_found'))).toBe(false);
+    expect(matches({ ...extended, cause: 'extended_runtime' }, of('extended_read_count'))).toBe(false);
+    expect(matches({ type: 'tenure_change' }, of('extended_read_count'))).toBe(true);
+  });
+
+  test('recipient is another name of receiver', () => {
+    expect(matches({ type: 'stx_transfer', recipient: B }, blockWith({ events: [transfer(A, B)] }))).toBe(true);
+    expect(matches({ type: 'stx_transfer', recipient: A }, blockWith({ events: [transfer(A, B)] }))).toBe(false);
+  });
+
+  test('block 1 is not told with the transactions of block 0', () => {
+    const genesis = { blockTime: 0, parentIndexBlockHash: new Uint8Array(32), parentBurnBlockTime: null };
+    const block = { ...blockWith({ genesis }, {}), height: 1 };
+    expect(ownTransactions(block)).toHaveLength(1);
+  });
+});
+
+/** The rules read plainly, one filter and one transaction at a time. */
+function plainly(filter: Filter, transaction: ChainTransaction): boolean {
+  const { payload, sender, events, status, fee, sponsor } = transaction;
+  const given: Record<string, unknown> = filter;
+  const is = (name: string, value: unknown) => given[name] === undefined || given[name] === value;
+  if (filter.type === 'coinbase' || filter.type === 'tenure_change') {
+    return payload.type === filter.type && (payload.type !== 'tenure_change' || is('cause', payload.cause));
+  }
+  if (filter.type === 'contract_call') {
+    return (
+      payload.type === 'contract_call' &&
+      is('contract_identifier', payload.contractId) &&
+      is('function_name', payload.functionName) &&
+      is('sender', sender.address) &&
+      (filter.status === undefined || filter.status.includes(status))
+    );
+  }
+  if (filter.type === 'contract_deploy') {
+    const id = payload.type === 'smart_contract' ? `${sender.address}.${payload.contractName}` : null;
+    return id !== null && is('contract_identifier', id) && is('sender', sender.address);
+  }
+  if (filter.type === 'balance_change') {
+    const payer = (sponsor ?? sender).address;
+    const parties = events.flatMap((event) => ('action' in event ? [event.sender, event.recipient] : []));
+    return (fee > 0n && payer === filter.principal) || parties.includes(filter.principal);
+  }
+  return events.some((event) => {
+    if (event.kind === 'contract_log') {
+      return (
+        filter.type === 'contract_log' &&
+        is('contract_identifier', event.contractId) &&
+        is('sender', sender.address) &&
+        is('topic', event.topic) &&
+        (filter.contains === undefined || clarityRepr(event.value).includes(filter.contains))
+      );
+    }
+    if (event.kind === 'stx_lock' || filter.type === 'contract_log') return false;
+    const [token, action] = filter.type.split('_');
+    if (event.kind !== token || (action !== 'event' && action !== event.action)) return false;
+    if (event.kind !== 'stx' && !is('asset_identifier', event.asset)) return false;
+    if (event.kind === 'nft' && !is('value', toHex(event.value))) return false;
+    if (action === 'event') return true;
+    const least = BigInt((given.min_amount as string | undefined) ?? 0);
+    return (
+      is('sender', event.sender) &&
+      is('receiver', event.recipient) &&
+      ('amount' in event ? BigInt(event.amount) : 0n) >= least
+    );
+  });
+}
+
+const blocks: Block[] = [...devnetEvents({ seed: 9, blocks: 60, accounts: 10, transactionsPerBlock: 12, forkEvery: 0 })]
+  .filter(({ path }) => path === '/new_block')
+  .map(({ path, body }) => readPayload(path, body))
+  .map((payload) => (payload.kind === 'block' ? blockOf(payload.block, network) : null))
+  .filter((block) => block !== null);
+
+/** Values that the chain has, for parameters to meet something. */
+const seen: Record<string, Set<unknown>> = {};
+const see = (name: string, value: unknown) => {
+  seen[name] ??= new Set();
+  if (value !== null && value !== undefined) seen[name].add(value);
+};
+for (const { payload, sender, events } of blocks.flatMap(({ transactions }) => transactions)) {
+  see('sender', sender.address);
+  see('principal', sender.address);
+  if (payload.type === 'contract_call') {
+    see('contract_identifier', payload.contractId);
+    see('function_name', payload.functionName);
+  }
+  for (const event of events) {
+    if (event.kind === 'contract_log') see('contract_identifier', event.contractId);
+    if (!('action' in event)) continue;
+    see('sender', event.sender);
+    see('receiver', event.recipient);
+    see('principal', event.recipient);
+    if (event.kind !== 'stx') see('asset_identifier', event.asset);
+    if (event.kind === 'nft') see('value', toHex(event.value));
+    else see('min_amount', event.amount);
+  }
+}
+for (const word of ['block_found', 'extended_runtime']) see('cause', word);
+for (const word of ['print', 'nothing']) see('topic', word);
+for (const word of ['u1', 'tuple', 'zzz']) see('contains', word);
+
+const anyFilter: fc.Arbitrary<Filter> = fc
+  .tuple(fc.constantFrom(...Object.values(full)), fc.infiniteStream(fc.nat()), fc.infiniteStream(fc.boolean()))
+  .map(([filter, numbers, choices]) => {
+    const made: Record<string, unknown> = { type: filter.type };
+    for (const name of Object.keys(filter)) {
+      const values = [...(seen[name] ?? [])];
+      const needed = name === 'principal';
+      const [number, chosen] = [numbers.next().value ?? 0, choices.next().value ?? false];
+      if (values.length > 0 && (needed || chosen)) made[name] = values[number % values.length];
+    }
+    return made as Filter;
+  });
+
+test('the index of many hooks finds for each what its filters match alone', () => {
+  let found = 0;
+  fc.assert(
+    fc.property(
+      fc.array(fc.array(anyFilter, { minLength: 1, maxLength: 3 }), { minLength: 1, maxLength: 40 }),
+      (hooks) => {
+        const matcher = new Matcher();
+        for (const [id, filters] of hooks.entries()) matcher.set(id, filters.flatMap(conditionsOf));
+        for (const [id] of hooks.entries()) if (id % 5 === 4) matcher.delete(id);
+        for (const block of blocks) {
+          const expected = new Map<number, number[]>();
+          for (const [id, filters] of hooks.entries()) {
+            if (id % 5 === 4) continue;
+            const places = ownTransactions(block).flatMap((transaction, place) =>
+              filters.some((filter) => plainly(filter, transaction)) ? [place] : [],
+            );
+            if (places.length > 0) expected.set(id, places);
+          }
+          found += expected.size;
+          expect(matcher.match(block)).toEqual(expected);
+        }
+      },
+    ),
+    { numRuns: 30 },
+  );
+  expect(found).toBeGreaterThan(500);
+});

@@ -1,0 +1,338 @@
+/** What the routes refuse, by name; who sees what; how hooks begin and end. */
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { join } from 'node:path';
+import { devnetEvents } from '../../src/devnet/scenario.ts';
+import { access, readKeys } from '../../src/hooks/access.ts';
+import { dataDirectory } from '../support/data-directory.ts';
+import { received } from '../support/ingest.ts';
+import { definition, type HookServer, hookServer, receiver, until } from './server.ts';
+
+const A = 'ST2J6ZY48GV1EZ5V2V5RB9MP66SW86PYKKQVX8X0G';
+const URL_OK = 'https://127.0.0.1/hook';
+const valid = definition(URL_OK, [{ type: 'coinbase' }]);
+const events = [...devnetEvents({ seed: 3, blocks: 30, accounts: 12, transactionsPerBlock: 4, forkEvery: 0 })].map(
+  received,
+);
+const upTo = (height: number) =>
+  events.slice(
+    0,
+    1 + events.findLastIndex(({ path, text }) => path === '/new_block' && JSON.parse(text).block_height <= height),
+  );
+
+describe('definitions that are refused', () => {
+  let server: HookServer;
+  beforeAll(async () => {
+    server = await hookServer();
+    server.ingest.receive(events[0]!);
+    for (const event of upTo(2).slice(1)) server.ingest.receive(event);
+  });
+  afterAll(() => server[Symbol.asyncDispose]());
+
+  const filter = (one: object) => ({ ...valid, filters: { events: [one] } });
+  const options = (one: unknown) => ({ ...valid, options: one });
+  const { name: _name, ...nameless } = valid;
+  test.each<[string, unknown, string]>([
+    ['no object', [], 'body must be object'],
+    ['no name', nameless, 'name is required'],
+    ['name', { ...valid, name: 1 }, 'name must be string'],
+    ['version', { ...valid, version: '2' }, 'version must be "1"'],
+    ['chain', { ...valid, chain: 'bitcoin' }, 'chain must be "stacks"'],
+    ['network', { ...valid, network: 'devnet' }, 'network must be mainnet or testnet'],
+    ['another network', { ...valid, network: 'mainnet' }, "network must be testnet: this node's"],
+    ['no filters', { ...valid, filters: undefined }, 'filters is required'],
+    ['no events', { ...valid, filters: {} }, 'filters.events is required'],
+    ['events', { ...valid, filters: { events: {} } }, 'filters.events must be array'],
+    [
+      '501 filters',
+      { ...valid, filters: { events: Array(501).fill({ type: 'coinbase' }) } },
+      'filters.events must NOT have more than 500 items',
+    ],
+    ['no type', filter({}), 'filters.events.0.type is required'],
+    ['former type', filter({ type: 'print_event' }), 'filters.events.0.type is contract_log now'],
+    ['unknown key', filter({ type: 'stx_transfer', to: A }), 'filters.events.0.to is not allowed'],
+    ['key of another filter', filter({ type: 'coinbase', sender: A }), 'filters.events.0.sender is not allowed'],
+    ['principal', filter({ type: 'balance_change' }), 'filters.events.0.principal is required'],
+    ['address', filter({ type: 'stx_transfer', sender: 'me' }), 'filters.events.0.sender must match pattern'],
+    [
+      'both names',
+      filter({ type: 'stx_transfer', receiver: A, recipient: A }),
+      'filters.events.0.recipient is another name of receiver',
+    ],
+    ['large number', filter({ type: 'nft_event', value: 2 ** 60 }), 'filters.events.0.value is beyond 2^53'],
+    [
+      'cause',
+      filter({ type: 'tenure_change', cause: 'other' }),
+      'filters.events.0.cause must be block_found or extended',
+    ],
+    ['options', options(1), 'options must be object or null'],
+    ['unknown option', options({ decode: true }), 'options.decode is not allowed'],
+    ['start height', options({ start_at_block_height: 1 }), 'options.start_at_block_height is not allowed; use POST'],
+    ['option', options({ include_block_metadata: 1 }), 'options.include_block_metadata must be boolean'],
+    [
+      'negative limit',
+      options({ expire_after_evaluations: -1 }),
+      'options.expire_after_evaluations must be an integer from 0',
+    ],
+    [
+      'fraction',
+      options({ expire_after_occurrences: 1.5 }),
+      'options.expire_after_occurrences must be an integer from 0',
+    ],
+    ['no action', { ...valid, action: undefined }, 'action is required'],
+    ['action type', { ...valid, action: { type: 'file', url: URL_OK } }, 'action.type must be "http_post"'],
+    ['url', { ...valid, action: { type: 'http_post', url: 'hook' } }, 'action.url must be an absolute URL'],
+    [
+      'scheme',
+      { ...valid, action: { type: 'http_post', url: 'ftp://x/' } },
+      'action.url is not allowed: it must begin with https://',
+    ],
+    [
+      'user',
+      { ...valid, action: { type: 'http_post', url: 'https://u:p@127.0.0.1/' } },
+      'action.url is not allowed: it must not hold a user',
+    ],
+    [
+      'private',
+      { ...valid, action: { type: 'http_post', url: 'https://10.0.0.1/' } },
+      'action.url is not allowed: its host is at 10.0.0.1',
+    ],
+    [
+      'metadata service',
+      { ...valid, action: { type: 'http_post', url: 'http://169.254.169.254/' } },
+      'action.url is not allowed',
+    ],
+    ['former key', { ...valid, then_that: {} }, 'then_that is of the former version; use action'],
+  ])('%s', async (_what, body, details) => {
+    const { status, body: said } = await server.request('POST', '/chainhooks/me', body as object);
+    expect([status, Object.keys(said), said.error]).toEqual([400, ['error', 'details'], 'Invalid request body']);
+    expect(said.details).toStartWith(details);
+    expect((await server.request('GET', '/chainhooks/me')).body.total).toBe(0);
+  });
+
+  test('bodies and parameters of other routes', async () => {
+    const refusals = [
+      ['GET', '/chainhooks/me?limit=61', undefined, 'limit must be <= 60'],
+      ['GET', '/chainhooks/me?limit=0', undefined, 'limit must be >= 1'],
+      ['GET', '/chainhooks/me?offset=-1', undefined, 'offset must be >= 0'],
+      ['GET', '/chainhooks/me/x', undefined, 'uuid must match pattern'],
+      ['PATCH', '/chainhooks/me/enabled', { enabled: true }, 'filters is required'],
+      [
+        'PATCH',
+        '/chainhooks/me/enabled',
+        { enabled: true, filters: {} },
+        'filters must NOT have fewer than 1 properties',
+      ],
+      [
+        'PATCH',
+        '/chainhooks/me/enabled',
+        { enabled: true, filters: { statuses: ['active'] } },
+        'filters.statuses.0 must be new or',
+      ],
+      ['POST', '/chainhooks/preview', { filters: { events: [] } }, 'one of block_height, index_block_hash'],
+      ['POST', '/chainhooks/preview', { block_height: 1 }, 'filters is required'],
+    ] as const;
+    for (const [method, path, body, details] of refusals) {
+      const { status, body: said } = await server.request(method, path, body);
+      expect([path, status, said.details.startsWith(details) || said.details]).toEqual([path, 400, true]);
+    }
+    expect((await server.request('GET', `/chainhooks/me/${crypto.randomUUID()}`)).status).toBe(404);
+    expect((await server.request('POST', '/chainhooks/me', '{')).body.details).toBe('The body is not valid JSON');
+    expect((await server.request('POST', '/chainhooks/me', 'x', { 'content-type': 'text/plain' })).status).toBe(415);
+  });
+});
+
+test('what is accepted is echoed as it was sent, and what is probably not meant is said', async () => {
+  await using server = await hookServer();
+  const sent = {
+    ...definition(URL_OK, [
+      { type: 'stx_transfer', recipient: A.replace('ST2', 'ST3') },
+      { type: 'ft_event', asset_identifier: `SP000000000000000000002Q6VF78.a::b` },
+    ]),
+    options: { expire_after_evaluations: null, decode_clarity_values: false },
+    version: 1,
+    unknown: 'is dropped',
+  };
+  const { status, body } = await server.request('POST', '/chainhooks/v1/me/', sent);
+  expect(status).toBe(200);
+  const { unknown: _unknown, ...echo } = sent;
+  expect(body.definition).toEqual({ ...echo, version: '1' });
+  expect(body.status.warnings).toEqual([
+    'filters.events.0.recipient: the address has a wrong checksum; it never matches',
+    'filters.events.1.asset_identifier: the address is not of testnet',
+  ]);
+  const cleared = await server.request('PATCH', `/chainhooks/v1/me/${body.uuid.toUpperCase()}`, { options: null });
+  expect([cleared.status, cleared.body.definition.options]).toEqual([200, null]);
+  expect((await server.request('PATCH', `/chainhooks/me/${body.uuid}`, { network: 'mainnet' })).body.details).toContain(
+    "can't be changed",
+  );
+  const gone = await fetch(`${server.url}/chainhooks/me/${body.uuid}/`, {
+    method: 'DELETE',
+    headers: { 'content-type': 'application/json' },
+  });
+  expect([gone.status, await gone.text()]).toEqual([204, '']);
+  expect((await server.request('GET', `/chainhooks/me/${body.uuid}`)).status).toBe(404);
+  expect((await server.request('GET', `/chainhooks/me/${body.uuid}/deliveries`)).status).toBe(200);
+});
+
+test('with keys, consumers see their own hooks, and nobody else any', async () => {
+  using directory = dataDirectory();
+  const file = join(directory.path, 'keys');
+  const hashed = new Bun.CryptoHasher('sha256').update('third-key').digest('hex');
+  await Bun.write(file, `# keys\nalice first-key\nalice second-key\n\nbob sha256:${hashed}\n`);
+  await using server = await hookServer({ hookKeys: file });
+  const as = (key: string) => ({ 'x-api-key': key });
+  const made = await server.request('POST', '/chainhooks/me', valid, as('first-key'));
+  expect(made.status).toBe(200);
+  const path = `/chainhooks/me/${made.body.uuid}`;
+  expect((await server.request('GET', path, undefined, as('second-key'))).status).toBe(200);
+  expect((await server.request('GET', path, undefined, { authorization: 'Bearer second-key' })).status).toBe(200);
+  for (const method of ['GET', 'DELETE'])
+    expect((await server.request(method, path, undefined, as('third-key'))).status).toBe(404);
+  expect((await server.request('GET', '/chainhooks/me', undefined, as('third-key'))).body.total).toBe(0);
+  for (const headers of [{}, as('no-key'), { authorization: 'Bearer x' }]) {
+    expect(await server.request('GET', path, undefined, headers)).toEqual({
+      status: 401,
+      body: { error: 'Unauthorized', details: 'Missing or invalid API key' },
+    });
+  }
+  expect((await server.request('GET', '/chainhooks')).status).toBe(200);
+});
+
+test('without keys a program on this machine is answered, and no page, no proxy, no other name', () => {
+  const consumerOf = access([]);
+  const request = (headers: Record<string, string>) => new Request('http://127.0.0.1/', { headers });
+  const local = { host: '127.0.0.1:3999' };
+  expect(consumerOf(request(local), '127.0.0.1')).toBe('default');
+  expect(consumerOf(request({ host: 'localhost' }), '::1')).toBe('default');
+  for (const [headers, peer] of [
+    [local, '192.168.1.5'],
+    [local, ''],
+    [{ ...local, origin: 'https://example.org' }, '127.0.0.1'],
+    [{ ...local, 'x-forwarded-for': '1.2.3.4' }, '127.0.0.1'],
+    [{ host: 'rebound.example.org' }, '127.0.0.1'],
+  ] as const) {
+    expect(() => consumerOf(request(headers), peer)).toThrow('Without API keys');
+  }
+  expect(() => readKeys('alice', 'keys')).toThrow('Line 1 of keys');
+  expect(() => readKeys('# none', 'keys')).toThrow('has no keys');
+});
+
+describe('life', () => {
+  const shown = async (server: HookServer, uuid: string) =>
+    (await server.request('GET', `/chainhooks/me/${uuid}`)).body.status;
+  const register = async (
+    server: HookServer,
+    url: string,
+    options: object,
+    filters: object[] = [{ type: 'stx_event' }],
+  ) => (await server.request('POST', '/chainhooks/me', definition(url, filters, options))).body.uuid as string;
+  const feed = (server: HookServer, from: number, to: number) => {
+    for (const event of upTo(to).slice(upTo(from).length)) server.ingest.receive(event);
+  };
+  const heights = (target: {
+    received: { payload: { event: { apply: { block_identifier: { index: number } }[] } } }[];
+  }) => target.received.flatMap(({ payload }) => payload.event.apply.map(({ block_identifier: { index } }) => index));
+
+  test('new until its first block, streaming then; what it is off for is not told', async () => {
+    await using server = await hookServer();
+    using target = receiver();
+    const uuid = await register(server, target.url, {}, [
+      { type: 'tenure_change' },
+      { type: 'stx_event' },
+      { type: 'contract_call' },
+    ]);
+    feed(server, -1, 5);
+    expect(await shown(server, uuid)).toMatchObject({ status: 'new', enabled: false, evaluated_block_count: 0 });
+    await server.request('PATCH', `/chainhooks/me/${uuid}/enabled`, { enabled: true });
+    expect(await shown(server, uuid)).toMatchObject({
+      status: 'new',
+      enabled: true,
+      evaluated_block_count: 0,
+      lag_blocks: 0,
+    });
+    feed(server, 5, 10);
+    expect(await shown(server, uuid)).toMatchObject({
+      status: 'streaming',
+      evaluated_block_count: 5,
+      last_evaluated_block_height: 10,
+    });
+    await server.request('PATCH', `/chainhooks/me/${uuid}/enabled`, { enabled: true });
+    await server.request('PATCH', `/chainhooks/me/${uuid}/enabled`, { enabled: false });
+    feed(server, 10, 15);
+    expect(await shown(server, uuid)).toMatchObject({
+      status: 'streaming',
+      enabled: false,
+      evaluated_block_count: 5,
+      last_evaluated_block_height: 10,
+    });
+    await server.request('PATCH', `/chainhooks/me/${uuid}/enabled`, { enabled: true });
+    feed(server, 15, 20);
+    expect(await shown(server, uuid)).toMatchObject({ evaluated_block_count: 10, last_evaluated_block_height: 20 });
+    await until(async () => (await shown(server, uuid)).pending_deliveries === 0);
+    const told = heights(target);
+    expect(told.filter((height) => height <= 5 || (height > 10 && height <= 15))).toEqual([]);
+    expect(told).toEqual(told.toSorted((a, b) => a - b));
+    const again = await server.request('PATCH', `/chainhooks/me/${uuid}/enabled`, { enabled: false });
+    expect(again.status).toBe(204);
+    await server.request('PATCH', `/chainhooks/me/${uuid}/enabled`, { enabled: true, resume_from: 12 });
+    await until(async () => (await shown(server, uuid)).evaluated_block_count === 19);
+    await until(async () => (await shown(server, uuid)).pending_deliveries === 0);
+    const caughtUp = heights(target).slice(told.length);
+    expect([caughtUp[0]! >= 12, caughtUp.at(-1)! <= 20]).toEqual([true, true]);
+    expect(target.received.at(-1)?.headers['x-chainhook-reason']).toBe('catch_up');
+    const beyond = await server.request('PATCH', `/chainhooks/me/${uuid}/enabled`, { enabled: false });
+    expect(beyond.status).toBe(204);
+    expect(
+      (await server.request('PATCH', `/chainhooks/me/${uuid}/enabled`, { enabled: true, resume_from: 99 })).status,
+    ).toBe(400);
+    expect(await shown(server, uuid)).toMatchObject({ enabled: false });
+  });
+
+  test.each([
+    [{ expire_after_evaluations: 4 }, (status: { evaluated_block_count: number }) => status.evaluated_block_count],
+    [{ expire_after_occurrences: 2 }, (status: { occurrence_count: number }) => status.occurrence_count],
+    [
+      { expire_after_evaluations: 1, expire_after_occurrences: 100 },
+      (status: { evaluated_block_count: number }) => status.evaluated_block_count,
+    ],
+  ])('%p: the last block is delivered, the hook expires, and has as much once more', async (limits, countOf) => {
+    const [limit] = Object.values(limits) as [number];
+    await using server = await hookServer();
+    using target = receiver();
+    const everything = [
+      { type: 'tenure_change' },
+      { type: 'stx_event' },
+      { type: 'contract_call' },
+      { type: 'ft_event' },
+      { type: 'coinbase' },
+    ];
+    const uuid = await register(server, target.url, { ...limits, enable_on_registration: true }, everything);
+    feed(server, -1, 15);
+    const expired = await shown(server, uuid);
+    expect(expired).toMatchObject({ status: 'expired', enabled: false });
+    expect(countOf(expired)).toBe(limit);
+    await until(async () => (await shown(server, uuid)).pending_deliveries === 0);
+    expect(heights(target)).toHaveLength(expired.occurrence_count);
+    await server.request('PATCH', `/chainhooks/me/${uuid}/enabled`, { enabled: true });
+    expect(await shown(server, uuid)).toMatchObject({ status: 'streaming', enabled: true });
+    feed(server, 15, 30);
+    const again = await shown(server, uuid);
+    expect([again.status, countOf(again)]).toEqual(['expired', 2 * limit]);
+  });
+
+  test('changed filters hold from the next block on, a changed limit counts what was', async () => {
+    await using server = await hookServer();
+    const uuid = await register(server, 'https://127.0.0.1:9/', { enable_on_registration: true }, []);
+    feed(server, -1, 6);
+    expect(await shown(server, uuid)).toMatchObject({ evaluated_block_count: 6, occurrence_count: 0 });
+    await server.request('PATCH', `/chainhooks/me/${uuid}`, {
+      filters: { events: [{ type: 'tenure_change' }, { type: 'stx_event' }, { type: 'contract_call' }] },
+      options: { expire_after_evaluations: 5 },
+    });
+    expect(await shown(server, uuid)).toMatchObject({ status: 'streaming', occurrence_count: 0 });
+    feed(server, 6, 12);
+    const after = await shown(server, uuid);
+    expect(after).toMatchObject({ status: 'expired', evaluated_block_count: 7 });
+    expect(after.occurrence_count).toBe(1);
+  });
+});

@@ -1,0 +1,204 @@
+/** Each option of a hook: what it adds to a payload, and that nothing else changes. */
+import { describe, expect, test } from 'bun:test';
+import type { Block } from '../../src/chain/block.ts';
+import { networkOf } from '../../src/chain/network.ts';
+import { blockOf } from '../../src/chain/normalise.ts';
+import { readPayload } from '../../src/chain/payload-reader.ts';
+import type { AbiFunction } from '../../src/codec/abi.ts';
+import { clarity } from '../../src/codec/clarity-encode.ts';
+import { devnetEvents } from '../../src/devnet/scenario.ts';
+import { Options } from '../../src/hooks/definition.ts';
+import { ownTransactions } from '../../src/hooks/matching.ts';
+import { payloadText } from '../../src/hooks/payload.ts';
+import { payloadMistake } from './schemas.ts';
+
+const network = networkOf(0x8000_0000);
+const blocks: Block[] = [...devnetEvents({ seed: 4, blocks: 40, accounts: 12, transactionsPerBlock: 12, forkEvery: 0 })]
+  .filter(({ path }) => path === '/new_block')
+  .map(({ path, body }) => readPayload(path, body))
+  .map((payload) => (payload.kind === 'block' ? blockOf(payload.block, network) : null))
+  .filter((block) => block !== null && block.height > 0) as Block[];
+
+// biome-ignore lint/suspicious/noExplicitAny: payloads are looked into
+type Json = any;
+
+const payload = (options: Options, findFunction: () => AbiFunction | undefined = () => undefined): Json =>
+  JSON.parse(
+    payloadText({ uuid: 'u', name: 'n', options }, network, {
+      apply: blocks.map((block) => ({ block, places: ownTransactions(block).map((_, place) => place), findFunction })),
+      rollback: [],
+    }),
+  );
+
+/** Where two values differ: paths with numbers left out and the type of an operation in their place. */
+function differences(before: Json, after: Json, path = ''): string[] {
+  if (Bun.deepEquals(before, after)) return [];
+  const both = [before, after].every((value) => typeof value === 'object' && value !== null && !Array.isArray(value));
+  if (both) {
+    const keys = new Set([...Object.keys(before), ...Object.keys(after)]);
+    return [...keys].flatMap((key) => differences(before[key], after[key], `${path}.${key}`));
+  }
+  if (Array.isArray(before) && Array.isArray(after) && before.length === after.length) {
+    return before.flatMap((one, index) =>
+      differences(one, after[index], one?.type === undefined ? path : `${path}[${one.type}]`),
+    );
+  }
+  const kind = (value: Json) => (value === undefined ? 'absent' : Array.isArray(value) ? 'array' : typeof value);
+  return [`${path}: ${kind(before)} to ${after === null ? 'null' : kind(after)}`];
+}
+
+const plain = payload({});
+const TX = '.event.apply.transactions.metadata';
+const OPERATIONS = '.event.apply.transactions.operations';
+const BLOCK = '.event.apply.metadata: absent to object';
+
+/** By option, every path at which a payload with it alone differs from one with none. */
+const effects: Record<keyof Options, readonly string[]> = {
+  decode_clarity_values: [
+    `${TX}.result: string to object`,
+    `${OPERATIONS}[contract_log].metadata.value: string to object`,
+    `${OPERATIONS}[contract_call].metadata.args: string to array`,
+    `${OPERATIONS}[token_transfer].metadata.memo: string to string`,
+  ],
+  include_contract_abi: [`${OPERATIONS}[contract_deploy].metadata.abi: absent to string`],
+  include_contract_source_code: [`${OPERATIONS}[contract_deploy].metadata.source_code: absent to string`],
+  include_post_conditions: [`${TX}.post_conditions: absent to object`],
+  include_raw_transactions: [`${TX}.raw_tx: absent to string`],
+  include_block_metadata: [BLOCK],
+  include_block_signatures: [BLOCK],
+  enable_on_registration: [],
+  expire_after_evaluations: [],
+  expire_after_occurrences: [],
+};
+
+describe('each option changes what it names and nothing else', () => {
+  test('all ten are here', () => {
+    expect(Object.keys(effects).sort()).toEqual(Object.keys(Options.properties).sort());
+    expect(Object.keys(effects)).toHaveLength(10);
+  });
+  for (const [name, expected] of Object.entries(effects)) {
+    test(name, () => {
+      const value = name.startsWith('expire') ? 3 : true;
+      const made = payload({ [name]: value });
+      const found = [...new Set(differences(plain, made))].sort();
+      // A memo of zeros alone has no text.
+      expect(found.filter((path) => !path.endsWith('.memo: string to null'))).toEqual([...expected].sort());
+      expect(differences(plain, payload({ [name]: name.startsWith('expire') ? 0 : false }))).toEqual([]);
+      expect(payloadMistake(made)).toBeNull();
+    });
+  }
+});
+
+test('without options there is no metadata of blocks, and values are hex', () => {
+  const [block] = plain.event.apply;
+  expect(Object.keys(block)).toEqual(['block_identifier', 'parent_block_identifier', 'timestamp', 'transactions']);
+  for (const { metadata, operations } of plain.event.apply.flatMap(({ transactions }: Json) => transactions)) {
+    expect(metadata.result).toMatch(/^0x/);
+    for (const [index, operation] of operations.entries()) {
+      expect(operation.operation_identifier).toEqual({ index });
+      expect(operation.status).toBe(metadata.status);
+    }
+  }
+  expect(payloadMistake(plain)).toBeNull();
+});
+
+test('signatures stand in the metadata of blocks, which either option brings whole', () => {
+  const of = (options: Options) => payload(options).event.apply.at(-1).metadata;
+  const { signatures, ...rest } = of({ include_block_signatures: true });
+  expect(rest).toEqual(of({ include_block_metadata: true }));
+  expect(signatures.signer_bitvec).toMatch(/^[01]+$/);
+  expect(signatures.signer_signatures[0]).toMatch(/^0x[0-9a-f]{130}$/);
+  expect(of({ include_block_metadata: true, include_block_signatures: true })).toEqual({ ...rest, signatures });
+  const block = blocks.at(-1)!;
+  expect(rest).toMatchObject({
+    canonical: true,
+    burn_block_timestamp: block.burnBlockTime,
+    tx_count: block.transactions.length,
+    tx_total_size: block.transactions.reduce((sum, { raw }) => sum + raw.length, 0),
+  });
+});
+
+describe('decoding', () => {
+  const call = (): Block => {
+    const block = blocks.find(({ transactions }) =>
+      transactions.some(({ payload: { type } }) => type === 'contract_call'),
+    )!;
+    const base = block.transactions.find(({ payload: { type } }) => type === 'contract_call')!;
+    if (base.payload.type !== 'contract_call') throw new Error('not a call');
+    const functionArgs = new Uint8Array([0, 0, 0, 1, ...clarity.uint(5n)]);
+    const log = {
+      kind: 'contract_log' as const,
+      contractId: base.payload.contractId,
+      topic: 'print',
+      value: clarity.none(),
+    };
+    return {
+      ...block,
+      transactions: [
+        { ...base, payload: { ...base.payload, functionArgs }, result: clarity.bool(true), events: [log] },
+      ],
+    };
+  };
+  const shown = (declared: AbiFunction | undefined): Json =>
+    JSON.parse(
+      payloadText({ uuid: 'u', name: 'n', options: { decode_clarity_values: true } }, network, {
+        apply: [{ block: call(), places: [0], findFunction: () => declared }],
+        rollback: [],
+      }),
+    ).event.apply[0].transactions[0];
+
+  test('arguments have the names and types of the declaration', () => {
+    const declared: AbiFunction = { name: 'f', access: 'public', args: [{ name: 'amount', type: 'uint128' }] };
+    const transaction = shown(declared);
+    expect(transaction.operations[1].metadata.args).toEqual([
+      { hex: '0x0100000000000000000000000000000005', repr: 'u5', name: 'amount', type: 'uint' },
+    ]);
+    expect(transaction.metadata.result).toEqual({ hex: '0x03', repr: 'true', type: 'bool' });
+    expect(transaction.operations[2].metadata.value).toEqual({
+      hex: '0x09',
+      repr: 'none',
+      type: '(optional UnknownType)',
+    });
+  });
+
+  test('a call of a function that no contract has is shown with the types of its values', () => {
+    expect(shown(undefined).operations[1].metadata.args).toEqual([
+      { hex: '0x0100000000000000000000000000000005', repr: 'u5', name: '', type: 'uint' },
+    ]);
+  });
+});
+
+describe('operations', () => {
+  test('a burnt token is taken from its owner, and a fee of zero has no sign', () => {
+    const operations = plain.event.apply
+      .flatMap(({ transactions }: Json) => transactions)
+      .flatMap(({ operations }: Json) => operations);
+    const burns = operations.filter(({ type }: Json) => type === 'token_burn');
+    expect(burns.length).toBeGreaterThan(0);
+    for (const { amount } of burns) expect(amount.value).toMatch(/^-[1-9]/);
+    for (const { amount } of operations.filter(({ type }: Json) => type === 'fee'))
+      expect(amount.value).toMatch(/^(0|-[1-9]\d*)$/);
+    expect(new Set(operations.map(({ type }: Json) => type)).size).toBeGreaterThan(8);
+  });
+
+  test('a transfer that was skipped shows its fee alone, one that succeeded shows its event once', () => {
+    const block = blocks.find(({ transactions }) =>
+      transactions.some(({ payload: { type } }) => type === 'token_transfer'),
+    )!;
+    const base = block.transactions.find(({ payload: { type } }) => type === 'token_transfer')!;
+    const types = (change: object) => {
+      const apply = [
+        { block: { ...block, transactions: [{ ...base, ...change }] }, places: [0], findFunction: () => undefined },
+      ];
+      const made = JSON.parse(payloadText({ uuid: 'u', name: 'n', options: {} }, network, { apply, rollback: [] }));
+      return made.event.apply[0].transactions[0].operations.map(({ type }: Json) => type);
+    };
+    expect(types({})).toEqual(['fee', 'token_transfer', 'token_transfer']);
+    expect(types({ status: 'problematic_skipped', events: [] })).toEqual(['fee']);
+    expect(types({ status: 'abort_by_post_condition', events: [] })).toEqual([
+      'fee',
+      'token_transfer',
+      'token_transfer',
+    ]);
+  });
+});
