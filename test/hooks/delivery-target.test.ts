@@ -1,0 +1,140 @@
+/** Where deliveries may go. */
+import { describe, expect, test } from 'bun:test';
+import { attempt } from '../../src/hooks/attempt.ts';
+import { type Address, parseNetworks, targetGuard } from '../../src/hooks/delivery-target.ts';
+import { receiver } from './server.ts';
+
+const at =
+  (...addresses: string[]) =>
+  async (): Promise<Address[]> =>
+    addresses.map((address) => ({ address, family: address.includes(':') ? 6 : 4 }));
+const none = { allowed: [], plainHttp: false };
+const refusal = async (
+  url: string,
+  rules = none as Parameters<typeof targetGuard>[0],
+  resolve = at('93.184.216.34'),
+) => {
+  try {
+    await targetGuard(rules, resolve).check(url);
+    return null;
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error);
+  }
+};
+
+describe('refused', () => {
+  test.each([
+    '127.0.0.1',
+    '10.1.2.3',
+    '172.16.0.1',
+    '172.31.255.255',
+    '192.168.0.1',
+    '169.254.169.254',
+    '100.64.0.1',
+    '0.0.0.0',
+    '224.0.0.1',
+    '255.255.255.255',
+    '192.0.2.1',
+    '198.18.0.1',
+    '198.51.100.1',
+    '203.0.113.1',
+    '::1',
+    '::',
+    'fe80::1',
+    'fc00::1',
+    'fd12:3456::1',
+    'ff02::1',
+    '2001:db8::1',
+    '::ffff:127.0.0.1',
+    '::ffff:7f00:1',
+    '::ffff:a00:1',
+    '64:ff9b::a00:1',
+    '64:ff9b::169.254.169.254',
+    '2002:7f00:1::',
+  ])('what is at %s', async (address) => {
+    expect(await refusal('https://example.org/', none, at(address))).toContain('is not public');
+    // One that is not public is enough.
+    expect(await refusal('https://example.org/', none, at('93.184.216.34', address))).toContain('is not public');
+    expect(await refusal(`https://${address.includes(':') ? `[${address}]` : address}/`)).toContain('is not public');
+  });
+  test.each(['https://2130706433/', 'https://0x7f.1/', 'https://127.1/', 'https://[::ffff:127.0.0.1]/'])(
+    '%s',
+    async (url) => {
+      expect(await refusal(url)).toContain('is not public');
+    },
+  );
+  test('plain HTTP, other schemes, users', async () => {
+    expect(await refusal('http://example.org/')).toContain('https://');
+    expect(await refusal('file:///etc/passwd')).toContain('https://');
+    expect(await refusal('https://user@example.org/')).toContain('user');
+  });
+});
+
+describe('allowed', () => {
+  test('public addresses', async () => {
+    expect(await refusal('https://example.org/')).toBeNull();
+    expect(await refusal('https://example.org/', none, at('2606:2800:220:1::1', '172.32.0.1'))).toBeNull();
+    expect(await refusal('http://example.org/', { allowed: [], plainHttp: true })).toBeNull();
+  });
+  test('the networks that the operator names, without TLS too', async () => {
+    const allowed = parseNetworks('10.0.0.0/8, 127.0.0.1,::1')!;
+    const rules = { allowed, plainHttp: false };
+    for (const address of ['10.9.9.9', '127.0.0.1', '::1', '::ffff:10.1.1.1']) {
+      expect(await refusal('http://hook.internal/', rules, at(address))).toBeNull();
+    }
+    expect(await refusal('http://hook.internal/', rules, at('127.0.0.2'))).toContain('is not public');
+    expect(await refusal('http://hook.internal/', rules, at('10.1.1.1', '93.184.216.34'))).toContain('https://');
+  });
+  test('networks are read, or refused whole', () => {
+    expect(parseNetworks('')).toEqual([]);
+    expect(parseNetworks('10.0.0.0/8,fd00::/8')).toEqual([
+      ['10.0.0.0', 8],
+      ['fd00::', 8],
+    ]);
+    for (const text of ['10.0.0.0/33', 'example.org', '10.0.0.0/x', '::1/129']) expect(parseNetworks(text)).toBeNull();
+  });
+});
+
+const sending = (url: string) => ({
+  url,
+  headers: { 'content-type': 'application/json' },
+  body: Buffer.from('{}'),
+  timeoutMs: 2_000,
+  signal: new AbortController().signal,
+});
+
+test('the address that was checked is the one that is called, under the name of the URL', async () => {
+  using target = receiver();
+  const { port } = new URL(target.url);
+  let asked = 0;
+  const guard = targetGuard({ allowed: [['127.0.0.1', 32]], plainHttp: false }, async () => {
+    asked += 1;
+    // From the second time on the name stands for something else.
+    return [{ address: asked === 1 ? '127.0.0.1' : '192.168.0.1', family: 4 }];
+  });
+  const first = await attempt(sending(`http://rebound.example:${port}/hook`), guard, Date.now);
+  expect([first.statusCode, asked]).toEqual([200, 1]);
+  expect(target.received[0]?.headers.host).toBe(`rebound.example:${port}`);
+  const second = await attempt(sending(`http://rebound.example:${port}/hook`), guard, Date.now);
+  expect(second).toMatchObject({ statusCode: null, blocked: true, error: expect.stringContaining('192.168.0.1') });
+  expect(target.received).toHaveLength(1);
+});
+
+test('redirects are not followed', async () => {
+  using target = receiver();
+  target.answer = () => new Response('', { status: 307, headers: { location: 'http://169.254.169.254/' } });
+  const guard = targetGuard({ allowed: [['127.0.0.1', 32]], plainHttp: false });
+  const result = await attempt(sending(target.url), guard, Date.now);
+  expect([result.statusCode, target.received.length]).toEqual([307, 1]);
+});
+
+test('a name that is not known is a failure that says so', async () => {
+  const guard = targetGuard(none, async () => {
+    throw Object.assign(new Error('getaddrinfo ENOTFOUND nowhere.example'), { code: 'ENOTFOUND' });
+  });
+  expect(await attempt(sending('https://nowhere.example/'), guard, Date.now)).toMatchObject({
+    statusCode: null,
+    blocked: false,
+    error: 'getaddrinfo ENOTFOUND nowhere.example',
+  });
+});

@@ -1,0 +1,421 @@
+/** Deliveries: what they carry, what becomes of them when receivers fail, and what can be done with them afterwards. */
+import { describe, expect, test } from 'bun:test';
+import { createHmac } from 'node:crypto';
+import net from 'node:net';
+import { devnetEvents } from '../../src/devnet/scenario.ts';
+import { retryAfter } from '../../src/hooks/attempt.ts';
+import { backoff } from '../../src/hooks/delivery.ts';
+import { filterSchemas } from '../../src/hooks/filters.ts';
+import { received } from '../support/ingest.ts';
+import { payloadMistake } from './schemas.ts';
+import { definition, type HookServer, hookServer, type Received, receiver, until } from './server.ts';
+
+const BLOCKS = 20;
+const events = [...devnetEvents({ seed: 8, blocks: BLOCKS, accounts: 12, transactionsPerBlock: 6, forkEvery: 0 })].map(
+  received,
+);
+const everything = [
+  { type: 'tenure_change' },
+  { type: 'stx_event' },
+  { type: 'contract_call' },
+  { type: 'coinbase' },
+  { type: 'contract_deploy' },
+];
+const started = { enable_on_registration: true };
+
+const feed = (server: HookServer) => {
+  for (const event of events) server.ingest.receive(event);
+};
+const register = async (server: HookServer, url: string, options: object = started): Promise<string> =>
+  (await server.request('POST', '/chainhooks/me', definition(url, everything, options))).body.uuid;
+const status = async (server: HookServer, uuid: string) =>
+  (await server.request('GET', `/chainhooks/me/${uuid}`)).body.status;
+const drained = (server: HookServer, uuid: string) =>
+  until(async () => (await status(server, uuid)).pending_deliveries === 0, 'the end of the queue');
+const sequences = (list: readonly Received[]) => list.map(({ headers }) => Number(headers['x-chainhook-sequence']));
+const upTo = (count: number) => Array.from({ length: count }, (_, index) => index + 1);
+/** Those that were answered with success. */
+const log = async (server: HookServer, uuid: string, query = '') =>
+  (await server.request('GET', `/chainhooks/me/${uuid}/deliveries?limit=50${query}`)).body;
+
+const signature = (secret: string, { headers, text }: Received) =>
+  `v1,${createHmac('sha256', Buffer.from(secret, 'hex')).update(`${headers['webhook-id']}.${headers['webhook-timestamp']}.${text}`).digest('base64')}`;
+
+test('a delivery says what it is, and is signed with the secret, after a rotation with both', async () => {
+  await using server = await hookServer();
+  using target = receiver();
+  const uuid = await register(server, target.url);
+  server.ingest.receive(events[0]!);
+  const first = events.findIndex(({ path }, index) => path === '/new_block' && index > 0);
+  for (const event of events.slice(1, first + 1)) server.ingest.receive(event);
+  await until(() => target.received.length === 1);
+  const [unsigned] = target.received as [Received];
+  expect(unsigned.headers).toMatchObject({
+    'content-type': 'application/json',
+    'user-agent': expect.stringMatching(/^stackside\/\d/),
+    'webhook-id': expect.stringMatching(/^evt_[0-9a-f]{32}$/),
+    'webhook-timestamp': expect.stringMatching(/^\d{10}$/),
+    'x-chainhook-uuid': uuid,
+    'x-chainhook-sequence': '1',
+    'x-chainhook-reason': 'live',
+    'x-chainhook-attempt': '1',
+  });
+  for (const name of ['authorization', 'webhook-signature', 'x-chainhook-consumer-secret']) {
+    expect(unsigned.headers[name]).toBeUndefined();
+  }
+  const { secret: one, signing_secret: whsec } = (await server.request('POST', '/chainhooks/me/secret')).body;
+  expect(whsec).toBe(`whsec_${Buffer.from(one, 'hex').toString('base64')}`);
+  const { secret: two } = (await server.request('POST', '/chainhooks/me/secret')).body;
+  for (const event of events.slice(first + 1)) server.ingest.receive(event);
+  await drained(server, uuid);
+  const signed = target.received.at(-1)!;
+  expect(signed.headers.authorization).toBe(`Bearer ${two}`);
+  expect(signed.headers['x-chainhook-consumer-secret']).toBe(two);
+  expect(signed.headers['webhook-signature']).toBe(`${signature(two, signed)} ${signature(one, signed)}`);
+  expect(sequences(target.received)).toEqual(upTo(target.received.length));
+  for (const { payload } of target.received) expect(payloadMistake(payload)).toBeNull();
+  await server.request('DELETE', '/chainhooks/me/secret');
+  const again = await server.request('POST', `/chainhooks/me/${uuid}/test`, {});
+  expect([again.status, again.body.ok]).toEqual([200, true]);
+  expect(target.received.at(-1)?.headers.authorization).toBeUndefined();
+});
+
+/** A socket that is reset as soon as something comes. */
+function resetting(): { url: string } & Disposable {
+  const server = net.createServer((socket) => {
+    socket.on('error', () => {});
+    socket.on('data', () => socket.resetAndDestroy());
+  });
+  server.listen(0, '127.0.0.1');
+  const { port } = server.address() as net.AddressInfo;
+  return { url: `http://127.0.0.1:${port}/`, [Symbol.dispose]: () => void server.close() };
+}
+
+test('a receiver that fails gets every delivery, in order, and none that comes after before it was taken', async () => {
+  await using server = await hookServer({ hookTimeout: 0.3 });
+  using target = receiver();
+  const taken: number[] = [];
+  let turn = 0;
+  target.answer = async ({ headers }) => {
+    turn += 1;
+    if (turn % 5 === 1) return new Response('busy', { status: 500 });
+    if (turn % 5 === 2) return new Response('', { status: 302, headers: { location: '/elsewhere' } });
+    if (turn % 5 === 3) {
+      await Bun.sleep(500);
+      return new Response('too late');
+    }
+    taken.push(Number(headers['x-chainhook-sequence']));
+    return new Response('x'.repeat(100_000), { status: 204 + (turn % 2) });
+  };
+  const uuid = await register(server, target.url);
+  feed(server);
+  await drained(server, uuid);
+  const { sequence } = server.hooks.store.records.find(uuid, 'default')!;
+  expect(sequence).toBeGreaterThan(15);
+  expect(taken).toEqual(upTo(sequence));
+  expect(sequences(target.received)).toEqual(sequences(target.received).toSorted((a, b) => a - b));
+  const ids = new Map<string, Set<string>>();
+  for (const { headers } of target.received) {
+    const known = ids.get(headers['x-chainhook-sequence']!) ?? new Set();
+    ids.set(headers['x-chainhook-sequence']!, known.add(headers['webhook-id']!));
+  }
+  expect([...ids.values()].every(({ size }) => size === 1)).toBe(true);
+  const page = await log(server, uuid);
+  const errors = page.results.flatMap(({ last_attempt }: never) => [(last_attempt as { error: string | null }).error]);
+  expect(errors.every((error: unknown) => error === null)).toBe(true);
+  const attempts = (await server.request('GET', `/chainhooks/me/${uuid}/deliveries/${page.results.at(-1).id}`)).body
+    .attempts;
+  const outcomes = attempts.map(
+    (one: { status_code: number | null; error: string | null }) => one.status_code ?? one.error,
+  );
+  expect([204, 205]).toContain(outcomes[0]);
+  // The machine may be slow: then others have no answer in time either.
+  expect([302, 500, 'no answer within 0.3 s']).toEqual(expect.arrayContaining([...new Set(outcomes.slice(1))]));
+  expect(outcomes.length).toBeGreaterThan(2);
+});
+
+test('one that resets or refuses connections, or never answers, holds up nobody else', async () => {
+  await using server = await hookServer({ hookTimeout: 30, hookConcurrency: 4 });
+  using good = receiver();
+  using hanging = receiver();
+  using reset = resetting();
+  hanging.answer = () => new Promise(() => {});
+  const [bad, refused, mute, fine] = [
+    await register(server, reset.url),
+    await register(server, 'http://127.0.0.1:9/'),
+    await register(server, hanging.url),
+    await register(server, good.url),
+  ] as [string, string, string, string];
+  feed(server);
+  await drained(server, fine);
+  expect(sequences(good.received)).toEqual(upTo(good.received.length));
+  await until(async () => (await status(server, bad)).consecutive_failures > 1);
+  await until(async () => (await status(server, refused)).consecutive_failures > 1);
+  expect(await status(server, mute)).toMatchObject({ status: 'streaming', enabled: true, last_delivery_at: null });
+  const [, , head] = (await log(server, mute)).results.slice(-3);
+  expect([head.state, head.sequence]).toEqual(['in_flight', 1]);
+  const [oldest] = (await log(server, bad, '&state=failed')).results;
+  expect(oldest).toMatchObject({
+    sequence: 1,
+    last_attempt: { status_code: null, error: expect.stringContaining('ECONNRESET') },
+  });
+});
+
+test('when its time is over the hook is interrupted, keeps its queue, and goes on without a gap once enabled', async () => {
+  await using server = await hookServer({ hookBudget: 0 });
+  using target = receiver();
+  target.answer = ({ headers }) => new Response('no', { status: headers['x-chainhook-sequence'] === '3' ? 503 : 200 });
+  const uuid = await register(server, target.url);
+  const half = Math.floor(events.length / 2);
+  // One by one, so that deliveries go between blocks.
+  for (const event of events.slice(0, half)) {
+    server.ingest.receive(event);
+    await Bun.sleep(1);
+  }
+  await until(async () => (await status(server, uuid)).status === 'interrupted');
+  for (const event of events.slice(half)) server.ingest.receive(event);
+  const interrupted = await status(server, uuid);
+  expect(interrupted).toMatchObject({ enabled: false, last_delivery_status_code: 503 });
+  expect(interrupted.interrupted_reason).toMatch(/^delivery evt_\w+ to 127\.0\.0\.1:\d+ failed 1 times: status 503$/);
+  expect(interrupted.lag_blocks).toBeGreaterThan(0);
+  expect(server.said.filter(({ event }) => event === 'hook_interrupted')).toHaveLength(1);
+  const [dead] = (await log(server, uuid, '&state=dead')).results;
+  expect(dead).toMatchObject({ sequence: 3, state: 'dead' });
+  await Bun.sleep(30);
+  expect(sequences(target.received).at(-1)).toBe(3);
+
+  target.answer = () => new Response('yes');
+  await server.request('PATCH', `/chainhooks/me/${uuid}/enabled`, { enabled: true });
+  await until(async () => (await status(server, uuid)).lag_blocks === 0);
+  await drained(server, uuid);
+  const { sequence } = server.hooks.store.records.find(uuid, 'default')!;
+  expect(sequences(target.received)).toEqual([1, 2, 3, ...upTo(sequence).slice(2)]);
+  const heights = target.received.flatMap(({ payload }) =>
+    payload.event.apply.map((block: { block_identifier: { index: number } }) => block.block_identifier.index),
+  );
+  expect(new Set(heights).size).toBe(sequence);
+  expect(Math.max(...heights)).toBe(BLOCKS);
+  expect(await status(server, uuid)).toMatchObject({
+    status: 'streaming',
+    enabled: true,
+    interrupted_reason: null,
+    consecutive_failures: 0,
+  });
+});
+
+test('410 interrupts at once; what holds a hook up can be skipped', async () => {
+  await using server = await hookServer();
+  using target = receiver();
+  target.answer = () => new Response('', { status: 410 });
+  const uuid = await register(server, target.url);
+  feed(server);
+  await until(async () => (await status(server, uuid)).status === 'interrupted');
+  expect(target.received).toHaveLength(1);
+  const path = `/chainhooks/me/${uuid}/deliveries`;
+  const results = (await log(server, uuid)).results;
+  const last = results[0];
+  expect((await server.request('POST', `${path}/${last.id}/skip`)).status).toBe(409);
+  expect((await server.request('POST', `${path}/${results.at(-1).id}/skip`)).status).toBe(204);
+  target.answer = () => new Response('');
+  await server.request('PATCH', `/chainhooks/me/${uuid}/enabled`, { enabled: true });
+  await drained(server, uuid);
+  expect(sequences(target.received).slice(0, 2)).toEqual([1, 2]);
+  expect((await server.request('GET', `${path}/${results.at(-1).id}`)).body.state).toBe('dead');
+});
+
+test('a hook that is off keeps its queue and sends none of it', async () => {
+  await using server = await hookServer();
+  using target = receiver();
+  target.answer = () => new Response('', { status: 500 });
+  const uuid = await register(server, target.url);
+  feed(server);
+  await server.request('PATCH', `/chainhooks/me/${uuid}/enabled`, { enabled: false });
+  target.answer = () => new Response('');
+  const waiting = (await status(server, uuid)).pending_deliveries;
+  expect(waiting).toBeGreaterThan(10);
+  await Bun.sleep(60);
+  expect((await status(server, uuid)).pending_deliveries).toBeGreaterThanOrEqual(waiting - 1);
+  await server.request('PATCH', `/chainhooks/me/${uuid}/enabled`, { enabled: true });
+  await drained(server, uuid);
+});
+
+test('Retry-After is waited for', async () => {
+  await using server = await hookServer();
+  using target = receiver();
+  target.answer = () => new Response('', { status: 429, headers: { 'retry-after': '120' } });
+  const uuid = await register(server, target.url);
+  feed(server);
+  await until(async () => (await status(server, uuid)).consecutive_failures === 1);
+  const [oldest] = (await log(server, uuid, '&state=failed')).results;
+  expect(oldest.next_attempt_at - Date.now() / 1000).toBeGreaterThan(100);
+  // Whoever knows better sends it now.
+  target.answer = () => new Response('');
+  const again = await server.request('POST', `/chainhooks/me/${uuid}/deliveries/${oldest.id}/redeliver`);
+  expect([again.status, again.body.state]).toEqual([202, 'failed']);
+  await drained(server, uuid);
+  expect(sequences(target.received).slice(0, 3)).toEqual([1, 1, 2]);
+
+  const now = Date.parse('2026-11-21T15:00:00Z');
+  expect(retryAfter('90', now)).toBe(90_000);
+  expect(retryAfter('Sat, 21 Nov 2026 15:01:00 GMT', now)).toBe(60_000);
+  expect(retryAfter('999999', now)).toBe(3_600_000);
+  expect([retryAfter(null, now), retryAfter('soon', now)]).toEqual([null, null]);
+});
+
+test('waits double from two seconds to the cap, a fifth more or less', () => {
+  const mean = () => 0.5;
+  expect([1, 2, 3, 9, 99].map((attempts) => backoff(attempts, 300_000, mean))).toEqual([
+    2_000, 4_000, 8_000, 300_000, 300_000,
+  ]);
+  expect([backoff(1, 300_000, () => 0), backoff(1, 300_000, () => 0.999999)]).toEqual([1_600, 2_400]);
+});
+
+test('the log is listed by state, reason and height, and walked in both directions', async () => {
+  await using server = await hookServer();
+  using target = receiver();
+  const uuid = await register(server, target.url);
+  feed(server);
+  await drained(server, uuid);
+  const all = (await log(server, uuid)).results;
+  const path = `/chainhooks/me/${uuid}/deliveries`;
+  const walked: unknown[] = [];
+  let page = (await server.request('GET', `${path}?limit=7`)).body;
+  expect(page).toMatchObject({ total: all.length, limit: 7, cursor: { previous: null } });
+  for (;;) {
+    walked.push(...page.results);
+    if (page.cursor.next === null) break;
+    const next = (await server.request('GET', `${path}?limit=7&cursor=${page.cursor.next}`)).body;
+    const back = (await server.request('GET', `${path}?limit=7&cursor=${next.cursor.previous}`)).body;
+    expect(back.results).toEqual(page.results);
+    page = next;
+  }
+  expect(walked).toEqual(all);
+  expect((await log(server, uuid, '&state=pending,dead')).total).toBe(0);
+  expect((await log(server, uuid, '&state=delivered&reason=live')).total).toBe(all.length);
+  const few = (await log(server, uuid, '&from_height=5&to_height=7')).results;
+  expect(few.flatMap(({ apply }: { apply: { height: number }[] }) => apply.map(({ height }) => height))).toEqual([
+    7, 6, 5,
+  ]);
+  const one = (await server.request('GET', `${path}/${few[0].id}`)).body;
+  const sent = target.received.find(({ headers }) => headers['webhook-id'] === few[0].id)!;
+  expect(one.payload).toEqual(sent.payload);
+  expect(one).toMatchObject({
+    body_bytes: sent.text.length,
+    body_sha256: new Bun.CryptoHasher('sha256').update(sent.text).digest('hex'),
+  });
+  expect((await server.request('GET', `${path}?state=lost`)).body).toMatchObject({ error: 'Invalid query parameter' });
+  expect((await server.request('GET', `${path}/evt_0`)).status).toBe(404);
+  expect((await server.request('GET', `${path}?cursor=abc`)).status).toBe(400);
+
+  const before = target.received.length;
+  const again = await server.request('POST', `${path}/${few[1].id}/redeliver`);
+  expect([again.status, again.body.id, again.body.reason]).toEqual([202, few[1].id, 'redelivery']);
+  const many = await server.request('POST', `${path}/redeliver`, {
+    state: ['delivered'],
+    from_height: 5,
+    to_height: 7,
+  });
+  expect([many.status, many.body.queued >= 2]).toEqual([202, true]);
+  await drained(server, uuid);
+  const resent = target.received.slice(before);
+  for (const { headers, text } of resent) {
+    expect(headers['x-chainhook-reason']).toBe('redelivery');
+    expect(headers['x-chainhook-sequence']).toBeUndefined();
+    expect(
+      target.received.some((first) => first.headers['webhook-id'] === headers['webhook-id'] && first.text === text),
+    ).toBe(true);
+  }
+  server.hooks.write(() => server.hooks.store.deliveries.forgetBodies(Date.now() + 1_000, 1_000));
+  expect((await server.request('POST', `${path}/${few[0].id}/redeliver`)).status).toBe(410);
+  expect((await server.request('GET', `${path}/${few[0].id}`)).body.payload).toBeNull();
+  server.hooks.write(() => server.hooks.store.deliveries.forgetRows(Date.now() + 1_000, 1_000));
+  expect((await log(server, uuid)).total).toBe(0);
+});
+
+describe('test deliveries', () => {
+  test('of the newest block that matches', async () => {
+    await using server = await hookServer();
+    using target = receiver();
+    const uuid = await register(server, target.url, {});
+    feed(server);
+    const { body } = await server.request('POST', `/chainhooks/me/${uuid}/test`);
+    expect(body).toMatchObject({ ok: true, status_code: 200, error: null, response_excerpt: 'ok' });
+    expect(body.payload.event.apply[0].block_identifier.index).toBe(BLOCKS);
+    expect(target.received[0]?.payload).toEqual(body.payload);
+    expect(target.received[0]?.headers['x-chainhook-reason']).toBe('test');
+    target.answer = () => new Response('broken', { status: 500 });
+    const failed = await server.request('POST', `/chainhooks/me/${uuid}/test`, { block_height: 3 });
+    expect(failed.body).toMatchObject({ ok: false, status_code: 500, error: 'status 500', response_excerpt: 'broken' });
+    expect((await status(server, uuid)).consecutive_failures).toBe(0);
+    expect((await log(server, uuid)).total).toBe(0);
+    expect((await server.request('POST', `/chainhooks/me/${uuid}/test`, { block_height: 99 })).status).toBe(404);
+  });
+
+  test('made up for every filter before there is a block', async () => {
+    await using server = await hookServer({ chainId: 0x8000_0000 });
+    using target = receiver();
+    for (const type of Object.keys(filterSchemas)) {
+      const filter = type === 'balance_change' ? { type, principal: 'ST000000000000000000002AMW42H' } : { type };
+      const made = await server.request('POST', '/chainhooks/me', definition(target.url, [filter]));
+      const { body } = await server.request('POST', `/chainhooks/me/${made.body.uuid}/test`, {});
+      expect([type, body.ok]).toEqual([type, true]);
+      expect([type, payloadMistake(body.payload)]).toEqual([type, null]);
+    }
+  });
+});
+
+test('a payload that can not be made interrupts its hook before the block, and nobody else', async () => {
+  await using server = await hookServer();
+  using target = receiver();
+  using other = receiver();
+  const broken = await register(server, target.url, { ...started, decode_clarity_values: true });
+  const fine = await register(server, other.url);
+  const { candidates } = server.hooks.store;
+  const { contractInterface } = candidates;
+  candidates.contractInterface = () => '{';
+  feed(server);
+  const interrupted = await status(server, broken);
+  expect(interrupted).toMatchObject({ status: 'interrupted', enabled: false });
+  expect(interrupted.interrupted_reason).toStartWith('a payload could not be made');
+  expect((await log(server, broken, '&state=dead')).results[0]).toMatchObject({
+    body_bytes: 0,
+    problem: expect.any(String),
+  });
+  expect(await status(server, fine)).toMatchObject({ status: 'streaming', evaluated_block_count: BLOCKS });
+  candidates.contractInterface = contractInterface;
+  await server.request('PATCH', `/chainhooks/me/${broken}/enabled`, { enabled: true });
+  await until(async () => (await status(server, broken)).lag_blocks === 0);
+  await drained(server, broken);
+  await drained(server, fine);
+  const heights = (list: Received[]) =>
+    list.flatMap(({ payload }) =>
+      payload.event.apply.map((block: { block_identifier: { index: number } }) => block.block_identifier.index),
+    );
+  expect(heights(target.received)).toEqual(heights(other.received));
+});
+
+test('the counters tell what was done', async () => {
+  await using server = await hookServer();
+  using target = receiver();
+  let failures = 3;
+  target.answer = () => new Response('', { status: failures-- > 0 ? 500 : 200 });
+  const uuid = await register(server, target.url);
+  feed(server);
+  await drained(server, uuid);
+  const { occurrence_count: matches } = await status(server, uuid);
+  expect(server.hooks.counters()).toEqual({
+    evaluatedBlocks: BLOCKS,
+    matches,
+    queued: matches,
+    rollbacks: 0,
+    delivered: matches,
+    failed: 3,
+    interrupted: 0,
+    blockedTargets: 0,
+  });
+  expect(server.hooks.gauges()).toEqual({
+    pending: 0,
+    oldestPendingSeconds: 0,
+    hooks: [{ status: 'streaming', enabled: true, count: 1 }],
+  });
+});

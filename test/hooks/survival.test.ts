@@ -1,0 +1,220 @@
+/** Hooks outlive what happens to the process and to the index: nothing is lost, and nothing told again. */
+
+import { Database } from 'bun:sqlite';
+import { expect, test } from 'bun:test';
+import { copyFileSync, existsSync } from 'node:fs';
+import { devnetEvents } from '../../src/devnet/scenario.ts';
+import { backupDirectory } from '../../src/store/backup.ts';
+import { indexPath, journalPath } from '../../src/store/database.ts';
+import { rebuildIndex } from '../../src/store/rebuild.ts';
+import { dataDirectory } from '../support/data-directory.ts';
+import { openAt, received } from '../support/ingest.ts';
+import { followed } from './follow.ts';
+import { definition, type HookServer, hookServer, receiver, until } from './server.ts';
+
+const events = [
+  ...devnetEvents({ seed: 11, blocks: 40, accounts: 12, transactionsPerBlock: 4, forkEvery: 4, forkDepth: 3 }),
+].map(received);
+const third = Math.floor(events.length / 3);
+const everything = [{ type: 'tenure_change' }, { type: 'stx_event' }, { type: 'contract_call' }, { type: 'coinbase' }];
+const started = { enable_on_registration: true, decode_clarity_values: true };
+
+const register = async (server: HookServer, url: string): Promise<string> =>
+  (await server.request('POST', '/chainhooks/me', definition(url, everything, started))).body.uuid;
+const status = async (server: HookServer, uuid: string) =>
+  (await server.request('GET', `/chainhooks/me/${uuid}`)).body.status;
+const settled = async (server: HookServer, uuid: string) => {
+  await until(async () => (await status(server, uuid)).lag_blocks === 0, 'the tip');
+  await until(async () => (await status(server, uuid)).pending_deliveries === 0, 'the end of the queue');
+};
+/** Stops the server and gives its hook, as it stands, and its log. */
+async function rows(directory: string) {
+  using db = new Database(indexPath(directory), { readonly: true });
+  const tables = [
+    'hooks',
+    'hook_progress',
+    'hook_secrets',
+    'hook_deliveries',
+    'hook_bodies',
+    'hook_attempts',
+    'hook_ledger',
+    'hook_backfills',
+  ];
+  return tables.map((table) => [table, db.query(`SELECT * FROM ${table}`).all()] as const);
+}
+
+/** What one who is never disturbed tells. */
+async function undisturbed() {
+  await using server = await hookServer();
+  using target = receiver();
+  const uuid = await register(server, target.url);
+  for (const event of events) server.ingest.receive(event);
+  await settled(server, uuid);
+  const payloads = target.received.map(({ payload }) => payload);
+  return { standing: followed(payloads), deliveries: payloads.map(({ event }) => event) };
+}
+const expected = await undisturbed();
+
+test('a rebuild carries hooks, queue, log and secrets over, and delivers nothing again', async () => {
+  using directory = dataDirectory();
+  using target = receiver();
+  let uuid: string;
+  {
+    await using server = await hookServer({}, directory.path);
+    uuid = await register(server, target.url);
+    await server.request('POST', '/chainhooks/me/secret');
+    for (const event of events.slice(0, third)) server.ingest.receive(event);
+    await settled(server, uuid);
+    // These wait while it is rebuilt.
+    target.answer = () => new Response('', { status: 503 });
+    for (const event of events.slice(third, 2 * third)) server.ingest.receive(event);
+    await until(async () => (await status(server, uuid)).consecutive_failures > 0);
+  }
+  const before = await rows(directory.path);
+  const options = { directory: directory.path, chainId: null, log: () => {}, force: false };
+  rebuildIndex(options);
+  expect(await rows(directory.path)).toEqual(before);
+  rebuildIndex(options);
+  expect(await rows(directory.path)).toEqual(before);
+  expect(existsSync(`${directory.path}/rebuild`)).toBe(false);
+
+  const taken = target.received.length;
+  target.answer = () => new Response('');
+  await using server = await hookServer({}, directory.path);
+  await settled(server, uuid);
+  for (const event of events.slice(2 * third)) server.ingest.receive(event);
+  await settled(server, uuid);
+  const bySequence = new Map(
+    target.received.map(({ headers, payload }) => [Number(headers['x-chainhook-sequence']), payload]),
+  );
+  const ordered = [...bySequence].sort(([a], [b]) => a - b).map(([, payload]) => payload);
+  expect(ordered.map(({ event }) => event)).toEqual(expected.deliveries);
+  // Of what had been taken, nothing came again.
+  const again = target.received.slice(taken).map(({ headers }) => Number(headers['x-chainhook-sequence']));
+  const first = target.received.findIndex(({ headers }, index) => index > 0 && headers['x-chainhook-attempt'] !== '1');
+  expect(Math.min(...again)).toBeGreaterThanOrEqual(
+    Number(target.received[first - 1]?.headers['x-chainhook-sequence']),
+  );
+});
+
+test('an index that lost its last commits tells, after the journal is replayed, what it had told, under the same ids', async () => {
+  using directory = dataDirectory();
+  using target = receiver();
+  let uuid: string;
+  {
+    await using server = await hookServer({}, directory.path);
+    uuid = await register(server, target.url);
+    for (const event of events.slice(0, third)) server.ingest.receive(event);
+    await settled(server, uuid);
+  }
+  using restored = dataDirectory();
+  backupDirectory(directory.path, `${directory.path}/old`);
+  copyFileSync(`${directory.path}/old`, indexPath(restored.path));
+  const before = target.received.length;
+  {
+    await using server = await hookServer({}, directory.path);
+    for (const event of events.slice(third, 2 * third)) server.ingest.receive(event);
+    await settled(server, uuid);
+  }
+  const told = target.received.slice(before);
+  backupDirectory(directory.path, `${directory.path}/new`);
+  copyFileSync(`${directory.path}/new.journal`, journalPath(restored.path));
+  await using server = await hookServer({}, restored.path);
+  await settled(server, uuid);
+  // Losing branches that came and went meanwhile are not told, so what is told again may be less; it follows on.
+  const again = target.received.slice(before + told.length);
+  expect([
+    ...followed(
+      target.received
+        .slice(0, before)
+        .concat(again)
+        .map(({ payload }) => payload),
+    ).keys(),
+  ]).toEqual([
+    ...followed(
+      target.received
+        .slice(0, before)
+        .concat(told)
+        .map(({ payload }) => payload),
+    ).keys(),
+  ]);
+  expect(again[0]?.headers['webhook-id']).toBe(told[0]?.headers['webhook-id']);
+  expect(again.map(({ headers }) => headers['x-chainhook-reason'])).toEqual(again.map(() => 'catch_up'));
+  for (const event of events.slice(2 * third)) server.ingest.receive(event);
+  await settled(server, uuid);
+  const all = target.received.slice(0, before).concat(target.received.slice(before + told.length));
+  expect([...followed(all.map(({ payload }) => payload)).values()]).toEqual([...expected.standing.values()]);
+});
+
+test('blocks that were imported while no server ran are told when one does, once', async () => {
+  using directory = dataDirectory();
+  using target = receiver();
+  let uuid: string;
+  {
+    await using server = await hookServer({}, directory.path);
+    uuid = await register(server, target.url);
+    for (const event of events.slice(0, third)) server.ingest.receive(event);
+  }
+  {
+    using open = openAt(directory.path);
+    for (const event of events) open.ingest.take(event);
+    open.ingest.commit();
+  }
+  {
+    await using server = await hookServer({}, directory.path);
+    await settled(server, uuid);
+    expect([...followed(target.received.map(({ payload }) => payload)).values()]).toEqual([
+      ...expected.standing.values(),
+    ]);
+  }
+  const told = target.received.length;
+  await using server = await hookServer({}, directory.path);
+  for (const event of events) server.ingest.receive(event);
+  await settled(server, uuid);
+  expect(target.received).toHaveLength(told);
+});
+
+test('a fresh hook is not told of the past, whatever is replayed', async () => {
+  using directory = dataDirectory();
+  using target = receiver();
+  {
+    await using server = await hookServer({}, directory.path);
+    for (const event of events) server.ingest.receive(event);
+    const uuid = await register(server, target.url);
+    expect(await status(server, uuid)).toMatchObject({ status: 'new', enabled: true, lag_blocks: 0 });
+  }
+  rebuildIndex({ directory: directory.path, chainId: null, log: () => {}, force: false });
+  await using server = await hookServer({}, directory.path);
+  await Bun.sleep(30);
+  expect(target.received).toHaveLength(0);
+  const [hook] = (await server.request('GET', '/chainhooks/me')).body.results;
+  expect(hook.status).toMatchObject({ status: 'new', evaluated_block_count: 0 });
+});
+
+test('an expired hook is still told that a block it knows left the chain', async () => {
+  await using server = await hookServer();
+  using target = receiver();
+  const limits = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12];
+  const uuids: string[] = [];
+  for (const limit of limits) {
+    const options = { enable_on_registration: true, expire_after_evaluations: limit };
+    uuids.push((await server.request('POST', '/chainhooks/me', definition(target.url, everything, options))).body.uuid);
+  }
+  for (const event of events) server.ingest.receive(event);
+  const { history } = server.ingest;
+  const canonical = (height: number) => `0x${history.hashAt(height)?.toHex()}`;
+  let takenBack = 0;
+  for (const [index, uuid] of uuids.entries()) {
+    expect(await status(server, uuid)).toMatchObject({ status: 'expired', evaluated_block_count: limits[index] });
+    await until(async () => (await status(server, uuid)).pending_deliveries === 0);
+    const payloads = target.received
+      .filter(({ payload }) => payload.chainhook.uuid === uuid)
+      .map(({ payload }) => payload);
+    for (const block of followed(payloads).values()) {
+      const { hash, index: height } = (block as { block_identifier: { hash: string; index: number } }).block_identifier;
+      expect(hash).toBe(canonical(height));
+    }
+    takenBack += payloads.filter(({ event }) => event.apply.length === 0).length;
+  }
+  expect(takenBack).toBeGreaterThan(0);
+});
