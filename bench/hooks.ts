@@ -1,0 +1,152 @@
+/** What chainhooks cost: matching with few and many of them, and a long queue. */
+import { Database } from 'bun:sqlite';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { indexPath } from '../src/store/database.ts';
+import { BLOCKS, devnetRecording, importInto, SEED } from './dataset.ts';
+import { heading, MAIN, onCore, ROOT, run, say, script, shown, table, withDirectory } from './harness.ts';
+
+const { values } = parseArgs({
+  options: {
+    repeat: { type: 'string', default: '3' },
+    blocks: { type: 'string', default: String(BLOCKS) },
+    hooks: { type: 'string', default: '1,100,10000' },
+    /** Deliveries that wait. */
+    queue: { type: 'string', default: '100000' },
+    /** Of a body. */
+    bytes: { type: 'string', default: '4000' },
+  },
+});
+const repeat = Number(values.repeat);
+const sizes = values.hooks.split(',').map(Number);
+const part = (name: string): string => join(ROOT, 'bench', 'parts', name);
+
+interface Taken {
+  seconds: number;
+  hookSeconds: number;
+  blocks: number;
+  matches: number;
+}
+
+const file = await devnetRecording(Number(values.blocks));
+
+/** The contracts that log, least first: each hook of a round that matches watches one. */
+const contracts = await withDirectory(async (directory) => {
+  await importInto(directory, file);
+  using db = new Database(indexPath(directory), { readonly: true });
+  return db
+    .query<{ address: string }, []>(
+      'SELECT p.address FROM contract_logs l JOIN principals p ON p.id = l.contract_id ORDER BY l.logs, p.address',
+    )
+    .all()
+    .map(({ address }) => address)
+    .slice(0, 400);
+});
+
+const take = async (hooks: number, kind: 'miss' | 'match'): Promise<Taken> =>
+  JSON.parse((await run(onCore(0, script(part('hooks-chain.ts'), file, String(hooks), kind, ...contracts)))).stdout);
+
+const rounds = new Map<string, Taken[]>();
+for (let round = 0; round < repeat; round++) {
+  const cases = [
+    [0, 'miss'] as const,
+    ...sizes.flatMap((hooks) => [[hooks, 'miss'] as const, [hooks, 'match'] as const]),
+  ];
+  for (const [hooks, kind] of round % 2 === 0 ? cases : cases.toReversed()) {
+    const key = `${hooks} ${kind}`;
+    rounds.set(key, [...(rounds.get(key) ?? []), await take(hooks, kind)]);
+  }
+}
+
+heading('Chainhooks: matching');
+say(`- input: simulated chain of seed ${SEED}, ${values.blocks} blocks; ${repeat} rounds: median (least to greatest)`);
+say(
+  '- hooks that miss name principals, contracts and tokens that the chain has not; those that match watch a contract that',
+);
+say('  logs, one of the 400 that log least; each block that matches is a delivery, made and queued');
+say();
+const base = rounds.get('0 miss') ?? [];
+table(
+  ['hooks', '', 'import, s', 'ratio to no hooks', 'hooks, µs a block', 'matches', 'µs a match'],
+  [...rounds]
+    .sort(([a], [b]) => Number.parseInt(a, 10) - Number.parseInt(b, 10) || b.localeCompare(a))
+    .map(([key, taken]) => {
+      const [hooks = '', kind = ''] = key.split(' ');
+      const perBlock = taken.map(({ hookSeconds, blocks }) => (hookSeconds / blocks) * 1e6);
+      return [
+        shown([Number(hooks)]),
+        hooks === '0' ? '' : kind,
+        shown(
+          taken.map(({ seconds }) => seconds),
+          2,
+        ),
+        shown(
+          taken.map(({ seconds }, round) => seconds / base[round]!.seconds),
+          3,
+        ),
+        shown(perBlock, 1),
+        shown([taken[0]!.matches]),
+        taken[0]!.matches === 0 ? '' : shown(taken.map(({ hookSeconds, matches }) => (hookSeconds / matches) * 1e6)),
+      ];
+    }),
+);
+
+/** Serves until nothing waits, and tells how long that took and the peak of its memory. */
+async function drain(
+  directory: string,
+  count: () => number,
+  wanted: number,
+): Promise<{ seconds: number; memory: number }> {
+  const started = performance.now();
+  const command = script(MAIN, 'serve', '--data', directory, '--api-port', '0', '--event-port', '0');
+  const child = Bun.spawn(onCore(0, [...command, '--hook-targets', '127.0.0.0/8', '--log-level', 'error']), {
+    stdout: 'pipe',
+    stderr: 'inherit',
+  });
+  await child.stdout.getReader().read();
+  while (count() < wanted) await Bun.sleep(20);
+  const seconds = (performance.now() - started) / 1000;
+  await Bun.sleep(500);
+  const status = await Bun.file(`/proc/${child.pid}/status`).text();
+  child.kill('SIGTERM');
+  await child.exited;
+  return { seconds, memory: Number(/^VmHWM:\s+(\d+) kB$/m.exec(status)?.[1] ?? 0) / 1000 };
+}
+
+let taken = 0;
+const receiver = Bun.serve({
+  port: 0,
+  async fetch(request) {
+    await request.bytes();
+    taken += 1;
+    return new Response('');
+  },
+});
+const queued = async (deliveries: number) =>
+  withDirectory(async (directory) => {
+    const url = `http://127.0.0.1:${receiver.port}/`;
+    await run(script(part('hooks-queue.ts'), directory, String(deliveries), '50', values.bytes, url));
+    taken = 0;
+    return drain(directory, () => taken, deliveries);
+  });
+
+say();
+heading('Chainhooks: a long queue');
+say(`- deliveries of 50 hooks with bodies of ${values.bytes} bytes wait; from the start of the server to the last one`);
+say();
+const lengths = [0, Math.round(Number(values.queue) / 10), Number(values.queue)];
+const drained: { seconds: number; memory: number }[] = [];
+for (const length of lengths) drained.push(await queued(length));
+table(
+  ['deliveries', 'bodies, MB', 'peak of memory, MB', 'deliveries/s'],
+  lengths.map((length, index) => {
+    const { seconds, memory } = drained[index]!;
+    return [
+      shown([length]),
+      shown([(length * Number(values.bytes)) / 1e6]),
+      shown([memory]),
+      length === 0 ? '' : shown([length / seconds]),
+    ];
+  }),
+);
+receiver.stop(true);

@@ -1,0 +1,103 @@
+/**
+ * Takes a recording into a new index with hooks that are live from the start, and prints what they cost. Nothing is sent.
+ * Arguments: recording, number of hooks, `miss` or `match`, and the contracts that hooks of `match` take turns in.
+ */
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { recordingReader } from '../../src/chain/recording.ts';
+import { newCounters } from '../../src/hooks/counters.ts';
+import type { HookDefinition } from '../../src/hooks/definition.ts';
+import { hookEvaluator } from '../../src/hooks/evaluation.ts';
+import type { Filter } from '../../src/hooks/filters.ts';
+import { lifecycle } from '../../src/hooks/lifecycle.ts';
+import { openIngest } from '../../src/store/ingest.ts';
+
+const [file = '', number = '0', kind = 'miss', ...contracts] = process.argv.slice(2);
+const hooks = Number(number);
+const BATCH = 500;
+
+const nobody = (index: number): string =>
+  `ST${index
+    .toString(32)
+    .toUpperCase()
+    .replace(/[ILOU]/g, 'Z')
+    .padStart(39, '0')}`;
+
+/** Of every kind in turn, each of somebody else, who never appears. */
+function missing(index: number): Filter {
+  const principal = nobody(index);
+  const contract = `${principal}.contract`;
+  const asset_identifier = `${contract}::token`;
+  const kinds: Filter[] = [
+    { type: 'contract_log', contract_identifier: contract },
+    { type: 'contract_call', contract_identifier: contract, function_name: 'transfer' },
+    { type: 'stx_transfer', sender: principal },
+    { type: 'stx_transfer', receiver: principal },
+    { type: 'ft_transfer', asset_identifier, receiver: principal },
+    { type: 'ft_event', asset_identifier },
+    { type: 'nft_transfer', asset_identifier, value: index },
+    { type: 'balance_change', principal },
+  ];
+  return kinds[index % kinds.length]!;
+}
+
+const definition = (index: number): HookDefinition => {
+  const contract_identifier = contracts[index % contracts.length] ?? `${nobody(index)}.contract`;
+  const filter: Filter = kind === 'match' ? { type: 'contract_log', contract_identifier } : missing(index);
+  return {
+    name: `hook ${index}`,
+    version: '1',
+    chain: 'stacks',
+    network: 'testnet',
+    filters: { events: [filter] },
+    options: { enable_on_registration: true },
+    action: { type: 'http_post', url: 'https://receiver.example/hook' },
+  };
+};
+
+const directory = mkdtempSync(join(tmpdir(), 'stackside-bench-'));
+const ingest = openIngest({ directory, journal: true, chainId: 0x8000_0000, log: () => {} });
+const counters = newCounters();
+const evaluator = hookEvaluator({
+  store: ingest.hooks,
+  history: ingest.history,
+  network: ingest.network,
+  counters,
+  log: () => {},
+  now: Date.now,
+  queued: () => {},
+  behind: () => {},
+});
+const { register } = lifecycle(ingest.hooks, ingest.history, evaluator, Date.now);
+ingest.transaction(() => {
+  for (let index = 0; index < hooks; index++) register('default', definition(index));
+});
+
+let inHooks = 0;
+let blocks = 0;
+ingest.follow({
+  ...evaluator.follower,
+  changed(change) {
+    const start = performance.now();
+    evaluator.follower.changed(change);
+    inHooks += performance.now() - start;
+    blocks += change.applied.length;
+  },
+});
+const readRow = recordingReader();
+const started = performance.now();
+let rows = 0;
+for (const line of readFileSync(file, 'utf8').split('\n')) {
+  const row = line === '' ? null : readRow(line);
+  if (row === null) continue;
+  ingest.take(row);
+  rows += 1;
+  if (rows % BATCH === 0) ingest.commit();
+}
+ingest.commit();
+const seconds = (performance.now() - started) / 1000;
+const { matches } = counters;
+ingest.close();
+rmSync(directory, { recursive: true, force: true });
+process.stdout.write(JSON.stringify({ seconds, hookSeconds: inHooks / 1000, blocks, matches }));

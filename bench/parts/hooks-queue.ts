@@ -1,0 +1,43 @@
+/** Queues deliveries of a few hooks that nobody sent yet. Arguments: directory, deliveries, hooks, bytes of a body, URL. */
+import { openIngest } from '../../src/store/ingest.ts';
+
+const [directory = '', deliveries = '0', hooks = '1', bytes = '0', url = ''] = process.argv.slice(2);
+const ingest = openIngest({ directory, journal: true, chainId: 0x8000_0000, log: () => {} });
+const { records, deliveries: queue } = ingest.hooks;
+const definition = {
+  name: 'queued',
+  version: '1',
+  chain: 'stacks',
+  network: 'testnet',
+  filters: { events: [] },
+  action: { type: 'http_post', url },
+};
+const ids = ingest.transaction(() =>
+  Array.from({ length: Number(hooks) }, () => {
+    const uuid = crypto.randomUUID();
+    const id = records.add({
+      uuid,
+      consumer: 'default',
+      createdAt: Date.now(),
+      definition: JSON.stringify(definition),
+      url,
+    });
+    records.goLive(id, null);
+    return id;
+  }),
+);
+/** As hex, half of it is news to a compressor. */
+const body = (): string => JSON.stringify({ hex: crypto.getRandomValues(new Uint8Array(Number(bytes) / 2)).toHex() });
+const BATCH = 1_000;
+for (let made = 0; made < Number(deliveries); made += BATCH) {
+  ingest.transaction(() => {
+    for (let index = made; index < Math.min(made + BATCH, Number(deliveries)); index++) {
+      const hookId = ids[index % ids.length]!;
+      const sequence = records.nextSequence(hookId);
+      const common = { lane: 'live', reason: 'live', problem: null, backfillId: null } as const;
+      const blocks = { apply: [], rollback: [] };
+      queue.add({ ...common, webhookId: `evt_${index}`, hookId, sequence, blocks, body: body() }, Date.now());
+    }
+  });
+}
+ingest.close();

@@ -1,0 +1,253 @@
+/**
+ * Fifty hooks, receivers that fail half of the time in every way, a chain with forks, and a server that is killed again
+ * and again: every delivery arrives at least once, in order, none that nobody expects, and the log agrees.
+ * STACKSIDE_SOAK_SECONDS for how long blocks come, 5 if not given; STACKSIDE_CRASH_SEED draws other moments.
+ */
+import { afterAll, expect, test } from 'bun:test';
+import net from 'node:net';
+import { networkOf } from '../../src/chain/network.ts';
+import { blockOf } from '../../src/chain/normalise.ts';
+import { readPayload } from '../../src/chain/payload-reader.ts';
+import type { NodeEvent } from '../../src/devnet/node-event.ts';
+import { Prng } from '../../src/devnet/prng.ts';
+import { devnetEvents } from '../../src/devnet/scenario.ts';
+import { conditionsOf, type Filter } from '../../src/hooks/filters.ts';
+import { Matcher, ownTransactions } from '../../src/hooks/matching.ts';
+import { followed } from '../hooks/follow.ts';
+import { definition } from '../hooks/server.ts';
+import { dataDirectory } from '../support/data-directory.ts';
+import { winningChain } from '../support/winning-chain.ts';
+import { killed, readyLine, type Stackside, stackside } from './crash-process.ts';
+
+const SECONDS = Number(process.env.STACKSIDE_SOAK_SECONDS ?? 5);
+const HOOKS = 50;
+const KILL_EVERY_MS = 1_000;
+const seed = process.env.STACKSIDE_CRASH_SEED ?? '1';
+const prng = new Prng(`hooks/soak/${seed}`);
+
+// biome-ignore lint/suspicious/noExplicitAny: payloads are looked into
+type Payload = any;
+
+interface Arrived {
+  id: string;
+  sequence: number;
+  attempt: number;
+  payload: Payload;
+  answered: boolean;
+}
+
+/** By the number of the hook, what came to it and how it was answered. */
+const arrived: Arrived[][] = Array.from({ length: HOOKS }, () => []);
+let calm = false;
+
+/** HTTP by hand: one request a connection, so that an answer can be anything. */
+const receiver = net.createServer((socket) => {
+  let text = '';
+  socket.on('error', () => {});
+  socket.setEncoding('utf8');
+  socket.on('data', (part) => {
+    text += part;
+    const end = text.indexOf('\r\n\r\n');
+    const length = Number(/content-length: (\d+)/i.exec(text)?.[1] ?? 0);
+    if (end < 0 || Buffer.byteLength(text.slice(end + 4)) < length) return;
+    const header = (name: string) => new RegExp(`^${name}: (.*)\r$`, 'im').exec(text)?.[1] ?? '';
+    const hook = Number(/^POST \/(\d+)/.exec(text)?.[1]);
+    const fate = calm ? 9 : prng.between(0, 9);
+    arrived[hook]?.push({
+      id: header('webhook-id'),
+      sequence: Number(header('x-chainhook-sequence')),
+      attempt: Number(header('x-chainhook-attempt')),
+      payload: JSON.parse(text.slice(end + 4)),
+      answered: fate >= 5,
+    });
+    text = '';
+    if (fate === 0) socket.resetAndDestroy();
+    else if (fate === 1) setTimeout(() => socket.destroy(), 1_000);
+    else if (fate === 2) socket.end('HTTP/1.1 307 Moved\r\nlocation: /\r\ncontent-length: 0\r\n\r\n');
+    else if (fate < 5) socket.end(`HTTP/1.1 ${fate === 3 ? 503 : 500} No\r\ncontent-length: 2\r\n\r\nno`);
+    else socket.end('HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok');
+  });
+});
+receiver.listen(0, '127.0.0.1');
+afterAll(() => void receiver.close());
+
+const kinds = [
+  'stx_event',
+  'contract_call',
+  'contract_log',
+  'ft_event',
+  'nft_event',
+  'coinbase',
+  'tenure_change',
+  'stx_transfer',
+];
+const filtersOf = (hook: number): Filter[] =>
+  [0, 3].slice(0, 1 + (hook % 2)).map((step) => ({ type: kinds[(hook + step) % kinds.length] }) as Filter);
+
+/** What each hook is to be left with: the matching transactions of each block of the chain that won. */
+function expected(events: readonly NodeEvent[]): Map<string, string[]>[] {
+  const blocks = winningChain(events)
+    .filter(({ path }) => path === '/new_block')
+    .map(({ path, body }) => readPayload(path, body))
+    .map((payload) => (payload.kind === 'block' ? blockOf(payload.block, networkOf(0x8000_0000)) : null))
+    .filter((block) => block !== null && block.height > 0);
+  return arrived.map((_, hook) => {
+    const matcher = new Matcher();
+    matcher.set(hook, filtersOf(hook).flatMap(conditionsOf));
+    const told = new Map<string, string[]>();
+    for (const block of blocks) {
+      const places = block === null ? undefined : matcher.match(block).get(hook);
+      if (block === null || places === undefined) continue;
+      const own = ownTransactions(block);
+      told.set(
+        `0x${block.indexBlockHash.toHex()}`,
+        places.map((place) => `0x${own[place]?.txId.toHex()}`),
+      );
+    }
+    return told;
+  });
+}
+
+interface Running {
+  child: Stackside;
+  events: string;
+  api: string;
+}
+
+test(
+  'nothing is lost, repeated out of order or made up',
+  async () => {
+    using directory = dataDirectory();
+    let kills = 0;
+    const start = async (): Promise<Running> => {
+      const child = stackside(
+        ...['serve', '--data', directory.path, '--log-level', 'silent', '--api-host', '127.0.0.1', '--api-port', '0'],
+        ...['--event-port', '0', '--hook-targets', '127.0.0.0/8', '--hook-timeout', '0.4', '--hook-retry-cap', '0.02'],
+      );
+      const ready = (await readyLine(child)) as { events: string; api: string } | null;
+      if (ready === null) throw new Error(`the server ended: ${await new Response(child.stderr).text()}`);
+      return { child, events: ready.events, api: ready.api };
+    };
+    let server = await start();
+    const { port } = receiver.address() as net.AddressInfo;
+    const uuids: string[] = [];
+    for (let hook = 0; hook < HOOKS; hook++) {
+      const url = `http://127.0.0.1:${port}/${hook}`;
+      const options = { enable_on_registration: true, decode_clarity_values: hook % 3 === 0 };
+      const response = await fetch(`${server.api}/chainhooks/me`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify({ ...definition(url, filtersOf(hook), options), name: String(hook) }),
+      });
+      uuids.push(((await response.json()) as { uuid: string }).uuid);
+    }
+
+    const stream = devnetEvents({
+      seed: 31,
+      blocks: 1_000_000,
+      accounts: 12,
+      transactionsPerBlock: 4,
+      forkEvery: 5,
+      forkDepth: 3,
+    });
+    const sent: NodeEvent[] = [];
+    const end = Date.now() + SECONDS * 1000;
+    let nextKill = Date.now() + KILL_EVERY_MS;
+    for (const event of stream) {
+      for (;;) {
+        const answer = fetch(new URL(event.path, server.events), { method: 'POST', body: event.body }).then(
+          async (response) => {
+            if (response.status !== 200) throw new Error(`status ${response.status}: ${await response.text()}`);
+            return true;
+          },
+          () => false,
+        );
+        if (Date.now() > nextKill) {
+          await Bun.sleep(prng.between(0, 20));
+          if (await killed(server.child)) kills += 1;
+          server = await start();
+          nextKill = Date.now() + KILL_EVERY_MS;
+        }
+        if (await answer) break;
+      }
+      sent.push(event);
+      if (event.path === '/new_block') await Bun.sleep(10);
+      if (Date.now() > end && event.path === '/new_block') break;
+    }
+
+    calm = true;
+    const deadline = Date.now() + 60_000;
+    const statusOf = async (uuid: string) =>
+      ((await (await fetch(`${server.api}/chainhooks/me/${uuid}`)).json()) as Payload).status;
+    for (const uuid of uuids) {
+      for (
+        let status = await statusOf(uuid);
+        status.pending_deliveries > 0 || status.lag_blocks > 0;
+        status = await statusOf(uuid)
+      ) {
+        if (Date.now() > deadline) throw new Error(`still waiting: ${JSON.stringify(status)}`);
+        await Bun.sleep(20);
+      }
+      expect(await statusOf(uuid)).toMatchObject({ status: 'streaming', enabled: true, interrupted_reason: null });
+    }
+
+    let [attempts, repeated, rollbacks, blocks] = [0, 0, 0, 0];
+    const wanted = expected(sent);
+    for (const [hook, list] of arrived.entries()) {
+      attempts += list.length;
+      // In order: a delivery comes for the first time only after the one before it was taken.
+      const taken = new Map<number, Arrived>();
+      let highest = 0;
+      for (const one of list) {
+        if (one.sequence > highest) {
+          expect({ hook, sequence: one.sequence }).toEqual({ hook, sequence: highest + 1 });
+          expect({ hook, sequence: highest, taken: highest === 0 || taken.has(highest) }).toEqual({
+            hook,
+            sequence: highest,
+            taken: true,
+          });
+          highest = one.sequence;
+        } else expect({ hook, sequence: one.sequence }).toEqual({ hook, sequence: highest });
+        const before = taken.get(one.sequence);
+        if (before !== undefined) {
+          repeated += 1;
+          expect([one.id, one.payload]).toEqual([before.id, before.payload]);
+        }
+        if (one.answered) taken.set(one.sequence, one);
+      }
+      expect({ hook, taken: taken.size }).toEqual({ hook, taken: highest });
+
+      // None missing, none too many: who follows has the winning chain's.
+      const payloads = [...taken.values()].map(({ payload }) => payload);
+      rollbacks += payloads.filter(({ event }) => event.rollback.length > 0).length;
+      const standing = [...followed(payloads)].map(([hash, block]) => [
+        hash,
+        (block as Payload).transactions.map((transaction: Payload) => transaction.transaction_identifier.hash),
+      ]);
+      expect({ hook, standing }).toEqual({ hook, standing: [...(wanted[hook] ?? [])] });
+      blocks += standing.length;
+
+      // The log agrees.
+      const logged: Payload[] = [];
+      for (let cursor: string | null = ''; cursor !== null; ) {
+        const query = `limit=50${cursor === '' ? '' : `&cursor=${cursor}`}`;
+        const page = (await (
+          await fetch(`${server.api}/chainhooks/me/${uuids[hook]}/deliveries?${query}`)
+        ).json()) as Payload;
+        logged.push(...page.results);
+        cursor = page.cursor.next;
+      }
+      expect(logged.map(({ id, sequence, state }) => [id, sequence, state])).toEqual(
+        [...taken.values()].reverse().map(({ id, sequence }) => [id, sequence, 'delivered']),
+      );
+    }
+    server.child.kill('SIGTERM');
+    expect(await server.child.exited).toBe(0);
+    process.stderr.write(
+      `soak (seed ${seed}): ${JSON.stringify({ kills, events: sent.length, attempts, repeated, rollbacks, blocks })}\n`,
+    );
+    expect(kills).toBeGreaterThanOrEqual(2);
+    expect(rollbacks).toBeGreaterThan(20);
+  },
+  (SECONDS + 120) * 1000,
+);
