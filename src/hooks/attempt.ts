@@ -59,11 +59,18 @@ export async function attempt(sending: Sending, guard: TargetGuard, now: () => n
     blocked: false,
     ...outcome,
   });
-  const limit = AbortSignal.timeout(sending.timeoutMs);
-  const signal = AbortSignal.any([limit, sending.signal]);
+  // By hand: signals that are made of others, or of a time, outlive the attempt, and its body with them.
+  const ending = new AbortController();
+  const end = () => ending.abort();
+  let late = false;
+  const limit = setTimeout(() => {
+    late = true;
+    end();
+  }, sending.timeoutMs);
+  sending.signal.addEventListener('abort', end, { once: true });
   try {
-    const target = await Promise.race([guard.check(sending.url), aborted(signal)]);
-    const answer = await post(sending, target.url, target.addresses, signal);
+    const target = await Promise.race([guard.check(sending.url), aborted(ending.signal)]);
+    const answer = await post(sending, target.url, target.addresses, ending.signal);
     return done({
       statusCode: answer.status,
       excerpt: answer.text.slice(0, EXCERPT),
@@ -72,8 +79,11 @@ export async function attempt(sending: Sending, guard: TargetGuard, now: () => n
   } catch (error) {
     if (error instanceof TargetRefused)
       return done({ error: `the URL is not allowed: ${error.message}`, blocked: true });
-    if (limit.aborted) return done({ error: `no answer within ${sending.timeoutMs / 1000} s` });
+    if (late) return done({ error: `no answer within ${sending.timeoutMs / 1000} s` });
     return done({ error: reasonOf(error) });
+  } finally {
+    clearTimeout(limit);
+    sending.signal.removeEventListener('abort', end);
   }
 }
 

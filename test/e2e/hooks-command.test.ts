@@ -1,0 +1,105 @@
+/** `stackside hooks …` against a started server. */
+import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { join } from 'node:path';
+import { postEvents } from '../../src/devnet/post.ts';
+import { devnetEvents } from '../../src/devnet/scenario.ts';
+import { type Receiver, receiver, until } from '../hooks/server.ts';
+import { type Server, stackside, startServer, temporaryDirectory } from './stackside.ts';
+
+const events = [...devnetEvents({ seed: 6, blocks: 25, accounts: 12, transactionsPerBlock: 4, forkEvery: 0 })];
+let directory: ReturnType<typeof temporaryDirectory>;
+let server: Server;
+let target: Receiver;
+let file: string;
+
+beforeAll(async () => {
+  directory = temporaryDirectory();
+  target = receiver();
+  server = await startServer(
+    'serve',
+    '--data',
+    join(directory.path, 'data'),
+    '--hook-targets',
+    '127.0.0.0/8',
+    '--hook-retry-cap',
+    '0.02',
+  );
+  await postEvents(events.slice(0, -20), server.events);
+  file = join(directory.path, 'hook.json');
+  const filters = { events: [{ type: 'tenure_change' }, { type: 'stx_event' }, { type: 'contract_call' }] };
+  const action = { type: 'http_post', url: target.url };
+  await Bun.write(
+    file,
+    JSON.stringify({ name: 'shell', version: '1', chain: 'stacks', network: 'testnet', filters, action }),
+  );
+});
+afterAll(async () => {
+  await server.stop();
+  target[Symbol.dispose]();
+  directory.remove();
+});
+
+const hooks = (...args: string[]) => stackside('hooks', ...args, '--url', server.api);
+
+test('a definition is tried, added, seen, backfilled, delivered again and removed', async () => {
+  const tried = await hooks('try', file, '--from', '1', '--to', '10');
+  expect([tried.code, tried.stdout]).toEqual([0, expect.stringMatching(/^\d+ transactions in \d+ blocks match\n$/)]);
+  const blocks = Number(/in (\d+) blocks/.exec(tried.stdout)?.[1]);
+  expect(blocks).toBeGreaterThan(3);
+  const payloads = JSON.parse((await hooks('try', file, '--from', '1', '--to', '10', '--payloads')).stdout);
+  expect(payloads).toHaveLength(Math.min(5, blocks));
+  expect((await hooks('list')).stdout).toBe('');
+
+  const { uuid } = JSON.parse((await hooks('add', file)).stdout);
+  expect((await hooks('list')).stdout).toMatch(new RegExp(`^${uuid}  new, disabled +0 waiting  shell\n$`));
+  expect((await hooks('enable', uuid)).code).toBe(0);
+  await postEvents(events.slice(-20), server.events);
+  await until(async () => JSON.parse((await hooks('show', uuid)).stdout).status.pending_deliveries === 0);
+  const live = target.received.length;
+  expect(live).toBeGreaterThan(0);
+
+  const job = JSON.parse((await hooks('backfill', uuid, '--from', '1', '--to', '10', '--wait')).stdout);
+  expect(job).toMatchObject({ state: 'completed', matched_blocks: blocks, deliveries: { queued: blocks } });
+  const counted = JSON.parse(
+    (await hooks('backfill', uuid, '--from', '1', '--to', '10', '--wait', '--dry-run')).stdout,
+  );
+  expect(counted).toMatchObject({
+    state: 'completed',
+    dry_run: true,
+    matched_blocks: blocks,
+    deliveries: { queued: 0 },
+  });
+  await until(() => target.received.length === live + blocks);
+
+  const listed = (await hooks('deliveries', uuid, '--state', 'delivered', '--limit', '2')).stdout.trim().split('\n');
+  expect(listed).toHaveLength(2);
+  const [id = ''] = listed[0]!.split(' ');
+  expect(listed[0]).toContain('backfill');
+  expect(JSON.parse((await hooks('redeliver', uuid, id)).stdout)).toMatchObject({ id, reason: 'redelivery' });
+  await until(() => target.received.length === live + blocks + 1);
+  expect(target.received.at(-1)?.headers['webhook-id']).toBe(id);
+  const many = await hooks('redeliver', uuid, '--from', '1', '--to', '3');
+  expect(JSON.parse(many.stdout).queued).toBeGreaterThan(0);
+
+  expect(JSON.parse((await hooks('test', uuid)).stdout)).toMatchObject({ ok: true, status_code: 200 });
+  expect((await hooks('disable', uuid)).code).toBe(0);
+  expect((await hooks('remove', uuid)).code).toBe(0);
+  expect(await hooks('show', uuid)).toMatchObject({ code: 1, stderr: expect.stringContaining('Chainhook not found') });
+}, 60_000);
+
+test('what is wrong is said, and ends with 1', async () => {
+  const bad = join(directory.path, 'bad.json');
+  await Bun.write(bad, '{"filters":{"events":[{"type":"stx_transfer","to":"x"}]}}');
+  expect(await hooks('try', bad, '--from', '1')).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining('filters.events.0.to is not allowed'),
+  });
+  expect(await hooks('add', join(directory.path, 'none.json'))).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining("can't be read"),
+  });
+  expect(await stackside('hooks', 'list', '--url', 'http://127.0.0.1:9')).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining('No Stackside answers'),
+  });
+}, 30_000);
