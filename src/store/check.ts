@@ -258,6 +258,13 @@ function checkIndex(db: Database): CheckResult[] {
       `SELECT mempool_pending AS kept, (SELECT count(*) FROM mempool_transactions WHERE state = 0) AS counted
          FROM progress`,
     ),
+    none<{ webhook_id: string }>(
+      db,
+      'each delivery that waits has a body',
+      `SELECT d.webhook_id FROM hook_deliveries d LEFT JOIN hook_bodies b ON b.delivery_id = d.id
+        WHERE d.state <= 1 AND b.delivery_id IS NULL`,
+      ({ webhook_id }) => `${webhook_id} has none`,
+    ),
     none<{ tx_id: Uint8Array }>(
       db,
       'no pending transaction is mined',

@@ -70,9 +70,12 @@ export const sql = {
   head: `SELECT ${columns} FROM hook_deliveries INDEXED BY hook_deliveries_queue
           WHERE hook_id = ?1 AND lane = ?2 AND state <= 1 ORDER BY id LIMIT 1`,
   openLanes: `SELECT DISTINCT hook_id, lane FROM hook_deliveries WHERE state <= 1`,
-  waiting: `SELECT count(*) AS count, min(created_at) AS oldest FROM hook_deliveries
-             WHERE hook_id = ?1 AND state <= 1`,
-  waitingAtAll: `SELECT count(*) AS count, min(created_at) AS oldest FROM hook_deliveries WHERE state <= 1`,
+  waiting: `SELECT count(*) AS count, (SELECT created_at FROM hook_deliveries WHERE id =
+                     (SELECT min(id) FROM hook_deliveries WHERE hook_id = ?1 AND state <= 1)) AS oldest
+              FROM hook_deliveries WHERE hook_id = ?1 AND state <= 1`,
+  waitingAtAll: `SELECT count(*) AS count, (SELECT created_at FROM hook_deliveries WHERE id =
+                          (SELECT min(id) FROM hook_deliveries INDEXED BY hook_deliveries_queue WHERE state <= 1)) AS oldest
+                   FROM hook_deliveries INDEXED BY hook_deliveries_queue WHERE state <= 1`,
   byWebhookId: `SELECT ${columns} FROM hook_deliveries WHERE webhook_id = ?1 AND hook_id = ?2`,
   byId: `SELECT ${columns} FROM hook_deliveries WHERE id = ?1`,
   page: `SELECT ${columns} FROM hook_deliveries WHERE ${narrowed} AND state = ?7 AND id <= ?8
