@@ -6,6 +6,7 @@ import { copyFileSync, existsSync } from 'node:fs';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { backupDirectory } from '../../src/store/backup.ts';
 import { indexPath, journalPath } from '../../src/store/database.ts';
+import { hookTables } from '../../src/store/hooks/carry-over.ts';
 import { rebuildIndex } from '../../src/store/rebuild.ts';
 import { dataDirectory } from '../support/data-directory.ts';
 import { openAt, received } from '../support/ingest.ts';
@@ -30,17 +31,7 @@ const settled = async (server: HookServer, uuid: string) => {
 /** Stops the server and gives its hook, as it stands, and its log. */
 async function rows(directory: string) {
   using db = new Database(indexPath(directory), { readonly: true });
-  const tables = [
-    'hooks',
-    'hook_progress',
-    'hook_secrets',
-    'hook_deliveries',
-    'hook_bodies',
-    'hook_attempts',
-    'hook_ledger',
-    'hook_backfills',
-  ];
-  return tables.map((table) => [table, db.query(`SELECT * FROM ${table}`).all()] as const);
+  return hookTables.map((table) => [table, db.query(`SELECT * FROM ${table}`).all()] as const);
 }
 
 /** What one who is never disturbed tells. */

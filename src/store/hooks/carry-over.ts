@@ -8,7 +8,8 @@ import { indexPath, openWriter } from '../database.ts';
 /** Where the new index is made, inside the data directory. */
 const WORKSHOP = 'rebuild';
 
-const tables = [
+/** The tables that a rebuild can't make again. */
+export const hookTables = [
   'hooks',
   'hook_progress',
   'hook_secrets',
@@ -65,7 +66,7 @@ export function freshIndexWithHooks(directory: string, mayLoseHooks: boolean): v
     try {
       db.run('ATTACH ?1 AS old', [path]);
       db.transaction(() => {
-        for (const table of tables) copyTable(db, table);
+        for (const table of hookTables) copyTable(db, table);
       })();
       db.run('DETACH old');
       db.run('PRAGMA wal_checkpoint(TRUNCATE)');
