@@ -57,8 +57,8 @@ interface LaneState {
   lane: Lane;
   /** `waiting` for the time of its head. */
   phase: 'ready' | 'sending' | 'waiting';
-  /** Set where something came while a request was under way. */
   timer: ReturnType<typeof setTimeout> | null;
+  /** The one that a request is under way of. */
   delivery: number | null;
 }
 
@@ -103,6 +103,7 @@ export function dispatcher(options: DispatcherOptions) {
   const stopping = new AbortController();
   let sending = 0;
   let running = false;
+  let pumping = false;
   let idle: (() => void) | null = null;
 
   const keyOf = (hookId: number, lane: Lane): string => `${hookId}/${lane}`;
@@ -119,7 +120,17 @@ export function dispatcher(options: DispatcherOptions) {
     } else if (known.phase === 'waiting') {
       makeReady(known);
     }
-    pump();
+    pumpSoon();
+  }
+
+  /** Whoever wakes a lane has something else to do: a node waits for its answer. */
+  function pumpSoon(): void {
+    if (pumping) return;
+    pumping = true;
+    setImmediate(() => {
+      pumping = false;
+      pump();
+    });
   }
 
   function makeReady(state: LaneState): void {

@@ -69,6 +69,8 @@ export function hookEvaluator({ store, history, network, counters, log, now, que
   const hooks = new Map<number, ActiveHook>();
   let progress: HookProgress = records.progress();
   let loaded = false;
+  /** Something was done since the last commit, here or in the tables. */
+  let dirty = false;
   /** Told when the transaction is committed. */
   let touched: [hookId: number, lane: Lane][] = [];
   let isBehind = false;
@@ -81,6 +83,12 @@ export function hookEvaluator({ store, history, network, counters, log, now, que
     for (const record of records.live()) include(activeHook(record));
     progress = records.progress();
     loaded = true;
+  }
+
+  /** Comes before every change. */
+  function begin(): void {
+    load();
+    dirty = true;
   }
 
   function include(hook: ActiveHook): void {
@@ -136,6 +144,7 @@ export function hookEvaluator({ store, history, network, counters, log, now, que
   }
 
   function interrupt(record: HookRecord, reason: string, stuckDelivery: number | null): void {
+    begin();
     if (record.stage !== 'idle') records.leaveLive(record.id);
     records.setStatus(record.id, 'interrupted', reason, stuckDelivery);
     exclude(record.id);
@@ -219,7 +228,6 @@ export function hookEvaluator({ store, history, network, counters, log, now, que
 
   /** Live hooks move on together. */
   function evaluateLive(step: Step, reason: Reason): void {
-    load();
     const before = progress.cursor;
     const all: AllTold = new Map();
     for (const leaving of step.leaving) {
@@ -294,7 +302,7 @@ export function hookEvaluator({ store, history, network, counters, log, now, que
    * @returns whether they stand at the tip
    */
   function advanceLive(): boolean {
-    load();
+    begin();
     if (isTip(progress.cursor)) return true;
     const step = nextStep(progress.cursor);
     if (step === null || (live.hooks === 0 && step.leaving.length === 0)) {
@@ -334,7 +342,7 @@ export function hookEvaluator({ store, history, network, counters, log, now, que
    * @returns whether there is nothing more to do for it
    */
   function advanceOne(id: number): boolean {
-    load();
+    begin();
     const record = records.get(id);
     if (record === undefined || record.stage !== 'catching_up') return true;
     const hook = activeHook(record);
@@ -368,7 +376,7 @@ export function hookEvaluator({ store, history, network, counters, log, now, que
     changed({ reverted, applied }: ChainChange): void {
       const [first] = applied;
       if (first === undefined) return;
-      load();
+      begin();
       const parent = reverted[0]?.indexBlockHash ?? first.parentIndexBlockHash;
       const { cursor } = progress;
       const atTip = cursor.height === 0 ? first.height === 1 && reverted.length === 0 : sameBytes(cursor.hash, parent);
@@ -386,6 +394,7 @@ export function hookEvaluator({ store, history, network, counters, log, now, que
       evaluateLive({ leaving, forkHeight: first.height - 1, joining: applied }, 'live');
     },
     committed(): void {
+      dirty = false;
       counters.evaluatedBlocks += count.evaluated;
       counters.matches += count.matches;
       counters.queued += count.queued;
@@ -401,7 +410,9 @@ export function hookEvaluator({ store, history, network, counters, log, now, que
     undone(): void {
       touched = [];
       isBehind = false;
-      loaded = false;
+      // Most of what is undone is an event that was known already, and no change of ours.
+      if (dirty) loaded = false;
+      dirty = false;
       forgetCounts();
     },
   };
@@ -424,7 +435,7 @@ export function hookEvaluator({ store, history, network, counters, log, now, que
 
     /** The filters or limits of a hook changed; call it in a transaction, after its definition was stored. */
     redefined(record: HookRecord): void {
-      load();
+      begin();
       if (record.stage !== 'live') return;
       include(activeHook(record));
     },
@@ -438,7 +449,7 @@ export function hookEvaluator({ store, history, network, counters, log, now, que
 
     /** The hook takes part from the next block on, after it was told what left the chain meanwhile. */
     enableAtTip(record: HookRecord): void {
-      load();
+      begin();
       const hook = activeHook(record);
       takeBackOrphans(hook, record.cursor);
       const after = records.get(record.id);
@@ -452,7 +463,7 @@ export function hookEvaluator({ store, history, network, counters, log, now, que
     enableFromCursor,
 
     disable(record: HookRecord): void {
-      load();
+      begin();
       if (record.stage !== 'idle') records.leaveLive(record.id);
       exclude(record.id);
     },

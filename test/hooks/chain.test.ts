@@ -94,7 +94,7 @@ test(
         expect([status.occurrence_count, status.lag_blocks]).toEqual([told, 0]);
         expect(status.evaluated_block_count).toBeGreaterThanOrEqual(told);
       }),
-      { numRuns: runs },
+      { numRuns: runs, endOnFailure: true },
     );
     expect(withRollbacks).toBeGreaterThan(runs / 4);
   },
@@ -129,11 +129,50 @@ test(
         expect(dispatcher).toBeDefined();
         expect([...followed(queued(away, two)).values()]).toEqual([...followed(queued(live, one)).values()]);
       }),
-      { numRuns: runs },
+      { numRuns: runs, endOnFailure: true },
     );
   },
   timeout,
 );
+
+test('what left the chain from block 1 on is taken back as it was told, with the names of contracts of block 0', async () => {
+  let named = 0;
+  const mined = { mine: 'back' as const, tenure: 'same' as const, transactions: 4 };
+  for (const seed of [0, 1, 2, 3]) {
+    // Two blocks, then one beside the first that wins.
+    const steps = [
+      { ...mined, blocks: 0 },
+      { ...mined, blocks: 0 },
+      { ...mined, blocks: 2 },
+      { ...mined, mine: 'overtake' as const, end: 1 },
+    ];
+    await using server = await hookServer();
+    const uuid = await register(server, everything, started);
+    let blocks = 0;
+    for (const event of eventsOf({ seed, steps })) {
+      server.ingest.receive(received(event));
+      if (event.path === '/new_block') blocks += 1;
+      const record = server.hooks.store.records.find(uuid, 'default');
+      if (blocks !== 3 || record === undefined) continue;
+      server.hooks.write(() => server.hooks.evaluator.interrupt(record, 'for a test', null));
+    }
+    await server.request('PATCH', `/chainhooks/me/${uuid}/enabled`, { enabled: true });
+    await until(() => server.hooks.store.records.find(uuid, 'default')?.stage === 'live');
+    const payloads = queued(server, uuid);
+    followed(payloads);
+    const operations = payloads
+      .flatMap(({ event }) => event.rollback)
+      .flatMap(({ transactions }) => transactions)
+      .flatMap((transaction: Payload) => transaction.operations);
+    named += operations.filter(
+      ({ type, metadata }: Payload) =>
+        type === 'contract_call' &&
+        metadata.contract_identifier.startsWith('ST000000000000000000002AMW42H.') &&
+        metadata.args.every(({ name }: Payload) => name !== ''),
+    ).length;
+  }
+  expect(named).toBeGreaterThan(0);
+});
 
 const chain = [
   ...devnetEvents({ seed: 5, blocks: 40, accounts: 12, transactionsPerBlock: 6, forkEvery: 6, forkDepth: 3 }),

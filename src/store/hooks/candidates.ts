@@ -21,7 +21,7 @@ export const sql = {
                         JOIN transactions t ON t.position = c.position
                         JOIN transaction_bodies b ON b.position = c.position
                        WHERE c.contract_id = (SELECT id FROM principals WHERE address = ?1)
-                         AND c.position < ?2 AND t.status = 1
+                         AND (c.position < ?2 OR t.genesis_block_time IS NOT NULL) AND t.status = 1
                        ORDER BY c.position DESC LIMIT 1`,
   tipBurnHeight: 'SELECT burn_block_height FROM blocks ORDER BY height DESC LIMIT 1',
 };
@@ -45,7 +45,10 @@ export function hookCandidates(db: Database) {
       }
       return first;
     },
-    /** The interface of the contract as it was deployed before a place in the chain: JSON, null where there is none. */
+    /**
+     * The interface of the contract as it was deployed before a place in the chain, or in block 0, which every branch
+     * has: JSON, null where there is none.
+     */
     contractInterface: (contractId: string, height: number, place: number): string | null =>
       contractInterface.get(contractId, positionOf(height, place))?.text ?? null,
   };
