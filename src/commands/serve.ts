@@ -7,6 +7,7 @@ import { type Faucets, noFaucets } from '../faucets/faucets.ts';
 import type { HookApi } from '../hooks/routes/hook-route.ts';
 import { createLog, type Log } from '../log.ts';
 import { eventMetrics } from '../metrics/events.ts';
+import { hookMetrics } from '../metrics/hooks.ts';
 import { type Receiver, startReceiver } from '../node/receiver.ts';
 import { type NodeRpc, nodeRpc } from '../node/rpc.ts';
 import { type Ingest, openIngest } from '../store/ingest.ts';
@@ -96,7 +97,11 @@ export async function startServing(settings: Settings): Promise<Running> {
     const base: Base = { settings, registry, node, snapshots, operations, log, closing };
     const faucets = ingest === null ? noFaucets : serverFaucets(settings, { ingest, snapshots, node, log });
     const served = ingest === null ? null : serveHooks(settings, ingest, log);
-    if (served !== null) closing.unshift(() => served.hooks.stop());
+    if (served !== null) {
+      const { hooks } = served;
+      closing.unshift(() => hooks.stop());
+      hookMetrics(registry, hooks.counters, hooks.gauges);
+    }
     const events = ingest === null ? null : takeEvents(base, ingest);
     const api =
       settings.mode === 'write'

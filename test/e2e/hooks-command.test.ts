@@ -81,6 +81,12 @@ test('a definition is tried, added, seen, backfilled, delivered again and remove
   const many = await hooks('redeliver', uuid, '--from', '1', '--to', '3');
   expect(JSON.parse(many.stdout).queued).toBeGreaterThan(0);
 
+  const metrics = await (await fetch(`${server.api}/metrics`)).text();
+  expect(metrics).toContain('chainhooks_hooks{status="streaming",enabled="true"} 1');
+  expect(Number(/^chainhooks_deliveries_succeeded_total (\d+)$/m.exec(metrics)?.[1])).toBeGreaterThanOrEqual(
+    live + blocks,
+  );
+
   expect(JSON.parse((await hooks('test', uuid)).stdout)).toMatchObject({ ok: true, status_code: 200 });
   expect((await hooks('disable', uuid)).code).toBe(0);
   expect((await hooks('remove', uuid)).code).toBe(0);
