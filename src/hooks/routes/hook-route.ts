@@ -94,11 +94,11 @@ export function hookRoute<
     const readParams = pathReader(path, declaration.params ?? ({} as P));
     const serve = ({ respond, failure, clientAddress, checkResponses }: RouteContext) => {
       const answer = async (request: Request): Promise<Response> => {
+        const [params, query] = [readParams(request.url), readQuery(request.url)];
         if (api === null) {
           throw new HookProblem(503, 'This process does not write; ask the one that takes the events, in mode full');
         }
         const consumer = api.consumerOf(request, clientAddress(request));
-        const [params, query] = [readParams(request.url), readQuery(request.url)];
         const result = await handle({ params, query, body: await readBody(request), consumer, api });
         if (status === 204) {
           return new Response(null, { status, headers: { ...respond.common(), 'cache-control': 'no-store' } });
