@@ -54,6 +54,7 @@ const examples: Readonly<Record<string, string>> = {
   name: 'nobody.btc',
   tld: 'btc',
   zoneFileHash: 'ab'.repeat(20),
+  uuid: '01234567-89ab-cdef-0123-456789abcdef',
   blockchain: 'stacks',
   pox: 'pox4',
   pool_principal: 'ST1PQHQKV0RJXZFY1DGX8MNSNYVE3VGZJSRTPGZGM',

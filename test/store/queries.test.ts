@@ -279,7 +279,10 @@ test('after any stream with forks, balances, locks and nonces are those of the s
       const { chain: made, events } = grown(generated);
       using directory = ingestOf(events.map(received), { journal: false });
       const world = made.world(made.tip.indexBlockHash);
-      const tip = events.find(({ body }) => body.includes(`"index_block_hash":"${made.tip.indexBlockHash}"`));
+      // Attachments name the block too, and may come before it.
+      const tip = events.find(
+        ({ path, body }) => path === '/new_block' && body.includes(`"index_block_hash":"${made.tip.indexBlockHash}"`),
+      );
       const burnHeight: number = tip === undefined ? 0 : JSON.parse(tip.body).burn_block_height;
       const reading = openSnapshots(directory.path);
       await reading.read(async (reader) => {
