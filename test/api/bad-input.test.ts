@@ -61,7 +61,6 @@ const examples: Readonly<Record<string, string>> = {
   signer_key: `0x${'02'.repeat(33)}`,
   cycle_number: '6',
   burnchain_address: 'mhYeZXrSEuyf2wbJ14qZ2apG7ofMLDj9Ss',
-  uuid: '6d1c2f0a-7d55-4b4e-9c61-000000000001',
   job: '6d1c2f0a-7d55-4b4e-9c61-000000000002',
 };
 
