@@ -15,7 +15,7 @@ import { blocks as anyBlocks } from '../support/arbitrary-block.ts';
 import { dataDirectory } from '../support/data-directory.ts';
 import { tablesThrough } from '../support/tables.ts';
 
-const runs = Number(process.env.STACKSIDE_RUNS ?? 50);
+const runs = Number(process.env.STACKSIDE_RUNS ?? 30);
 /** Longer than any number of runs that somebody would wait for. */
 const timeout = 3_600_000;
 

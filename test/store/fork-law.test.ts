@@ -21,7 +21,7 @@ import { mempoolModel, noncesOf, spendsOf } from '../support/mempool-model.ts';
 import { besideTheChain, type Tables, tables, tablesThrough } from '../support/tables.ts';
 import { BlockTree, BurnTree, treesOf, winningChain } from '../support/winning-chain.ts';
 
-const runs = Number(process.env.STACKSIDE_RUNS ?? 50);
+const runs = Number(process.env.STACKSIDE_RUNS ?? 30);
 /** Longer than any number of runs that somebody would wait for. */
 const timeout = 3_600_000;
 
