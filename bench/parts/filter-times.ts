@@ -5,6 +5,7 @@
 import { Database } from 'bun:sqlite';
 import { indexPath } from '../../src/store/database.ts';
 import type { TransactionFilter, TransactionOrder } from '../../src/store/model.ts';
+import { NO_FILTER } from '../../src/store/queries/transaction-search.ts';
 import { openSnapshots } from '../../src/store/snapshots.ts';
 import { spread } from '../harness.ts';
 
@@ -20,16 +21,6 @@ export interface TimedFilter {
   microseconds: number[];
 }
 
-const NO_FILTER: TransactionFilter = {
-  types: null,
-  sender: null,
-  recipient: null,
-  contract: null,
-  functionName: null,
-  nonce: null,
-  since: null,
-  until: null,
-};
 const NEWEST: TransactionOrder = { by: 'block_height', direction: 'desc' };
 
 interface Combination {

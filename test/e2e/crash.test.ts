@@ -19,7 +19,7 @@ import { everything, journalRows, wholeIndex } from '../support/tables.ts';
 import { finished, killed, readyLine, stackside } from './crash-process.ts';
 
 const seed = process.env.STACKSIDE_CRASH_SEED ?? '1';
-const KILLS_OF_IMPORTS = 16;
+const KILLS_OF_IMPORTS = 12;
 const KILLS_OF_SERVERS = 20;
 /** Far more than a run takes. */
 const timeout = 600_000;

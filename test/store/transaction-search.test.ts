@@ -6,20 +6,10 @@ import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { indexPath } from '../../src/store/database.ts';
 import type { TransactionDetail, TransactionFilter, TransactionOrder } from '../../src/store/model.ts';
 import { detailQueries } from '../../src/store/queries/details.ts';
-import { transactionSearch } from '../../src/store/queries/transaction-search.ts';
+import { NO_FILTER, transactionSearch } from '../../src/store/queries/transaction-search.ts';
 import type { DataDirectory } from '../support/data-directory.ts';
 import { ingestOf, received } from '../support/ingest.ts';
 
-const NO_FILTER: TransactionFilter = {
-  types: null,
-  sender: null,
-  recipient: null,
-  contract: null,
-  functionName: null,
-  nonce: null,
-  since: null,
-  until: null,
-};
 const NEWEST: TransactionOrder = { by: 'block_height', direction: 'desc' };
 const RUNS = Number(process.env.STACKSIDE_RUNS ?? 300);
 

@@ -3,7 +3,7 @@ import { Type } from '@sinclair/typebox';
 import { implementsTrait, type TraitFunction, traitFunctions } from '../../codec/trait.ts';
 import { notFound } from '../conventions/errors.ts';
 import { chainTip } from '../conventions/etag.ts';
-import { legacyOffsetQuery } from '../conventions/offset-pagination.ts';
+import { legacyOffsetQuery, UncountedPage } from '../conventions/offset-pagination.ts';
 import { InvalidValue } from '../conventions/value-reader.ts';
 import { route } from '../route.ts';
 import { Contract } from './schemas/contract.ts';
@@ -43,7 +43,7 @@ export const contracts = [
     tag,
     deprecated: { replacement: null },
     query: { trait_abi: Trait, ...listQuery },
-    response: Type.Object({ limit: Type.Integer(), offset: Type.Integer(), results: Type.Array(Contract) }),
+    response: UncountedPage(Contract),
     notFound: NONE_IMPLEMENTS,
     etag: chainTip,
     handle: async ({ query: { trait_abi: functions, limit, offset }, read }) => {
@@ -78,7 +78,7 @@ export const contracts = [
     deprecated: { replacement: '/extended/v2/smart-contracts/{contract_id}/logs' },
     params: { contract_id },
     query: listQuery,
-    response: Type.Object({ limit: Type.Integer(), offset: Type.Integer(), results: Type.Array(TransactionEvent) }),
+    response: UncountedPage(TransactionEvent),
     etag: chainTip,
     handle: async ({ params, query: { limit, offset }, read }) => {
       const page = await read.contracts.logs(params.contract_id, limit, { at: null, offset });

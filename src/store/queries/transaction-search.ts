@@ -119,6 +119,18 @@ export const sql: Readonly<Record<string, string>> = {
 /** Longer lists are walked in their order; of a million transactions, a page is full after about as many rows. */
 const SHORT = 5_000;
 
+/** Lets everything through. */
+export const NO_FILTER: TransactionFilter = {
+  types: null,
+  sender: null,
+  recipient: null,
+  contract: null,
+  functionName: null,
+  nonce: null,
+  since: null,
+  until: null,
+};
+
 /** A list of no transaction, whatever else it is narrowed by. */
 const NOTHING = { items: [], total: 0 };
 
