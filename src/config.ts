@@ -368,6 +368,14 @@ export const settings = {
     help: 'Time that a receiver has to answer a delivery',
     accepts: 'seconds from 0.1 to 300',
   }),
+  hookConnectTimeout: setting({
+    flag: '--hook-connect-timeout <seconds>',
+    variables: ['STACKSIDE_HOOK_CONNECT_TIMEOUT'],
+    type: Type.Number({ minimum: 0.1, maximum: 300, default: 5 }),
+    read: decimal,
+    help: 'Of that time, how much for the connection',
+    accepts: 'seconds from 0.1 to 300',
+  }),
   hookBudget: setting({
     flag: '--hook-budget <hours>',
     variables: ['STACKSIDE_HOOK_BUDGET'],

@@ -48,6 +48,7 @@ describe('settings', () => {
       hookTargets: '',
       hookHttp: false,
       hookTimeout: 20,
+      hookConnectTimeout: 5,
       hookBudget: 24,
       hookRetryCap: 300,
       hookConcurrency: 32,

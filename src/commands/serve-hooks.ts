@@ -28,6 +28,7 @@ function rulesOf(settings: Settings): HookRules {
   return {
     targets: { allowed, plainHttp: settings.hookHttp },
     timeoutMs: settings.hookTimeout * SECOND,
+    connectTimeoutMs: settings.hookConnectTimeout * SECOND,
     budgetMs: settings.hookBudget * HOUR,
     retryCapMs: settings.hookRetryCap * SECOND,
     concurrency: settings.hookConcurrency,

@@ -24,6 +24,8 @@ export interface Sending {
   headers: Record<string, string>;
   body: Uint8Array;
   timeoutMs: number;
+  /** Of it, until the connection stands. */
+  connectTimeoutMs: number;
   /** Ends the attempt, as when the process stops. */
   signal: AbortSignal;
 }
@@ -90,7 +92,7 @@ export async function attempt(sending: Sending, guard: TargetGuard, now: () => n
 const reasonOf = (error: unknown): string => {
   if (!(error instanceof Error)) return String(error);
   const code = 'code' in error && typeof error.code === 'string' ? error.code : error.name;
-  return error.message.includes(code) ? error.message : `${code}: ${error.message}`;
+  return code === 'Error' || error.message.includes(code) ? error.message : `${code}: ${error.message}`;
 };
 
 const aborted = (signal: AbortSignal): Promise<never> =>
@@ -106,7 +108,8 @@ type Found = Awaited<ReturnType<TargetGuard['check']>>['addresses'];
  * Connects to the checked addresses alone, without a proxy and without following redirects; the name stands in the Host
  * header and is what a certificate must be for.
  */
-function post({ headers, body }: Sending, url: URL, addresses: Found, signal: AbortSignal): Promise<Answer> {
+function post(sending: Sending, url: URL, addresses: Found, signal: AbortSignal): Promise<Answer> {
+  const { headers, body, connectTimeoutMs } = sending;
   return new Promise((resolve, reject) => {
     const request = (url.protocol === 'https:' ? https : http).request(
       url,
@@ -141,7 +144,15 @@ function post({ headers, body }: Sending, url: URL, addresses: Found, signal: Ab
         response.on('close', finish);
       },
     );
-    request.on('error', reject);
+    const limit = setTimeout(() => {
+      reject(new Error(`no connection within ${connectTimeoutMs / 1000} s`));
+      request.destroy();
+    }, connectTimeoutMs);
+    request.on('socket', (socket) => socket.once('connect', () => clearTimeout(limit)));
+    request.on('error', (error) => {
+      clearTimeout(limit);
+      reject(error);
+    });
     request.end(body);
   });
 }

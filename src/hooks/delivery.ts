@@ -16,6 +16,8 @@ import { secretHeaders } from './signature.ts';
 export interface DeliveryRules {
   /** For one request. */
   timeoutMs: number;
+  /** Of it, until the connection stands. */
+  connectTimeoutMs: number;
   /** How long a delivery is tried before its hook is interrupted. */
   budgetMs: number;
   /** The longest wait between two attempts, unless the receiver asks for a longer one. */
@@ -222,7 +224,8 @@ export function dispatcher(options: DispatcherOptions) {
       'x-chainhook-reason': delivery.reason,
       'x-chainhook-attempt': String(delivery.attempts + 1),
     };
-    return attempt({ url, headers, body, timeoutMs: rules.timeoutMs, signal: stopping.signal }, guard, now);
+    const { timeoutMs, connectTimeoutMs } = rules;
+    return attempt({ url, headers, body, timeoutMs, connectTimeoutMs, signal: stopping.signal }, guard, now);
   }
 
   /** Writes down what came of an attempt. */

@@ -1,5 +1,6 @@
 /** Where deliveries may go. */
 import { describe, expect, test } from 'bun:test';
+import net from 'node:net';
 import { attempt } from '../../src/hooks/attempt.ts';
 import { type Address, parseNetworks, targetGuard } from '../../src/hooks/delivery-target.ts';
 import { receiver } from './server.ts';
@@ -100,6 +101,7 @@ const sending = (url: string) => ({
   headers: { 'content-type': 'application/json' },
   body: Buffer.from('{}'),
   timeoutMs: 2_000,
+  connectTimeoutMs: 2_000,
   signal: new AbortController().signal,
 });
 
@@ -137,4 +139,47 @@ test('a name that is not known is a failure that says so', async () => {
     blocked: false,
     error: 'getaddrinfo ENOTFOUND nowhere.example',
   });
+});
+
+/** A port that takes no more connections: its process is asleep, and more wait than the system lets wait. */
+async function full(): Promise<{ url: string } & Disposable> {
+  const program = `const server = require('node:net').createServer();
+    server.listen({ port: 0, host: '127.0.0.1', backlog: 1 }, () => {
+      require('node:fs').writeSync(1, String(server.address().port));
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);
+    });`;
+  const child = Bun.spawn([process.execPath, '-e', program], { stdout: 'pipe' });
+  const { value } = await child.stdout.getReader().read();
+  const port = Number(Buffer.from(value ?? []).toString());
+  const waiting: net.Socket[] = [];
+  const connects = (socket: net.Socket) =>
+    Promise.race([new Promise((resolve) => socket.once('connect', () => resolve(true))), Bun.sleep(100)]);
+  do waiting.push(net.connect(port, '127.0.0.1'));
+  while ((await connects(waiting.at(-1) as net.Socket)) === true);
+  return {
+    url: `http://127.0.0.1:${port}/`,
+    [Symbol.dispose]: () => {
+      for (const socket of waiting) socket.destroy();
+      child.kill();
+    },
+  };
+}
+
+test('a connection has less time than the answer', async () => {
+  const guard = targetGuard({ allowed: [['127.0.0.1', 32]], plainHttp: false });
+  using mute = await full();
+  const unconnected = await attempt(
+    { ...sending(mute.url), timeoutMs: 30_000, connectTimeoutMs: 200 },
+    guard,
+    Date.now,
+  );
+  expect(unconnected).toMatchObject({ statusCode: null, error: 'no connection within 0.2 s' });
+  expect(unconnected.durationMs).toBeLessThan(10_000);
+  using slow = receiver();
+  slow.answer = async () => {
+    await Bun.sleep(1_500);
+    return new Response('');
+  };
+  const answered = await attempt({ ...sending(slow.url), timeoutMs: 30_000, connectTimeoutMs: 1_000 }, guard, Date.now);
+  expect(answered).toMatchObject({ statusCode: 200, error: null });
 });
