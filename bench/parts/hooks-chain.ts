@@ -6,7 +6,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { recordingReader } from '../../src/chain/recording.ts';
-import { newCounters } from '../../src/hooks/counters.ts';
+import { newCounters, untimedHooks } from '../../src/hooks/counters.ts';
 import type { HookDefinition } from '../../src/hooks/definition.ts';
 import { hookEvaluator } from '../../src/hooks/evaluation.ts';
 import type { Filter } from '../../src/hooks/filters.ts';
@@ -64,6 +64,7 @@ const evaluator = hookEvaluator({
   history: ingest.history,
   network: ingest.network,
   counters,
+  timers: untimedHooks,
   log: () => {},
   now: Date.now,
   queued: () => {},

@@ -2,6 +2,7 @@
 import type { Settings } from '../config.ts';
 import { OperatorError } from '../errors.ts';
 import { access, keysOf } from '../hooks/access.ts';
+import type { HookTimers } from '../hooks/counters.ts';
 import { deliveryLog } from '../hooks/delivery-log.ts';
 import { parseNetworks } from '../hooks/delivery-target.ts';
 import { management } from '../hooks/management.ts';
@@ -42,12 +43,13 @@ export interface ServedHooks {
 }
 
 /** Begins to evaluate and deliver. */
-export function serveHooks(settings: Settings, ingest: Ingest, log: Log): ServedHooks {
+export function serveHooks(settings: Settings, ingest: Ingest, log: Log, timers?: HookTimers): ServedHooks {
   const keys = settings.hookKeys === null ? [] : keysOf(settings.hookKeys);
   const hooks = startChainhooks({
     ingest,
     rules: rulesOf(settings),
     log,
+    ...(timers === undefined ? {} : { timers }),
     userAgent: serverVersion.replace(/^(\w+) v(\S+).*$/, '$1/$2'),
   });
   const managed = management(hooks);

@@ -7,7 +7,7 @@ import { type Faucets, noFaucets } from '../faucets/faucets.ts';
 import type { HookApi } from '../hooks/routes/hook-route.ts';
 import { createLog, type Log } from '../log.ts';
 import { eventMetrics } from '../metrics/events.ts';
-import { hookMetrics } from '../metrics/hooks.ts';
+import { hookMetrics, hookTimers } from '../metrics/hooks.ts';
 import { type Receiver, startReceiver } from '../node/receiver.ts';
 import { type NodeRpc, nodeRpc } from '../node/rpc.ts';
 import { type Ingest, openIngest } from '../store/ingest.ts';
@@ -96,7 +96,7 @@ export async function startServing(settings: Settings): Promise<Running> {
     const operations = serverOperations({ directory: settings.data, snapshots, node, registry, threads: figures });
     const base: Base = { settings, registry, node, snapshots, operations, log, closing };
     const faucets = ingest === null ? noFaucets : serverFaucets(settings, { ingest, snapshots, node, log });
-    const served = ingest === null ? null : serveHooks(settings, ingest, log);
+    const served = ingest === null ? null : serveHooks(settings, ingest, log, hookTimers(registry));
     if (served !== null) {
       const { hooks } = served;
       closing.unshift(() => hooks.stop());

@@ -18,6 +18,16 @@ export interface HookCounters {
   blockedTargets: number;
 }
 
+/** Is told how long things took. */
+export interface HookTimers {
+  /** Live hooks were evaluated on a block, or on those of a fork, and their deliveries queued. */
+  evaluated(milliseconds: number): void;
+  /** An attempt of a delivery ended, with success or without. */
+  attempted(milliseconds: number): void;
+}
+
+export const untimedHooks: HookTimers = { evaluated() {}, attempted() {} };
+
 export const newCounters = (): HookCounters => ({
   evaluatedBlocks: 0,
   matches: 0,

@@ -8,7 +8,7 @@ import { isSendable } from '../store/hooks/records.ts';
 import type { HookStore } from '../store/hooks/store.ts';
 import { definitionOf } from './active-hook.ts';
 import { attempt, type Result } from './attempt.ts';
-import type { HookCounters } from './counters.ts';
+import type { HookCounters, HookTimers } from './counters.ts';
 import type { TargetGuard } from './delivery-target.ts';
 import type { HookLog } from './log-event.ts';
 import { secretHeaders } from './signature.ts';
@@ -36,6 +36,7 @@ export interface DispatcherOptions {
   guard: TargetGuard;
   rules: DeliveryRules;
   counters: HookCounters;
+  timers: HookTimers;
   log: HookLog;
   userAgent: string;
   now: () => number;
@@ -94,6 +95,7 @@ export function dispatcher(options: DispatcherOptions) {
     guard,
     rules,
     counters,
+    timers,
     log,
     userAgent,
     now,
@@ -186,6 +188,7 @@ export function dispatcher(options: DispatcherOptions) {
       const result = await request(record, delivery, text);
       // Ended by us: whether it arrived isn't known, and it goes again at the next start.
       if (!stopping.signal.aborted) {
+        timers.attempted(result.durationMs);
         note(delivery, result);
         if (delivery.backfillId !== null) backfillSettled();
       }

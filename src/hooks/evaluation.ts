@@ -13,7 +13,7 @@ import type { Cursor, HookProgress, HookRecord, Lane, Reason, ToldBlocks } from 
 import type { HookStore } from '../store/hooks/store.ts';
 import type { ChainFollower, ChainHistory } from '../store/ingest.ts';
 import { type ActiveHook, activeHook, evaluationsLeft, isUsedUp } from './active-hook.ts';
-import type { HookCounters } from './counters.ts';
+import type { HookCounters, HookTimers } from './counters.ts';
 import { declarations } from './declarations.ts';
 import type { HookLog } from './log-event.ts';
 import { Matcher } from './matching.ts';
@@ -24,6 +24,7 @@ export interface EvaluatorOptions {
   history: ChainHistory;
   network: () => Network | null;
   counters: HookCounters;
+  timers: HookTimers;
   log: HookLog;
   /** Unix milliseconds. */
   now: () => number;
@@ -63,7 +64,8 @@ const sameBytes = (a: Uint8Array, b: Uint8Array): boolean => Buffer.compare(a, b
 
 export type Evaluator = ReturnType<typeof hookEvaluator>;
 
-export function hookEvaluator({ store, history, network, counters, log, now, queued, behind }: EvaluatorOptions) {
+export function hookEvaluator(options: EvaluatorOptions) {
+  const { store, history, network, counters, timers, log, now, queued, behind } = options;
   const { records, deliveries, ledger, candidates } = store;
   const live = new Matcher();
   const hooks = new Map<number, ActiveHook>();
@@ -228,6 +230,7 @@ export function hookEvaluator({ store, history, network, counters, log, now, que
 
   /** Live hooks move on together. */
   function evaluateLive(step: Step, reason: Reason): void {
+    const started = performance.now();
     const before = progress.cursor;
     const all: AllTold = new Map();
     for (const leaving of step.leaving) {
@@ -258,6 +261,7 @@ export function hookEvaluator({ store, history, network, counters, log, now, que
       }
     }
     for (const told of all.values()) queue(told, reason, before);
+    timers.evaluated(performance.now() - started);
   }
 
   /** What is next for hooks that stand at a cursor; null at the tip. */

@@ -1,7 +1,7 @@
 /** All of the chainhooks in a process that writes: what its routes call, and what runs beside the requests. */
 import type { Network } from '../chain/network.ts';
 import type { Ingest } from '../store/ingest.ts';
-import { type HookCounters, newCounters } from './counters.ts';
+import { type HookCounters, type HookTimers, newCounters, untimedHooks } from './counters.ts';
 import { type DeliveryRules, dispatcher } from './delivery.ts';
 import type { TargetRules } from './delivery-target.ts';
 import { type TargetGuard, targetGuard } from './delivery-target.ts';
@@ -23,6 +23,7 @@ export interface HookOptions {
   rules: HookRules;
   log: HookLog;
   userAgent: string;
+  timers?: HookTimers;
   /** Unix milliseconds. */
   now?: () => number;
   guard?: TargetGuard;
@@ -38,7 +39,8 @@ export interface HookGauges {
 export type Chainhooks = ReturnType<typeof startChainhooks>;
 
 /** Takes part in the chain from now on, and begins to deliver. */
-export function startChainhooks({ ingest, rules, log, userAgent, now = Date.now, guard }: HookOptions) {
+export function startChainhooks(options: HookOptions) {
+  const { ingest, rules, log, userAgent, timers = untimedHooks, now = Date.now, guard } = options;
   const { hooks: store, history } = ingest;
   const counters = newCounters();
   const targets = guard ?? targetGuard(rules.targets);
@@ -60,6 +62,7 @@ export function startChainhooks({ ingest, rules, log, userAgent, now = Date.now,
     history,
     network: ingest.network,
     counters,
+    timers,
     log,
     now,
     queued: (hookId, lane) => deliveries.wake(hookId, lane),
@@ -73,6 +76,7 @@ export function startChainhooks({ ingest, rules, log, userAgent, now = Date.now,
     guard: targets,
     rules,
     counters,
+    timers,
     log,
     userAgent,
     now,

@@ -1,6 +1,6 @@
 /** What chainhooks are counted by. Neither hooks nor URLs are named: users put secrets into both. */
-import { Counter, Gauge, type Registry } from 'prom-client';
-import type { HookCounters } from '../hooks/counters.ts';
+import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
+import type { HookCounters, HookTimers } from '../hooks/counters.ts';
 import type { HookGauges } from '../hooks/service.ts';
 
 /** Each count by the name it is served under, which ends in `_total`. */
@@ -55,4 +55,29 @@ export function hookMetrics(registry: Registry, counters: () => HookCounters, ga
       for (const { status, enabled, count } of gauges().hooks) this.set({ status, enabled: String(enabled) }, count);
     },
   });
+}
+
+/** Most blocks are evaluated in less than a millisecond. */
+const EVALUATION_SECONDS = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5];
+const DELIVERY_SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 60, 300];
+
+/** Registers the times of what chainhooks do. */
+export function hookTimers(registry: Registry): HookTimers {
+  const registers = [registry];
+  const evaluation = new Histogram({
+    name: 'chainhooks_evaluation_seconds',
+    help: 'Time that live chainhooks were evaluated on a block, or on those of a fork, with the making of deliveries',
+    buckets: EVALUATION_SECONDS,
+    registers,
+  });
+  const delivery = new Histogram({
+    name: 'chainhooks_delivery_seconds',
+    help: 'Time of an attempt to deliver, with success or without',
+    buckets: DELIVERY_SECONDS,
+    registers,
+  });
+  return {
+    evaluated: (milliseconds) => evaluation.observe(milliseconds / 1000),
+    attempted: (milliseconds) => delivery.observe(milliseconds / 1000),
+  };
 }

@@ -418,4 +418,10 @@ test('the counters tell what was done', async () => {
     oldestPendingSeconds: 0,
     hooks: [{ status: 'streaming', enabled: true, count: 1 }],
   });
+  const metrics = await server.registry.metrics();
+  const figure = (name: string) => Number(new RegExp(`^${name} (\\S+)$`, 'm').exec(metrics)?.[1]);
+  expect(figure('chainhooks_evaluation_seconds_count')).toBe(BLOCKS);
+  expect(figure('chainhooks_evaluation_seconds_sum')).toBeGreaterThan(0);
+  expect(figure('chainhooks_delivery_seconds_count')).toBe(matches + 3);
+  expect(figure('chainhooks_delivery_seconds_sum')).toBeLessThan(60);
 });

@@ -1,10 +1,12 @@
 /** Chainhooks as a server has them, in this process: ingest, routes, deliveries. */
+import { Registry } from 'prom-client';
 import { createApp } from '../../src/api/app.ts';
 import { startApi } from '../../src/api/server.ts';
 import { serveHooks } from '../../src/commands/serve-hooks.ts';
 import { readSettings, type Settings } from '../../src/config.ts';
 import type { Chainhooks } from '../../src/hooks/service.ts';
 import type { LogEvent } from '../../src/log.ts';
+import { hookTimers } from '../../src/metrics/hooks.ts';
 import { type Ingest, openIngest } from '../../src/store/ingest.ts';
 import { openSnapshots } from '../../src/store/snapshots.ts';
 import { type DataDirectory, dataDirectory } from '../support/data-directory.ts';
@@ -15,6 +17,7 @@ export interface HookServer extends AsyncDisposable {
   ingest: Ingest;
   hooks: Chainhooks;
   said: LogEvent[];
+  registry: Registry;
   request(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<Answer>;
   stop(): Promise<void>;
 }
@@ -38,7 +41,8 @@ export async function hookServer(given: Partial<Settings> = {}, at?: string): Pr
     said.push(event);
   };
   const ingest = openIngest({ directory, journal: settings.journal, chainId: settings.chainId, log });
-  const { hooks, api } = serveHooks(settings, ingest, log);
+  const registry = new Registry();
+  const { hooks, api } = serveHooks(settings, ingest, log, hookTimers(registry));
   const snapshots = openSnapshots(directory);
   const app = createApp({ snapshots, version: 'stackside v0 (test:test)', log, hooks: api, checkResponses: true });
   const server = await startApi({ app, hostname: '127.0.0.1', port: 0, bodyLimit: 10_000_000 });
@@ -57,6 +61,7 @@ export async function hookServer(given: Partial<Settings> = {}, at?: string): Pr
     ingest,
     hooks,
     said,
+    registry,
     stop,
     async request(method, path, body, headers = {}) {
       const response = await fetch(new URL(path, server.url), {
