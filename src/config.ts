@@ -360,6 +360,13 @@ export const settings = {
     help: 'Chainhooks may deliver to public targets without TLS',
     accepts: 'true or false',
   }),
+  hookAlert: setting({
+    flag: '--hook-alert <url>',
+    variables: ['STACKSIDE_HOOK_ALERT'],
+    type: Type.Union([Type.Null(), Type.String({ pattern: '^https?://[^\\s]+$' })], { default: null }),
+    help: 'Where a POST tells that a chainhook was interrupted or has expired',
+    accepts: 'a URL that begins with https:// or http://',
+  }),
   hookTimeout: setting({
     flag: '--hook-timeout <seconds>',
     variables: ['STACKSIDE_HOOK_TIMEOUT'],

@@ -56,6 +56,7 @@ const levelOf: Record<LogEvent['event'], Exclude<Level, 'silent'>> = {
   hook_cursor_lost: 'warn',
   hook_delivery_failed: 'warn',
   hook_delivery_skipped: 'warn',
+  hook_alert_failed: 'warn',
   hook_backfill_failed: 'error',
   hook_task_failed: 'error',
 };

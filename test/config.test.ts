@@ -47,6 +47,7 @@ describe('settings', () => {
       hookKeys: null,
       hookTargets: '',
       hookHttp: false,
+      hookAlert: null,
       hookTimeout: 20,
       hookConnectTimeout: 5,
       hookBudget: 24,

@@ -69,6 +69,7 @@ const evaluator = hookEvaluator({
   now: Date.now,
   queued: () => {},
   behind: () => {},
+  ended: () => {},
 });
 const { register } = lifecycle(ingest.hooks, ingest.history, evaluator, Date.now);
 ingest.transaction(() => {

@@ -28,6 +28,7 @@ function rulesOf(settings: Settings): HookRules {
   }
   return {
     targets: { allowed, plainHttp: settings.hookHttp },
+    alertUrl: settings.hookAlert,
     timeoutMs: settings.hookTimeout * SECOND,
     connectTimeoutMs: settings.hookConnectTimeout * SECOND,
     budgetMs: settings.hookBudget * HOUR,

@@ -68,7 +68,8 @@ interface LaneState {
 /** Timers hold no longer times. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
-const succeeded = ({ statusCode }: Result): boolean => statusCode !== null && statusCode >= 200 && statusCode < 300;
+export const isSuccess = ({ statusCode }: Result): boolean =>
+  statusCode !== null && statusCode >= 200 && statusCode < 300;
 
 /** Why an attempt failed, in a sentence without a name. */
 export function failureOf({ statusCode, error }: Result): string {
@@ -238,7 +239,7 @@ export function dispatcher(options: DispatcherOptions) {
       const record = records.get(delivery.hookId);
       // Cancelled or deleted meanwhile.
       if (current === undefined || record === undefined || !isOpen(current)) return;
-      if (succeeded(result)) {
+      if (isSuccess(result)) {
         deliveries.tried(delivery.id, result, 'delivered', null);
         records.delivered(record.id, now(), result.statusCode);
         if (current.backfillId !== null) backfills.settle(current.backfillId, { delivered: 1, dead: 0 });

@@ -13,6 +13,7 @@ import type { Cursor, HookProgress, HookRecord, Lane, Reason, ToldBlocks } from 
 import type { HookStore } from '../store/hooks/store.ts';
 import type { ChainFollower, ChainHistory } from '../store/ingest.ts';
 import { type ActiveHook, activeHook, evaluationsLeft, isUsedUp } from './active-hook.ts';
+import type { HookEnd } from './alerts.ts';
 import type { HookCounters, HookTimers } from './counters.ts';
 import { declarations } from './declarations.ts';
 import type { HookLog } from './log-event.ts';
@@ -32,6 +33,8 @@ export interface EvaluatorOptions {
   queued: (hookId: number, lane: Lane) => void;
   /** Hooks don't stand at the tip: there is something to catch up on. Told after the commit. */
   behind: () => void;
+  /** A hook ended; told after the commit. */
+  ended: (end: HookEnd) => void;
 }
 
 /** A block that leaves the chain, read only where somebody was told of it. */
@@ -65,7 +68,7 @@ const sameBytes = (a: Uint8Array, b: Uint8Array): boolean => Buffer.compare(a, b
 export type Evaluator = ReturnType<typeof hookEvaluator>;
 
 export function hookEvaluator(options: EvaluatorOptions) {
-  const { store, history, network, counters, timers, log, now, queued, behind } = options;
+  const { store, history, network, counters, timers, log, now, queued, behind, ended } = options;
   const { records, deliveries, ledger, candidates } = store;
   const live = new Matcher();
   const hooks = new Map<number, ActiveHook>();
@@ -76,6 +79,7 @@ export function hookEvaluator(options: EvaluatorOptions) {
   /** Told when the transaction is committed. */
   let touched: [hookId: number, lane: Lane][] = [];
   let isBehind = false;
+  let ends: HookEnd[] = [];
   const count = { matches: 0, evaluated: 0, queued: 0, rollbacks: 0, interrupted: 0 };
 
   function load(): void {
@@ -143,6 +147,15 @@ export function hookEvaluator(options: EvaluatorOptions) {
     records.setStatus(record.id, 'expired');
     exclude(record.id);
     log({ event: 'hook_expired', uuid: hook.uuid, name: hook.name });
+    const reason = 'it has used up what its options allow';
+    ends.push({
+      type: 'chainhook.expired',
+      consumer: record.consumer,
+      uuid: hook.uuid,
+      name: hook.name,
+      reason,
+      at: now(),
+    });
   }
 
   function interrupt(record: HookRecord, reason: string, stuckDelivery: number | null): void {
@@ -153,6 +166,7 @@ export function hookEvaluator(options: EvaluatorOptions) {
     count.interrupted += 1;
     const { name } = activeHook(record);
     log({ event: 'hook_interrupted', uuid: record.uuid, name, reason });
+    ends.push({ type: 'chainhook.interrupted', consumer: record.consumer, uuid: record.uuid, name, reason, at: now() });
   }
 
   const toldBlocks = ({ apply, rollback }: Pick<Told, 'apply' | 'rollback'>): ToldBlocks => {
@@ -410,9 +424,13 @@ export function hookEvaluator(options: EvaluatorOptions) {
       for (const [hookId, lane] of lanes) queued(hookId, lane);
       if (isBehind) behind();
       isBehind = false;
+      const over = ends;
+      ends = [];
+      for (const end of over) ended(end);
     },
     undone(): void {
       touched = [];
+      ends = [];
       isBehind = false;
       // Most of what is undone is an event that was known already, and no change of ours.
       if (dirty) loaded = false;

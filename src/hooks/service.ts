@@ -1,6 +1,7 @@
 /** All of the chainhooks in a process that writes: what its routes call, and what runs beside the requests. */
 import type { Network } from '../chain/network.ts';
 import type { Ingest } from '../store/ingest.ts';
+import { alerts, noAlerts } from './alerts.ts';
 import { type HookCounters, type HookTimers, newCounters, untimedHooks } from './counters.ts';
 import { type DeliveryRules, dispatcher } from './delivery.ts';
 import type { TargetRules } from './delivery-target.ts';
@@ -13,6 +14,8 @@ import { hookTasks } from './tasks.ts';
 
 export interface HookRules extends DeliveryRules {
   targets: TargetRules;
+  /** Where the operator is told of hooks that end; null for nowhere. */
+  alertUrl: string | null;
   /** How long bodies of what was delivered are kept. */
   retentionMs: number;
 }
@@ -67,7 +70,11 @@ export function startChainhooks(options: HookOptions) {
     now,
     queued: (hookId, lane) => deliveries.wake(hookId, lane),
     behind: () => tasks.wake(),
+    ended: (end) => operator.tell(end),
   });
+  const { alertUrl: url } = rules;
+  const { secrets } = store;
+  const operator = url === null ? noAlerts : alerts({ url, secrets, guard: targets, rules, log, userAgent, now });
   const deliveries = dispatcher({
     store,
     write,
@@ -112,6 +119,7 @@ export function startChainhooks(options: HookOptions) {
       upkeep.stop();
       await tasks.stop();
       await deliveries.stop();
+      await operator.stop();
     },
   };
 }

@@ -16,23 +16,30 @@ function signature(secret: Uint8Array, id: string, timestamp: number, body: Uint
   return `v1,${createHmac('sha256', secret).update(`${id}.${timestamp}.`).update(body).digest('base64')}`;
 }
 
+type Headers = Record<string, string>;
+
 /**
- * What shows a receiver that a delivery is ours; nothing where the consumer has no secret.
+ * What shows who has the secret that a body is ours; nothing where there is none.
  * @param now Unix milliseconds
  */
-export function secretHeaders(
-  secrets: Secrets | undefined,
-  id: string,
-  body: Uint8Array,
-  now: number,
-): Record<string, string> {
+export function signatureHeader(secrets: Secrets | undefined, id: string, body: Uint8Array, now: number): Headers {
   if (secrets === undefined) return {};
   const { secret, previous, rotatedAt } = secrets;
   const timestamp = Math.floor(now / 1000);
   const signing = previous !== null && now - rotatedAt < OVERLAP_MS ? [secret, previous] : [secret];
+  return { 'webhook-signature': signing.map((one) => signature(one, id, timestamp, body)).join(' ') };
+}
+
+/**
+ * What shows a consumer's receiver that a delivery is ours: the signature and the secret itself.
+ * @param now Unix milliseconds
+ */
+export function secretHeaders(secrets: Secrets | undefined, id: string, body: Uint8Array, now: number): Headers {
+  if (secrets === undefined) return {};
+  const secret = secrets.secret.toHex();
   return {
-    authorization: `Bearer ${secret.toHex()}`,
-    'x-chainhook-consumer-secret': secret.toHex(),
-    'webhook-signature': signing.map((one) => signature(one, id, timestamp, body)).join(' '),
+    authorization: `Bearer ${secret}`,
+    'x-chainhook-consumer-secret': secret,
+    ...signatureHeader(secrets, id, body, now),
   };
 }

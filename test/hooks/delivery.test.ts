@@ -394,6 +394,93 @@ test('a payload that can not be made interrupts its hook before the block, and n
   expect(heights(target.received)).toEqual(heights(other.received));
 });
 
+describe('the operator is told of hooks that end', () => {
+  const alerting = async (answer: () => Response) => {
+    const operator = receiver();
+    operator.answer = answer;
+    const server = await hookServer({ hookAlert: `${operator.url}?token=1` });
+    return {
+      server,
+      operator,
+      async [Symbol.asyncDispose]() {
+        await server[Symbol.asyncDispose]();
+        operator[Symbol.dispose]();
+      },
+    };
+  };
+
+  test('once each, signed, without the secret', async () => {
+    await using run = await alerting(() => new Response(''));
+    const { server, operator } = run;
+    using target = receiver();
+    target.answer = () => new Response('', { status: 410 });
+    const { secret } = (await server.request('POST', '/chainhooks/me/secret')).body;
+    const gone = await register(server, target.url);
+    const short = await register(server, target.url, { ...started, expire_after_evaluations: 2 });
+    const off = await register(server, target.url);
+    await server.request('PATCH', `/chainhooks/me/${off}/enabled`, { enabled: false });
+    feed(server);
+    await until(async () => (await status(server, gone)).status === 'interrupted');
+    await until(() => operator.received.some(({ payload }) => payload.uuid === gone));
+    const told = (type: string, uuid: string) =>
+      operator.received.filter(({ payload }) => payload.type === type && payload.uuid === uuid);
+    expect(told('chainhook.expired', short)).toHaveLength(1);
+    const [one, ...more] = told('chainhook.interrupted', gone) as [Received];
+    expect(more).toEqual([]);
+    expect(one.payload).toEqual({
+      type: 'chainhook.interrupted',
+      uuid: gone,
+      name: 'test',
+      reason: (await status(server, gone)).interrupted_reason,
+      at: expect.any(Number),
+    });
+    expect(Math.abs(one.payload.at - Date.now() / 1000)).toBeLessThan(60);
+    expect(one.headers['webhook-signature']).toBe(signature(secret, one));
+    expect(one.headers['user-agent']).toMatch(/^stackside\/\d/);
+    for (const name of ['authorization', 'x-chainhook-consumer-secret']) expect(one.headers[name]).toBeUndefined();
+    expect(operator.received.filter(({ payload }) => payload.uuid === off)).toEqual([]);
+  });
+
+  test('three times at most, while deliveries go on', async () => {
+    await using run = await alerting(() => new Response('', { status: 500 }));
+    const { server, operator } = run;
+    using target = receiver();
+    const short = await register(server, target.url, { ...started, expire_after_evaluations: 1 });
+    const other = await register(server, target.url);
+    feed(server);
+    await drained(server, other);
+    const failed = () => server.said.filter(({ event }) => event === 'hook_alert_failed');
+    await until(() => failed().length === 1);
+    const host = new URL(operator.url).host;
+    expect(failed()).toEqual([{ event: 'hook_alert_failed', uuid: short, host, reason: 'status 500' }]);
+    expect(operator.received).toHaveLength(3);
+    expect(new Set(operator.received.map(({ headers }) => headers['webhook-id'])).size).toBe(1);
+  });
+
+  test('not where deliveries may not go', async () => {
+    await using server = await hookServer({ hookAlert: 'https://192.168.0.1/' });
+    using target = receiver();
+    await register(server, target.url, { ...started, expire_after_evaluations: 1 });
+    feed(server);
+    const failed = () => server.said.find(({ event }) => event === 'hook_alert_failed');
+    await until(() => failed() !== undefined);
+    expect(failed()).toMatchObject({ host: '192.168.0.1', reason: expect.stringContaining('not allowed') });
+  });
+
+  test('nothing that is begun holds up the end', async () => {
+    const operator = receiver();
+    operator.answer = () => new Promise(() => {});
+    await using server = await hookServer({ hookAlert: operator.url });
+    using target = receiver();
+    await register(server, target.url, { ...started, expire_after_evaluations: 1 });
+    feed(server);
+    await until(() => operator.received.length === 1);
+    await server.stop();
+    operator[Symbol.dispose]();
+    expect(server.said.filter(({ event }) => event === 'hook_alert_failed')).toEqual([]);
+  });
+});
+
 test('the counters tell what was done', async () => {
   await using server = await hookServer();
   using target = receiver();

@@ -1,0 +1,111 @@
+/**
+ * Tells the operator of hooks that ended, by a POST to a URL of the operator's. One after the other and apart from the
+ * deliveries, so that nothing waits for it; best effort, since the log and the hook's status say the same.
+ */
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { HookStore } from '../store/hooks/store.ts';
+import { attempt } from './attempt.ts';
+import { backoff, type DeliveryRules, failureOf, isSuccess } from './delivery.ts';
+import type { TargetGuard } from './delivery-target.ts';
+import { webhookId } from './evaluation.ts';
+import type { HookLog } from './log-event.ts';
+import { signatureHeader } from './signature.ts';
+
+const ATTEMPTS = 3;
+/** More are not kept: a receiver that is gone can't use up the memory. */
+const MOST_WAITING = 1_000;
+
+/** A hook that was enabled and is no more, though nobody switched it off. */
+export interface HookEnd {
+  type: 'chainhook.interrupted' | 'chainhook.expired';
+  uuid: string;
+  consumer: string;
+  name: string;
+  reason: string;
+  /** Unix milliseconds. */
+  at: number;
+}
+
+export interface AlertOptions {
+  url: string;
+  secrets: HookStore['secrets'];
+  guard: TargetGuard;
+  rules: DeliveryRules;
+  log: HookLog;
+  userAgent: string;
+  now: () => number;
+}
+
+export interface Alerts {
+  /** Returns at once. */
+  tell(end: HookEnd): void;
+  /** What was not sent yet is not sent. */
+  stop(): Promise<void>;
+}
+
+export const noAlerts: Alerts = { tell() {}, async stop() {} };
+
+export function alerts({ url, secrets, guard, rules, log, userAgent, now }: AlertOptions): Alerts {
+  const { timeoutMs, connectTimeoutMs, retryCapMs } = rules;
+  const waiting: HookEnd[] = [];
+  const stopping = new AbortController();
+  const { signal } = stopping;
+  let working: Promise<void> | null = null;
+
+  const failed = ({ uuid }: HookEnd, reason: string) => {
+    log({ event: 'hook_alert_failed', uuid, host: URL.parse(url)?.host ?? '', reason });
+  };
+
+  async function send(end: HookEnd): Promise<void> {
+    const { type, uuid, consumer, name, reason, at } = end;
+    const body = Buffer.from(JSON.stringify({ type, uuid, name, reason, at: Math.floor(at / 1000) }));
+    const id = webhookId(`${uuid}/${type}/${crypto.randomUUID()}`);
+    for (let tried = 1; !signal.aborted; tried++) {
+      const time = now();
+      const headers = {
+        'content-type': 'application/json',
+        'user-agent': userAgent,
+        'webhook-id': id,
+        'webhook-timestamp': String(Math.floor(time / 1000)),
+        // Without the secret itself: it is the consumer's, and this receiver the operator's.
+        ...signatureHeader(secrets.find(consumer), id, body, time),
+      };
+      const result = await attempt({ url, headers, body, timeoutMs, connectTimeoutMs, signal }, guard, now);
+      if (isSuccess(result) || signal.aborted) return;
+      if (tried === ATTEMPTS) {
+        failed(end, failureOf(result));
+        return;
+      }
+      await sleep(backoff(tried, retryCapMs, Math.random), undefined, { signal }).catch(() => {});
+    }
+  }
+
+  async function work(): Promise<void> {
+    // Whoever tells has something else to do: a node waits for its answer.
+    await new Promise((resolve) => setImmediate(resolve));
+    for (let end = waiting.shift(); end !== undefined; end = signal.aborted ? undefined : waiting.shift()) {
+      try {
+        await send(end);
+      } catch (error) {
+        log({ event: 'hook_task_failed', cause: error });
+      }
+    }
+    working = null;
+  }
+
+  return {
+    tell(end) {
+      if (signal.aborted) return;
+      if (waiting.length >= MOST_WAITING) {
+        failed(end, 'too many wait');
+        return;
+      }
+      waiting.push(end);
+      working ??= work();
+    },
+    async stop() {
+      stopping.abort();
+      await working;
+    },
+  };
+}
