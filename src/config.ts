@@ -345,6 +345,14 @@ export const settings = {
     help: 'API keys for chainhooks: a line for each, consumer and key; without, programs on this machine need none',
     accepts: 'a file',
   }),
+  hookLimit: setting({
+    flag: '--hook-limit <number>',
+    variables: ['STACKSIDE_HOOK_LIMIT'],
+    type: Type.Union([Type.Null(), Type.Integer({ minimum: 1, maximum: 1_000_000 })], { default: null }),
+    read: integer,
+    help: 'Most chainhooks of one consumer; any number if not given',
+    accepts: 'a number from 1 to 1000000',
+  }),
   hookTargets: setting({
     flag: '--hook-targets <networks>',
     variables: ['STACKSIDE_HOOK_TARGETS'],

@@ -45,6 +45,7 @@ describe('settings', () => {
       btcRpcPassword: null,
       btcFaucetKey: null,
       hookKeys: null,
+      hookLimit: null,
       hookTargets: '',
       hookHttp: false,
       hookAlert: null,

@@ -53,7 +53,7 @@ export function serveHooks(settings: Settings, ingest: Ingest, log: Log, timers?
     ...(timers === undefined ? {} : { timers }),
     userAgent: serverVersion.replace(/^(\w+) v(\S+).*$/, '$1/$2'),
   });
-  const managed = management(hooks);
+  const managed = management(hooks, settings.hookLimit);
   const api = {
     consumerOf: access(keys),
     management: managed,

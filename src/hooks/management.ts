@@ -7,7 +7,7 @@ import { TargetRefused } from './delivery-target.ts';
 import { webhookId } from './evaluation.ts';
 import type { ResumeFrom } from './lifecycle.ts';
 import { payloadText } from './payload.ts';
-import { invalidField, unknownBlock, unknownHook } from './problem.ts';
+import { HookProblem, invalidField, unknownBlock, unknownHook } from './problem.ts';
 import { scanner } from './scan.ts';
 import type { Chainhooks } from './service.ts';
 import { shownHook } from './shown.ts';
@@ -26,7 +26,8 @@ export interface BlockChoice {
   block_height?: number;
 }
 
-export function management(hooks: Chainhooks) {
+/** @param mostHooks of one consumer, null for any number */
+export function management(hooks: Chainhooks, mostHooks: number | null) {
   const { store, history, write, evaluator, lifecycle, guard, network, now } = hooks;
   const { records, deliveries, secrets } = store;
 
@@ -53,6 +54,12 @@ export function management(hooks: Chainhooks) {
     } catch (error) {
       if (error instanceof TargetRefused) throw invalidField('action.url', `is not allowed: ${error.message}`);
     }
+  }
+
+  /** @throws HookProblem 409 where the consumer may have no more */
+  function checkRoom(consumer: string): void {
+    if (mostHooks === null || records.count(consumer) < mostHooks) return;
+    throw new HookProblem(409, `No more than ${mostHooks} chainhooks may be registered: delete one first`);
   }
 
   /** @throws HookProblem 404 unless it is canonical, 400 where height and hash name different blocks */
@@ -99,7 +106,11 @@ export function management(hooks: Chainhooks) {
     async register(consumer: string, sent: unknown) {
       const definition = readDefinition(sent, network());
       await checkTarget(definition);
-      return shown(write(() => lifecycle.register(consumer, definition), 'synced'));
+      const record = write(() => {
+        checkRoom(consumer);
+        return lifecycle.register(consumer, definition);
+      }, 'synced');
+      return shown(record);
     },
 
     page(consumer: string, limit: number, offset: number) {

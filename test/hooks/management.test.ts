@@ -198,6 +198,30 @@ test('with keys, consumers see their own hooks, and nobody else any', async () =
   expect((await server.request('GET', '/chainhooks')).status).toBe(200);
 });
 
+test('a consumer has so many hooks and no more, whatever others have', async () => {
+  using directory = dataDirectory();
+  const file = join(directory.path, 'keys');
+  await Bun.write(file, 'alice first-key\nbob second-key\n');
+  await using server = await hookServer({ hookKeys: file, hookLimit: 2 });
+  const as = (key: string) => ({ 'x-api-key': key });
+  const add = (key: string, body: object = valid) => server.request('POST', '/chainhooks/me', body, as(key));
+  const total = async () => (await server.request('GET', '/chainhooks/me', undefined, as('first-key'))).body.total;
+  const answers = await Promise.all([1, 2, 3, 4].map(() => add('first-key')));
+  expect(answers.map((answer) => answer.status).toSorted()).toEqual([200, 200, 409, 409]);
+  expect(await add('first-key')).toEqual({
+    status: 409,
+    body: { error: 'Conflict', details: 'No more than 2 chainhooks may be registered: delete one first' },
+  });
+  expect(await total()).toBe(2);
+  expect((await add('first-key', { ...valid, name: 1 })).status).toBe(400);
+  expect((await add('second-key')).status).toBe(200);
+  const path = `/chainhooks/me/${answers.find((answer) => answer.status === 200)?.body.uuid}`;
+  expect((await server.request('PATCH', path, { name: 'other' }, as('first-key'))).status).toBe(200);
+  expect((await server.request('DELETE', path, undefined, as('first-key'))).status).toBe(204);
+  expect((await add('first-key')).status).toBe(200);
+  expect(await total()).toBe(2);
+});
+
 test('without keys a program on this machine is answered, and no page, no proxy, no other name', () => {
   const consumerOf = access([]);
   const request = (headers: Record<string, string>) => new Request('http://127.0.0.1/', { headers });

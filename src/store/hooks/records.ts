@@ -154,6 +154,9 @@ export function hookRecords(db: Database) {
     'UPDATE hook_progress SET evaluated = ?1, cursor_height = ?2, cursor_hash = ?3, evaluated_at = ?4',
   );
 
+  /** Of a consumer, without those that were deleted. */
+  const count = (consumer: string): number => total.get(consumer)?.total ?? 0;
+
   return {
     /** Only the consumer's own. @param deleted whether a deleted one is found too */
     find: (uuid: string, consumer: string, deleted = false): HookRecord | undefined => {
@@ -167,8 +170,9 @@ export function hookRecords(db: Database) {
     /** Newest first, ties by uuid. */
     page: (consumer: string, limit: number, offset: number): { items: HookRecord[]; total: number } => ({
       items: page.all(consumer, limit, offset).map(recordOf),
-      total: total.get(consumer)?.total ?? 0,
+      total: count(consumer),
     }),
+    count,
     /** All of a consumer, newest first. */
     all: (consumer: string): HookRecord[] => page.all(consumer, -1, 0).map(recordOf),
     live: (): HookRecord[] => active.all(LIVE).map(recordOf),
