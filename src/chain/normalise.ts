@@ -15,7 +15,7 @@ import {
   type TransactionContent,
 } from './block.ts';
 import type { Network } from './network.ts';
-import { eventBody, PayloadError } from './payload-reader.ts';
+import { eventBody, PayloadError, readPayload } from './payload-reader.ts';
 import type { BlockPayload, EventPayload, MicroblocksPayload, TransactionPayload } from './payload-schemas.ts';
 
 const BITCOIN_OPERATION = '0x00';
@@ -310,6 +310,17 @@ export function blockOf(payload: BlockPayload, network: Network): Block {
     ],
     rewardSet: rewardSetOf(payload),
   };
+}
+
+/**
+ * A stored block again, as it was when it came.
+ * @param text the JSON of its payload
+ * @throws PayloadError as {@link blockOf}
+ */
+export function blockOfText(text: string, network: Network): Block {
+  const payload = readPayload('/new_block', text);
+  if (payload.kind !== 'block') throw new Error('the payload of a block is that of another event');
+  return blockOf(payload.block, network);
 }
 
 /**

@@ -7,8 +7,8 @@ import type { Database } from 'bun:sqlite';
 import type { Block } from '../chain/block.ts';
 import { effectsOf, undone } from '../chain/effects.ts';
 import { chainIdText, type Network } from '../chain/network.ts';
-import { blockOf, withGenesis } from '../chain/normalise.ts';
-import { PayloadError, readPayload } from '../chain/payload-reader.ts';
+import { blockOf, blockOfText, withGenesis } from '../chain/normalise.ts';
+import { PayloadError } from '../chain/payload-reader.ts';
 import type { BlockPayload } from '../chain/payload-schemas.ts';
 import { fromHex, toHex } from '../codec/hex.ts';
 import type { ApplyEffects } from './apply.ts';
@@ -70,11 +70,8 @@ export function chainWriter(
   };
 
   /** A stored block again, as it was when it came. */
-  function stored(indexBlockHash: Uint8Array, network: Network): Block {
-    const payload = readPayload('/new_block', payloads.read(indexBlockHash));
-    if (payload.kind !== 'block') throw new Error('the payload of a block is that of another event');
-    return blockOf(payload.block, network);
-  }
+  const stored = (indexBlockHash: Uint8Array, network: Network): Block =>
+    blockOfText(payloads.read(indexBlockHash), network);
 
   /** What is applied for a block: for the first one, the transactions of block 0 too. */
   function complete(block: Block, network: Network): Block {

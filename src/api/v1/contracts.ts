@@ -6,10 +6,10 @@ import { chainTip } from '../conventions/etag.ts';
 import { legacyOffsetQuery, UncountedPage } from '../conventions/offset-pagination.ts';
 import { InvalidValue } from '../conventions/value-reader.ts';
 import { route } from '../route.ts';
+import { contractLog } from '../v2/serialize/smart-contract.ts';
 import { Contract } from './schemas/contract.ts';
 import { TransactionEvent } from './schemas/event.ts';
 import { contract } from './serialize/contract.ts';
-import { transactionEvent } from './serialize/event.ts';
 
 const tag = 'Smart contracts (v1)';
 const UNKNOWN = 'cannot find contract by ID';
@@ -82,15 +82,7 @@ export const contracts = [
     etag: chainTip,
     handle: async ({ params, query: { limit, offset }, read }) => {
       const page = await read.contracts.logs(params.contract_id, limit, { at: null, offset });
-      const results = (page?.items ?? []).map(({ txId, eventIndex, topic, value }) =>
-        transactionEvent(txId, {
-          index: eventIndex,
-          kind: 'contract_log',
-          contractId: params.contract_id,
-          topic,
-          value,
-        }),
-      );
+      const results = (page?.items ?? []).map((log) => contractLog(params.contract_id, log));
       return { limit, offset, results };
     },
   }),

@@ -2,8 +2,7 @@
 import type { Database } from 'bun:sqlite';
 import type { Block, ChainTransaction } from '../../chain/block.ts';
 import { networkOf, TESTNET_CHAIN_ID } from '../../chain/network.ts';
-import { blockOf } from '../../chain/normalise.ts';
-import { readPayload } from '../../chain/payload-reader.ts';
+import { blockOfText } from '../../chain/normalise.ts';
 import type { BlockSearch } from '../model.ts';
 import { type EntryReader, payloadText, type SourceColumns } from '../payload-source.ts';
 import { prepared } from '../statement.ts';
@@ -57,10 +56,7 @@ export function orphanQueries(db: Database, journal: EntryReader | null) {
   function read(indexBlockHash: Uint8Array): Block | undefined {
     const source = payload.get(indexBlockHash);
     const text = source === null ? undefined : payloadText(source, journal);
-    if (text === undefined) return undefined;
-    const event = readPayload('/new_block', text);
-    if (event.kind !== 'block') throw new Error('the payload of a block is that of another event');
-    return blockOf(event.block, network());
+    return text === undefined ? undefined : blockOfText(text, network());
   }
 
   function rowOf(search: BlockSearch): Row | null {
@@ -79,6 +75,9 @@ export function orphanQueries(db: Database, journal: EntryReader | null) {
 
   return {
     network,
+
+    /** Whether there is such a block. */
+    has: (search: BlockSearch): boolean => rowOf(search) !== null,
 
     /** Of several, the highest. */
     block(search: BlockSearch): Block | undefined {

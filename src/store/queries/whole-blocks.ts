@@ -144,7 +144,7 @@ export function wholeBlockQueries(
       offset: number,
     ): Promise<OffsetPage<TransactionDetail> | undefined> {
       const height = canonicalHeight(search);
-      if (height === undefined) return orphans.block(search) === undefined ? undefined : { items: [], total: 0 };
+      if (height === undefined) return orphans.has(search) ? { items: [], total: 0 } : undefined;
       const { first, last } = positionsOf(height);
       const rows = (order === 'asc' ? ascending : descending).all(first, last, limit, offset);
       return {
