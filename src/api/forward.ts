@@ -1,4 +1,5 @@
 /** Requests that one thread passes on to another. */
+import { directFetch } from '../direct-fetch.ts';
 import { pathAndQuery } from './conventions/request-url.ts';
 
 /** Passes requests on to a server of ours, as they are. */
@@ -6,7 +7,7 @@ export const forwardTo =
   (origin: string) =>
   async (request: Request): Promise<Response> => {
     const hasBody = request.method !== 'GET' && request.method !== 'HEAD';
-    const response = await fetch(origin + pathAndQuery(request.url), {
+    const response = await directFetch(origin + pathAndQuery(request.url), {
       method: request.method,
       headers: request.headers,
       body: hasBody ? await request.arrayBuffer() : null,

@@ -1,8 +1,10 @@
 /** What runs in each of the API's threads. It reads snapshots of its own, and passes on what needs the main thread. */
+
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
 import { Registry } from 'prom-client';
 import { forwardTo } from '../api/forward.ts';
 import type { ApiServer } from '../api/server.ts';
+import { directFetch } from '../direct-fetch.ts';
 import { OperatorError } from '../errors.ts';
 import { createLog } from '../log.ts';
 import { nodeRpc } from '../node/rpc.ts';
@@ -43,7 +45,7 @@ async function start({ settings, port, shared, mainThread }: ThreadStart) {
     operations: {
       readiness: () => readinessOf(snapshots, node),
       // All threads' figures together are the main thread's to answer.
-      metrics: async () => (await fetch(`${mainThread}/metrics`)).text(),
+      metrics: async () => (await directFetch(`${mainThread}/metrics`)).text(),
     },
     listen: { hostname: settings.apiHost, port, shared },
     mainThread: forwardTo(mainThread),

@@ -1,8 +1,10 @@
 /** `stackside hooks …`: chainhooks from the command line, through the API of a running Stackside. */
+
 import { readFileSync } from 'node:fs';
 import { type Static, Type } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
 import type { Command } from 'commander';
+import { directFetch } from '../direct-fetch.ts';
 import { OperatorError } from '../errors.ts';
 import { BackfillShown, DeliveryShown, HookPage, PreviewShown } from '../hooks/schemas.ts';
 
@@ -34,7 +36,7 @@ async function call(url: string, method: string, path: string, body?: unknown): 
   };
   let response: Response;
   try {
-    response = await fetch(new URL(`/chainhooks${path}`, url), request);
+    response = await directFetch(new URL(`/chainhooks${path}`, url), request);
   } catch (cause) {
     const remedy = 'Start stackside serve, or say with --url where its API is.';
     throw new OperatorError(`No Stackside answers at ${url}.`, remedy, { cause });

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { directFetch } from '../direct-fetch.ts';
 import type { NodeEvent } from './node-event.ts';
 
 export interface PostOptions {
@@ -52,7 +53,7 @@ export async function postEvent(event: NodeEvent, eventsUrl: string, options: Po
 async function attempt(url: URL, body: string, timeoutMs: number, signal: AbortSignal | undefined): Promise<unknown> {
   const limits = [AbortSignal.timeout(timeoutMs), ...(signal === undefined ? [] : [signal])];
   try {
-    const response = await fetch(url, {
+    const response = await directFetch(url, {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
       body,

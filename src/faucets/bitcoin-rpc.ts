@@ -1,6 +1,8 @@
 /** The RPC interface of a Bitcoin node. */
+
 import { type Static, type TSchema, Type } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
+import { directFetch } from '../direct-fetch.ts';
 import { failed, unavailable } from './faucet-error.ts';
 
 export interface BitcoinRpcOptions {
@@ -30,7 +32,7 @@ export function bitcoinRpc({ url, user, password }: BitcoinRpcOptions): BitcoinR
 
   async function post(body: string): Promise<unknown> {
     try {
-      const response = await fetch(url, {
+      const response = await directFetch(url, {
         method: 'POST',
         headers: { 'content-type': 'application/json', authorization },
         body,

@@ -1,4 +1,5 @@
 /** Further nodes that every broadcast transaction is given to. */
+import { directFetch } from '../direct-fetch.ts';
 
 export type BroadcastEvent =
   | { event: 'extra_endpoints_unreadable'; file: string; cause: unknown }
@@ -27,7 +28,7 @@ export function extraBroadcasts(file: string | null, log: (event: BroadcastEvent
   async function post(endpoint: string, body: Uint8Array<ArrayBuffer>, contentType: string): Promise<void> {
     try {
       const headers = { 'content-type': contentType };
-      const response = await fetch(endpoint, {
+      const response = await directFetch(endpoint, {
         method: 'POST',
         body,
         headers,

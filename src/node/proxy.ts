@@ -1,4 +1,5 @@
 /** The node's RPC interface under our address: requests go through untouched, answers come back as they stream in. */
+import { directFetch } from '../direct-fetch.ts';
 import type { Snapshots } from '../store/reader.ts';
 import { type BroadcastEvent, extraBroadcasts } from './broadcast.ts';
 import { type FeeSettings, isQuiet, tenureLimits, withFees } from './fee-estimates.ts';
@@ -87,7 +88,7 @@ export function nodeProxy(options: ProxyOptions): Proxy {
     const late = new AbortController();
     const timer = setTimeout(() => late.abort(new DOMException('no answer', 'TimeoutError')), timeoutMs);
     try {
-      return await fetch(url + path, {
+      return await directFetch(url + path, {
         method: request.method,
         headers: without(request.headers, NOT_FORWARDED),
         body: body === null || body.length === 0 ? null : body,

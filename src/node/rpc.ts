@@ -1,6 +1,8 @@
 /** Questions of our own to the node's RPC interface. */
+
 import { Type } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
+import { directFetch } from '../direct-fetch.ts';
 
 /** The node can't be reached, or doesn't answer in time. */
 export class NodeUnreachableError extends Error {
@@ -40,7 +42,7 @@ export function nodeRpc(url: string): NodeRpc {
 
   async function request(path: string, init: RequestInit = {}): Promise<Response> {
     try {
-      return await fetch(url + path, { redirect: 'manual', signal: AbortSignal.timeout(TIMEOUT_MS), ...init });
+      return await directFetch(url + path, { redirect: 'manual', signal: AbortSignal.timeout(TIMEOUT_MS), ...init });
     } catch (cause) {
       throw new NodeUnreachableError('the node can not be reached', { cause });
     }

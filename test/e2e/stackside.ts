@@ -14,9 +14,16 @@ export interface Finished {
   stderr: string;
 }
 
+/** Variables that a command has besides those of the test. */
+export type Environment = Record<string, string>;
+
 /** Runs a command to its end. */
-export async function stackside(...args: string[]): Promise<Finished> {
-  const child = Bun.spawn([...command, ...args], { stdin: 'ignore', stdout: 'pipe', stderr: 'pipe' });
+export const stackside = (...args: string[]): Promise<Finished> => stacksideIn({}, ...args);
+
+/** Like the one above, with variables. */
+export async function stacksideIn(environment: Environment, ...args: string[]): Promise<Finished> {
+  const env = { ...process.env, ...environment };
+  const child = Bun.spawn([...command, ...args], { env, stdin: 'ignore', stdout: 'pipe', stderr: 'pipe' });
   const [stdout, stderr, code] = await Promise.all([
     new Response(child.stdout).text(),
     new Response(child.stderr).text(),
@@ -34,8 +41,17 @@ export interface Server {
 }
 
 /** Starts a command that serves, on free ports, and waits for its ready line. */
-export async function startServer(name: 'serve' | 'demo', ...args: string[]): Promise<Server> {
+export const startServer = (name: 'serve' | 'demo', ...args: string[]): Promise<Server> =>
+  startServerIn({}, name, ...args);
+
+/** Like the one above, with variables. */
+export async function startServerIn(
+  environment: Environment,
+  name: 'serve' | 'demo',
+  ...args: string[]
+): Promise<Server> {
   const child = Bun.spawn([...command, name, '--api-port', '0', '--event-port', '0', ...args], {
+    env: { ...process.env, ...environment },
     stdin: 'ignore',
     stdout: 'pipe',
     stderr: 'pipe',

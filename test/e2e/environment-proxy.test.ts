@@ -1,0 +1,109 @@
+/** A proxy in the environment gets nothing: not what threads say to each other, not what goes to nodes and receivers. */
+import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { join } from 'node:path';
+import { receiver } from '../hooks/server.ts';
+import { standInNode, TESTNET_INFO } from '../support/stand-in-node.ts';
+import { type Environment, type Server, stacksideIn, startServerIn, temporaryDirectory } from './stackside.ts';
+
+const KEY = 'a-key-of-some-length-to-be-a-key';
+const ADDRESS = 'ST2CY5V39NHDPWSXMW9QDT3HC3GD6Q6XX4CFRK9AG';
+const directory = temporaryDirectory();
+const node = standInNode();
+const other = standInNode();
+const bitcoin = standInNode();
+const target = receiver();
+/** Rejected as soon as the proxy hears anything, with the first line of it. */
+const captured = Promise.withResolvers<never>();
+const proxy = Bun.listen({
+  hostname: '127.0.0.1',
+  port: 0,
+  socket: {
+    data(socket, bytes) {
+      captured.reject(new Error(`the proxy got ${bytes.toString().split('\r\n')[0]}`));
+      socket.end('HTTP/1.1 502 Bad Gateway\r\nContent-Length: 0\r\n\r\n');
+    },
+  },
+});
+const proxyUrl = `http://127.0.0.1:${proxy.port}`;
+const environment: Environment = {
+  HTTP_PROXY: proxyUrl,
+  http_proxy: proxyUrl,
+  HTTPS_PROXY: proxyUrl,
+  https_proxy: proxyUrl,
+  ALL_PROXY: proxyUrl,
+  NO_PROXY: '',
+  no_proxy: '',
+  STACKSIDE_HOOK_KEY: KEY,
+};
+let server: Server;
+
+beforeAll(async () => {
+  node.answer('/v2/transactions', () => Response.json('ab'.repeat(32)));
+  await Bun.write(join(directory.path, 'keys'), `me ${KEY}\n`);
+  await Bun.write(join(directory.path, 'endpoints'), `${other.url}/v2/transactions\n`);
+  const variables = {
+    STACKSIDE_FAUCET_KEYS: '11'.repeat(32),
+    STACKSIDE_BTC_RPC: bitcoin.url,
+    STACKSIDE_BTC_RPC_USER: 'user',
+    STACKSIDE_BTC_RPC_PASSWORD: 'secret',
+    STACKSIDE_BTC_FAUCET_KEY: '33'.repeat(32),
+  };
+  server = await startServerIn(
+    { ...environment, ...variables },
+    'serve',
+    ...['--data', join(directory.path, 'data'), '--network', 'testnet', '--log-level', 'silent'],
+    ...['--threads', '1', '--api-host', '127.0.0.1', '--node-rpc', node.url],
+    ...['--hook-keys', join(directory.path, 'keys'), '--hook-targets', '127.0.0.0/8'],
+    ...['--extra-tx-endpoints', join(directory.path, 'endpoints')],
+  );
+}, 30_000);
+afterAll(async () => {
+  await server.stop();
+  proxy.stop(true);
+  for (const used of [node, other, bitcoin, target]) used[Symbol.dispose]();
+  directory.remove();
+});
+
+const status = async (method: string, path: string, body?: string): Promise<number> =>
+  (await fetch(server.api + path, { method, ...(body === undefined ? {} : { body }) })).status;
+
+test('between threads, to the node, to a Bitcoin node and to receivers, everything goes directly', async () => {
+  await Promise.race([everything(), captured.promise]);
+}, 30_000);
+
+async function everything(): Promise<void> {
+  const posted = await stacksideIn(environment, 'devnet', '--blocks', '3', '--post', server.events);
+  expect(posted.code).toBe(0);
+
+  // What the thread passes on to the main thread, and what that asks.
+  expect(await status('GET', '/metrics')).toBe(200);
+  await fetch(`${server.api}/extended/v1/faucets/stx?address=${ADDRESS}`, { method: 'POST' });
+  await fetch(`${server.api}/extended/v1/faucets/btc/mqkhEMH6NCeYjFybv7pvFC22MFeaNT9AQC`);
+  expect(bitcoin.asked.length).toBeGreaterThan(0);
+
+  // What the thread asks the node.
+  const asked = Promise.withResolvers<void>();
+  other.answer('/v2/transactions', () => {
+    asked.resolve();
+    return Response.json('ab'.repeat(32));
+  });
+  expect(await status('GET', '/v2/info')).toBe(200);
+  expect(await status('POST', '/v2/transactions', 'transaction')).toBe(200);
+  await asked.promise;
+  expect(await status('GET', '/ready')).toBe(200);
+  expect(new Set(node.asked.map(({ path }) => path))).toContain('/v2/transactions');
+  expect(await (await fetch(`${server.api}/v2/info`)).json()).toEqual(TESTNET_INFO);
+
+  // A command that asks the server, and a delivery.
+  const hook = {
+    ...{ name: 'direct', version: '1', chain: 'stacks', network: 'testnet' },
+    filters: { events: [{ type: 'tenure_change' }, { type: 'coinbase' }, { type: 'stx_event' }] },
+    action: { type: 'http_post', url: target.url },
+  };
+  await Bun.write(join(directory.path, 'hook.json'), JSON.stringify(hook));
+  const command = (...args: string[]) => stacksideIn(environment, 'hooks', ...args, '--url', server.api);
+  const added = await command('add', join(directory.path, 'hook.json'));
+  expect([added.code, added.stderr]).toEqual([0, '']);
+  const tested = await command('test', JSON.parse(added.stdout).uuid);
+  expect(JSON.parse(tested.stdout)).toMatchObject({ ok: true, status_code: 200 });
+}
