@@ -29,10 +29,18 @@ async function buildOrigin(): Promise<{ branch: string; commit: string }> {
   return commit === '' ? { branch: 'release', commit: 'archive' } : { branch, commit };
 }
 
+/** The folder that the executable is started in decides neither what code it runs nor its settings. */
+const NOTHING_OF_THE_FOLDER = {
+  autoloadDotenv: false,
+  autoloadBunfig: false,
+  autoloadTsconfig: false,
+  autoloadPackageJson: false,
+};
+
 async function compile(target: Target | null, outfile: string): Promise<void> {
   const result = await Bun.build({
     entrypoints: ['src/main.ts', 'src/api-thread.ts'],
-    compile: { outfile, ...(target === null ? {} : { target: targets[target] }) },
+    compile: { ...NOTHING_OF_THE_FOLDER, outfile, ...(target === null ? {} : { target: targets[target] }) },
     minify: { whitespace: true, syntax: true, identifiers: false },
     define: { STACKSIDE_BRANCH: JSON.stringify(origin.branch), STACKSIDE_COMMIT: JSON.stringify(origin.commit) },
   });

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { temporaryDirectory } from './stackside.ts';
 
@@ -42,6 +43,17 @@ afterAll(async () => {
 test('the executable names its version', () => {
   const { stdout } = Bun.spawnSync([binary, '--version']);
   expect(stdout.toString()).toMatch(/^stackside v\d+\.\d+\.\d+ \(.+\)\n$/);
+});
+
+test('the executable runs nothing of the folder it is started in, and reads no settings there', () => {
+  const folder = join(directory.path, 'folder');
+  mkdirSync(folder);
+  writeFileSync(join(folder, '.env'), 'STACKSIDE_DATA=of-dotenv\n');
+  writeFileSync(join(folder, 'bunfig.toml'), 'preload = ["./preload.ts"]\n');
+  writeFileSync(join(folder, 'preload.ts'), "process.stdout.write('preloaded');\n");
+  const { stdout, stderr } = Bun.spawnSync([binary, 'status'], { cwd: folder, env: {} });
+  expect(stdout.toString()).toBe('');
+  expect(stderr.toString()).toStartWith('There is no index at stackside-data/index.db.\n');
 });
 
 const answers: [path: string, status: number, says: string][] = [
