@@ -52,16 +52,62 @@ describe('refused', () => {
     '64:ff9b::a00:1',
     '64:ff9b::169.254.169.254',
     '2002:7f00:1::',
+    '::127.0.0.1',
+    '::8.8.8.8',
+    '::ffff:0:127.0.0.1',
+    '::ffff:0:7f00:1',
+    '64:ff9b::127.0.0.1',
+    '64:ff9b:1::127.0.0.1',
+    '64:ff9b:1:a00:1::',
+    '2001:0:7f00:1::1',
+    '2001::1',
+    '2002:a00:1::',
+    '168.63.129.16',
+    '192.0.0.192',
+    '198.19.255.255',
+    '239.255.255.255',
+    '240.0.0.1',
+    'fec0::1',
+    'ff0e::1',
+    '4000::1',
+    '1::1',
   ])('what is at %s', async (address) => {
     expect(await refusal('https://example.org/', none, at(address))).toContain('is not public');
     // One that is not public is enough.
     expect(await refusal('https://example.org/', none, at('93.184.216.34', address))).toContain('is not public');
     expect(await refusal(`https://${address.includes(':') ? `[${address}]` : address}/`)).toContain('is not public');
   });
-  test.each(['https://2130706433/', 'https://0x7f.1/', 'https://127.1/', 'https://[::ffff:127.0.0.1]/'])(
-    '%s',
-    async (url) => {
-      expect(await refusal(url)).toContain('is not public');
+  test.each([
+    'https://2130706433/',
+    'https://0x7f.1/',
+    'https://0177.0.0.1/',
+    'https://127.1/',
+    'https://127.0.0.1./',
+    'https://127.0.0.1../',
+    'https://①②⑦.0.0.1/',
+    'https://127。0。0。1/',
+    'https://[::ffff:127.0.0.1]/',
+    'https://[::127.0.0.1]/',
+    'https://[::ffff:0:127.0.0.1]/',
+    'https://localhost/',
+    'https://LOCALHOST./',
+    'https://hook.localhost../',
+    'https://metadata.google.internal/',
+    'https://metadata.google.internal./',
+    'https://printer.local./',
+    'https://router.home.arpa/',
+  ])('%s', async (url) => {
+    expect(await refusal(url)).toContain('is not public');
+  });
+  test('a local name that a resolver says is public, while other networks are allowed', async () => {
+    const rules = { allowed: parseNetworks('10.0.0.0/8')!, plainHttp: false };
+    expect(await refusal('https://localhost./', rules)).toContain('is not public');
+    expect(await refusal('https://localhost.example.org./', rules)).toBeNull();
+  });
+  test.each(['fe80::1%eth0', '2606:2800:220:1::1%eth0', '0127.0.0.1', 'example.org', ''])(
+    'what a resolver calls an address and is none: %p',
+    async (address) => {
+      expect(await refusal('https://example.org/', none, at(address))).toContain('no address of the Internet');
     },
   );
   test('plain HTTP, other schemes, users', async () => {
@@ -84,15 +130,17 @@ describe('allowed', () => {
       expect(await refusal('http://hook.internal/', rules, at(address))).toBeNull();
     }
     expect(await refusal('http://hook.internal/', rules, at('127.0.0.2'))).toContain('is not public');
-    expect(await refusal('http://hook.internal/', rules, at('10.1.1.1', '93.184.216.34'))).toContain('https://');
+    expect(await refusal('http://example.org/', rules, at('10.1.1.1', '93.184.216.34'))).toContain('https://');
   });
   test('networks are read, or refused whole', () => {
     expect(parseNetworks('')).toEqual([]);
-    expect(parseNetworks('10.0.0.0/8,fd00::/8')).toEqual([
-      ['10.0.0.0', 8],
-      ['fd00::', 8],
+    expect(parseNetworks('10.0.0.0/8, fd00::/8,')).toEqual([
+      { bytes: Uint8Array.of(10, 0, 0, 0), bits: 8 },
+      { bytes: Uint8Array.of(0xfd, ...new Array<number>(15).fill(0)), bits: 8 },
     ]);
-    for (const text of ['10.0.0.0/33', 'example.org', '10.0.0.0/x', '::1/129']) expect(parseNetworks(text)).toBeNull();
+    for (const text of ['10.0.0.0/33', 'example.org', '10.0.0.0/x', '::1/129', '010.0.0.0/8', '10.0.0.0/8/8']) {
+      expect(parseNetworks(text)).toBeNull();
+    }
   });
 });
 
@@ -109,7 +157,7 @@ test('the address that was checked is the one that is called, under the name of 
   using target = receiver();
   const { port } = new URL(target.url);
   let asked = 0;
-  const guard = targetGuard({ allowed: [['127.0.0.1', 32]], plainHttp: false }, async () => {
+  const guard = targetGuard({ allowed: parseNetworks('127.0.0.1')!, plainHttp: false }, async () => {
     asked += 1;
     // From the second time on the name stands for something else.
     return [{ address: asked === 1 ? '127.0.0.1' : '192.168.0.1', family: 4 }];
@@ -125,7 +173,7 @@ test('the address that was checked is the one that is called, under the name of 
 test('redirects are not followed', async () => {
   using target = receiver();
   target.answer = () => new Response('', { status: 307, headers: { location: 'http://169.254.169.254/' } });
-  const guard = targetGuard({ allowed: [['127.0.0.1', 32]], plainHttp: false });
+  const guard = targetGuard({ allowed: parseNetworks('127.0.0.1')!, plainHttp: false });
   const result = await attempt(sending(target.url), guard, Date.now);
   expect([result.statusCode, target.received.length]).toEqual([307, 1]);
 });
@@ -166,7 +214,7 @@ async function full(): Promise<{ url: string } & Disposable> {
 }
 
 test('a connection has less time than the answer', async () => {
-  const guard = targetGuard({ allowed: [['127.0.0.1', 32]], plainHttp: false });
+  const guard = targetGuard({ allowed: parseNetworks('127.0.0.1')!, plainHttp: false });
   using mute = await full();
   const unconnected = await attempt(
     { ...sending(mute.url), timeoutMs: 30_000, connectTimeoutMs: 200 },

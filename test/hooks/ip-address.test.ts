@@ -1,0 +1,138 @@
+/** Addresses are read into bytes, and judged on them, whatever form they came in. */
+import { describe, expect, test } from 'bun:test';
+import { BlockList, isIP } from 'node:net';
+import fc from 'fast-check';
+import { isLoopback, parseAddress, parseNetwork } from '../../src/hooks/ip-address.ts';
+import { notPublic } from '../../src/hooks/special-addresses.ts';
+import { runs } from '../codec/arbitraries.ts';
+
+/** The registry of IPv4 once more, in the words of Node's own lists. */
+const registry = new BlockList();
+for (const text of [
+  ...['0.0.0.0/8', '10.0.0.0/8', '100.64.0.0/10', '127.0.0.0/8', '169.254.0.0/16', '172.16.0.0/12', '192.0.0.0/24'],
+  ...['192.0.2.0/24', '192.88.99.0/24', '192.168.0.0/16', '198.18.0.0/15', '198.51.100.0/24', '203.0.113.0/24'],
+  ...['224.0.0.0/4', '240.0.0.0/4', '168.63.129.16/32'],
+]) {
+  const [network = '', bits] = text.split('/');
+  registry.addSubnet(network, Number(bits), 'ipv4');
+}
+
+const specialStarts = [0, 10, 100, 127, 168, 169, 172, 192, 198, 203, 224, 240, 255];
+/** Any IPv4 address; more of those near what is special. */
+const ipv4 = fc
+  .tuple(
+    fc.oneof(fc.constantFrom(...specialStarts), fc.nat(255)),
+    fc.oneof(fc.constantFrom(0, 16, 18, 51, 63, 64, 88, 168, 254), fc.nat(255)),
+    fc.oneof(fc.constantFrom(0, 2, 99, 100, 113, 129), fc.nat(255)),
+    fc.nat(255),
+  )
+  .map((bytes) => bytes.join('.'));
+const groups = fc.array(fc.oneof(fc.constant(0), fc.nat(0xffff)), { minLength: 8, maxLength: 8 });
+const hex = (numbers: readonly number[]): string => numbers.map((one) => one.toString(16)).join(':');
+const bytesOf = (text: string): Uint8Array => {
+  const bytes = parseAddress(text);
+  if (bytes === null) throw new Error(`${text} was not read`);
+  return bytes;
+};
+const isSpecial = (text: string): boolean => notPublic(bytesOf(text)) !== null;
+/** Two groups of an IPv6 address. */
+const asGroups = (address: string): string => {
+  const [a = 0, b = 0, c = 0, d = 0] = address.split('.').map(Number);
+  return hex([a * 256 + b, c * 256 + d]);
+};
+
+describe('reading', () => {
+  test('the bytes of IPv6 are those of its groups, however zeros are left out', () => {
+    fc.assert(
+      fc.property(groups, (numbers) => {
+        const expected = Uint8Array.from(numbers.flatMap((one) => [one >> 8, one & 0xff]));
+        expect(parseAddress(hex(numbers))).toEqual(expected);
+        // The URL parser writes the shortest form.
+        expect(parseAddress(new URL(`http://[${hex(numbers)}]/`).hostname.slice(1, -1))).toEqual(expected);
+      }),
+      { numRuns: runs },
+    );
+  });
+  test('what is an address to Node is one here, and nothing else; but for zones', () => {
+    const pieces = fc.constantFrom('::', ':', '.', '0', '1', 'ff', '00a', '127', '256', '1.2.3.4', 'g', '%lo', ' ');
+    fc.assert(
+      fc.property(fc.array(pieces, { maxLength: 12 }), (parts) => {
+        const text = parts.join('');
+        expect(parseAddress(text) !== null).toBe(isIP(text) !== 0 && !text.includes('%'));
+      }),
+      { numRuns: runs },
+    );
+    for (const text of ['0127.0.0.1', '127.1', '0x7f.0.0.1', '1:2:3:4:5:6:7::8:9', '1.2.3.4::', '::1.2.3.4:5'])
+      expect(parseAddress(text)).toBeNull();
+  });
+  test('networks', () => {
+    expect(parseNetwork('10.0.0.0/8')).toEqual({ bytes: Uint8Array.of(10, 0, 0, 0), bits: 8 });
+    for (const text of ['', '/8', '10.0.0.0/', '10.0.0.0/-1', '10.0.0.0/1.5', '::/0x8']) {
+      expect(parseNetwork(text)).toBeNull();
+    }
+  });
+});
+
+describe('what is not public', () => {
+  test('IPv4 by the registry, in every form that a URL may have it in', () => {
+    fc.assert(
+      fc.property(ipv4, (address) => {
+        const [a = 0, b = 0, c = 0, d = 0] = address.split('.').map(Number);
+        const number = ((a * 256 + b) * 256 + c) * 256 + d;
+        const forms = [
+          String(number),
+          `0x${number.toString(16)}`,
+          `0${number.toString(8)}`,
+          `${a}.${(b * 256 + c) * 256 + d}`,
+          `0x${a.toString(16)}.0${b.toString(8)}.${c}.${d}.`,
+        ];
+        for (const form of forms) {
+          expect(isSpecial(new URL(`http://${form}/`).hostname)).toBe(registry.check(address));
+        }
+      }),
+      { numRuns: runs },
+    );
+  });
+  test('an IPv6 address that leads to an IPv4 one as that one; in forms that were given up never', () => {
+    fc.assert(
+      fc.property(ipv4, fc.nat(0xffff), (address, any) => {
+        const inner = asGroups(address);
+        for (const prefix of ['::ffff:', '64:ff9b::']) {
+          expect(isSpecial(`${prefix}${address}`)).toBe(registry.check(address));
+          expect(isSpecial(`${prefix}${inner}`)).toBe(registry.check(address));
+        }
+        const tunnels = [
+          `::${address}`,
+          `::ffff:0:${address}`,
+          `64:ff9b:1::${address}`,
+          `2002:${inner}::${hex([any])}`,
+        ];
+        for (const text of [...tunnels, `2001:0:${inner}::${hex([any])}`]) expect(isSpecial(text)).toBe(true);
+      }),
+      { numRuns: runs },
+    );
+  });
+  test('all of IPv6 that is not given out for the Internet', () => {
+    fc.assert(
+      fc.property(groups, (numbers) => {
+        fc.pre((numbers[0] ?? 0) >> 13 !== 1);
+        const text = hex(numbers);
+        // But for what leads to a public IPv4 address.
+        fc.pre(!text.startsWith('64:ff9b:0:0:0:0:') && !text.startsWith('0:0:0:0:0:ffff:'));
+        expect(isSpecial(text)).toBe(true);
+      }),
+      { numRuns: runs },
+    );
+    for (const text of ['2606:2800:220:1::1', '2a00:1450:4001::8a', '2400:cb00::1'])
+      expect(isSpecial(text)).toBe(false);
+  });
+});
+
+test('loopback, as an IPv6 socket shows it too', () => {
+  for (const text of ['127.0.0.1', '127.255.255.255', '::1', '::ffff:127.0.0.1']) {
+    expect(isLoopback(bytesOf(text))).toBe(true);
+  }
+  for (const text of ['126.255.255.255', '128.0.0.1', '0.0.0.0', '::', '::2', '::ffff:10.0.0.1', '::127.0.0.1']) {
+    expect(isLoopback(bytesOf(text))).toBe(false);
+  }
+});
