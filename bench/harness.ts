@@ -98,7 +98,7 @@ export async function startServer(command: readonly string[]): Promise<Server> {
   const readyMs = performance.now() - start;
   const { api, events } = JSON.parse(text) as { api: string; events?: string | null };
   return {
-    url: api.replace('0.0.0.0', '127.0.0.1'),
+    url: api,
     readyMs,
     events: events ?? '',
     cpuSeconds: () => cpuSecondsOf(child.pid),

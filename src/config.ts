@@ -64,9 +64,9 @@ export const settings = {
   apiHost: setting({
     flag: '--api-host <host>',
     variables: ['STACKSIDE_API_HOST', 'STACKS_BLOCKCHAIN_API_HOST'],
-    type: Type.String({ minLength: 1, default: '0.0.0.0' }),
+    type: Type.String({ minLength: 1, default: '127.0.0.1' }),
     read: withoutScheme,
-    help: 'Address the API listens on',
+    help: 'Address the API listens on; 0.0.0.0 lets other machines reach it',
     accepts: 'an address of this machine',
   }),
   apiPort: setting({

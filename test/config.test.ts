@@ -10,7 +10,7 @@ describe('settings', () => {
       chainId: null,
       network: null,
       mode: 'full',
-      apiHost: '0.0.0.0',
+      apiHost: '127.0.0.1',
       apiPort: 3999,
       threads: 0,
       eventHost: '127.0.0.1',

@@ -24,7 +24,7 @@ beforeAll(async () => {
     stderr: 'inherit',
   });
   for await (const chunk of server.stdout) {
-    api = (JSON.parse(new TextDecoder().decode(chunk)) as { api: string }).api.replace('0.0.0.0', '127.0.0.1');
+    api = (JSON.parse(new TextDecoder().decode(chunk)) as { api: string }).api;
     break;
   }
   const deadline = Date.now() + 10_000;

@@ -64,8 +64,7 @@ export async function startServerIn(
   if (!out.includes('\n')) throw new Error(`no ready line: ${await new Response(child.stderr).text()}`);
   const { api, events } = JSON.parse(out) as { api: string; events: string };
   return {
-    // Listening on every address; a client needs one.
-    api: api?.replace('0.0.0.0', '127.0.0.1'),
+    api,
     events,
     pid: child.pid,
     async stop(signal = 'SIGTERM') {
