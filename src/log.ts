@@ -10,6 +10,7 @@ import type { IngestEvent } from './store/ingest.ts';
 
 export type ServerEvent =
   | { event: 'old_names_imported'; rows: number }
+  | { event: 'data_open_to_others'; paths: readonly string[]; remedy: string }
   | { event: 'started'; version: string; mode: string; data: string }
   | { event: 'stopping'; signal: string }
   | { event: 'crashed'; cause: unknown };
@@ -31,6 +32,7 @@ export type Level = (typeof levels)[number];
 const levelOf: Record<LogEvent['event'], Exclude<Level, 'silent'>> = {
   started: 'info',
   old_names_imported: 'info',
+  data_open_to_others: 'warn',
   stopping: 'info',
   crashed: 'error',
   block_applied: 'info',

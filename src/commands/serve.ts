@@ -11,6 +11,7 @@ import { hookMetrics, hookTimers } from '../metrics/hooks.ts';
 import { type Receiver, startReceiver } from '../node/receiver.ts';
 import { type NodeRpc, nodeRpc } from '../node/rpc.ts';
 import { type Ingest, openIngest } from '../store/ingest.ts';
+import { openToOthers } from '../store/private-files.ts';
 import type { Snapshots } from '../store/reader.ts';
 import { openSnapshots } from '../store/snapshots.ts';
 import { serverVersion } from '../version.ts';
@@ -87,7 +88,10 @@ export async function startServing(settings: Settings): Promise<Running> {
   try {
     if (settings.mode !== 'read') await importOldNames(settings, log);
     const ingest = settings.mode === 'read' ? null : openIngest({ ...ingestSettings(settings), log });
-    if (ingest !== null) closing.unshift(() => ingest.close());
+    if (ingest !== null) {
+      closing.unshift(() => ingest.close());
+      warnOfOthers(settings.data, log);
+    }
     const snapshots = openSnapshots(settings.data);
     closing.unshift(() => snapshots.close());
     const [registry, node] = [new Registry(), nodeRpc(settings.nodeRpc)];
@@ -119,6 +123,13 @@ export async function startServing(settings: Settings): Promise<Running> {
 
 const ingestSettings = ({ data, journal, chainId }: Settings) => ({ directory: data, journal, chainId });
 
+/** Data of before files were made for their owner alone; who shares them on purpose knows that they hold secrets. */
+function warnOfOthers(directory: string, log: Log): void {
+  const paths = openToOthers(directory);
+  if (paths.length === 0) return;
+  log({ event: 'data_open_to_others', paths, remedy: `chmod 700 ${directory}; chmod 600 ${directory}/*` });
+}
+
 /** At once: what was answered is on disk, and what else is in hand can't be trusted any more. */
 function crash(log: Log, cause: unknown): never {
   log({ event: 'crashed', cause });
@@ -127,14 +138,16 @@ function crash(log: Log, cause: unknown): never {
 
 /** Prints the line that says where it listens, and resolves when a signal has stopped it. */
 export async function serveUntilSignal(settings: Settings, running: Running): Promise<void> {
-  process.stdout.write(`${JSON.stringify({ ready: true, api: running.api, events: running.events })}\n`);
   const log = createLog(settings.logLevel);
   for (const kind of ['uncaughtException', 'unhandledRejection'] as const) {
     process.on(kind, (cause: unknown) => crash(log, cause));
   }
-  const signal = await new Promise<string>((resolve) => {
+  const signalled = new Promise<string>((resolve) => {
     for (const name of ['SIGINT', 'SIGTERM'] as const) process.once(name, () => resolve(name));
   });
+  // Who reads this line may send a signal at once.
+  process.stdout.write(`${JSON.stringify({ ready: true, api: running.api, events: running.events })}\n`);
+  const signal = await signalled;
   log({ event: 'stopping', signal });
   await running.stop();
 }

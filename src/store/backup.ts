@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs';
 import { OperatorError } from '../errors.ts';
 import { journalPath, openReader } from './database.ts';
 import { openJournal } from './journal.ts';
+import { makePrivateFile } from './private-files.ts';
 
 /**
  * Copies the index to `file` and the journal, where there is one, to `file`.journal. The index goes first: a journal
@@ -16,11 +17,13 @@ export function backupDirectory(directory: string, file: string): string[] {
       throw new OperatorError(`A file already exists at ${path}.`, 'Give another name, or remove it.');
   }
   const db = openReader(directory);
+  makePrivateFile(file);
   db.run('PRAGMA query_only = OFF');
   db.run('VACUUM INTO ?1', [file]);
   db.close();
   if (!existsSync(journalPath(directory))) return [file];
   const journal = openJournal(directory);
+  makePrivateFile(journalFile);
   journal.copyTo(journalFile);
   journal.close();
   return [file, journalFile];

@@ -1,5 +1,5 @@
 /** Whether the index is what its events say: SQLite's own check, and every derived number against a recount. */
-import { Database } from 'bun:sqlite';
+import type { Database } from 'bun:sqlite';
 import { existsSync } from 'node:fs';
 import { heightOf } from '../chain/position.ts';
 import { decimalOf } from './amounts.ts';
@@ -10,10 +10,11 @@ import { type CheckResult, equal, none, shown } from './check-result.ts';
 import { checkStacking } from './check-stacking.ts';
 import { checkStaking } from './check-staking.ts';
 import { checkTokens } from './check-tokens.ts';
+import { openToRead } from './connection.ts';
 import { indexPath, journalPath, openReader } from './database.ts';
 
 function integrity(path: string, name: string): CheckResult {
-  const db = new Database(path, { readonly: true });
+  const db = openToRead(path);
   const rows = db.query<{ integrity_check: string }, []>('PRAGMA integrity_check').all();
   db.close();
   const problems = rows.map((row) => row.integrity_check).filter((line) => line !== 'ok');

@@ -1,9 +1,11 @@
 /** Opening the index file: connections, schema and migrations. */
-import { Database } from 'bun:sqlite';
-import { existsSync, mkdirSync } from 'node:fs';
+import type { Database } from 'bun:sqlite';
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import schema from '../../schema.sql' with { type: 'text' };
 import { OperatorError } from '../errors.ts';
+import { type Connection, openToRead, openToWrite, prepared } from './connection.ts';
+import { makePrivateDirectory } from './private-files.ts';
 
 /** Counts changes of schema.sql; kept in the file as PRAGMA user_version. */
 export const SCHEMA_VERSION = 1;
@@ -52,22 +54,18 @@ export type Durability = 'journal' | 'own';
  * The one connection that writes.
  * @param durability with `own`, each commit is synced: there is no journal to replay it from
  */
-export function openWriter(directory: string, durability: Durability): Database {
-  mkdirSync(directory, { recursive: true });
+export function openWriter(directory: string, durability: Durability): Connection {
+  makePrivateDirectory(directory);
   const path = indexPath(directory);
-  const db = new Database(path, { create: true, readwrite: true, strict: true });
-  // Must come first: the other pragmas read the file, and another process may hold it for a moment.
-  db.run('PRAGMA busy_timeout = 5000');
-  db.run('PRAGMA journal_mode = WAL');
-  db.run(`PRAGMA synchronous = ${durability === 'own' ? 'FULL' : 'NORMAL'}`);
-  db.run('PRAGMA cache_size = -65536');
-  db.run('PRAGMA wal_autocheckpoint = 4000');
-  migrate(db, path);
-  return db;
+  return prepared(openToWrite(path, durability === 'own' ? 'FULL' : 'NORMAL'), (db) => {
+    db.run('PRAGMA cache_size = -65536');
+    db.run('PRAGMA wal_autocheckpoint = 4000');
+    migrate(db, path);
+  });
 }
 
 /** A connection that only reads; any number may be open, in other processes too. */
-export function openReader(directory: string): Database {
+export function openReader(directory: string): Connection {
   const path = indexPath(directory);
   if (!existsSync(path)) {
     throw new OperatorError(
@@ -75,17 +73,15 @@ export function openReader(directory: string): Database {
       'Check --data, or start with stackside serve or stackside import, which create it.',
     );
   }
-  const db = new Database(path, { readonly: true, strict: true });
-  db.run('PRAGMA busy_timeout = 5000');
-  db.run('PRAGMA query_only = ON');
-  db.run('PRAGMA cache_size = -16384');
-  db.run('PRAGMA mmap_size = 1073741824');
-  const version = versionOf(db);
-  if (version !== SCHEMA_VERSION) {
-    throw new OperatorError(
-      `${path} has schema ${version}; this program reads ${SCHEMA_VERSION}.`,
-      'Let the process that writes it be of the same version, and start it first.',
-    );
-  }
-  return db;
+  return prepared(openToRead(path), (db) => {
+    db.run('PRAGMA cache_size = -16384');
+    db.run('PRAGMA mmap_size = 1073741824');
+    const version = versionOf(db);
+    if (version !== SCHEMA_VERSION) {
+      throw new OperatorError(
+        `${path} has schema ${version}; this program reads ${SCHEMA_VERSION}.`,
+        'Let the process that writes it be of the same version, and start it first.',
+      );
+    }
+  });
 }

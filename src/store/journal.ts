@@ -2,12 +2,13 @@
  * The journal: every event a node sent and Stackside took, compressed, in a file of its own. A node never sends an event
  * again that was answered with 200, so this is what the index is rebuilt from.
  */
-import { Database } from 'bun:sqlite';
-import { existsSync, mkdirSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { zstdCompressSync, zstdDecompressSync } from 'bun';
 import { OperatorError } from '../errors.ts';
+import { openToRead, openToWrite, prepared } from './connection.ts';
 import { journalPath } from './database.ts';
 import { IMPORTS_TABLE, importProgress } from './import-progress.ts';
+import { makePrivateDirectory } from './private-files.ts';
 
 /** One event as it was received. */
 export interface JournalEntry {
@@ -60,8 +61,7 @@ const entryOf = (row: Row): JournalEntry => ({
 export function openJournalReader(directory: string) {
   const path = journalPath(directory);
   if (!existsSync(path)) return null;
-  const db = new Database(path, { readonly: true, strict: true });
-  db.run('PRAGMA busy_timeout = 5000');
+  const db = openToRead(path);
   const byId = db.prepare<Row, [number]>(selectById);
   return {
     /** The entry, or undefined where the id is unknown. */
@@ -81,17 +81,15 @@ export type Journal = ReturnType<typeof openJournal>;
  * Commits are synced to disk: what {@link Journal.commit} returned from survives a loss of power.
  */
 export function openJournal(directory: string) {
-  mkdirSync(directory, { recursive: true });
+  makePrivateDirectory(directory);
   const path = journalPath(directory);
-  const db = new Database(path, { create: true, readwrite: true, strict: true });
-  db.run('PRAGMA busy_timeout = 5000');
-  db.run('PRAGMA journal_mode = WAL');
-  db.run('PRAGMA synchronous = FULL');
-  const version = db.query<{ user_version: number }, []>('PRAGMA user_version').get()?.user_version;
-  if (version === 0) db.transaction(() => db.run(schema)).immediate();
-  else if (version !== JOURNAL_VERSION) {
-    throw new OperatorError(`${path} is a journal of version ${version}.`, 'Run the newer Stackside that wrote it.');
-  }
+  const db = prepared(openToWrite(path, 'FULL'), (opened) => {
+    const version = opened.query<{ user_version: number }, []>('PRAGMA user_version').get()?.user_version;
+    if (version === 0) opened.transaction(() => opened.run(schema)).immediate();
+    else if (version !== JOURNAL_VERSION) {
+      throw new OperatorError(`${path} is a journal of version ${version}.`, 'Run the newer Stackside that wrote it.');
+    }
+  });
   const insert = db.prepare<null, [number, number, string, Uint8Array]>('INSERT INTO events VALUES (?1, ?2, ?3, ?4)');
   const last = db.prepare<{ id: number | null }, []>('SELECT max(id) AS id FROM events');
   const byId = db.prepare<Row, [number]>(selectById);

@@ -1,8 +1,9 @@
 /** One writer for a data directory, whatever happens to it: the lock goes with the process that holds it. */
-import { Database, SQLiteError } from 'bun:sqlite';
-import { mkdirSync } from 'node:fs';
+import { SQLiteError } from 'bun:sqlite';
 import { join } from 'node:path';
 import { OperatorError } from '../errors.ts';
+import { openLocked } from './connection.ts';
+import { makePrivateDirectory } from './private-files.ts';
 
 /**
  * Takes the writer's place.
@@ -10,12 +11,11 @@ import { OperatorError } from '../errors.ts';
  * @throws OperatorError while another process has it
  */
 export function lockWriter(directory: string): () => void {
-  mkdirSync(directory, { recursive: true });
-  const db = new Database(join(directory, 'writer.lock'), { create: true, readwrite: true });
+  makePrivateDirectory(directory);
   try {
-    db.run('BEGIN EXCLUSIVE');
+    const db = openLocked(join(directory, 'writer.lock'));
+    return () => db.close();
   } catch (error) {
-    db.close();
     if (error instanceof SQLiteError && error.code === 'SQLITE_BUSY') {
       throw new OperatorError(
         `Another Stackside writes to ${directory}.`,
@@ -24,5 +24,4 @@ export function lockWriter(directory: string): () => void {
     }
     throw error;
   }
-  return () => db.close();
 }

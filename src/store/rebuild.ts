@@ -1,7 +1,7 @@
 /** The index made anew from the journal. */
-import { Database } from 'bun:sqlite';
 import { existsSync } from 'node:fs';
 import { OperatorError } from '../errors.ts';
+import { openToRead } from './connection.ts';
 import { indexPath, journalPath } from './database.ts';
 import { freshIndexWithHooks } from './hooks/carry-over.ts';
 import { type IngestOptions, openIngest } from './ingest.ts';
@@ -9,7 +9,7 @@ import { lockWriter } from './lock.ts';
 
 /** Whether the index holds blocks that the journal doesn't: those would be lost. */
 function hasBlocksOfItsOwn(path: string): boolean {
-  const db = new Database(path, { readonly: true });
+  const db = openToRead(path);
   try {
     return db.query('SELECT 1 FROM block_payloads WHERE journal_id IS NULL LIMIT 1').get() !== null;
   } catch {

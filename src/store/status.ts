@@ -1,7 +1,7 @@
 /** Where a data directory stands. */
-import { Database } from 'bun:sqlite';
 import { existsSync, statSync } from 'node:fs';
 import { basename } from 'node:path';
+import { openToRead } from './connection.ts';
 import { indexPath, journalPath, openReader } from './database.ts';
 
 export interface DirectoryStatus {
@@ -28,7 +28,7 @@ export function fileSizes(directory: string): Map<string, number> {
 function journalStatus(directory: string, appliedId: number): DirectoryStatus['journal'] {
   const path = journalPath(directory);
   if (!existsSync(path)) return null;
-  const db = new Database(path, { readonly: true });
+  const db = openToRead(path);
   const row = db
     .query<{ events: number; last: number | null }, []>('SELECT count(*) AS events, max(id) AS last FROM events')
     .get();

@@ -1,8 +1,9 @@
 /** Chainhooks outlive the index they stand in: a rebuild begins with an index that has nothing but them. */
-import { Database } from 'bun:sqlite';
+import type { Database } from 'bun:sqlite';
 import { existsSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { OperatorError } from '../../errors.ts';
+import { openToWrite } from '../connection.ts';
 import { indexPath, openWriter } from '../database.ts';
 
 /** Where the new index is made, inside the data directory. */
@@ -37,9 +38,8 @@ function copyTable(db: Database, table: string): void {
 
 /** Puts what the write-ahead log holds into the file, and closes it: the log must not meet the new index. */
 function settle(path: string): void {
-  const db = new Database(path, { readwrite: true });
+  const db = openToWrite(path, 'FULL');
   try {
-    db.run('PRAGMA busy_timeout = 5000');
     db.run('PRAGMA wal_checkpoint(TRUNCATE)');
   } finally {
     db.close();

@@ -1,0 +1,67 @@
+/** Connections to SQLite files, by what they are for. Nothing else opens such a file. */
+import { Database } from 'bun:sqlite';
+import { makePrivateFile } from './private-files.ts';
+
+/** Milliseconds that a statement waits for a lock of another connection. */
+const BUSY_TIMEOUT_MS = 5_000;
+
+/** Bytes that a write-ahead log keeps on the disk once what it held is in the database. */
+export const WAL_LIMIT_BYTES = 64 * 1024 * 1024;
+
+/**
+ * A connection whose end is the end of its statements. Otherwise a closed database stays open for as long as the garbage
+ * collector leaves one of its statements: with its locks, and with the disk space of a file that was replaced.
+ */
+export class Connection extends Database {
+  /** Rolls back what is open, and gives back the file. Later use of its statements throws. May be called again. */
+  override close(): void {
+    super.close(true);
+  }
+}
+
+/** Prepares a connection for its use; closes it again where that fails. */
+export function prepared(db: Connection, prepare: (db: Connection) => void): Connection {
+  try {
+    prepare(db);
+    return db;
+  } catch (error) {
+    db.close();
+    throw error;
+  }
+}
+
+/**
+ * Opens a file to write to it, beside others that read; creates it, for its owner alone.
+ * @param synchronous `FULL`: what is committed survives a loss of power. `NORMAL`: the last commits may not
+ */
+export function openToWrite(path: string, synchronous: 'FULL' | 'NORMAL'): Connection {
+  makePrivateFile(path);
+  return prepared(new Connection(path, { readwrite: true, strict: true }), (db) => {
+    // Must come first: the other pragmas read the file, and another process may hold it for a moment.
+    db.run(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
+    db.run('PRAGMA journal_mode = WAL');
+    db.run(`PRAGMA synchronous = ${synchronous}`);
+    db.run(`PRAGMA journal_size_limit = ${WAL_LIMIT_BYTES}`);
+  });
+}
+
+/** Opens a file that is there, to read it beside whoever writes it. */
+export function openToRead(path: string): Connection {
+  return prepared(new Connection(path, { readonly: true, strict: true }), (db) => {
+    db.run(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
+    db.run('PRAGMA query_only = ON');
+  });
+}
+
+/**
+ * Takes a file as a lock, which goes with the process that holds it.
+ * @throws SQLiteError with code `SQLITE_BUSY` while another process has it
+ */
+export function openLocked(path: string): Connection {
+  makePrivateFile(path);
+  return prepared(new Connection(path, { readwrite: true }), (db) => {
+    // Nothing is written that a rollback journal would have to bring back.
+    db.run('PRAGMA journal_mode = MEMORY');
+    db.run('BEGIN EXCLUSIVE');
+  });
+}

@@ -1,0 +1,35 @@
+/** Files and directories for their owner alone: the data holds the secrets that chainhooks are signed with. */
+import { closeSync, mkdirSync, openSync, readdirSync, statSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
+
+const DIRECTORY_MODE = 0o700;
+const FILE_MODE = 0o600;
+/** What group and others may do. */
+const OTHERS = 0o077;
+
+/** Makes a directory, and those above it, where they are missing. Those above get the usual mode. */
+export function makePrivateDirectory(directory: string): void {
+  mkdirSync(dirname(resolve(directory)), { recursive: true });
+  mkdirSync(directory, { recursive: true, mode: DIRECTORY_MODE });
+}
+
+/**
+ * Makes an empty file where there is none. SQLite takes it for an empty database, and gives the files that it makes
+ * beside a database the mode of the database.
+ */
+export function makePrivateFile(path: string): void {
+  closeSync(openSync(path, 'a', FILE_MODE));
+}
+
+/**
+ * @returns the directory and the files in it that other users of this machine have rights to; none on Windows, which has
+ *   no such modes
+ */
+export function openToOthers(directory: string): string[] {
+  if (process.platform === 'win32') return [];
+  const paths = [directory, ...readdirSync(directory).map((name) => join(directory, name))];
+  return paths.filter((path) => {
+    const found = statSync(path, { throwIfNoEntry: false });
+    return found !== undefined && (found.mode & OTHERS) !== 0;
+  });
+}

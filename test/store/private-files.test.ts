@@ -1,0 +1,76 @@
+/** Who else on the machine may read the data, which holds secrets. */
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { chmodSync, readdirSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { devnetEvents } from '../../src/devnet/scenario.ts';
+import { backupDirectory } from '../../src/store/backup.ts';
+import { openToOthers } from '../../src/store/private-files.ts';
+import { rebuildIndex } from '../../src/store/rebuild.ts';
+import { command } from '../e2e/stackside.ts';
+import { type DataDirectory, dataDirectory } from '../support/data-directory.ts';
+import { openAt, received } from '../support/ingest.ts';
+
+const events = [...devnetEvents({ seed: 3, blocks: 2, transactionsPerBlock: 2 })].map(received);
+const modeOf = (path: string): string => (statSync(path).mode & 0o777).toString(8);
+const modesIn = (directory: string): Record<string, string> =>
+  Object.fromEntries(readdirSync(directory).map((name) => [name, modeOf(join(directory, name))]));
+
+let parent: DataDirectory;
+let usual: number;
+beforeAll(() => {
+  parent = dataDirectory();
+  usual = process.umask(0o022);
+});
+afterAll(() => {
+  process.umask(usual);
+  parent[Symbol.dispose]();
+});
+
+describe.skipIf(process.platform === 'win32')('what is made', () => {
+  test('is for its owner alone, the directories above it are not', () => {
+    const directory = join(parent.path, 'srv', 'stacks');
+    using open = openAt(directory);
+    for (const event of events) open.ingest.receive(event);
+    expect(modesIn(directory)).toEqual({
+      'index.db': '600',
+      'index.db-shm': '600',
+      'index.db-wal': '600',
+      'journal.db': '600',
+      'journal.db-shm': '600',
+      'journal.db-wal': '600',
+      'writer.lock': '600',
+    });
+    expect([modeOf(directory), modeOf(join(parent.path, 'srv'))]).toEqual(['700', '755']);
+    expect(openToOthers(directory)).toEqual([]);
+  });
+
+  test('is so after a rebuild, and in a backup', () => {
+    const directory = join(parent.path, 'srv', 'stacks');
+    rebuildIndex({ directory, chainId: null, log: () => {}, force: false });
+    const backups = dataDirectory();
+    using _ = backups;
+    backupDirectory(directory, join(backups.path, 'copy'));
+    expect(modesIn(backups.path)).toEqual({ copy: '600', 'copy.journal': '600' });
+    expect(openToOthers(directory)).toEqual([]);
+  });
+
+  test('before keeps its modes, and the log says so at the start', async () => {
+    const directory = join(parent.path, 'old');
+    openAt(directory)[Symbol.dispose]();
+    chmodSync(directory, 0o755);
+    chmodSync(join(directory, 'index.db'), 0o640);
+    const flags = ['--data', directory, '--api-port', '0', '--event-port', '0', '--log-level', 'warn'];
+    const child = Bun.spawn([...command, 'serve', ...flags], { stdin: 'ignore', stdout: 'pipe', stderr: 'pipe' });
+    for await (const _ of child.stdout) break;
+    child.kill();
+    const said = JSON.parse((await new Response(child.stderr).text()).trim());
+    expect(await child.exited).toBe(0);
+    expect(said).toMatchObject({
+      msg: 'data_open_to_others',
+      remedy: `chmod 700 ${directory}; chmod 600 ${directory}/*`,
+    });
+    // What SQLite makes beside the index takes its mode.
+    expect(said.paths.sort()).toEqual(['', '/index.db', '/index.db-shm', '/index.db-wal'].map((at) => directory + at));
+    expect([modeOf(directory), modeOf(join(directory, 'index.db'))]).toEqual(['755', '640']);
+  });
+});
