@@ -1,6 +1,7 @@
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { decodeCursor, encodeCursor } from '../../src/api/conventions/cursor.ts';
+import { assertProperty } from '../support/property.ts';
 
 const part = fc.oneof(
   fc.maxSafeInteger().filter((number) => !Object.is(number, -0)),
@@ -9,7 +10,7 @@ const part = fc.oneof(
 const key = fc.array(part, { minLength: 1, maxLength: 8 });
 
 test('a cursor gives back the key it was made of', () => {
-  fc.assert(
+  assertProperty(
     fc.property(fc.string(), key, (list, parts) => {
       expect(decodeCursor(list, encodeCursor(list, parts))).toEqual(parts);
     }),
@@ -17,11 +18,11 @@ test('a cursor gives back the key it was made of', () => {
 });
 
 test('a cursor is safe in a query as it stands', () => {
-  fc.assert(fc.property(key, (parts) => expect(encodeCursor('list', parts)).toMatch(/^[A-Za-z0-9_-]+$/)));
+  assertProperty(fc.property(key, (parts) => expect(encodeCursor('list', parts)).toMatch(/^[A-Za-z0-9_-]+$/)));
 });
 
 test('a cursor of another list is refused', () => {
-  fc.assert(
+  assertProperty(
     fc.property(fc.string(), fc.string(), key, (one, other, parts) => {
       fc.pre(one !== other);
       expect(decodeCursor(other, encodeCursor(one, parts))).toBeNull();
@@ -30,7 +31,7 @@ test('a cursor of another list is refused', () => {
 });
 
 test('a cursor with one character changed is refused or of the same key', () => {
-  fc.assert(
+  assertProperty(
     fc.property(key, fc.nat(), fc.constantFrom(...'AZaz09_-'), (parts, at, character) => {
       const text = encodeCursor('list', parts);
       const place = at % text.length;
@@ -42,7 +43,7 @@ test('a cursor with one character changed is refused or of the same key', () => 
 });
 
 test('any text at all is a key or null', () => {
-  fc.assert(fc.property(fc.string(), (text) => void decodeCursor('list', text)));
+  assertProperty(fc.property(fc.string(), (text) => void decodeCursor('list', text)));
 });
 
 test.each([

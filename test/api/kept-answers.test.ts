@@ -2,6 +2,7 @@ import { expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { jsonOf } from '../../src/api/conventions/json.ts';
 import { keptAnswers } from '../../src/api/conventions/kept-answers.ts';
+import { assertProperty } from '../support/property.ts';
 
 test('an answer is kept from its second making on, and given for its own URL and tag only', () => {
   const kept = keptAnswers();
@@ -42,7 +43,7 @@ test('a text that is longer than the bound of one is not kept', () => {
 });
 
 test('the JSON of a list is that of JSON.stringify, whatever its items', () => {
-  fc.assert(
+  assertProperty(
     fc.property(fc.jsonValue(), fc.array(fc.jsonValue()), (body, results) => {
       expect(JSON.parse(jsonOf(body))).toEqual(JSON.parse(JSON.stringify(body)));
       const list = { total: 3, cursor: body, results };

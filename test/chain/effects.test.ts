@@ -8,6 +8,7 @@ import { heightOf, positionOf, positionsOf } from '../../src/chain/position.ts';
 import { fromHex } from '../../src/codec/hex.ts';
 import { blocks } from '../support/arbitrary-block.ts';
 import { alice, bob, carol, sponsor, transfer } from '../support/handmade.ts';
+import { assertProperty } from '../support/property.ts';
 
 const transaction = (changes: Partial<ChainTransaction> = {}): ChainTransaction => {
   const read = transactionContent(fromHex(transfer(alice, 0, 300).raw));
@@ -125,7 +126,7 @@ test('who is only named in a lock, a print or a coinbase is not concerned', () =
 });
 
 test('what is undone twice is what it was', () => {
-  fc.assert(
+  assertProperty(
     fc.property(blocks(), ([block]) => {
       if (block === undefined) return;
       const effects = effectsOf(block);
@@ -138,7 +139,7 @@ test('what is undone twice is what it was', () => {
 type Of<K extends Effect['kind']> = Extract<Effect, { kind: K }>;
 
 test('the balances a block moves add up to the supply it makes, less the fees it takes, plus the fees it pays out', () => {
-  fc.assert(
+  assertProperty(
     fc.property(blocks(), ([block]) => {
       if (block === undefined) return;
       // Mints come from nobody, burns go to nobody, transfers go from one to another: as nodes send them.

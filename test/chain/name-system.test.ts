@@ -14,6 +14,7 @@ import {
 } from '../../src/chain/name-system.ts';
 import { clarity, encodeArguments } from '../../src/codec/clarity-encode.ts';
 import { utf8Bytes } from '../../src/codec/utf8.ts';
+import { assertProperty } from '../support/property.ts';
 
 const ALICE = 'SP2J6ZY48GV1EZ5V2V5RB9MP66SW86PYKKNRV9EJ7';
 const buffer = (text: string) => clarity.buffer(utf8Bytes(text));
@@ -113,7 +114,7 @@ describe('a print', () => {
   });
 
   test('of any bytes is read or passed over', () => {
-    fc.assert(fc.property(fc.uint8Array({ maxLength: 80 }), (bytes) => void nameChangeOf(log(bytes))));
+    assertProperty(fc.property(fc.uint8Array({ maxLength: 80 }), (bytes) => void nameChangeOf(log(bytes))));
   });
 });
 
@@ -166,7 +167,7 @@ test('the metadata of an attachment is that of its print', () => {
 
 test('a name is one token and a token one name', () => {
   const label = fc.stringMatching(/^[a-z0-9_-]{1,20}$/);
-  fc.assert(
+  assertProperty(
     fc.property(label, label, (name, namespace) => {
       expect(nameOfToken(nameToken(`${name}.${namespace}`) ?? new Uint8Array(0))).toBe(`${name}.${namespace}`);
     }),

@@ -2,6 +2,7 @@ import { expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { isEventPath, PayloadError, parseJson, readPayload } from '../../src/chain/payload-reader.ts';
 import { jsonOf } from '../support/payload-text.ts';
+import { assertProperty } from '../support/property.ts';
 
 const MAX_U128 = 2n ** 128n - 1n;
 
@@ -33,13 +34,13 @@ const { tree } = fc.letrec((tie) => ({
 }));
 
 test('integers that no double holds are read as bigints, and everything else as JSON.parse reads it', () => {
-  fc.assert(
+  assertProperty(
     fc.property(tree, (value) => {
       const written = jsonOf([value]);
       expect(jsonOf(parseJson(written))).toBe(written);
       expect(parseJson(written)).toEqual([value]);
     }),
-    { numRuns: 500 },
+    { cases: 500 },
   );
 });
 

@@ -1,6 +1,7 @@
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { RowError, recordingReader, recordingRow } from '../../src/chain/recording.ts';
+import { assertProperty } from '../support/property.ts';
 
 /** JSON with every character that a row writes differently, between its values too. */
 const jsonText = fc
@@ -11,7 +12,7 @@ const jsonText = fc
 const path = fc.constantFrom('/new_block', '/new_burn_block', '/attachments/new');
 
 test('any event comes back from its row as it was', () => {
-  fc.assert(
+  assertProperty(
     fc.property(
       fc.record({ id: fc.nat(), receivedAt: fc.integer({ min: 0, max: 4_000_000_000_000_000 }), path, text: jsonText }),
       (event) => {
@@ -20,7 +21,7 @@ test('any event comes back from its row as it was', () => {
         expect(recordingReader()(row)).toEqual(event);
       },
     ),
-    { numRuns: 500 },
+    { cases: 500 },
   );
 });
 

@@ -12,7 +12,7 @@ import {
 import { c32Decode, c32Encode } from '../../src/codec/c32.ts';
 import { DecodeError } from '../../src/codec/decode-error.ts';
 import { fromHex, toHex } from '../../src/codec/hex.ts';
-import { runs } from './arbitraries.ts';
+import { assertProperty } from '../support/property.ts';
 
 /** The text stacks.js gives. */
 const oracle = (version: number, hash160: Uint8Array) =>
@@ -38,7 +38,7 @@ test('the four versions of the networks have their letters', () => {
 });
 
 test('an address of any version reads back, first time and from the cache, and as stacks.js has it', () => {
-  fc.assert(
+  assertProperty(
     fc.property(fc.nat({ max: 31 }), anyHash(), (version, hash160) => {
       const text = stacksAddress(version, hash160);
       expect(stacksAddress(version, hash160)).toBe(text);
@@ -47,7 +47,6 @@ test('an address of any version reads back, first time and from the cache, and a
       expect(parseStacksAddress(text)).toEqual({ version, hash160 });
       expect(canonicalPrincipal(text.toLowerCase())).toBe(text);
     }),
-    { numRuns: runs },
   );
 });
 
@@ -114,12 +113,11 @@ test('principal bytes are version, hash, and for contracts length and name', () 
 });
 
 test('c32 of any bytes reads back', () => {
-  fc.assert(
+  assertProperty(
     fc.property(fc.nat({ max: 4 }), fc.uint8Array({ maxLength: 30 }), (zeros, bytes) => {
       const padded = Uint8Array.of(...new Uint8Array(zeros), ...bytes);
       expect(c32Decode(c32Encode(padded))).toEqual(padded);
     }),
-    { numRuns: runs },
   );
 });
 

@@ -8,9 +8,6 @@ import {
 import fc from 'fast-check';
 import { stacksAddress } from '../../src/codec/address.ts';
 
-/** Cases per law; more with STACKSIDE_RUNS. */
-export const runs = Number(process.env.STACKSIDE_RUNS ?? 100);
-
 /** A value of the library and what must be said of it, composed from the rules of the text form. */
 export interface ValueCase {
   value: LibraryValue;

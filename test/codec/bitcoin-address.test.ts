@@ -15,7 +15,7 @@ import {
 import { decodeClarity } from '../../src/codec/clarity.ts';
 import { clarity } from '../../src/codec/clarity-encode.ts';
 import { fromHex } from '../../src/codec/hex.ts';
-import { runs } from './arbitraries.ts';
+import { assertProperty } from '../support/property.ts';
 
 const decoded = (bytes: Uint8Array) => {
   const value = decodeClarity(bytes);
@@ -108,7 +108,7 @@ describe('PoX addresses', () => {
     });
 
   test('the text of every version reads back on every network, script versions as 1', () => {
-    fc.assert(
+    assertProperty(
       fc.property(poxAddress(), fc.constantFrom('mainnet', 'testnet', 'regtest'), (address, network) => {
         const expected = address.version === 2 || address.version === 3 ? 1 : address.version;
         const text = poxAddressText(address, network)!;
@@ -120,7 +120,6 @@ describe('PoX addresses', () => {
           hashBytes: address.hashBytes.toHex(),
         });
       }),
-      { numRuns: runs },
     );
   });
 
@@ -142,13 +141,12 @@ describe('PoX addresses', () => {
   });
 
   test('the tuple holds the address, bare or in a some', () => {
-    fc.assert(
+    assertProperty(
       fc.property(poxAddress(), (address) => {
         const tuple = poxTuple(address);
         expect(poxAddressOf(decoded(tuple))).toEqual(address);
         expect(poxAddressOf(decoded(clarity.some(tuple)))).toEqual(address);
       }),
-      { numRuns: runs },
     );
   });
 

@@ -12,7 +12,8 @@ import { clarity, encodeArguments } from '../../src/codec/clarity-encode.ts';
 import { clarityRepr } from '../../src/codec/clarity-repr.ts';
 import { clarityTypeOf } from '../../src/codec/clarity-type.ts';
 import { fromHex, toHex } from '../../src/codec/hex.ts';
-import { address, bytesOf, clarityValue, contractName, runs } from './arbitraries.ts';
+import { assertProperty } from '../support/property.ts';
+import { address, bytesOf, clarityValue, contractName } from './arbitraries.ts';
 
 const decode = (bytes: Uint8Array): ClarityValue => {
   const value = decodeClarity(bytes);
@@ -74,7 +75,7 @@ function inByteOrder(value: LibraryValue): LibraryValue {
 
 describe('against stacks.js', () => {
   test('any value has its text, its type and its span', () => {
-    fc.assert(
+    assertProperty(
       fc.property(clarityValue(), (sample) => {
         const bytes = bytesOf(sample);
         const value = decode(bytes);
@@ -82,12 +83,12 @@ describe('against stacks.js', () => {
         expect(clarityTypeOf(value)).toBe(sample.type);
         expect(value.bytes).toEqual(bytes);
       }),
-      { numRuns: 5 * runs },
+      { cases: 500 },
     );
   });
 
   test('any value decoded and encoded is the same value to stacks.js', () => {
-    fc.assert(
+    assertProperty(
       fc.property(clarityValue(), (sample) => {
         const bytes = encode(decode(bytesOf(sample)));
         // Not the same bytes: the library orders keys by locale, the node and we by bytes.
@@ -95,7 +96,7 @@ describe('against stacks.js', () => {
         expect(clarityRepr(bytes)).toBe(sample.repr);
         expect(encode(decode(bytes))).toEqual(bytes);
       }),
-      { numRuns: 2 * runs },
+      { cases: 200 },
     );
   });
 
@@ -111,22 +112,20 @@ describe('against stacks.js', () => {
   });
 
   test('principals of any address', () => {
-    fc.assert(
+    assertProperty(
       fc.property(address(), contractName(), (text, name) => {
         expect(clarity.principal(text)).toEqual(serializeCVBytes(Cl.principal(text)));
         expect(clarity.principal(`${text}.${name}`)).toEqual(serializeCVBytes(Cl.contractPrincipal(text, name)));
       }),
-      { numRuns: runs },
     );
   });
 
   test('argument spans are those of the values', () => {
-    fc.assert(
+    assertProperty(
       fc.property(fc.array(clarityValue(), { maxLength: 6 }), (samples) => {
         const spans = samples.map(bytesOf);
         expect(decodeArguments(encodeArguments(spans))).toEqual({ ok: true, value: spans });
       }),
-      { numRuns: runs },
     );
   });
 });

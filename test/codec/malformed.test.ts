@@ -7,7 +7,8 @@ import { DecodeError } from '../../src/codec/decode-error.ts';
 import { fromHex, toHex } from '../../src/codec/hex.ts';
 import { decodePostConditions } from '../../src/codec/post-conditions.ts';
 import { decodeTransaction } from '../../src/codec/transaction.ts';
-import { bytesOf, clarityValue, runs } from './arbitraries.ts';
+import { assertProperty } from '../support/property.ts';
+import { bytesOf, clarityValue } from './arbitraries.ts';
 import { chainTransactions } from './chain-transactions.ts';
 import { hash160, rawTransaction, singleCondition, transferPayload } from './raw-transaction.ts';
 
@@ -49,7 +50,7 @@ test('bytes after a transaction are refused', () => {
 });
 
 test('every value cut anywhere is refused', () => {
-  fc.assert(
+  assertProperty(
     fc.property(clarityValue(), (sample) => {
       const bytes = bytesOf(sample);
       for (let length = 0; length < bytes.length; length++) {
@@ -57,7 +58,6 @@ test('every value cut anywhere is refused', () => {
         expect(clarityRepr(bytes.subarray(0, length))).toBe(toHex(bytes.subarray(0, length)));
       }
     }),
-    { numRuns: runs },
   );
 });
 
@@ -172,20 +172,20 @@ describe('no bytes make a decoder throw', () => {
   };
 
   test('random ones', () => {
-    fc.assert(fc.property(fc.uint8Array({ maxLength: 300, size: 'max' }), decodeAll), { numRuns: 20 * runs });
+    assertProperty(fc.property(fc.uint8Array({ maxLength: 300, size: 'max' }), decodeAll), { cases: 2000 });
   });
 
   test('random ones that look like Clarity', () => {
     const likely = fc.array(fc.oneof(fc.nat({ max: 15 }), fc.constantFrom(0, 0, 0, 1, 2, 22, 97)), { maxLength: 80 });
-    fc.assert(
+    assertProperty(
       fc.property(likely, (bytes) => decodeAll(Uint8Array.from(bytes))),
-      { numRuns: 20 * runs },
+      { cases: 2000 },
     );
   });
 
   test('whole transactions with a few bytes changed; what decodes has readable spans', () => {
     const changes = fc.array(fc.tuple(fc.nat(), fc.nat({ max: 255 })), { minLength: 1, maxLength: 4 });
-    fc.assert(
+    assertProperty(
       fc.property(fc.constantFrom(...wholeTransactions), changes, (raw, edits) => {
         const changed = Uint8Array.from(raw);
         for (const [at, byte] of edits) changed[at % changed.length] = byte;
@@ -195,7 +195,7 @@ describe('no bytes make a decoder throw', () => {
         expect(decodePostConditions(postConditions).ok).toBe(true);
         if (payload.type === 'contract_call') expect(decodeArguments(payload.functionArgs).ok).toBe(true);
       }),
-      { numRuns: 20 * runs },
+      { cases: 2000 },
     );
   });
 });

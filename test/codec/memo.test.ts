@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { memoText } from '../../src/codec/memo.ts';
-import { runs } from './arbitraries.ts';
+import { assertProperty } from '../support/property.ts';
 
 const utf8 = (text: string) => new TextEncoder().encode(text);
 
@@ -29,19 +29,17 @@ test('invalid UTF-8 in a memo becomes a blank', () => {
 
 test('an ASCII memo reads the same by the rule for all memos', () => {
   // A lone invalid byte takes the memo off the short way; alone at the end it adds nothing.
-  fc.assert(
+  assertProperty(
     fc.property(fc.array(fc.nat({ max: 127 }), { maxLength: 34 }), (codes) => {
       expect(memoText(Uint8Array.from(codes))).toBe(memoText(Uint8Array.of(...codes, 0xff)));
     }),
-    { numRuns: runs },
   );
 });
 
 test('the text of any bytes has no blank at an end and no two in a row', () => {
-  fc.assert(
+  assertProperty(
     fc.property(fc.uint8Array({ maxLength: 34 }), (bytes) => {
       expect(memoText(bytes)).not.toMatch(/^ | $| {2}|\ufffd/);
     }),
-    { numRuns: runs },
   );
 });

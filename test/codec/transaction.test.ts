@@ -16,7 +16,8 @@ import { encodeArguments } from '../../src/codec/clarity-encode.ts';
 import { fromHex, toHex } from '../../src/codec/hex.ts';
 import { decodePostConditions } from '../../src/codec/post-conditions.ts';
 import { decodeTransaction, type Payload, type Transaction, transactionId } from '../../src/codec/transaction.ts';
-import { address, bytesOf, clarityValue, contractName, postCondition, runs, u64 } from './arbitraries.ts';
+import { assertProperty } from '../support/property.ts';
+import { address, bytesOf, clarityValue, contractName, postCondition, u64 } from './arbitraries.ts';
 import { chainTransactions } from './chain-transactions.ts';
 import { hash160, nonceAndFee, rawTransaction, signer, singleCondition } from './raw-transaction.ts';
 
@@ -72,7 +73,7 @@ describe('against stacks.js', () => {
 
   test('any signed transfer decodes to what was signed', async () => {
     const memo = fc.string({ maxLength: 34 });
-    await fc.assert(
+    await assertProperty(
       fc.asyncProperty(common(), key(), address(), u64(), memo, async (options, senderKey, recipient, amount, text) => {
         const library = await makeSTXTokenTransfer({ ...options, senderKey, recipient, amount, memo: text });
         const transaction = decode(library.serializeBytes());
@@ -87,7 +88,6 @@ describe('against stacks.js', () => {
           memo: Uint8Array.from(Buffer.alloc(34, Buffer.concat([Buffer.from(text), Buffer.alloc(34)]))),
         });
       }),
-      { numRuns: runs },
     );
   });
 
@@ -95,7 +95,7 @@ describe('against stacks.js', () => {
     const version = fc.option(
       fc.constantFrom(ClarityVersion.Clarity1, ClarityVersion.Clarity2, ClarityVersion.Clarity3),
     );
-    await fc.assert(
+    await assertProperty(
       fc.asyncProperty(
         common(),
         key(),
@@ -116,13 +116,12 @@ describe('against stacks.js', () => {
           if (v !== null) expect(transaction.payload).toMatchObject({ typeId: 6, clarityVersion: v });
         },
       ),
-      { numRuns: runs },
     );
   });
 
   test('any signed call decodes to what was signed, with its conditions and arguments', async () => {
     const args = fc.array(clarityValue(), { maxLength: 5 });
-    await fc.assert(
+    await assertProperty(
       fc.asyncProperty(
         common(),
         key(),
@@ -157,12 +156,11 @@ describe('against stacks.js', () => {
           });
         },
       ),
-      { numRuns: runs },
     );
   });
 
   test('a sponsored transfer has both conditions', async () => {
-    await fc.assert(
+    await assertProperty(
       fc.asyncProperty(
         common(),
         key(),
@@ -192,14 +190,13 @@ describe('against stacks.js', () => {
           });
         },
       ),
-      { numRuns: runs },
     );
   });
 
   test('a transfer by two of three keys, in order or not', async () => {
     const publicKeys = keys.map((secret) => privateKeyToPublic(`${secret}01`));
     const signers = fc.subarray(keys, { minLength: 2, maxLength: 2 });
-    await fc.assert(
+    await assertProperty(
       fc.asyncProperty(common(), signers, fc.boolean(), async (options, signerKeys, useNonSequentialMultiSig) => {
         const library = await makeSTXTokenTransfer({
           ...options,
@@ -217,7 +214,7 @@ describe('against stacks.js', () => {
         expect(transaction.origin.address).toBe(addressToString(expected));
         expect(transaction.origin.proof).toMatchObject({ type: 'multi', signaturesRequired: 2 });
       }),
-      { numRuns: Math.ceil(runs / 4) },
+      { cases: 25 },
     );
   });
 });

@@ -1,28 +1,27 @@
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { compareUtf8, lossyText, strictText, utf8Bytes } from '../../src/codec/utf8.ts';
-import { runs } from './arbitraries.ts';
+import { assertProperty } from '../support/property.ts';
 
 test('texts are ordered as their UTF-8 bytes are', () => {
   const text = () =>
     fc.string({ unit: fc.constantFrom('a', 'B', 'é', '\ud7ff', '\ue000', '\uffff', '😀'), maxLength: 4 });
-  fc.assert(
+  assertProperty(
     fc.property(text(), text(), (a, b) => {
       expect(Math.sign(compareUtf8(a, b))).toBe(Buffer.compare(Buffer.from(a), Buffer.from(b)));
     }),
-    { numRuns: 10 * runs },
+    { cases: 1000 },
   );
 });
 
 test('any text reads back, byte-order mark included', () => {
-  fc.assert(
+  assertProperty(
     fc.property(fc.string({ unit: 'binary' }), (text) => {
       for (const marked of [text, `\ufeff${text}`]) {
         expect(strictText(utf8Bytes(marked))).toBe(marked);
         expect(lossyText(utf8Bytes(marked))).toBe(marked);
       }
     }),
-    { numRuns: runs },
   );
 });
 

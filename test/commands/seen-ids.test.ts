@@ -1,9 +1,10 @@
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { SeenIds } from '../../src/commands/seen-ids.ts';
+import { assertProperty } from '../support/property.ts';
 
 test('an id is new once, in whatever order ids come', () => {
-  fc.assert(
+  assertProperty(
     fc.property(fc.array(fc.nat({ max: 40 }), { maxLength: 120 }), (ids) => {
       const seen = new SeenIds();
       const known = new Set<number>();

@@ -2,10 +2,11 @@ import { expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { LayeredMap } from '../../src/devnet/layered-map.ts';
 import { World } from '../../src/devnet/world.ts';
+import { assertProperty } from '../support/property.ts';
 
 test('a layered map answers like a copied map, over any number of forks', () => {
   const change = fc.record({ fork: fc.boolean(), key: fc.constantFrom('a', 'b', 'c', 'd'), value: fc.nat() });
-  fc.assert(
+  assertProperty(
     fc.property(fc.array(change, { maxLength: 80 }), (changes) => {
       let layered = new LayeredMap<number>();
       const plain = new Map<string, number>();

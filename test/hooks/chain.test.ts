@@ -6,12 +6,12 @@ import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { everyDelivery } from '../../src/store/hooks/deliveries.ts';
 import { eventsOf, type Forks, forks } from '../support/forked-chain.ts';
 import { received } from '../support/ingest.ts';
+import { assertProperty } from '../support/property.ts';
 import { winningChain } from '../support/winning-chain.ts';
 import { followed, withoutCanonical } from './follow.ts';
 import { payloadMistake } from './schemas.ts';
 import { definition, type HookServer, hookServer, receiver, until } from './server.ts';
 
-const runs = Number(process.env.STACKSIDE_RUNS ?? 8);
 const timeout = 600_000;
 
 /** Matches nearly everything, and shows all of it. */
@@ -86,7 +86,7 @@ test(
   'whatever the forks, a receiver that follows ends with what the winning chain would have told it',
   async () => {
     let withRollbacks = 0;
-    await fc.assert(
+    await assertProperty(
       fc.asyncProperty(forks(), async (generated) => {
         const events = eventsOf(generated);
         await using server = await hookServer();
@@ -106,7 +106,7 @@ test(
         expect([status.occurrence_count, status.lag_blocks]).toEqual([told, 0]);
         expect(status.evaluated_block_count).toBeGreaterThanOrEqual(told);
       }),
-      { numRuns: runs, endOnFailure: true, examples: [[overtaken]] },
+      { cases: 8, shrink: false, examples: [[overtaken]] },
     );
     expect(withRollbacks).toBeGreaterThan(0);
   },
@@ -116,7 +116,7 @@ test(
 test(
   'a hook that was interrupted, and a process that was away, catch up to the same payloads',
   async () => {
-    await fc.assert(
+    await assertProperty(
       fc.asyncProperty(forks(), fc.double({ min: 0, max: 1, noNaN: true }), async (generated, share) => {
         const events = eventsOf(generated);
         const cut = Math.floor(share * events.length);
@@ -141,7 +141,7 @@ test(
         expect(dispatcher).toBeDefined();
         expect([...followed(queued(away, two)).values()]).toEqual([...followed(queued(live, one)).values()]);
       }),
-      { numRuns: runs, endOnFailure: true },
+      { cases: 8, shrink: false },
     );
   },
   timeout,

@@ -12,6 +12,7 @@ import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { conditionsOf, type Filter, type FilterType, filterSchemas } from '../../src/hooks/filters.ts';
 import { Matcher, ownTransactions } from '../../src/hooks/matching.ts';
 import { sampleBlock } from '../../src/hooks/sample.ts';
+import { assertProperty } from '../support/property.ts';
 
 const network = networkOf(0x8000_0000);
 const A = 'ST2J6ZY48GV1EZ5V2V5RB9MP66SW86PYKKQVX8X0G';
@@ -293,7 +294,7 @@ const anyFilter: fc.Arbitrary<Filter> = fc
 
 test('the index of many hooks finds for each what its filters match alone', () => {
   let found = 0;
-  fc.assert(
+  assertProperty(
     fc.property(
       fc.array(fc.array(anyFilter, { minLength: 1, maxLength: 3 }), { minLength: 1, maxLength: 40 }),
       (hooks) => {
@@ -314,7 +315,7 @@ test('the index of many hooks finds for each what its filters match alone', () =
         }
       },
     ),
-    { numRuns: 30 },
+    { cases: 30 },
   );
   expect(found).toBeGreaterThan(500);
 });

@@ -4,7 +4,7 @@ import { BlockList, isIP } from 'node:net';
 import fc from 'fast-check';
 import { isLoopback, parseAddress, parseNetwork } from '../../src/hooks/ip-address.ts';
 import { notPublic } from '../../src/hooks/special-addresses.ts';
-import { runs } from '../codec/arbitraries.ts';
+import { assertProperty } from '../support/property.ts';
 
 /** The registry of IPv4 once more, in the words of Node's own lists. */
 const registry = new BlockList();
@@ -43,24 +43,22 @@ const asGroups = (address: string): string => {
 
 describe('reading', () => {
   test('the bytes of IPv6 are those of its groups, however zeros are left out', () => {
-    fc.assert(
+    assertProperty(
       fc.property(groups, (numbers) => {
         const expected = Uint8Array.from(numbers.flatMap((one) => [one >> 8, one & 0xff]));
         expect(parseAddress(hex(numbers))).toEqual(expected);
         // The URL parser writes the shortest form.
         expect(parseAddress(new URL(`http://[${hex(numbers)}]/`).hostname.slice(1, -1))).toEqual(expected);
       }),
-      { numRuns: runs },
     );
   });
   test('what is an address to Node is one here, and nothing else; but for zones', () => {
     const pieces = fc.constantFrom('::', ':', '.', '0', '1', 'ff', '00a', '127', '256', '1.2.3.4', 'g', '%lo', ' ');
-    fc.assert(
+    assertProperty(
       fc.property(fc.array(pieces, { maxLength: 12 }), (parts) => {
         const text = parts.join('');
         expect(parseAddress(text) !== null).toBe(isIP(text) !== 0 && !text.includes('%'));
       }),
-      { numRuns: runs },
     );
     for (const text of ['0127.0.0.1', '127.1', '0x7f.0.0.1', '1:2:3:4:5:6:7::8:9', '1.2.3.4::', '::1.2.3.4:5'])
       expect(parseAddress(text)).toBeNull();
@@ -75,7 +73,7 @@ describe('reading', () => {
 
 describe('what is not public', () => {
   test('IPv4 by the registry, in every form that a URL may have it in', () => {
-    fc.assert(
+    assertProperty(
       fc.property(ipv4, (address) => {
         const [a = 0, b = 0, c = 0, d = 0] = address.split('.').map(Number);
         const number = ((a * 256 + b) * 256 + c) * 256 + d;
@@ -90,11 +88,10 @@ describe('what is not public', () => {
           expect(isSpecial(new URL(`http://${form}/`).hostname)).toBe(registry.check(address));
         }
       }),
-      { numRuns: runs },
     );
   });
   test('an IPv6 address that leads to an IPv4 one as that one; in forms that were given up never', () => {
-    fc.assert(
+    assertProperty(
       fc.property(ipv4, fc.nat(0xffff), (address, any) => {
         const inner = asGroups(address);
         for (const prefix of ['::ffff:', '64:ff9b::']) {
@@ -109,11 +106,10 @@ describe('what is not public', () => {
         ];
         for (const text of [...tunnels, `2001:0:${inner}::${hex([any])}`]) expect(isSpecial(text)).toBe(true);
       }),
-      { numRuns: runs },
     );
   });
   test('all of IPv6 that is not given out for the Internet', () => {
-    fc.assert(
+    assertProperty(
       fc.property(groups, (numbers) => {
         fc.pre((numbers[0] ?? 0) >> 13 !== 1);
         const text = hex(numbers);
@@ -121,7 +117,6 @@ describe('what is not public', () => {
         fc.pre(!text.startsWith('64:ff9b:0:0:0:0:') && !text.startsWith('0:0:0:0:0:ffff:'));
         expect(isSpecial(text)).toBe(true);
       }),
-      { numRuns: runs },
     );
     for (const text of ['2606:2800:220:1::1', '2a00:1450:4001::8a', '2400:cb00::1'])
       expect(isSpecial(text)).toBe(false);

@@ -13,9 +13,10 @@ import type { AccountState, TokenSums } from '../../src/store/model.ts';
 import { accountStates } from '../../src/store/queries/account-states.ts';
 import { blocks as anyBlocks } from '../support/arbitrary-block.ts';
 import { dataDirectory } from '../support/data-directory.ts';
+import { assertProperty, casesOf } from '../support/property.ts';
 import { tablesThrough } from '../support/tables.ts';
 
-const runs = Number(process.env.STACKSIDE_RUNS ?? 30);
+const CASES = 60;
 /** Longer than any number of runs that somebody would wait for. */
 const timeout = 3_600_000;
 
@@ -118,7 +119,7 @@ test(
     using directory = dataDirectory();
     using db = openWriter(directory.path, 'own');
     const seen = { checkpoints: 0, tokenCheckpoints: 0 };
-    fc.assert(
+    assertProperty(
       fc.property(blocks, fc.integer({ min: 1, max: 7 }), (chain, every) => {
         db.run('BEGIN');
         try {
@@ -150,10 +151,10 @@ test(
           db.run('ROLLBACK');
         }
       }),
-      { numRuns: runs * 2, includeErrorInReport: true },
+      { cases: CASES },
     );
-    expect(seen.checkpoints).toBeGreaterThan(runs);
-    expect(seen.tokenCheckpoints).toBeGreaterThan(runs);
+    expect(seen.checkpoints).toBeGreaterThan(casesOf(CASES) / 2);
+    expect(seen.tokenCheckpoints).toBeGreaterThan(casesOf(CASES) / 2);
   },
   timeout,
 );

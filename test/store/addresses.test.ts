@@ -12,6 +12,7 @@ import type { Reader, Snapshots } from '../../src/store/reader.ts';
 import { openSnapshots } from '../../src/store/snapshots.ts';
 import type { DataDirectory } from '../support/data-directory.ts';
 import { ingestOf, received } from '../support/ingest.ts';
+import { assertProperty } from '../support/property.ts';
 
 const BLOCKS = 120;
 /** Beyond the tip. */
@@ -49,7 +50,7 @@ const someone = fc.oneof(principal, busy);
 const height = fc.oneof(fc.integer({ min: 1, max: BLOCKS }), fc.constantFrom(1, BLOCKS, LATER));
 const limit = fc.integer({ min: 1, max: 50 });
 const offset = fc.oneof(fc.nat(30), fc.nat(2000));
-const runs = { numRuns: 150 };
+const often = { cases: 150 };
 
 const rows = <T>(text: string, ...values: (string | number | Uint8Array)[]): T[] =>
   db.query<T, (string | number | Uint8Array)[]>(text).all(...values);
@@ -88,7 +89,7 @@ test('the chain has what the lists are about', () => {
 
 describe('up to any height', () => {
   test('sums of STX are those of events, fees and rewards, and nonces those that were used', async () => {
-    await fc.assert(
+    await assertProperty(
       fc.asyncProperty(someone, height, async ({ id, address }, until) => {
         const last = positionsOf(until).last;
         const sum = (amounts: { amount: string }[]) =>
@@ -130,12 +131,12 @@ describe('up to any height', () => {
         const { balance } = await snapshots.read((read) => read.principals.stxBalance(address));
         expect(got - sent - paid + mined).toBe(balance);
       }),
-      runs,
+      often,
     );
   });
 
   test('sums of tokens are those of their events', async () => {
-    await fc.assert(
+    await assertProperty(
       fc.asyncProperty(someone, height, async ({ id, address }, until) => {
         const expected = new Map<string, { sent: bigint; received: bigint }>();
         for (const event of rows<{ kind: number; asset: string; amount: string | null; from: number; to: number }>(
@@ -158,12 +159,12 @@ describe('up to any height', () => {
         ]);
         expect(Object.fromEntries(sums)).toEqual(Object.fromEntries(expected));
       }),
-      runs,
+      often,
     );
   });
 
   test('asset events and locks are listed newest first', async () => {
-    await fc.assert(
+    await assertProperty(
       fc.asyncProperty(someone, height, limit, offset, async ({ id, address }, until, count, skipped) => {
         const whole = rows<{ tx_id: Uint8Array; event_index: number }>(
           `SELECT t.tx_id, e.event_index FROM events e JOIN transactions t ON t.position = e.position
@@ -179,7 +180,7 @@ describe('up to any height', () => {
           { limit: count, offset: skipped % (whole.length + 3) },
         );
       }),
-      runs,
+      often,
     );
   });
 });
@@ -192,7 +193,7 @@ const heights = fc.oneof(
 
 describe('of all blocks up to one, or of one', () => {
   test('transactions are listed newest first', async () => {
-    await fc.assert(
+    await assertProperty(
       fc.asyncProperty(someone, heights, limit, offset, async ({ id, address }, blocks, count, skipped) => {
         const whole = rows<{ tx_id: Uint8Array }>(
           `SELECT t.tx_id FROM principal_transactions pt JOIN transactions t ON t.position = pt.position
@@ -207,12 +208,12 @@ describe('of all blocks up to one, or of one', () => {
           { limit: count, offset: skipped % (whole.length + 3) },
         );
       }),
-      runs,
+      often,
     );
   });
 
   test('transactions with transfers leave out what is only sponsored, and show the events of the principal', async () => {
-    await fc.assert(
+    await assertProperty(
       fc.asyncProperty(someone, heights, limit, offset, async ({ id, address }, blocks, count, skipped) => {
         const oneBlock = blocks.first === blocks.last;
         const whole = rows<{ tx_id: Uint8Array; position: number; events: number }>(
@@ -236,12 +237,12 @@ describe('of all blocks up to one, or of one', () => {
           total: found.total,
         }).toEqual({ ids, total: whole.length });
       }),
-      runs,
+      often,
     );
   });
 
   test('inbound transfers are the transactions that are one and the events of others that have a memo', async () => {
-    await fc.assert(
+    await assertProperty(
       fc.asyncProperty(someone, heights, limit, offset, async ({ id, address }, blocks, count, skipped) => {
         const whole = rows<{ tx_id: Uint8Array; amount: string }>(
           `SELECT t.tx_id, t.amount, t.position, 0 AS event_index FROM transactions t
@@ -262,14 +263,14 @@ describe('of all blocks up to one, or of one', () => {
           { limit: count, offset: skipped % (whole.length + 3) },
         );
       }),
-      runs,
+      often,
     );
   });
 });
 
 describe('by cursor', () => {
   test('the transactions of a principal are walked there and back', async () => {
-    await fc.assert(
+    await assertProperty(
       fc.asyncProperty(busy, fc.integer({ min: 1, max: 50 }), async ({ address }, size) => {
         await snapshots.read(async (read) => {
           const whole = await read.addresses.transactions(address, { first: 0, last: LATER }, 10_000, 0);
@@ -290,7 +291,7 @@ describe('by cursor', () => {
           expect(page!.items.map(({ transaction }) => hex(transaction.txId))).toEqual(ids.slice(0, size));
         });
       }),
-      { numRuns: 20 },
+      { cases: 20 },
     );
   });
 
@@ -332,7 +333,7 @@ describe('of tokens', () => {
   });
 
   test('a part of the holders is that part of all', async () => {
-    await fc.assert(
+    await assertProperty(
       fc.asyncProperty(limit, offset, async (count, skipped) => {
         const all = await snapshots.read((read) => read.tokenLists.stxHolders(100_000, 0));
         const whole = all.items.map((item) => item.principal);
@@ -343,13 +344,13 @@ describe('of tokens', () => {
           { limit: count, offset: skipped % (whole.length + 3) },
         );
       }),
-      { numRuns: 50 },
+      { cases: 50 },
     );
   });
 
   test('holdings are what is owned, the last received first; of some assets, theirs', async () => {
     const kinds = assetsOf('nft');
-    await fc.assert(
+    await assertProperty(
       fc.asyncProperty(
         someone,
         fc.option(fc.subarray(kinds)),
@@ -372,7 +373,7 @@ describe('of tokens', () => {
           );
         },
       ),
-      runs,
+      often,
     );
   });
 
@@ -386,7 +387,7 @@ describe('of tokens', () => {
           WHERE ${text} ORDER BY e.position DESC, e.event_index DESC`,
         ...values,
       ).map(({ tx_id, event_index }) => `${hex(tx_id)} ${event_index}`);
-    await fc.assert(
+    await assertProperty(
       fc.asyncProperty(
         fc.constantFrom(...instances),
         limit,
@@ -409,7 +410,7 @@ describe('of tokens', () => {
           );
         },
       ),
-      { numRuns: 60 },
+      { cases: 60 },
     );
   });
 

@@ -18,10 +18,10 @@ import { dataDirectory } from '../support/data-directory.ts';
 import { eventsOf, type Forks, forks } from '../support/forked-chain.ts';
 import { ingestOf, openNew, received } from '../support/ingest.ts';
 import { mempoolModel, noncesOf, spendsOf } from '../support/mempool-model.ts';
+import { assertProperty } from '../support/property.ts';
 import { besideTheChain, type Tables, tables, tablesThrough } from '../support/tables.ts';
 import { BlockTree, BurnTree, treesOf, winningChain } from '../support/winning-chain.ts';
 
-const runs = Number(process.env.STACKSIDE_RUNS ?? 30);
 /** Longer than any number of runs that somebody would wait for. */
 const timeout = 3_600_000;
 
@@ -46,8 +46,7 @@ const casesThatOnceFailed: Forks[] = [
   },
 ];
 const settings = {
-  numRuns: runs,
-  includeErrorInReport: true,
+  cases: 30,
   examples: casesThatOnceFailed.map((once): [Forks] => [once]),
 };
 
@@ -71,7 +70,7 @@ test('every table of the index is compared by the fork law or is left out of it 
 test(
   'any stream of events with forks ends in the tables of its winning chain alone, with a journal and without',
   () => {
-    fc.assert(
+    assertProperty(
       fc.property(forks(), (generated) => {
         const events = eventsOf(generated);
         const expected = after(winningChain(events), true).tables;
@@ -158,7 +157,7 @@ test(
   () => {
     using directory = dataDirectory();
     using db = openWriter(directory.path, 'own');
-    fc.assert(
+    assertProperty(
       fc.property(anyBlocks(), (blocks) => {
         db.run('BEGIN');
         try {
@@ -177,7 +176,7 @@ test(
           db.run('ROLLBACK');
         }
       }),
-      { numRuns: runs * 3, includeErrorInReport: true },
+      { cases: 90 },
     );
   },
   timeout,
@@ -204,7 +203,7 @@ const mempoolRows = (directory: string): Map<string, MempoolRow> => {
 test(
   'a transaction waits if and only if it was announced or left the chain, and is not mined, dropped or replaced',
   () => {
-    fc.assert(
+    assertProperty(
       fc.property(forks(), (generated) => {
         const events = eventsOf(generated);
         using directory = ingestOf(events.map(received));
@@ -261,7 +260,7 @@ test(
 test(
   'the version of the mempool changes whenever what waits does, and its count is that of what waits',
   () => {
-    fc.assert(
+    assertProperty(
       fc.property(forks(), (generated) => {
         using open = openNew({ journal: false });
         using db = new Database(indexPath(open.directory), { readonly: true });
@@ -280,7 +279,7 @@ test(
           before = now;
         }
       }),
-      { ...settings, numRuns: Math.ceil(runs / 3) },
+      { ...settings, cases: 10 },
     );
   },
   timeout,
@@ -289,7 +288,7 @@ test(
 test(
   'the burn height is the greatest of the tip and of what joined the Bitcoin chain since it became the tip',
   () => {
-    fc.assert(
+    assertProperty(
       fc.property(forks(), (generated) => {
         const events = eventsOf(generated);
         using directory = ingestOf(events.map(received), { journal: false });

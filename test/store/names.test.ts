@@ -24,6 +24,7 @@ import { eventsOf, forks } from '../support/forked-chain.ts';
 import { alice, block, bob, carol, type MadeBlock, receipt, transfer } from '../support/handmade.ts';
 import { ingestOf, type OpenIngest, openAt, openNew, received } from '../support/ingest.ts';
 import { jsonOf } from '../support/payload-text.ts';
+import { assertProperty } from '../support/property.ts';
 import { winningChain } from '../support/winning-chain.ts';
 
 const CONTRACT = NAME_CONTRACTS[1];
@@ -84,12 +85,11 @@ async function holdsTheLaw(events: readonly NodeEvent[]): Promise<{ subdomains: 
 }
 
 test('whatever forks there were and whenever attachments came, the answers are those of the winning chain', async () => {
-  const runs = Math.ceil(Number(process.env.STACKSIDE_RUNS ?? 50) / 10);
-  await fc.assert(
+  await assertProperty(
     fc.asyncProperty(forks(), async (generated) => {
       await holdsTheLaw(eventsOf(generated));
     }),
-    { numRuns: runs },
+    { cases: 5 },
   );
   const long = [...devnetEvents({ seed: 11, blocks: 70, accounts: 20, transactionsPerBlock: 10, forkEvery: 6 })];
   expect((await holdsTheLaw(long)).subdomains).toBeGreaterThan(2);

@@ -12,6 +12,7 @@ import { openSnapshots } from '../../src/store/snapshots.ts';
 import { forks, grown } from '../support/forked-chain.ts';
 import { alice, announcement, block, bob, carol, drop, transfer } from '../support/handmade.ts';
 import { ingestOf, type OpenIngest, openNew, received } from '../support/ingest.ts';
+import { assertProperty } from '../support/property.ts';
 
 let open: OpenIngest;
 let chain: SimulatedChain;
@@ -274,7 +275,7 @@ test('nonces between the last mined and the last that waits are either waiting o
 });
 
 test('after any stream with forks, balances, locks and nonces are those of the simulated chain at the tip', async () => {
-  await fc.assert(
+  await assertProperty(
     fc.asyncProperty(forks(), async (generated) => {
       const { chain: made, events } = grown(generated);
       using directory = ingestOf(events.map(received), { journal: false });
@@ -304,7 +305,7 @@ test('after any stream with forks, balances, locks and nonces are those of the s
       });
       reading.close();
     }),
-    { numRuns: Math.ceil(Number(process.env.STACKSIDE_RUNS ?? 50) / 3), includeErrorInReport: true },
+    { cases: 17 },
   );
 }, 3_600_000);
 

@@ -9,9 +9,9 @@ import { detailQueries } from '../../src/store/queries/details.ts';
 import { NO_FILTER, transactionSearch } from '../../src/store/queries/transaction-search.ts';
 import type { DataDirectory } from '../support/data-directory.ts';
 import { ingestOf, received } from '../support/ingest.ts';
+import { assertProperty } from '../support/property.ts';
 
 const NEWEST: TransactionOrder = { by: 'block_height', direction: 'desc' };
-const RUNS = Number(process.env.STACKSIDE_RUNS ?? 300);
 
 let directory: DataDirectory;
 let db: Database;
@@ -100,14 +100,14 @@ describe.each([
 ])('lists that are %s', (_, short) => {
   test('hold what passes every filter, in order, whatever the page', () => {
     const search = transactionSearch(db, detailQueries(db), short);
-    fc.assert(
+    assertProperty(
       fc.property(filters(), orders, fc.nat(30), fc.nat(60), (filter, order, limit, offset) => {
         const expected = byHand(filter, order);
         const { items, total } = search(filter, order, limit, offset);
         expect(total).toBe(expected.length);
         expect(idsOf(items)).toEqual(idsOf(expected.slice(offset, offset + limit)));
       }),
-      { numRuns: RUNS },
+      { cases: 300 },
     );
   });
 

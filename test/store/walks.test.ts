@@ -8,8 +8,7 @@ import type { CursorKey, Page } from '../../src/store/model.ts';
 import type { Reader, Snapshots } from '../../src/store/reader.ts';
 import { openSnapshots } from '../../src/store/snapshots.ts';
 import { type OpenIngest, openNew, received } from '../support/ingest.ts';
-
-const runs = Math.max(1, Math.floor(Number(process.env.STACKSIDE_RUNS ?? 100) / 20));
+import { assertProperty } from '../support/property.ts';
 
 /** A list, and whether what a new block adds comes before all that it has. */
 interface List {
@@ -186,7 +185,7 @@ const chains = fc.record({ seed: fc.nat({ max: 10_000 }), blocks: fc.integer({ m
 const pageSizes = fc.integer({ min: 1, max: 9 });
 
 test('forwards and backwards, a walk visits each item of a list once, in its order', async () => {
-  await fc.assert(
+  await assertProperty(
     fc.asyncProperty(chains, pageSizes, async ({ seed, blocks }, limit) => {
       using world = new World(seed, blocks);
       for (const [name, list] of Object.entries(listsOf(subjectsOf(world.open.directory)))) {
@@ -216,12 +215,12 @@ test('forwards and backwards, a walk visits each item of a list once, in its ord
         expect(shown(backwards.at(-1)?.items ?? []), name).toEqual(items.slice(0, limit));
       }
     }),
-    { numRuns: runs },
+    { cases: 5 },
   );
 }, 60_000);
 
 test('blocks that arrive during a walk move nothing that it has yet to visit', async () => {
-  await fc.assert(
+  await assertProperty(
     fc.asyncProperty(chains, pageSizes, async ({ seed, blocks }, limit) => {
       using world = new World(seed, blocks);
       for (const [name, list] of Object.entries(listsOf(subjectsOf(world.open.directory)))) {
@@ -234,12 +233,12 @@ test('blocks that arrive during a walk move nothing that it has yet to visit', a
         expect(shown(pages.flatMap((page) => page.items)), name).toEqual(before);
       }
     }),
-    { numRuns: runs },
+    { cases: 5 },
   );
 }, 60_000);
 
 test('a fork during a walk never shows an item twice, nor ends in an error', async () => {
-  await fc.assert(
+  await assertProperty(
     fc.asyncProperty(chains, pageSizes, fc.integer({ min: 1, max: 5 }), async ({ seed, blocks }, limit, depth) => {
       using world = new World(seed, blocks);
       const lists = Object.entries(listsOf(subjectsOf(world.open.directory)));
@@ -260,6 +259,6 @@ test('a fork during a walk never shows an item twice, nor ends in an error', asy
         for (const page of pages) expect(page.items.length, name).toBeLessThanOrEqual(limit);
       }
     }),
-    { numRuns: runs },
+    { cases: 5 },
   );
 }, 60_000);

@@ -1,0 +1,57 @@
+/** How property tests run: how many cases, how long a broken one is shrunk, and how its failure is replayed. */
+import fc from 'fast-check';
+
+/** Cases of a property that doesn't say how many. */
+const USUAL_CASES = 100;
+
+/** Per cent of the cases that properties ask for: STACKSIDE_RUNS=1000 tries ten times as many. */
+const PER_CENT = Number(process.env.STACKSIDE_RUNS ?? 100);
+
+/** A counterexample is shrunk for so long: most of what shrinking gains comes early. Milliseconds. */
+const SHRINK_FOR = 5_000;
+
+interface Options<Ts> {
+  /** How many are tried where STACKSIDE_RUNS says nothing. */
+  cases?: number;
+  /** Tried before those of chance. */
+  examples?: Ts[];
+  /** Where a case takes so long that even a few more to shrink it are too many. */
+  shrink?: boolean;
+  /** Milliseconds of shrinking; others than usual are for this file's own test. */
+  shrinkFor?: number;
+}
+
+/** The number of cases, by what STACKSIDE_RUNS says; at least one. */
+export const casesOf = (usual: number): number => Math.max(1, Math.ceil((usual * PER_CENT) / 100));
+
+/**
+ * Asserts a property. Time bounds the shrinking alone, so that a slow machine tries as many cases as a quick one.
+ * @throws Error that shows the smallest counterexample, its seed and its path
+ */
+export function assertProperty<Ts>(property: fc.IAsyncProperty<Ts>, options?: Options<Ts>): Promise<void>;
+export function assertProperty<Ts>(property: fc.IProperty<Ts>, options?: Options<Ts>): void;
+export function assertProperty<Ts>(
+  property: fc.IAsyncProperty<Ts> | fc.IProperty<Ts>,
+  { cases = USUAL_CASES, examples = [], shrink = true, shrinkFor = SHRINK_FOR }: Options<Ts> = {},
+): Promise<void> | void {
+  const parameters = { numRuns: casesOf(cases), examples, includeErrorInReport: true };
+  /** The failure once more from its seed, to shrink it. What doesn't fail again is reported as it was. */
+  const replay = ({ seed, counterexamplePath }: fc.RunDetails<Ts>) =>
+    fc.check(property as fc.IProperty<Ts>, {
+      ...parameters,
+      seed,
+      path: counterexamplePath ?? '',
+      interruptAfterTimeLimit: shrinkFor,
+    });
+  const report = (first: fc.RunDetails<Ts>, shrunk: fc.RunDetails<Ts>): void => {
+    const details = shrunk.counterexample === null ? first : shrunk;
+    throw new Error(fc.defaultReportMessage(details), { cause: details.errorInstance });
+  };
+  const found = fc.check(property, { ...parameters, endOnFailure: true });
+  if (found instanceof Promise) {
+    return found.then(async (details) => {
+      if (details.failed) report(details, shrink ? await replay(details) : details);
+    });
+  }
+  if (found.failed) report(found, shrink ? replay(found) : found);
+}
