@@ -47,6 +47,19 @@ function migrate(db: Database, path: string): void {
   }).immediate();
 }
 
+/**
+ * Removes what ANALYZE recorded. Every statement is written for the plan that SQLite makes without statistics; those of
+ * a chain that was small once turn such plans into scans of what has become large.
+ * @returns whether there was any
+ */
+function forgetStatistics(db: Database): boolean {
+  const tables = db
+    .query<{ name: string }, []>("SELECT name FROM sqlite_schema WHERE type = 'table' AND name GLOB 'sqlite_stat[0-9]'")
+    .all();
+  for (const { name } of tables) db.run(`DROP TABLE ${name}`);
+  return tables.length > 0;
+}
+
 /** How a commit of the index reaches the disk: `journal` when the journal can bring a lost one back. */
 export type Durability = 'journal' | 'own';
 
@@ -57,11 +70,17 @@ export type Durability = 'journal' | 'own';
 export function openWriter(directory: string, durability: Durability): Connection {
   makePrivateDirectory(directory);
   const path = indexPath(directory);
-  return prepared(openToWrite(path, durability === 'own' ? 'FULL' : 'NORMAL'), (db) => {
-    db.run('PRAGMA cache_size = -65536');
-    db.run('PRAGMA wal_autocheckpoint = 4000');
-    migrate(db, path);
-  });
+  const open = () =>
+    prepared(openToWrite(path, durability === 'own' ? 'FULL' : 'NORMAL'), (db) => {
+      db.run('PRAGMA cache_size = -65536');
+      db.run('PRAGMA wal_autocheckpoint = 4000');
+      migrate(db, path);
+    });
+  const db = open();
+  if (!forgetStatistics(db)) return db;
+  // It would go on planning with what it read of them.
+  db.close();
+  return open();
 }
 
 /** A connection that only reads; any number may be open, in other processes too. */

@@ -452,7 +452,6 @@ function startIngest({ directory, journal: withJournal, chainId, log }: IngestOp
 
     close(): void {
       rollback();
-      db.run('PRAGMA optimize');
       for (const close of opened) close();
     },
   };
