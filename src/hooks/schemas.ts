@@ -1,6 +1,6 @@
 /** What the chainhook routes take and answer, for the check of bodies and for the description of the API. */
 import { type TSchema, Type } from '@sinclair/typebox';
-import { backfillStates, deliveryStates, reasons } from '../store/hooks/model.ts';
+import { backfillStates, deliveryStates, hookStatuses, reasons } from '../store/hooks/model.ts';
 import { Definition } from './definition.ts';
 
 const nullable = <T extends TSchema>(schema: T) => Type.Union([schema, Type.Null()]);
@@ -14,8 +14,6 @@ export const Uuid = Type.String({
 const UnixTime = Type.Integer({ description: 'Unix seconds' });
 const Height = Type.Integer({ minimum: 0 });
 const Count = Type.Integer({ minimum: 0 });
-
-export const hookStatuses = ['new', 'streaming', 'expired', 'interrupted'] as const;
 
 export const HookShown = Type.Object({
   uuid: Uuid,

@@ -1,7 +1,13 @@
 /** Jobs that tell a hook of past blocks. */
 import type { Database } from 'bun:sqlite';
 import { prepared } from '../statement.ts';
-import { type Backfill, type BackfillState, backfillStates } from './model.ts';
+import { type Backfill, type BackfillState, storedBackfillState } from './model.ts';
+
+const QUEUED = storedBackfillState.numberOf('queued');
+const RUNNING = storedBackfillState.numberOf('running');
+const CANCELLED = storedBackfillState.numberOf('cancelled');
+/** Not done yet; an index holds them alone. */
+const isOpen = `state <= ${RUNNING}`;
 
 interface Row {
   id: number;
@@ -29,7 +35,7 @@ const columns = `id, uuid, hook_id, state, dry_run, from_height, to_height, next
 export const sql = {
   byUuid: `SELECT ${columns} FROM hook_backfills WHERE uuid = ?1 AND hook_id = ?2`,
   byId: `SELECT ${columns} FROM hook_backfills WHERE id = ?1`,
-  open: `SELECT ${columns} FROM hook_backfills WHERE state <= 1 ORDER BY id`,
+  open: `SELECT ${columns} FROM hook_backfills WHERE ${isOpen} ORDER BY id`,
   page: `SELECT ${columns} FROM hook_backfills WHERE hook_id = ?1 AND id <= ?2 ORDER BY id DESC LIMIT ?3`,
   newer: 'SELECT id FROM hook_backfills WHERE hook_id = ?1 AND id > ?2 ORDER BY id LIMIT ?3',
   total: 'SELECT count(*) AS total FROM hook_backfills WHERE hook_id = ?1',
@@ -39,7 +45,7 @@ const backfillOf = (row: Row): Backfill => ({
   id: row.id,
   uuid: row.uuid,
   hookId: row.hook_id,
-  state: backfillStates[row.state] ?? 'failed',
+  state: storedBackfillState.wordOf(row.state, row.id),
   dryRun: row.dry_run === 1,
   fromHeight: row.from_height,
   toHeight: row.to_height,
@@ -58,7 +64,7 @@ export function hookBackfills(db: Database) {
   const insert = db.prepare<null, [string, number, number, number, number, number]>(
     `INSERT INTO hook_backfills (uuid, hook_id, state, dry_run, from_height, to_height, next_height, matched_blocks,
                                  matched_transactions, queued, delivered, dead, created_at)
-     VALUES (?1, ?2, 0, ?3, ?4, ?5, ?4, 0, 0, 0, 0, 0, ?6)`,
+     VALUES (?1, ?2, ${QUEUED}, ?3, ?4, ?5, ?4, 0, 0, 0, 0, 0, ?6)`,
   );
   const byUuid = prepared<Row, [string, number]>(db, sql.byUuid);
   const byId = prepared<Row, [number]>(db, sql.byId);
@@ -67,14 +73,14 @@ export function hookBackfills(db: Database) {
   const newer = prepared<{ id: number }, [number, number, number]>(db, sql.newer);
   const total = prepared<{ total: number }, [number]>(db, sql.total);
   const progress = db.prepare<null, [number, number, number, number, number]>(
-    `UPDATE hook_backfills SET state = 1, next_height = ?2, matched_blocks = matched_blocks + ?3,
+    `UPDATE hook_backfills SET state = ${RUNNING}, next_height = ?2, matched_blocks = matched_blocks + ?3,
             matched_transactions = matched_transactions + ?4, queued = queued + ?5 WHERE id = ?1`,
   );
   const finish = db.prepare<null, [number, number, number, string | null]>(
-    'UPDATE hook_backfills SET state = ?2, finished_at = ?3, error = ?4 WHERE id = ?1 AND state <= 1',
+    `UPDATE hook_backfills SET state = ?2, finished_at = ?3, error = ?4 WHERE id = ?1 AND ${isOpen}`,
   );
   const finishOf = db.prepare<null, [number, number]>(
-    'UPDATE hook_backfills SET state = 3, finished_at = ?2 WHERE hook_id = ?1 AND state <= 1',
+    `UPDATE hook_backfills SET state = ${CANCELLED}, finished_at = ?2 WHERE hook_id = ?1 AND ${isOpen}`,
   );
   const settle = db.prepare<null, [number, number, number]>(
     'UPDATE hook_backfills SET delivered = delivered + ?2, dead = dead + ?3 WHERE id = ?1',
@@ -109,7 +115,7 @@ export function hookBackfills(db: Database) {
       progress.run(id, nextHeight, blocks, transactions, queued);
     },
     finish: (id: number, state: BackfillState, now: number, error: string | null = null) => {
-      finish.run(id, backfillStates.indexOf(state), now, error);
+      finish.run(id, storedBackfillState.numberOf(state), now, error);
     },
     cancelAll: (hookId: number, now: number) => {
       finishOf.run(hookId, now);

@@ -8,12 +8,21 @@ import {
   type DeliveryState,
   deliveryStates,
   type Lane,
-  lanes,
   type NewDelivery,
   type Reason,
-  reasons,
+  storedLane,
+  storedReason,
+  storedState,
   type ToldBlocks,
 } from './model.ts';
+
+const PENDING = storedState.numberOf('pending');
+const FAILED = storedState.numberOf('failed');
+const DELIVERED = storedState.numberOf('delivered');
+const CANCELLED = storedState.numberOf('cancelled');
+/** To be sent, and done with; indexes hold either alone. */
+const isOpen = `state <= ${FAILED}`;
+const isSettled = (table = '') => `${table}state IN (${DELIVERED}, ${CANCELLED})`;
 
 /** Attempts of a delivery that are kept. */
 const MOST_ATTEMPTS = 50;
@@ -68,14 +77,25 @@ const narrowed = `hook_id = ?1 AND (?2 IS NULL OR reason = ?2) AND max_height >=
 export const sql = {
   // Without a word of ours the planner may take the index by state, and sort.
   head: `SELECT ${columns} FROM hook_deliveries INDEXED BY hook_deliveries_queue
-          WHERE hook_id = ?1 AND lane = ?2 AND state <= 1 ORDER BY id LIMIT 1`,
-  openLanes: `SELECT DISTINCT hook_id, lane FROM hook_deliveries WHERE state <= 1`,
+          WHERE hook_id = ?1 AND lane = ?2 AND ${isOpen} ORDER BY id LIMIT 1`,
+  // From each lane straight to the next: what a lane holds is not walked.
+  openLanes: `WITH RECURSIVE heads (hook_id, lane, id) AS (
+                SELECT hook_id, lane, id FROM (
+                  SELECT hook_id, lane, id FROM hook_deliveries INDEXED BY hook_deliveries_queue
+                   WHERE ${isOpen} ORDER BY hook_id, lane, id LIMIT 1)
+                UNION ALL
+                SELECT d.hook_id, d.lane, d.id FROM heads CROSS JOIN hook_deliveries d ON d.id = coalesce(
+                  (SELECT id FROM hook_deliveries INDEXED BY hook_deliveries_queue
+                    WHERE ${isOpen} AND hook_id = heads.hook_id AND lane > heads.lane ORDER BY lane, id LIMIT 1),
+                  (SELECT id FROM hook_deliveries INDEXED BY hook_deliveries_queue
+                    WHERE ${isOpen} AND hook_id > heads.hook_id ORDER BY hook_id, lane, id LIMIT 1)))
+              SELECT hook_id, lane, id FROM heads`,
   waiting: `SELECT count(*) AS count, (SELECT created_at FROM hook_deliveries WHERE id =
-                     (SELECT min(id) FROM hook_deliveries WHERE hook_id = ?1 AND state <= 1)) AS oldest
-              FROM hook_deliveries WHERE hook_id = ?1 AND state <= 1`,
+                     (SELECT min(id) FROM hook_deliveries WHERE hook_id = ?1 AND ${isOpen})) AS oldest
+              FROM hook_deliveries WHERE hook_id = ?1 AND ${isOpen}`,
   waitingAtAll: `SELECT count(*) AS count, (SELECT created_at FROM hook_deliveries WHERE id =
-                          (SELECT min(id) FROM hook_deliveries INDEXED BY hook_deliveries_queue WHERE state <= 1)) AS oldest
-                   FROM hook_deliveries INDEXED BY hook_deliveries_queue WHERE state <= 1`,
+                          (SELECT min(id) FROM hook_deliveries INDEXED BY hook_deliveries_queue WHERE ${isOpen})) AS oldest
+                   FROM hook_deliveries INDEXED BY hook_deliveries_queue WHERE ${isOpen}`,
   byWebhookId: `SELECT ${columns} FROM hook_deliveries WHERE webhook_id = ?1 AND hook_id = ?2`,
   byId: `SELECT ${columns} FROM hook_deliveries WHERE id = ?1`,
   page: `SELECT ${columns} FROM hook_deliveries WHERE ${narrowed} AND state = ?7 AND id <= ?8
@@ -85,17 +105,17 @@ export const sql = {
   attempts: `SELECT at, duration_ms AS durationMs, url_host AS urlHost, status_code AS statusCode, error, excerpt
                FROM hook_attempts WHERE delivery_id = ?1 ORDER BY attempt DESC LIMIT ?2`,
   body: 'SELECT body FROM hook_bodies WHERE delivery_id = ?1',
-  openOfBackfill: 'SELECT count(*) AS count FROM hook_deliveries WHERE backfill_id = ?1 AND state <= 1',
+  openOfBackfill: `SELECT count(*) AS count FROM hook_deliveries WHERE backfill_id = ?1 AND ${isOpen}`,
 };
 
 const deliveryOf = (row: Row): Delivery => ({
   id: row.id,
   webhookId: row.webhook_id,
   hookId: row.hook_id,
-  lane: lanes[row.lane] ?? 'live',
-  reason: reasons[row.reason] ?? 'live',
+  lane: storedLane.wordOf(row.lane, row.id),
+  reason: storedReason.wordOf(row.reason, row.id),
   sequence: row.sequence,
-  state: deliveryStates[row.state] ?? 'dead',
+  state: storedState.wordOf(row.state, row.id),
   createdAt: row.created_at,
   nextAttemptAt: row.next_attempt_at,
   deliveredAt: row.delivered_at,
@@ -112,12 +132,12 @@ type Narrowing = [number, number | null, number, number, number, number, number]
 
 const narrowing = (hookId: number, filter: DeliveryFilter, state: DeliveryState): Narrowing => [
   hookId,
-  filter.reason === null ? null : reasons.indexOf(filter.reason),
+  filter.reason === null ? null : storedReason.numberOf(filter.reason),
   filter.fromHeight,
   filter.toHeight,
   filter.since,
   filter.until,
-  deliveryStates.indexOf(state),
+  storedState.numberOf(state),
 ];
 
 function heights({ apply, rollback }: ToldBlocks): [number, number] {
@@ -125,7 +145,7 @@ function heights({ apply, rollback }: ToldBlocks): [number, number] {
   return all.length === 0 ? [0, 0] : [Math.min(...all), Math.max(...all)];
 }
 
-const state = (word: DeliveryState): number => deliveryStates.indexOf(word);
+const { numberOf: state } = storedState;
 
 export function hookDeliveries(db: Database) {
   const insert = db.prepare<{ id: number }, (string | number | Uint8Array | null)[]>(
@@ -135,7 +155,7 @@ export function hookDeliveries(db: Database) {
   );
   const addBody = db.prepare<null, [number, Uint8Array]>('INSERT INTO hook_bodies VALUES (?1, ?2)');
   const head = prepared<Row, [number, number]>(db, sql.head);
-  const openLanes = db.prepare<{ hook_id: number; lane: number }, []>(sql.openLanes);
+  const openLanes = db.prepare<{ hook_id: number; lane: number; id: number }, []>(sql.openLanes);
   const waiting = prepared<{ count: number; oldest: number | null }, [number]>(db, sql.waiting);
   const waitingAtAll = db.prepare<{ count: number; oldest: number | null }, []>(sql.waitingAtAll);
   const byWebhookId = prepared<Row, [string, number]>(db, sql.byWebhookId);
@@ -158,36 +178,38 @@ export function hookDeliveries(db: Database) {
             tried_since = coalesce(tried_since, ?5) WHERE id = ?1`,
   );
   const requeue = db.prepare<null, [number, number, number]>(
-    `UPDATE hook_deliveries SET state = 0, lane = ?2, reason = ?3, next_attempt_at = NULL, tried_since = NULL,
+    `UPDATE hook_deliveries SET state = ${PENDING}, lane = ?2, reason = ?3, next_attempt_at = NULL, tried_since = NULL,
             delivered_at = NULL WHERE id = ?1`,
   );
   const dueNow = db.prepare<null, [number]>(
-    'UPDATE hook_deliveries SET next_attempt_at = NULL, tried_since = NULL WHERE id = ?1 AND state <= 1',
+    `UPDATE hook_deliveries SET next_attempt_at = NULL, tried_since = NULL WHERE id = ?1 AND ${isOpen}`,
   );
   const setState = db.prepare<null, [number, number]>(
     'UPDATE hook_deliveries SET state = ?2, next_attempt_at = NULL WHERE id = ?1',
   );
-  const cancelOf = db.prepare<null, [number]>('UPDATE hook_deliveries SET state = 4 WHERE hook_id = ?1 AND state <= 1');
+  const cancelOf = db.prepare<null, [number]>(
+    `UPDATE hook_deliveries SET state = ${CANCELLED} WHERE hook_id = ?1 AND ${isOpen}`,
+  );
   const cancelBackfill = db.prepare<null, [number]>(
-    'UPDATE hook_deliveries SET state = 4 WHERE backfill_id = ?1 AND state <= 1',
+    `UPDATE hook_deliveries SET state = ${CANCELLED} WHERE backfill_id = ?1 AND ${isOpen}`,
   );
   const forgetBodies = db.prepare<null, [number, number]>(
     `DELETE FROM hook_bodies WHERE delivery_id IN (
        SELECT d.id FROM hook_deliveries d JOIN hook_bodies b ON b.delivery_id = d.id
-        WHERE d.state IN (2, 4) AND d.created_at < ?1 ORDER BY d.created_at LIMIT ?2)`,
+        WHERE ${isSettled('d.')} AND d.created_at < ?1 ORDER BY d.created_at LIMIT ?2)`,
   );
   const forgetRows = db.prepare<{ id: number }, [number, number]>(
     `DELETE FROM hook_deliveries WHERE id IN (
-       SELECT id FROM hook_deliveries WHERE state IN (2, 4) AND created_at < ?1 ORDER BY created_at LIMIT ?2) RETURNING id`,
+       SELECT id FROM hook_deliveries WHERE ${isSettled()} AND created_at < ?1 ORDER BY created_at LIMIT ?2) RETURNING id`,
   );
   const forgetAttempts = db.prepare<null, [number]>('DELETE FROM hook_attempts WHERE delivery_id = ?1');
   const forgetBody = db.prepare<null, [number]>('DELETE FROM hook_bodies WHERE delivery_id = ?1');
   const surplus = db.prepare<{ id: number }, [number, number]>(
-    'SELECT id FROM hook_deliveries WHERE hook_id = ?1 AND state = 2 ORDER BY id DESC LIMIT 1 OFFSET ?2',
+    `SELECT id FROM hook_deliveries WHERE hook_id = ?1 AND state = ${DELIVERED} ORDER BY id DESC LIMIT 1 OFFSET ?2`,
   );
   const forgetSurplus = db.prepare<null, [number, number]>(
     `DELETE FROM hook_bodies WHERE delivery_id IN (
-       SELECT id FROM hook_deliveries WHERE hook_id = ?1 AND state = 2 AND id <= ?2)`,
+       SELECT id FROM hook_deliveries WHERE hook_id = ?1 AND state = ${DELIVERED} AND id <= ?2)`,
   );
 
   /** Each state has its own stretch of the index, in the order of the rows. */
@@ -205,8 +227,8 @@ export function hookDeliveries(db: Database) {
       const row = insert.get(
         delivery.webhookId,
         delivery.hookId,
-        lanes.indexOf(delivery.lane),
-        reasons.indexOf(delivery.reason),
+        storedLane.numberOf(delivery.lane),
+        storedReason.numberOf(delivery.reason),
         delivery.sequence,
         state(delivery.body === null ? 'dead' : 'pending'),
         now,
@@ -225,12 +247,12 @@ export function hookDeliveries(db: Database) {
 
     /** The one that is to be sent next, waiting for its time or not. */
     head: (hookId: number, lane: Lane): Delivery | undefined => {
-      const row = head.get(hookId, lanes.indexOf(lane));
+      const row = head.get(hookId, storedLane.numberOf(lane));
       return row === null ? undefined : deliveryOf(row);
     },
     /** Lanes that have something to send. */
     openLanes: (): { hookId: number; lane: Lane }[] =>
-      openLanes.all().map(({ hook_id, lane }) => ({ hookId: hook_id, lane: lanes[lane] ?? 'live' })),
+      openLanes.all().map(({ hook_id, lane, id }) => ({ hookId: hook_id, lane: storedLane.wordOf(lane, id) })),
     /** How many wait, and since when the oldest. */
     waiting: (hookId: number): { count: number; oldest: number | null } =>
       waiting.get(hookId) ?? { count: 0, oldest: null },
@@ -281,7 +303,7 @@ export function hookDeliveries(db: Database) {
     },
     /** To be sent anew, with a new budget. */
     requeue: (id: number, lane: Lane, reason: Reason) => {
-      requeue.run(id, lanes.indexOf(lane), reasons.indexOf(reason));
+      requeue.run(id, storedLane.numberOf(lane), storedReason.numberOf(reason));
     },
     /** One that waits goes at once, with a new budget. */
     dueNow: (id: number) => {

@@ -1,13 +1,20 @@
 /** The rows of hooks, and where live ones stand. */
 import type { Database } from 'bun:sqlite';
 import { prepared } from '../statement.ts';
-import type { Cursor, HookProgress, HookRecord, HookStatus, Stage } from './model.ts';
+import {
+  type Cursor,
+  type HookProgress,
+  type HookRecord,
+  type HookStatus,
+  storedStage,
+  storedStatus,
+} from './model.ts';
 
-const stages: readonly Stage[] = ['idle', 'live', 'catching_up'];
-const statuses: readonly HookStatus[] = ['new', 'streaming', 'expired', 'interrupted'];
-const IDLE = 0;
-const LIVE = 1;
-const CATCHING_UP = 2;
+const IDLE = storedStage.numberOf('idle');
+const LIVE = storedStage.numberOf('live');
+const CATCHING_UP = storedStage.numberOf('catching_up');
+const NEW = storedStatus.numberOf('new');
+const STREAMING = storedStatus.numberOf('streaming');
 
 interface Row {
   id: number;
@@ -37,8 +44,9 @@ interface Row {
 
 // Of a live hook, what hook_progress knows stands in for the row's own.
 const SINCE = `(h.stage = ${LIVE} AND p.evaluated > h.joined)`;
+const statusNow = `CASE WHEN h.status = ${NEW} AND ${SINCE} THEN ${STREAMING} ELSE h.status END`;
 const columns = `h.id, h.uuid, h.consumer, h.created_at, h.definition, h.stage,
-       CASE WHEN h.status = 0 AND ${SINCE} THEN 1 ELSE h.status END AS status,
+       ${statusNow} AS status,
        iif(h.stage = ${LIVE}, p.cursor_height, h.cursor_height) AS cursor_height,
        iif(h.stage = ${LIVE}, p.cursor_hash, h.cursor_hash) AS cursor_hash,
        h.evaluated + iif(${SINCE}, p.evaluated - h.joined, 0) AS evaluated,
@@ -57,11 +65,10 @@ export const sql = {
   page: `SELECT ${columns} ${from} WHERE h.consumer = ?1 AND h.deleted_at IS NULL
           ORDER BY h.created_at DESC, h.uuid LIMIT ?2 OFFSET ?3`,
   total: 'SELECT count(*) AS total FROM hooks WHERE consumer = ?1 AND deleted_at IS NULL',
-  active: `SELECT ${columns} ${from} WHERE h.stage = ?1 AND h.stage > 0`,
+  active: `SELECT ${columns} ${from} WHERE h.stage = ?1 AND h.stage > ${IDLE}`,
   expiring: `SELECT h.id FROM hooks h WHERE h.stage = ${LIVE} AND h.expires_at IS NOT NULL AND h.expires_at <= ?1`,
   withLongLog: `SELECT id FROM hooks WHERE sequence > ?1`,
-  counts: `SELECT h.stage > 0 AS enabled, CASE WHEN h.status = 0 AND ${SINCE} THEN 1 ELSE h.status END AS status,
-                  count(*) AS count ${from} WHERE h.deleted_at IS NULL GROUP BY 1, 2`,
+  counts: `SELECT h.stage > ${IDLE} AS enabled, ${statusNow} AS status, min(h.id) AS id, count(*) AS count ${from} WHERE h.deleted_at IS NULL GROUP BY 1, 2`,
 };
 
 const recordOf = (row: Row): HookRecord => ({
@@ -70,8 +77,8 @@ const recordOf = (row: Row): HookRecord => ({
   consumer: row.consumer,
   createdAt: row.created_at,
   definition: row.definition,
-  stage: stages[row.stage] ?? 'idle',
-  status: statuses[row.status] ?? 'new',
+  stage: storedStage.wordOf(row.stage, row.id),
+  status: storedStatus.wordOf(row.status, row.id),
   cursor: { height: row.cursor_height, hash: row.cursor_hash },
   evaluated: row.evaluated,
   occurrences: row.occurrences,
@@ -96,11 +103,11 @@ export function hookRecords(db: Database) {
   const total = prepared<{ total: number }, [string]>(db, sql.total);
   const active = prepared<Row, [number]>(db, sql.active);
   const expiring = prepared<{ id: number }, [number]>(db, sql.expiring);
-  const counts = prepared<{ enabled: number; status: number; count: number }, []>(db, sql.counts);
+  const counts = prepared<{ enabled: number; status: number; id: number; count: number }, []>(db, sql.counts);
   const insert = db.prepare<{ id: number }, [string, string, number, string, string]>(
     `INSERT INTO hooks (uuid, consumer, created_at, definition, url, stage, status, cursor_height, cursor_hash, evaluated,
                         occurrences, joined, window_evaluated, window_occurrences, sequence, consecutive_failures)
-     VALUES (?1, ?2, ?3, ?4, ?5, ${IDLE}, 0, 0, x'', 0, 0, 0, 0, 0, 0, 0) RETURNING id`,
+     VALUES (?1, ?2, ?3, ?4, ?5, ${IDLE}, ${NEW}, 0, x'', 0, 0, 0, 0, 0, 0, 0) RETURNING id`,
   );
   const setDefinition = db.prepare<null, [number, string, string, number | null]>(
     'UPDATE hooks SET definition = ?2, url = ?3, expires_at = ?4 WHERE id = ?1',
@@ -129,7 +136,7 @@ export function hookRecords(db: Database) {
     'UPDATE hooks SET window_evaluated = evaluated, window_occurrences = occurrences WHERE id = ?1',
   );
   const advanceOne = db.prepare<null, [number, number, Uint8Array, number]>(
-    `UPDATE hooks SET evaluated = evaluated + 1, status = max(status, 1), cursor_height = ?2, cursor_hash = ?3,
+    `UPDATE hooks SET evaluated = evaluated + 1, status = max(status, ${STREAMING}), cursor_height = ?2, cursor_hash = ?3,
             last_evaluated_at = ?4, last_evaluated_height = ?2 WHERE id = ?1`,
   );
   const occurred = db.prepare<null, [number, number, number]>(
@@ -179,8 +186,8 @@ export function hookRecords(db: Database) {
     catchingUp: (): HookRecord[] => active.all(CATCHING_UP).map(recordOf),
     /** How many there are of each kind. */
     counts: (): { status: HookStatus; enabled: boolean; count: number }[] =>
-      counts.all().map(({ enabled, status, count }) => ({
-        status: statuses[status] ?? 'new',
+      counts.all().map(({ enabled, status, id, count }) => ({
+        status: storedStatus.wordOf(status, id),
         enabled: enabled === 1,
         count,
       })),
@@ -212,7 +219,7 @@ export function hookRecords(db: Database) {
     },
     /** @param stuckDelivery what is to go first when it is enabled again */
     setStatus: (id: number, status: HookStatus, reason: string | null = null, stuckDelivery: number | null = null) => {
-      setStatus.run(id, statuses.indexOf(status), reason, stuckDelivery);
+      setStatus.run(id, storedStatus.numberOf(status), reason, stuckDelivery);
     },
     setCursor: (id: number, { height, hash }: Cursor) => {
       setCursor.run(id, height, hash);
