@@ -2,7 +2,7 @@
 import http from 'node:http';
 import https from 'node:https';
 import type { Attempt } from '../store/hooks/model.ts';
-import { type TargetGuard, TargetRefused } from './delivery-target.ts';
+import { type TargetGuard, TargetRefused, TargetUnresolved } from './delivery-target.ts';
 
 /** Bytes of an answer that are read, and characters of it that are kept. */
 const MOST_READ = 4096;
@@ -91,6 +91,7 @@ export async function attempt(sending: Sending, guard: TargetGuard, now: () => n
 
 const reasonOf = (error: unknown): string => {
   if (!(error instanceof Error)) return String(error);
+  if (error instanceof TargetUnresolved) return error.message;
   const code = 'code' in error && typeof error.code === 'string' ? error.code : error.name;
   return code === 'Error' || error.message.includes(code) ? error.message : `${code}: ${error.message}`;
 };

@@ -12,6 +12,11 @@ export class TargetRefused extends Error {
   override readonly name = 'TargetRefused';
 }
 
+/** The resolver knows no address of a host, now at least. */
+export class TargetUnresolved extends Error {
+  override readonly name = 'TargetUnresolved';
+}
+
 export interface Address {
   address: string;
   family: 4 | 6;
@@ -73,10 +78,19 @@ export function targetGuard({ allowed, plainHttp }: TargetRules, resolve: Resolv
     if (url.username !== '' || url.password !== '') throw new TargetRefused('it must not hold a user or password');
   }
 
+  async function resolved(host: string): Promise<Address[]> {
+    try {
+      return await resolve(host);
+    } catch (cause) {
+      throw new TargetUnresolved(cause instanceof Error ? cause.message : String(cause), { cause });
+    }
+  }
+
   return {
     /**
      * The addresses that a URL may be called at, and the URL as it is to be called.
-     * @throws TargetRefused where any address of its host may not be called; errors of the resolver
+     * @throws TargetRefused where any address of its host may not be called; TargetUnresolved where the resolver
+     *   knows none
      */
     async check(text: string): Promise<Target> {
       const url = new URL(text);
@@ -87,7 +101,7 @@ export function targetGuard({ allowed, plainHttp }: TargetRules, resolve: Resolv
       if (isLocalName(host) && allowed.length === 0) throw localName(host);
       const literal = parseAddress(host);
       const addresses: Address[] =
-        literal === null ? await resolve(host) : [{ address: host, family: literal.length === 4 ? 4 : 6 }];
+        literal === null ? await resolved(host) : [{ address: host, family: literal.length === 4 ? 4 : 6 }];
       if (addresses.length === 0) throw new TargetRefused('its host has no address');
       const verdicts = addresses.map((address) => checkAddress(address, host));
       if (url.protocol === 'http:' && verdicts.includes('public') && !plainHttp) {

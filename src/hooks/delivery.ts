@@ -61,8 +61,8 @@ interface LaneState {
   /** `waiting` for the time of its head. */
   phase: 'ready' | 'sending' | 'waiting';
   timer: ReturnType<typeof setTimeout> | null;
-  /** The one that a request is under way of. */
-  delivery: number | null;
+  /** How often in a row something failed here: the database, not the receiver. */
+  faults: number;
 }
 
 /** Timers hold no longer times. */
@@ -105,6 +105,8 @@ export function dispatcher(options: DispatcherOptions) {
   const { records, deliveries, secrets, backfills } = store;
   const states = new Map<string, LaneState>();
   const ready: LaneState[] = [];
+  /** Ids of deliveries that a request is under way of. */
+  const underWay = new Set<number>();
   const stopping = new AbortController();
   let sending = 0;
   let running = false;
@@ -119,7 +121,7 @@ export function dispatcher(options: DispatcherOptions) {
     const key = keyOf(hookId, lane);
     const known = states.get(key);
     if (known === undefined) {
-      const state: LaneState = { hookId, lane, phase: 'ready', timer: null, delivery: null };
+      const state: LaneState = { hookId, lane, phase: 'ready', timer: null, faults: 0 };
       states.set(key, state);
       ready.push(state);
     } else if (known.phase === 'waiting') {
@@ -164,48 +166,64 @@ export function dispatcher(options: DispatcherOptions) {
     while (running && sending < rules.concurrency) {
       const state = ready.shift();
       if (state === undefined) return;
-      const record = records.get(state.hookId);
-      const head = record === undefined ? undefined : deliveries.head(state.hookId, state.lane);
-      if (record === undefined || head === undefined || (state.lane === 'live' && !isSendable(record))) {
-        drop(state);
-        continue;
+      try {
+        serve(state);
+      } catch (error) {
+        recover(state, error);
       }
-      const due = (head.nextAttemptAt ?? 0) - now();
-      if (due > 0) {
-        wait(state, due);
-        continue;
-      }
-      sending += 1;
-      state.phase = 'sending';
-      state.delivery = head.id;
-      void send(record, head, state);
     }
+  }
+
+  /** Sends the head of a lane, where there is one and its time has come. */
+  function serve(state: LaneState): void {
+    const record = records.get(state.hookId);
+    const head = record === undefined ? undefined : deliveries.head(state.hookId, state.lane);
+    if (record === undefined || head === undefined || (state.lane === 'live' && !isSendable(record))) {
+      drop(state);
+      return;
+    }
+    const due = (head.nextAttemptAt ?? 0) - now();
+    if (due > 0) {
+      wait(state, due);
+      return;
+    }
+    sending += 1;
+    state.phase = 'sending';
+    underWay.add(head.id);
+    void send(record, head, state);
+  }
+
+  /** What failed was ours: the lane stands as it stood, and is looked at again. */
+  function recover(state: LaneState, error: unknown): void {
+    log({ event: 'hook_task_failed', cause: error });
+    state.faults += 1;
+    if (running) wait(state, backoff(state.faults, rules.retryCapMs, random));
   }
 
   async function send(record: HookRecord, delivery: Delivery, state: LaneState): Promise<void> {
     try {
-      const text = deliveries.body(delivery.id);
-      if (text === undefined) throw new Error(`delivery ${delivery.webhookId} has no body`);
-      const result = await request(record, delivery, text);
-      // Ended by us: whether it arrived isn't known, and it goes again at the next start.
-      if (!stopping.signal.aborted) {
-        timers.attempted(result.durationMs);
-        note(delivery, result);
-        if (delivery.backfillId !== null) backfillSettled();
-      }
+      await deliver(record, delivery);
+      state.faults = 0;
+      if (running) makeReady(state);
     } catch (error) {
-      log({ event: 'hook_task_failed', cause: error });
-      state.delivery = null;
+      recover(state, error);
+    } finally {
+      underWay.delete(delivery.id);
       sending -= 1;
-      if (running) wait(state, rules.retryCapMs);
       settle();
-      return;
     }
-    state.delivery = null;
-    sending -= 1;
-    if (running) makeReady(state);
-    settle();
     pump();
+  }
+
+  async function deliver(record: HookRecord, delivery: Delivery): Promise<void> {
+    const text = deliveries.body(delivery.id);
+    if (text === undefined) throw new Error(`delivery ${delivery.webhookId} has no body`);
+    const result = await request(record, delivery, text);
+    // Ended by us: whether it arrived isn't known, and it goes again at the next start.
+    if (stopping.signal.aborted) return;
+    timers.attempted(result.durationMs);
+    note(delivery, result);
+    if (delivery.backfillId !== null) backfillSettled();
   }
 
   function settle(): void {
@@ -282,7 +300,7 @@ export function dispatcher(options: DispatcherOptions) {
   return {
     wake,
     /** Whether a request of the delivery is under way. */
-    isUnderWay: (id: number): boolean => [...states.values()].some(({ delivery }) => delivery === id),
+    isUnderWay: (id: number): boolean => underWay.has(id),
     /** A request outside the queue, that is written down nowhere. */
     request,
 

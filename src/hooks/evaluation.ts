@@ -12,6 +12,7 @@ import { UnknownParentError } from '../store/chain-writer.ts';
 import type { Cursor, HookProgress, HookRecord, Lane, Reason, ToldBlocks } from '../store/hooks/model.ts';
 import type { HookStore } from '../store/hooks/store.ts';
 import type { ChainFollower, ChainHistory } from '../store/ingest.ts';
+import { isStorageError } from '../store/storage-error.ts';
 import { type ActiveHook, activeHook, evaluationsLeft, isUsedUp } from './active-hook.ts';
 import type { HookEnd } from './alerts.ts';
 import type { HookCounters, HookTimers } from './counters.ts';
@@ -193,6 +194,7 @@ export function hookEvaluator(options: EvaluatorOptions) {
     try {
       body = bodyOf(told);
     } catch (error) {
+      if (isStorageError(error)) throw error;
       log({ event: 'hook_payload_failed', uuid: hook.uuid, cause: error });
       problem = error instanceof Error ? error.message : String(error);
     }

@@ -1,9 +1,10 @@
 /** What a consumer does with its hooks. Every function takes the consumer, who sees nobody else's. */
 import { fromHex } from '../codec/hex.ts';
+import { UnknownParentError } from '../store/chain-writer.ts';
 import type { HookRecord } from '../store/hooks/model.ts';
 import { activeHook, definitionOf } from './active-hook.ts';
 import { type HookDefinition, patchedDefinition, readDefinition } from './definition.ts';
-import { TargetRefused } from './delivery-target.ts';
+import { TargetRefused, TargetUnresolved } from './delivery-target.ts';
 import { webhookId } from './evaluation.ts';
 import type { ResumeFrom } from './lifecycle.ts';
 import { payloadText } from './payload.ts';
@@ -53,6 +54,7 @@ export function management(hooks: Chainhooks, mostHooks: number | null) {
       await guard.check(action.url);
     } catch (error) {
       if (error instanceof TargetRefused) throw invalidField('action.url', `is not allowed: ${error.message}`);
+      if (!(error instanceof TargetUnresolved)) throw error;
     }
   }
 
@@ -85,8 +87,9 @@ export function management(hooks: Chainhooks, mostHooks: number | null) {
     try {
       const { forkHeight, hashes } = history.branchOf(hash);
       return hashes.length === 0 && forkHeight > 0 ? forkHeight : undefined;
-    } catch {
-      return undefined;
+    } catch (error) {
+      if (error instanceof UnknownParentError) return undefined;
+      throw error;
     }
   }
 
@@ -121,9 +124,14 @@ export function management(hooks: Chainhooks, mostHooks: number | null) {
     get: (consumer: string, uuid: string) => shown(own(consumer, uuid)),
 
     async update(consumer: string, uuid: string, sent: unknown) {
-      const definition = patchedDefinition(definitionOf(own(consumer, uuid)), sent, network());
-      await checkTarget(definition);
-      return shown(write(() => lifecycle.redefine(own(consumer, uuid), definition), 'synced'));
+      const patched = (record: HookRecord) => patchedDefinition(definitionOf(record), sent, network());
+      await checkTarget(patched(own(consumer, uuid)));
+      // The definition may have changed while a name was looked up: what was sent goes into the one that is there now.
+      const record = write(() => {
+        const current = own(consumer, uuid);
+        return lifecycle.redefine(current, patched(current));
+      }, 'synced');
+      return shown(record);
     },
 
     remove(consumer: string, uuid: string): void {

@@ -7,6 +7,7 @@ import type { Network } from '../chain/network.ts';
 import type { Backfill, HookRecord } from '../store/hooks/model.ts';
 import type { HookStore } from '../store/hooks/store.ts';
 import type { ChainHistory } from '../store/ingest.ts';
+import { isStorageError } from '../store/storage-error.ts';
 import { activeHook } from './active-hook.ts';
 import type { Evaluator } from './evaluation.ts';
 import { webhookId } from './evaluation.ts';
@@ -33,10 +34,6 @@ export interface TaskOptions {
 }
 
 export type HookTasks = ReturnType<typeof hookTasks>;
-
-/** The database was busy or the disk full: nothing of the task's own. */
-const isStorage = (error: unknown): boolean =>
-  error instanceof Error && 'code' in error && typeof error.code === 'string' && error.code.startsWith('SQLITE_');
 
 const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
@@ -109,7 +106,7 @@ export function hookTasks({ store, history, network, evaluator, write, log, now 
     try {
       return sliced(step);
     } catch (error) {
-      if (isStorage(error)) throw error;
+      if (isStorageError(error)) throw error;
       write(() => failed(messageOf(error), error));
       return true;
     }

@@ -1,0 +1,116 @@
+/** Chainhooks without a server around them, with a clock and a resolver of the test's own. */
+import { Database, SQLiteError } from 'bun:sqlite';
+import { join } from 'node:path';
+import { deliveryLog } from '../../src/hooks/delivery-log.ts';
+import { parseNetworks, type TargetGuard, targetGuard } from '../../src/hooks/delivery-target.ts';
+import { management } from '../../src/hooks/management.ts';
+import { type HookRules, startChainhooks } from '../../src/hooks/service.ts';
+import { trial } from '../../src/hooks/trial.ts';
+import type { LogEvent } from '../../src/log.ts';
+import { everyDelivery } from '../../src/store/hooks/deliveries.ts';
+import type { Delivery, HookRecord } from '../../src/store/hooks/model.ts';
+import { openIngest } from '../../src/store/ingest.ts';
+import { dataDirectory } from '../support/data-directory.ts';
+
+export const CONSUMER = 'default';
+
+/** Time that moves where the test moves it. */
+export interface Clock {
+  /** Unix milliseconds. */
+  time: number;
+}
+
+interface Given {
+  rules?: Partial<HookRules>;
+  guard?: TargetGuard;
+  clock?: Clock;
+  /** A directory that stays. */
+  directory?: string;
+}
+
+const HOUR = 3_600_000;
+export const loopback = parseNetworks('127.0.0.0/8') ?? [];
+
+/** Deliveries go to receivers on this machine; a failed one waits for two seconds of the clock, then longer. */
+export function directHooks({ rules = {}, guard, clock = { time: 1_800_000_000_000 }, directory }: Given = {}) {
+  const made = directory === undefined ? dataDirectory() : null;
+  const path = directory ?? made?.path ?? '';
+  const said: LogEvent[] = [];
+  const log = (event: LogEvent) => {
+    said.push(event);
+  };
+  const ingest = openIngest({ directory: path, journal: true, chainId: null, log });
+  const hooks = startChainhooks({
+    ingest,
+    rules: {
+      targets: { allowed: loopback, plainHttp: false },
+      alertUrl: null,
+      timeoutMs: 60_000,
+      connectTimeoutMs: 60_000,
+      budgetMs: 24 * HOUR,
+      retryCapMs: 300_000,
+      concurrency: 32,
+      retentionMs: 7 * 24 * HOUR,
+      ...rules,
+    },
+    log,
+    userAgent: 'stackside/test',
+    now: () => clock.time,
+    guard: guard ?? targetGuard({ allowed: loopback, plainHttp: false }),
+  });
+  const managed = management(hooks, null);
+  const { records, deliveries } = hooks.store;
+
+  let stopped = false;
+  async function stop(): Promise<void> {
+    if (stopped) return;
+    stopped = true;
+    await hooks.stop();
+    ingest.close();
+  }
+
+  const record = (uuid: string): HookRecord => {
+    const found = records.find(uuid, CONSUMER);
+    if (found === undefined) throw new Error('there is no such hook');
+    return found;
+  };
+
+  return {
+    directory: path,
+    clock,
+    said,
+    ingest,
+    hooks,
+    managed,
+    log: deliveryLog(hooks, managed),
+    trial: trial(hooks, managed),
+    record,
+    /** @returns its uuid */
+    register: async (definition: object): Promise<string> => (await managed.register(CONSUMER, definition)).uuid,
+    /** All that was ever made for a hook, in order. */
+    made: (uuid: string): Delivery[] => deliveries.inOrder(record(uuid).id, everyDelivery, 0, 100_000),
+    /** Lets what waits for its time in the live lane look at the clock again. */
+    wake: (uuid: string) => hooks.dispatcher.wake(record(uuid).id, 'live'),
+    stop,
+    async [Symbol.asyncDispose]() {
+      await stop();
+      made?.[Symbol.dispose]();
+    },
+  };
+}
+export type DirectHooks = ReturnType<typeof directHooks>;
+
+/** What the driver throws where another process holds the database. */
+export function busyError(): SQLiteError {
+  using directory = dataDirectory();
+  using holder = new Database(join(directory.path, 'busy.db'));
+  using other = new Database(join(directory.path, 'busy.db'));
+  holder.run('BEGIN EXCLUSIVE');
+  try {
+    other.run('BEGIN EXCLUSIVE');
+  } catch (error) {
+    if (error instanceof SQLiteError) return error;
+    throw error;
+  }
+  throw new Error('the database was not busy');
+}

@@ -1,0 +1,172 @@
+/** Changes of hooks that meet each other, and a database that fails under hooks or holds what nobody wrote. */
+import { Database } from 'bun:sqlite';
+import { expect, test } from 'bun:test';
+import { devnetEvents } from '../../src/devnet/scenario.ts';
+import type { TargetGuard } from '../../src/hooks/delivery-target.ts';
+import { HookProblem } from '../../src/hooks/problem.ts';
+import { indexPath } from '../../src/store/database.ts';
+import { UnknownNumberError } from '../../src/store/stored-words.ts';
+import { received } from '../support/ingest.ts';
+import { busyError, CONSUMER, type DirectHooks, directHooks } from './direct.ts';
+import { definition, hookServer, receiver, until } from './server.ts';
+
+const NOWHERE = 'http://127.0.0.1:9/';
+const events = [...devnetEvents({ seed: 3, blocks: 6, accounts: 12, transactionsPerBlock: 4, forkEvery: 0 })].map(
+  received,
+);
+const everything = [{ type: 'stx_event' }, { type: 'tenure_change' }, { type: 'contract_call' }, { type: 'coinbase' }];
+const feed = ({ ingest }: Pick<DirectHooks, 'ingest'>) => {
+  for (const event of events) ingest.receive(event);
+};
+
+/** A resolver that answers when it is told to, in the order of its questions. */
+function slowGuard() {
+  const waiting: (() => void)[] = [];
+  const guard: TargetGuard = {
+    async check(url) {
+      await new Promise<void>((resolve) => waiting.push(resolve));
+      return { url: new URL(url), addresses: [{ address: '127.0.0.1', family: 4 }] };
+    },
+  };
+  return {
+    guard,
+    answerAll: () => {
+      for (const answer of waiting.splice(0)) answer();
+    },
+  };
+}
+
+test('two changes of a hook that meet are both kept, whichever name is looked up first', async () => {
+  const { guard, answerAll } = slowGuard();
+  await using direct = directHooks({ guard });
+  const registered = direct.register(definition(NOWHERE, everything));
+  answerAll();
+  const uuid = await registered;
+  const first = direct.managed.update(CONSUMER, uuid, { name: 'renamed' });
+  const second = direct.managed.update(CONSUMER, uuid, { action: { type: 'http_post', url: `${NOWHERE}other` } });
+  const third = direct.managed.update(CONSUMER, uuid, { options: { decode_clarity_values: true } });
+  answerAll();
+  await Promise.all([first, second, third]);
+  expect(direct.managed.get(CONSUMER, uuid).definition).toEqual({
+    ...definition(`${NOWHERE}other`, everything),
+    name: 'renamed',
+    options: { decode_clarity_values: true },
+  });
+});
+
+test('a hook that is deleted while its URL is looked up is not there any more', async () => {
+  const { guard, answerAll } = slowGuard();
+  await using direct = directHooks({ guard });
+  const registered = direct.register(definition(NOWHERE, everything));
+  answerAll();
+  const uuid = await registered;
+  const changed = direct.managed.update(CONSUMER, uuid, { name: 'renamed' });
+  direct.managed.remove(CONSUMER, uuid);
+  answerAll();
+  const outcome = await changed.catch((error: unknown) => error);
+  expect(outcome).toBeInstanceOf(HookProblem);
+  expect(outcome).toMatchObject({ status: 404, message: 'Chainhook not found' });
+});
+
+test('a failure of the guard that is none of the URL is no success', async () => {
+  const broken = new TypeError('a fault of ours');
+  await using direct = directHooks({ guard: { check: () => Promise.reject(broken) } });
+  expect(await direct.register(definition(NOWHERE, everything)).catch((error: unknown) => error)).toBe(broken);
+});
+
+test('a busy database is no unknown block: 503, and the log has its cause', async () => {
+  await using server = await hookServer();
+  feed(server);
+  const { uuid } = (await server.request('POST', '/chainhooks/me', definition(NOWHERE, everything))).body;
+  const { history } = server.hooks;
+  const { branchOf } = history;
+  const index_block_hash = `0x${history.tip().indexBlockHash.toHex()}`;
+  const path = `/chainhooks/me/${uuid}/evaluate`;
+  const busy = busyError();
+  history.branchOf = () => {
+    throw busy;
+  };
+  expect((await server.request('POST', path, { index_block_hash })).status).toBe(503);
+  expect(server.said).toContainEqual(expect.objectContaining({ event: 'store_unavailable', cause: busy }));
+  history.branchOf = branchOf;
+  expect((await server.request('POST', path, { index_block_hash })).status).toBe(204);
+  expect((await server.request('POST', path, { index_block_hash: '00'.repeat(32) })).status).toBe(404);
+});
+
+test('a database that is busy while a payload is made ends the event, not the hook', async () => {
+  await using direct = directHooks();
+  const uuid = await direct.register(
+    definition(NOWHERE, everything, { enable_on_registration: true, decode_clarity_values: true }),
+  );
+  const { candidates } = direct.hooks.store;
+  const { contractInterface } = candidates;
+  const busy = busyError();
+  candidates.contractInterface = () => {
+    throw busy;
+  };
+  let failed = 0;
+  for (const event of events) {
+    try {
+      direct.ingest.receive(event);
+    } catch (error) {
+      expect(error).toBe(busy);
+      failed += 1;
+      candidates.contractInterface = contractInterface;
+      direct.ingest.receive(event);
+    }
+  }
+  expect(failed).toBe(1);
+  expect(direct.record(uuid)).toMatchObject({ status: 'streaming', stage: 'live', evaluated: 6 });
+  expect(direct.made(uuid).filter(({ problem }) => problem !== null)).toEqual([]);
+});
+
+test('a database that fails under the deliveries ends neither the process nor a lane', async () => {
+  await using direct = directHooks();
+  using target = receiver();
+  const uuid = await direct.register(definition(target.url, everything, { enable_on_registration: true }));
+  const { deliveries, records } = direct.hooks.store;
+  const { head } = deliveries;
+  const { delivered } = records;
+  const busy = busyError();
+  const faults = () => direct.said.filter((one) => one.event === 'hook_task_failed' && one.cause === busy).length;
+  deliveries.head = () => {
+    throw busy;
+  };
+  feed(direct);
+  await until(() => faults() === 1);
+  expect(target.received).toEqual([]);
+  deliveries.head = head;
+  // What came of an attempt can't be written down: it is made again, under the same id.
+  records.delivered = () => {
+    throw busy;
+  };
+  direct.wake(uuid);
+  await until(() => faults() === 2);
+  expect(direct.made(uuid)[0]).toMatchObject({ state: 'pending', attempts: 0 });
+  records.delivered = delivered;
+  direct.wake(uuid);
+  await until(() => direct.made(uuid).every(({ state }) => state === 'delivered'));
+  const ids = target.received.map(({ headers }) => headers['webhook-id']);
+  expect(ids).toEqual([ids[0], ...direct.made(uuid).map(({ webhookId }) => webhookId)]);
+});
+
+test.each([
+  ['hooks', 'status', (one: DirectHooks, uuid: string) => one.managed.get(CONSUMER, uuid)],
+  ['hooks', 'stage', (one: DirectHooks, uuid: string) => one.managed.get(CONSUMER, uuid)],
+  ['hook_deliveries', 'lane', (one: DirectHooks) => one.hooks.store.deliveries.get(1)],
+  ['hook_deliveries', 'reason', (one: DirectHooks) => one.hooks.store.deliveries.get(1)],
+  ['hook_deliveries', 'state', (one: DirectHooks) => one.hooks.store.deliveries.get(1)],
+  ['hook_backfills', 'state', (one: DirectHooks, uuid: string) => one.trial.backfills(CONSUMER, uuid, 20, null)],
+] as const)('a number in %s.%s that stands for nothing is said, with its row', async (table, column, read) => {
+  await using direct = directHooks();
+  const uuid = await direct.register(definition(NOWHERE, everything));
+  feed(direct);
+  for (const block_height of [1, 2, 3, 4, 5, 6]) direct.managed.evaluate(CONSUMER, uuid, { block_height });
+  direct.trial.backfill(CONSUMER, uuid, { from: 1, to: 2, dryRun: true });
+  expect(read(direct, uuid)).toBeDefined();
+  using db = new Database(indexPath(direct.directory), { readwrite: true });
+  db.run(`UPDATE ${table} SET ${column} = 9 WHERE id = 1`);
+  const attempt = () => read(direct, uuid);
+  expect(attempt).toThrow(UnknownNumberError);
+  expect(attempt).toThrow(`Row 1 of ${table} has ${column} 9, which stands for nothing that this program knows`);
+});
