@@ -41,6 +41,8 @@ const levelOf: Record<LogEvent['event'], Exclude<Level, 'silent'>> = {
   drop_reason_unknown: 'warn',
   stacking_print_unread: 'warn',
   journal_replayed: 'info',
+  writes_failing: 'error',
+  writes_resumed: 'info',
   event_repeated: 'debug',
   event_refused: 'error',
   event_failed: 'error',

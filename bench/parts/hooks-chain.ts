@@ -70,6 +70,7 @@ const evaluator = hookEvaluator({
   queued: () => {},
   behind: () => {},
   ended: () => {},
+  recovered: () => {},
 });
 const { register } = lifecycle(ingest.hooks, ingest.history, evaluator, Date.now);
 ingest.transaction(() => {

@@ -10,7 +10,7 @@ import { definitionOf } from './active-hook.ts';
 import { attempt, type Result } from './attempt.ts';
 import type { HookCounters, HookTimers } from './counters.ts';
 import type { TargetGuard } from './delivery-target.ts';
-import type { HookLog } from './log-event.ts';
+import { type HookLog, logTaskFailure } from './log-event.ts';
 import { secretHeaders } from './signature.ts';
 
 export interface DeliveryRules {
@@ -195,7 +195,7 @@ export function dispatcher(options: DispatcherOptions) {
 
   /** What failed was ours: the lane stands as it stood, and is looked at again. */
   function recover(state: LaneState, error: unknown): void {
-    log({ event: 'hook_task_failed', cause: error });
+    logTaskFailure(log, error);
     state.faults += 1;
     if (running) wait(state, backoff(state.faults, rules.retryCapMs, random));
   }
@@ -297,8 +297,14 @@ export function dispatcher(options: DispatcherOptions) {
     interrupt(record, `delivery ${delivery.webhookId} to ${host} failed ${attempts} times: ${reason}`, delivery.id);
   }
 
+  function wakeAll(): void {
+    for (const { hookId, lane } of deliveries.openLanes()) wake(hookId, lane);
+  }
+
   return {
     wake,
+    /** Wakes every lane that has something to send. */
+    wakeAll,
     /** Whether a request of the delivery is under way. */
     isUnderWay: (id: number): boolean => underWay.has(id),
     /** A request outside the queue, that is written down nowhere. */
@@ -307,7 +313,7 @@ export function dispatcher(options: DispatcherOptions) {
     /** Begins to send what is queued. */
     start(): void {
       running = true;
-      for (const { hookId, lane } of deliveries.openLanes()) wake(hookId, lane);
+      wakeAll();
     },
     /** Ends requests under way; what they carried goes again at the next start. */
     async stop(): Promise<void> {

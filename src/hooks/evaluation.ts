@@ -12,7 +12,7 @@ import { UnknownParentError } from '../store/chain-writer.ts';
 import type { Cursor, HookProgress, HookRecord, Lane, Reason, ToldBlocks } from '../store/hooks/model.ts';
 import type { HookStore } from '../store/hooks/store.ts';
 import type { ChainFollower, ChainHistory } from '../store/ingest.ts';
-import { isStorageError } from '../store/storage-error.ts';
+import { isStorageError } from '../store/store-failure.ts';
 import { type ActiveHook, activeHook, evaluationsLeft, isUsedUp } from './active-hook.ts';
 import type { HookEnd } from './alerts.ts';
 import type { HookCounters, HookTimers } from './counters.ts';
@@ -36,6 +36,8 @@ export interface EvaluatorOptions {
   behind: () => void;
   /** A hook ended; told after the commit. */
   ended: (end: HookEnd) => void;
+  /** Writes failed and succeed again: anything may be queued, and anything to catch up on. */
+  recovered: () => void;
 }
 
 /** A block that leaves the chain, read only where somebody was told of it. */
@@ -69,7 +71,7 @@ const sameBytes = (a: Uint8Array, b: Uint8Array): boolean => Buffer.compare(a, b
 export type Evaluator = ReturnType<typeof hookEvaluator>;
 
 export function hookEvaluator(options: EvaluatorOptions) {
-  const { store, history, network, counters, timers, log, now, queued, behind, ended } = options;
+  const { store, history, network, counters, timers, log, now, queued, behind, ended, recovered } = options;
   const { records, deliveries, ledger, candidates } = store;
   const live = new Matcher();
   const hooks = new Map<number, ActiveHook>();
@@ -194,6 +196,7 @@ export function hookEvaluator(options: EvaluatorOptions) {
     try {
       body = bodyOf(told);
     } catch (error) {
+      // What can't be read now may be read later: the blocks come again.
       if (isStorageError(error)) throw error;
       log({ event: 'hook_payload_failed', uuid: hook.uuid, cause: error });
       problem = error instanceof Error ? error.message : String(error);
@@ -421,14 +424,10 @@ export function hookEvaluator(options: EvaluatorOptions) {
       counters.rollbacks += count.rollbacks;
       counters.interrupted += count.interrupted;
       forgetCounts();
-      const lanes = touched;
-      touched = [];
-      for (const [hookId, lane] of lanes) queued(hookId, lane);
+      for (const [hookId, lane] of touched.splice(0)) queued(hookId, lane);
       if (isBehind) behind();
       isBehind = false;
-      const over = ends;
-      ends = [];
-      for (const end of over) ended(end);
+      for (const end of ends.splice(0)) ended(end);
     },
     undone(): void {
       touched = [];
@@ -439,6 +438,7 @@ export function hookEvaluator(options: EvaluatorOptions) {
       dirty = false;
       forgetCounts();
     },
+    recovered,
   };
 
   function forgetCounts(): void {

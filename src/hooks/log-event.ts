@@ -1,4 +1,6 @@
 /** What chainhooks say of their work. Of a URL only the host: users put secrets into the rest. */
+import { StoreUnavailableError } from '../store/store-failure.ts';
+
 export type HookEvent =
   | { event: 'hook_interrupted'; uuid: string; name: string; reason: string }
   | { event: 'hook_expired'; uuid: string; name: string }
@@ -11,3 +13,8 @@ export type HookEvent =
   | { event: 'hook_task_failed'; cause: unknown };
 
 export type HookLog = (event: HookEvent) => void;
+
+/** Says that something failed that is tried again; not of a store that can't be written, of which its writer said it. */
+export function logTaskFailure(log: HookLog, cause: unknown): void {
+  if (!(cause instanceof StoreUnavailableError)) log({ event: 'hook_task_failed', cause });
+}

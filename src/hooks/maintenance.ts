@@ -1,6 +1,6 @@
 /** Forgets what is old: bodies and rows of what was delivered, and what stands too deep in the chain to leave it. */
 import type { HookStore } from '../store/hooks/store.ts';
-import type { HookLog } from './log-event.ts';
+import { type HookLog, logTaskFailure } from './log-event.ts';
 
 const EVERY_MS = 60_000;
 /** Rows a run takes at most, so that it stays short. */
@@ -41,7 +41,7 @@ export function maintenance({ store, write, retentionMs, log, now }: Maintenance
         records.forgetDeleted(now() - LOG_LASTS * retentionMs);
       });
     } catch (error) {
-      log({ event: 'hook_task_failed', cause: error });
+      logTaskFailure(log, error);
     }
   }
 

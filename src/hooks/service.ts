@@ -48,18 +48,7 @@ export function startChainhooks(options: HookOptions) {
   const counters = newCounters();
   const targets = guard ?? targetGuard(rules.targets);
 
-  /** All or nothing; who waits for it is told after. */
-  function write<T>(change: () => T, durability: 'synced' | 'usual' = 'usual'): T {
-    try {
-      const result = ingest.transaction(change, durability);
-      evaluator.follower.committed();
-      return result;
-    } catch (error) {
-      evaluator.follower.undone();
-      throw error;
-    }
-  }
-
+  const write = ingest.transaction;
   const evaluator = hookEvaluator({
     store,
     history,
@@ -71,6 +60,10 @@ export function startChainhooks(options: HookOptions) {
     queued: (hookId, lane) => deliveries.wake(hookId, lane),
     behind: () => tasks.wake(),
     ended: (end) => operator.tell(end),
+    recovered() {
+      deliveries.wakeAll();
+      tasks.wake();
+    },
   });
   const { alertUrl: url } = rules;
   const { secrets } = store;
@@ -91,6 +84,7 @@ export function startChainhooks(options: HookOptions) {
   const tasks = hookTasks({ store, history, network: ingest.network, evaluator, write, log, now });
   const upkeep: Maintenance = maintenance({ store, write, retentionMs: rules.retentionMs, log, now });
 
+  // First: whatever follows may write.
   ingest.follow(evaluator.follower);
   deliveries.start();
   tasks.start();

@@ -7,11 +7,11 @@ import type { Network } from '../chain/network.ts';
 import type { Backfill, HookRecord } from '../store/hooks/model.ts';
 import type { HookStore } from '../store/hooks/store.ts';
 import type { ChainHistory } from '../store/ingest.ts';
-import { isStorageError } from '../store/storage-error.ts';
+import { isStorageError } from '../store/store-failure.ts';
 import { activeHook } from './active-hook.ts';
 import type { Evaluator } from './evaluation.ts';
 import { webhookId } from './evaluation.ts';
-import type { HookLog } from './log-event.ts';
+import { type HookLog, logTaskFailure } from './log-event.ts';
 import type { MatchedBlock } from './payload.ts';
 import { type PayloadHook, payloadText } from './payload.ts';
 import { scanner } from './scan.ts';
@@ -34,6 +34,8 @@ export interface TaskOptions {
 }
 
 export type HookTasks = ReturnType<typeof hookTasks>;
+
+const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
@@ -164,12 +166,14 @@ export function hookTasks({ store, history, network, evaluator, write, log, now 
   async function run(): Promise<void> {
     running = true;
     try {
+      // Whoever wakes it is in the middle of something else.
+      await turn();
       do {
         again = false;
-        while (!stopped && round()) await new Promise((resolve) => setImmediate(resolve));
+        while (!stopped && round()) await turn();
       } while (again && !stopped);
     } catch (error) {
-      log({ event: 'hook_task_failed', cause: error });
+      logTaskFailure(log, error);
       retry = setTimeout(wake, RETRY_MS);
     } finally {
       running = false;

@@ -45,6 +45,23 @@ export function openToWrite(path: string, synchronous: 'FULL' | 'NORMAL'): Conne
   });
 }
 
+/** Opens a file to write to it, as {@link openToWrite}. */
+export type Connect = typeof openToWrite;
+
+/** The version of the file's schema; 0 for a new file. */
+export const versionOf = (db: Database): number =>
+  db.query<{ user_version: number }, []>('PRAGMA user_version').get()?.user_version ?? 0;
+
+/** Ends the transaction that is open, if one is: after a full disk or an I/O error SQLite may have ended it by itself. */
+export function rollBack(db: Database): void {
+  if (db.inTransaction) db.run('ROLLBACK');
+}
+
+/** Writes a page of the file, and changes nothing: shows whether it can be written. */
+export function touch(db: Database): void {
+  db.run(`PRAGMA user_version = ${versionOf(db)}`);
+}
+
 /** Opens a file that is there, to read it beside whoever writes it. */
 export function openToRead(path: string): Connection {
   return prepared(new Connection(path, { readonly: true, strict: true }), (db) => {

@@ -4,7 +4,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import schema from '../../schema.sql' with { type: 'text' };
 import { OperatorError } from '../errors.ts';
-import { type Connection, openToRead, openToWrite, prepared } from './connection.ts';
+import { type Connect, type Connection, openToRead, openToWrite, prepared, versionOf } from './connection.ts';
 import { makePrivateDirectory } from './private-files.ts';
 
 /** Counts changes of schema.sql; kept in the file as PRAGMA user_version. */
@@ -15,9 +15,6 @@ export const journalPath = (directory: string): string => join(directory, 'journ
 
 /** What turns a file of version N into one of N + 1, by N. */
 const migrations: Readonly<Record<number, string>> = {};
-
-const versionOf = (db: Database): number =>
-  db.query<{ user_version: number }, []>('PRAGMA user_version').get()?.user_version ?? 0;
 
 function migrate(db: Database, path: string): void {
   const version = versionOf(db);
@@ -67,11 +64,11 @@ export type Durability = 'journal' | 'own';
  * The one connection that writes.
  * @param durability with `own`, each commit is synced: there is no journal to replay it from
  */
-export function openWriter(directory: string, durability: Durability): Connection {
+export function openWriter(directory: string, durability: Durability, connect: Connect = openToWrite): Connection {
   makePrivateDirectory(directory);
   const path = indexPath(directory);
   const open = () =>
-    prepared(openToWrite(path, durability === 'own' ? 'FULL' : 'NORMAL'), (db) => {
+    prepared(connect(path, durability === 'own' ? 'FULL' : 'NORMAL'), (db) => {
       db.run('PRAGMA cache_size = -65536');
       db.run('PRAGMA wal_autocheckpoint = 4000');
       migrate(db, path);

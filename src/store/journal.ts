@@ -5,7 +5,7 @@
 import { existsSync } from 'node:fs';
 import { zstdCompressSync, zstdDecompressSync } from 'bun';
 import { OperatorError } from '../errors.ts';
-import { openToRead, openToWrite, prepared } from './connection.ts';
+import { type Connect, openToRead, openToWrite, prepared, rollBack, touch } from './connection.ts';
 import { journalPath } from './database.ts';
 import { IMPORTS_TABLE, importProgress } from './import-progress.ts';
 import { makePrivateDirectory } from './private-files.ts';
@@ -80,10 +80,10 @@ export type Journal = ReturnType<typeof openJournal>;
  * Opens the journal of a data directory, and creates it where there is none.
  * Commits are synced to disk: what {@link Journal.commit} returned from survives a loss of power.
  */
-export function openJournal(directory: string) {
+export function openJournal(directory: string, connect: Connect = openToWrite) {
   makePrivateDirectory(directory);
   const path = journalPath(directory);
-  const db = prepared(openToWrite(path, 'FULL'), (opened) => {
+  const db = prepared(connect(path, 'FULL'), (opened) => {
     const version = opened.query<{ user_version: number }, []>('PRAGMA user_version').get()?.user_version;
     if (version === 0) opened.transaction(() => opened.run(schema)).immediate();
     else if (version !== JOURNAL_VERSION) {
@@ -100,7 +100,10 @@ export function openJournal(directory: string) {
     imports: importProgress(db),
     begin: () => db.run('BEGIN IMMEDIATE'),
     commit: () => db.run('COMMIT'),
-    rollback: () => db.run('ROLLBACK'),
+    /** Nothing where no transaction is open. */
+    rollback: () => rollBack(db),
+    /** Writes a page, and changes nothing. */
+    touch: () => touch(db),
     lastId: (): number => last.get()?.id ?? 0,
     append: (entry: JournalEntry) => insert.run(entry.id, entry.receivedAt, entry.path, compressed(entry.text)),
     /** The entry, or undefined where the id is unknown. */

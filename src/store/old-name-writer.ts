@@ -1,5 +1,6 @@
 /** The names from before the chain: taken once, whole or not at all. */
 import type { PriceFunction } from '../chain/name-system.ts';
+import { rollBack } from './connection.ts';
 import { openWriter } from './database.ts';
 import { lockWriter } from './lock.ts';
 
@@ -64,7 +65,7 @@ export async function takeOldNames(directory: string, rows: () => AsyncIterable<
       }
       db.run('COMMIT');
     } catch (error) {
-      db.run('ROLLBACK');
+      rollBack(db);
       throw error;
     }
     return taken;

@@ -5,6 +5,7 @@ import { devnetEvents } from '../../src/devnet/scenario.ts';
 import type { TargetGuard } from '../../src/hooks/delivery-target.ts';
 import { HookProblem } from '../../src/hooks/problem.ts';
 import { indexPath } from '../../src/store/database.ts';
+import { StoreUnavailableError } from '../../src/store/store-failure.ts';
 import { UnknownNumberError } from '../../src/store/stored-words.ts';
 import { received } from '../support/ingest.ts';
 import { busyError, CONSUMER, type DirectHooks, directHooks } from './direct.ts';
@@ -109,7 +110,8 @@ test('a database that is busy while a payload is made ends the event, not the ho
     try {
       direct.ingest.receive(event);
     } catch (error) {
-      expect(error).toBe(busy);
+      expect(error).toBeInstanceOf(StoreUnavailableError);
+      expect((error as Error).cause).toBe(busy);
       failed += 1;
       candidates.contractInterface = contractInterface;
       direct.ingest.receive(event);
@@ -128,12 +130,12 @@ test('a database that fails under the deliveries ends neither the process nor a 
   const { head } = deliveries;
   const { delivered } = records;
   const busy = busyError();
-  const faults = () => direct.said.filter((one) => one.event === 'hook_task_failed' && one.cause === busy).length;
+  const faults = () => direct.said.filter((one) => 'cause' in one && one.cause === busy).map(({ event }) => event);
   deliveries.head = () => {
     throw busy;
   };
   feed(direct);
-  await until(() => faults() === 1);
+  await until(() => faults().length === 1);
   expect(target.received).toEqual([]);
   deliveries.head = head;
   // What came of an attempt can't be written down: it is made again, under the same id.
@@ -141,7 +143,8 @@ test('a database that fails under the deliveries ends neither the process nor a 
     throw busy;
   };
   direct.wake(uuid);
-  await until(() => faults() === 2);
+  await until(() => faults().length === 2);
+  expect(faults()).toEqual(['hook_task_failed', 'writes_failing']);
   expect(direct.made(uuid)[0]).toMatchObject({ state: 'pending', attempts: 0 });
   records.delivered = delivered;
   direct.wake(uuid);

@@ -1,0 +1,99 @@
+/**
+ * The index beside a journal commits without waiting for the disk: the journal can bring a lost commit back. What is sent
+ * to others can't be taken back, so it waits until what it was made from is on the disk.
+ */
+import { closeSync, fdatasyncSync, openSync } from 'node:fs';
+import { open } from 'node:fs/promises';
+import type { Participant } from './transactions.ts';
+import type { WriterHealth } from './writer-health.ts';
+
+/** Puts what was written to a file on the disk; nothing where there is no such file. */
+export interface FileSync {
+  now(path: string): void;
+  soon(path: string): Promise<void>;
+}
+
+const isMissing = (error: unknown): boolean => error instanceof Error && 'code' in error && error.code === 'ENOENT';
+
+/** Not for a database file itself: to close it here would free SQLite's locks on it. */
+export const fileSync: FileSync = {
+  now(path) {
+    let file: number;
+    try {
+      file = openSync(path, 'r+');
+    } catch (error) {
+      if (isMissing(error)) return;
+      throw error;
+    }
+    try {
+      fdatasyncSync(file);
+    } finally {
+      closeSync(file);
+    }
+  },
+  async soon(path) {
+    const file = await open(path, 'r+').catch((error: unknown) => {
+      if (isMissing(error)) return null;
+      throw error;
+    });
+    try {
+      await file?.datasync();
+    } finally {
+      await file?.close();
+    }
+  },
+};
+
+/** @param log the index's write-ahead log; null where each commit is synced by itself */
+export function indexDurability(log: string | null, sync: FileSync, health: WriterHealth) {
+  /** Commits so far, and how many of them are on the disk. */
+  let committed = 0;
+  let synced = 0;
+  let underWay: Promise<void> | null = null;
+
+  async function syncOnce(path: string): Promise<void> {
+    const upTo = committed;
+    try {
+      await sync.soon(path);
+      synced = Math.max(synced, upTo);
+    } catch (error) {
+      throw health.failed(error);
+    } finally {
+      underWay = null;
+    }
+  }
+
+  return {
+    /** Waits for all commits so far. One sync serves all who came before it began. */
+    async reached(): Promise<void> {
+      const wanted = committed;
+      while (log !== null && synced < wanted) {
+        underWay ??= syncOnce(log);
+        await underWay;
+      }
+    },
+
+    /** The same, and nothing else is done meanwhile. */
+    now(): void {
+      if (log === null) return;
+      const upTo = committed;
+      try {
+        sync.now(log);
+      } catch (error) {
+        throw health.failed(error);
+      }
+      synced = Math.max(synced, upTo);
+    },
+
+    participant: {
+      undone() {},
+      committed() {
+        committed += 1;
+      },
+      // What an earlier process wrote, or a commit that failed, may not be on the disk yet.
+      recovered() {
+        committed += 1;
+      },
+    } satisfies Participant,
+  };
+}

@@ -1,0 +1,164 @@
+/** What each kind of event does to the index: from its payload to the writers. */
+import type { Database } from 'bun:sqlite';
+import { streamedMicroblocks, transactionContent } from '../../chain/normalise.ts';
+import type { NodePayload } from '../../chain/payload-reader.ts';
+import type { BlockPayload, DroppedPayload, MicroblocksPayload } from '../../chain/payload-schemas.ts';
+import { DecodeError } from '../../codec/decode-error.ts';
+import { fromHex } from '../../codec/hex.ts';
+import { effectsWriter, type UnreadPrint } from '../apply.ts';
+import { attachmentWriter } from '../attachment-writer.ts';
+import { blockPayloads } from '../block-payloads.ts';
+import { burnBlockWriter } from '../burn-block-writer.ts';
+import { type ChainChange, chainWriter } from '../chain-writer.ts';
+import { changeWriter } from '../change-writer.ts';
+import { dictionaries } from '../dictionary.ts';
+import type { Journal } from '../journal.ts';
+import { mempoolWriter } from '../mempool-writer.ts';
+import { microblockWriter } from '../microblock-writer.ts';
+import type { Change } from '../model.ts';
+import type { PayloadSource } from '../payload-source.ts';
+import { dropReasons, UNKNOWN_DROP_REASON } from '../rows.ts';
+import type { ChainIdentity } from './chain-identity.ts';
+import type { IngestLog, Outcome, ReceivedEvent } from './event.ts';
+import type { Participant } from './transactions.ts';
+
+export interface RouterOptions {
+  db: Database;
+  journal: Journal | null;
+  identity: ChainIdentity;
+  /** Told of each change of the chain, inside its transaction. What it throws undoes the event. */
+  changed: (change: ChainChange) => void;
+  log: IngestLog;
+}
+
+/** What an event did. */
+export interface Applied {
+  outcome: Outcome;
+  /** To the chain; null where it is no event of the chain. */
+  change: ChainChange | null;
+}
+
+const NOTHING: Applied = { outcome: 'repeated', change: null };
+const appliedWhere = (isNew: boolean): Applied => ({ outcome: isNew ? 'applied' : 'repeated', change: null });
+
+export type EventRouter = ReturnType<typeof eventRouter>;
+
+/** Writes through this connection, inside the transaction that is open on it. */
+export function eventRouter({ db, journal, identity, changed, log }: RouterOptions) {
+  const names = dictionaries(db);
+  const changes = changeWriter(db);
+  const mempool = mempoolWriter(db, names, changes);
+  const microblocks = microblockWriter(db);
+  const unreadPrints = new Set<string>();
+  const chain = chainWriter(db, {
+    apply: effectsWriter(db, names, { onUnreadPrint: sayUnread }),
+    mempool,
+    microblocks,
+    payloads: blockPayloads(db, journal),
+  });
+  const burnBlocks = burnBlockWriter(db);
+  const addAttachments = attachmentWriter(db);
+  /** What the event that is being applied did to the chain. */
+  let told: Omit<Change, 'id'>[] = [];
+
+  /** Says it once of each topic: a new one is likely to come in every block. */
+  function sayUnread({ contract, topic, reason }: UnreadPrint): void {
+    const key = `${contract} ${topic}`;
+    if (unreadPrints.has(key)) return;
+    unreadPrints.add(key);
+    log({ event: 'stacking_print_unread', contract, topic, reason });
+  }
+
+  function addBlock(payload: BlockPayload, source: PayloadSource, now: number): Applied {
+    if (chain.isKnown(fromHex(payload.index_block_hash))) return NOTHING;
+    const change = chain.add(payload, source, identity.networkFor(payload), now);
+    changed(change);
+    for (const { indexBlockHash } of change.applied) told.push({ kind: 'block', subject: indexBlockHash });
+    // Block 0 is always beside the chain, and no block that anybody waits for.
+    if (change.applied.length === 0 && payload.block_height > 0) {
+      told.push({ kind: 'orphan', subject: fromHex(payload.index_block_hash) });
+    }
+    return { outcome: 'applied', change };
+  }
+
+  function addMicroblocks(payload: MicroblocksPayload, source: PayloadSource, now: number): Applied {
+    const tip = chain.tip();
+    const parent = fromHex(payload.parent_index_block_hash);
+    if (Buffer.compare(parent, tip.indexBlockHash) !== 0) return NOTHING;
+    const change = microblocks.add(streamedMicroblocks(payload, identity.networkOrTest()), parent, now, source);
+    if (change === null) return NOTHING;
+    mempool.streamChanged(change.joined, change.left);
+    for (const hash of change.added) told.push({ kind: 'microblock', subject: hash });
+    return appliedWhere(true);
+  }
+
+  function announce(rawTransactions: readonly string[], now: number): Applied {
+    const contents = [];
+    for (const raw of rawTransactions) {
+      // Anybody can put anything into a mempool: what can't be read is left out, the rest is taken.
+      try {
+        const decoded = transactionContent(fromHex(raw));
+        if (decoded.ok) contents.push(decoded.value);
+        else log({ event: 'mempool_transaction_skipped', reason: decoded.error.message });
+      } catch (error) {
+        if (!(error instanceof DecodeError)) throw error;
+        log({ event: 'mempool_transaction_skipped', reason: error.message });
+      }
+    }
+    return appliedWhere(mempool.announce(contents, { time: now, height: chain.tip().height }) > 0);
+  }
+
+  function drop({ dropped_txids, reason, new_txid }: DroppedPayload): Applied {
+    const state = dropReasons[reason];
+    if (state === undefined) log({ event: 'drop_reason_unknown', reason });
+    const replacedBy = new_txid == null ? null : fromHex(new_txid);
+    return appliedWhere(mempool.drop(dropped_txids.map(fromHex), state ?? UNKNOWN_DROP_REASON, replacedBy) > 0);
+  }
+
+  function route(payload: NodePayload, event: ReceivedEvent, journalId: number | null): Applied {
+    const now = event.receivedAt;
+    const source = journalId === null ? { text: event.text } : { journalId };
+    switch (payload.kind) {
+      case 'block':
+        return addBlock(payload.block, source, now);
+      case 'microblocks':
+        return addMicroblocks(payload.microblocks, source, now);
+      case 'burn_block':
+        return appliedWhere(burnBlocks.add(payload.burnBlock, event.text));
+      case 'mempool':
+        return announce(payload.rawTransactions, now);
+      case 'dropped':
+        return drop(payload.dropped);
+      case 'attachments':
+        return appliedWhere(addAttachments(payload.attachments) > 0);
+      case 'other':
+        return appliedWhere(payload.journaled && journal !== null);
+    }
+  }
+
+  return {
+    /** The chain as it stands; for those who look things up. */
+    chain,
+
+    /**
+     * Applies an event.
+     * @param journalId its place in the journal, null where none is kept
+     * @param live whether subscribers are told of it
+     */
+    apply(payload: NodePayload, event: ReceivedEvent, journalId: number | null, live: boolean): Applied {
+      told = [];
+      const applied = route(payload, event, journalId);
+      if (live) changes.tell(told);
+      else changes.discard();
+      return applied;
+    },
+
+    participant: {
+      undone() {
+        names.principals.forget();
+        names.assets.forget();
+        changes.discard();
+      },
+    } satisfies Participant,
+  };
+}

@@ -1,0 +1,27 @@
+/** What ingest takes, what it answers, and what it says of its work. */
+import type { StoreFailure } from '../store-failure.ts';
+
+/** An event as it reached us. */
+export interface ReceivedEvent {
+  path: string;
+  /** JSON. */
+  text: string;
+  /** Unix microseconds. */
+  receivedAt: number;
+}
+
+/** `repeated`: the index and the journal hold it already, or it changes nothing; neither was written. */
+export type Outcome = 'applied' | 'repeated';
+
+/** What ingest says of its work. */
+export type IngestEvent =
+  | { event: 'block_applied'; height: number; transactions: number }
+  | { event: 'block_reverted'; height: number; index_block_hash: string }
+  | { event: 'mempool_transaction_skipped'; reason: string }
+  | { event: 'drop_reason_unknown'; reason: string }
+  | { event: 'stacking_print_unread'; contract: string; topic: string | null; reason: string }
+  | { event: 'journal_replayed'; events: number }
+  | { event: 'writes_failing'; reason: StoreFailure; cause: unknown }
+  | { event: 'writes_resumed'; failures: number };
+
+export type IngestLog = (event: IngestEvent) => void;

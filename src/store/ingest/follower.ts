@@ -1,0 +1,26 @@
+/** Those who follow the chain as it changes: what they are told, and what they may ask. */
+import type { Block } from '../../chain/block.ts';
+import type { ChainChange } from '../chain-writer.ts';
+import type { Participant } from './transactions.ts';
+
+/** What takes part in the changes of the chain, inside the transaction of each. */
+export interface ChainFollower extends Participant {
+  /** May write. What it throws undoes the event. */
+  changed(change: ChainChange): void;
+  committed(): void;
+  recovered(): void;
+}
+
+/** The known blocks, for those who follow the chain. */
+export interface ChainHistory {
+  tip(): { height: number; indexBlockHash: Uint8Array };
+  /** Of the canonical block of that height. */
+  hashAt(height: number): Uint8Array | undefined;
+  /** @throws UnknownParentError for a block that isn't known */
+  branchOf(indexBlockHash: Uint8Array): { forkHeight: number; hashes: Uint8Array[] };
+  /**
+   * A known block, canonical or not; block 1 without the transactions of block 0.
+   * @throws OperatorError where its payload is kept no more
+   */
+  block(indexBlockHash: Uint8Array): Block;
+}

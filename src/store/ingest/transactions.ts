@@ -1,0 +1,201 @@
+/**
+ * The transactions of the process that writes, one at a time, over the index and the journal. The journal commits first:
+ * whatever the moment of a crash, an event that is not in the journal was not answered and will come again, and one that
+ * is in the journal and not in the index is applied before anything else.
+ *
+ * Any call of either database may fail, and SQLite may have ended the transaction by itself then. After a failure nothing
+ * is taken for granted: no transaction stays open, what was made from it in memory is forgotten, and before the next
+ * transaction both files are asked where they stand.
+ */
+import type { Database } from 'bun:sqlite';
+import { rollBack, touch } from '../connection.ts';
+import type { Journal } from '../journal.ts';
+import { unavailable } from '../store-failure.ts';
+import type { WriterHealth } from './writer-health.ts';
+
+/**
+ * What keeps something in memory, or does something outside, that comes from what transactions write. None of these may
+ * write or throw: who has more to do does it later.
+ */
+export interface Participant {
+  /** What was written since the last commit, or a part of it, is taken back: forget what was made from it. */
+  undone(): void;
+  /** What was written is committed. */
+  committed?(): void;
+  /** After a failure the files are in order again; what seemed undone may be committed all the same. */
+  recovered?(): void;
+}
+
+export interface TransactionOptions {
+  index: Database;
+  /** Null where none is kept. */
+  journal: Journal | null;
+  participants: readonly Participant[];
+  /**
+   * Brings the index up to its journal.
+   * @param batch runs its parameter in a transaction over the index alone
+   */
+  catchUp: (batch: (work: () => void) => void) => void;
+  health: WriterHealth;
+}
+
+/** `unsettled`: a call failed, or none was made yet; what the files hold isn't known. */
+type State = 'unsettled' | 'idle' | 'open';
+
+export type Transactions = ReturnType<typeof transactions>;
+
+export function transactions({ index, journal, participants, catchUp, health }: TransactionOptions) {
+  let state: State = 'unsettled';
+
+  const isOpen = (): boolean => state === 'open';
+
+  function forget(): void {
+    for (const participant of participants) participant.undone();
+  }
+
+  function endBoth(): void {
+    rollBack(index);
+    journal?.rollback();
+  }
+
+  /**
+   * Takes the open transaction back. What can't be ended now is ended before the next one.
+   * @returns what is to be thrown for `error`
+   */
+  function undo(error: unknown): unknown {
+    const cause = health.failed(error);
+    const isKnown = state !== 'unsettled' && unavailable(error) === null;
+    state = 'unsettled';
+    forget();
+    try {
+      endBoth();
+      if (isKnown) state = 'idle';
+    } catch (another) {
+      health.failed(another);
+    }
+    return cause;
+  }
+
+  /** Runs a part of a transaction; where it throws, nothing of the transaction stays. */
+  function guarded<T>(part: () => T): T {
+    try {
+      return part();
+    } catch (error) {
+      throw undo(error);
+    }
+  }
+
+  /** In a transaction over the index alone. */
+  function onIndex<T>(work: () => T): T {
+    index.run('BEGIN IMMEDIATE');
+    const result = work();
+    index.run('COMMIT');
+    return result;
+  }
+
+  /** Brings files and memory to where they are known to agree. */
+  function settle(): void {
+    if (state !== 'unsettled') return;
+    endBoth();
+    forget();
+    catchUp(onIndex);
+    state = 'idle';
+    for (const participant of participants) {
+      participant.committed?.();
+      participant.recovered?.();
+    }
+  }
+
+  function committed(): void {
+    state = 'idle';
+    health.succeeded();
+    for (const participant of participants) participant.committed?.();
+  }
+
+  /** Opens a transaction over both, unless one is open. @throws StoreUnavailableError */
+  function begin(): void {
+    if (isOpen()) return;
+    guarded(() => {
+      settle();
+      index.run('BEGIN IMMEDIATE');
+      journal?.begin();
+    });
+    state = 'open';
+  }
+
+  /** Makes what was written durable. @throws StoreUnavailableError; then it is undone, or the journal has it */
+  function commit(): void {
+    if (!isOpen()) return;
+    guarded(() => {
+      journal?.commit();
+      index.run('COMMIT');
+    });
+    committed();
+  }
+
+  return {
+    isOpen,
+    begin,
+    commit,
+    /** Nothing where files and memory are known to agree. @throws StoreUnavailableError */
+    settle: (): void => guarded(settle),
+
+    /**
+     * Runs `work` in the open transaction. Where it throws, nothing of it stays, and what came before stays if it can:
+     * after a failure of the store the transaction is over.
+     * @throws what `work` throws, StoreUnavailableError
+     */
+    step<T>(work: () => T): T {
+      try {
+        index.run('SAVEPOINT step');
+        const result = work();
+        index.run('RELEASE step');
+        return result;
+      } catch (error) {
+        if (unavailable(error) !== null || !index.inTransaction) throw undo(error);
+        forget();
+        guarded(() => {
+          index.run('ROLLBACK TO step');
+          index.run('RELEASE step');
+        });
+        throw error;
+      }
+    },
+
+    /** Adds to the open transaction; where it throws, nothing of the transaction stays. */
+    guarded,
+
+    /** Takes back what was written. @throws StoreUnavailableError */
+    rollback(): void {
+      if (!isOpen()) return;
+      forget();
+      guarded(endBoth);
+      state = 'idle';
+    },
+
+    /**
+     * Writes of others than the node, over the index alone, all of them or none.
+     * @throws what `work` throws, StoreUnavailableError
+     */
+    write<T>(work: () => T): T {
+      if (isOpen()) throw new Error('a transaction is open');
+      const result = guarded(() => {
+        settle();
+        state = 'open';
+        return onIndex(work);
+      });
+      committed();
+      return result;
+    },
+
+    /** Writes the least there is to both. @throws StoreUnavailableError */
+    probe(): void {
+      begin();
+      guarded(() => {
+        touch(index);
+        journal?.touch();
+      });
+      commit();
+    },
+  };
+}

@@ -1,0 +1,72 @@
+/**
+ * What can keep a store from doing its work though nothing is wrong with the work: the same call may succeed once the
+ * disk has room, the lock is free, or the operator has acted.
+ */
+import { SQLiteError } from 'bun:sqlite';
+
+const reasons = {
+  busy: 'the database is busy',
+  out_of_memory: 'out of memory',
+  read_only: 'the database is read-only',
+  io_error: 'disk I/O error',
+  damaged: 'the database is damaged',
+  full: 'disk is full',
+  not_openable: 'the database can not be opened',
+} as const;
+
+/** Why a store can't be used, as a word for metrics. */
+export type StoreFailure = keyof typeof reasons;
+export const storeFailures = Object.keys(reasons) as StoreFailure[];
+
+/** The store can't be used now. Its message is plain, and holds neither SQL nor paths. */
+export class StoreUnavailableError extends Error {
+  override readonly name = 'StoreUnavailableError';
+  constructor(
+    readonly failure: StoreFailure,
+    cause: unknown,
+  ) {
+    super(reasons[failure], { cause });
+  }
+}
+
+/** SQLite's primary result codes; extended ones have them in their lowest byte. */
+const byResultCode: Readonly<Record<number, StoreFailure>> = {
+  5: 'busy',
+  6: 'busy',
+  7: 'out_of_memory',
+  8: 'read_only',
+  9: 'busy',
+  10: 'io_error',
+  11: 'damaged',
+  13: 'full',
+  14: 'not_openable',
+  15: 'busy',
+  26: 'damaged',
+};
+const PRIMARY = 0xff;
+
+/** The operating system's, from calls of ours on the files of a store. */
+const bySystemCode: Readonly<Record<string, StoreFailure>> = {
+  EDQUOT: 'full',
+  EIO: 'io_error',
+  ENOSPC: 'full',
+  EROFS: 'read_only',
+};
+
+function failureOf(error: Error): StoreFailure | null {
+  const { code, errno } = error as { code?: unknown; errno?: unknown };
+  if (typeof code !== 'string') return null;
+  if (code.startsWith('SQLITE_')) return typeof errno === 'number' ? (byResultCode[errno & PRIMARY] ?? null) : null;
+  return bySystemCode[code] ?? null;
+}
+
+/** The error as one of an unavailable store; null where it is anything else, such as a mistake in what was to be done. */
+export function unavailable(error: unknown): StoreUnavailableError | null {
+  if (error instanceof StoreUnavailableError) return error;
+  const failure = error instanceof Error ? failureOf(error) : null;
+  return failure === null ? null : new StoreUnavailableError(failure, error);
+}
+
+/** Whether the database itself failed: then nothing is known of what was to be read or written. */
+export const isStorageError = (error: unknown): boolean =>
+  error instanceof StoreUnavailableError || error instanceof SQLiteError;
