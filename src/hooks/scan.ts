@@ -1,5 +1,6 @@
 /** Finds the past blocks that a set of filters matches. */
 
+import type { Block } from '../chain/block.ts';
 import type { HookCandidates } from '../store/hooks/candidates.ts';
 import type { ChainHistory } from '../store/ingest.ts';
 import { declarations } from './declarations.ts';
@@ -14,6 +15,8 @@ export interface Scanned {
   height: number;
   /** Null where the block could have matched and doesn't. */
   matched: MatchedBlock | null;
+  /** How many the block holds: what reading it cost. */
+  transactions: number;
 }
 
 export interface Scanner {
@@ -23,6 +26,8 @@ export interface Scanner {
    * @throws OperatorError where a block's payload is kept no more
    */
   next(from: number, to: number): Scanned | null;
+  /** The last block of `from` to `to` that may match, as {@link Scanner.next} gives the first. */
+  previous(from: number, to: number): Scanned | null;
   /** What matches in a block. */
   at(indexBlockHash: Uint8Array): MatchedBlock | null;
 }
@@ -37,21 +42,31 @@ export function scanner(
   const landmarks = found.filter((landmark) => landmark !== null);
   const everywhere = landmarks.length < found.length;
 
-  function at(indexBlockHash: Uint8Array): MatchedBlock | null {
-    const block = history.block(indexBlockHash);
+  function matchedIn(block: Block): MatchedBlock | null {
     const places = matcher.match(block).get(SELF);
     return places === undefined ? null : { block, places, findFunction: declarations(candidates, block.height) };
   }
 
+  function scanned(height: number): Scanned | null {
+    const hash = history.hashAt(height);
+    if (hash === undefined) return null;
+    const block = history.block(hash);
+    return { height, matched: matchedIn(block), transactions: block.transactions.length };
+  }
+
   return {
-    at,
+    at: (indexBlockHash) => matchedIn(history.block(indexBlockHash)),
     next(from, to) {
-      if (conditions.length === 0 || from > to) return null;
-      const height = everywhere ? Math.max(from, 1) : candidates.next(landmarks, Math.max(from, 1));
-      if (height === null || height > to) return null;
-      const hash = history.hashAt(height);
-      if (hash === undefined) return null;
-      return { height, matched: at(hash) };
+      const first = Math.max(from, 1);
+      if (conditions.length === 0 || first > to) return null;
+      const height = everywhere ? first : candidates.next(landmarks, first);
+      return height === null || height > to ? null : scanned(height);
+    },
+    previous(from, to) {
+      const last = Math.min(to, history.tip().height);
+      if (conditions.length === 0 || from > last) return null;
+      const height = everywhere ? last : candidates.previous(landmarks, last);
+      return height === null || height < Math.max(from, 1) ? null : scanned(height);
     },
   };
 }

@@ -114,6 +114,12 @@ export const TestShown = Type.Object({
   error: nullable(Type.String()),
   response_excerpt: nullable(Type.String()),
   webhook_id: Type.String(),
+  searched_from_height: nullable(
+    Type.Integer({
+      description:
+        'The lowest block that was looked at for a match: `before_height` of the same goes on below it. Null where none was searched',
+    }),
+  ),
   payload: Type.Unsafe<object>(Type.Record(Type.String(), Type.Unknown())),
 });
 
@@ -177,7 +183,15 @@ export const RedeliverBody = Type.Object(
   { ...closed, minProperties: 1 },
 );
 
-export const TestBody = Type.Object({ block_height: Type.Optional(Height) }, closed);
+export const TestBody = Type.Object(
+  {
+    block_height: Type.Optional(Height),
+    before_height: Type.Optional(
+      Type.Integer({ minimum: 1, description: 'Looks for a match below it, instead of from the tip' }),
+    ),
+  },
+  closed,
+);
 
 /** `filters` and `options` are read as those of a definition. */
 export const PreviewBody = Type.Object(

@@ -2,23 +2,22 @@
 
 import type { Network } from '../chain/network.ts';
 import type { HookRecord } from '../store/hooks/model.ts';
-import { activeHook } from './active-hook.ts';
-import { conditionsOfDefinition, type HookDefinition, readDefinition } from './definition.ts';
-import { failureOf } from './delivery.ts';
+import { activeHook, definitionOf } from './active-hook.ts';
+import { conditionsOfDefinition, readDefinition } from './definition.ts';
+import { failureOf, isSuccess } from './delivery.ts';
 import { webhookId } from './evaluation.ts';
+import type { Filter } from './filters.ts';
 import type { BlockChoice, Management } from './management.ts';
 import { type MatchedBlock, type PayloadHook, payloadText } from './payload.ts';
 import { HookProblem, invalidField } from './problem.ts';
 import { sampleBlock } from './sample.ts';
-import { type Scanner, scanner } from './scan.ts';
+import { scanner } from './scan.ts';
+import { MOST_BLOCKS, search } from './search.ts';
 import type { Chainhooks } from './service.ts';
 import { shownBackfill } from './shown.ts';
 
-/** Blocks that a preview goes through, payloads that it shows, and blocks in which a test looks for a match. */
-const MOST_BLOCKS = 1_000;
+/** Payloads that a preview shows. */
 const MOST_PAYLOADS = 5;
-/** Milliseconds until others have their turn. */
-const SLICE_MS = 10;
 
 /** Of a definition that isn't registered. */
 const NOBODY = '00000000-0000-4000-8000-000000000000';
@@ -29,26 +28,19 @@ export interface PreviewRange extends BlockChoice {
   to_height?: number;
 }
 
+/** The block of a test: of a height, or the newest that matches, below a height where one is given. */
+export interface TestChoice {
+  block_height?: number;
+  before_height?: number;
+}
+
 /** The network before the first block: then there is nothing to show of it either. */
 const UNKNOWN: Network = { kind: 'testnet', chainId: 0 };
 
 export function trial(hooks: Chainhooks, { own, chosenBlock }: Management) {
   const { store, history, write, dispatcher, network, now, wakeTasks } = hooks;
   const { backfills, candidates } = store;
-
-  /** Every block of the range that matches, ascending; lets others have their turn in between. */
-  async function* matchesOf(scan: Scanner, from: number, to: number): AsyncGenerator<MatchedBlock> {
-    let turn = performance.now() + SLICE_MS;
-    for (let height = from; ; ) {
-      const found = scan.next(height, to);
-      if (found === null) return;
-      if (found.matched !== null) yield found.matched;
-      height = found.height + 1;
-      if (performance.now() < turn) continue;
-      await new Promise((resolve) => setImmediate(resolve));
-      turn = performance.now() + SLICE_MS;
-    }
-  }
+  const searches = search();
 
   const payloadOf = (hook: PayloadHook, matched: MatchedBlock): object =>
     JSON.parse(payloadText(hook, network() ?? UNKNOWN, { apply: [matched], rollback: [] })) as object;
@@ -78,7 +70,7 @@ export function trial(hooks: Chainhooks, { own, chosenBlock }: Management) {
     };
     if (isRange) {
       const { from, to } = rangeOf(range);
-      for await (const matched of matchesOf(scan, from, to)) add(matched);
+      await searches.each(scan, from, to, add);
     } else {
       const matched = scan.at(chosenBlock(range));
       if (matched !== null) add(matched);
@@ -86,21 +78,25 @@ export function trial(hooks: Chainhooks, { own, chosenBlock }: Management) {
     return shown;
   }
 
-  /** The newest block that the hook matches, of the last thousand; else one that is made up. */
-  async function testBlock(record: HookRecord, definition: HookDefinition, height: number | undefined) {
+  /** The block to test with: the one of a height, else the newest that matches below one, else one that is made up. */
+  async function testBlock(record: HookRecord, { block_height: height, before_height: before }: TestChoice) {
+    const definition = definitionOf(record);
     const scan = scanner({ history, candidates }, conditionsOfDefinition(definition));
     if (height !== undefined) {
+      if (before !== undefined) throw invalidField('before_height', 'is not allowed beside block_height');
       const matched = scan.at(chosenBlock({ block_height: height }));
       if (matched === null) throw invalidField('block_height', `has nothing that ${record.uuid} matches`);
-      return matched;
+      return { matched, searchedFrom: null };
     }
-    const tip = history.tip().height;
-    let newest: MatchedBlock | null = null;
-    for await (const matched of matchesOf(scan, tip - MOST_BLOCKS + 1, tip)) newest = matched;
-    if (newest !== null) return newest;
     const [first] = definition.filters.events;
     if (first === undefined) throw new HookProblem(409, 'The chainhook has no filters');
-    const block = sampleBlock(first, network() ?? UNKNOWN, Math.floor(now() / 1000));
+    const aboveTip = history.tip().height + 1;
+    const { matched, searchedFrom } = await searches.newest(scan, Math.min(before ?? aboveTip, aboveTip));
+    return { matched: matched ?? madeUp(first), searchedFrom };
+  }
+
+  function madeUp(filter: Filter): MatchedBlock {
+    const block = sampleBlock(filter, network() ?? UNKNOWN, Math.floor(now() / 1000));
     return { block, places: [0], findFunction: () => undefined };
   }
 
@@ -128,16 +124,15 @@ export function trial(hooks: Chainhooks, { own, chosenBlock }: Management) {
       preview(activeHook(own(consumer, uuid)), range),
 
     /** One attempt, whose outcome is the answer: nothing is queued, logged or counted. */
-    async test(consumer: string, uuid: string, height: number | undefined) {
+    async test(consumer: string, uuid: string, choice: TestChoice) {
+      const { matched, searchedFrom } = await testBlock(own(consumer, uuid), choice);
+      // It may have been changed or deleted during the search.
       const record = own(consumer, uuid);
-      const hook = activeHook(record);
-      const definition = JSON.parse(record.definition) as HookDefinition;
-      const matched = await testBlock(record, definition, height);
-      const text = payloadText(hook, network() ?? UNKNOWN, { apply: [matched], rollback: [] });
+      const text = payloadText(activeHook(record), network() ?? UNKNOWN, { apply: [matched], rollback: [] });
       const id = webhookId(`${record.uuid}/${crypto.randomUUID()}`);
       const sent = { webhookId: id, lane: 'test', sequence: null, reason: 'test', attempts: 0 } as const;
       const result = await dispatcher.request(record, sent, text);
-      const ok = result.statusCode !== null && result.statusCode >= 200 && result.statusCode < 300;
+      const ok = isSuccess(result);
       return {
         ok,
         status_code: result.statusCode,
@@ -145,6 +140,7 @@ export function trial(hooks: Chainhooks, { own, chosenBlock }: Management) {
         error: ok ? null : failureOf(result),
         response_excerpt: result.excerpt,
         webhook_id: id,
+        searched_from_height: searchedFrom,
         payload: JSON.parse(text) as object,
       };
     },

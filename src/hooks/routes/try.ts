@@ -56,13 +56,13 @@ export const trialRoutes = [
     operationId: 'testChainhook',
     summary: 'Sends one delivery at once and answers what came of it',
     description:
-      'The newest block of the last thousand that matches, else one that is made up, with zeros for hashes. It is neither queued nor logged nor counted.',
+      'The newest block that matches, of a thousand and of fewer where they are large, else one that is made up, with zeros for hashes; `searched_from_height` says how far down it looked. The delivery is neither queued nor logged nor counted.',
     params: uuid,
     body: TestBody,
     optionalBody: true,
     response: TestShown,
     notFound: 'No such chainhook or canonical block',
-    handle: ({ params, body, consumer, api }) => api.trial.test(consumer, params.uuid, body.block_height),
+    handle: ({ params, body, consumer, api }) => api.trial.test(consumer, params.uuid, body),
   }),
   hookRoute({
     method: 'POST',

@@ -17,6 +17,12 @@ export const sql = {
   logged: `SELECT position FROM events
             WHERE contract_id = (SELECT id FROM principals WHERE address = ?1) AND kind = 1 AND position >= ?2
             ORDER BY position, event_index LIMIT 1`,
+  lastInvolved: `SELECT position FROM principal_transactions
+                  WHERE principal_id = (SELECT id FROM principals WHERE address = ?1) AND position < ?2
+                  ORDER BY position DESC LIMIT 1`,
+  lastLogged: `SELECT position FROM events
+                WHERE contract_id = (SELECT id FROM principals WHERE address = ?1) AND kind = 1 AND position < ?2
+                ORDER BY position DESC, event_index DESC LIMIT 1`,
   contractInterface: `SELECT b.contract_interface AS text FROM contracts c
                         JOIN transactions t ON t.position = c.position
                         JOIN transaction_bodies b ON b.position = c.position
@@ -26,9 +32,14 @@ export const sql = {
   tipBurnHeight: 'SELECT burn_block_height FROM blocks ORDER BY height DESC LIMIT 1',
 };
 
+const heights = (rows: readonly ({ position: number } | null)[]): number[] =>
+  rows.filter((row) => row !== null).map(({ position }) => heightOf(position));
+
 export function hookCandidates(db: Database) {
   const involved = prepared<{ position: number }, [string, number]>(db, sql.involved);
   const logged = prepared<{ position: number }, [string, number]>(db, sql.logged);
+  const lastInvolved = prepared<{ position: number }, [string, number]>(db, sql.lastInvolved);
+  const lastLogged = prepared<{ position: number }, [string, number]>(db, sql.lastLogged);
   const contractInterface = prepared<{ text: string | null }, [string, number]>(db, sql.contractInterface);
   const tipBurnHeight = db.prepare<{ burn_block_height: number }, []>(sql.tipBurnHeight);
   return {
@@ -36,14 +47,17 @@ export function hookCandidates(db: Database) {
     tipBurnHeight: (): number => tipBurnHeight.get()?.burn_block_height ?? 0,
     /** The first height from `height` on that has one of the landmarks, null where none has. */
     next(landmarks: readonly Landmark[], height: number): number | null {
-      let first: number | null = null;
-      for (const { kind, principal } of landmarks) {
-        const row = (kind === 'logs' ? logged : involved).get(principal, positionOf(height, 0));
-        if (row === null) continue;
-        const found = heightOf(row.position);
-        if (first === null || found < first) first = found;
-      }
-      return first;
+      const rows = landmarks.map(({ kind, principal }) =>
+        (kind === 'logs' ? logged : involved).get(principal, positionOf(height, 0)),
+      );
+      return heights(rows).reduce<number | null>((least, one) => (least === null || one < least ? one : least), null);
+    },
+    /** The last height up to `height` that has one of the landmarks, null where none has. */
+    previous(landmarks: readonly Landmark[], height: number): number | null {
+      const rows = landmarks.map(({ kind, principal }) =>
+        (kind === 'logs' ? lastLogged : lastInvolved).get(principal, positionOf(height + 1, 0)),
+      );
+      return heights(rows).reduce<number | null>((most, one) => (most === null || one > most ? one : most), null);
     },
     /**
      * The interface of the contract as it was deployed before a place in the chain, or in block 0, which every branch

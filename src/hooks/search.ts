@@ -1,0 +1,94 @@
+/** Looks through the past for what a hook matches, in small slices, so that a search holds up nobody. */
+import { setImmediate as turn } from 'node:timers/promises';
+import type { MatchedBlock } from './payload.ts';
+import { HookProblem } from './problem.ts';
+import type { Scanner } from './scan.ts';
+
+/** Heights that one search goes through at most. */
+export const MOST_BLOCKS = 1_000;
+/** Transactions after which a search for the newest match ends: whole blocks are read, however large. */
+const MOST_TRANSACTIONS = 20_000;
+/** Searches that may wait for the one that is under way. */
+const MOST_WAITING = 16;
+/** Milliseconds until others have their turn. */
+const SLICE_MS = 10;
+
+/** Where a search for the newest match ended. */
+export interface Found {
+  /** Null where nothing matched. */
+  matched: MatchedBlock | null;
+  /** The lowest height that was looked at; null where there was none to look at. */
+  searchedFrom: number | null;
+}
+
+export type Search = ReturnType<typeof search>;
+
+/** @param limits for tests */
+export function search({ transactions: most } = { transactions: MOST_TRANSACTIONS }) {
+  let waiting = 0;
+  let last: Promise<unknown> = Promise.resolve();
+
+  /**
+   * One search after the other: ten at once would take ten slices of every turn.
+   * @throws HookProblem 429 where too many wait
+   */
+  async function alone<T>(work: () => Promise<T>): Promise<T> {
+    if (waiting > MOST_WAITING) {
+      throw new HookProblem(429, 'Too many previews and tests search the chain at the moment: try again');
+    }
+    waiting += 1;
+    const before = last;
+    const done = (async () => {
+      await before;
+      return work();
+    })();
+    // The next one waits for the end of this one, whatever its outcome.
+    last = done.then(
+      () => {},
+      () => {},
+    );
+    try {
+      return await done;
+    } finally {
+      waiting -= 1;
+    }
+  }
+
+  /** Lets others have their turn when a slice is over. */
+  function slices(): () => Promise<void> {
+    let end = performance.now() + SLICE_MS;
+    return async () => {
+      if (performance.now() < end) return;
+      await turn();
+      end = performance.now() + SLICE_MS;
+    };
+  }
+
+  return {
+    /** Gives every block of the range that matches to `add`, ascending. */
+    each: (scan: Scanner, from: number, to: number, add: (matched: MatchedBlock) => void): Promise<void> =>
+      alone(async () => {
+        const pause = slices();
+        for (let found = scan.next(from, to); found !== null; found = scan.next(found.height + 1, to)) {
+          if (found.matched !== null) add(found.matched);
+          await pause();
+        }
+      }),
+
+    /** The newest block below a height that matches: of {@link MOST_BLOCKS}, fewer where they are large. */
+    newest: (scan: Scanner, below: number): Promise<Found> =>
+      alone(async () => {
+        const lowest = Math.max(1, below - MOST_BLOCKS);
+        const pause = slices();
+        let transactions = 0;
+        for (let found = scan.previous(lowest, below - 1); found !== null; ) {
+          const { height, matched } = found;
+          transactions += found.transactions;
+          if (matched !== null || transactions >= most) return { matched, searchedFrom: height };
+          await pause();
+          found = scan.previous(lowest, height - 1);
+        }
+        return { matched: null, searchedFrom: lowest < below ? lowest : null };
+      }),
+  };
+}

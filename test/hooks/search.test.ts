@@ -1,0 +1,142 @@
+/** What a search for a match in the past reads, and where it ends. */
+import { expect, test } from 'bun:test';
+import { devnetEvents } from '../../src/devnet/scenario.ts';
+import { conditionsOfDefinition } from '../../src/hooks/definition.ts';
+import { HookProblem } from '../../src/hooks/problem.ts';
+import { type Scanned, type Scanner, scanner } from '../../src/hooks/scan.ts';
+import { search } from '../../src/hooks/search.ts';
+import { received } from '../support/ingest.ts';
+import { CONSUMER, type DirectHooks, directHooks } from './direct.ts';
+import { definition, receiver } from './server.ts';
+
+const BLOCKS = 30;
+const events = [
+  ...devnetEvents({ seed: 5, blocks: BLOCKS, accounts: 12, transactionsPerBlock: 6, forkEvery: 6, forkDepth: 3 }),
+].map(received);
+const feed = ({ ingest }: DirectHooks) => {
+  for (const event of events) ingest.receive(event);
+};
+/** Heights of the blocks that are read from now on. */
+function watched({ hooks: { history } }: DirectHooks): number[] {
+  const read: number[] = [];
+  const { block } = history;
+  history.block = (hash) => {
+    const one = block(hash);
+    read.push(one.height);
+    return one;
+  };
+  return read;
+}
+const nothing = { type: 'stx_transfer', min_amount: '340282366920938463463374607431768211455' };
+const everything = ['stx_event', 'contract_call', 'contract_deploy', 'tenure_change', 'coinbase'].map((type) => ({
+  type,
+}));
+
+test('a test reads from the tip down to the first match', async () => {
+  await using direct = directHooks();
+  using target = receiver();
+  const uuid = await direct.register(definition(target.url, everything));
+  feed(direct);
+  const read = watched(direct);
+  const { payload, searched_from_height: from } = await direct.trial.test(CONSUMER, uuid, {});
+  const shown = payload as { event: { apply: { block_identifier: { index: number } }[] } };
+  expect(read).toEqual([BLOCKS]);
+  expect([from, shown.event.apply[0]?.block_identifier.index]).toEqual([BLOCKS, BLOCKS]);
+  read.length = 0;
+  const below = await direct.trial.test(CONSUMER, uuid, { before_height: 12 });
+  expect([below.searched_from_height, read]).toEqual([11, [11]]);
+  expect((await direct.trial.test(CONSUMER, uuid, { block_height: 7 })).searched_from_height).toBeNull();
+  const both = direct.trial.test(CONSUMER, uuid, { block_height: 7, before_height: 8 });
+  expect(await both.catch((error: unknown) => error)).toMatchObject({
+    status: 400,
+    message: 'before_height is not allowed beside block_height',
+  });
+});
+
+test('where nothing matches the answer is made up and says how far down the search went', async () => {
+  await using direct = directHooks();
+  using target = receiver();
+  const uuid = await direct.register(definition(target.url, [nothing]));
+  expect((await direct.trial.test(CONSUMER, uuid, {})).searched_from_height).toBeNull();
+  feed(direct);
+  const read = watched(direct);
+  const { payload, searched_from_height: from } = await direct.trial.test(CONSUMER, uuid, {});
+  expect(payload).toMatchObject({ event: { apply: [{ block_identifier: { index: 0 } }] } });
+  expect([from, read]).toEqual([1, Array.from({ length: BLOCKS }, (_, index) => BLOCKS - index)]);
+});
+
+test('a search ends with the transactions it may go through, and goes on from there', async () => {
+  await using direct = directHooks();
+  feed(direct);
+  const { history, store } = direct.hooks;
+  const conditions = conditionsOfDefinition({ filters: { events: [nothing] } } as never);
+  const scan = scanner({ history, candidates: store.candidates }, conditions);
+  const bounded = search({ transactions: 20 });
+  const read = watched(direct);
+  const ends: (number | null)[] = [];
+  for (let below: number | null = BLOCKS + 1; below !== null; ) {
+    const found = await bounded.newest(scan, below);
+    expect(found.matched).toBeNull();
+    below = found.searchedFrom;
+    ends.push(below);
+  }
+  expect(ends.length).toBeGreaterThan(5);
+  expect(ends.slice(-2)).toEqual([1, null]);
+  expect(read).toEqual(Array.from({ length: BLOCKS }, (_, index) => BLOCKS - index));
+});
+
+test('a hook that names principals is searched in the blocks that hold them, in both directions alike', async () => {
+  await using direct = directHooks();
+  feed(direct);
+  const { history, store } = direct.hooks;
+  const senders = new Set<string>();
+  for (let height = 1; height <= BLOCKS; height++) {
+    for (const { sender } of history.block(history.hashAt(height)!).transactions) senders.add(sender.address);
+  }
+  expect(senders.size).toBeGreaterThan(3);
+  const read = watched(direct);
+  for (const sender of senders) {
+    const conditions = conditionsOfDefinition({ filters: { events: [{ type: 'contract_call', sender }] } } as never);
+    const scan = scanner({ history, candidates: store.candidates }, conditions);
+    const walk = (step: (from: number) => Scanned | null, next: (height: number) => number, from: number): number[] => {
+      const heights: number[] = [];
+      for (let found = step(from); found !== null; found = step(next(found.height))) heights.push(found.height);
+      return heights;
+    };
+    const up = walk(
+      (from) => scan.next(from, BLOCKS),
+      (height) => height + 1,
+      1,
+    );
+    const down = walk(
+      (to) => scan.previous(1, to),
+      (height) => height - 1,
+      BLOCKS,
+    );
+    expect(down).toEqual(up.toReversed());
+  }
+  expect(read.length).toBeLessThan(2 * BLOCKS * senders.size);
+});
+
+test('one search goes after the other, a failed one holds up none, and a crowd is refused', async () => {
+  const searches = search();
+  const order: string[] = [];
+  const scan = (name: string, fails = false): Scanner => ({
+    at: () => null,
+    next: () => null,
+    previous: () => {
+      order.push(name);
+      if (fails) throw new Error(name);
+      return null;
+    },
+  });
+  const first = searches.newest(scan('first', true), 2);
+  const second = searches.newest(scan('second'), 2);
+  const crowd = Array.from({ length: 20 }, () => searches.newest(scan('crowd'), 2).catch((error: unknown) => error));
+  expect(await first.catch((error: Error) => error.message)).toBe('first');
+  expect(await second).toEqual({ matched: null, searchedFrom: 1 });
+  expect(order.slice(0, 2)).toEqual(['first', 'second']);
+  const outcomes = await Promise.all(crowd);
+  expect(outcomes.filter((one) => one instanceof HookProblem && one.status === 429)).toHaveLength(5);
+  expect(await searches.newest(scan('later'), 2)).toEqual({ matched: null, searchedFrom: 1 });
+});
