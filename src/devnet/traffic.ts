@@ -74,7 +74,7 @@ export class Traffic {
   }
 
   /** A transfer with the nonce and fee given: for what is replaced, or never mined. */
-  transfer(origin: Account, nonce: number, funds: bigint, fee: bigint, world: World): SignedTransaction {
+  transfer(origin: Account, nonce: number | bigint, funds: bigint, fee: bigint, world: World): SignedTransaction {
     const { prng } = this;
     const amount = BigInt(prng.between(1, 1 + Math.min(Number(funds / 100n), 900_000_000)));
     const recipient = this.#someRecipient(origin.address, world);

@@ -6,7 +6,7 @@ import { type Account, sign } from './wallet.ts';
 /** Who pays for a transaction, with the nonce it uses of that account and the fee in micro-STX. */
 export interface Signer {
   readonly account: Account;
-  readonly nonce: number;
+  readonly nonce: number | bigint;
   readonly fee: bigint;
 }
 
@@ -85,6 +85,11 @@ function signLink(hash: Uint8Array, flag: number, signer: Signer) {
   return { signature, hash: sha512_256(concat(digest, u8(compressedKey), signature)) };
 }
 
-function spendingCondition(hash160: Uint8Array, nonce: number, fee: bigint, signature: Uint8Array): Uint8Array {
+function spendingCondition(
+  hash160: Uint8Array,
+  nonce: number | bigint,
+  fee: bigint,
+  signature: Uint8Array,
+): Uint8Array {
   return concat(u8(singleSignature), hash160, u64(nonce), u64(fee), u8(compressedKey), signature);
 }

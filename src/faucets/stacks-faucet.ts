@@ -27,7 +27,7 @@ export interface StacksFaucetOptions {
   keys: readonly string[];
   node: NodeRpc;
   /** The nonce that an account's next transaction takes, as the index knows it. */
-  nextNonce(address: string): Promise<number>;
+  nextNonce(address: string): Promise<bigint>;
 }
 
 const Fees = Type.Object({ estimations: Type.Array(Type.Object({ fee: Type.Number() }), { minItems: 1 }) });
@@ -65,7 +65,7 @@ export function stacksFaucet({ keys, node, nextNonce }: StacksFaucetOptions) {
   async function sendFrom(key: string, make: Make, fallbackFee: bigint): Promise<Sent | { reason: string }> {
     const { chainId } = await node.info();
     const network: StacksNetwork = { ...STACKS_TESTNET, chainId };
-    const nonce = BigInt(await nextNonce(getAddressFromPrivateKey(key, network)));
+    const nonce = await nextNonce(getAddressFromPrivateKey(key, network));
     const draft = await make({ key, nonce, fee: fallbackFee, network });
     const transaction = await make({ key, nonce, fee: await feeFor(draft, fallbackFee), network });
     const txRaw = transaction.serialize();

@@ -16,6 +16,9 @@ export const sortable = (decimal: string): string => {
   return `-${String.fromCharCode(NEGATIVE_BASE - digits.length)}${complement(digits)}`;
 };
 
+/** An integer that was read as text, since numbers are exact below 2^53 alone. */
+export const exactInteger = (text: string | null): bigint | null => (text === null ? null : BigInt(text));
+
 /** Zero, as {@link sortable} has it; negative amounts sort before it. */
 const ZERO = sortable('0');
 

@@ -13,7 +13,8 @@ interface Entry {
   sent: string;
   received: string;
   fee: string;
-  nonce: number | null;
+  /** Decimal; -1 where it used none. */
+  nonce: string;
   mined: string;
 }
 
@@ -21,11 +22,11 @@ interface Entry {
 const entriesOf = `
   SELECT pt.position >> 20 AS height, pt.affected, pt.events, pt.stx_sent AS sent, pt.stx_received AS received,
          iif(coalesce(t.sponsor_id, t.sender_id) = ?1, t.fee, 'A0') AS fee,
-         max(iif(t.sender_id = ?1, coalesce(t.nonce, -1), -1),
-             iif(t.sponsor_id = ?1, coalesce(t.sponsor_nonce, -1), -1)) AS nonce, '0' AS mined
+         CAST(max(iif(t.sender_id = ?1, coalesce(t.nonce, -1), -1),
+                  iif(t.sponsor_id = ?1, coalesce(t.sponsor_nonce, -1), -1)) AS TEXT) AS nonce, '0' AS mined
     FROM principal_transactions pt JOIN transactions t ON t.position = pt.position WHERE pt.principal_id = ?1
    UNION ALL
-  SELECT height, NULL, 0, '0', '0', 'A0', -1,
+  SELECT height, NULL, 0, '0', '0', 'A0', '-1',
          coinbase || ' ' || fees_anchored || ' ' || fees_streamed_confirmed || ' ' || fees_streamed_produced
     FROM miner_rewards WHERE recipient_id = ?1 ORDER BY height`;
 
@@ -36,20 +37,24 @@ const transfersUpTo = `(SELECT count(*) FROM transactions t
    WHERE t.type = 0 AND t.recipient_id = c.principal_id AND t.position >> 20 <= c.height)`;
 
 const kept = `
-  SELECT height, transactions, sponsored_only, events, last_nonce, sent, received, fees, mined,
+  SELECT height, transactions, sponsored_only, events, CAST(last_nonce AS TEXT) AS last_nonce, sent, received, fees, mined,
          locks = ${countUpTo('stx_locks', 'AND l.amount IS NOT NULL')}
            AND inbound = ${countUpTo('memo_transfers')} + ${transfersUpTo} AS counts
     FROM account_checkpoints c WHERE principal_id = ?1 ORDER BY height`;
+
+/** Less than every nonce. */
+const NO_NONCE = -1n;
 
 /** The checkpoints that an account should have. */
 function recomputed(entries: Iterable<Entry>, every: number): (string | number | null)[][] {
   const rows: (string | number | null)[][] = [];
   let [height, count, counted] = [-1, 0, 0];
-  let [transactions, sponsoredOnly, events, lastNonce] = [0, 0, 0, -1];
+  let [transactions, sponsoredOnly, events] = [0, 0, 0];
+  let lastNonce = NO_NONCE;
   let [sent, received, fees, mined] = [0n, 0n, 0n, 0n];
   const finish = () => {
     if (Math.floor(count / every) !== Math.floor(counted / every)) {
-      const nonce = lastNonce < 0 ? null : lastNonce;
+      const nonce = lastNonce === NO_NONCE ? null : String(lastNonce);
       const amounts = [sent - fees, received, fees, mined].map(String);
       rows.push([height, transactions, sponsoredOnly, events, nonce, ...amounts, 1]);
     }
@@ -62,7 +67,8 @@ function recomputed(entries: Iterable<Entry>, every: number): (string | number |
     if (entry.affected !== null) transactions += 1;
     if (((entry.affected ?? 0) & AFFECTED.sponsorOnly) !== 0) sponsoredOnly += 1;
     events += entry.events;
-    lastNonce = Math.max(lastNonce, entry.nonce ?? -1);
+    const nonce = BigInt(entry.nonce);
+    if (nonce > lastNonce) lastNonce = nonce;
     sent += BigInt(entry.sent);
     received += BigInt(entry.received);
     fees += BigInt(decimalOf(entry.fee));

@@ -35,9 +35,10 @@ interface Row {
   tx_id: Uint8Array;
   state: number;
   sender_id: number;
-  nonce: number;
+  /** Decimal, as the sponsor's: numbers are exact below 2^53 alone. */
+  nonce: string;
   sponsor_id: number | null;
-  sponsor_nonce: number | null;
+  sponsor_nonce: string | null;
   fee: string;
   received_at: number;
   recipient_id: number | null;
@@ -49,9 +50,9 @@ type Parties = Pick<Row, 'tx_id' | 'sender_id' | 'recipient_id' | 'contract_id' 
 /** The account nonces a transaction spends: its origin's, and its sponsor's or again its origin's as payer. */
 interface Spends {
   sender: number;
-  nonce: number | bigint;
+  nonce: bigint;
   payer: number;
-  payerNonce: number | bigint;
+  payerNonce: bigint;
 }
 
 /** Made by miners and nodes: never broadcast, so they don't wait. Unsigned ones have no chain id. */
@@ -62,21 +63,21 @@ export type MempoolWriter = ReturnType<typeof mempoolWriter>;
 
 /** What changes the mempool through this connection, inside the transaction that is open on it. */
 export function mempoolWriter(db: Database, { principals }: Dictionaries, changes: ChangeWriter) {
-  const columns =
-    'tx_id, state, sender_id, nonce, sponsor_id, sponsor_nonce, fee, received_at, recipient_id, contract_id';
+  const columns = `tx_id, state, sender_id, CAST(nonce AS TEXT) AS nonce, sponsor_id,
+    CAST(sponsor_nonce AS TEXT) AS sponsor_nonce, fee, received_at, recipient_id, contract_id`;
   const byId = db.prepare<Row, [Uint8Array]>(`SELECT ${columns} FROM mempool_transactions WHERE tx_id = ?1`);
   const mined = db.prepare<{ found: number }, [Uint8Array]>('SELECT 1 AS found FROM transactions WHERE tx_id = ?1');
-  const bySender = db.prepare<Row, [number, number | bigint]>(
+  const bySender = db.prepare<Row, [number, bigint]>(
     `SELECT ${columns} FROM mempool_transactions WHERE sender_id = ?1 AND nonce = ?2`,
   );
-  const bySponsor = db.prepare<Row, [number, number | bigint]>(
+  const bySponsor = db.prepare<Row, [number, bigint]>(
     `SELECT ${columns} FROM mempool_transactions WHERE sponsor_id = ?1 AND sponsor_nonce = ?2`,
   );
-  const minedBySender = prepared<{ tx_id: Uint8Array; position: number }, [number, number | bigint]>(
+  const minedBySender = prepared<{ tx_id: Uint8Array; position: number }, [number, bigint]>(
     db,
     `SELECT tx_id, position FROM transactions WHERE sender_id = ?1 AND nonce = ?2 ORDER BY position DESC LIMIT 1`,
   );
-  const minedBySponsor = prepared<{ tx_id: Uint8Array; position: number }, [number, number | bigint]>(
+  const minedBySponsor = prepared<{ tx_id: Uint8Array; position: number }, [number, bigint]>(
     db,
     `SELECT tx_id, position FROM transactions WHERE sponsor_id = ?1 AND sponsor_nonce = ?2
       ORDER BY position DESC LIMIT 1`,
@@ -196,9 +197,9 @@ export function mempoolWriter(db: Database, { principals }: Dictionaries, change
 
   const spendsOfRow = ({ sender_id, nonce, sponsor_id, sponsor_nonce }: Row): Spends => ({
     sender: sender_id,
-    nonce,
+    nonce: BigInt(nonce),
     payer: sponsor_id ?? sender_id,
-    payerNonce: sponsor_nonce ?? nonce,
+    payerNonce: BigInt(sponsor_nonce ?? nonce),
   });
 
   /**

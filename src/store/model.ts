@@ -286,7 +286,7 @@ export interface AccountState {
   /** Transfers that are listed as inbound. */
   inbound: number;
   /** The greatest it used, as origin or sponsor; null where it used none. */
-  lastNonce: number | null;
+  lastNonce: bigint | null;
   /** micro-STX of events, without fees. */
   sent: bigint;
   received: bigint;
@@ -309,13 +309,13 @@ export interface TokenSums {
 }
 
 export interface Nonces {
-  next: number;
-  lastConfirmed: number | null;
-  lastPending: number | null;
-  /** Between the two, ascending. */
-  pending: number[];
-  /** Between the two and neither confirmed nor pending, descending. */
-  missing: number[];
+  next: bigint;
+  lastConfirmed: bigint | null;
+  lastPending: bigint | null;
+  /** Between the two, ascending; the lowest of very many. */
+  pending: bigint[];
+  /** Between the two and neither confirmed nor pending, descending; the lowest of very many. */
+  missing: bigint[];
 }
 
 /** A transaction's place, as rows of other lists show it. */

@@ -341,7 +341,7 @@ function fakeReader(chain: FakeChain): Faked {
       stxBalance: async (principal) =>
         chain.balances.get(principal) ?? { balance: 0n, locked: null, pending: { inbound: 0n, outbound: 0n } },
       nonces: async (principal) =>
-        chain.nonces.get(principal) ?? { next: 0, lastConfirmed: null, lastPending: null, pending: [], missing: [] },
+        chain.nonces.get(principal) ?? { next: 0n, lastConfirmed: null, lastPending: null, pending: [], missing: [] },
       ftBalances: async (principal, limit, from) => placed(of(principal, chain.fts), limit, from),
       ftBalance: async (principal, asset) => of(principal, chain.fts).find((ft) => ft.asset === asset)?.balance ?? '0',
       nftBalances: async (principal, asset, limit, from) => {

@@ -259,7 +259,7 @@ describe('a balance', () => {
 });
 
 test('nonces', () => {
-  expect(text(nonces({ next: 6, lastConfirmed: 2, lastPending: 5, pending: [3], missing: [4] }))).toBe(
+  expect(text(nonces({ next: 6n, lastConfirmed: 2n, lastPending: 5n, pending: [3n], missing: [4n] }))).toBe(
     '{"next_nonce":6,"last_confirmed_nonce":2,"mempool":{"last_nonce":5,"pending_nonces":[3],"missing_nonces":[4]}}',
   );
 });

@@ -125,7 +125,7 @@ describe('up to any height', () => {
           got: sum(events('recipient_id')),
           paid: sum(fees),
           mined: sum(rewards),
-          lastNonce: nonce,
+          lastNonce: nonce === null ? null : BigInt(nonce),
         });
         if (until < BLOCKS) return;
         const { balance } = await snapshots.read((read) => read.principals.stxBalance(address));

@@ -249,9 +249,9 @@ test('a transaction is found where it stands: in the chain, in the mempool, or d
     expect(await state(waiting)).toEqual({ indexBlockHash: null, status: 'pending' });
     expect(await state(dropped)).toEqual({ indexBlockHash: null, status });
     expect(await reader.principals.nonces(alice.address)).toEqual({
-      next: 2,
-      lastConfirmed: 0,
-      lastPending: 1,
+      next: 2n,
+      lastConfirmed: 0n,
+      lastPending: 1n,
       pending: [],
       missing: [],
     });
@@ -265,11 +265,11 @@ test('nonces between the last mined and the last that waits are either waiting o
   other.ingest.receive(announcement([5, 6, 9].map((nonce) => transfer(alice, nonce, 200))));
   const reading = openSnapshots(other.directory);
   expect(await reading.read((reader) => reader.principals.nonces(alice.address))).toEqual({
-    next: 10,
-    lastConfirmed: 3,
-    lastPending: 9,
-    pending: [5, 6],
-    missing: [8, 7, 4],
+    next: 10n,
+    lastConfirmed: 3n,
+    lastPending: 9n,
+    pending: [5n, 6n],
+    missing: [8n, 7n, 4n],
   });
   reading.close();
 });
@@ -297,7 +297,7 @@ test('after any stream with forks, balances, locks and nonces are those of the s
             locked: lock?.amount ?? 0n,
           });
           const { lastConfirmed } = await reader.principals.nonces(principal);
-          expect({ principal, next: lastConfirmed === null ? 0 : lastConfirmed + 1 }).toEqual({
+          expect({ principal, next: lastConfirmed === null ? 0 : Number(lastConfirmed) + 1 }).toEqual({
             principal,
             next: world.nonce(principal),
           });

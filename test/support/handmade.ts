@@ -33,9 +33,9 @@ export interface Transaction {
 /** A transfer of micro-STX; where `payer` is given it pays the fee with its nonce. */
 export function transfer(
   from: Account,
-  nonce: number,
+  nonce: number | bigint,
   fee: number,
-  payer?: { account: Account; nonce: number },
+  payer?: { account: Account; nonce: number | bigint },
   to: Account = carol,
 ): Transaction {
   const raw = signTransaction(

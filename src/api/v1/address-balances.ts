@@ -18,8 +18,8 @@ const v3 = '/extended/v3/principals/{principal}';
 const noBlock = (asked: { height: number } | { hash: string }) =>
   notFound(`No block found for ${JSON.stringify(asked)}`);
 
-const atBlock = (lastNonce: number | null): NonceState => ({
-  next: lastNonce === null ? 0 : lastNonce + 1,
+const atBlock = (lastNonce: bigint | null): NonceState => ({
+  next: lastNonce === null ? 0n : lastNonce + 1n,
   lastConfirmed: lastNonce,
   lastPending: null,
   pending: [],

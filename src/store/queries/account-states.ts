@@ -4,7 +4,7 @@
  */
 import type { Database } from 'bun:sqlite';
 import { positionsOf } from '../../chain/position.ts';
-import { decimalOf } from '../amounts.ts';
+import { decimalOf, exactInteger } from '../amounts.ts';
 import type { AccountState, TokenSums } from '../model.ts';
 import { AFFECTED } from '../rows.ts';
 import { prepared } from '../statement.ts';
@@ -13,9 +13,11 @@ import { prepared } from '../statement.ts';
 export const CHECKPOINT_EVERY = 64;
 
 export const sql = {
-  checkpoint: 'SELECT * FROM account_checkpoints WHERE principal_id = ?1 AND height <= ?2 ORDER BY height DESC LIMIT 1',
-  transactions: `SELECT pt.affected, pt.events, pt.stx_sent, pt.stx_received, t.fee, t.nonce, t.sponsor_nonce,
-                        t.sender_id, t.sponsor_id
+  checkpoint: `SELECT height, transactions, sponsored_only, events, locks, inbound, CAST(last_nonce AS TEXT) AS last_nonce,
+                      sent, received, fees, mined
+                 FROM account_checkpoints WHERE principal_id = ?1 AND height <= ?2 ORDER BY height DESC LIMIT 1`,
+  transactions: `SELECT pt.affected, pt.events, pt.stx_sent, pt.stx_received, t.fee, t.sender_id, t.sponsor_id,
+                        CAST(t.nonce AS TEXT) AS nonce, CAST(t.sponsor_nonce AS TEXT) AS sponsor_nonce
                    FROM principal_transactions pt JOIN transactions t ON t.position = pt.position
                   WHERE pt.principal_id = ?1 AND pt.position BETWEEN ?2 AND ?3`,
   rewards: `SELECT coinbase, fees_anchored, fees_streamed_confirmed, fees_streamed_produced
@@ -41,7 +43,8 @@ interface CheckpointRow {
   events: number;
   locks: number;
   inbound: number;
-  last_nonce: number | null;
+  /** Decimal, as every nonce here: numbers are exact below 2^53 alone. */
+  last_nonce: string | null;
   sent: string;
   received: string;
   fees: string;
@@ -54,8 +57,8 @@ interface TransactionRow {
   stx_sent: string;
   stx_received: string;
   fee: string;
-  nonce: number | null;
-  sponsor_nonce: number | null;
+  nonce: string | null;
+  sponsor_nonce: string | null;
   sender_id: number;
   sponsor_id: number | null;
 }
@@ -131,13 +134,14 @@ export function accountStates(db: Database) {
       events: last?.events ?? 0,
       locks: (last?.locks ?? 0) + (locks.get(principal, first, end)?.found ?? 0),
       inbound: (last?.inbound ?? 0) + inboundBetween(principal, first, end),
-      lastNonce: last?.last_nonce ?? null,
+      lastNonce: exactInteger(last?.last_nonce ?? null),
       sent: BigInt(last?.sent ?? 0),
       received: BigInt(last?.received ?? 0),
       fees: BigInt(last?.fees ?? 0),
       mined: BigInt(last?.mined ?? 0),
     };
-    const used = (nonce: number | null) => {
+    const used = (text: string | null) => {
+      const nonce = exactInteger(text);
       if (nonce !== null && (state.lastNonce === null || nonce > state.lastNonce)) state.lastNonce = nonce;
     };
     for (const row of transactions.iterate(principal, first, end)) {

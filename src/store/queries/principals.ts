@@ -1,10 +1,11 @@
-/** What a principal has and which nonces it used. */
+/** What a principal has, and had at any height. */
 import type { Database } from 'bun:sqlite';
 import { decimalOf } from '../amounts.ts';
 import type { Nonces, StxBalance, StxHistory } from '../model.ts';
 import { prepared } from '../statement.ts';
 import { accountStates } from './account-states.ts';
 import { lockQuery } from './locks.ts';
+import { nonceQueries } from './nonces.ts';
 import { LAST_HEIGHT } from './places.ts';
 
 export const sql = {
@@ -17,19 +18,10 @@ export const sql = {
   pendingSent: `SELECT amount, fee, sponsor_id IS NULL AS pays FROM mempool_transactions
                  WHERE state = 0 AND sender_id = ?1`,
   pendingSponsored: 'SELECT fee FROM mempool_transactions WHERE state = 0 AND sponsor_id = ?1',
-  lastNonce: `SELECT max(nonce) AS nonce FROM transactions WHERE sender_id = ?1 AND nonce IS NOT NULL`,
-  lastSponsorNonce: 'SELECT max(sponsor_nonce) AS nonce FROM transactions WHERE sponsor_id = ?1',
-  pendingNonces: 'SELECT nonce FROM mempool_transactions WHERE state = 0 AND sender_id = ?1',
-  pendingSponsorNonces: 'SELECT sponsor_nonce AS nonce FROM mempool_transactions WHERE state = 0 AND sponsor_id = ?1',
 };
 
 /** No principal has this number: what is asked of it is empty. */
 const NOBODY = 0;
-
-/** A node lets an account have 25 transactions wait; what lies further ahead than this is no gap of its own. */
-const LARGEST_GAP = 1_000;
-
-const greater = (a: number | null, b: number | null): number | null => (a === null || (b !== null && b > a) ? b : a);
 
 export function principalQueries(db: Database) {
   const id = prepared<{ id: number }, [string]>(db, sql.id);
@@ -37,13 +29,10 @@ export function principalQueries(db: Database) {
   const balance = prepared<{ balance: string }, [number]>(db, sql.balance);
   const locked = lockQuery(db);
   const states = accountStates(db);
+  const nonces = nonceQueries(db);
   const pendingInbound = prepared<{ amount: string }, [number]>(db, sql.pendingInbound);
   const pendingSent = prepared<{ amount: string | null; fee: string; pays: number }, [number]>(db, sql.pendingSent);
   const pendingSponsored = prepared<{ fee: string }, [number]>(db, sql.pendingSponsored);
-  const lastNonce = prepared<{ nonce: number | null }, [number]>(db, sql.lastNonce);
-  const lastSponsorNonce = prepared<{ nonce: number | null }, [number]>(db, sql.lastSponsorNonce);
-  const pendingNonces = prepared<{ nonce: number }, [number]>(db, sql.pendingNonces);
-  const pendingSponsorNonces = prepared<{ nonce: number }, [number]>(db, sql.pendingSponsorNonces);
 
   function pending(principal: number): StxBalance['pending'] {
     let inbound = 0n;
@@ -76,29 +65,6 @@ export function principalQueries(db: Database) {
       return { ...states.at(found, until), locked: locked(found, until), pending: pending(found) };
     },
 
-    async nonces(principal: string): Promise<Nonces> {
-      const found = id.get(principal)?.id;
-      if (found === undefined) return { next: 0, lastConfirmed: null, lastPending: null, pending: [], missing: [] };
-      const lastConfirmed = greater(lastNonce.get(found)?.nonce ?? null, lastSponsorNonce.get(found)?.nonce ?? null);
-      const waiting = new Set<number>();
-      for (const { nonce } of pendingNonces.all(found)) waiting.add(nonce);
-      for (const { nonce } of pendingSponsorNonces.all(found)) waiting.add(nonce);
-      const lastPending = waiting.size === 0 ? null : Math.max(...waiting);
-      const last = greater(lastConfirmed, lastPending);
-      const nonces: Nonces = {
-        next: last === null ? 0 : last + 1,
-        lastConfirmed,
-        lastPending,
-        pending: [],
-        missing: [],
-      };
-      if (lastConfirmed === null || lastPending === null) return nonces;
-      const first = Math.max(lastConfirmed + 1, lastPending - LARGEST_GAP);
-      for (let nonce = first; nonce < lastPending; nonce++) {
-        if (waiting.has(nonce)) nonces.pending.push(nonce);
-        else nonces.missing.unshift(nonce);
-      }
-      return nonces;
-    },
+    nonces: async (principal: string): Promise<Nonces> => nonces(principal),
   };
 }

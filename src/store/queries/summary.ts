@@ -10,9 +10,10 @@ export interface SpentRow {
   tx_id: Uint8Array;
   type: number;
   sender: string;
-  nonce: number | null;
+  /** Decimal, as every nonce here: numbers are exact below 2^53 alone. */
+  nonce: string | null;
   sponsor: string | null;
-  sponsor_nonce: number | null;
+  sponsor_nonce: string | null;
   fee: string;
   recipient: string | null;
   amount: string | null;
@@ -36,8 +37,8 @@ export interface SummaryRow extends SpentRow {
 }
 
 const spentColumns = (t: string): string =>
-  `${t}.tx_id, ${t}.type, sender.address AS sender, ${t}.nonce, sponsor.address AS sponsor, ${t}.sponsor_nonce,
-   ${t}.fee, recipient.address AS recipient, ${t}.amount, ${t}.memo, contract.address AS contract,
+  `${t}.tx_id, ${t}.type, sender.address AS sender, CAST(${t}.nonce AS TEXT) AS nonce,
+   sponsor.address AS sponsor, CAST(${t}.sponsor_nonce AS TEXT) AS sponsor_nonce, ${t}.fee, recipient.address AS recipient, ${t}.amount, ${t}.memo, contract.address AS contract,
    ${t}.function_name, ${t}.clarity_version`;
 
 const spentJoins = (t: string): string =>

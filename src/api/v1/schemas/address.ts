@@ -1,6 +1,16 @@
 /** What v1 and v2 show of addresses. */
 import { type TProperties, type TSchema, Type } from '@sinclair/typebox';
-import { ClarityPair, Hash, Height, Hex, nullable, Principal, SignedAmount, words } from '../../v3/schemas/values.ts';
+import {
+  ClarityPair,
+  Hash,
+  Height,
+  Hex,
+  nullable,
+  Principal,
+  SignedAmount,
+  Uint64,
+  words,
+} from '../../v3/schemas/values.ts';
 import { Transaction } from './transaction.ts';
 
 const lock = {
@@ -41,13 +51,12 @@ export const Balances = Type.Object({
   non_fungible_tokens: byAsset({ count: SignedAmount }),
 });
 
-const nonce = nullable(Type.Integer());
 export const Nonces = Type.Object({
-  last_mempool_tx_nonce: nonce,
-  last_executed_tx_nonce: nonce,
-  possible_next_nonce: Type.Integer(),
-  detected_missing_nonces: Type.Array(Type.Integer()),
-  detected_mempool_nonces: Type.Array(Type.Integer()),
+  last_mempool_tx_nonce: nullable(Uint64),
+  last_executed_tx_nonce: nullable(Uint64),
+  possible_next_nonce: Uint64,
+  detected_missing_nonces: Type.Array(Uint64),
+  detected_mempool_nonces: Type.Array(Uint64),
 });
 
 export const InboundTransfer = Type.Object({

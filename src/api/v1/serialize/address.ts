@@ -11,7 +11,7 @@ import type {
   TokenHistory,
   TransactionDetail,
 } from '../../../store/model.ts';
-import { clarity } from '../../v3/serialize/values.ts';
+import { clarity, exactNumber } from '../../v3/serialize/values.ts';
 import type {
   AddressTransactionEvent,
   AddressTransaction as AddressTransactionSchema,
@@ -81,11 +81,11 @@ export function balances(
 }
 
 export const nonces = (of: Nonces): Static<typeof NoncesSchema> => ({
-  last_mempool_tx_nonce: of.lastPending,
-  last_executed_tx_nonce: of.lastConfirmed,
-  possible_next_nonce: of.next,
-  detected_missing_nonces: of.missing,
-  detected_mempool_nonces: of.pending,
+  last_mempool_tx_nonce: of.lastPending === null ? null : exactNumber(of.lastPending),
+  last_executed_tx_nonce: of.lastConfirmed === null ? null : exactNumber(of.lastConfirmed),
+  possible_next_nonce: exactNumber(of.next),
+  detected_missing_nonces: of.missing.map(exactNumber),
+  detected_mempool_nonces: of.pending.map(exactNumber),
 });
 
 /**

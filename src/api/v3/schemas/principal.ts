@@ -1,6 +1,6 @@
 import { Type } from '@sinclair/typebox';
 import { TransactionSummary } from './transaction.ts';
-import { Amount, Hash, Height, nullable, SignedAmount, words } from './values.ts';
+import { Amount, Hash, Height, nullable, SignedAmount, Uint64, words } from './values.ts';
 
 export const StxBalance = Type.Object({
   balance: Amount,
@@ -27,15 +27,13 @@ export const StxBalance = Type.Object({
   ),
 });
 
-const nonce = Type.Integer({ minimum: 0 });
-
 export const Nonces = Type.Object({
-  next_nonce: nonce,
-  last_confirmed_nonce: nullable(nonce),
+  next_nonce: Uint64,
+  last_confirmed_nonce: nullable(Uint64),
   mempool: Type.Object({
-    last_nonce: nullable(nonce),
-    pending_nonces: Type.Array(nonce),
-    missing_nonces: Type.Array(nonce),
+    last_nonce: nullable(Uint64),
+    pending_nonces: Type.Array(Uint64),
+    missing_nonces: Type.Array(Uint64),
   }),
 });
 

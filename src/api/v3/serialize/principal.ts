@@ -1,4 +1,5 @@
 import type { Static } from '@sinclair/typebox';
+import { exactNumber } from '../../../codec/exact-number.ts';
 import { toHex } from '../../../codec/hex.ts';
 import type { BalanceChange, Nonces, PrincipalTransaction, StxBalance } from '../../../store/model.ts';
 import type {
@@ -38,9 +39,13 @@ const lock = (locked: NonNullable<StxBalance['locked']>) => ({
 });
 
 export const nonces = (of: Nonces): Static<typeof NoncesSchema> => ({
-  next_nonce: of.next,
-  last_confirmed_nonce: of.lastConfirmed,
-  mempool: { last_nonce: of.lastPending, pending_nonces: of.pending, missing_nonces: of.missing },
+  next_nonce: exactNumber(of.next),
+  last_confirmed_nonce: of.lastConfirmed === null ? null : exactNumber(of.lastConfirmed),
+  mempool: {
+    last_nonce: of.lastPending === null ? null : exactNumber(of.lastPending),
+    pending_nonces: of.pending.map(exactNumber),
+    missing_nonces: of.missing.map(exactNumber),
+  },
 });
 
 const change = ({ sent, received }: { sent: bigint; received: bigint }) => ({

@@ -1,0 +1,83 @@
+/** Which nonces an account used, which it has waiting, and which lie between. */
+import type { Database } from 'bun:sqlite';
+import { exactInteger } from '../amounts.ts';
+import type { Nonces } from '../model.ts';
+import { prepared } from '../statement.ts';
+
+// Nonces are read as text: they may be any below 2^63, and numbers are exact below 2^53 alone.
+export const sql = {
+  id: 'SELECT id FROM principals WHERE address = ?1',
+  used: 'SELECT CAST(max(nonce) AS TEXT) AS nonce FROM transactions WHERE sender_id = ?1 AND nonce IS NOT NULL',
+  sponsored: 'SELECT CAST(max(sponsor_nonce) AS TEXT) AS nonce FROM transactions WHERE sponsor_id = ?1',
+  waiting: `SELECT CAST(max(nonce) AS TEXT) AS nonce FROM mempool_transactions WHERE state = 0 AND sender_id = ?1`,
+  waitingSponsored: `SELECT CAST(max(sponsor_nonce) AS TEXT) AS nonce FROM mempool_transactions
+                      WHERE state = 0 AND sponsor_id = ?1`,
+  between: `SELECT CAST(nonce AS TEXT) AS nonce FROM mempool_transactions
+             WHERE state = 0 AND sender_id = ?1 AND nonce > ?2 AND nonce < ?3`,
+  betweenSponsored: `SELECT CAST(sponsor_nonce AS TEXT) AS nonce FROM mempool_transactions
+                      WHERE state = 0 AND sponsor_id = ?1 AND sponsor_nonce > ?2 AND sponsor_nonce < ?3`,
+};
+
+/** So many are listed at most: a node lets an account have 25 transactions wait. The lowest, which are to be used first. */
+export const MOST_NONCES = 1_000;
+
+interface NonceRow {
+  nonce: string | null;
+}
+
+const greater = (a: bigint | null, b: bigint | null): bigint | null => (a === null || (b !== null && b > a) ? b : a);
+
+/**
+ * The nonces between two, by whether they wait. The work is bounded by how many wait and how many are listed, however
+ * far apart the two are.
+ * @param waiting those that wait between the two, ascending
+ */
+export function noncesBetween(
+  lastConfirmed: bigint,
+  lastPending: bigint,
+  waiting: Iterable<bigint>,
+): Pick<Nonces, 'pending' | 'missing'> {
+  const pending: bigint[] = [];
+  const missing: bigint[] = [];
+  let next = lastConfirmed + 1n;
+  const missUpTo = (end: bigint) => {
+    for (; next < end && missing.length < MOST_NONCES; next++) missing.push(next);
+    next = end + 1n;
+  };
+  for (const nonce of waiting) {
+    missUpTo(nonce);
+    if (pending.length < MOST_NONCES) pending.push(nonce);
+  }
+  missUpTo(lastPending);
+  return { pending, missing: missing.reverse() };
+}
+
+export function nonceQueries(db: Database) {
+  const id = prepared<{ id: number }, [string]>(db, sql.id);
+  const used = prepared<NonceRow, [number]>(db, sql.used);
+  const sponsored = prepared<NonceRow, [number]>(db, sql.sponsored);
+  const waiting = prepared<NonceRow, [number]>(db, sql.waiting);
+  const waitingSponsored = prepared<NonceRow, [number]>(db, sql.waitingSponsored);
+  const between = prepared<{ nonce: string }, [number, bigint, bigint]>(db, sql.between);
+  const betweenSponsored = prepared<{ nonce: string }, [number, bigint, bigint]>(db, sql.betweenSponsored);
+  const nonceOf = (row: NonceRow | null): bigint | null => exactInteger(row?.nonce ?? null);
+
+  /** Those that wait between two, as origin or as sponsor, ascending. */
+  const waitingBetween = (principal: number, after: bigint, before: bigint): bigint[] => {
+    const rows = [between, betweenSponsored].flatMap((rowsOf) => rowsOf.all(principal, after, before));
+    return [...new Set(rows.map(({ nonce }) => BigInt(nonce)))].sort((a, b) => (a < b ? -1 : 1));
+  };
+
+  return (principal: string): Nonces => {
+    const found = id.get(principal)?.id;
+    if (found === undefined) return { next: 0n, lastConfirmed: null, lastPending: null, pending: [], missing: [] };
+    const lastConfirmed = greater(nonceOf(used.get(found)), nonceOf(sponsored.get(found)));
+    const lastPending = greater(nonceOf(waiting.get(found)), nonceOf(waitingSponsored.get(found)));
+    const last = greater(lastConfirmed, lastPending);
+    const lists =
+      lastConfirmed === null || lastPending === null
+        ? { pending: [], missing: [] }
+        : noncesBetween(lastConfirmed, lastPending, waitingBetween(found, lastConfirmed, lastPending));
+    return { next: last === null ? 0n : last + 1n, lastConfirmed, lastPending, ...lists };
+  };
+}

@@ -1,0 +1,164 @@
+/** The nonces of an account, as great as a node can send them and as far apart. */
+import { describe, expect, test } from 'bun:test';
+import fc from 'fast-check';
+import { networks } from '../../src/devnet/network.ts';
+import { type Account, accounts } from '../../src/devnet/wallet.ts';
+import { checkDirectory } from '../../src/store/check.ts';
+import { MOST_NONCES, noncesBetween } from '../../src/store/queries/nonces.ts';
+import { openSnapshots } from '../../src/store/snapshots.ts';
+import { openApi } from '../support/api.ts';
+import { alice, announcement, block, type MadeBlock, type Transaction, transfer } from '../support/handmade.ts';
+import { type OpenIngest, openNew } from '../support/ingest.ts';
+import { assertProperty } from '../support/property.ts';
+
+/** The greatest that a row can hold. */
+const GREATEST = 2n ** 63n - 1n;
+const edges = [
+  0n,
+  1n,
+  2n ** 53n - 1n,
+  2n ** 53n,
+  2n ** 53n + 1n,
+  GREATEST - 1n,
+  GREATEST,
+  GREATEST + 1n,
+  2n ** 64n - 1n,
+];
+
+/** Of the whole range that a transaction can name; often close to another, so that there is something between. */
+const nonce = fc.oneof(
+  fc.constantFrom(...edges),
+  fc.bigInt({ min: 0n, max: 2n ** 64n - 1n }),
+  fc.tuple(fc.constantFrom(...edges), fc.bigInt({ min: -5n, max: 5n })).map(([edge, by]) => {
+    const near = edge + by;
+    return near < 0n ? 0n : BigInt.asUintN(64, near);
+  }),
+);
+
+const ascending = (a: bigint, b: bigint): number => (a < b ? -1 : a > b ? 1 : 0);
+const greatest = (of: readonly bigint[]): bigint | null => of.toSorted(ascending).at(-1) ?? null;
+
+async function noncesOf({ directory }: OpenIngest, address: string) {
+  const snapshots = openSnapshots(directory);
+  try {
+    return await snapshots.read((read) => read.principals.nonces(address));
+  } finally {
+    snapshots.close();
+  }
+}
+
+describe('between two nonces', () => {
+  test('the lowest are listed, each as waiting or missing', () => {
+    const spread = fc.oneof(fc.bigInt({ min: 0n, max: 3_000n }), fc.bigInt({ min: 0n, max: 2n ** 64n }));
+    assertProperty(
+      fc.property(nonce, spread, fc.array(spread, { maxLength: 40 }), (confirmed, distance, steps) => {
+        const last = confirmed + 1n + distance;
+        const waiting = [...new Set(steps.map((step) => confirmed + 1n + step))]
+          .filter((one) => one < last)
+          .sort(ascending);
+        const { pending, missing } = noncesBetween(confirmed, last, waiting);
+        expect(pending).toEqual(waiting);
+        const gaps = last - confirmed - 1n - BigInt(waiting.length);
+        expect(BigInt(missing.length)).toBe(gaps < BigInt(MOST_NONCES) ? gaps : BigInt(MOST_NONCES));
+        expect(missing).toEqual(missing.toSorted(ascending).reverse());
+        expect(new Set([...missing, ...waiting]).size).toBe(missing.length + waiting.length);
+        // Whatever lies below the greatest that is missing is listed.
+        const [top] = missing;
+        if (top === undefined) return;
+        const below = waiting.filter((one) => one < top).length;
+        expect(top - confirmed).toBe(BigInt(missing.length + below));
+      }),
+    );
+  });
+
+  test('many that wait are cut to the lowest, and so are many that are missing', () => {
+    const waiting = Array.from({ length: 3 * MOST_NONCES }, (_, i) => BigInt(2 * i + 1));
+    const { pending, missing } = noncesBetween(-1n, 10n ** 18n, waiting);
+    expect([pending.length, pending[0], pending.at(-1)]).toEqual([MOST_NONCES, 1n, 1_999n]);
+    expect([missing.length, missing[0], missing.at(-1)]).toEqual([MOST_NONCES, 1_998n, 0n]);
+  });
+});
+
+test('whatever nonces are mined and wait, they are told exactly', async () => {
+  using open = openNew({ journal: false });
+  let parent: MadeBlock | null = null;
+  const list = fc.array(nonce, { maxLength: 6 });
+  await assertProperty(
+    fc.asyncProperty(
+      nonce.filter((one) => one <= GREATEST),
+      list,
+      list,
+      async (mined, own, sponsored) => {
+        // Accounts of its own for each case: nobody else's nonces count.
+        const label = `block ${(parent?.height ?? 0) + 1}`;
+        const [payer, other] = accounts('nonces', label, 2, networks.testnet) as [Account, Account];
+        const [spent, ...waiting]: [Transaction, ...Transaction[]] = [
+          transfer(payer, mined, 200),
+          ...[...new Set(own)].map((one) => transfer(payer, one, 200)),
+          ...[...new Set(sponsored)].map((one, i) => transfer(other, i, 200, { account: payer, nonce: one })),
+        ];
+        parent = block(parent, label, [spent]);
+        open.ingest.take(parent.event);
+        open.ingest.take(announcement(waiting));
+        open.ingest.commit();
+        const free = [...new Set([...own, ...sponsored])].filter((one) => one <= GREATEST && one !== mined);
+        const lastPending = greatest(free);
+        const between = free.filter((one) => one > mined && one < (lastPending ?? 0n)).sort(ascending);
+        expect(await noncesOf(open, payer.address)).toMatchObject({
+          lastConfirmed: mined,
+          lastPending,
+          next: (lastPending !== null && lastPending > mined ? lastPending : mined) + 1n,
+          pending: between,
+        });
+      },
+    ),
+    { cases: 25 },
+  );
+  expect(checkDirectory(open.directory).flatMap(({ problems }) => problems)).toEqual([]);
+});
+
+test('transactions of nonces beyond 2^53 replace those of the same nonce, and no others', async () => {
+  using open = openNew({ journal: false });
+  open.ingest.receive(block(null, 'one').event);
+  const [first, dearer, other] = [
+    transfer(alice, 2n ** 53n + 1n, 200),
+    transfer(alice, 2n ** 53n + 1n, 300),
+    transfer(alice, 2n ** 53n, 200),
+  ] as [Transaction, Transaction, Transaction];
+  open.ingest.receive(announcement([first, other]));
+  open.ingest.receive(announcement([dearer]));
+  using api = openApi(open.directory);
+  const statusOf = async ({ id }: Transaction) =>
+    ((await (await api.get(`/extended/v3/transactions/${id}`)).json()) as { status: string }).status;
+  expect([await statusOf(first), await statusOf(dearer), await statusOf(other)]).toEqual([
+    'dropped_replace_by_fee',
+    'pending',
+    'pending',
+  ]);
+});
+
+test('the routes write every digit', async () => {
+  using open = openNew({ journal: false });
+  const confirmed = 2n ** 53n + 1n;
+  open.ingest.receive(block(null, 'one', [transfer(alice, confirmed, 200)]).event);
+  open.ingest.receive(announcement([confirmed + 2n, confirmed + 4n, GREATEST].map((one) => transfer(alice, one, 200))));
+  using api = openApi(open.directory);
+  const text = async (path: string) => (await api.get(path)).text();
+  const v3 = await text(`/extended/v3/principals/${alice.address}/nonces`);
+  expect(v3).toStartWith(
+    '{"next_nonce":9223372036854775808,"last_confirmed_nonce":9007199254740993,"mempool":{"last_nonce":9223372036854775807,',
+  );
+  expect(v3).toContain('"pending_nonces":[9007199254740995,9007199254740997],');
+  expect(v3).toEndWith(',9007199254740998,9007199254740996,9007199254740994]}}');
+  const v1 = await text(`/extended/v1/address/${alice.address}/nonces`);
+  expect(v1).toStartWith(
+    '{"last_mempool_tx_nonce":9223372036854775807,"last_executed_tx_nonce":9007199254740993,"possible_next_nonce":9223372036854775808,',
+  );
+  expect(v1).toContain(',9007199254740996,9007199254740994],"detected_mempool_nonces":[9007199254740995,');
+  const atBlock = await text(`/extended/v1/address/${alice.address}/nonces?block_height=1`);
+  expect(atBlock).toContain('"last_executed_tx_nonce":9007199254740993,"possible_next_nonce":9007199254740994,');
+  const transactions = await text('/extended/v3/transactions');
+  expect(transactions).toContain('"nonce":9007199254740993}');
+  const pending = await text('/extended/v3/mempool/transactions');
+  expect(pending).toContain('"nonce":9223372036854775807}');
+});

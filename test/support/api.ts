@@ -1,0 +1,17 @@
+/** The API over a data directory, without a server. */
+import { createApp } from '../../src/api/app.ts';
+import { openSnapshots } from '../../src/store/snapshots.ts';
+
+export interface OpenApi extends Disposable {
+  get(path: string, headers?: Record<string, string>): Promise<Response>;
+}
+
+/** Holds each body against its schema; `using` closes it, and leaves the directory. */
+export function openApi(directory: string, version = 'stackside v0.0.0 (test:test)'): OpenApi {
+  const snapshots = openSnapshots(directory);
+  const app = createApp({ snapshots, version, log: () => {}, checkResponses: true });
+  return {
+    get: (path, headers = {}) => app.handle(new Request(`http://localhost${path}`, { headers })),
+    [Symbol.dispose]: () => snapshots.close(),
+  };
+}
