@@ -1,19 +1,34 @@
 /** Requests that one thread passes on to another. */
 import { directFetch } from '../direct-fetch.ts';
+import { BodyError, bodyBytes } from '../request-body.ts';
+import { bodyRefused } from './conventions/body.ts';
+import { problem } from './conventions/errors.ts';
 import { pathAndQuery } from './conventions/request-url.ts';
 
-/** Passes requests on to a server of ours, as they are. */
+const refusal = (status: 400 | 413, message: string): Response => Response.json(problem(status, message), { status });
+
+/**
+ * Passes requests on to a server of ours, as they are.
+ * @param bodyLimit the largest body, in bytes
+ */
 export const forwardTo =
-  (origin: string) =>
+  (origin: string, bodyLimit: number) =>
   async (request: Request): Promise<Response> => {
     const hasBody = request.method !== 'GET' && request.method !== 'HEAD';
-    const response = await directFetch(origin + pathAndQuery(request.url), {
-      method: request.method,
-      headers: request.headers,
-      body: hasBody ? await request.arrayBuffer() : null,
-      redirect: 'manual',
-      decompress: false,
-      signal: request.signal,
-    });
-    return new Response(response.body, { status: response.status, headers: response.headers });
+    try {
+      const response = await directFetch(origin + pathAndQuery(request.url), {
+        method: request.method,
+        headers: request.headers,
+        body: hasBody ? await bodyBytes(request, bodyLimit) : null,
+        redirect: 'manual',
+        decompress: false,
+        signal: request.signal,
+      });
+      return new Response(response.body, { status: response.status, headers: response.headers });
+    } catch (error) {
+      if (error instanceof BodyError) return refusal(...bodyRefused(error, bodyLimit));
+      // Nobody reads this answer, and nothing failed here.
+      if (request.signal.aborted) return refusal(400, 'The client left');
+      throw error;
+    }
   };

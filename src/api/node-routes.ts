@@ -1,17 +1,19 @@
 /** The node's own routes, so that a wallet needs one address: whatever of /v2 and /v3 is not ours. */
 import { type AnyElysia, Elysia } from 'elysia';
 import type { RequestTimer } from '../metrics/requests.ts';
+import type { ProxyFailure } from '../node/proxy.ts';
 import { problem } from './conventions/errors.ts';
 import { pathSegment } from './conventions/request-url.ts';
 import type { Responder } from './conventions/respond.ts';
 
 /** Passes a request on to the node; a word where there is no answer. */
-export type NodeProxy = (request: Request) => Promise<Response | 'unreachable' | 'timeout' | 'too_large'>;
+export type NodeProxy = (request: Request) => Promise<Response | ProxyFailure>;
 
 const failures = {
   unreachable: [502, 'The node can not be reached'],
   timeout: [504, 'The node did not answer in time'],
   too_large: [413, 'Request body is too large'],
+  incomplete: [400, 'Request body is not complete'],
 } as const;
 
 /** Requests that are timed by themselves; the others by their first segment. */

@@ -1,6 +1,7 @@
 /** The API's port. */
 import type { AnyElysia } from 'elysia';
-import { listening, stopGracefully } from '../listening.ts';
+import { type Handler, type ListenerEvent, listenHttp } from '../http-listener.ts';
+import { stopGracefully } from '../listening.ts';
 import { problem } from './conventions/errors.ts';
 
 export interface ApiServer {
@@ -12,10 +13,7 @@ export interface ApiServer {
 /** What is pushed to clients, on connections that last. @template Data what a socket knows of itself */
 export interface Pushed<Data> {
   /** By path. */
-  routes: Record<
-    string,
-    (request: Request, server: Bun.Server<Data>) => Response | undefined | Promise<Response | undefined>
-  >;
+  routes: Record<string, Handler<Data>>;
   websocket: Bun.WebSocketHandler<Data>;
   /** Ends the connections, and what tells them. */
   stop(): Promise<void>;
@@ -32,30 +30,22 @@ export interface ApiServerOptions<Data> {
   bodyLimit: number;
   /** Where something is. */
   pushed?: Pushed<Data>;
+  log: (event: ListenerEvent) => void;
 }
 
-/** A little over the limit, so that a body with a length is refused by a route, with a reason. */
-const BODY_MARGIN = 1024;
 /** Seconds: longer than a node may take to answer what is passed on to it. */
 const IDLE_SECONDS = 75;
 
 export function startApi<Data>(options: ApiServerOptions<Data>): ApiServer {
-  const { app, hostname, port, shared = false, bodyLimit, pushed } = options;
-  const served = {
-    hostname,
-    port,
-    reusePort: shared,
-    maxRequestBodySize: bodyLimit + BODY_MARGIN,
-    idleTimeout: IDLE_SECONDS,
-    development: false,
-    fetch: app.fetch,
-    error: () => Response.json(problem(500, 'Unexpected error; the log has its cause'), { status: 500 }),
-  } as const;
-  const server: Bun.Server<unknown> = listening('The API', { hostname, port }, () =>
-    pushed === undefined
-      ? Bun.serve(served)
-      : Bun.serve<Data>({ ...served, routes: pushed.routes, websocket: pushed.websocket }),
-  );
+  const { app, pushed, ...listen } = options;
+  const server = listenHttp<Data>({
+    what: 'The API',
+    ...listen,
+    idleSeconds: IDLE_SECONDS,
+    fetch: (request) => app.fetch(request),
+    ...(pushed === undefined ? {} : { routes: pushed.routes, websocket: pushed.websocket }),
+    refuse: (status, message) => Response.json(problem(status, message), { status }),
+  });
   app.server = server;
   return {
     url: server.url.origin,

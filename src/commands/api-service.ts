@@ -52,7 +52,7 @@ export async function startApiService(options: ApiServiceOptions): Promise<ApiSe
     ...(mainThread === undefined ? {} : { polling: mainThread }),
   });
   try {
-    return startApi({ app, ...listen, bodyLimit: settings.proxyBodyLimit, pushed: realtime });
+    return startApi({ app, ...listen, bodyLimit: settings.proxyBodyLimit, pushed: realtime, log });
   } catch (error) {
     await realtime.stop();
     throw error;

@@ -48,7 +48,7 @@ async function start({ settings, port, shared, mainThread }: ThreadStart) {
       metrics: async () => (await directFetch(`${mainThread}/metrics`)).text(),
     },
     listen: { hostname: settings.apiHost, port, shared },
-    mainThread: forwardTo(mainThread),
+    mainThread: forwardTo(mainThread, settings.proxyBodyLimit),
   });
   const stop = async () => {
     await server.stop();

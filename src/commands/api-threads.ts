@@ -102,10 +102,10 @@ export async function startApiThreads({ settings, mainThread, crashed }: ApiThre
   }
   // The threads share the port with whoever shares it too: that nobody else has it is seen by not sharing it.
   const probe = listening('The API', { hostname, port: settings.apiPort }, () =>
-    Bun.serve({ hostname, port: settings.apiPort, fetch: () => new Response() }),
+    Bun.listen({ hostname, port: settings.apiPort, socket: { open: (socket) => socket.terminate(), data() {} } }),
   );
-  const port = probe.port ?? settings.apiPort;
-  await probe.stop(true);
+  const { port } = probe;
+  probe.stop(true);
   const threads = Array.from(
     { length: count },
     () => new ApiThread({ settings, port, shared: count > 1, mainThread }, crashed),

@@ -77,7 +77,9 @@ export async function startRealtime(options: RealtimeOptions): Promise<Realtime>
     if (polling !== undefined && !request.headers.has('upgrade')) return polling(request);
     const { engine } = io ?? (await loadIo());
     // It upgrades requests to sockets of its own kind alone.
-    return engine.handleRequest(request, server as Bun.Server<WebSocketData>);
+    const response = await engine.handleRequest(request, server as Bun.Server<WebSocketData>);
+    // Its 500 means one thing: the request asks for another protocol than WebSocket, or asks for it wrongly.
+    return response.status === 500 ? refusal(400, 'Bad Request', 'The upgrade to WebSocket is malformed') : response;
   };
 
   return {

@@ -1,5 +1,6 @@
 /** The node's RPC interface under our address: requests go through untouched, answers come back as they stream in. */
 import { directFetch } from '../direct-fetch.ts';
+import { BodyError, bodyBytes } from '../request-body.ts';
 import type { Snapshots } from '../store/reader.ts';
 import { type BroadcastEvent, extraBroadcasts } from './broadcast.ts';
 import { type FeeSettings, isQuiet, tenureLimits, withFees } from './fee-estimates.ts';
@@ -22,7 +23,7 @@ export interface ProxyOptions {
 }
 
 /** Why there is no answer of the node's. */
-export type ProxyFailure = 'unreachable' | 'timeout' | 'too_large';
+export type ProxyFailure = 'unreachable' | 'timeout' | BodyError['reason'];
 
 /** Passes a request on. */
 export type Proxy = (request: Request) => Promise<Response | ProxyFailure>;
@@ -57,15 +58,13 @@ function without(headers: Headers, names: readonly string[]): Headers {
 const BUSY_RETRIES = 10;
 const BUSY_WAIT_MS = 50;
 
-/** The body, null where it is larger than allowed. */
-async function bodyOf(request: Request, limit: number): Promise<Uint8Array<ArrayBuffer> | null> {
-  if (Number(request.headers.get('content-length') ?? 0) > limit) return null;
+/** The body, or why it can't be had. */
+async function bodyOrReason(request: Request, limit: number): Promise<Uint8Array<ArrayBuffer> | BodyError['reason']> {
   try {
-    const body = new Uint8Array(await request.arrayBuffer());
-    return body.length > limit ? null : body;
-  } catch {
-    // A body without a length that went over the server's own limit; or the client is gone, and no answer matters.
-    return null;
+    return await bodyBytes(request, limit);
+  } catch (error) {
+    if (error instanceof BodyError) return error.reason;
+    throw error;
   }
 }
 
@@ -113,24 +112,22 @@ export function nodeProxy(options: ProxyOptions): Proxy {
   }
 
   /** The node's estimates, or the least fee where nobody has to outbid anybody. */
-  async function withOurFees(response: Response, body: Uint8Array<ArrayBuffer>, settings: FeeSettings) {
-    const text = await response.text();
+  async function withOurFees(text: string, headers: Headers, body: Uint8Array<ArrayBuffer>, settings: FeeSettings) {
     const answer = parsed(text);
     const request = parsed(new TextDecoder().decode(body));
     const loads = await snapshots.read((read) => read.tenures.loads(settings.pastTenures));
     const quiet = isQuiet(loads, await limits(), settings);
     const changed = withFees(answer, request, quiet, settings.modifier);
-    const headers = new Headers(response.headers);
-    headers.delete('content-length');
-    return new Response(changed === null ? text : JSON.stringify(changed), { status: 200, headers });
+    const ours = without(headers, [...HOP_BY_HOP, 'content-length']);
+    return new Response(changed === null ? text : JSON.stringify(changed), { status: 200, headers: ours });
   }
 
   return async (request) => {
     const path = request.url.slice(request.url.indexOf('/', request.url.indexOf('://') + 3));
     const route = path.split('?')[0];
     const hasBody = request.method !== 'GET' && request.method !== 'HEAD';
-    const body = hasBody ? await bodyOf(request, bodyLimit) : null;
-    if (hasBody && body === null) return 'too_large';
+    const body = hasBody ? await bodyOrReason(request, bodyLimit) : null;
+    if (typeof body === 'string') return body;
     if (body !== null && request.method === 'POST' && route === '/v2/transactions') {
       // Not waited for: it never fails, and only the node's own answer counts.
       void broadcast(body, request.headers.get('content-type') ?? 'application/octet-stream');
@@ -138,12 +135,16 @@ export function nodeProxy(options: ProxyOptions): Proxy {
     // Its answer is read here, so it must not be compressed.
     const estimates = fees !== null && body !== null && request.method === 'POST' && route === '/v2/fees/transaction';
     if (estimates) request.headers.delete('accept-encoding');
+    let response: Response;
+    let estimate: string | null;
     try {
-      const response = await askPatiently(path, request, body);
-      if (estimates && response.status === 200) return await withOurFees(response, body, fees);
-      return new Response(response.body, { status: response.status, headers: without(response.headers, HOP_BY_HOP) });
+      response = await askPatiently(path, request, body);
+      estimate = estimates && response.status === 200 ? await response.text() : null;
     } catch (error) {
       return isTimeout(error) ? 'timeout' : 'unreachable';
     }
+    const { status, headers } = response;
+    if (estimates && estimate !== null) return withOurFees(estimate, headers, body, fees);
+    return new Response(response.body, { status, headers: without(headers, HOP_BY_HOP) });
   };
 }

@@ -3,11 +3,13 @@
  * gets one, so 200 is answered when the event is on disk, and 4xx and 5xx leave nothing behind.
  */
 import { isEventPath, PayloadError } from '../chain/payload-reader.ts';
-import { listening, stopGracefully } from '../listening.ts';
+import { type ListenerEvent, listenHttp } from '../http-listener.ts';
+import { stopGracefully } from '../listening.ts';
 import type { EventDone, EventOutcome } from '../metrics/events.ts';
 import type { Outcome, ReceivedEvent } from '../store/ingest.ts';
 
 export type ReceiverEvent =
+  | ListenerEvent
   | { event: 'event_repeated'; path: string }
   | { event: 'event_refused'; path: string; reason: string }
   | { event: 'event_failed'; path: string; reason: string };
@@ -45,6 +47,9 @@ function reasonOf(error: unknown): string {
 
 const isJson = (request: Request): boolean =>
   /^application\/json\b/i.test(request.headers.get('content-type') ?? 'application/json');
+
+/** A node sends genesis in one request, and waits while blocks are applied. */
+const IDLE_SECONDS = 255;
 
 const MICROSECONDS_PER_MILLISECOND = 1_000;
 
@@ -95,27 +100,26 @@ export function startReceiver(options: ReceiverOptions): Receiver {
     return response;
   }
 
-  const server = listening('The event receiver', { hostname, port }, () =>
-    Bun.serve({
-      hostname,
-      port,
-      // A little over the limit, so that a body with a length is refused by us, with a reason.
-      maxRequestBodySize: bodyLimit + 1024,
-      // Seconds; a node sends genesis in one request, and waits while blocks are applied.
-      idleTimeout: 255,
-      fetch(request) {
-        const { pathname } = new URL(request.url);
-        const path = pathname.length > 1 && pathname.endsWith('/') ? pathname.slice(0, -1) : pathname;
-        if (request.method === 'POST') return post(request, path);
-        if (request.method === 'GET' && path === '/') {
-          return answer(200, { status: 'ready', msg: 'API event server listening for core-node POST messages' });
-        }
-        const other = request.method === 'GET' ? otherwise(path) : null;
-        if (other !== null) return other;
-        const message = `Route ${request.method}:${pathname} not found`;
-        return answer(404, { message, error: 'Not Found', statusCode: 404 });
-      },
-    }),
-  );
+  const server = listenHttp({
+    what: 'The event receiver',
+    hostname,
+    port,
+    bodyLimit,
+    idleSeconds: IDLE_SECONDS,
+    fetch(request) {
+      const { pathname } = new URL(request.url);
+      const path = pathname.length > 1 && pathname.endsWith('/') ? pathname.slice(0, -1) : pathname;
+      if (request.method === 'POST') return post(request, path);
+      if (request.method === 'GET' && path === '/') {
+        return answer(200, { status: 'ready', msg: 'API event server listening for core-node POST messages' });
+      }
+      const other = request.method === 'GET' ? otherwise(path) : null;
+      if (other !== null) return other;
+      const message = `Route ${request.method}:${pathname} not found`;
+      return answer(404, { message, error: 'Not Found', statusCode: 404 });
+    },
+    refuse: (status, error) => answer(status, { error }),
+    log,
+  });
   return { url: server.url.origin, waiting: () => server.pendingRequests, stop: () => stopGracefully(server) };
 }

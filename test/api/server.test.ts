@@ -3,7 +3,13 @@ import { afterAll, expect, test } from 'bun:test';
 import { startApi } from '../../src/api/server.ts';
 import { hash, testApp } from './samples.ts';
 
-const server = await startApi({ app: testApp().app, hostname: '127.0.0.1', port: 0, bodyLimit: 1_000_000 });
+const server = await startApi({
+  app: testApp().app,
+  hostname: '127.0.0.1',
+  port: 0,
+  bodyLimit: 1_000_000,
+  log: () => {},
+});
 afterAll(() => server.stop());
 
 /** One request as it is written, to a host of a short name, and all that comes back. */
@@ -56,7 +62,13 @@ test('a head of more than 16 KiB is 431', async () => {
 });
 
 test('a server that was stopped answers no more', async () => {
-  const { url, stop } = await startApi({ app: testApp().app, hostname: '127.0.0.1', port: 0, bodyLimit: 1_000_000 });
+  const { url, stop } = await startApi({
+    app: testApp().app,
+    hostname: '127.0.0.1',
+    port: 0,
+    bodyLimit: 1_000_000,
+    log: () => {},
+  });
   expect((await fetch(`${url}/extended`)).status).toBe(200);
   await stop();
   expect(fetch(`${url}/extended`)).rejects.toThrow();

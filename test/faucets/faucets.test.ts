@@ -273,6 +273,7 @@ describe('what is refused', () => {
       'cannot simultaneously request a large and xlarge amount',
     ],
     [`stx?address=${RECIPIENT}&stacking=yes`, {}, 'querystring/stacking must be boolean'],
+    ['stx', { body: 'x'.repeat(10_001) }, 'Request body is too large'],
     ['stx', { body: '{', headers: { 'content-type': 'application/json' } }, 'Body is not valid JSON'],
   ];
   test.each(cases)('POST %s %o', async (path, init, error) => {

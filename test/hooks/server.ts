@@ -45,7 +45,7 @@ export async function hookServer(given: Partial<Settings> = {}, at?: string): Pr
   const { hooks, api } = serveHooks(settings, ingest, log, hookTimers(registry));
   const snapshots = openSnapshots(directory);
   const app = createApp({ snapshots, version: 'stackside v0 (test:test)', log, hooks: api, checkResponses: true });
-  const server = await startApi({ app, hostname: '127.0.0.1', port: 0, bodyLimit: 10_000_000 });
+  const server = await startApi({ app, hostname: '127.0.0.1', port: 0, bodyLimit: 10_000_000, log: () => {} });
   let stopped = false;
   const stop = async () => {
     if (stopped) return;

@@ -6,6 +6,7 @@
  */
 import type { Static, TSchema } from '@sinclair/typebox';
 import { TypeCompiler, type ValueError, ValueErrorType } from '@sinclair/typebox/compiler';
+import { BodyError, bodyText } from '../../request-body.ts';
 import { ApiError, ParameterError } from './errors.ts';
 
 /** Bytes of the largest body. */
@@ -75,16 +76,21 @@ function choice({ anyOf }: TSchema): string {
 const unescaped = (part: string): string => part.replaceAll('~1', '/').replaceAll('~0', '~');
 const lowerFirst = (text: string): string => text.charAt(0).toLowerCase() + text.slice(1);
 
+/** The status and the words that refuse a body. @param limit in bytes */
+export const bodyRefused = ({ reason }: BodyError, limit: number): [status: 400 | 413, message: string] =>
+  reason === 'too_large' ? [413, `The body must not be longer than ${limit} bytes`] : [400, 'The body is not complete'];
+
+function refused(error: unknown): never {
+  throw error instanceof BodyError ? new ApiError(...bodyRefused(error, MAX_BODY)) : error;
+}
+
 /**
  * The JSON value of a request's body, undefined where it has none.
- * @throws ApiError 400 where it isn't JSON, 413 where it is too long, 415 where it says to be something else
+ * @throws ApiError 400 where it isn't JSON or its end never came, 413 where it is too long, 415 where it says to be something else
  */
 export async function jsonBody(request: Request): Promise<unknown> {
-  const tooLarge = () => new ApiError(413, `The body must not be longer than ${MAX_BODY} bytes`);
-  if (Number(request.headers.get('content-length') ?? 0) > MAX_BODY) throw tooLarge();
-  const text = await request.text();
+  const text = await bodyText(request, MAX_BODY).catch(refused);
   if (text === '') return undefined;
-  if (text.length > MAX_BODY) throw tooLarge();
   const type = request.headers.get('content-type');
   if (type === null || !/^application\/json\s*(;|$)/i.test(type)) {
     throw new ApiError(415, 'The body must be JSON, with Content-Type: application/json');

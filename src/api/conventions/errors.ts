@@ -1,5 +1,6 @@
 /** Errors to callers: what may be said, in one shape, through one exit. */
 import { type AnyElysia, Elysia } from 'elysia';
+import type { ListenerEvent } from '../../http-listener.ts';
 import { StoreClosedError } from '../../store/reader.ts';
 import { pathAndQuery } from './request-url.ts';
 import type { Responder } from './respond.ts';
@@ -42,9 +43,7 @@ export class ShapedError extends ApiError {
 export const notFound = (message: string): ApiError => new ApiError(404, message);
 
 /** All that the API has to say to the log. */
-export type ApiEvent =
-  | { event: 'request_failed'; method: string; path: string; cause: unknown }
-  | { event: 'store_unavailable'; method: string; path: string; cause: unknown };
+export type ApiEvent = ListenerEvent | { event: 'store_unavailable'; method: string; path: string; cause: unknown };
 
 export type Log = (event: ApiEvent) => void;
 

@@ -2,8 +2,11 @@
 import { type Static, type TProperties, type TSchema, Type } from '@sinclair/typebox';
 import { FaucetError } from '../../faucets/faucet-error.ts';
 import type { BitcoinSize, Faucets } from '../../faucets/faucets.ts';
+import { BodyError, bodyText } from '../../request-body.ts';
 import { deprecatedRoute } from '../conventions/deprecation.ts';
-import { pathSegment, queryText } from '../conventions/request-url.ts';
+import type { ErrorBody } from '../conventions/errors.ts';
+import { pathReader } from '../conventions/parameters.ts';
+import { queryText } from '../conventions/request-url.ts';
 import { operation } from '../openapi.ts';
 import type { Method, Route, RouteContext } from '../route.ts';
 
@@ -49,20 +52,39 @@ interface Declared<Response extends TSchema> {
 /** Longer ones say nothing to a faucet. */
 const MAX_BODY = 10_000;
 
-/** JSON or a form; what is neither says nothing. */
-async function bodyOf(request: Request): Promise<URLSearchParams> {
-  const text = request.method === 'POST' ? await request.text() : '';
-  if (text.length > MAX_BODY) throw new FaucetError(400, 'Request body is too large');
-  if (!request.headers.get('content-type')?.includes('json')) return new URLSearchParams(text);
+async function textOf(request: Request): Promise<string> {
   try {
-    const body: unknown = JSON.parse(text === '' ? '{}' : text);
-    const given = new URLSearchParams();
-    for (const [name, value] of Object.entries(body ?? {})) given.set(name, String(value));
-    return given;
+    return request.method === 'POST' ? await bodyText(request, MAX_BODY) : '';
+  } catch (error) {
+    if (!(error instanceof BodyError)) throw error;
+    throw new FaucetError(
+      400,
+      error.reason === 'too_large' ? 'Request body is too large' : 'Request body is not complete',
+    );
+  }
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
   } catch {
     throw new FaucetError(400, 'Body is not valid JSON');
   }
 }
+
+/** JSON or a form; what is neither says nothing, and neither does a field of JSON that is no plain value. */
+async function bodyOf(request: Request): Promise<URLSearchParams> {
+  const text = await textOf(request);
+  if (!request.headers.get('content-type')?.includes('json')) return new URLSearchParams(text);
+  const given = new URLSearchParams();
+  for (const [name, value] of Object.entries(parsed(text === '' ? '{}' : text) ?? {})) {
+    if (typeof value !== 'object') given.set(name, String(value));
+  }
+  return given;
+}
+
+/** What the routes say of an error, as their clients know it. */
+const faucetErrorBody: ErrorBody = (_, error) => ({ error, success: false });
 
 function isOn(query: URLSearchParams, name: string): boolean {
   const value = query.get(name);
@@ -117,7 +139,7 @@ function faucetRoute<Response extends TSchema>(declared: Declared<Response>): Ro
           const body = await bodyOf(request);
           return respond.json(200, await handle({ request, query, body, ip, faucets }));
         } catch (error) {
-          return error instanceof FaucetError ? refusal(error) : failure(error, request);
+          return error instanceof FaucetError ? refusal(error) : failure(error, request, faucetErrorBody);
         }
       };
       if (deprecated === null) return answer;
@@ -126,6 +148,9 @@ function faucetRoute<Response extends TSchema>(declared: Declared<Response>): Ro
     },
   };
 }
+
+const BTC_BALANCE = { path: '/extended/v1/faucets/btc/{address}', params: { address } } as const;
+const balanceParams = pathReader(BTC_BALANCE.path, BTC_BALANCE.params);
 
 export const faucetRoutes: readonly Route[] = [
   faucetRoute({
@@ -167,14 +192,13 @@ export const faucetRoutes: readonly Route[] = [
   }),
   faucetRoute({
     method: 'GET',
-    path: '/extended/v1/faucets/btc/{address}',
+    ...BTC_BALANCE,
     operationId: 'getBtcBalance',
     summary: 'What a regtest address has',
     deprecated: { replacement: null },
-    params: { address },
     response: Balance,
     handle: async ({ request, faucets }) => ({
-      balance: await faucets.btcBalance(decodeURIComponent(pathSegment(request.url, 5))),
+      balance: await faucets.btcBalance(balanceParams(request.url).address),
     }),
   }),
 ];

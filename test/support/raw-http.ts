@@ -1,0 +1,39 @@
+/** Requests byte by byte, as no client library would make them. */
+
+export interface RawAnswer {
+  /** Of the status line; 0 where the connection was closed without one. */
+  status: number;
+  /** The status line and the headers, in lower case. */
+  head: string;
+}
+
+/**
+ * Sends bytes and waits for the head of an answer, or for the end of the connection.
+ * @param request each character a byte
+ */
+export async function rawExchange(origin: string, request: string): Promise<RawAnswer> {
+  const { hostname, port } = new URL(origin);
+  const { promise, resolve } = Promise.withResolvers<void>();
+  let left = Buffer.from(request, 'latin1');
+  let received = '';
+  const write = (socket: Bun.Socket): void => {
+    left = left.subarray(socket.write(left));
+  };
+  const socket = await Bun.connect({
+    hostname,
+    port: Number(port),
+    socket: {
+      open: write,
+      drain: write,
+      data(_, bytes) {
+        received += bytes.toString('latin1');
+        if (received.includes('\r\n\r\n')) resolve();
+      },
+      close: () => resolve(),
+    },
+  });
+  await promise;
+  socket.terminate();
+  const head = received.split('\r\n\r\n')[0]!.toLowerCase();
+  return { status: Number(head.split(' ')[1] ?? 0), head };
+}
