@@ -338,11 +338,25 @@ export const settings = {
     help: 'Private key of what the BTC faucet gives',
     accepts: 'a private key in hex',
   }),
+  allowedHosts: setting({
+    flag: '--allowed-hosts <names>',
+    variables: ['STACKSIDE_ALLOWED_HOSTS'],
+    type: Type.String({ pattern: '^([\\w.-]+(\\s*,\\s*[\\w.-]+)*)?$', default: '' }),
+    help: 'Names by which chainhooks may be managed, besides localhost, --api-host and any address: those of a proxy in front',
+    accepts: 'names of hosts with commas, such as api.example.org',
+  }),
+  hookAccess: setting({
+    flag: '--hook-access <key|open>',
+    variables: ['STACKSIDE_HOOK_ACCESS'],
+    type: Type.Union([Type.Literal('key'), Type.Literal('open')], { default: 'key' }),
+    help: 'Whether managing chainhooks needs a key; open lets every program of this machine, and needs both ports on the loopback',
+    accepts: 'key or open',
+  }),
   hookKeys: setting({
     flag: '--hook-keys <file>',
     variables: ['STACKSIDE_HOOK_KEYS'],
     type: Type.Union([Type.Null(), Type.String({ minLength: 1 })], { default: null }),
-    help: 'API keys for chainhooks: a line for each, consumer and key; without, programs on this machine need none',
+    help: 'API keys for chainhooks beside the admin key: a line for each, consumer and key',
     accepts: 'a file',
   }),
   hookLimit: setting({

@@ -62,6 +62,8 @@ const levelOf: Record<LogEvent['event'], Exclude<Level, 'silent'>> = {
   hook_delivery_skipped: 'warn',
   hook_alert_failed: 'warn',
   hook_backfill_failed: 'error',
+  hook_access_open: 'warn',
+  hook_keys_refused: 'warn',
   hook_task_failed: 'error',
 };
 

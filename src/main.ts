@@ -1,7 +1,6 @@
 #!/usr/bin/env bun
 /** The command line. Exit codes: 0 done, 1 the operator must act, 2 a check found something, 75 try again. */
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
-import { recordingFormats } from './chain/recording.ts';
 import { runDemo } from './commands/demo.ts';
 import { postDevnet, writeDevnet } from './commands/devnet.ts';
 import { runExport } from './commands/export.ts';
@@ -86,6 +85,8 @@ const serving: SettingName[] = [
   'pingInterval',
   'pingTimeout',
   'clientBacklog',
+  'allowedHosts',
+  'hookAccess',
   'hookKeys',
   'hookTargets',
   'hookHttp',
@@ -110,13 +111,13 @@ command(
 command(
   'demo',
   'Serve a simulated chain that grows, to look at without a node',
-  ['data', 'apiHost', 'apiPort', 'eventPort', 'logLevel'],
+  ['data', 'apiHost', 'apiPort', 'eventPort', 'hookAccess', 'logLevel'],
   'stackside demo --interval 2',
 )
   .option('--seed <number>', 'Another seed, another chain', wholeNumber(0), 1)
   .option('--interval <seconds>', 'Time between two blocks', wholeNumber(1), 5)
   .action(async (options) => {
-    await runDemo(given({ logLevel: 'error', ...options }), options.data !== undefined, options);
+    await runDemo(given({ logLevel: 'error', hookAccess: 'open', ...options }), options.data !== undefined, options);
   });
 
 command(
@@ -128,11 +129,6 @@ command(
   .argument('<file...>')
   .option('--skip-bad', "Count rows that can't be taken and go on", false)
   .option('--restart', 'Take the recording from its first row again', false)
-  .addOption(
-    new Option('--format <format>', "With COPY's escapes, or as the columns stand; found out if not given").choices(
-      recordingFormats,
-    ),
-  )
   .action(async (files: string[], options) => {
     await runImport(given(options), files, options);
   });

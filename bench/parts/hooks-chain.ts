@@ -88,12 +88,11 @@ ingest.follow({
     blocks += change.applied.length;
   },
 });
-const recording = recordingReader();
-let lines = 0;
+const readRow = recordingReader();
 const started = performance.now();
 let rows = 0;
 for (const line of readFileSync(file, 'utf8').split('\n')) {
-  const row = line === '' ? null : recording.read(line, ++lines);
+  const row = line === '' ? null : readRow(line);
   if (row === null) continue;
   ingest.take(row);
   rows += 1;

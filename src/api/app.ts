@@ -11,6 +11,7 @@ import { errors, failures, type Log } from './conventions/errors.ts';
 import { keptAnswers } from './conventions/kept-answers.ts';
 import { responder } from './conventions/respond.ts';
 import { docs } from './docs.ts';
+import { markPeer, passedPeer } from './forward.ts';
 import { names, namesOfAddress } from './names/names.ts';
 import { namespaces } from './names/namespaces.ts';
 import { type NodeProxy, nodeRoutes } from './node-routes.ts';
@@ -66,10 +67,14 @@ export interface ApiOptions {
   faucets?: Faucets;
   /** In one of several threads: answers what only the main one can. */
   mainThread?: (request: Request) => Promise<Response>;
+  /** What the threads of this process know and nobody else, where there are several. */
+  passage?: string;
   /** Answers what is the node's, where there is one. */
   nodeProxy?: NodeProxy;
   /** Null, or not given, where this process doesn't write. */
   hooks?: HookApi | null;
+  /** Whether chainhooks are managed without keys. */
+  openHooks?: boolean;
   /** Holds each body against its schema; for tests. */
   checkResponses?: boolean;
   /** The clock, in Unix milliseconds. */
@@ -126,11 +131,13 @@ export const resources = (version: string, now: () => number): readonly (readonl
 export function createApp(options: ApiOptions): AnyElysia {
   const { snapshots, version, log, deprecation = NO_SUNSET, checkResponses = false, now = Date.now } = options;
   const { operations, nodeProxy, timer = untimed, faucets = noFaucets, hooks = null, mainThread } = options;
+  const { openHooks = false, passage = crypto.randomUUID() } = options;
   const respond = responder(version);
   const failure = failures(respond, log);
-  const clientAddress = (request: Request): string => app.server?.requestIP(request)?.address ?? '';
+  const clientAddress = (request: Request): string =>
+    passedPeer(request.headers, passage) ?? app.server?.requestIP(request)?.address ?? '';
   const passOn = (request: Request, answer: (request: Request) => Promise<Response>): Promise<Response> => {
-    if (!request.headers.has('x-forwarded-for')) request.headers.set('x-forwarded-for', clientAddress(request));
+    markPeer(request.headers, passage, clientAddress(request));
     return answer(request);
   };
   const context: RouteContext = {
@@ -149,7 +156,7 @@ export function createApp(options: ApiOptions): AnyElysia {
   // The framework looks for the path from the 12th character of the URL on, behind any host but one such as `api`.
   const app: AnyElysia = new Elysia({ systemRouter: false, handler: { standardHostname: false } })
     .use(errors(respond, failure))
-    .use(cors(respond))
+    .use(cors(respond, openHooks))
     .use(statusRedirects(respond))
     .use(operations === undefined ? new Elysia() : operationRoutes(operations, respond))
     .use(stackingRedirects(respond));

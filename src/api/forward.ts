@@ -5,6 +5,24 @@ import { bodyRefused } from './conventions/body.ts';
 import { problem } from './conventions/errors.ts';
 import { pathAndQuery } from './conventions/request-url.ts';
 
+/** Says where a request came from that another thread passes on. */
+const PEER_HEADER = 'x-stackside-peer';
+
+/**
+ * The address that a request came from, as the thread says that passed it on.
+ * @param passage what the threads of this process know and nobody else
+ * @returns null where no thread passed it on, whatever the header says
+ */
+export function passedPeer(headers: Headers, passage: string): string | null {
+  const [known, peer] = headers.get(PEER_HEADER)?.split(' ') ?? [];
+  return known === passage ? (peer ?? '') : null;
+}
+
+/** Marks a request that is about to be passed on. */
+export function markPeer(headers: Headers, passage: string, peer: string): void {
+  headers.set(PEER_HEADER, `${passage} ${peer}`);
+}
+
 const refusal = (status: 400 | 413, message: string): Response => Response.json(problem(status, message), { status });
 
 /**

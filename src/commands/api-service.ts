@@ -28,10 +28,13 @@ export interface ApiServiceOptions {
   listen: { hostname: string; port: number; shared: boolean };
   /** In a thread: answers what only the main thread can. */
   mainThread?: (request: Request) => Promise<Response>;
+  /** What the threads of this process know and nobody else. */
+  passage: string;
 }
 
 export async function startApiService(options: ApiServiceOptions): Promise<ApiServer> {
   const { settings, snapshots, node, registry, operations, faucets, hooks = null, log, listen, mainThread } = options;
+  const { passage } = options;
   const app = createApp({
     snapshots,
     version: serverVersion,
@@ -39,6 +42,8 @@ export async function startApiService(options: ApiServiceOptions): Promise<ApiSe
     deprecation: { enabled: settings.deprecated, sunset: settings.sunset },
     operations,
     hooks,
+    openHooks: settings.hookAccess === 'open',
+    passage,
     ...(faucets === undefined ? {} : { faucets }),
     timer: requestTimer(registry),
     nodeProxy: nodeProxy({ ...proxySettings(settings), node, snapshots, log }),

@@ -32,7 +32,7 @@ export async function runApiThread(): Promise<void> {
   }
 }
 
-async function start({ settings, port, shared, mainThread }: ThreadStart) {
+async function start({ settings, port, shared, mainThread, passage }: ThreadStart) {
   const registry = new Registry();
   const snapshots = openSnapshots(settings.data);
   const node = nodeRpc(settings.nodeRpc);
@@ -49,6 +49,7 @@ async function start({ settings, port, shared, mainThread }: ThreadStart) {
     },
     listen: { hostname: settings.apiHost, port, shared },
     mainThread: forwardTo(mainThread, settings.proxyBodyLimit),
+    passage,
   });
   const stop = async () => {
     await server.stop();

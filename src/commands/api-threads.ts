@@ -17,6 +17,8 @@ export interface ApiThreadsOptions {
   settings: Settings;
   /** Where the main thread answers what the threads pass on. */
   mainThread: string;
+  /** By which it knows them. */
+  passage: string;
   /** A thread came to an end by itself. */
   crashed(cause: unknown): void;
 }
@@ -92,7 +94,12 @@ class ApiThread {
  * Starts the threads; each listens on the same port, among which the system shares out the connections.
  * @throws OperatorError where they can't listen
  */
-export async function startApiThreads({ settings, mainThread, crashed }: ApiThreadsOptions): Promise<ApiThreads> {
+export async function startApiThreads({
+  settings,
+  mainThread,
+  passage,
+  crashed,
+}: ApiThreadsOptions): Promise<ApiThreads> {
   const { apiHost: hostname, threads: count } = settings;
   if (count > 1 && process.platform !== 'linux') {
     throw new OperatorError(
@@ -108,7 +115,7 @@ export async function startApiThreads({ settings, mainThread, crashed }: ApiThre
   probe.stop(true);
   const threads = Array.from(
     { length: count },
-    () => new ApiThread({ settings, port, shared: count > 1, mainThread }, crashed),
+    () => new ApiThread({ settings, port, shared: count > 1, mainThread, passage }, crashed),
   );
   try {
     const [url = ''] = await Promise.all(threads.map((thread) => thread.listening()));

@@ -13,12 +13,29 @@ export interface DemoOptions {
   interval: number;
 }
 
-/** The data is kept in a temporary directory that goes with the process, unless one was given. */
-export async function runDemo(settings: Settings, keepData: boolean, { seed, interval }: DemoOptions): Promise<void> {
+/**
+ * The data is kept in a temporary directory that goes with the process, unless one was given.
+ * @throws OperatorError where it can't serve
+ */
+export async function runDemo(settings: Settings, keepData: boolean, options: DemoOptions): Promise<void> {
   const data = keepData ? settings.data : mkdtempSync(join(tmpdir(), 'stackside-demo-'));
-  // To try chainhooks with a receiver on this machine.
-  const hookTargets = settings.hookTargets === '' ? '127.0.0.0/8,::1' : settings.hookTargets;
-  const running = await startServing({ ...settings, data, mode: 'full', chainId: TESTNET_CHAIN_ID, hookTargets });
+  try {
+    await serveDemo({ ...settings, data }, options);
+  } finally {
+    if (!keepData) rmSync(data, { recursive: true, force: true });
+  }
+}
+
+async function serveDemo(settings: Settings, { seed, interval }: DemoOptions): Promise<void> {
+  const running = await startServing({
+    ...settings,
+    mode: 'full',
+    chainId: TESTNET_CHAIN_ID,
+    // To try chainhooks with a receiver on this machine.
+    hookTargets: settings.hookTargets === '' ? '127.0.0.0/8,::1' : settings.hookTargets,
+    // Where everybody is the operator there are no other consumers.
+    hookKeys: settings.hookAccess === 'open' ? null : settings.hookKeys,
+  });
   const simulation = new AbortController();
   const simulated = runDevnet({
     seed,
@@ -29,16 +46,12 @@ export async function runDemo(settings: Settings, keepData: boolean, { seed, int
   if (process.stderr.isTTY) {
     process.stderr.write(`A simulated chain is at ${running.api}/extended, the API's pages at ${running.api}/docs\n`);
   }
-  try {
-    await serveUntilSignal(settings, {
-      ...running,
-      async stop() {
-        simulation.abort();
-        await simulated;
-        await running.stop();
-      },
-    });
-  } finally {
-    if (!keepData) rmSync(data, { recursive: true, force: true });
-  }
+  await serveUntilSignal(settings, {
+    ...running,
+    async stop() {
+      simulation.abort();
+      await simulated;
+      await running.stop();
+    },
+  });
 }

@@ -4,52 +4,17 @@ import { readFileSync } from 'node:fs';
 import { type Static, Type } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
 import type { Command } from 'commander';
-import { directFetch } from '../direct-fetch.ts';
+import { settings } from '../config.ts';
 import { OperatorError } from '../errors.ts';
 import { BackfillShown, DeliveryShown, HookPage, PreviewShown } from '../hooks/schemas.ts';
-
-/** The key has no flag: flags are seen by everybody on the machine. */
-const KEY_VARIABLE = 'STACKSIDE_HOOK_KEY';
-
-interface Connection {
-  /** Of the API, such as `http://127.0.0.1:3999`. */
-  url: string;
-}
+import { ask, type Connection, call, KEY_VARIABLE } from './hooks-client.ts';
 
 const print = (text: string): void => {
   process.stdout.write(`${text}\n`);
 };
 const printJson = (value: unknown): void => print(JSON.stringify(value, null, 2));
 
-const Refusal = Type.Object({ error: Type.String(), details: Type.String() });
-
-/** @throws OperatorError saying what the server said */
-async function call(url: string, method: string, path: string, body?: unknown): Promise<unknown> {
-  const key = process.env[KEY_VARIABLE];
-  const request = {
-    method,
-    headers: {
-      ...(body === undefined ? {} : { 'content-type': 'application/json' }),
-      ...(key === undefined ? {} : { 'x-api-key': key }),
-    },
-    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-  };
-  let response: Response;
-  try {
-    response = await directFetch(new URL(`/chainhooks${path}`, url), request);
-  } catch (cause) {
-    const remedy = 'Start stackside serve, or say with --url where its API is.';
-    throw new OperatorError(`No Stackside answers at ${url}.`, remedy, { cause });
-  }
-  const text = await response.text();
-  const answer: unknown = text === '' ? null : JSON.parse(text);
-  if (response.ok) return answer;
-  const said = Value.Check(Refusal, answer) ? `${answer.error}: ${answer.details}` : `status ${response.status}`;
-  throw new OperatorError(
-    `${said}.`,
-    response.status === 401 ? `Give a key of --hook-keys in ${KEY_VARIABLE}.` : 'Nothing was changed.',
-  );
-}
+const Consumers = Type.Object({ results: Type.Array(Type.Object({ consumer: Type.String() })) });
 
 function jsonFile(file: string): object {
   let text: string;
@@ -79,17 +44,28 @@ const span = (blocks: readonly { height: number }[]): string => {
   return least === greatest ? String(least) : `${least}-${greatest}`;
 };
 
-async function list({ url }: Connection): Promise<void> {
+/** Prints the hooks of one consumer. @param of whose they are, where that is to be said */
+async function listOf(connection: Connection, of: string): Promise<void> {
   for (let offset = 0; ; ) {
-    const page = Value.Parse(HookPage, await call(url, 'GET', `/me?limit=60&offset=${offset}`));
+    const page = Value.Parse(HookPage, await call(connection, 'GET', `/me?limit=60&offset=${offset}`));
     for (const { uuid, status, definition } of page.results) {
       const { name } = definition as { name: string };
       const state = `${status.status}${status.enabled ? '' : ', disabled'}`;
-      print(`${uuid}  ${state.padEnd(21)} ${String(status.pending_deliveries).padStart(6)} waiting  ${name}`);
+      print(`${uuid}  ${state.padEnd(21)} ${String(status.pending_deliveries).padStart(6)} waiting  ${name}${of}`);
       if (status.interrupted_reason !== null) print(`    ${status.interrupted_reason}`);
     }
     offset += page.results.length;
     if (page.results.length === 0 || offset >= page.total) return;
+  }
+}
+
+/** The hooks of one consumer where the key is of one or one was named, else those of all. */
+async function list(connection: Connection): Promise<void> {
+  if (connection.consumer !== undefined) return listOf(connection, '');
+  const { body } = await ask(connection, 'GET', '/consumers');
+  if (!Value.Check(Consumers, body)) return listOf(connection, '');
+  for (const { consumer } of body.results) {
+    await listOf({ ...connection, consumer }, body.results.length === 1 ? '' : `  (of ${consumer})`);
   }
 }
 
@@ -113,13 +89,13 @@ interface DeliveryChoice extends Connection {
 
 const LARGEST_PAGE = 50;
 
-async function deliveries(uuid: string, { url, state, limit }: DeliveryChoice): Promise<void> {
+async function deliveries(uuid: string, { state, limit, ...connection }: DeliveryChoice): Promise<void> {
   let cursor: string | null = null;
   for (let left = limit; left > 0; ) {
     const query = new URLSearchParams({ limit: String(Math.min(left, LARGEST_PAGE)) });
     if (state !== undefined) query.set('state', state);
     if (cursor !== null) query.set('cursor', cursor);
-    const page = Value.Parse(DeliveryPage, await call(url, 'GET', `/me/${uuid}/deliveries?${query}`));
+    const page = Value.Parse(DeliveryPage, await call(connection, 'GET', `/me/${uuid}/deliveries?${query}`));
     for (const one of page.results) printDelivery(one);
     left -= page.results.length;
     cursor = page.cursor.next;
@@ -132,7 +108,10 @@ interface Range extends Connection {
   to?: number;
 }
 
-async function tryFile(file: string, { url, from, to, payloads }: Range & { payloads: boolean }): Promise<void> {
+async function tryFile(
+  file: string,
+  { from, to, payloads, ...connection }: Range & { payloads: boolean },
+): Promise<void> {
   const { filters, options } = jsonFile(file) as { filters?: unknown; options?: unknown };
   const range = { from_height: from, to_height: to ?? from };
   const body = {
@@ -140,19 +119,20 @@ async function tryFile(file: string, { url, from, to, payloads }: Range & { payl
     ...(options === undefined ? {} : { options }),
     ...range,
   };
-  const found = Value.Parse(PreviewShown, await call(url, 'POST', '/preview', body));
+  const found = Value.Parse(PreviewShown, await call(connection, 'POST', '/preview', body));
   if (payloads) printJson(found.payloads);
   else print(`${found.matched_transactions} transactions in ${found.matched_blocks} blocks match`);
 }
 
 const POLL_MS = 200;
 
-async function backfill(uuid: string, { url, from, to, dryRun, wait }: Range & { dryRun: boolean; wait: boolean }) {
+async function backfill(uuid: string, choice: Range & { dryRun: boolean; wait: boolean }) {
+  const { from, to, dryRun, wait, ...connection } = choice;
   const body = { from_height: from, ...(to === undefined ? {} : { to_height: to }), dry_run: dryRun };
-  let job = Value.Parse(BackfillShown, await call(url, 'POST', `/me/${uuid}/backfills`, body));
+  let job = Value.Parse(BackfillShown, await call(connection, 'POST', `/me/${uuid}/backfills`, body));
   while (wait && (job.state === 'queued' || job.state === 'running')) {
     await Bun.sleep(POLL_MS);
-    job = Value.Parse(BackfillShown, await call(url, 'GET', `/me/${uuid}/backfills/${job.id}`));
+    job = Value.Parse(BackfillShown, await call(connection, 'GET', `/me/${uuid}/backfills/${job.id}`));
   }
   printJson(job);
 }
@@ -163,9 +143,10 @@ interface RedeliverChoice extends Connection {
   to?: number;
 }
 
-async function redeliver(uuid: string, id: string | undefined, { url, state, from, to }: RedeliverChoice) {
+async function redeliver(uuid: string, id: string | undefined, choice: RedeliverChoice) {
+  const { state, from, to, ...connection } = choice;
   if (id !== undefined) {
-    printJson(await call(url, 'POST', `/me/${uuid}/deliveries/${id}/redeliver`));
+    printJson(await call(connection, 'POST', `/me/${uuid}/deliveries/${id}/redeliver`));
     return;
   }
   const body = {
@@ -173,7 +154,7 @@ async function redeliver(uuid: string, id: string | undefined, { url, state, fro
     ...(from === undefined ? {} : { from_height: from }),
     ...(to === undefined ? {} : { to_height: to }),
   };
-  printJson(await call(url, 'POST', `/me/${uuid}/deliveries/redeliver`, body));
+  printJson(await call(connection, 'POST', `/me/${uuid}/deliveries/redeliver`, body));
 }
 
 /** Adds `hooks` and what is below it. @param height reads a block height from its text */
@@ -181,7 +162,9 @@ export function hooksCommand(program: Command, height: (text: string) => number)
   const hooks = program
     .command('hooks')
     .summary('Chainhooks of a running Stackside: list, add, show, try, backfill, deliveries, redeliver')
-    .description(`Chainhooks of a running Stackside. Where it has API keys, give one in ${KEY_VARIABLE}.`)
+    .description(
+      `Chainhooks of a running Stackside. The key is the admin key of the data directory, or one in ${KEY_VARIABLE}.`,
+    )
     .addHelpText('after', '\nExample:\n  stackside hooks try hook.json --from 150000 --to 150100');
   const command = (name: string, summary: string) =>
     hooks
@@ -192,29 +175,36 @@ export function hooksCommand(program: Command, height: (text: string) => number)
         '--url <url>',
         'Where its API is [http://127.0.0.1:3999] (STACKSIDE_URL)',
         process.env.STACKSIDE_URL ?? 'http://127.0.0.1:3999',
-      );
+      )
+      .option(
+        '--data <dir>',
+        `Its data directory, for the admin key [${settings.data.type.default} for a URL of this machine] (STACKSIDE_DATA)`,
+      )
+      .option('--consumer <name>', 'With the admin key: whose chainhooks, if not your own');
 
-  command('list', 'Your chainhooks, newest first').action(list);
+  command('list', 'Chainhooks, newest first; with the admin key those of every consumer').action(list);
   command('add', 'Register a definition')
     .argument('<file>', 'JSON; - for stdin')
-    .action(async (file: string, { url }: Connection) => printJson(await call(url, 'POST', '/me', jsonFile(file))));
+    .action(async (file: string, connection: Connection) =>
+      printJson(await call(connection, 'POST', '/me', jsonFile(file))),
+    );
   command('show', 'A chainhook and where it stands')
     .argument('<uuid>')
-    .action(async (uuid: string, { url }: Connection) => printJson(await call(url, 'GET', `/me/${uuid}`)));
+    .action(async (uuid: string, connection: Connection) => printJson(await call(connection, 'GET', `/me/${uuid}`)));
   for (const [name, enabled] of [
     ['enable', true],
     ['disable', false],
   ] as const) {
     command(name, `${enabled ? 'Enable' : 'Disable'} a chainhook`)
       .argument('<uuid>')
-      .action(async (uuid: string, { url }: Connection) => {
-        await call(url, 'PATCH', `/me/${uuid}/enabled`, { enabled });
+      .action(async (uuid: string, connection: Connection) => {
+        await call(connection, 'PATCH', `/me/${uuid}/enabled`, { enabled });
       });
   }
   command('remove', 'Delete a chainhook and what it has queued')
     .argument('<uuid>')
-    .action(async (uuid: string, { url }: Connection) => {
-      await call(url, 'DELETE', `/me/${uuid}`);
+    .action(async (uuid: string, connection: Connection) => {
+      await call(connection, 'DELETE', `/me/${uuid}`);
     });
   command('try', 'Count what a definition matches in past blocks; nothing is registered or sent')
     .argument('<file>', 'JSON with filters and options; - for stdin')
@@ -224,7 +214,9 @@ export function hooksCommand(program: Command, height: (text: string) => number)
     .action(tryFile);
   command('test', 'Send one delivery at once, and say what came of it')
     .argument('<uuid>')
-    .action(async (uuid: string, { url }: Connection) => printJson(await call(url, 'POST', `/me/${uuid}/test`)));
+    .action(async (uuid: string, connection: Connection) =>
+      printJson(await call(connection, 'POST', `/me/${uuid}/test`)),
+    );
   command('backfill', 'Deliver what past blocks match')
     .argument('<uuid>')
     .requiredOption('--from <height>', 'First block', height)

@@ -1,14 +1,18 @@
 /** The chainhooks of a serving process, as its settings want them. */
 import type { Settings } from '../config.ts';
 import { OperatorError } from '../errors.ts';
-import { access, keysOf } from '../hooks/access.ts';
+import { type Access, access } from '../hooks/access.ts';
+import { adminKeyOf } from '../hooks/admin-key.ts';
 import type { HookTimers } from '../hooks/counters.ts';
 import { deliveryLog } from '../hooks/delivery-log.ts';
 import { parseNetworks } from '../hooks/delivery-target.ts';
+import { hostNames } from '../hooks/hosts.ts';
+import { keysOf } from '../hooks/keys.ts';
 import { management } from '../hooks/management.ts';
 import type { HookApi } from '../hooks/routes/hook-route.ts';
 import { type Chainhooks, type HookRules, startChainhooks } from '../hooks/service.ts';
 import { trial } from '../hooks/trial.ts';
+import { type WrongKeys, wrongKeys } from '../hooks/wrong-keys.ts';
 import type { Log } from '../log.ts';
 import type { Ingest } from '../store/ingest.ts';
 import { serverVersion } from '../version.ts';
@@ -38,14 +42,36 @@ function rulesOf(settings: Settings): HookRules {
   };
 }
 
+/**
+ * The admin key is made in any case, so that it is there when keys are needed.
+ * @throws OperatorError for files of keys that can't be used
+ */
+function accessOf(settings: Settings, refused: WrongKeys, log: Log): Access {
+  const { data, hookAccess, hookKeys, apiHost, allowedHosts } = settings;
+  const admin = adminKeyOf(data);
+  const hosts = [apiHost, ...hostNames(allowedHosts)];
+  if (hookAccess === 'key') {
+    const consumers = hookKeys === null ? [] : keysOf(hookKeys);
+    return access({ keys: { consumers, admin }, hosts, wrongKeys: refused });
+  }
+  if (hookKeys !== null) {
+    throw new OperatorError('--hook-keys is given, and --hook-access open needs no keys.', 'Give one of them.');
+  }
+  log({ event: 'hook_access_open' });
+  return access({ keys: null, hosts, wrongKeys: refused });
+}
+
 export interface ServedHooks {
   hooks: Chainhooks;
   api: HookApi;
+  /** How many requests with wrong keys came. */
+  wrongKeys: () => number;
 }
 
 /** Begins to evaluate and deliver. */
 export function serveHooks(settings: Settings, ingest: Ingest, log: Log, timers?: HookTimers): ServedHooks {
-  const keys = settings.hookKeys === null ? [] : keysOf(settings.hookKeys);
+  const refused = wrongKeys(log);
+  const allowed = accessOf(settings, refused, log);
   const hooks = startChainhooks({
     ingest,
     rules: rulesOf(settings),
@@ -55,10 +81,12 @@ export function serveHooks(settings: Settings, ingest: Ingest, log: Log, timers?
   });
   const managed = management(hooks, settings.hookLimit);
   const api = {
-    consumerOf: access(keys),
+    access: allowed,
+    ownerOf: hooks.store.records.owner,
+    consumers: hooks.store.records.consumers,
     management: managed,
     deliveries: deliveryLog(hooks, managed),
     trial: trial(hooks, managed),
   };
-  return { hooks, api };
+  return { hooks, api, wrongKeys: refused.total };
 }

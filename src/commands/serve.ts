@@ -7,7 +7,7 @@ import { type Faucets, noFaucets } from '../faucets/faucets.ts';
 import type { HookApi } from '../hooks/routes/hook-route.ts';
 import { createLog, type Log } from '../log.ts';
 import { eventMetrics } from '../metrics/events.ts';
-import { hookMetrics, hookTimers } from '../metrics/hooks.ts';
+import { hookMetrics, hookTimers, wrongKeyMetric } from '../metrics/hooks.ts';
 import { type Receiver, startReceiver } from '../node/receiver.ts';
 import { type NodeRpc, nodeRpc } from '../node/rpc.ts';
 import { type Ingest, openIngest } from '../store/ingest.ts';
@@ -19,6 +19,7 @@ import { startApiService } from './api-service.ts';
 import { type ApiThreads, startApiThreads } from './api-threads.ts';
 import { serverFaucets } from './faucets.ts';
 import { importOldNames } from './old-names.ts';
+import { requireLoopback } from './open-access.ts';
 import { serverOperations } from './operations.ts';
 import { serveHooks } from './serve-hooks.ts';
 
@@ -69,10 +70,12 @@ async function answerApi(
   const { settings, log } = base;
   const { apiHost: hostname, apiPort: port } = settings;
   const listen = settings.threads === 0 ? { hostname, port, shared: false } : LOOPBACK;
-  const server = await startApiService({ ...base, faucets, hooks, listen });
+  const passage = crypto.randomUUID();
+  const server = await startApiService({ ...base, faucets, hooks, listen, passage });
   closing.unshift(() => server.stop());
   if (settings.threads === 0) return server.url;
-  const started = await startApiThreads({ settings, mainThread: server.url, crashed: (cause) => crash(log, cause) });
+  const crashed = (cause: unknown) => crash(log, cause);
+  const started = await startApiThreads({ settings, mainThread: server.url, passage, crashed });
   closing.unshift(() => started.stop());
   threads(started);
   return started.url;
@@ -81,6 +84,7 @@ async function answerApi(
 /** Starts what the mode asks for. */
 export async function startServing(settings: Settings): Promise<Running> {
   const log = createLog(settings.logLevel);
+  if (settings.hookAccess === 'open') await requireLoopback(settings);
   const closing: Base['closing'] = [];
   const stop = async () => {
     for (const close of closing.splice(0)) await close();
@@ -105,6 +109,7 @@ export async function startServing(settings: Settings): Promise<Running> {
       const { hooks } = served;
       closing.unshift(() => hooks.stop());
       hookMetrics(registry, hooks.counters, hooks.gauges);
+      wrongKeyMetric(registry, served.wrongKeys);
     }
     const events = ingest === null ? null : takeEvents(base, ingest);
     const api =

@@ -13,6 +13,8 @@ export interface ThreadStart {
   shared: boolean;
   /** Where the main thread answers what a thread passes on to it. */
   mainThread: string;
+  /** By which the main thread knows what a thread passes on to it. */
+  passage: string;
 }
 
 /** From a thread. */

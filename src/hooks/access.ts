@@ -1,83 +1,109 @@
-/** Who may manage which hooks: keys, each of a consumer, as the operator lists them in a file. */
-import { timingSafeEqual } from 'node:crypto';
-import { readFileSync } from 'node:fs';
-import { OperatorError } from '../errors.ts';
-import { HookProblem } from './problem.ts';
-
-/** Of whoever asks from this machine while there are no keys. */
-const LOCAL_CONSUMER = 'default';
-
-interface Key {
-  /** SHA-256: what is compared has always the same length. */
-  digest: Uint8Array;
-  consumer: string;
-}
-
-const digestOf = (text: string): Uint8Array => new Bun.CryptoHasher('sha256').update(text).digest();
-
 /**
- * The keys of a file: a line for each, consumer and key; the key may be given as `sha256:` and its digest in hex. Empty
- * lines and those that begin with # don't count.
- * @throws OperatorError naming the line
+ * Who may manage which hooks. A key says so, and nothing else does: neither an address, which a proxy on this machine lends
+ * to everybody, nor a header. Where the operator opened it, whoever reaches this server is the operator, but no page of
+ * another origin.
  */
-export function readKeys(text: string, file: string): Key[] {
-  const keys: Key[] = [];
-  for (const [index, line] of text.split(/\r?\n/).entries()) {
-    const trimmed = line.trim();
-    if (trimmed === '' || trimmed.startsWith('#')) continue;
-    const [consumer, key, ...more] = trimmed.split(/\s+/);
-    if (consumer === undefined || key === undefined || more.length > 0 || key.length < 8) {
-      throw new OperatorError(
-        `Line ${index + 1} of ${file} is no consumer and key.`,
-        'Each line holds the name of a consumer, a blank, and a key of at least 8 characters.',
-      );
-    }
-    const hashed = /^sha256:([0-9a-f]{64})$/i.exec(key)?.[1];
-    keys.push({ consumer, digest: hashed === undefined ? digestOf(key) : Uint8Array.fromHex(hashed) });
-  }
-  if (keys.length === 0) throw new OperatorError(`${file} has no keys.`, 'Add one, or leave --hook-keys out.');
-  return keys;
+import { type HostRules, hostCheck, isFromOtherPage } from './hosts.ts';
+import { findKey, type Key, keyOf } from './keys.ts';
+import { HookProblem, TooManyTries } from './problem.ts';
+import type { WrongKeys } from './wrong-keys.ts';
+
+/** Whose the operator's own hooks are. */
+const OPERATOR_CONSUMER = 'default';
+/** Names the consumer that the operator acts for. */
+export const CONSUMER_HEADER = 'x-chainhook-consumer';
+/** Characters from which on nobody guesses a key, so that it is looked at however many wrong ones came. */
+const UNGUESSABLE = 32;
+
+export interface AccessRules {
+  /** Null where no key is needed. */
+  keys: { consumers: readonly Key[]; admin: string } | null;
+  hosts: HostRules['names'];
+  wrongKeys: WrongKeys;
 }
 
-/** @throws OperatorError where the file can't be read */
-export function keysOf(file: string): Key[] {
-  try {
-    return readKeys(readFileSync(file, 'utf8'), file);
-  } catch (error) {
-    if (error instanceof OperatorError) throw error;
-    throw new OperatorError(`${file} can't be read.`, 'Check --hook-keys.', { cause: error });
-  }
+/** Who asks. */
+export interface Caller {
+  consumer: string;
+  /** Acts for every consumer. */
+  isOperator: boolean;
 }
 
-const LOOPBACK = /^(127\.\d+\.\d+\.\d+|::1|::ffff:127\.\d+\.\d+\.\d+)$/;
-const LOCAL_NAME = /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])(:\d+)?$/i;
-/** A proxy on this machine asks for somebody else. */
-const FORWARDED = ['forwarded', 'x-forwarded-for', 'x-real-ip', 'via'];
-
-/** Not a page in a browser either, which may be anybody's: those say their origin. */
-function isLocal({ headers }: Request, peer: string): boolean {
-  if (!LOOPBACK.test(peer)) return false;
-  if (headers.has('origin') || FORWARDED.some((name) => headers.has(name))) return false;
-  return LOCAL_NAME.test(headers.get('host') ?? '');
+export interface Access {
+  /**
+   * Who makes a request.
+   * @param peer address that the request came from, empty where it isn't known; nothing is allowed because of it
+   * @throws HookProblem 401, 403, 421, 429
+   */
+  callerOf(request: Request, peer: string): Caller;
+  /**
+   * The consumer whose hooks a request is about.
+   * @param owner of the hook that it names; undefined where it names none
+   * @throws HookProblem 403 where the caller may not act for the consumer that a header names
+   */
+  consumerOf(request: Request, caller: Caller, owner: string | undefined): string;
 }
 
-/** @param peer address that the request came from, empty where it isn't known */
-export type ConsumerOf = (request: Request, peer: string) => string;
+const OPERATOR: Caller = { consumer: OPERATOR_CONSUMER, isOperator: true };
 
-/** @returns a function from a request to its consumer, which throws HookProblem 401 */
-export function access(keys: readonly Key[]): ConsumerOf {
-  if (keys.length === 0) {
-    return (request, peer) => {
-      if (isLocal(request, peer)) return LOCAL_CONSUMER;
-      throw new HookProblem(401, 'Without API keys only programs on this machine are answered (see --hook-keys)');
-    };
+const wrongHost = (): HookProblem =>
+  new HookProblem(
+    421,
+    'The Host of the request is not a name of this server; the operator may add it (--allowed-hosts)',
+  );
+
+const noKey = (): HookProblem => new HookProblem(401, 'Missing or invalid API key');
+
+/** The key that a request brings, null for none. */
+function credentialOf({ headers }: Request): string | null {
+  const bearer = /^Bearer\s+(\S+)$/i.exec(headers.get('authorization') ?? '')?.[1];
+  return headers.get('x-api-key') || bearer || null;
+}
+
+const consumerOf: Access['consumerOf'] = ({ headers }, { consumer, isOperator }, owner) => {
+  const wanted = headers.get(CONSUMER_HEADER)?.trim() || undefined;
+  if (isOperator) return wanted ?? owner ?? consumer;
+  if (wanted !== undefined && wanted !== consumer) {
+    throw new HookProblem(403, `${CONSUMER_HEADER} names another consumer, for which only the admin key acts`);
   }
-  return ({ headers }) => {
-    const bearer = /^Bearer\s+(\S+)$/i.exec(headers.get('authorization') ?? '')?.[1];
-    const digest = digestOf(headers.get('x-api-key') ?? bearer ?? '');
-    let consumer: string | null = null;
-    for (const key of keys) if (timingSafeEqual(key.digest, digest)) consumer = key.consumer;
-    if (consumer === null) throw new HookProblem(401, 'Missing or invalid API key');
-    return consumer;
+  return consumer;
+};
+
+/** Without keys: everybody who is no page of another origin. */
+function openAccess(hosts: AccessRules['hosts']): Access {
+  const isOurs = hostCheck({ names: hosts, addresses: 'loopback' });
+  return {
+    callerOf(request) {
+      if (!isOurs(request.headers.get('host'))) throw wrongHost();
+      if (isFromOtherPage(request)) throw new HookProblem(403, 'A page of another origin may not manage chainhooks');
+      return OPERATOR;
+    },
+    consumerOf,
+  };
+}
+
+/** @returns what tells from a request who makes it */
+export function access({ keys, hosts, wrongKeys }: AccessRules): Access {
+  if (keys === null) return openAccess(hosts);
+  const known = [
+    ...keys.consumers.map((key) => ({ ...key, caller: { consumer: key.consumer, isOperator: false } })),
+    { ...keyOf(OPERATOR_CONSUMER, keys.admin), caller: OPERATOR },
+  ];
+  const isOurs = hostCheck({ names: hosts, addresses: 'any' });
+
+  return {
+    callerOf(request, peer) {
+      if (!isOurs(request.headers.get('host'))) throw wrongHost();
+      const credential = credentialOf(request);
+      if (credential === null) throw noKey();
+      const waitMs = wrongKeys.wait(peer);
+      const isLookedAt = waitMs === 0 || credential.length >= UNGUESSABLE;
+      const key = isLookedAt ? findKey(known, credential) : undefined;
+      if (key !== undefined) return key.caller;
+      wrongKeys.count(peer);
+      if (waitMs === 0) throw noKey();
+      throw new TooManyTries(Math.ceil(waitMs / 1000), 'Too many requests with wrong API keys came from your address');
+    },
+    consumerOf,
   };
 }

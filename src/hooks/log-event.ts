@@ -10,6 +10,8 @@ export type HookEvent =
   | { event: 'hook_delivery_skipped'; uuid: string; webhook_id: string }
   | { event: 'hook_alert_failed'; uuid: string; host: string; reason: string }
   | { event: 'hook_backfill_failed'; uuid: string; backfill: string; cause: unknown }
+  | { event: 'hook_access_open' }
+  | { event: 'hook_keys_refused'; count: number; address: string }
   | { event: 'hook_task_failed'; cause: unknown };
 
 export type HookLog = (event: HookEvent) => void;

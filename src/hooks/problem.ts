@@ -3,11 +3,13 @@
 const titles = {
   400: 'Invalid request body',
   401: 'Unauthorized',
+  403: 'Forbidden',
   404: 'Not found',
   409: 'Conflict',
   410: 'Gone',
   413: 'Payload too large',
   415: 'Unsupported media type',
+  421: 'Misdirected request',
   429: 'Too many requests',
   503: 'Unavailable',
 } as const;
@@ -23,6 +25,16 @@ export class HookProblem extends Error {
     readonly title: string = titles[status],
   ) {
     super(details);
+  }
+}
+
+/** The caller tried too often. */
+export class TooManyTries extends HookProblem {
+  constructor(
+    readonly retryAfterSeconds: number,
+    details: string,
+  ) {
+    super(429, details);
   }
 }
 

@@ -57,6 +57,19 @@ export function hookMetrics(registry: Registry, counters: () => HookCounters, ga
   });
 }
 
+/** Registers how often wrong keys came. @param total since the process began */
+export function wrongKeyMetric(registry: Registry, total: () => number): void {
+  new Counter({
+    name: 'chainhooks_wrong_keys_total',
+    help: 'Requests with an API key that is none of this server, or that came too soon after such requests',
+    registers: [registry],
+    collect() {
+      this.reset();
+      this.inc(total());
+    },
+  });
+}
+
 /** Most blocks are evaluated in less than a millisecond. */
 const EVALUATION_SECONDS = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5];
 const DELIVERY_SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 60, 300];

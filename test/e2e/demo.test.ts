@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import { startServer } from './stackside.ts';
+import { stackside, startServer } from './stackside.ts';
 
 test('stackside demo serves a chain that grows', async () => {
   const server = await startServer('demo', '--interval', '1');
@@ -12,5 +12,15 @@ test('stackside demo serves a chain that grows', async () => {
   const reached = await height();
   while ((await height()) <= reached && Date.now() < deadline) await Bun.sleep(50);
   expect(await height()).toBeGreaterThan(reached);
+  // The demo is open.
+  expect(await stackside('hooks', 'list', '--url', server.api)).toMatchObject({ code: 0, stdout: '' });
   expect(await server.stop()).toBe(0);
+}, 20_000);
+
+test('stackside demo is refused where other machines reach it', async () => {
+  const refused = await stackside('demo', '--api-host', '0.0.0.0', '--api-port', '0', '--event-port', '0');
+  expect([refused.code, refused.stderr.split('\n')[0]]).toEqual([
+    1,
+    '--api-host is 0.0.0.0, which other machines may reach.',
+  ]);
 }, 20_000);

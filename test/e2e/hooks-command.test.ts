@@ -15,15 +15,7 @@ let file: string;
 beforeAll(async () => {
   directory = temporaryDirectory();
   target = receiver();
-  server = await startServer(
-    'serve',
-    '--data',
-    join(directory.path, 'data'),
-    '--hook-targets',
-    '127.0.0.0/8',
-    '--hook-retry-cap',
-    '0.02',
-  );
+  server = await startServer('serve', '--data', data(), '--hook-targets', '127.0.0.0/8', '--hook-retry-cap', '0.02');
   await postEvents(events.slice(0, -20), server.events);
   file = join(directory.path, 'hook.json');
   const filters = { events: [{ type: 'tenure_change' }, { type: 'stx_event' }, { type: 'contract_call' }] };
@@ -39,7 +31,8 @@ afterAll(async () => {
   directory.remove();
 });
 
-const hooks = (...args: string[]) => stackside('hooks', ...args, '--url', server.api);
+const data = () => join(directory.path, 'data');
+const hooks = (...args: string[]) => stackside('hooks', ...args, '--url', server.api, '--data', data());
 
 test('a definition is tried, added, seen, backfilled, delivered again and removed', async () => {
   const tried = await hooks('try', file, '--from', '1', '--to', '10');
@@ -93,7 +86,25 @@ test('a definition is tried, added, seen, backfilled, delivered again and remove
   expect(await hooks('show', uuid)).toMatchObject({ code: 1, stderr: expect.stringContaining('Chainhook not found') });
 }, 60_000);
 
+test('the operator sees and manages the hooks of every consumer', async () => {
+  const own = JSON.parse((await hooks('add', file)).stdout) as { uuid: string };
+  const other = JSON.parse((await hooks('add', file, '--consumer', 'alice')).stdout) as { uuid: string };
+  const listed = (await hooks('list')).stdout;
+  const line = (uuid: string, end: string) => `${uuid}  new, disabled +0 waiting  shell${end}\n`;
+  expect(listed).toMatch(
+    new RegExp(`^${line(other.uuid, '  \\(of alice\\)')}${line(own.uuid, '  \\(of default\\)')}$`),
+  );
+  expect((await hooks('list', '--consumer', 'alice')).stdout).toMatch(new RegExp(`^${line(other.uuid, '')}$`));
+  expect((await hooks('show', other.uuid)).code).toBe(0);
+  for (const { uuid } of [own, other]) expect((await hooks('remove', uuid)).code).toBe(0);
+  expect((await hooks('list')).stdout).toBe('');
+}, 60_000);
+
 test('what is wrong is said, and ends with 1', async () => {
+  expect(await stackside('hooks', 'list', '--url', server.api, '--data', directory.path)).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining(`There is no admin key at ${join(directory.path, 'admin.key')}.`),
+  });
   const bad = join(directory.path, 'bad.json');
   await Bun.write(bad, '{"filters":{"events":[{"type":"stx_transfer","to":"x"}]}}');
   expect(await hooks('try', bad, '--from', '1')).toMatchObject({

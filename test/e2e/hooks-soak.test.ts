@@ -122,7 +122,18 @@ test(
     const start = async (): Promise<Running> => {
       const child = stackside(
         ...['serve', '--data', directory.path, '--log-level', 'silent', '--api-host', '127.0.0.1', '--api-port', '0'],
-        ...['--event-port', '0', '--hook-targets', '127.0.0.0/8', '--hook-timeout', '0.4', '--hook-retry-cap', '0.02'],
+        ...[
+          '--hook-access',
+          'open',
+          '--event-port',
+          '0',
+          '--hook-targets',
+          '127.0.0.0/8',
+          '--hook-timeout',
+          '0.4',
+          '--hook-retry-cap',
+          '0.02',
+        ],
       );
       const ready = (await readyLine(child)) as { events: string; api: string } | null;
       if (ready === null) throw new Error(`the server ended: ${await new Response(child.stderr).text()}`);

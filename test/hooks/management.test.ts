@@ -2,7 +2,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
-import { access, readKeys } from '../../src/hooks/access.ts';
 import { dataDirectory } from '../support/data-directory.ts';
 import { received } from '../support/ingest.ts';
 import { definition, type HookServer, hookServer, receiver, until } from './server.ts';
@@ -174,35 +173,11 @@ test('what is accepted is echoed as it was sent, and what is probably not meant 
   expect((await server.request('GET', `/chainhooks/me/${body.uuid}/deliveries`)).status).toBe(200);
 });
 
-test('with keys, consumers see their own hooks, and nobody else any', async () => {
-  using directory = dataDirectory();
-  const file = join(directory.path, 'keys');
-  const hashed = new Bun.CryptoHasher('sha256').update('third-key').digest('hex');
-  await Bun.write(file, `# keys\nalice first-key\nalice second-key\n\nbob sha256:${hashed}\n`);
-  await using server = await hookServer({ hookKeys: file });
-  const as = (key: string) => ({ 'x-api-key': key });
-  const made = await server.request('POST', '/chainhooks/me', valid, as('first-key'));
-  expect(made.status).toBe(200);
-  const path = `/chainhooks/me/${made.body.uuid}`;
-  expect((await server.request('GET', path, undefined, as('second-key'))).status).toBe(200);
-  expect((await server.request('GET', path, undefined, { authorization: 'Bearer second-key' })).status).toBe(200);
-  for (const method of ['GET', 'DELETE'])
-    expect((await server.request(method, path, undefined, as('third-key'))).status).toBe(404);
-  expect((await server.request('GET', '/chainhooks/me', undefined, as('third-key'))).body.total).toBe(0);
-  for (const headers of [{}, as('no-key'), { authorization: 'Bearer x' }]) {
-    expect(await server.request('GET', path, undefined, headers)).toEqual({
-      status: 401,
-      body: { error: 'Unauthorized', details: 'Missing or invalid API key' },
-    });
-  }
-  expect((await server.request('GET', '/chainhooks')).status).toBe(200);
-});
-
 test('a consumer has so many hooks and no more, whatever others have', async () => {
   using directory = dataDirectory();
   const file = join(directory.path, 'keys');
   await Bun.write(file, 'alice first-key\nbob second-key\n');
-  await using server = await hookServer({ hookKeys: file, hookLimit: 2 });
+  await using server = await hookServer({ hookAccess: 'key', hookKeys: file, hookLimit: 2 });
   const as = (key: string) => ({ 'x-api-key': key });
   const add = (key: string, body: object = valid) => server.request('POST', '/chainhooks/me', body, as(key));
   const total = async () => (await server.request('GET', '/chainhooks/me', undefined, as('first-key'))).body.total;
@@ -220,25 +195,6 @@ test('a consumer has so many hooks and no more, whatever others have', async () 
   expect((await server.request('DELETE', path, undefined, as('first-key'))).status).toBe(204);
   expect((await add('first-key')).status).toBe(200);
   expect(await total()).toBe(2);
-});
-
-test('without keys a program on this machine is answered, and no page, no proxy, no other name', () => {
-  const consumerOf = access([]);
-  const request = (headers: Record<string, string>) => new Request('http://127.0.0.1/', { headers });
-  const local = { host: '127.0.0.1:3999' };
-  expect(consumerOf(request(local), '127.0.0.1')).toBe('default');
-  expect(consumerOf(request({ host: 'localhost' }), '::1')).toBe('default');
-  for (const [headers, peer] of [
-    [local, '192.168.1.5'],
-    [local, ''],
-    [{ ...local, origin: 'https://example.org' }, '127.0.0.1'],
-    [{ ...local, 'x-forwarded-for': '1.2.3.4' }, '127.0.0.1'],
-    [{ host: 'rebound.example.org' }, '127.0.0.1'],
-  ] as const) {
-    expect(() => consumerOf(request(headers), peer)).toThrow('Without API keys');
-  }
-  expect(() => readKeys('alice', 'keys')).toThrow('Line 1 of keys');
-  expect(() => readKeys('# none', 'keys')).toThrow('has no keys');
 });
 
 describe('life', () => {

@@ -28,12 +28,13 @@ export interface Answer {
   body: any;
 }
 
-/** @param given settings; receivers on this machine may be called */
+/** @param given settings; receivers on this machine may be called, and no key is needed */
 export async function hookServer(given: Partial<Settings> = {}, at?: string): Promise<HookServer> {
   const made: DataDirectory | null = at === undefined ? dataDirectory() : null;
   const directory = at ?? made?.path ?? '';
   const settings: Settings = {
     ...readSettings({ data: directory, logLevel: 'silent', hookTargets: '127.0.0.0/8', hookRetryCap: '0.02' }, {}),
+    hookAccess: 'open',
     ...given,
   };
   const said: LogEvent[] = [];
@@ -44,7 +45,9 @@ export async function hookServer(given: Partial<Settings> = {}, at?: string): Pr
   const registry = new Registry();
   const { hooks, api } = serveHooks(settings, ingest, log, hookTimers(registry));
   const snapshots = openSnapshots(directory);
-  const app = createApp({ snapshots, version: 'stackside v0 (test:test)', log, hooks: api, checkResponses: true });
+  const openHooks = settings.hookAccess === 'open';
+  const version = 'stackside v0 (test:test)';
+  const app = createApp({ snapshots, version, log, hooks: api, openHooks, checkResponses: true });
   const server = await startApi({ app, hostname: '127.0.0.1', port: 0, bodyLimit: 10_000_000, log: () => {} });
   let stopped = false;
   const stop = async () => {

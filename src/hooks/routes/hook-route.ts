@@ -7,15 +7,19 @@ import { pathReader, queryReader, type Values } from '../../api/conventions/para
 import { operation } from '../../api/openapi.ts';
 import { checkedBody } from '../../api/response-check.ts';
 import type { Method, Route, RouteContext } from '../../api/route.ts';
-import type { ConsumerOf } from '../access.ts';
+import type { Access } from '../access.ts';
 import type { DeliveryLog } from '../delivery-log.ts';
 import type { Management } from '../management.ts';
-import { HookProblem, invalidField } from '../problem.ts';
+import { HookProblem, invalidField, TooManyTries } from '../problem.ts';
 import type { Trial } from '../trial.ts';
 
 /** What the routes call. */
 export interface HookApi {
-  consumerOf: ConsumerOf;
+  access: Access;
+  /** Whose a hook is, undefined for one that is not known. */
+  ownerOf(uuid: string): string | undefined;
+  /** Who has hooks, and how many. */
+  consumers(): { consumer: string; hooks: number }[];
   management: Management;
   deliveries: DeliveryLog;
   trial: Trial;
@@ -41,6 +45,8 @@ interface Declaration<P extends TProperties, Q extends TProperties, B extends TS
   status?: 202 | 204;
   response: B;
   notFound?: string;
+  /** Only the operator may ask. */
+  operatorOnly?: true;
   handle(request: {
     params: Values<P>;
     query: Values<Q>;
@@ -76,7 +82,7 @@ export function hookRoute<
   Q extends TProperties = NoParameters,
   Sent extends TSchema = TUndefined,
 >(declaration: Declaration<P, Q, B, Sent>): HookRoutes {
-  const { method, body, optionalBody, status = 200, response, handle } = declaration;
+  const { method, body, optionalBody, status = 200, response, operatorOnly = false, handle } = declaration;
   const mistakeIn = body === undefined ? null : checker(body);
   const readQuery = queryReader(declaration.query ?? ({} as Q));
 
@@ -94,11 +100,15 @@ export function hookRoute<
     const readParams = pathReader(path, declaration.params ?? ({} as P));
     const serve = ({ respond, failure, clientAddress, checkResponses }: RouteContext) => {
       const answer = async (request: Request): Promise<Response> => {
+        const caller = api?.access.callerOf(request, clientAddress(request));
         const [params, query] = [readParams(request.url), readQuery(request.url)];
-        if (api === null) {
+        if (api === null || caller === undefined) {
           throw new HookProblem(503, 'This process does not write; ask the one that takes the events, in mode full');
         }
-        const consumer = api.consumerOf(request, clientAddress(request));
+        if (operatorOnly && !caller.isOperator) throw new HookProblem(403, 'Only the admin key may ask for this');
+        const { uuid } = params as { uuid?: string };
+        const owner = uuid === undefined ? undefined : api.ownerOf(uuid.toLowerCase());
+        const consumer = api.access.consumerOf(request, caller, owner);
         const result = await handle({ params, query, body: await readBody(request), consumer, api });
         if (status === 204) {
           return new Response(null, { status, headers: { ...respond.common(), 'cache-control': 'no-store' } });
@@ -113,7 +123,9 @@ export function hookRoute<
         } catch (error) {
           const problem = problemOf(error);
           if (problem !== null) {
-            return respond.json(problem.status, { error: problem.title, details: problem.message });
+            const refused = respond.json(problem.status, { error: problem.title, details: problem.message });
+            if (problem instanceof TooManyTries) refused.headers.set('retry-after', String(problem.retryAfterSeconds));
+            return refused;
           }
           // The cause goes to the log there.
           const failed = failure(error, request).status;

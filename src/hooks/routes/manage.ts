@@ -19,6 +19,15 @@ const AnyBody = Type.Unsafe<unknown>(Type.Object({}));
 export const managementRoutes = [
   hookRoute({
     method: 'GET',
+    path: '/consumers',
+    operationId: 'getChainhookConsumers',
+    summary: 'Consumers that have chainhooks; for the operator, who acts for one by the header X-Chainhook-Consumer',
+    response: Type.Object({ results: Type.Array(Type.Object({ consumer: Type.String(), hooks: Type.Integer() })) }),
+    operatorOnly: true,
+    handle: ({ api }) => ({ results: api.consumers() }),
+  }),
+  hookRoute({
+    method: 'GET',
     path: '/me',
     operationId: 'getChainhooks',
     summary: 'Your chainhooks, newest first',

@@ -68,6 +68,8 @@ export const sql = {
   active: `SELECT ${columns} ${from} WHERE h.stage = ?1 AND h.stage > ${IDLE}`,
   expiring: `SELECT h.id FROM hooks h WHERE h.stage = ${LIVE} AND h.expires_at IS NOT NULL AND h.expires_at <= ?1`,
   withLongLog: `SELECT id FROM hooks WHERE sequence > ?1`,
+  consumers: `SELECT consumer, count(*) AS hooks FROM hooks WHERE deleted_at IS NULL GROUP BY consumer ORDER BY consumer`,
+  owner: 'SELECT consumer FROM hooks WHERE uuid = ?1',
   counts: `SELECT h.stage > ${IDLE} AS enabled, ${statusNow} AS status, min(h.id) AS id, count(*) AS count ${from} WHERE h.deleted_at IS NULL GROUP BY 1, 2`,
 };
 
@@ -104,6 +106,8 @@ export function hookRecords(db: Database) {
   const active = prepared<Row, [number]>(db, sql.active);
   const expiring = prepared<{ id: number }, [number]>(db, sql.expiring);
   const counts = prepared<{ enabled: number; status: number; id: number; count: number }, []>(db, sql.counts);
+  const consumers = prepared<{ consumer: string; hooks: number }, []>(db, sql.consumers);
+  const owner = prepared<{ consumer: string }, [string]>(db, sql.owner);
   const insert = db.prepare<{ id: number }, [string, string, number, string, string]>(
     `INSERT INTO hooks (uuid, consumer, created_at, definition, url, stage, status, cursor_height, cursor_hash, evaluated,
                         occurrences, joined, window_evaluated, window_occurrences, sequence, consecutive_failures)
@@ -184,6 +188,10 @@ export function hookRecords(db: Database) {
     all: (consumer: string): HookRecord[] => page.all(consumer, -1, 0).map(recordOf),
     live: (): HookRecord[] => active.all(LIVE).map(recordOf),
     catchingUp: (): HookRecord[] => active.all(CATCHING_UP).map(recordOf),
+    /** Who has hooks, and how many. */
+    consumers: (): { consumer: string; hooks: number }[] => consumers.all(),
+    /** Whose a hook is or was, undefined for one that is not known. */
+    owner: (uuid: string): string | undefined => owner.get(uuid)?.consumer,
     /** How many there are of each kind. */
     counts: (): { status: HookStatus; enabled: boolean; count: number }[] =>
       counts.all().map(({ enabled, status, id, count }) => ({

@@ -1,0 +1,95 @@
+/** Requests of `stackside hooks …` to the API of a running Stackside, with a key. */
+import { Type } from '@sinclair/typebox';
+import { Value } from '@sinclair/typebox/value';
+import { settings } from '../config.ts';
+import { directFetch } from '../direct-fetch.ts';
+import { OperatorError } from '../errors.ts';
+import { CONSUMER_HEADER } from '../hooks/access.ts';
+import { adminKeyFile, readAdminKey } from '../hooks/admin-key.ts';
+import { hostCheck } from '../hooks/hosts.ts';
+
+/** The key has no flag: flags are seen by everybody on the machine. */
+export const KEY_VARIABLE = 'STACKSIDE_HOOK_KEY';
+
+export interface Connection {
+  /** Of the API, such as `http://127.0.0.1:3999`. */
+  url: string;
+  /** Data directory of the server, where it was given. */
+  data?: string;
+  /** For whom the operator acts, where it isn't the operator's own hooks. */
+  consumer?: string;
+}
+
+const Refusal = Type.Object({ error: Type.String(), details: Type.String() });
+
+/** A host of this machine, which the admin key may be sent to unasked. */
+const isOwnMachine = hostCheck({ names: [], addresses: 'loopback' });
+
+/**
+ * The key to send: that of the variable, else the admin key of the data directory. Without being told, an admin key goes to
+ * no other machine.
+ * @returns null for none
+ * @throws OperatorError where the directory that was given has none, or a damaged one
+ */
+export function keyFor({ url, data }: Connection, environment = process.env): string | null {
+  const given = environment[KEY_VARIABLE];
+  if (given !== undefined && given !== '') return given;
+  if (data === undefined) {
+    const usual = environment.STACKSIDE_DATA || settings.data.type.default;
+    return isOwnMachine(URL.parse(url)?.host ?? null) ? readAdminKey(usual) : null;
+  }
+  const key = readAdminKey(data);
+  if (key !== null) return key;
+  throw new OperatorError(
+    `There is no admin key at ${adminKeyFile(data)}.`,
+    'Check --data; the first start of stackside serve makes the key.',
+  );
+}
+
+const NO_CONTENT = 204;
+const UNAUTHORIZED = 401;
+
+export interface Answer {
+  status: number;
+  /** Null where there is none, or none that a Stackside gives. */
+  body: unknown;
+}
+
+/** @throws OperatorError where nobody answers */
+export async function ask(connection: Connection, method: string, path: string, body?: unknown): Promise<Answer> {
+  const { url, consumer } = connection;
+  const key = keyFor(connection);
+  const request: BunFetchRequestInit = {
+    method,
+    // The key is for this server alone.
+    redirect: 'manual',
+    headers: {
+      ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+      ...(key === null ? {} : { 'x-api-key': key }),
+      ...(consumer === undefined ? {} : { [CONSUMER_HEADER]: consumer }),
+    },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  };
+  let response: Response;
+  try {
+    response = await directFetch(new URL(`/chainhooks${path}`, url), request);
+  } catch (cause) {
+    const remedy = 'Start stackside serve, or say with --url where its API is.';
+    throw new OperatorError(`No Stackside answers at ${url}.`, remedy, { cause });
+  }
+  const { status, headers } = response;
+  const isJson = status !== NO_CONTENT && (headers.get('content-type') ?? '').startsWith('application/json');
+  return { status, body: isJson ? await response.json() : null };
+}
+
+/** @throws OperatorError saying what the server said */
+export async function call(connection: Connection, method: string, path: string, sent?: unknown): Promise<unknown> {
+  const { status, body } = await ask(connection, method, path, sent);
+  if (status >= 200 && status < 300) return body;
+  const said = Value.Check(Refusal, body) ? `${body.error}: ${body.details}` : `${connection.url} answers ${status}`;
+  const remedy =
+    status === UNAUTHORIZED
+      ? `Give the data directory of that server by --data, or one of its keys in ${KEY_VARIABLE}.`
+      : 'Nothing was changed.';
+  throw new OperatorError(`${said}.`, remedy);
+}

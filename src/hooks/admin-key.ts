@@ -1,0 +1,81 @@
+/**
+ * The operator's own key: the first start makes it in the data directory, and the command line reads it there. Whoever may
+ * read that directory has the index and the secrets in it anyway.
+ */
+import { closeSync, fchmodSync, fsyncSync, openSync, readFileSync, renameSync, writeSync } from 'node:fs';
+import { join } from 'node:path';
+import { toHex } from '../codec/hex.ts';
+import { OperatorError } from '../errors.ts';
+
+const KEY_BYTES = 32;
+const KEY = /^[0-9a-f]{64}$/;
+/** The user alone reads and writes it. */
+const OWN = 0o600;
+
+export const adminKeyFile = (directory: string): string => join(directory, 'admin.key');
+
+const isMissing = (error: unknown): boolean => error instanceof Error && 'code' in error && error.code === 'ENOENT';
+
+/**
+ * The admin key of a data directory, null where there is none.
+ * @throws OperatorError where the file can't be read, or holds no key
+ */
+export function readAdminKey(directory: string): string | null {
+  const file = adminKeyFile(directory);
+  let text: string;
+  try {
+    text = readFileSync(file, 'utf8');
+  } catch (cause) {
+    if (isMissing(cause)) return null;
+    throw new OperatorError(`${file} can't be read.`, 'Run this as the user that stackside serve runs as.', { cause });
+  }
+  const key = text.trim();
+  if (KEY.test(key)) return key;
+  throw new OperatorError(
+    `${file} holds no admin key: it is damaged.`,
+    'Delete it; the next start of stackside serve makes another.',
+  );
+}
+
+function syncDirectory(directory: string): void {
+  const open = openSync(directory, 'r');
+  try {
+    fsyncSync(open);
+  } finally {
+    closeSync(open);
+  }
+}
+
+/** Beside its place, synced, then renamed: a crash leaves no file or a whole one. */
+function writeAdminKey(directory: string, key: string): void {
+  const file = adminKeyFile(directory);
+  const beside = `${file}.new`;
+  const open = openSync(beside, 'w', OWN);
+  try {
+    // One that a crash left has the rights it had.
+    fchmodSync(open, OWN);
+    writeSync(open, `${key}\n`);
+    fsyncSync(open);
+  } finally {
+    closeSync(open);
+  }
+  renameSync(beside, file);
+  syncDirectory(directory);
+}
+
+/**
+ * The admin key of a data directory, made where there is none. For the process that holds the directory's lock.
+ * @throws OperatorError where the file can't be read or written, or holds no key
+ */
+export function adminKeyOf(directory: string): string {
+  const known = readAdminKey(directory);
+  if (known !== null) return known;
+  const key = toHex(crypto.getRandomValues(new Uint8Array(KEY_BYTES))).slice(2);
+  try {
+    writeAdminKey(directory, key);
+  } catch (cause) {
+    const problem = `${adminKeyFile(directory)} can't be written.`;
+    throw new OperatorError(problem, 'Make room for it, and let this user write the data directory.', { cause });
+  }
+  return key;
+}

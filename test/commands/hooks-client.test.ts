@@ -1,0 +1,61 @@
+/** Which key `stackside hooks` sends, and to whom. */
+import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { ask, call, keyFor } from '../../src/commands/hooks-client.ts';
+import { OperatorError } from '../../src/errors.ts';
+import { adminKeyOf } from '../../src/hooks/admin-key.ts';
+import { type DataDirectory, dataDirectory } from '../support/data-directory.ts';
+
+let directory: DataDirectory;
+let empty: DataDirectory;
+let key: string;
+beforeAll(() => {
+  [directory, empty] = [dataDirectory(), dataDirectory()];
+  key = adminKeyOf(directory.path);
+});
+afterAll(() => {
+  for (const one of [directory, empty]) one[Symbol.dispose]();
+});
+
+const HERE = 'http://127.0.0.1:3999';
+const ELSEWHERE = 'https://stacks.example.org';
+
+test('the admin key of the usual directory goes to servers of this machine alone', () => {
+  const environment = { STACKSIDE_DATA: directory.path };
+  for (const url of [HERE, 'http://localhost:3999', 'http://[::1]:3999', 'http://127.1:80']) {
+    expect(keyFor({ url }, environment)).toBe(key);
+  }
+  for (const url of [ELSEWHERE, 'http://10.1.2.3:3999', 'http://localhost.example.org', 'http://0.0.0.0', 'none']) {
+    expect(keyFor({ url }, environment)).toBeNull();
+  }
+  expect(keyFor({ url: HERE }, { STACKSIDE_DATA: empty.path })).toBeNull();
+});
+
+test('that of a directory that was named goes where it was told, and must be there', () => {
+  expect(keyFor({ url: ELSEWHERE, data: directory.path }, {})).toBe(key);
+  const missing = () => keyFor({ url: HERE, data: empty.path }, {});
+  expect(missing).toThrow(OperatorError);
+  expect(missing).toThrow('There is no admin key at');
+});
+
+test('a key of the variable comes first', () => {
+  const environment = { STACKSIDE_HOOK_KEY: 'of-a-consumer', STACKSIDE_DATA: directory.path };
+  expect(keyFor({ url: ELSEWHERE }, environment)).toBe('of-a-consumer');
+  expect(keyFor({ url: HERE, data: directory.path }, environment)).toBe('of-a-consumer');
+  expect(keyFor({ url: HERE }, { ...environment, STACKSIDE_HOOK_KEY: '' })).toBe(key);
+});
+
+test('a key follows no redirect, and what is no answer of a Stackside is said', async () => {
+  const asked: string[] = [];
+  using server = Bun.serve({
+    port: 0,
+    hostname: '127.0.0.1',
+    fetch: ({ url, headers }) => {
+      asked.push(`${new URL(url).pathname} ${headers.get('x-api-key')} ${headers.get('x-chainhook-consumer')}`);
+      return Response.redirect('/elsewhere');
+    },
+  });
+  const connection = { url: server.url.origin, data: directory.path, consumer: 'alice' };
+  expect(await ask(connection, 'GET', '/me')).toEqual({ status: 302, body: null });
+  expect(call(connection, 'GET', '/me')).rejects.toThrow(`${server.url.origin} answers 302.`);
+  expect(new Set(asked)).toEqual(new Set([`/chainhooks/me ${key} alice`]));
+});

@@ -1,0 +1,435 @@
+/** Who may manage hooks: whoever has a key, or, where it is open, whoever is on this machine and no page of another origin. */
+import { describe, expect, test } from 'bun:test';
+import { chmodSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import fc from 'fast-check';
+import { requireLoopback } from '../../src/commands/open-access.ts';
+import { OperatorError } from '../../src/errors.ts';
+import { type Access, access } from '../../src/hooks/access.ts';
+import { adminKeyFile, adminKeyOf, readAdminKey } from '../../src/hooks/admin-key.ts';
+import { keyOf, readKeys } from '../../src/hooks/keys.ts';
+import type { HookEvent } from '../../src/hooks/log-event.ts';
+import { HookProblem, TooManyTries } from '../../src/hooks/problem.ts';
+import { wrongKeys } from '../../src/hooks/wrong-keys.ts';
+import { dataDirectory } from '../support/data-directory.ts';
+import { assertProperty } from '../support/property.ts';
+import { serving } from '../support/serving.ts';
+import { definition, hookServer } from './server.ts';
+
+const ADMIN = 'ad'.repeat(32);
+const HOST = '127.0.0.1:3999';
+const URL_OK = 'https://127.0.0.1/hook';
+const valid = definition(URL_OK, [{ type: 'coinbase' }]);
+const as = (key: string) => ({ 'x-api-key': key });
+
+const asks = (headers: Record<string, string>) => new Request('http://x/', { headers: { host: HOST, ...headers } });
+const refused = (attempt: () => unknown): HookProblem | null => {
+  try {
+    attempt();
+    return null;
+  } catch (error) {
+    if (error instanceof HookProblem) return error;
+    throw error;
+  }
+};
+
+/** Access with a clock that stands still until it is moved. */
+function withKeys(hosts: string[] = []) {
+  const clock = { now: 1_000_000 };
+  const said: HookEvent[] = [];
+  const tries = wrongKeys(
+    (event) => said.push(event),
+    () => clock.now,
+  );
+  const consumers = [keyOf('alice', 'short-key'), keyOf('bob', 'b'.repeat(32))];
+  return { clock, said, tries, ...access({ keys: { consumers, admin: ADMIN }, hosts, wrongKeys: tries }) };
+}
+const open = (hosts: string[] = []): Access => access({ keys: null, hosts, wrongKeys: wrongKeys(() => {}) });
+
+describe('with keys', () => {
+  test('nothing but a key says who asks', () => {
+    const { callerOf } = withKeys();
+    const local: Record<string, string>[] = [
+      {},
+      { host: 'localhost' },
+      { forwarded: 'for=127.0.0.1' },
+      { 'x-forwarded-for': '127.0.0.1' },
+      { 'x-real-ip': '127.0.0.1' },
+      { via: '1.1 proxy' },
+      { 'x-stackside-peer': '127.0.0.1' },
+      { authorization: 'Basic YTpi' },
+      { 'x-api-key': '' },
+    ];
+    for (const headers of local) {
+      for (const peer of ['127.0.0.1', '::1', '']) {
+        expect(refused(() => callerOf(asks(headers), peer))).toMatchObject({
+          status: 401,
+          message: 'Missing or invalid API key',
+        });
+      }
+    }
+    expect(callerOf(asks(as('short-key')), '192.0.2.1')).toEqual({ consumer: 'alice', isOperator: false });
+    expect(callerOf(asks({ authorization: `Bearer ${ADMIN}` }), '')).toEqual({ consumer: 'default', isOperator: true });
+    // x-api-key comes first.
+    const both = { ...as('short-key'), authorization: `Bearer ${ADMIN}` };
+    expect(callerOf(asks(both), '').consumer).toBe('alice');
+  });
+
+  test('the operator acts for any consumer, others for themselves', () => {
+    const { consumerOf } = withKeys();
+    const operator = { consumer: 'default', isOperator: true };
+    const alice = { consumer: 'alice', isOperator: false };
+    const forBob = asks({ 'x-chainhook-consumer': 'bob' });
+    expect(consumerOf(asks({}), operator, undefined)).toBe('default');
+    expect(consumerOf(asks({}), operator, 'alice')).toBe('alice');
+    expect(consumerOf(forBob, operator, undefined)).toBe('bob');
+    expect(consumerOf(forBob, operator, 'alice')).toBe('bob');
+    expect(consumerOf(asks({}), alice, 'bob')).toBe('alice');
+    expect(consumerOf(asks({ 'x-chainhook-consumer': 'alice' }), alice, 'bob')).toBe('alice');
+    expect(refused(() => consumerOf(forBob, alice, undefined))?.status).toBe(403);
+  });
+
+  test('a request by a name that is not of this server is refused, with a key too', () => {
+    const { callerOf } = withKeys(['api.example.org', 'Stacks.Internal']);
+    const answer = (host: string) => refused(() => callerOf(asks({ host, ...as(ADMIN) }), ''))?.status ?? 200;
+    const ours = ['localhost', 'LOCALHOST:3999', '127.0.0.1', '[::1]:3999', '10.1.2.3:80', 'api.example.org:443'];
+    for (const host of [...ours, 'API.example.org.', 'stacks.internal'])
+      expect([host, answer(host)]).toEqual([host, 200]);
+    const foreign = [
+      'evil.example',
+      'localhost.evil.example',
+      '127.0.0.1.evil.example',
+      'api.example.org.evil.example',
+    ];
+    for (const host of [...foreign, 'evil.example:3999', 'user@localhost', '[::1', 'localhost:x']) {
+      expect([host, answer(host)]).toEqual([host, 421]);
+    }
+    expect(refused(() => callerOf(new Request('http://x/', { headers: as(ADMIN) }), ''))?.status).toBe(421);
+  });
+});
+
+describe('open', () => {
+  const answer = (headers: Record<string, string>) => refused(() => open().callerOf(asks(headers), ''))?.status ?? 200;
+
+  test('whoever asks by a name of this machine is the operator, whatever key comes', () => {
+    for (const host of ['127.0.0.1:3999', 'localhost', '[::1]:3999', '127.9.9.9']) {
+      expect(open().callerOf(asks({ host, ...as('any') }), '')).toEqual({ consumer: 'default', isOperator: true });
+    }
+    for (const host of ['evil.example', '10.1.2.3', '0.0.0.0', '[::]', '[::ffff:10.0.0.1]']) {
+      expect([host, answer({ host })]).toEqual([host, 421]);
+    }
+  });
+
+  test('pages of other origins are refused, those of this server are not', () => {
+    expect(answer({ origin: `http://${HOST}`, 'sec-fetch-site': 'same-origin' })).toBe(200);
+    expect(answer({ origin: `http://${HOST}` })).toBe(200);
+    expect(answer({ 'sec-fetch-site': 'none' })).toBe(200);
+    const foreign: Record<string, string>[] = [
+      { origin: 'https://evil.example' },
+      { origin: 'null' },
+      { origin: 'http://127.0.0.1:4000' },
+      { origin: 'http://localhost:3999' },
+      { 'sec-fetch-site': 'cross-site' },
+      { 'sec-fetch-site': 'same-site' },
+      { origin: `http://${HOST}`, 'sec-fetch-site': 'cross-site' },
+    ];
+    for (const headers of foreign) expect([headers, answer(headers)]).toEqual([headers, 403]);
+  });
+
+  test.each([
+    ['127.0.0.1', '127.0.0.1', null],
+    ['localhost', '::1', null],
+    ['[::1]', '127.0.0.2', null],
+    ['0.0.0.0', '127.0.0.1', '--api-host'],
+    ['::', '127.0.0.1', '--api-host'],
+    ['10.1.2.3', '127.0.0.1', '--api-host'],
+    ['both.example', '127.0.0.1', '--api-host'],
+    ['nobody.example', '127.0.0.1', '--api-host'],
+    ['none.example', '127.0.0.1', '--api-host'],
+    ['127.0.0.1', '0.0.0.0', '--event-host'],
+  ])('listening on %p and %p', async (apiHost, eventHost, refusal) => {
+    const names: Record<string, string[]> = {
+      localhost: ['127.0.0.1', '::1'],
+      'both.example': ['127.0.0.1', '10.0.0.1'],
+    };
+    const resolve = async (host: string) => {
+      if (host === 'none.example') throw new Error('getaddrinfo ENOTFOUND none.example');
+      return names[host] ?? [];
+    };
+    const attempt = requireLoopback({ mode: 'full', apiHost, eventHost }, resolve);
+    if (refusal === null) return await attempt;
+    expect(attempt).rejects.toThrow(OperatorError);
+    expect(attempt).rejects.toThrow(`${refusal} is `);
+  });
+
+  test('only what the mode listens on counts', async () => {
+    await requireLoopback({ mode: 'write', apiHost: '0.0.0.0', eventHost: '127.0.0.1' });
+    await requireLoopback({ mode: 'read', apiHost: '127.0.0.1', eventHost: '0.0.0.0' });
+  });
+});
+
+describe('wrong keys', () => {
+  const WRONG = 'wrong-key';
+  const status = ({ callerOf }: Access, key: string, peer: string) =>
+    refused(() => callerOf(asks(as(key)), peer))?.status ?? 200;
+  const guess = (of: Access, peer: string, times: number) =>
+    Array.from({ length: times }, () => status(of, WRONG, peer));
+
+  test('are slowed down for the address that they come from, and for nobody else', () => {
+    const keyed = withKeys();
+    expect(guess(keyed, '192.0.2.1', 12)).toEqual([...new Array(10).fill(401), 429, 429]);
+    const slow = refused(() => keyed.callerOf(asks(as(WRONG)), '192.0.2.1'));
+    expect(slow).toBeInstanceOf(TooManyTries);
+    expect((slow as TooManyTries).retryAfterSeconds).toBe(6);
+    // A key that can be guessed isn't looked at: a guess would be told from a miss.
+    expect(status(keyed, 'short-key', '192.0.2.1')).toBe(429);
+    expect(status(keyed, 'short-key', '192.0.2.2')).toBe(200);
+    // Nobody guesses these: they are looked at wherever they come from, such as a proxy.
+    expect([status(keyed, ADMIN, '192.0.2.1'), status(keyed, 'b'.repeat(32), '192.0.2.1')]).toEqual([200, 200]);
+    expect(status(keyed, 'c'.repeat(32), '192.0.2.1')).toBe(429);
+    // Requests without a key are no guesses.
+    expect(refused(() => keyed.callerOf(asks({}), '192.0.2.1'))?.status).toBe(401);
+    keyed.clock.now += 6_000;
+    expect(guess(keyed, '192.0.2.1', 2)).toEqual([401, 429]);
+    keyed.clock.now += 6_000;
+    expect(status(keyed, 'short-key', '192.0.2.1')).toBe(200);
+    expect(keyed.tries.total()).toBe(17);
+  });
+
+  test('a flood does not put off the time at which a key is looked at', () => {
+    const keyed = withKeys();
+    guess(keyed, '192.0.2.1', 10);
+    for (let second = 1; second < 6; second++) {
+      keyed.clock.now += 1_000;
+      expect(new Set(guess(keyed, '192.0.2.1', 50))).toEqual(new Set([429]));
+    }
+    keyed.clock.now += 1_000;
+    expect(status(keyed, 'short-key', '192.0.2.1')).toBe(200);
+  });
+
+  test('of all addresses together are bounded, and who sent none has its key looked at all the same', () => {
+    const keyed = withKeys();
+    const addresses = Array.from({ length: 60 }, (_, index) => `198.51.100.${index}`);
+    const looked = addresses.flatMap((address) => guess(keyed, address, 5)).filter((one) => one === 401).length;
+    // A hundred at once, and then the first of each other address.
+    expect(looked).toBe(100 + 40);
+    expect(status(keyed, 'short-key', '203.0.113.1')).toBe(200);
+  });
+
+  test('a network of IPv6 counts as one address, and a mapped address as the one that it is', () => {
+    const keyed = withKeys();
+    for (let host = 1; host <= 10; host++) guess(keyed, `2001:db8:1:2::${host}`, 1);
+    expect(status(keyed, WRONG, '2001:db8:1:2:ffff::1')).toBe(429);
+    expect(status(keyed, WRONG, '2001:db8:1:3::1')).toBe(401);
+    guess(keyed, '::ffff:192.0.2.1', 10);
+    expect(status(keyed, WRONG, '192.0.2.1')).toBe(429);
+  });
+
+  test('are said in one line a minute, with their number', () => {
+    const keyed = withKeys();
+    guess(keyed, '192.0.2.1', 30);
+    keyed.clock.now += 59_999;
+    guess(keyed, '192.0.2.2', 1);
+    expect(keyed.said).toEqual([{ event: 'hook_keys_refused', count: 1, address: '192.0.2.1' }]);
+    keyed.clock.now += 1;
+    guess(keyed, '192.0.2.3', 1);
+    expect(keyed.said[1]).toEqual({ event: 'hook_keys_refused', count: 31, address: '192.0.2.3' });
+  });
+
+  test('whatever comes, a right long key and a right key of a clean address are answered', () => {
+    const step = fc.record({ peer: fc.nat(30), times: fc.nat(15), pause: fc.nat(10_000) });
+    assertProperty(
+      fc.property(fc.array(step, { maxLength: 30 }), (steps) => {
+        const keyed = withKeys();
+        for (const { peer, times, pause } of steps) {
+          guess(keyed, `198.51.100.${peer}`, times);
+          keyed.clock.now += pause;
+          expect(status(keyed, ADMIN, `198.51.100.${peer}`)).toBe(200);
+          expect(status(keyed, 'short-key', '203.0.113.1')).toBe(200);
+        }
+      }),
+    );
+  });
+
+  test('addresses are forgotten beyond ten thousand', () => {
+    const keyed = withKeys();
+    guess(keyed, '192.0.2.1', 11);
+    expect(status(keyed, WRONG, '192.0.2.1')).toBe(429);
+    for (let address = 0; address < 10_000; address++) guess(keyed, `10.0.${address >> 8}.${address & 255}`, 1);
+    expect(status(keyed, WRONG, '192.0.2.1')).toBe(401);
+  });
+});
+
+describe('the admin key', () => {
+  test('is made once, for its owner alone, and left as it is', () => {
+    using directory = dataDirectory();
+    expect(readAdminKey(directory.path)).toBeNull();
+    const key = adminKeyOf(directory.path);
+    expect(key).toMatch(/^[0-9a-f]{64}$/);
+    expect(statSync(adminKeyFile(directory.path)).mode & 0o777).toBe(0o600);
+    expect(readdirSync(directory.path)).toEqual(['admin.key']);
+    expect([adminKeyOf(directory.path), readAdminKey(directory.path)]).toEqual([key, key]);
+    rmSync(adminKeyFile(directory.path));
+    expect(adminKeyOf(directory.path)).not.toBe(key);
+  });
+
+  test('that a crash left half written does no harm', () => {
+    using directory = dataDirectory();
+    const beside = `${adminKeyFile(directory.path)}.new`;
+    writeFileSync(beside, 'ab', { mode: 0o644 });
+    expect(adminKeyOf(directory.path)).toMatch(/^[0-9a-f]{64}$/);
+    expect(statSync(adminKeyFile(directory.path)).mode & 0o777).toBe(0o600);
+    expect(readdirSync(directory.path)).toEqual(['admin.key']);
+  });
+
+  test.each(['', '\n', 'ab'.repeat(31), `${'ab'.repeat(32)} more`, 'XY'.repeat(32)])(
+    'that is damaged is said, and not replaced: %p',
+    async (text) => {
+      using directory = dataDirectory();
+      writeFileSync(adminKeyFile(directory.path), text);
+      expect(() => adminKeyOf(directory.path)).toThrow(OperatorError);
+      expect(serving({}, directory.path)).rejects.toThrow('holds no admin key');
+      expect(readFileSync(adminKeyFile(directory.path), 'utf8')).toBe(text);
+    },
+  );
+
+  test.skipIf(process.getuid?.() === 0)('that another user owns is said', () => {
+    using directory = dataDirectory();
+    adminKeyOf(directory.path);
+    chmodSync(adminKeyFile(directory.path), 0);
+    expect(() => readAdminKey(directory.path)).toThrow("can't be read");
+  });
+});
+
+test('files of keys are read, or refused by line', () => {
+  expect(() => readKeys('alice', 'keys')).toThrow('Line 1 of keys');
+  expect(() => readKeys('alice first-key\nbob second key\n', 'keys')).toThrow('Line 2 of keys');
+  expect(() => readKeys('alice short', 'keys')).toThrow('Line 1 of keys');
+  expect(() => readKeys('# none', 'keys')).toThrow('has no keys');
+});
+
+describe('a server', () => {
+  test('with keys: consumers see their own hooks, the operator all, and nobody else any', async () => {
+    using directory = dataDirectory();
+    const file = join(directory.path, 'keys');
+    const hashed = new Bun.CryptoHasher('sha256').update('third-key').digest('hex');
+    await Bun.write(file, `# keys\nalice first-key\nalice second-key\n\nbob sha256:${hashed}\n`);
+    await using server = await hookServer({ hookAccess: 'key', hookKeys: file });
+    const made = await server.request('POST', '/chainhooks/me', valid, as('first-key'));
+    expect(made.status).toBe(200);
+    const path = `/chainhooks/me/${made.body.uuid}`;
+    const get = (headers: Record<string, string>, at = path) => server.request('GET', at, undefined, headers);
+    expect((await get(as('second-key'))).status).toBe(200);
+    expect((await get({ authorization: 'Bearer second-key' })).status).toBe(200);
+    for (const method of ['GET', 'DELETE'])
+      expect((await server.request(method, path, undefined, as('third-key'))).status).toBe(404);
+    expect((await get(as('third-key'), '/chainhooks/me')).body.total).toBe(0);
+    for (const headers of [{}, as('no-key'), { authorization: 'Bearer x' }, { 'x-forwarded-for': '127.0.0.1' }]) {
+      expect(await get(headers)).toEqual({
+        status: 401,
+        body: { error: 'Unauthorized', details: 'Missing or invalid API key' },
+      });
+    }
+    expect((await server.request('GET', '/chainhooks')).status).toBe(200);
+
+    const admin = as(readAdminKey(server.directory) ?? '');
+    expect((await get(admin, '/chainhooks/me')).body.total).toBe(0);
+    expect((await get(admin, '/chainhooks/consumers')).body).toEqual({ results: [{ consumer: 'alice', hooks: 1 }] });
+    expect((await get(as('first-key'), '/chainhooks/consumers')).status).toBe(403);
+    const forAlice = { ...admin, 'x-chainhook-consumer': 'alice' };
+    expect((await get(forAlice, '/chainhooks/me')).body.total).toBe(1);
+    expect((await get({ ...as('third-key'), 'x-chainhook-consumer': 'alice' }, '/chainhooks/me')).status).toBe(403);
+    expect((await get(admin, path.toUpperCase().replace('/CHAINHOOKS/ME', '/chainhooks/me'))).status).toBe(200);
+    expect((await server.request('DELETE', path, undefined, admin)).status).toBe(204);
+    expect((await get(as('first-key'), '/chainhooks/me')).body.total).toBe(0);
+  });
+
+  /** Every route of chainhooks but the status. */
+  const everyRoute = async (api: string): Promise<[method: string, path: string][]> => {
+    const document = (await (await fetch(`${api}/docs/json`)).json()) as { paths: Record<string, object> };
+    const at = (path: string) =>
+      path.replace('{uuid}', crypto.randomUUID()).replace('{id}', 'evt_00').replace('{job}', crypto.randomUUID());
+    return Object.entries(document.paths).flatMap(([path, methods]) =>
+      path.startsWith('/chainhooks/')
+        ? Object.keys(methods).map((method): [string, string] => [method.toUpperCase(), at(path)])
+        : [],
+    );
+  };
+
+  test.each(['0', '2'])('with %s threads: no route is answered without a key', async (threads) => {
+    await using server = await serving({ threads });
+    const admin = as(readAdminKey(server.directory) ?? '');
+    const routes = await everyRoute(server.api);
+    expect(routes.length).toBeGreaterThan(20);
+    for (const [method, path] of routes) {
+      for (const at of [path, path.replace('/chainhooks', '/chainhooks/v1')]) {
+        const status = async (headers: Record<string, string>) => (await server.get(at, { method, headers })).status;
+        expect([method, at, await status({}), await status({ ...admin, host: 'evil.example' })]).toEqual([
+          method,
+          at,
+          401,
+          421,
+        ]);
+      }
+    }
+    expect((await server.get('/chainhooks')).status).toBe(200);
+    expect((await server.get('/chainhooks/me', { headers: admin })).status).toBe(200);
+  });
+
+  test('with threads: wrong keys count for the address that the thread saw, whatever headers say', async () => {
+    await using server = await serving({ threads: '1' });
+    const guess = async (n: number, key: string) => {
+      const headers = { ...as(key), 'x-forwarded-for': `192.0.2.${n}`, 'x-stackside-peer': `x 192.0.2.${n}` };
+      return await server.get('/chainhooks/me', { headers });
+    };
+    for (let n = 0; n < 10; n++) expect((await guess(n, 'wrong-key')).status).toBe(401);
+    const slow = await guess(11, 'wrong-key');
+    expect([slow.status, Number(slow.headers.get('retry-after'))]).toEqual([429, expect.any(Number)]);
+    expect(Number(slow.headers.get('retry-after'))).toBeGreaterThan(0);
+    expect(await slow.json()).toEqual({
+      error: 'Too many requests',
+      details: 'Too many requests with wrong API keys came from your address',
+    });
+    expect((await guess(12, readAdminKey(server.directory) ?? '')).status).toBe(200);
+    expect(await (await server.get('/metrics')).text()).toContain('\nchainhooks_wrong_keys_total 11\n');
+  });
+
+  test('that is open listens on the loopback alone, and takes no keys', async () => {
+    using directory = dataDirectory();
+    const start = (given: Record<string, string>) => serving({ hookAccess: 'open', ...given }, directory.path);
+    expect(start({ apiHost: '0.0.0.0' })).rejects.toThrow('--api-host is 0.0.0.0, which other machines may reach.');
+    expect(start({ eventHost: '::' })).rejects.toThrow('--event-host is ::, which other machines may reach.');
+    const file = join(directory.path, 'keys');
+    await Bun.write(file, 'alice first-key\n');
+    expect(start({ hookKeys: file })).rejects.toThrow('--hook-access open needs no keys');
+  });
+
+  test.each(['0', '1'])(
+    'that is open, with %s threads: answers programs, no page of another origin',
+    async (threads) => {
+      await using server = await serving({ threads, hookAccess: 'open' });
+      const asked = (path: string, init: RequestInit) => server.get(path, init).then(({ status }) => status);
+      expect(await asked('/chainhooks/me', {})).toBe(200);
+      expect(await asked('/chainhooks/consumers', {})).toBe(200);
+      expect(
+        await asked('/chainhooks/me/secret', { method: 'POST', headers: { origin: 'https://evil.example' } }),
+      ).toBe(403);
+      expect(await asked('/chainhooks/me/secret', { headers: { 'sec-fetch-site': 'cross-site' } })).toBe(403);
+      expect(await asked('/chainhooks/me', { headers: { host: 'evil.example' } })).toBe(421);
+      const preflight = {
+        method: 'OPTIONS',
+        headers: { origin: 'https://evil.example', 'access-control-request-method': 'POST' },
+      };
+      const refusal = await server.get('/chainhooks/me/secret', preflight);
+      expect([refusal.status, refusal.headers.has('access-control-allow-methods')]).toEqual([403, false]);
+      expect(await asked('/extended/v1/block', preflight)).toBe(204);
+    },
+  );
+
+  test('that is open says so', async () => {
+    await using server = await hookServer();
+    expect(server.said).toContainEqual({ event: 'hook_access_open' });
+    await using keyed = await hookServer({ hookAccess: 'key' });
+    expect(keyed.said).not.toContainEqual({ event: 'hook_access_open' });
+  });
+});
