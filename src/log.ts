@@ -7,6 +7,7 @@ import type { FeedEvent } from './live/feed.ts';
 import type { BroadcastEvent } from './node/broadcast.ts';
 import type { ReceiverEvent } from './node/receiver.ts';
 import type { IngestEvent } from './store/ingest.ts';
+import type { SnapshotEvent } from './store/snapshots.ts';
 
 export type ServerEvent =
   | { event: 'old_names_imported'; rows: number }
@@ -17,6 +18,7 @@ export type ServerEvent =
 
 export type LogEvent =
   | IngestEvent
+  | SnapshotEvent
   | ReceiverEvent
   | BroadcastEvent
   | FeedEvent
@@ -43,6 +45,9 @@ const levelOf: Record<LogEvent['event'], Exclude<Level, 'silent'>> = {
   journal_replayed: 'info',
   writes_failing: 'error',
   writes_resumed: 'info',
+  index_unavailable: 'error',
+  index_reopened: 'info',
+  snapshot_cut_off: 'warn',
   event_repeated: 'debug',
   event_refused: 'error',
   event_failed: 'error',

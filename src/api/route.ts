@@ -123,14 +123,16 @@ export function route<
         const tag = etag === null ? null : await etag(read, params);
         if (tag !== null && namesTag(request.headers.get('if-none-match'), tag)) return respond.notModified(tag);
         const url = pathAndQuery(request.url);
-        const known = tag === null ? undefined : kept.get(url, tag);
+        // An index that was made anew may tell another story of the same chain.
+        const keptTag = tag === null ? null : `${read.file} ${tag}`;
+        const known = keptTag === null ? undefined : kept.get(url, keptTag);
         if (known !== undefined) return success(200, known, tag);
         const answered = await handle({ params, query, body, read, target: url });
         if (answered instanceof OtherServer) return respond.redirect(302, answered.location, tag);
         const json = jsonOf(answered);
         if (checkResponses) checkedBody(path, response, json);
         const text = plainText ? String(answered) : json;
-        if (tag !== null) kept.keep(url, tag, text);
+        if (keptTag !== null) kept.keep(url, keptTag, text);
         return success(200, text, tag);
       };
       /** With the tag of what is found there. What the route there would refuse, it refuses here. */

@@ -7,6 +7,7 @@ import type { ApiServer } from '../api/server.ts';
 import { directFetch } from '../direct-fetch.ts';
 import { OperatorError } from '../errors.ts';
 import { createLog } from '../log.ts';
+import { snapshotLog } from '../metrics/snapshots.ts';
 import { nodeRpc } from '../node/rpc.ts';
 import { openSnapshots } from '../store/snapshots.ts';
 import { startApiService } from './api-service.ts';
@@ -34,14 +35,15 @@ export async function runApiThread(): Promise<void> {
 
 async function start({ settings, port, shared, mainThread, passage }: ThreadStart) {
   const registry = new Registry();
-  const snapshots = openSnapshots(settings.data);
+  const log = createLog(settings.logLevel);
+  const snapshots = openSnapshots(settings.data, { log: snapshotLog(registry, log) });
   const node = nodeRpc(settings.nodeRpc);
   const server = await startApiService({
     settings,
     snapshots,
     node,
     registry,
-    log: createLog(settings.logLevel),
+    log,
     operations: {
       readiness: () => readinessOf(snapshots, node),
       // All threads' figures together are the main thread's to answer.

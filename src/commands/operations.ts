@@ -4,7 +4,8 @@ import type { Operations, Readiness } from '../api/operations.ts';
 import { processMetrics } from '../metrics/process.ts';
 import { type ServerState, stateMetrics } from '../metrics/state.ts';
 import { type NodeRpc, NodeUnreachableError } from '../node/rpc.ts';
-import type { Snapshots } from '../store/reader.ts';
+import type { ChainBlock } from '../store/model.ts';
+import { IndexUnavailableError, type Snapshots } from '../store/reader.ts';
 import { fileSizes } from '../store/status.ts';
 import type { Figures } from './thread-messages.ts';
 
@@ -29,6 +30,16 @@ async function nodeHeightOf(node: NodeRpc): Promise<number | null> {
   }
 }
 
+/** Undefined before the first block. @returns the error where there is no index */
+async function newestBlock(snapshots: Snapshots): Promise<ChainBlock | undefined | IndexUnavailableError> {
+  try {
+    return await snapshots.read((read) => read.blocks.find('latest'));
+  } catch (error) {
+    if (error instanceof IndexUnavailableError) return error;
+    throw error;
+  }
+}
+
 function whyNot(height: number | null, nodeHeight: number | null): string | null {
   if (height === null) return 'no block was indexed yet';
   if (nodeHeight === null || nodeHeight - height <= BLOCKS_BEHIND) return null;
@@ -36,12 +47,11 @@ function whyNot(height: number | null, nodeHeight: number | null): string | null
 }
 
 export async function readinessOf(snapshots: Snapshots, node: NodeRpc): Promise<Readiness> {
-  const [block, nodeHeight] = await Promise.all([
-    snapshots.read((read) => read.blocks.find('latest')),
-    nodeHeightOf(node),
-  ]);
+  const [found, nodeHeight] = await Promise.all([newestBlock(snapshots), nodeHeightOf(node)]);
+  const unavailable = found instanceof IndexUnavailableError ? found : null;
+  const block = found instanceof IndexUnavailableError ? undefined : found;
   const height = block?.height ?? null;
-  const reason = whyNot(height, nodeHeight);
+  const reason = unavailable?.message ?? whyNot(height, nodeHeight);
   return {
     ready: reason === null,
     reason,
@@ -51,12 +61,16 @@ export async function readinessOf(snapshots: Snapshots, node: NodeRpc): Promise<
   };
 }
 
+type IndexState = Omit<ServerState, 'nodeHeight' | 'files'>;
+
+const NO_INDEX: IndexState = { tip: null, burnBlockHeight: 0, pending: new Map() };
+
 export function serverOperations({ directory, snapshots, node, registry, threads }: OperationsOptions): Operations {
   const setState = stateMetrics(registry);
   processMetrics(registry);
 
-  const stateOfIndex = () =>
-    snapshots.read(async (read): Promise<Omit<ServerState, 'nodeHeight' | 'files'>> => {
+  const readState = () =>
+    snapshots.read(async (read): Promise<IndexState> => {
       const block = await read.blocks.find('latest');
       const pending = new Map<string, number>();
       for (const { type, transactions } of await read.mempool.fees()) {
@@ -68,6 +82,15 @@ export function serverOperations({ directory, snapshots, node, registry, threads
         pending,
       };
     });
+
+  async function stateOfIndex(): Promise<IndexState> {
+    try {
+      return await readState();
+    } catch (error) {
+      if (error instanceof IndexUnavailableError) return NO_INDEX;
+      throw error;
+    }
+  }
 
   return {
     readiness: () => readinessOf(snapshots, node),

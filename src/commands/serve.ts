@@ -8,6 +8,7 @@ import type { HookApi } from '../hooks/routes/hook-route.ts';
 import { createLog, type Log } from '../log.ts';
 import { eventMetrics } from '../metrics/events.ts';
 import { hookMetrics, hookTimers, wrongKeyMetric } from '../metrics/hooks.ts';
+import { snapshotLog } from '../metrics/snapshots.ts';
 import { type Receiver, startReceiver } from '../node/receiver.ts';
 import { type NodeRpc, nodeRpc } from '../node/rpc.ts';
 import { type Ingest, openIngest } from '../store/ingest.ts';
@@ -96,9 +97,9 @@ export async function startServing(settings: Settings): Promise<Running> {
       closing.unshift(() => ingest.close());
       warnOfOthers(settings.data, log);
     }
-    const snapshots = openSnapshots(settings.data);
-    closing.unshift(() => snapshots.close());
     const [registry, node] = [new Registry(), nodeRpc(settings.nodeRpc)];
+    const snapshots = openSnapshots(settings.data, { log: snapshotLog(registry, log) });
+    closing.unshift(() => snapshots.close());
     let threads: ApiThreads | null = null;
     const figures = async () => (await threads?.figures()) ?? [];
     const operations = serverOperations({ directory: settings.data, snapshots, node, registry, threads: figures });

@@ -1,6 +1,6 @@
 /** Looks for changes of the index and tells those who are subscribed: in whatever thread or process the index is read. */
 import type { Change } from '../store/model.ts';
-import type { Reader, Snapshots } from '../store/reader.ts';
+import { IndexUnavailableError, type Reader, type Snapshots } from '../store/reader.ts';
 import { changeMessages } from './messages.ts';
 import type { Subscriptions } from './subscriptions.ts';
 
@@ -22,7 +22,9 @@ export interface FeedOptions {
 /** Begins to look. @returns what ends it, once the look in hand is done */
 export async function startFeed({ snapshots, subscriptions, log }: FeedOptions): Promise<() => Promise<void>> {
   const messagesOf = changeMessages(subscriptions);
-  let last = await snapshots.read((read) => read.changes.newest());
+  /** The file that was looked at, and its newest change then. Nothing is told of what a new file begins with. */
+  let file: number | null = null;
+  let last = 0;
   let stopped = false;
 
   async function tell(read: Reader, changes: readonly Change[]): Promise<void> {
@@ -36,6 +38,11 @@ export async function startFeed({ snapshots, subscriptions, log }: FeedOptions):
   /** @returns whether there may be more */
   const look = (): Promise<boolean> =>
     snapshots.read(async (read) => {
+      if (read.file !== file) {
+        last = await read.changes.newest();
+        file = read.file;
+        return false;
+      }
       const changes = await read.changes.after(last, BATCH);
       const first = changes[0];
       if (first === undefined) return false;
@@ -44,18 +51,23 @@ export async function startFeed({ snapshots, subscriptions, log }: FeedOptions):
       return changes.length === BATCH;
     });
 
-  async function run(): Promise<void> {
-    while (!stopped) {
-      let more = false;
-      try {
-        more = await look();
-      } catch (cause) {
-        if (!stopped) log({ event: 'push_failed', cause });
-      }
-      if (!more) await Bun.sleep(INTERVAL_MS);
+  /** What fails is logged; where there is no index, whoever reads it says so. */
+  async function lookAgain(): Promise<boolean> {
+    try {
+      return await look();
+    } catch (cause) {
+      if (!stopped && !(cause instanceof IndexUnavailableError)) log({ event: 'push_failed', cause });
+      return false;
     }
   }
 
+  async function run(): Promise<void> {
+    while (!stopped) {
+      if (!(await lookAgain())) await Bun.sleep(INTERVAL_MS);
+    }
+  }
+
+  await lookAgain();
   const running = run();
   return async () => {
     stopped = true;

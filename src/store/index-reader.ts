@@ -35,8 +35,12 @@ import { transactionQueries } from './queries/transactions.ts';
 import { wholeBlockQueries } from './queries/whole-blocks.ts';
 import type { Reader } from './reader.ts';
 
-/** All queries, through one connection. @param journal null where there is none */
-export function readerOf(db: Database, journal: EntryReader | null): Reader {
+/**
+ * All queries, through one connection.
+ * @param journal null where there is none
+ * @param file tells the file from others that stand in its place before or after
+ */
+export function readerOf(db: Database, journal: EntryReader | null, file: number): Reader {
   const chain = chainQueries(db);
   const blocks = blockQueries(db, chain);
   const mempool = mempoolQueries(db);
@@ -48,6 +52,7 @@ export function readerOf(db: Database, journal: EntryReader | null): Reader {
   const { whole, wholePage, transactions: inBlock } = wholeBlockQueries(db, { range: blocks.range, orphans, details });
   const search = withStreamed(transactionSearch(db, details), streamed);
   return {
+    file,
     chain: {
       tip: async () => chain.tip(),
       blockHash: async (id: BlockId) => chain.block(id)?.index_block_hash,

@@ -64,6 +64,8 @@ import type { BurnRewardReader, RewardCycleReader, StackingReader } from './stac
 import type { StakingReader } from './staking-reader.ts';
 
 export interface Reader {
+  /** Tells the file that this reads from those that stood in its place before: after a rebuild it is another. */
+  file: number;
   chain: {
     /** Null before the first block. */
     tip(): Promise<ChainTip | null>;
@@ -374,13 +376,30 @@ export interface Reader {
   };
 }
 
+/** There is no snapshot to read, or no longer. */
+export class NoSnapshotError extends Error {
+  override readonly name: string = 'NoSnapshotError';
+}
+
 /** The store is closed, as when the process is stopping. */
-export class StoreClosedError extends Error {
+export class StoreClosedError extends NoSnapshotError {
   override readonly name = 'StoreClosedError';
+}
+
+/** There is no index that can be read, as while it is replaced; its message says why. */
+export class IndexUnavailableError extends NoSnapshotError {
+  override readonly name = 'IndexUnavailableError';
+}
+
+/** The snapshot was in use for longer than one may be. */
+export class SnapshotCutOffError extends NoSnapshotError {
+  override readonly name = 'SnapshotCutOffError';
 }
 
 /** Runs a request on one snapshot of the index: nothing that is written meanwhile is seen. */
 export interface Snapshots {
+  /** @throws NoSnapshotError where there is none, or it was in use for too long */
   read<T>(request: (reader: Reader) => Promise<T>): Promise<T>;
+  /** Snapshots in use are read to their end. */
   close(): void;
 }

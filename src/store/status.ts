@@ -17,12 +17,12 @@ export interface DirectoryStatus {
   index_bytes: number;
 }
 
-const sizeOf = (path: string): number => (existsSync(path) ? statSync(path).size : 0);
+const sizeOf = (path: string): number => statSync(path, { throwIfNoEntry: false })?.size ?? 0;
 
 /** Bytes of the files of a data directory that are there, by name. */
 export function fileSizes(directory: string): Map<string, number> {
   const paths = [indexPath(directory), journalPath(directory)].flatMap((path) => [path, `${path}-wal`]);
-  return new Map(paths.filter((path) => existsSync(path)).map((path) => [basename(path), statSync(path).size]));
+  return new Map(paths.filter((path) => existsSync(path)).map((path) => [basename(path), sizeOf(path)]));
 }
 
 function journalStatus(directory: string, appliedId: number): DirectoryStatus['journal'] {

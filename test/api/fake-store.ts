@@ -262,6 +262,7 @@ function fakeReader(chain: FakeChain): Faked {
   const of = <T>(principal: string, items: T[]): T[] => (principal === ADDRESS ? items : []);
 
   return {
+    file: 1,
     chain: {
       tip: async () => chain.tip,
       blockHash: async (id) => blockOf(id)?.indexHash,

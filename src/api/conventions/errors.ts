@@ -1,7 +1,8 @@
 /** Errors to callers: what may be said, in one shape, through one exit. */
 import { type AnyElysia, Elysia } from 'elysia';
 import type { ListenerEvent } from '../../http-listener.ts';
-import { StoreClosedError } from '../../store/reader.ts';
+import { IndexUnavailableError, NoSnapshotError } from '../../store/reader.ts';
+import { unavailable } from '../../store/store-failure.ts';
 import { pathAndQuery } from './request-url.ts';
 import type { Responder } from './respond.ts';
 
@@ -84,7 +85,8 @@ export function failures(respond: Responder, log: Log): Failure {
     if (error instanceof ApiError) return respond.json(error.status, body(error.status, error.message, error.code));
     const where = { method: request.method, path: pathAndQuery(request.url), cause: error };
     if (isStoreUnavailable(error)) {
-      log({ event: 'store_unavailable', ...where });
+      // That there is no index was said once, when it was noticed.
+      if (!(error instanceof IndexUnavailableError)) log({ event: 'store_unavailable', ...where });
       return respond.json(503, { error: 'The database service is unavailable' });
     }
     log({ event: 'request_failed', ...where });
@@ -92,14 +94,8 @@ export function failures(respond: Responder, log: Log): Failure {
   };
 }
 
-/** Busy beyond the time a reader waits, or closed, as when the process is stopping. */
-function isStoreUnavailable(error: unknown): boolean {
-  if (error instanceof StoreClosedError) return true;
-  if (!(error instanceof Error)) return false;
-  if ('code' in error && typeof error.code === 'string' && error.code.startsWith('SQLITE_BUSY')) return true;
-  // The driver gives a closed database no code.
-  return error.message === 'Database has closed' || error.message === 'Cannot use a closed database';
-}
+/** There is no snapshot, or the database was busy or failed while it was read. */
+const isStoreUnavailable = (error: unknown): boolean => error instanceof NoSnapshotError || unavailable(error) !== null;
 
 /** Errors that arise outside a declared route. Used before any route. */
 export function errors(respond: Responder, failure: Failure): AnyElysia {

@@ -1,0 +1,62 @@
+/** What is pushed from an index whose file is replaced. */
+import { expect, test } from 'bun:test';
+import { devnetEvents } from '../../src/devnet/scenario.ts';
+import { type FeedEvent, startFeed } from '../../src/live/feed.ts';
+import { subscriptions } from '../../src/live/subscriptions.ts';
+import { plainTopic } from '../../src/live/topics.ts';
+import type { Snapshots } from '../../src/store/reader.ts';
+import { moveIndex } from '../support/data-directory.ts';
+import { ingestOf, openAt, received } from '../support/ingest.ts';
+import { watchedSnapshots } from '../support/watched-snapshots.ts';
+
+const events = [...devnetEvents({ seed: 4, blocks: 8, transactionsPerBlock: 2, forkEvery: 0 })].map(received);
+const newest = events.findLastIndex(({ path }) => path === '/new_block');
+
+/** Snapshots that tell which file was read, after each read. */
+const observed = (snapshots: Snapshots, readFile: (file: number) => void): Snapshots => ({
+  ...snapshots,
+  async read(request) {
+    const [answer, file] = await snapshots.read(async (read) => [await request(read), read.file] as const);
+    readFile(file);
+    return answer;
+  },
+});
+
+test('what a new file begins with is not told, and what comes then is, though it has fewer changes', async () => {
+  // Changes are only of what was received; an import leaves none.
+  using old = ingestOf([]);
+  {
+    using open = openAt(old.path);
+    for (const event of events) open.ingest.receive(event);
+  }
+  using anew = ingestOf(events.slice(0, newest), { journal: false });
+  using snapshots = watchedSnapshots(old.path);
+  const told: number[] = [];
+  const said: FeedEvent[] = [];
+  const [followed, delivered] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const subscribed = subscriptions();
+  const subscriber = {
+    deliver(message: { rpc(): string }) {
+      told.push(JSON.parse(message.rpc()).params.height);
+      delivered.resolve();
+    },
+  };
+  subscribed.add(subscriber, plainTopic('block'), 'block');
+  const stop = await startFeed({
+    snapshots: observed(snapshots, (file) => {
+      if (file === 2) followed.resolve();
+    }),
+    subscriptions: subscribed,
+    log: (event) => said.push(event),
+  });
+  moveIndex(anew.path, old.path);
+  snapshots.look();
+  await followed.promise;
+  {
+    using open = openAt(old.path, { journal: false });
+    for (const event of events.slice(newest)) open.ingest.receive(event);
+  }
+  await delivered.promise;
+  await stop();
+  expect([told, said]).toEqual([[8], []]);
+});

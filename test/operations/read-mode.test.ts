@@ -1,0 +1,54 @@
+/** A process that only reads, beside one that comes, goes, and makes the index anew. */
+import { expect, test } from 'bun:test';
+import { rmSync } from 'node:fs';
+import { devnetEvents } from '../../src/devnet/scenario.ts';
+import { indexPath } from '../../src/store/database.ts';
+import { rebuildIndex } from '../../src/store/rebuild.ts';
+import { dataDirectory } from '../support/data-directory.ts';
+import { openAt, received } from '../support/ingest.ts';
+import { type Serving, serving } from '../support/serving.ts';
+
+const events = [...devnetEvents({ seed: 5, blocks: 5, transactionsPerBlock: 2, forkEvery: 0 })].map(received);
+
+interface Readiness {
+  reason: string | null;
+  height: number | null;
+}
+
+/** Resolves when what it says of itself is so; each answer leaves the server time to look at its files. */
+async function until(server: Serving, is: (readiness: Readiness) => boolean): Promise<[number, Readiness]> {
+  for (;;) {
+    const response = await server.get('/ready');
+    const readiness = (await response.json()) as Readiness;
+    if (is(readiness)) return [response.status, readiness];
+  }
+}
+
+for (const threads of ['0', '1']) {
+  test(`with --threads ${threads} it is ready while there is an index, and reads the one that is there`, async () => {
+    using directory = dataDirectory();
+    const missing = `There is no index at ${indexPath(directory.path)}.`;
+    await using reader = await serving({ mode: 'read', threads }, directory.path);
+    expect(await until(reader, () => true)).toMatchObject([503, { reason: missing, height: null }]);
+    expect(await reader.get('/extended').then(({ status }) => status)).toBe(503);
+    expect(await reader.get('/metrics').then(({ status }) => status)).toBe(200);
+    {
+      using writer = openAt(directory.path);
+      for (const event of events) writer.ingest.receive(event);
+      expect(await until(reader, ({ height }) => height === 5)).toMatchObject([200, { reason: null }]);
+    }
+    rmSync(indexPath(directory.path));
+    expect(await until(reader, ({ reason }) => reason !== null)).toMatchObject([503, { reason: missing }]);
+    rebuildIndex({ directory: directory.path, chainId: null, log: () => {}, force: false });
+    expect(await until(reader, ({ height }) => height === 5)).toMatchObject([200, { reason: null }]);
+    // In the place of a file that is there.
+    rebuildIndex({ directory: directory.path, chainId: null, log: () => {}, force: false });
+    {
+      using writer = openAt(directory.path);
+      for (const event of devnetEvents({ seed: 5, blocks: 7, transactionsPerBlock: 2, forkEvery: 0 })) {
+        writer.ingest.receive(received(event));
+      }
+    }
+    expect(await until(reader, ({ height }) => height === 7)).toMatchObject([200, { reason: null }]);
+  }, 20_000);
+}

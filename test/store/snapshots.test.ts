@@ -1,0 +1,176 @@
+/** What readers do when the files of the index are replaced, missing, or of another version under them. */
+import { Database } from 'bun:sqlite';
+import { describe, expect, test } from 'bun:test';
+import { readdirSync, readlinkSync, renameSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { createApp } from '../../src/api/app.ts';
+import { devnetEvents } from '../../src/devnet/scenario.ts';
+import { indexPath, journalPath, SCHEMA_VERSION } from '../../src/store/database.ts';
+import { IndexUnavailableError, type Snapshots } from '../../src/store/reader.ts';
+import { dataDirectory, moveIndex } from '../support/data-directory.ts';
+import { ingestOf, openAt, received } from '../support/ingest.ts';
+import { watchedSnapshots } from '../support/watched-snapshots.ts';
+
+const events = [...devnetEvents({ seed: 4, blocks: 6, transactionsPerBlock: 2, forkEvery: 0 })].map(received);
+const few = events.slice(0, Math.floor(events.length / 2));
+
+const heightOf = (snapshots: Snapshots): Promise<number> =>
+  snapshots.read(async (read) => (await read.chain.tip())?.height ?? 0);
+
+function heightIn(directory: string): number {
+  using db = new Database(indexPath(directory), { readonly: true });
+  return db.query<{ height: number }, []>('SELECT max(height) AS height FROM blocks').get()?.height ?? 0;
+}
+
+/** Files of a directory that this process has open though they are deleted. */
+const deletedAndOpen = (directory: string): string[] =>
+  readdirSync('/proc/self/fd').flatMap((descriptor) => {
+    try {
+      const target = readlinkSync(join('/proc/self/fd', descriptor));
+      return target.startsWith(directory) && target.endsWith('(deleted)') ? [target] : [];
+    } catch (error) {
+      // The descriptor of the listing itself.
+      if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return [];
+      throw error;
+    }
+  });
+
+function setSchemaVersion(directory: string, version: number): void {
+  using db = new Database(indexPath(directory));
+  db.run(`PRAGMA user_version = ${version}`);
+}
+
+describe('an index that is replaced', () => {
+  test('is read from then on; a snapshot of the old one is read to its end, and the old file is given back', async () => {
+    using old = ingestOf(few, { journal: false });
+    using whole = ingestOf(events, { journal: false });
+    const [before, after] = [heightIn(old.path), heightIn(whole.path)];
+    expect(after).toBeGreaterThan(before);
+    using snapshots = watchedSnapshots(old.path);
+    const { promise: replaced, resolve: go } = Promise.withResolvers<void>();
+    const held = snapshots.read(async (read) => {
+      const first = (await read.chain.tip())?.height;
+      await replaced;
+      return [first, (await read.chain.tip())?.height, read.file];
+    });
+    moveIndex(whole.path, old.path);
+    snapshots.look();
+    expect(await heightOf(snapshots)).toBe(after);
+    if (process.platform === 'linux') expect(deletedAndOpen(old.path)).not.toEqual([]);
+    go();
+    expect(await held).toEqual([before, before, 1]);
+    expect(await snapshots.read(async (read) => read.file)).toBe(2);
+    if (process.platform === 'linux') expect(deletedAndOpen(old.path)).toEqual([]);
+    expect(snapshots.said).toEqual([{ event: 'index_reopened' }]);
+  });
+
+  test('is noticed by a further connection too, which is never to another file than those before it', async () => {
+    using old = ingestOf(few, { journal: false });
+    using whole = ingestOf(events, { journal: false });
+    const after = heightIn(whole.path);
+    using snapshots = watchedSnapshots(old.path);
+    const { promise: replaced, resolve: go } = Promise.withResolvers<void>();
+    const held = snapshots.read(() => replaced);
+    moveIndex(whole.path, old.path);
+    expect(await heightOf(snapshots)).toBe(after);
+    go();
+    await held;
+    expect(await heightOf(snapshots)).toBe(after);
+  });
+
+  test('leaves no answer behind that was made from the old one', async () => {
+    using directory = ingestOf(events, { journal: false });
+    using mended = ingestOf(events, { journal: false });
+    {
+      using db = new Database(indexPath(mended.path));
+      db.run('UPDATE transactions SET fee = fee + 1');
+    }
+    using snapshots = watchedSnapshots(directory.path);
+    const app = createApp({ snapshots, version: 'stackside v0 (test:test)', log: () => {} });
+    const answer = async () => {
+      const response = await app.handle(new Request('http://localhost/extended/v3/transactions?limit=20'));
+      return response.text();
+    };
+    const first = await answer();
+    // Kept from the second time on.
+    expect([await answer(), await answer()]).toEqual([first, first]);
+    moveIndex(mended.path, directory.path);
+    snapshots.look();
+    expect(await answer()).not.toBe(first);
+  });
+
+  test('and so is a journal that comes, or is replaced', async () => {
+    using directory = dataDirectory();
+    openAt(directory.path, { journal: false })[Symbol.dispose]();
+    using snapshots = watchedSnapshots(directory.path);
+    const file = () => snapshots.read(async (read) => read.file);
+    expect(await file()).toBe(1);
+    openAt(directory.path)[Symbol.dispose]();
+    snapshots.look();
+    expect(await file()).toBe(2);
+    renameSync(journalPath(directory.path), `${journalPath(directory.path)}.old`);
+    snapshots.look();
+    expect(await file()).toBe(3);
+  });
+});
+
+describe('where there is no index to read', () => {
+  /** @returns why it can't be read */
+  const whyNot = async (snapshots: Snapshots): Promise<string> => {
+    const error = await heightOf(snapshots).then(
+      () => null,
+      (cause: unknown) => cause,
+    );
+    expect(error).toBeInstanceOf(IndexUnavailableError);
+    return (error as Error).message;
+  };
+
+  test('that is said once, until there is one', async () => {
+    using directory = dataDirectory();
+    using whole = ingestOf(events, { journal: false });
+    using snapshots = watchedSnapshots(directory.path);
+    const missing = `There is no index at ${indexPath(directory.path)}.`;
+    expect(await whyNot(snapshots)).toBe(missing);
+    snapshots.look();
+    snapshots.look();
+    expect(snapshots.said).toMatchObject([{ event: 'index_unavailable', reason: missing }]);
+    const height = heightIn(whole.path);
+    moveIndex(whole.path, directory.path);
+    snapshots.look();
+    expect(await heightOf(snapshots)).toBe(height);
+    expect(snapshots.said[1]).toEqual({ event: 'index_reopened' });
+
+    rmSync(indexPath(directory.path));
+    snapshots.look();
+    expect(await whyNot(snapshots)).toBe(missing);
+    expect(snapshots.said.length).toBe(3);
+  });
+
+  test.each([
+    ['older', SCHEMA_VERSION - 1],
+    ['newer', SCHEMA_VERSION + 1],
+  ])('because its schema is %s, it is read once it is of this version', async (_, version) => {
+    using directory = ingestOf(events, { journal: false });
+    const height = heightIn(directory.path);
+    using snapshots = watchedSnapshots(directory.path);
+    setSchemaVersion(directory.path, version);
+    snapshots.look();
+    const reason = `${indexPath(directory.path)} has schema ${version}; this program reads ${SCHEMA_VERSION}.`;
+    expect(await whyNot(snapshots)).toBe(reason);
+    using started = watchedSnapshots(directory.path);
+    expect(await whyNot(started)).toBe(reason);
+    setSchemaVersion(directory.path, SCHEMA_VERSION);
+    for (const one of [snapshots, started]) {
+      one.look();
+      expect(await heightOf(one)).toBe(height);
+    }
+  });
+
+  test('because the file is none of a database', async () => {
+    using directory = dataDirectory();
+    await Bun.write(indexPath(directory.path), 'x'.repeat(5000));
+    using snapshots = watchedSnapshots(directory.path);
+    await whyNot(snapshots);
+    expect(snapshots.said).toMatchObject([{ event: 'index_unavailable' }]);
+  });
+});
