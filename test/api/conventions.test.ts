@@ -1,7 +1,6 @@
 /** What every route does alike, shown on a few of them. */
-import { Database } from 'bun:sqlite';
 import { describe, expect, test } from 'bun:test';
-import { StoreClosedError } from '../../src/store/reader.ts';
+import { IndexUnavailableError, SnapshotCutOffError, StoreClosedError } from '../../src/store/reader.ts';
 import { ADDRESS, bytes, CONTRACT, hash, MISTYPED, NFT, TOKEN, testApp, VERSION } from './samples.ts';
 
 const TX = `/extended/v3/transactions/${hash(0x31)}`;
@@ -251,23 +250,14 @@ describe.each(['/', '/extended', TX, '/v2/info', '/nope'])('OPTIONS %s', (path) 
 });
 
 describe('503 while the store', () => {
-  const busy = Object.assign(new Error('database is locked'), { code: 'SQLITE_BUSY_SNAPSHOT' });
-  const closed = () => {
-    const db = new Database(':memory:');
-    const query = db.query('SELECT 1');
-    db.close();
-    try {
-      query.all();
-    } catch (error) {
-      return error as Error;
-    }
-    throw new Error('a closed database answers');
-  };
+  /** As the driver throws it. @param errno SQLite's extended result code */
+  const failed = (message: string, code: string, errno: number) => Object.assign(new Error(message), { code, errno });
 
   test.each([
-    ['is busy', busy],
-    ['is closed', closed()],
-    ['is closed before it is asked', new StoreClosedError('The store is closed')],
+    ['is busy', failed('database is locked', 'SQLITE_BUSY_SNAPSHOT', 517)],
+    ['fails to read', failed('disk I/O error', 'SQLITE_IOERR_READ', 266)],
+    ['is closed', new StoreClosedError('The store is closed')],
+    ['has no time left', new SnapshotCutOffError('The request took too long')],
   ])('%s', async (_, failure) => {
     const { json, logged } = testApp((chain) => {
       chain.failure = failure;
@@ -276,6 +266,14 @@ describe('503 while the store', () => {
     expect(status).toBe(503);
     expect(body).toEqual({ error: 'The database service is unavailable' } as never);
     expect(logged).toMatchObject([{ event: 'store_unavailable', path: '/extended' }]);
+  });
+
+  test('has no index, which is not said for each request', async () => {
+    const { json, logged } = testApp((chain) => {
+      chain.failure = new IndexUnavailableError('There is no index.');
+    });
+    expect(await json('/extended')).toMatchObject({ status: 503 });
+    expect(logged).toEqual([]);
   });
 });
 
