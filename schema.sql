@@ -1,4 +1,4 @@
--- The index: everything Stackside serves, in one SQLite file. This file is the whole schema of version 1 (PRAGMA
+-- The index: everything Stackside serves, in one SQLite file. This file is the whole schema of version 2 (PRAGMA
 -- user_version); a later version adds a numbered migration and changes this file to the result of it.
 --
 -- The tables of the chain hold the canonical chain alone: a block's rows are added when it is applied at the tip and
@@ -1185,15 +1185,17 @@ CREATE INDEX hook_backfills_open ON hook_backfills (id) WHERE state <= 1;
 CREATE TABLE progress (
   id                INTEGER PRIMARY KEY CHECK (id = 1),
   chain_id          INTEGER,
-  -- the last journal entry that is in the index
+  -- number of the last event that is in the index, journaled or not, and its chain value (store/journal-entry.ts); no
+  -- bytes in an index of schema 1 until it met its journal
   journal_id        INTEGER NOT NULL,
+  journal_chain     BLOB NOT NULL,
   -- of the newest Bitcoin block the node spoke of
   burn_block_height INTEGER NOT NULL,
   mempool_pending   INTEGER NOT NULL,
   -- counts every change of the mempool: the mempool's ETag
   mempool_version   INTEGER NOT NULL
 ) STRICT;
-INSERT INTO progress VALUES (1, NULL, 0, 0, 0, 0);
+INSERT INTO progress VALUES (1, NULL, 0, zeroblob(32), 0, 0, 0);
 
 -- What happened, in order, for those who are told of it: other threads and processes read it here. The newest ones only,
 -- and none of what was imported or made anew.

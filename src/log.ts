@@ -42,6 +42,7 @@ const levelOf: Record<LogEvent['event'], Exclude<Level, 'silent'>> = {
   mempool_transaction_skipped: 'warn',
   drop_reason_unknown: 'warn',
   stacking_print_unread: 'warn',
+  journal_upgraded: 'info',
   journal_replayed: 'info',
   writes_failing: 'error',
   writes_resumed: 'info',

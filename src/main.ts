@@ -6,7 +6,7 @@ import { postDevnet, writeDevnet } from './commands/devnet.ts';
 import { runExport } from './commands/export.ts';
 import { hooksCommand } from './commands/hooks.ts';
 import { runImport } from './commands/import.ts';
-import { reportCheck, reportStatus } from './commands/report.ts';
+import { reportAcceptedJournal, reportCheck, reportStatus } from './commands/report.ts';
 import { serveUntilSignal, startServing } from './commands/serve.ts';
 import { readSettings, type SettingName, type Settings, settings } from './config.ts';
 import { EXIT, OperatorError } from './errors.ts';
@@ -152,6 +152,13 @@ command('rebuild', 'Make the index anew from the journal', ['data', 'logLevel'],
     });
     process.stdout.write(`The index is at height ${tipHeight}.\n`);
   });
+
+command(
+  'accept-journal',
+  'Keep the index where its journal was lost: go on without the events that the journal lacks',
+  ['data'],
+  'stackside accept-journal --data /srv/stacks',
+).action((options) => reportAcceptedJournal(given(options).data));
 
 command(
   'backup',

@@ -6,15 +6,15 @@ import type { Writable } from 'node:stream';
 import { createGzip, createZstdCompress } from 'node:zlib';
 import { recordingRow } from '../chain/recording.ts';
 import { OperatorError } from '../errors.ts';
-import { journalPath } from '../store/database.ts';
-import { openJournal } from '../store/journal.ts';
+import { openJournalReader } from '../store/journal.ts';
 
 const compressor = (file: string) =>
   file.endsWith('.gz') ? createGzip() : file.endsWith('.zst') ? createZstdCompress() : null;
 
 /** @param file where to; undefined for stdout. Written only if it isn't there yet, unless `overwrite`. */
 export async function runExport(directory: string, file: string | undefined, overwrite: boolean): Promise<void> {
-  if (!existsSync(journalPath(directory))) {
+  const journal = openJournalReader(directory);
+  if (journal === null) {
     throw new OperatorError(
       `There is no journal in ${directory}.`,
       'Check --data; with --no-journal, no events are kept that could be exported.',
@@ -23,13 +23,15 @@ export async function runExport(directory: string, file: string | undefined, ove
   if (file !== undefined && existsSync(file) && !overwrite) {
     throw new OperatorError(`A file already exists at ${file}.`, 'To replace it: --overwrite.');
   }
-  const journal = openJournal(directory);
+  for (const { first, last } of journal.gaps()) {
+    process.stderr.write(`The journal lacks the events from ${first} to ${last}: the recording is not whole.\n`);
+  }
   const target: Writable = file === undefined ? process.stdout : createWriteStream(file);
   const packed = file === undefined ? null : compressor(file);
   packed?.pipe(target);
   const output: Writable = packed ?? target;
   let rows = 0;
-  for (const entry of journal.entriesAfter(0)) {
+  for (const entry of journal.entriesAfter(0, true)) {
     rows += 1;
     if (!output.write(`${recordingRow(entry)}\n`)) await once(output, 'drain');
   }

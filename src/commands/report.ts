@@ -1,5 +1,6 @@
-/** `stackside check` and `stackside status`: what is printed of them. */
+/** `stackside check`, `status` and `accept-journal`: what is printed of them. */
 import { chainIdText } from '../chain/network.ts';
+import { acceptJournal } from '../store/accept-journal.ts';
 import { checkDirectory } from '../store/check.ts';
 import { type DirectoryStatus, directoryStatus } from '../store/status.ts';
 
@@ -35,4 +36,12 @@ function lines(status: DirectoryStatus): string[] {
 export function reportStatus(directory: string, json: boolean): void {
   const status = directoryStatus(directory);
   process.stdout.write(json ? `${JSON.stringify(status)}\n` : `${lines(status).join('\n')}\n`);
+}
+
+export function reportAcceptedJournal(directory: string): void {
+  const { gap, setAside } = acceptJournal(directory);
+  if (setAside !== null) process.stdout.write(`The journal that was here is at ${setAside} now.\n`);
+  process.stdout.write(
+    `The journal lacks the events from ${gap.first} to ${gap.last}, and goes on after them. The index can not be made from it.\n`,
+  );
 }

@@ -1,8 +1,8 @@
 /** A copy of the data, made while it is written. */
 import { existsSync } from 'node:fs';
 import { OperatorError } from '../errors.ts';
-import { journalPath, openReader } from './database.ts';
-import { openJournal } from './journal.ts';
+import { openReader } from './database.ts';
+import { openJournalReader } from './journal.ts';
 import { makePrivateFile } from './private-files.ts';
 
 /**
@@ -21,8 +21,8 @@ export function backupDirectory(directory: string, file: string): string[] {
   db.run('PRAGMA query_only = OFF');
   db.run('VACUUM INTO ?1', [file]);
   db.close();
-  if (!existsSync(journalPath(directory))) return [file];
-  const journal = openJournal(directory);
+  const journal = openJournalReader(directory);
+  if (journal === null) return [file];
   makePrivateFile(journalFile);
   journal.copyTo(journalFile);
   journal.close();

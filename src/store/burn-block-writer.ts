@@ -7,7 +7,7 @@ import { readPayload } from '../chain/payload-reader.ts';
 import type { BurnBlockPayload } from '../chain/payload-schemas.ts';
 import { fromHex } from '../codec/hex.ts';
 import { burnRewardWriter } from './burn-reward-writer.ts';
-import { compressed, decompressed } from './journal.ts';
+import { compressed, decompressed } from './journal-entry.ts';
 
 interface Row {
   height: number;

@@ -8,13 +8,25 @@ import { type Connect, type Connection, openToRead, openToWrite, prepared, versi
 import { makePrivateDirectory } from './private-files.ts';
 
 /** Counts changes of schema.sql; kept in the file as PRAGMA user_version. */
-export const SCHEMA_VERSION = 1;
+export const SCHEMA_VERSION = 2;
 
 export const indexPath = (directory: string): string => join(directory, 'index.db');
 export const journalPath = (directory: string): string => join(directory, 'journal.db');
 
+/** The statement of schema.sql that makes a table. */
+function creationOf(table: string): string {
+  const start = schema.indexOf(`CREATE TABLE ${table} (`);
+  return schema.slice(start, schema.indexOf(';\n', start));
+}
+
 /** What turns a file of version N into one of N + 1, by N. */
-const migrations: Readonly<Record<number, string>> = {};
+const migrations: Readonly<Record<number, string>> = {
+  1: `ALTER TABLE progress RENAME TO progress_1;
+      ${creationOf('progress')};
+      INSERT INTO progress
+        SELECT id, chain_id, journal_id, x'', burn_block_height, mempool_pending, mempool_version FROM progress_1;
+      DROP TABLE progress_1;`,
+};
 
 function migrate(db: Database, path: string): void {
   const version = versionOf(db);

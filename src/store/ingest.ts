@@ -10,6 +10,7 @@ import type { ChainChange } from './chain-writer.ts';
 import { type Connect, openToWrite } from './connection.ts';
 import { indexPath, openWriter } from './database.ts';
 import { type FaucetRequests, faucetRequests } from './faucet-requests.ts';
+import { clearWorkshop } from './hooks/carry-over.ts';
 import { type HookStore, hookStore } from './hooks/store.ts';
 import { type Imported, importProgress } from './import-progress.ts';
 import { chainIdentity } from './ingest/chain-identity.ts';
@@ -19,7 +20,7 @@ import { type Applied, eventRouter } from './ingest/event-router.ts';
 import type { ChainFollower, ChainHistory } from './ingest/follower.ts';
 import { type Participant, transactions } from './ingest/transactions.ts';
 import { writerHealth } from './ingest/writer-health.ts';
-import { type Journal, openJournal } from './journal.ts';
+import { indexPlace, openLinkedJournal } from './journal-link.ts';
 import { lockWriter } from './lock.ts';
 import { StoreUnavailableError } from './store-failure.ts';
 
@@ -30,6 +31,8 @@ export interface IngestOptions {
   directory: string;
   /** Keep every event, to rebuild the index from. */
   journal: boolean;
+  /** Where the index is made, by a caller that has the lock of the directory; else in the directory. */
+  workshop?: string;
   /** As set by the operator; else taken from the first block. */
   chainId: number | null;
   log: IngestLog;
@@ -79,25 +82,30 @@ const hasRoom = (directory: string): boolean => {
 
 /** @param opened gets what closes again what was opened, in the order to close it in */
 function startIngest(options: IngestOptions, opened: (() => void)[]) {
-  const { directory, journal: withJournal, chainId, log, connect = openToWrite, sync = fileSync } = options;
-  opened.unshift(lockWriter(directory));
-  const db = openWriter(directory, withJournal ? 'journal' : 'own', connect);
+  const { directory, journal: withJournal, workshop, chainId, log, connect = openToWrite, sync = fileSync } = options;
+  const home = workshop ?? directory;
+  if (workshop === undefined) {
+    opened.unshift(lockWriter(directory));
+    clearWorkshop(directory);
+  }
+  const db = openWriter(home, withJournal ? 'journal' : 'own', connect);
   opened.unshift(() => db.close());
-  const journal: Journal | null = withJournal ? openJournal(directory, connect) : null;
+  const journal = openLinkedJournal(directory, db, {
+    keep: withJournal,
+    connect,
+    report: (entries) => log({ event: 'journal_upgraded', entries }),
+  });
   if (journal !== null) opened.unshift(() => journal.close());
-  const place = db.prepare<{ journal_id: number }, []>('SELECT journal_id FROM progress');
-  const setPlace = db.prepare<null, [number]>('UPDATE progress SET journal_id = ?1');
+  const places = indexPlace(db);
   const imports = journal?.imports ?? importProgress(db);
   const hookTables: HookStore = hookStore(db);
   const requests = faucetRequests(db);
   const health = writerHealth(log);
   const identity = chainIdentity(db);
-  const durability = indexDurability(withJournal ? `${indexPath(directory)}-wal` : null, sync, health);
+  const durability = indexDurability(withJournal ? `${indexPath(home)}-wal` : null, sync, health);
   let follower: ChainFollower | null = null;
   const router = eventRouter({ db, journal, identity, changed: (change) => follower?.changed(change), log });
 
-  /** Of the journal's last entry; null until it is read again. */
-  let lastJournalId: number | null = null;
   /** The event that was committed last: a node that missed our answer sends it again. */
   let last: Digest | null = null;
   /** Whether what comes is told to subscribers: what the journal brings back at the start isn't. */
@@ -107,11 +115,6 @@ function startIngest(options: IngestOptions, opened: (() => void)[]) {
     router.participant,
     identity.participant,
     durability.participant,
-    {
-      undone() {
-        lastJournalId = null;
-      },
-    },
     {
       undone: () => follower?.undone(),
       committed: () => follower?.committed(),
@@ -124,20 +127,20 @@ function startIngest(options: IngestOptions, opened: (() => void)[]) {
   function replay(batch: (work: () => void) => void): void {
     if (journal === null) return;
     const end = journal.lastId();
-    let at = place.get()?.journal_id ?? 0;
+    let at = places.current().id;
     let events = 0;
     while (at < end) {
       batch(() => {
         let inBatch = 0;
         for (const entry of journal.entriesAfter(at)) {
           report(router.apply(readPayload(entry.path, entry.text), entry, entry.id, serving));
+          // An entry that changes nothing now (it may have, before a fix of ours) is done with too.
+          places.set(entry);
           at = entry.id;
           last = digestOf(entry);
           inBatch += 1;
           if (inBatch === REPLAY_BATCH) break;
         }
-        // An entry that changes nothing now (it may have, before a fix of ours) is done with too.
-        setPlace.run(at);
         events += inBatch;
       });
     }
@@ -154,26 +157,14 @@ function startIngest(options: IngestOptions, opened: (() => void)[]) {
     }
   }
 
-  function addToJournal(id: number, { receivedAt, path, text }: ReceivedEvent): void {
-    if (journal === null) return;
-    transaction.guarded(() => journal.append({ id, receivedAt, path, text }));
-    lastJournalId = id;
-  }
-
-  function nextJournalId(): number | null {
-    if (journal === null) return null;
-    lastJournalId ??= journal.lastId();
-    return lastJournalId + 1;
-  }
-
   function applyEvent(event: ReceivedEvent, payload: NodePayload, live: boolean): Applied {
-    const journalId = transaction.guarded(nextJournalId);
+    const journalId = journal === null ? null : transaction.guarded(places.current).id + 1;
     const applied = transaction.step(() => {
       const done = router.apply(payload, event, journalId, live);
-      if (done.outcome === 'applied' && journalId !== null) setPlace.run(journalId);
+      if (done.outcome === 'applied') places.advance(event);
       return done;
     });
-    if (applied.outcome === 'applied' && journalId !== null) addToJournal(journalId, event);
+    if (applied.outcome === 'applied') transaction.guarded(() => journal?.append({ ...event, ...places.current() }));
     return applied;
   }
 

@@ -1,73 +1,102 @@
 /**
  * The journal: every event a node sent and Stackside took, compressed, in a file of its own. A node never sends an event
- * again that was answered with 200, so this is what the index is rebuilt from.
+ * again that was answered with 200, so this is what the index is rebuilt from. Every entry is verified when it is read.
  */
+import type { Database } from 'bun:sqlite';
 import { existsSync } from 'node:fs';
-import { zstdCompressSync, zstdDecompressSync } from 'bun';
-import { OperatorError } from '../errors.ts';
 import { type Connect, openToRead, openToWrite, prepared, rollBack, touch } from './connection.ts';
 import { journalPath } from './database.ts';
-import { IMPORTS_TABLE, importProgress } from './import-progress.ts';
+import { importProgress } from './import-progress.ts';
+import {
+  CHAIN_START,
+  compressed,
+  type EntryRow,
+  entryOfRow,
+  type JournalEntry,
+  JournalEntryError,
+} from './journal-entry.ts';
+import { bringUpToDate, requirePresentVersion, type UpgradeReport } from './journal-file.ts';
 import { makePrivateDirectory } from './private-files.ts';
 
-/** One event as it was received. */
-export interface JournalEntry {
-  id: number;
-  /** Unix microseconds. */
-  receivedAt: number;
-  /** Where the node posted it, such as `/new_block`. */
-  path: string;
-  /** The body: JSON text. */
-  text: string;
+/** Events that the journal lacks. */
+export interface Gap {
+  first: number;
+  last: number;
 }
 
-const JOURNAL_VERSION = 1;
+const rows = `
+  SELECT e.id, e.received_at, e.path, e.payload, c.value AS chain,
+         coalesce((SELECT chain FROM breaks WHERE after_id = e.id - 1),
+                  (SELECT value FROM chain WHERE id = e.id - 1),
+                  CASE e.id WHEN 1 THEN zeroblob(32) END) AS previous
+    FROM events e LEFT JOIN chain c ON c.id = e.id`;
 
-const schema = `
-  ${IMPORTS_TABLE}
-  CREATE TABLE events (
-    id          INTEGER PRIMARY KEY,
-    received_at INTEGER NOT NULL, -- Unix microseconds
-    path        TEXT NOT NULL,
-    payload     BLOB NOT NULL     -- JSON, zstd
-  ) STRICT;
-  PRAGMA user_version = ${JOURNAL_VERSION};`;
+/** What can be read of a journal. @param file names it in errors */
+function journalReads(db: Database, file: string) {
+  const byId = db.prepare<EntryRow, [number]>(`${rows} WHERE e.id = ?1`);
+  const next = db.prepare<EntryRow, [number]>(`${rows} WHERE e.id > ?1 ORDER BY e.id LIMIT 1`);
+  const last = db.prepare<{ id: number | null }, []>('SELECT max(id) AS id FROM events');
+  const chainValue = db.prepare<{ value: Uint8Array }, [number]>(
+    'SELECT value FROM chain WHERE id = ?1 UNION ALL SELECT chain FROM breaks WHERE after_id = ?1',
+  );
+  const breaks = db.prepare<{ after_id: number }, []>('SELECT after_id FROM breaks ORDER BY after_id');
+  const lastUpTo = db.prepare<{ id: number | null }, [number]>('SELECT max(id) AS id FROM events WHERE id <= ?1');
 
-interface Row {
-  id: number;
-  received_at: number;
-  path: string;
-  payload: Uint8Array;
+  const gaps = (): Gap[] =>
+    breaks.all().map(({ after_id }) => ({ first: (lastUpTo.get(after_id)?.id ?? 0) + 1, last: after_id }));
+  const isKnown = (gap: Gap): boolean => gaps().some(({ first, last }) => first === gap.first && last === gap.last);
+
+  return {
+    file,
+    /** Id of the last event, one that is missing by a break included; 0 in an empty journal. */
+    lastId: (): number => Math.max(last.get()?.id ?? 0, breaks.all().at(-1)?.after_id ?? 0),
+
+    /** The chain value of an event, one that is missing by a break included; null where there is none. */
+    chainAt: (id: number): Uint8Array | null => (id === 0 ? CHAIN_START : (chainValue.get(id)?.value ?? null)),
+
+    /** Stretches of events that are known to be missing, oldest first. */
+    gaps,
+
+    /**
+     * The entry, or undefined where the id is unknown.
+     * @throws JournalEntryError where it is not what was written
+     */
+    read(id: number): JournalEntry | undefined {
+      const row = byId.get(id);
+      return row === null ? undefined : entryOfRow(file, row);
+    },
+
+    /**
+     * All entries that follow `id`, oldest first; entries appended meanwhile are met too.
+     * @param overGaps what is known to be missing is passed over
+     * @throws JournalEntryError at one that is missing or is not what was written
+     */
+    *entriesAfter(id: number, overGaps = false): Generator<JournalEntry> {
+      let at = id;
+      for (let row = next.get(at); row !== null; row = next.get(at)) {
+        const isNext = row.id === at + 1;
+        if (!isNext && !(overGaps && isKnown({ first: at + 1, last: row.id - 1 }))) {
+          throw new JournalEntryError(file, at + 1, 'is missing');
+        }
+        at = row.id;
+        yield entryOfRow(file, row);
+      }
+    },
+  };
 }
+export type JournalReads = ReturnType<typeof journalReads>;
 
-const selectById = 'SELECT id, received_at, path, payload FROM events WHERE id = ?1';
-
-const decoder = new TextDecoder();
-
-/** Low level: the journal is written on the hot path and read rarely. */
-const COMPRESSION_LEVEL = 1;
-
-export const compressed = (text: string): Uint8Array => zstdCompressSync(text, { level: COMPRESSION_LEVEL });
-export const decompressed = (bytes: Uint8Array): string => decoder.decode(zstdDecompressSync(bytes));
-
-const entryOf = (row: Row): JournalEntry => ({
-  id: row.id,
-  receivedAt: row.received_at,
-  path: row.path,
-  text: decompressed(row.payload),
-});
-
-/** Reads a journal by its ids, beside whoever writes it; null where the directory has none. */
+/** Reads a journal beside whoever writes it; null where the directory has none. */
 export function openJournalReader(directory: string) {
   const path = journalPath(directory);
   if (!existsSync(path)) return null;
-  const db = openToRead(path);
-  const byId = db.prepare<Row, [number]>(selectById);
+  const db = prepared(openToRead(path), (opened) => requirePresentVersion(opened, path));
   return {
-    /** The entry, or undefined where the id is unknown. */
-    read: (id: number): JournalEntry | undefined => {
-      const row = byId.get(id);
-      return row === null ? undefined : entryOf(row);
+    ...journalReads(db, path),
+    /** A consistent copy, made while others write. */
+    copyTo(file: string): void {
+      db.run('PRAGMA query_only = OFF');
+      db.run('VACUUM INTO ?1', [file]);
     },
     close: () => db.close(),
   };
@@ -79,24 +108,20 @@ export type Journal = ReturnType<typeof openJournal>;
 /**
  * Opens the journal of a data directory, and creates it where there is none.
  * Commits are synced to disk: what {@link Journal.commit} returned from survives a loss of power.
+ * @param options.connect opens its file @param options.report told while an older version is brought up to date
  */
-export function openJournal(directory: string, connect: Connect = openToWrite) {
+export function openJournal(
+  directory: string,
+  { connect = openToWrite, report = () => {} }: { connect?: Connect; report?: UpgradeReport } = {},
+) {
   makePrivateDirectory(directory);
   const path = journalPath(directory);
-  const db = prepared(connect(path, 'FULL'), (opened) => {
-    const version = opened.query<{ user_version: number }, []>('PRAGMA user_version').get()?.user_version;
-    if (version === 0) opened.transaction(() => opened.run(schema)).immediate();
-    else if (version !== JOURNAL_VERSION) {
-      throw new OperatorError(`${path} is a journal of version ${version}.`, 'Run the newer Stackside that wrote it.');
-    }
-  });
-  const insert = db.prepare<null, [number, number, string, Uint8Array]>('INSERT INTO events VALUES (?1, ?2, ?3, ?4)');
-  const last = db.prepare<{ id: number | null }, []>('SELECT max(id) AS id FROM events');
-  const byId = db.prepare<Row, [number]>(selectById);
-  const after = db.prepare<Row, [number]>(
-    'SELECT id, received_at, path, payload FROM events WHERE id > ?1 ORDER BY id LIMIT 1',
-  );
+  const db = prepared(connect(path, 'FULL'), (opened) => bringUpToDate(opened, path, report));
+  const addEvent = db.prepare<null, [number, number, string, Uint8Array]>('INSERT INTO events VALUES (?1, ?2, ?3, ?4)');
+  const addChain = db.prepare<null, [number, Uint8Array]>('INSERT INTO chain VALUES (?1, ?2)');
+  const addBreak = db.prepare<null, [number, Uint8Array]>('INSERT INTO breaks VALUES (?1, ?2)');
   return {
+    ...journalReads(db, path),
     imports: importProgress(db),
     begin: () => db.run('BEGIN IMMEDIATE'),
     commit: () => db.run('COMMIT'),
@@ -104,23 +129,12 @@ export function openJournal(directory: string, connect: Connect = openToWrite) {
     rollback: () => rollBack(db),
     /** Writes a page, and changes nothing. */
     touch: () => touch(db),
-    lastId: (): number => last.get()?.id ?? 0,
-    append: (entry: JournalEntry) => insert.run(entry.id, entry.receivedAt, entry.path, compressed(entry.text)),
-    /** The entry, or undefined where the id is unknown. */
-    read: (id: number): JournalEntry | undefined => {
-      const row = byId.get(id);
-      return row === null ? undefined : entryOf(row);
+    append({ id, receivedAt, path, text, chain }: JournalEntry): void {
+      addEvent.run(id, receivedAt, path, compressed(text));
+      addChain.run(id, chain);
     },
-    /** All entries that follow `id`, oldest first; entries appended meanwhile are met too. */
-    *entriesAfter(id: number): Generator<JournalEntry> {
-      let at = id;
-      for (let row = after.get(at); row !== null; row = after.get(at)) {
-        at = row.id;
-        yield entryOf(row);
-      }
-    },
-    /** A consistent copy, made while others write. */
-    copyTo: (file: string) => db.run('VACUUM INTO ?1', [file]),
+    /** Has the next event follow one that the journal lacks. */
+    breakAfter: (id: number, chain: Uint8Array) => addBreak.run(id, chain),
     close: () => db.close(),
   };
 }

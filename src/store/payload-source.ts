@@ -1,5 +1,5 @@
 /** Where the JSON text of an event is kept to be read again: in the journal, or without one beside the row that needs it. */
-import { compressed, decompressed } from './journal.ts';
+import { compressed, decompressed } from './journal-entry.ts';
 
 /** An entry of the journal, or without one the payload itself: JSON text. */
 export type PayloadSource = { journalId: number } | { text: string };

@@ -137,8 +137,19 @@ test('another chain than that of the data is refused', async () => {
 
 test('every command has help with an example', async () => {
   const help = (await stackside('--help')).stdout;
-  const names = [...help.matchAll(/^ {2}([a-z]+) \[options\]/gm)].map((match) => match[1] ?? '');
-  expect(names).toEqual(['serve', 'demo', 'import', 'export', 'rebuild', 'backup', 'check', 'status', 'devnet']);
+  const names = [...help.matchAll(/^ {2}([a-z-]+) \[options\]/gm)].map((match) => match[1] ?? '');
+  expect(names).toEqual([
+    'serve',
+    'demo',
+    'import',
+    'export',
+    'rebuild',
+    'accept-journal',
+    'backup',
+    'check',
+    'status',
+    'devnet',
+  ]);
   for (const name of names) expect((await stackside(name, '--help')).stdout).toContain(`Example:\n  stackside ${name}`);
   expect((await stackside('hooks', '--help')).stdout).toContain('Example:\n  stackside hooks');
 });

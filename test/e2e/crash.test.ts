@@ -126,7 +126,7 @@ test(
  * only where somebody serves.
  */
 const differing = [
-  ...['mempool_transactions.received_at', 'pending_principals.received_at'],
+  ...['mempool_transactions.received_at', 'pending_principals.received_at', 'progress.journal_chain'],
   ...['evaluated', 'cursor_height', 'cursor_hash', 'evaluated_at'].map((column) => `hook_progress.${column}`),
 ];
 const withoutClock = (directory: string) => ({

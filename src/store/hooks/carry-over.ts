@@ -1,6 +1,6 @@
-/** Chainhooks outlive the index they stand in: a rebuild begins with an index that has nothing but them. */
-import type { Database } from 'bun:sqlite';
-import { existsSync, renameSync, rmSync } from 'node:fs';
+/** Chainhooks outlive the index they stand in: a rebuild makes a new one beside it that begins with nothing but them. */
+import { type Database, SQLiteError } from 'bun:sqlite';
+import { closeSync, existsSync, fsyncSync, openSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { OperatorError } from '../../errors.ts';
 import { openToWrite } from '../connection.ts';
@@ -46,35 +46,47 @@ function settle(path: string): void {
   }
 }
 
-const removeFiles = (path: string): void => {
-  for (const suffix of ['', '-wal', '-shm']) rmSync(path + suffix, { force: true });
-};
-
-/**
- * Replaces the index by an empty one with the chainhooks of the old. Whatever the moment of a crash, one of the two is
- * there, whole.
- * @throws OperatorError where the chainhooks can't be read, unless they may be lost
- */
-export function freshIndexWithHooks(directory: string, mayLoseHooks: boolean): void {
-  const path = indexPath(directory);
-  if (!existsSync(path)) return;
-  const workshop = join(directory, WORKSHOP);
-  rmSync(workshop, { recursive: true, force: true });
+/** An index that is damaged is replaced all the same. */
+function settleIfReadable(path: string): void {
   try {
     settle(path);
-    const db = openWriter(workshop, 'own');
-    try {
-      db.run('ATTACH ?1 AS old', [path]);
-      db.transaction(() => {
-        for (const table of hookTables) copyTable(db, table);
-      })();
-      db.run('DETACH old');
-      db.run('PRAGMA wal_checkpoint(TRUNCATE)');
-    } finally {
-      db.close();
-    }
+  } catch (error) {
+    if (!(error instanceof SQLiteError)) throw error;
+  }
+}
+
+/** The rename is on the disk when this returns. */
+function syncDirectory(directory: string): void {
+  const opened = openSync(directory, 'r');
+  try {
+    fsyncSync(opened);
+  } finally {
+    closeSync(opened);
+  }
+}
+
+function copyHooks(db: Database, from: string): void {
+  db.run('ATTACH ?1 AS old', [from]);
+  db.transaction(() => {
+    for (const table of hookTables) copyTable(db, table);
+  })();
+  db.run('DETACH old');
+}
+
+/**
+ * Makes an index that holds the chainhooks of the present one and nothing else, in a directory of its own.
+ * @returns that directory
+ * @throws OperatorError where the chainhooks can't be read, unless they may be lost
+ */
+export function workshopWithHooks(directory: string, mayLoseHooks: boolean): string {
+  clearWorkshop(directory);
+  const [path, workshop] = [indexPath(directory), join(directory, WORKSHOP)];
+  const db = openWriter(workshop, 'journal');
+  try {
+    if (existsSync(path)) copyHooks(db, path);
   } catch (cause) {
-    rmSync(workshop, { recursive: true, force: true });
+    // Only SQLite's word counts: what the old file holds is what may be beyond reading.
+    if (!(cause instanceof SQLiteError)) throw cause;
     if (!mayLoseHooks) {
       throw new OperatorError(
         `The chainhooks in ${path} can't be read.`,
@@ -82,10 +94,24 @@ export function freshIndexWithHooks(directory: string, mayLoseHooks: boolean): v
         { cause },
       );
     }
-    removeFiles(path);
-    return;
+  } finally {
+    db.close();
   }
+  return workshop;
+}
+
+/** Removes what a rebuild made that was stopped, or failed. */
+export function clearWorkshop(directory: string): void {
+  rmSync(join(directory, WORKSHOP), { recursive: true, force: true });
+}
+
+/** Puts the index of the workshop in the place of the present one. Whatever the moment of a crash, one of the two is whole. */
+export function takeWorkshopsIndex(directory: string): void {
+  const [path, workshop] = [indexPath(directory), join(directory, WORKSHOP)];
+  settle(indexPath(workshop));
+  if (existsSync(path)) settleIfReadable(path);
   for (const suffix of ['-wal', '-shm']) rmSync(path + suffix, { force: true });
   renameSync(indexPath(workshop), path);
-  rmSync(workshop, { recursive: true, force: true });
+  syncDirectory(directory);
+  clearWorkshop(directory);
 }

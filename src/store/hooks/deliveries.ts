@@ -1,6 +1,6 @@
 /** The rows of deliveries: the queue, and the log of what became of each. Bodies stand apart, compressed. */
 import type { Database } from 'bun:sqlite';
-import { compressed, decompressed } from '../journal.ts';
+import { compressed, decompressed } from '../journal-entry.ts';
 import { prepared } from '../statement.ts';
 import {
   type Attempt,

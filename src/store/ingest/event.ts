@@ -20,6 +20,7 @@ export type IngestEvent =
   | { event: 'mempool_transaction_skipped'; reason: string }
   | { event: 'drop_reason_unknown'; reason: string }
   | { event: 'stacking_print_unread'; contract: string; topic: string | null; reason: string }
+  | { event: 'journal_upgraded'; entries: number }
   | { event: 'journal_replayed'; events: number }
   | { event: 'writes_failing'; reason: StoreFailure; cause: unknown }
   | { event: 'writes_resumed'; failures: number };

@@ -1,0 +1,279 @@
+import { Database } from 'bun:sqlite';
+import { expect, test } from 'bun:test';
+import { cpSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { runExport } from '../../src/commands/export.ts';
+import { devnetEvents } from '../../src/devnet/scenario.ts';
+import { OperatorError } from '../../src/errors.ts';
+import { acceptJournal } from '../../src/store/accept-journal.ts';
+import { indexPath, journalPath } from '../../src/store/database.ts';
+import type { ReceivedEvent } from '../../src/store/ingest.ts';
+import { openJournalReader } from '../../src/store/journal.ts';
+import { CHAIN_START, JournalEntryError, nextChain } from '../../src/store/journal-entry.ts';
+import { rebuildIndex } from '../../src/store/rebuild.ts';
+import { type DataDirectory, dataDirectory } from '../support/data-directory.ts';
+import { alice, block, transfer } from '../support/handmade.ts';
+import { ingestOf, openAt, received } from '../support/ingest.ts';
+import { everything, journalRows, tables, wholeIndex } from '../support/tables.ts';
+
+const devnet = (seed: number, blocks = 12): ReceivedEvent[] =>
+  [...devnetEvents({ seed, blocks, accounts: 10, transactionsPerBlock: 2, forkEvery: 5 })].map(received);
+
+const events = devnet(1);
+const half = Math.floor(events.length / 2);
+
+const rebuild = (directory: string, force = false) => rebuildIndex({ directory, chainId: null, log: () => {}, force });
+
+/** What the operator is told. */
+function refusal(action: () => unknown): OperatorError {
+  try {
+    action();
+  } catch (error) {
+    if (error instanceof OperatorError) return error;
+    throw error;
+  }
+  throw new Error('nothing was refused');
+}
+
+const open = (directory: string) => openAt(directory).ingest.close();
+
+function copyOf(directory: string): DataDirectory {
+  const copy = dataDirectory();
+  cpSync(directory, copy.path, { recursive: true });
+  return copy;
+}
+
+function inJournal(directory: string, sql: string, ...values: (number | string | Uint8Array)[]): void {
+  using db = new Database(journalPath(directory));
+  db.query(sql).run(...values);
+}
+
+function removeJournal(directory: string): void {
+  for (const suffix of ['', '-wal', '-shm']) rmSync(journalPath(directory) + suffix, { force: true });
+}
+
+function replaceFile(path: string, from: string): void {
+  for (const suffix of ['-wal', '-shm']) rmSync(path + suffix, { force: true });
+  writeFileSync(path, readFileSync(from));
+}
+
+test('a chain value is SHA-256 over the value before it, id, time, path and text, framed as documented', () => {
+  const number = (value: number) => {
+    const bytes = Buffer.alloc(8);
+    bytes.writeBigUInt64BE(BigInt(value));
+    return bytes;
+  };
+  const entry = { id: 7, receivedAt: 1_700_000_000_000_001, path: '/new_block', text: '{"a":"é"}' };
+  const framed = Buffer.concat([
+    new Uint8Array(32).fill(9),
+    number(7),
+    number(1_700_000_000_000_001),
+    number(10),
+    Buffer.from('/new_block'),
+    number(10),
+    Buffer.from('{"a":"é"}'),
+  ]);
+  const expected = new Bun.CryptoHasher('sha256').update(framed).digest('hex');
+  expect(nextChain(new Uint8Array(32).fill(9), entry).toHex()).toBe(expected);
+  expect(CHAIN_START).toEqual(new Uint8Array(32));
+});
+
+test('two journals of the same events have the same chain values', () => {
+  using one = ingestOf(events);
+  using other = ingestOf(events);
+  const [ofOne, ofOther] = [one, other].map(({ path }) => {
+    const reader = openJournalReader(path);
+    const values = [...(reader?.entriesAfter(0) ?? [])].map(({ chain }) => chain.toHex());
+    reader?.close();
+    return values;
+  });
+  expect(ofOne).toHaveLength(journalRows(one.path).length);
+  expect(ofOne).toEqual(ofOther!);
+});
+
+const damages: [what: string, sql: string, named: RegExp][] = [
+  ['time', 'UPDATE events SET received_at = received_at + 1 WHERE id = 9', /^Entry 9 of .*journal\.db is damaged/],
+  ['path', "UPDATE events SET path = '/new_blocl' WHERE id = 9", /^Entry 9 .*is damaged/],
+  [
+    'text',
+    'UPDATE events SET payload = (SELECT payload FROM events WHERE id = 8) WHERE id = 9',
+    /^Entry 9 .*is damaged: its chain value/,
+  ],
+  ['compressed bytes', "UPDATE events SET payload = x'00' WHERE id = 9", /^Entry 9 .*can not be decompressed/],
+  ['chain value', 'UPDATE chain SET value = zeroblob(32) WHERE id = 9', /^Entry 9 .*is damaged/],
+  ['absence', 'DELETE FROM events WHERE id = 9', /^Entry 9 .*is missing/],
+  ['absence of its chain value', 'DELETE FROM chain WHERE id = 9', /^Entry 9 .*is damaged/],
+];
+for (const [what, sql, named] of damages) {
+  test(`an entry whose ${what} is another than was written is named, and neither replayed nor exported`, () => {
+    using directory = ingestOf(events);
+    inJournal(directory.path, sql);
+    const before = wholeIndex(directory.path);
+    const refused = refusal(() => rebuild(directory.path));
+    expect(refused).toBeInstanceOf(JournalEntryError);
+    expect(refused.message).toMatch(named);
+    expect(refused.remedy).toContain('backup');
+    expect(wholeIndex(directory.path)).toEqual(before);
+    expect(existsSync(join(directory.path, 'rebuild'))).toBe(false);
+    const reader = openJournalReader(directory.path);
+    expect(() => [...(reader?.entriesAfter(0, true) ?? [])]).toThrow(named);
+    reader?.close();
+  });
+}
+
+test('a payload that is read by its id is verified', () => {
+  using directory = ingestOf(events);
+  inJournal(directory.path, 'UPDATE events SET received_at = 1 WHERE id = 9');
+  const reader = openJournalReader(directory.path);
+  expect(() => reader?.read(9)).toThrow(JournalEntryError);
+  expect(reader?.read(8)?.id).toBe(8);
+  expect(reader?.read(10)?.id).toBe(10);
+  expect(reader?.read(events.length + 1)).toBeUndefined();
+  reader?.close();
+});
+
+/** A directory at the end of the events, and its journal as it was half way. */
+function withOlderJournal(): { directory: DataDirectory; older: string } {
+  const directory = dataDirectory();
+  const older = join(directory.path, 'older.db');
+  using opened = openAt(directory.path);
+  for (const [index, event] of events.entries()) {
+    if (index === half) {
+      const reader = openJournalReader(directory.path);
+      reader?.copyTo(older);
+      reader?.close();
+    }
+    opened.ingest.receive(event);
+  }
+  return { directory, older };
+}
+
+test('a journal that is deleted, emptied, older, or of another chain is refused with the ways out, and stays as it is', () => {
+  const { directory, older } = withOlderJournal();
+  using _ = directory;
+  using foreign = ingestOf(devnet(2));
+  const path = journalPath(directory.path);
+  const cases: [replace: () => void, says: RegExp][] = [
+    [() => removeJournal(directory.path), /There is no journal in .* and the index holds \d+ events/],
+    [() => writeFileSync(path, ''), /its journal ends at event 0/],
+    [() => replaceFile(path, older), new RegExp(`its journal ends at event ${half}`)],
+    [() => replaceFile(path, journalPath(foreign.path)), /is not that of the index|journal ends at event/],
+  ];
+  const index = wholeIndex(directory.path);
+  for (const [replace, says] of cases) {
+    removeJournal(directory.path);
+    replace();
+    const refused = refusal(() => open(directory.path));
+    expect(refused.message).toMatch(says);
+    expect(refused.remedy).toContain('stackside accept-journal');
+    expect(refused.remedy).toContain('stackside rebuild');
+    // A rebuild would lose what only the index has: it is not done unasked.
+    expect(refusal(() => rebuild(directory.path)).message).toMatch(/would be lost|another in each|no journal/);
+    expect(wholeIndex(directory.path)).toEqual(index);
+  }
+});
+
+test('a journal that is forced to be the truth makes the index of its events', () => {
+  const { directory, older } = withOlderJournal();
+  using _ = directory;
+  replaceFile(journalPath(directory.path), older);
+  rebuild(directory.path, true);
+  using expected = ingestOf(events.slice(0, half));
+  expect(tables(directory.path)).toEqual(tables(expected.path));
+  open(directory.path);
+});
+
+test('where a journal is accepted the index stays, ids are not used again, and the journal says what it lacks', async () => {
+  const { directory, older } = withOlderJournal();
+  using _ = directory;
+  replaceFile(journalPath(directory.path), older);
+  const index = wholeIndex(directory.path);
+  const ids = journalRows(directory.path).length;
+  const last = events.length;
+  const accepted = acceptJournal(directory.path);
+  expect(accepted).toEqual({ gap: { first: ids + 1, last: accepted.gap.last }, setAside: null });
+  expect(wholeIndex(directory.path)).toEqual(index);
+  using opened = openAt(directory.path);
+  const [tip] = [opened.ingest.history.tip()];
+  const next = block({ hash: `0x${tip.indexBlockHash.toHex()}`, height: tip.height, event: events[0]! }, 'next', [
+    transfer(alice, 0, 300),
+  ]);
+  expect(opened.ingest.receive(next.event)).toBe('applied');
+  opened.ingest.close();
+  expect(journalRows(directory.path).at(-1)?.id).toBe(accepted.gap.last + 1);
+  expect(accepted.gap.last).toBeLessThanOrEqual(last);
+  open(directory.path);
+  const refused = refusal(() => rebuild(directory.path, true));
+  expect(refused.message).toContain(`lacks the events from ${ids + 1} to ${accepted.gap.last}`);
+  const file = join(directory.path, 'out.tsv');
+  await runExport(directory.path, file, false);
+  expect(readFileSync(file, 'utf8').trimEnd().split('\n')).toHaveLength(ids + 1);
+  // Nothing is left to accept.
+  expect(refusal(() => acceptJournal(directory.path)).message).toContain('is that of the index');
+});
+
+test("another history's journal is set aside where the index is kept, and a lost one begins anew", () => {
+  const { directory } = withOlderJournal();
+  using _ = directory;
+  using foreign = ingestOf(devnet(2));
+  replaceFile(journalPath(directory.path), journalPath(foreign.path));
+  const { setAside } = acceptJournal(directory.path);
+  expect(existsSync(setAside ?? '')).toBe(true);
+  expect(journalRows(directory.path)).toEqual([]);
+  open(directory.path);
+  removeJournal(directory.path);
+  expect(acceptJournal(directory.path)).toMatchObject({ setAside: null, gap: { first: 1 } });
+  open(directory.path);
+});
+
+test('an index from an older backup is brought up to its journal, but not over events that the journal lacks', () => {
+  using directory = ingestOf(events.slice(0, half));
+  using old = copyOf(directory.path);
+  using opened = openAt(directory.path);
+  for (const event of events.slice(half)) opened.ingest.receive(event);
+  opened.ingest.close();
+  const whole = everything(directory.path);
+  using restored = copyOf(directory.path);
+  replaceFile(indexPath(restored.path), indexPath(old.path));
+  open(restored.path);
+  expect(everything(restored.path)).toEqual(whole);
+  replaceFile(journalPath(directory.path), journalPath(old.path));
+  acceptJournal(directory.path);
+  using again = openAt(directory.path);
+  const next = block(null, 'rival', [transfer(alice, 0, 300)], { burn_block_height: 215 }).event;
+  again.ingest.receive({ ...next, path: '/stackerdb_chunks', text: '{"contract_id":"x","modified_slots":[]}' });
+  again.ingest.close();
+  replaceFile(indexPath(directory.path), indexPath(old.path));
+  expect(refusal(() => open(directory.path)).message).toContain(`Entry ${journalRows(old.path).length + 1} of`);
+});
+
+test('an empty index beside a journal is made from it', () => {
+  using directory = ingestOf(events);
+  const whole = everything(directory.path);
+  for (const suffix of ['', '-wal', '-shm']) rmSync(indexPath(directory.path) + suffix, { force: true });
+  open(directory.path);
+  expect(everything(directory.path)).toEqual(whole);
+});
+
+test('events taken without a journal are missing from it, before and after', () => {
+  using without = ingestOf(events.slice(0, half), { journal: false });
+  expect(refusal(() => open(without.path)).message).toContain('There is no journal');
+  acceptJournal(without.path);
+  open(without.path);
+  const straight = [...devnetEvents({ seed: 1, blocks: 6, forkEvery: 0 })].map(received);
+  using kept = ingestOf(straight.slice(0, 9));
+  using paused = openAt(kept.path, { journal: false });
+  for (const event of straight.slice(9)) paused.ingest.receive(event);
+  paused.ingest.close();
+  expect(refusal(() => open(kept.path)).message).toMatch(/journal ends at event/);
+});
+
+test('a journal that is ahead of its index is not left behind by a start without one', () => {
+  using directory = ingestOf(events.slice(0, half));
+  using old = copyOf(directory.path);
+  using opened = openAt(directory.path);
+  for (const event of events.slice(half)) opened.ingest.receive(event);
+  opened.ingest.close();
+  replaceFile(indexPath(directory.path), indexPath(old.path));
+  expect(refusal(() => openAt(directory.path, { journal: false })).remedy).toContain('--no-journal');
+});

@@ -1,0 +1,73 @@
+/** Data directories of earlier versions. */
+import { Database } from 'bun:sqlite';
+import { expect, test } from 'bun:test';
+import { rmSync } from 'node:fs';
+import { devnetEvents } from '../../src/devnet/scenario.ts';
+import { acceptJournal } from '../../src/store/accept-journal.ts';
+import { indexPath, journalPath } from '../../src/store/database.ts';
+import { openJournalReader } from '../../src/store/journal.ts';
+import indexSchema1 from '../support/index-schema-1.sql' with { type: 'text' };
+import { ingestOf, openAt, received } from '../support/ingest.ts';
+import { everything } from '../support/tables.ts';
+
+const events = [...devnetEvents({ seed: 3, blocks: 10, accounts: 10, transactionsPerBlock: 2, forkEvery: 4 })].map(
+  received,
+);
+
+/** What the present program wrote, as version 1 would have written it. */
+function downgrade(directory: string): void {
+  using journal = new Database(journalPath(directory));
+  journal.run('DROP TABLE chain; DROP TABLE breaks; PRAGMA user_version = 1');
+  using index = new Database(indexPath(directory));
+  const start = indexSchema1.indexOf('CREATE TABLE progress (');
+  index.run(`ALTER TABLE progress RENAME TO progress_2;
+    ${indexSchema1.slice(start, indexSchema1.indexOf(';\n', start))};
+    INSERT INTO progress
+      SELECT id, chain_id, journal_id, burn_block_height, mempool_pending, mempool_version FROM progress_2;
+    DROP TABLE progress_2; PRAGMA user_version = 1`);
+}
+
+/** Every table and index with its statement. */
+function schemaOf(path: string): string[] {
+  using db = new Database(path, { readonly: true });
+  return db
+    .query<{ line: string }, []>("SELECT type || ' ' || name || ' ' || coalesce(sql, '') AS line FROM sqlite_schema")
+    .all()
+    .map(({ line }) => line)
+    .sort();
+}
+
+test('index and journal of version 1 become what the present version writes, schema and rows', () => {
+  using directory = ingestOf(events);
+  const expected = everything(directory.path);
+  const schemas = [indexPath, journalPath].map((path) => schemaOf(path(directory.path)));
+  downgrade(directory.path);
+  using opened = openAt(directory.path);
+  expect(opened.said).toEqual([{ event: 'journal_upgraded', entries: expected.journal.length }]);
+  opened.ingest.close();
+  expect(everything(directory.path)).toEqual(expected);
+  expect([indexPath, journalPath].map((path) => schemaOf(path(directory.path)))).toEqual(schemas);
+  const reader = openJournalReader(directory.path);
+  expect([...(reader?.entriesAfter(0) ?? [])]).toHaveLength(expected.journal.length);
+  reader?.close();
+});
+
+test('an index of version 1 that took events without a journal meets a journal only where that is accepted', () => {
+  using directory = ingestOf(events);
+  downgrade(directory.path);
+  using db = new Database(indexPath(directory.path));
+  db.run("UPDATE block_payloads SET journal_id = NULL, payload = x'00' WHERE journal_id > 20");
+  db.close();
+  expect(() => openAt(directory.path)).toThrow(/journal ends at event/);
+  acceptJournal(directory.path);
+  openAt(directory.path).ingest.close();
+});
+
+test('an index of version 1 whose journal is gone is refused', () => {
+  using directory = ingestOf(events);
+  downgrade(directory.path);
+  rmSync(journalPath(directory.path));
+  expect(() => openAt(directory.path)).toThrow(/There is no journal/);
+  acceptJournal(directory.path);
+  openAt(directory.path).ingest.close();
+});
