@@ -1,22 +1,30 @@
 /** Lines of a recording, from a file or stdin, plain or compressed; never more than a line in memory. */
-import { createReadStream, existsSync, statSync } from 'node:fs';
-import type { Readable } from 'node:stream';
-import { createGunzip, createZstdDecompress } from 'node:zlib';
+import { createReadStream, statSync } from 'node:fs';
 import { OperatorError } from '../errors.ts';
+import { onFile, operatorErrorOf } from '../system-errors.ts';
 
 export interface Input {
+  /** @throws OperatorError where the file can't be read to its end */
   lines(): AsyncGenerator<Buffer>;
-  /** Bytes of the file, as it is on disk; null for stdin. */
+  /** Bytes of the file, as it is on disk; null for stdin and pipes, which can't be read from the beginning again. */
   size: number | null;
   /** Bytes read of it so far. */
   bytesRead(): number;
 }
 
-const NEWLINE = 0x0a;
+/** In the place of a path. */
+export const STDIN = '-';
 
-async function* linesOf(stream: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+type Bytes = Uint8Array<ArrayBuffer>;
+
+const NEWLINE = 0x0a;
+/** What is read at once. A decompressor makes all of it before anything is taken. */
+const READ_BYTES = 1 << 16;
+
+async function* linesOf(stream: AsyncIterable<Bytes>): AsyncGenerator<Buffer> {
   let parts: Buffer[] = [];
-  for await (const chunk of stream) {
+  for await (const bytes of stream) {
+    const chunk = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
     let start = 0;
     for (let end = chunk.indexOf(NEWLINE); end >= 0; end = chunk.indexOf(NEWLINE, start)) {
       const last = chunk.subarray(start, end);
@@ -31,28 +39,122 @@ async function* linesOf(stream: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   if (parts.length > 0) yield Buffer.concat(parts);
 }
 
-const decompressor = (file: string) =>
-  file.endsWith('.gz') ? createGunzip() : file.endsWith('.zst') ? createZstdDecompress() : null;
+type Compression = 'gzip' | 'zstd';
 
-/** @param file a path, or `-` for stdin, which is plain */
-export function openInput(file: string): Input {
-  if (file !== '-' && !existsSync(file)) {
-    throw new OperatorError(`File does not exist: ${file}`, 'Give the path of an event recording, or - for stdin.');
+/** How a file begins, whatever its name says. What has no compression here can't be read. */
+const KINDS: readonly { name: string; begins: readonly number[]; compression: Compression | null }[] = [
+  { name: 'gzip', begins: [0x1f, 0x8b], compression: 'gzip' },
+  { name: 'zstd', begins: [0x28, 0xb5, 0x2f, 0xfd], compression: 'zstd' },
+  { name: 'a zip archive', begins: [0x50, 0x4b, 0x03, 0x04], compression: null },
+  { name: 'compressed with xz', begins: [0xfd, 0x37, 0x7a, 0x58, 0x5a, 0x00], compression: null },
+  { name: 'compressed with bzip2', begins: [0x42, 0x5a, 0x68], compression: null },
+  { name: 'compressed with lz4', begins: [0x04, 0x22, 0x4d, 0x18], compression: null },
+  { name: 'an SQLite database', begins: [...Buffer.from('SQLite format 3\0')], compression: null },
+  { name: "a dump of PostgreSQL's own format", begins: [...Buffer.from('PGDMP')], compression: null },
+];
+const LONGEST_BEGINNING = Math.max(...KINDS.map(({ begins }) => begins.length));
+
+/** @throws OperatorError for what is none of a recording's forms */
+function compressionOf(file: string, beginning: Bytes): Compression | null {
+  const kind = KINDS.find(({ begins }) => begins.every((byte, index) => beginning[index] === byte));
+  if (kind === undefined) return null;
+  if (kind.compression !== null) return kind.compression;
+  throw new OperatorError(
+    `${file} is ${kind.name}.`,
+    'Give a recording as TSV, plain or compressed with gzip or zstd; unpack the file first where it holds one.',
+  );
+}
+
+/** The chunks of a stream, the first of them long enough to see what it is. */
+async function* withBeginning(stream: AsyncIterable<Bytes>): AsyncGenerator<Bytes> {
+  let beginning: Bytes | null = new Uint8Array();
+  for await (const chunk of stream) {
+    if (beginning === null) {
+      yield chunk;
+      continue;
+    }
+    beginning = beginning.length === 0 ? chunk : Buffer.concat([beginning, chunk]);
+    if (beginning.length < LONGEST_BEGINNING) continue;
+    yield beginning;
+    beginning = null;
   }
-  const opened = file === '-' ? null : createReadStream(file, { highWaterMark: 1 << 18 });
-  const source: Readable = opened ?? process.stdin;
-  const unpacked = decompressor(file);
-  return {
-    async *lines() {
-      if (unpacked === null) {
-        yield* linesOf(source);
-        return;
-      }
-      source.on('error', (error) => unpacked.destroy(error));
-      source.pipe(unpacked);
-      yield* linesOf(unpacked);
+  if (beginning !== null) yield beginning;
+}
+
+/** What a file holds. @throws OperatorError where it can't be read */
+async function* chunksOf(file: string, stream: AsyncIterable<Bytes>): AsyncGenerator<Bytes> {
+  try {
+    yield* withBeginning(stream);
+  } catch (error) {
+    throw operatorErrorOf(error, file) ?? error;
+  }
+}
+
+/** What a generator yields, as it is asked for. */
+const streamOf = (chunks: AsyncGenerator<Bytes>): ReadableStream<Bytes> =>
+  new ReadableStream({
+    async pull(controller) {
+      const { done, value } = await chunks.next();
+      if (done === true) controller.close();
+      else controller.enqueue(value);
     },
-    size: file === '-' ? null : statSync(file).size,
-    bytesRead: () => opened?.bytesRead ?? 0,
-  };
+    async cancel() {
+      await chunks.return(undefined);
+    },
+  });
+
+/** @throws OperatorError where the data is not whole */
+async function* decompressed(
+  file: string,
+  compression: Compression,
+  chunks: AsyncGenerator<Bytes>,
+): AsyncGenerator<Bytes> {
+  try {
+    // The streams of node:zlib take zstd that is cut off for whole.
+    yield* streamOf(chunks).pipeThrough(new DecompressionStream(compression));
+  } catch (cause) {
+    if (!(cause instanceof TypeError)) throw cause;
+    throw new OperatorError(
+      `${file} is cut off or damaged: its ${compression} data can't be read to the end.`,
+      'Get the file again, whole, and repeat the command: rows that were taken are not taken twice.',
+      { cause },
+    );
+  }
+}
+
+async function* following(first: Bytes, rest: AsyncIterable<Bytes>): AsyncGenerator<Bytes> {
+  yield first;
+  yield* rest;
+}
+
+async function* unpacked(file: string, stream: AsyncIterable<Bytes>): AsyncGenerator<Bytes> {
+  const chunks = chunksOf(file, stream);
+  try {
+    const beginning = await chunks.next();
+    if (beginning.done === true) return;
+    const compression = compressionOf(file, beginning.value);
+    const all = following(beginning.value, chunks);
+    yield* compression === null ? all : decompressed(file, compression, all);
+  } finally {
+    await chunks.return(undefined);
+  }
+}
+
+/** @throws OperatorError where it can't be read */
+function sizeOf(file: string): number | null {
+  const found = onFile(file, () => statSync(file));
+  if (found.isFile()) return found.size;
+  if (!found.isDirectory()) return null;
+  throw new OperatorError(`${file} is a directory.`, 'Give the path of an event recording, or - for stdin.');
+}
+
+/**
+ * @param file a path, or {@link STDIN}. What it is compressed with is seen by how it begins, not by its name
+ * @throws OperatorError where there is no such file
+ */
+export function openInput(file: string): Input {
+  if (file === STDIN) return { lines: () => linesOf(unpacked('stdin', process.stdin)), size: null, bytesRead: () => 0 };
+  const size = sizeOf(file);
+  const source = createReadStream(file, { highWaterMark: READ_BYTES });
+  return { lines: () => linesOf(unpacked(file, source)), size, bytesRead: () => source.bytesRead };
 }

@@ -1,0 +1,95 @@
+/** Files of recordings as they come: compressed, misnamed, cut off, or something else. */
+import { afterAll, describe, expect, test } from 'bun:test';
+import { readdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { constants, gzipSync, zstdCompressSync } from 'node:zlib';
+import { openInput } from '../../src/commands/input.ts';
+import { OperatorError } from '../../src/errors.ts';
+import { dataDirectory } from '../support/data-directory.ts';
+
+const directory = dataDirectory();
+afterAll(() => directory[Symbol.dispose]());
+const at = (name: string): string => join(directory.path, name);
+
+const lines = Array.from({ length: 20_000 }, (_, n) => `${n}\t${Bun.hash(String(n))}`);
+const text = Buffer.from(lines.join('\n'));
+const checksummed = { params: { [constants.ZSTD_c_checksumFlag]: 1 } };
+const packed = { gzip: gzipSync(text), zstd: zstdCompressSync(text, checksummed) };
+
+async function read(name: string, content: Uint8Array): Promise<string[]> {
+  writeFileSync(at(name), content);
+  const found: string[] = [];
+  for await (const line of openInput(at(name)).lines()) found.push(line.toString());
+  return found;
+}
+
+for (const [name, content] of [
+  ['plain.tsv', text],
+  ['plain-named.gz', text],
+  ['plain-named.zst', text],
+  ['gzip-named.tsv', packed.gzip],
+  ['gzip-named.zst', packed.gzip],
+  ['zstd-named.gz', packed.zstd],
+] as const) {
+  test(`${name} is read by what it holds`, async () => {
+    expect(await read(name, content)).toEqual(lines);
+  });
+}
+
+test('gzip and zstd in several parts are read to the end of the last', async () => {
+  const half = text.indexOf('\n', text.length / 2) + 1;
+  const parts = [text.subarray(0, half), text.subarray(half)];
+  for (const pack of [gzipSync, (part: Uint8Array) => Bun.zstdCompressSync(part)])
+    expect(await read('parts', Buffer.concat(parts.map((part) => pack(part))))).toEqual(lines);
+});
+
+test('an empty file, and one shorter than any mark, are read as they are', async () => {
+  expect(await read('empty.gz', new Uint8Array())).toEqual([]);
+  expect(await read('short', Buffer.from('a'))).toEqual(['a']);
+});
+
+describe('what is not whole is refused with two lines:', () => {
+  for (const [compression, content] of Object.entries(packed)) {
+    for (const [what, broken] of [
+      ['cut off in the middle', content.subarray(0, content.length >> 1)],
+      ['without its last byte', content.subarray(0, -1)],
+      ['with bytes after its end', Buffer.concat([content, Buffer.from('something else')])],
+      ['with a changed byte', content.map((byte, index) => (index === content.length >> 1 ? byte ^ 0xff : byte))],
+    ] as const) {
+      test(`${compression} ${what}`, async () => {
+        const refused = read('broken', broken);
+        await expect(refused).rejects.toThrow(OperatorError);
+        await expect(refused).rejects.toThrow(`broken is cut off or damaged: its ${compression} data`);
+        await expect(refused).rejects.toMatchObject({ remedy: expect.stringContaining('Get the file again') });
+      });
+    }
+  }
+});
+
+for (const [what, begins] of [
+  ['a zip archive', 'PK\x03\x04'],
+  ['compressed with bzip2', 'BZh91AY'],
+  ['an SQLite database', 'SQLite format 3\0'],
+  ["a dump of PostgreSQL's own format", 'PGDMP'],
+] as const) {
+  test(`a file that is ${what} is called that`, async () => {
+    await expect(read('other.gz', Buffer.from(`${begins} and more of it`, 'latin1'))).rejects.toThrow(
+      `other.gz is ${what}.`,
+    );
+  });
+}
+
+test('a directory and a file that is not there are refused by name', () => {
+  expect(() => openInput(directory.path)).toThrow(`${directory.path} is a directory.`);
+  expect(() => openInput(at('none'))).toThrow(`File does not exist: ${at('none')}`);
+});
+
+test.skipIf(process.platform !== 'linux')('reading that ends early gives the file back', async () => {
+  const open = () => readdirSync('/proc/self/fd').length;
+  for (const content of [text, packed.zstd]) {
+    writeFileSync(at('early'), content);
+    const before = open();
+    for (let n = 0; n < 20; n++) for await (const _ of openInput(at('early')).lines()) break;
+    expect(open()).toBeLessThan(before + 10);
+  }
+});
