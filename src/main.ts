@@ -1,6 +1,7 @@
 #!/usr/bin/env bun
 /** The command line. Exit codes: 0 done, 1 the operator must act, 2 a check found something, 75 try again. */
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
+import { recordingFormats } from './chain/recording.ts';
 import { runDemo } from './commands/demo.ts';
 import { postDevnet, writeDevnet } from './commands/devnet.ts';
 import { runExport } from './commands/export.ts';
@@ -129,6 +130,11 @@ command(
   .argument('<file...>')
   .option('--skip-bad', "Count rows that can't be taken and go on", false)
   .option('--restart', 'Take the recording from its first row again', false)
+  .addOption(
+    new Option('--format <format>', "With COPY's escapes, or as the columns stand; found out if not given").choices(
+      recordingFormats,
+    ),
+  )
   .action(async (files: string[], options) => {
     await runImport(given(options), files, options);
   });

@@ -88,11 +88,12 @@ ingest.follow({
     blocks += change.applied.length;
   },
 });
-const readRow = recordingReader();
+const recording = recordingReader();
+let lines = 0;
 const started = performance.now();
 let rows = 0;
 for (const line of readFileSync(file, 'utf8').split('\n')) {
-  const row = line === '' ? null : readRow(line);
+  const row = line === '' ? null : recording.read(line, ++lines);
   if (row === null) continue;
   ingest.take(row);
   rows += 1;

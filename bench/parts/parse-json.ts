@@ -2,12 +2,13 @@
 import { recordingReader } from '../../src/chain/recording.ts';
 import { openInput } from '../../src/commands/input.ts';
 
-const readRow = recordingReader();
+const recording = recordingReader();
+let lines = 0;
 const decoder = new TextDecoder();
 let bytes = 0;
 let ms = 0;
 for await (const line of openInput(process.argv[2]!).lines()) {
-  const row = readRow(decoder.decode(line));
+  const row = recording.read(decoder.decode(line), ++lines);
   if (row === null) continue;
   const start = performance.now();
   JSON.parse(row.text);

@@ -1,6 +1,9 @@
 /**
  * The rows of an event recording: what deployments export their raw events to and exchange. Four columns between tabs,
- * `id`, `receive_timestamp`, `event_path`, `payload`, with the escapes of PostgreSQL's COPY text format.
+ * `id`, `receive_timestamp`, `event_path`, `payload`. Most are written with the escapes of PostgreSQL's COPY text format
+ * (`copy`), some as the columns stand (`raw`), and a recording doesn't say which: `"C:\\new"` is a path in one and has a
+ * line end in the other. So each payload with a backslash is read both ways. Where JSON or COPY's own rules leave only
+ * one, the row shows how the whole recording is written; where they leave two, nothing is guessed.
  */
 
 export interface RecordedEvent {
@@ -12,9 +15,38 @@ export interface RecordedEvent {
   text: string;
 }
 
+/** How the columns of a recording are written: with COPY's escapes, or as they stand. */
+export const recordingFormats = ['copy', 'raw'] as const;
+export type RecordingFormat = (typeof recordingFormats)[number];
+
+/** How a recording is written, and which of its rows shows it, counted from 1. */
+export interface ShownFormat {
+  format: RecordingFormat;
+  row: number;
+}
+
 /** A row that can't be read. */
 export class RowError extends Error {
   override readonly name = 'RowError';
+}
+
+/** A row that is an event in either format, and no row before it shows which is meant. */
+export class UndecidedFormatError extends Error {
+  override readonly name = 'UndecidedFormatError';
+  constructor(readonly row: number) {
+    super(`row ${row} can be read with and without the escapes of COPY`);
+  }
+}
+
+/** Rows that show different formats. */
+export class MixedFormatsError extends Error {
+  override readonly name = 'MixedFormatsError';
+  constructor(
+    readonly row: number,
+    readonly earlier: ShownFormat,
+  ) {
+    super(`row ${row} is not written in the format that row ${earlier.row} shows, ${earlier.format}`);
+  }
 }
 
 const ESCAPES: Readonly<Record<string, string>> = {
@@ -56,51 +88,106 @@ function timestampOf(text: string): number {
   return milliseconds * 1000 + Number((match?.[3] ?? '').slice(0, 6).padEnd(6, '0'));
 }
 
-/** A row without its line end. */
-export const recordingRow = ({ id, receivedAt, path, text }: RecordedEvent): string =>
-  `${id}\t${timestampText(receivedAt)}\t${path}\t${escaped(text)}`;
-
 const isJson = (text: string): boolean => {
   try {
     JSON.parse(text);
     return true;
-  } catch {
-    return false;
+  } catch (error) {
+    if (error instanceof SyntaxError) return false;
+    throw error;
   }
 };
 
 /**
- * Reads rows one after the other. Some recordings were written without escapes: from the first row on that is JSON only
- * as it stands, rows are taken as they stand.
- * @returns a function from a line to its event; null for an empty line and COPY's end mark
+ * A payload in COPY's format. Where it would be JSON as it stands too, its first bracket or quote has a backslash before
+ * it, which COPY drops: so the row can be read in one way only.
  */
-export function recordingReader(): (line: string) => RecordedEvent | null {
-  let verbatim = false;
-  const payloadOf = (column: string): string => {
-    if (verbatim || !column.includes('\\')) return column;
-    const text = unescaped(column);
-    if (isJson(text)) return text;
-    if (isJson(column)) {
-      verbatim = true;
-      return column;
+function payloadColumn(text: string): string {
+  const column = escaped(text);
+  return column.includes('\\') && isJson(column) ? column.replace(/[{["]/, '\\$&') : column;
+}
+
+/** A row in COPY's format without its line end. @param event its text must be JSON */
+export const recordingRow = ({ id, receivedAt, path, text }: RecordedEvent): string =>
+  `${id}\t${timestampText(receivedAt)}\t${path}\t${payloadColumn(text)}`;
+
+/** The formats in which a payload can be read. COPY doubles every backslash of JSON, so a single one is none of its. */
+function formatsOf(column: string): readonly RecordingFormat[] {
+  const text = unescaped(column);
+  const raw = isJson(column);
+  const copy = (!raw || escaped(text) === column) && isJson(text);
+  return recordingFormats.filter((format) => (format === 'copy' ? copy : raw));
+}
+
+/** What COPY may write after the last row. */
+const END_MARK = '\\.';
+
+/** Where the columns of a line begin; the first begins it. */
+function columnStarts(line: string): [timestamp: number, path: number, payload: number] {
+  const first = line.indexOf('\t');
+  const second = line.indexOf('\t', first + 1);
+  const third = line.indexOf('\t', second + 1);
+  if (first < 0 || second < 0 || third < 0) {
+    throw new RowError('a row has four columns between tabs: id, receive_timestamp, event_path, payload');
+  }
+  return [first + 1, second + 1, third + 1];
+}
+
+/**
+ * What a line shows of the format of its recording; null where it can be read either way or not at all.
+ * @throws RowError where it has no four columns
+ */
+export function formatShownBy(line: string): RecordingFormat | null {
+  if (!line.includes('\\') || line === END_MARK) return null;
+  const [, , payload] = columnStarts(line);
+  const formats = formatsOf(line.slice(payload));
+  return formats.length === 1 ? (formats[0] ?? null) : null;
+}
+
+export interface RecordingReader {
+  /**
+   * Reads the next line, without its end.
+   * @param row its number in the recording, counted from 1
+   * @returns its event; null for an empty line and COPY's end mark
+   * @throws RowError, UndecidedFormatError (which {@link RecordingReader.settle} mends), MixedFormatsError
+   */
+  read(line: string, row: number): RecordedEvent | null;
+  /** Says what a row further on shows; the line that could not be read may then be read again. */
+  settle(shown: ShownFormat): void;
+}
+
+/** Reads the lines of a recording one after the other. @param given its format, where that is known from elsewhere */
+export function recordingReader(given: RecordingFormat | null = null): RecordingReader {
+  let shown: ShownFormat | null = null;
+
+  function payloadOf(column: string, row: number): string {
+    if (!column.includes('\\')) return column;
+    if (given !== null) {
+      const text = given === 'raw' ? column : unescaped(column);
+      if (!isJson(text)) throw new RowError(`payload is not JSON in the format ${given}`);
+      return text;
     }
-    throw new RowError('payload is not JSON');
-  };
-  return (line) => {
-    if (line === '' || line === '\\.') return null;
-    const first = line.indexOf('\t');
-    const second = line.indexOf('\t', first + 1);
-    const third = line.indexOf('\t', second + 1);
-    if (first < 0 || second < 0 || third < 0) {
-      throw new RowError('a row has four columns between tabs: id, receive_timestamp, event_path, payload');
-    }
-    const idText = line.slice(0, first);
-    if (!/^\d{1,15}$/.test(idText)) throw new RowError(`id "${idText.slice(0, 40)}" is not a number`);
-    return {
-      id: Number(idText),
-      receivedAt: timestampOf(line.slice(first + 1, second)),
-      path: line.slice(second + 1, third),
-      text: payloadOf(line.slice(third + 1)),
-    };
+    const formats = formatsOf(column);
+    const [only] = formats;
+    if (only === undefined) throw new RowError('payload is not JSON');
+    if (formats.length === 1) shown ??= { format: only, row };
+    if (shown === null) throw new UndecidedFormatError(row);
+    if (!formats.includes(shown.format)) throw new MixedFormatsError(row, shown);
+    return shown.format === 'raw' ? column : unescaped(column);
+  }
+
+  return {
+    read(line, row) {
+      if (line === '' || line === END_MARK) return null;
+      const [timestamp, path, payload] = columnStarts(line);
+      const idText = line.slice(0, timestamp - 1);
+      if (!/^\d{1,15}$/.test(idText)) throw new RowError(`id "${idText.slice(0, 40)}" is not a number`);
+      const receivedAt = timestampOf(line.slice(timestamp, path - 1));
+      const text = payloadOf(line.slice(payload), row);
+      return { id: Number(idText), receivedAt, path: line.slice(path, payload - 1), text };
+    },
+    settle(known) {
+      shown = known;
+    },
   };
 }

@@ -1,7 +1,7 @@
 /** `stackside import`: an event recording into the index. */
 import { hash } from 'bun';
 import { PayloadError } from '../chain/payload-reader.ts';
-import { RowError, recordingReader } from '../chain/recording.ts';
+import { type RecordingFormat, RowError } from '../chain/recording.ts';
 import type { Settings } from '../config.ts';
 import { OperatorError } from '../errors.ts';
 import { createLog } from '../log.ts';
@@ -9,6 +9,7 @@ import { UnknownParentError } from '../store/chain-writer.ts';
 import { type Ingest, openIngest } from '../store/ingest.ts';
 import { openInput } from './input.ts';
 import { type Progress, progressReport } from './progress.ts';
+import { rowReader } from './recording-format.ts';
 import { SeenIds } from './seen-ids.ts';
 
 export interface ImportOptions {
@@ -16,6 +17,8 @@ export interface ImportOptions {
   skipBad: boolean;
   /** Take the recording from its first row, whatever was taken of it before. */
   restart: boolean;
+  /** How the recordings are written; undefined where their rows show it. */
+  format?: RecordingFormat;
 }
 
 /** A transaction of the index holds about this much: enough to make its cost small, not so much as to fill memory. */
@@ -35,14 +38,13 @@ const isBadRow = (error: unknown): error is Error =>
 async function importFile(
   ingest: Ingest,
   file: string,
-  { skipBad, restart }: ImportOptions,
+  { skipBad, restart, format }: ImportOptions,
   report: (progress: Progress) => void,
 ): Promise<Counts> {
   const input = openInput(file);
-  const readRow = recordingReader();
+  const readRow = rowReader(file, input.size !== null, format ?? null);
   const seen = new SeenIds();
   const counts: Counts = { rows: 0, applied: 0, repeated: 0, bad: 0 };
-  const decoder = new TextDecoder();
   let source: string | undefined;
   let taken: { rows: number; digest: string } = { rows: 0, digest: '' };
   /** Of the rows so far, each hashed onto those before it. */
@@ -71,7 +73,7 @@ async function importFile(
       );
     }
     try {
-      const row = readRow(decoder.decode(bytes));
+      const row = await readRow(bytes, counts.rows);
       if (row === null || !seen.add(row.id) || counts.rows <= taken.rows) continue;
       counts[ingest.take(row)] += 1;
     } catch (error) {

@@ -1,6 +1,14 @@
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { RowError, recordingReader, recordingRow } from '../../src/chain/recording.ts';
+import {
+  formatShownBy,
+  MixedFormatsError,
+  RowError,
+  recordingFormats,
+  recordingReader,
+  recordingRow,
+  UndecidedFormatError,
+} from '../../src/chain/recording.ts';
 import { assertProperty } from '../support/property.ts';
 
 /** JSON with every character that a row writes differently, between its values too. */
@@ -9,6 +17,9 @@ const jsonText = fc
   .chain(([value, parts]) =>
     fc.constantFrom('', '\t', '\n').map((gap) => JSON.stringify([value, parts.join('')], null, gap)),
   );
+/** What stands between the quotes of a string. */
+const jsonPart = fc.constantFrom('\\\\', '\\"', '\\n', '\\t', '\\/', '\\u0001', '\\u005c', 'n', 'new', ',', '☕', 'C:');
+const readOne = (row: string) => recordingReader().read(row, 1);
 const path = fc.constantFrom('/new_block', '/new_burn_block', '/attachments/new');
 
 test('any event comes back from its row as it was', () => {
@@ -18,7 +29,7 @@ test('any event comes back from its row as it was', () => {
       (event) => {
         const row = recordingRow(event);
         expect(row).not.toContain('\n');
-        expect(recordingReader()(row)).toEqual(event);
+        expect(readOne(row)).toEqual(event);
       },
     ),
     { cases: 500 },
@@ -38,16 +49,115 @@ test('zeros at the end of a fraction are left out, and a whole second has none',
 });
 
 test('the escapes of COPY that JSON can hold are read, and a backslash before any other character stands for the character', () => {
-  const text = recordingReader()('1\t2022-09-13 00:12:27+00\t/p\t["a\\\\nb",\\n\\t\\r\\1]')?.text;
+  const text = readOne('1\t2022-09-13 00:12:27+00\t/p\t["a\\\\nb",\\n\\t\\r\\1]')?.text;
   expect(text).toBe('["a\\nb",\n\t\r1]');
 });
 
-test('from the first row on that is JSON only as it stands, rows are taken as they stand', () => {
-  const read = recordingReader();
-  const row = (text: string) => read(`1\t2022-09-13 00:12:27+00\t/p\t${text}`)?.text;
-  expect(row('{"a":"\\\\n"}')).toBe('{"a":"\\n"}');
-  expect(row('{"a":"say \\"hello\\""}')).toBe('{"a":"say \\"hello\\""}');
-  expect(row('{"a":"\\\\n"}')).toBe('{"a":"\\\\n"}');
+/** Rows of these columns through one reader. */
+function readAll(columns: readonly string[], reader = recordingReader()): (string | undefined)[] {
+  return columns.map((column, index) => reader.read(line(column), index + 1)?.text);
+}
+const line = (column: string): string => `1\t2022-09-13 00:12:27+00\t/p\t${column}`;
+const QUOTED_RAW = '{"a":"say \\"hello\\""}';
+const QUOTED_COPY = '{"a":"say \\\\"hello\\\\""}';
+/** A path as it stands, or with COPY's escapes a line end. */
+const EITHER = '{"a":"C:\\\\new"}';
+
+test('a recording whose rows show that it is written without escapes is read as it stands', () => {
+  expect(readAll([QUOTED_RAW, EITHER, '"a\\u0001b"', '"a\\/b"'])).toEqual([
+    QUOTED_RAW,
+    EITHER,
+    '"a\\u0001b"',
+    '"a\\/b"',
+  ]);
+});
+
+test('a recording whose rows show that it is written with escapes is read with them', () => {
+  expect(readAll([QUOTED_COPY, EITHER])).toEqual([QUOTED_RAW, '{"a":"C:\\new"}']);
+});
+
+test('a single backslash that COPY would not write shows a row that stands as it is', () => {
+  for (const column of ['"a\\u0001b"', '"\\ud83d\\ude00"', '"a\\/b"', '["a\\",\\"b"]'])
+    expect(formatShownBy(line(column))).toBe('raw');
+  expect(formatShownBy(line(EITHER))).toBeNull();
+  expect(formatShownBy(line('{"a":1}'))).toBeNull();
+});
+
+test('a row that can be read either way is not guessed at, and is read once a later row is known', () => {
+  for (const [format, text] of [
+    ['raw', EITHER],
+    ['copy', '{"a":"C:\\new"}'],
+  ] as const) {
+    const reader = recordingReader();
+    expect(() => readAll(['{}', EITHER], reader)).toThrow(new UndecidedFormatError(2));
+    reader.settle({ format, row: 9 });
+    expect(reader.read(line(EITHER), 2)?.text).toBe(text);
+  }
+});
+
+test('a row that is an event only in the other format than those before it is refused with both numbers', () => {
+  for (const columns of [
+    [QUOTED_RAW, '{}', QUOTED_COPY],
+    [QUOTED_COPY, '{}', QUOTED_RAW],
+    [QUOTED_COPY, '{}', '"a\\u0001b"'],
+  ]) {
+    let error: unknown;
+    try {
+      readAll(columns);
+    } catch (thrown) {
+      error = thrown;
+    }
+    expect(error).toBeInstanceOf(MixedFormatsError);
+    expect(error).toMatchObject({ row: 3, earlier: { row: 1 } });
+  }
+});
+
+test('the format that the operator names is taken for every row', () => {
+  expect(readAll([QUOTED_RAW, EITHER], recordingReader('raw'))).toEqual([QUOTED_RAW, EITHER]);
+  expect(readAll([EITHER, QUOTED_COPY], recordingReader('copy'))).toEqual(['{"a":"C:\\new"}', QUOTED_RAW]);
+  for (const [format, column] of [
+    ['raw', QUOTED_COPY],
+    ['copy', QUOTED_RAW],
+  ] as const) {
+    expect(() => readAll([column], recordingReader(format))).toThrow(RowError);
+  }
+});
+
+/** JSON as nodes write it: no characters that a row can't hold as they stand. */
+const compactJson = fc.array(jsonPart, { maxLength: 6 }).map((parts) => `["${parts.join('')}"]`);
+
+test('events of any text come back from the recording that they are written to, alone and one after the other', () => {
+  assertProperty(
+    fc.property(fc.array(fc.oneof(compactJson, jsonText), { minLength: 1, maxLength: 8 }), (texts) => {
+      const rows = texts.map((text, index) => recordingRow({ id: index, receivedAt: 0, path: '/p', text }));
+      const reader = recordingReader();
+      expect(rows.map((row, index) => reader.read(row, index + 1)?.text)).toEqual(texts);
+    }),
+    { cases: 500 },
+  );
+});
+
+test('a recording written as its texts stand is never altered: it is read as it is, or refused', () => {
+  assertProperty(
+    fc.property(fc.array(compactJson, { minLength: 1, maxLength: 8 }), (texts) => {
+      const reader = recordingReader();
+      for (const [index, text] of texts.entries()) {
+        try {
+          expect(reader.read(line(text), index + 1)?.text).toBe(text);
+        } catch (error) {
+          if (!(error instanceof UndecidedFormatError)) throw error;
+          return;
+        }
+      }
+    }),
+    { cases: 500 },
+  );
+});
+
+test('a row with COPY escapes that could be read as it stands has a backslash that COPY drops', () => {
+  const row = recordingRow({ id: 1, receivedAt: 0, path: '/p', text: '{"a":"C:\\new"}' });
+  expect(row).toEndWith('\t/p\t\\{"a":"C:\\\\new"}');
+  expect(recordingFormats.filter((format) => format === formatShownBy(row))).toEqual(['copy']);
 });
 
 for (const [text, microseconds] of [
@@ -58,7 +168,7 @@ for (const [text, microseconds] of [
   ['2025-10-16T16:10:40Z', 1_760_631_040_000_000],
 ] as const) {
   test(`the time ${text} is read to the microsecond`, () => {
-    expect(recordingReader()(`1\t${text}\t/p\t1`)?.receivedAt).toBe(microseconds);
+    expect(readOne(`1\t${text}\t/p\t1`)?.receivedAt).toBe(microseconds);
   });
 }
 
@@ -75,13 +185,13 @@ for (const [what, row, message] of [
   ],
 ] as const) {
   test(`a row with ${what} is refused`, () => {
-    const read = () => recordingReader()(row);
+    const read = () => readOne(row);
     expect(read).toThrow(RowError);
     expect(read).toThrow(message);
   });
 }
 
 test('an empty line and the end mark of COPY hold no event', () => {
-  expect(recordingReader()('')).toBeNull();
-  expect(recordingReader()('\\.')).toBeNull();
+  expect(readOne('')).toBeNull();
+  expect(readOne('\\.')).toBeNull();
 });

@@ -81,6 +81,24 @@ test('stackside export is a recording that gives the same chain', async () => {
   expect((await status(at('exported'))).tip).toEqual((await status(at('data'))).tip);
 });
 
+test('a recording that can be read in two ways is refused until --format says which, and exported so that it can be read in one', async () => {
+  const row = '1\t2024-01-01 00:00:01+00\t/stackerdb_chunks\t{"a":"C:\\\\new"}\n';
+  writeFileSync(at('either.tsv'), row);
+  const refused = await stackside('import', at('either.tsv'), '--data', at('either'));
+  expect(refused.code).toBe(1);
+  expect(refused.stderr).toMatch(/^Row 1 of .* can be read in two ways, .*\n.*--format copy.*--format raw.*\n$/);
+  expect((await status(at('either'))).journal?.events).toBe(0);
+  for (const format of ['raw', 'copy']) {
+    const imported = await stackside('import', at('either.tsv'), '--data', at(format), '--format', format);
+    expect(imported.stderr).toBe('');
+    const { stdout } = await stackside('export', '--data', at(format));
+    writeFileSync(at('again.tsv'), stdout);
+    expect((await stackside('import', at('again.tsv'), '--data', at(`${format}-again`))).stderr).toBe('');
+    expect((await stackside('export', '--data', at(`${format}-again`))).stdout).toBe(stdout);
+    expect(stdout === row).toBe(false);
+  }
+});
+
 test('stackside rebuild makes the same index from the journal', async () => {
   const before = await status(at('exported').replace('exported', 'data'));
   const rebuilt = await stackside('rebuild', '--data', at('data'));
