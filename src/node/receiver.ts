@@ -51,6 +51,9 @@ const isJson = (request: Request): boolean =>
 /** A node sends genesis in one request, and waits while blocks are applied. */
 const IDLE_SECONDS = 255;
 
+/** A browser says with every POST which page makes it; a node knows of no pages. */
+const isFromPage = ({ headers }: Request): boolean => headers.has('origin') || headers.has('sec-fetch-site');
+
 const MICROSECONDS_PER_MILLISECOND = 1_000;
 
 export interface Receiver {
@@ -83,6 +86,8 @@ export function startReceiver(options: ReceiverOptions): Receiver {
 
   async function post(request: Request, path: string): Promise<Response> {
     if (!isEventPath(path)) return answer(404, { error: `no route handler for ${path}` });
+    // Any page that the operator looks at may post to the loopback, as long as it doesn't ask to read the answer.
+    if (isFromPage(request)) return answer(403, { error: 'Events are taken from nodes, not from web pages' });
     if (!isJson(request)) return answer(415, { error: 'Unsupported Media Type: events are application/json' });
     const tooLarge = () => answer(413, { error: `Request body is too large: the limit is ${bodyLimit} bytes` });
     if (Number(request.headers.get('content-length') ?? 0) > bodyLimit) return tooLarge();

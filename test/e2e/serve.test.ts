@@ -116,6 +116,18 @@ describe('the event receiver', () => {
     expect((await post('/new_block', '{}', { 'content-type': 'text/xml' })).status).toBe(415);
   });
 
+  test('a web page posts no events, with a content type or without', async () => {
+    const page = { origin: 'https://evil.example' };
+    const json = { 'content-type': 'application/json' };
+    for (const headers of [page, { ...page, ...json }, { 'sec-fetch-site': 'same-origin', ...json }]) {
+      const response = await post('/mined_block', '{}', headers);
+      expect([response.status, await response.json()]).toEqual([
+        403,
+        { error: 'Events are taken from nodes, not from web pages' },
+      ]);
+    }
+  });
+
   test('a trailing slash is ignored, and what is of no use to an index is taken', async () => {
     expect((await post('/mined_block/', '{}')).status).toBe(200);
     expect((await post('/proposal_response', '{"result":"Ok"}')).status).toBe(200);
