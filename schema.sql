@@ -1192,7 +1192,7 @@ CREATE TABLE progress (
   -- of the newest Bitcoin block the node spoke of
   burn_block_height INTEGER NOT NULL,
   mempool_pending   INTEGER NOT NULL,
-  -- counts every change of the mempool: the mempool's ETag
+  -- greater with every change of the mempool, and at least the change's time in Unix microseconds: for ETags
   mempool_version   INTEGER NOT NULL
 ) STRICT;
 INSERT INTO progress VALUES (1, NULL, 0, zeroblob(32), 0, 0, 0);

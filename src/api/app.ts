@@ -8,6 +8,7 @@ import type { Snapshots } from '../store/reader.ts';
 import { cors } from './conventions/cors.ts';
 import { type DeprecationPolicy, NO_SUNSET } from './conventions/deprecation.ts';
 import { errors, failures, type Log } from './conventions/errors.ts';
+import { tagOf } from './conventions/etag.ts';
 import { keptAnswers } from './conventions/kept-answers.ts';
 import { responder } from './conventions/respond.ts';
 import { docs } from './docs.ts';
@@ -143,6 +144,7 @@ export function createApp(options: ApiOptions): AnyElysia {
   const context: RouteContext = {
     snapshots,
     respond,
+    tag: tagOf(version),
     failure,
     kept: keptAnswers(),
     deprecation,

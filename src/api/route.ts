@@ -68,6 +68,8 @@ type NoParameters = Record<never, TSchema>;
 export interface RouteContext {
   snapshots: Snapshots;
   respond: Responder;
+  /** A whole tag of the state that an answer depends on. */
+  tag: (state: string) => string;
   failure: Failure;
   kept: KeptAnswers;
   deprecation: DeprecationPolicy;
@@ -113,14 +115,19 @@ export function route<
     path,
     deprecated,
     detail: operation(declaration),
-    serve: ({ snapshots, respond, failure, kept, deprecation, now, checkResponses }) => {
+    serve: ({ snapshots, respond, tag: whole, failure, kept, deprecation, now, checkResponses }) => {
+      /** Null for an answer that must not be stored. */
+      const currentTag = async (read: Reader, params: Values<P>): Promise<string | null> => {
+        const state = etag === null ? null : await etag(read, params);
+        return state === null ? null : whole(state);
+      };
       const success = plainText ? respond.plainText : respond.jsonText;
       const answer = async (
         request: Request,
         { params, query, body }: { params: Values<P>; query: Values<Q>; body: Static<Sent> },
         read: Reader,
       ) => {
-        const tag = etag === null ? null : await etag(read, params);
+        const tag = await currentTag(read, params);
         if (tag !== null && namesTag(request.headers.get('if-none-match'), tag)) return respond.notModified(tag);
         const url = pathAndQuery(request.url);
         // An index that was made anew may tell another story of the same chain.
@@ -138,7 +145,7 @@ export function route<
       /** With the tag of what is found there. What the route there would refuse, it refuses here. */
       const redirect = async (location: string, { url }: Request): Promise<Response> => {
         const params = readParams(url.slice(0, pathStart(url)) + location);
-        const tag = etag === null ? null : await snapshots.read((read) => etag(read, params));
+        const tag = etag === null ? null : await snapshots.read((read) => currentTag(read, params));
         return respond.redirect(302, location, tag);
       };
       const answerOrFailure = async (request: Request): Promise<Response> => {

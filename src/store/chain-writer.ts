@@ -184,8 +184,9 @@ export function chainWriter(
         ),
         change.applied.flatMap(({ transactions }) => transactions),
         before.height,
+        now,
       );
-      mempool.streamChanged(microblocks.acceptedOn(indexBlockHash), microblocks.acceptedOn(before.indexBlockHash));
+      mempool.streamChanged(microblocks.acceptedOn(indexBlockHash), microblocks.acceptedOn(before.indexBlockHash), now);
       setBurnHeight.run(block.burnBlockHeight);
       payloads.forgetBelow(height);
       return change;

@@ -56,6 +56,7 @@ export function readerOf(db: Database, journal: EntryReader | null, file: number
     chain: {
       tip: async () => chain.tip(),
       blockHash: async (id: BlockId) => chain.block(id)?.index_block_hash,
+      newestArrival: async () => chain.newestArrival(),
     },
     changes: changeQueries(db),
     blocks: { ...blocks, whole, wholePage },

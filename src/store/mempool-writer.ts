@@ -110,7 +110,8 @@ export function mempoolWriter(db: Database, { principals }: Dictionaries, change
     'DELETE FROM pending_counts WHERE principal_id = ?1 AND transactions = 0',
   );
   const count = db.prepare<null, [number]>('UPDATE progress SET mempool_pending = mempool_pending + ?1');
-  const touch = db.prepare('UPDATE progress SET mempool_version = mempool_version + 1');
+  // By the clock, so that no index has two states of one version: not one that was rebuilt, nor one restored from a backup.
+  const touch = db.prepare<null, [number]>('UPDATE progress SET mempool_version = max(mempool_version + 1, ?1)');
 
   const isMined = (txId: Uint8Array): boolean => mined.get(txId) !== null;
 
@@ -277,16 +278,17 @@ export function mempoolWriter(db: Database, { principals }: Dictionaries, change
       }
       for (const { txId } of waiting) changes.announced(txId);
       for (const content of waiting) resolve(spendsOfContent(content));
-      if (waiting.length > 0) touch.run();
+      if (waiting.length > 0) touch.run(receipt.time);
       return waiting.length + minedRows;
     },
 
     /**
      * Dropped by the node.
      * @param state one of the dropped states
+     * @param now Unix microseconds
      * @returns how many of them were waiting
      */
-    drop(txIds: readonly Uint8Array[], state: number, replacedBy: Uint8Array | null): number {
+    drop(txIds: readonly Uint8Array[], state: number, replacedBy: Uint8Array | null, now: number): number {
       let dropped = 0;
       for (const txId of txIds) {
         const row = byId.get(txId);
@@ -294,18 +296,20 @@ export function mempoolWriter(db: Database, { principals }: Dictionaries, change
         move(row, state, replacedBy);
         dropped++;
       }
-      if (dropped > 0) touch.run();
+      if (dropped > 0) touch.run(now);
       return dropped;
     },
 
     /**
      * The chain changed: what left it waits again, what it holds now waits no more. All that left comes back before
      * anything is taken out, since a transaction may have moved from a lower block to a higher one.
+     * @param now Unix microseconds
      */
     chainChanged(
       restored: readonly RestoredTransaction[],
       confirmed: readonly TransactionContent[],
       receiptHeight: number,
+      now: number,
     ): void {
       const back: TransactionContent[] = [];
       for (const { content, burnBlockTime } of restored) {
@@ -329,11 +333,14 @@ export function mempoolWriter(db: Database, { principals }: Dictionaries, change
       }
       for (const content of confirmed) if (!content.bitcoinOperation) resolve(spendsOfContent(content));
       for (const content of back) resolve(spendsOfContent(content));
-      touch.run();
+      touch.run(now);
     },
 
-    /** Microblocks were streamed or given up: `joined` wait no more, `left` wait again unless the chain holds them. */
-    streamChanged(joined: readonly Uint8Array[], left: readonly Uint8Array[]): void {
+    /**
+     * Microblocks were streamed or given up: `joined` wait no more, `left` wait again unless the chain holds them.
+     * @param now Unix microseconds
+     */
+    streamChanged(joined: readonly Uint8Array[], left: readonly Uint8Array[], now: number): void {
       for (const txId of left) {
         const row = byId.get(txId);
         if (row?.state === MINED && !isMined(txId)) move(row, PENDING);
@@ -342,7 +349,7 @@ export function mempoolWriter(db: Database, { principals }: Dictionaries, change
         const row = byId.get(txId);
         if (row !== null) move(row, MINED);
       }
-      if (joined.length > 0 || left.length > 0) touch.run();
+      if (joined.length > 0 || left.length > 0) touch.run(now);
     },
 
     /**
@@ -355,7 +362,7 @@ export function mempoolWriter(db: Database, { principals }: Dictionaries, change
         ? staleByTime.all(now - COLLECT_AFTER_MICROSECONDS)
         : staleByHeight.all(tip.height - COLLECT_AFTER_BLOCKS);
       for (const row of stale) move(row, COLLECTED_HERE);
-      if (stale.length > 0) touch.run();
+      if (stale.length > 0) touch.run(now);
     },
   };
 }

@@ -71,6 +71,8 @@ export interface Reader {
     tip(): Promise<ChainTip | null>;
     /** The canonical block's index block hash, undefined where there is no such block. */
     blockHash(id: BlockId): Promise<Uint8Array | undefined>;
+    /** The block that came last, of whichever fork; undefined before the first. */
+    newestArrival(): Promise<Uint8Array | undefined>;
   };
   changes: {
     /** Id of the last one; 0 before the first. */
@@ -187,7 +189,7 @@ export interface Reader {
     figures(): Promise<PendingFigures[]>;
     /** Of those that wait, by type. */
     fees(): Promise<OfferedFee[]>;
-    /** Changes with every change of the mempool. */
+    /** Greater with every change of the mempool, and none twice, whatever becomes of the index. */
     version(): Promise<number>;
     /** Pending ones that the principal sends, receives by, or is the contract of; in the order of `page`. */
     ofPrincipal(principal: string, limit: number, from: CursorKey | null): Promise<Page<PendingTransaction>>;
@@ -371,8 +373,8 @@ export interface Reader {
     subdomains(name: string): Promise<string[]>;
     /** Names and subdomains of an address, in no order. */
     ofOwner(address: string): Promise<string[]>;
-    /** Greater with every attachment that comes. */
-    attachments(): Promise<number>;
+    /** Changes with every attachment that comes, and with the names from before the chain. */
+    version(): Promise<string>;
   };
 }
 

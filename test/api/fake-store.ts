@@ -266,6 +266,7 @@ function fakeReader(chain: FakeChain): Faked {
     chain: {
       tip: async () => chain.tip,
       blockHash: async (id) => blockOf(id)?.indexHash,
+      newestArrival: async () => chain.tip?.indexBlockHash,
     },
     blocks: {
       page: async (limit, start) => chainPage(chain.blocks, limit, start, ({ indexHash }) => indexHash, equal),

@@ -36,6 +36,15 @@ test('what nobody asks for is forgotten, what is asked for stays, and memory has
   expect(others * text.length).toBeLessThan(10_000_000);
 });
 
+test('an answer of the older generation is given for its own tag only', () => {
+  const kept = keptAnswers();
+  for (let i = 0; i < 2; i++) kept.keep('/old', 'tag', 'text');
+  const filler = 'x'.repeat(90_000);
+  for (let i = 0; i < 50; i++) for (let again = 0; again < 2; again++) kept.keep(`/${i}`, 'tag', filler);
+  expect(kept.get('/old', 'another')).toBeUndefined();
+  expect(kept.get('/old', 'tag')).toBe('text');
+});
+
 test('a text that is longer than the bound of one is not kept', () => {
   const kept = keptAnswers();
   for (let i = 0; i < 3; i++) kept.keep('/long', 'tag', 'x'.repeat(200_000));

@@ -14,6 +14,7 @@ export function routeContext(given: Partial<RouteContext> = {}): RouteContext {
   return {
     snapshots: { read: () => Promise.reject(new StoreClosedError('no data')), close: () => {} },
     respond,
+    tag: (state) => state,
     failure: failures(respond, () => {}),
     kept: keptAnswers(),
     deprecation: NO_SUNSET,

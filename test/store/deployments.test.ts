@@ -2,10 +2,6 @@
 import { expect, test } from 'bun:test';
 import { ANCHORED_SEQUENCE } from '../../src/chain/block.ts';
 import { toHex } from '../../src/codec/hex.ts';
-import { transactionId } from '../../src/codec/transaction.ts';
-import { networks } from '../../src/devnet/network.ts';
-import { smartContract } from '../../src/devnet/payloads.ts';
-import { signTransaction } from '../../src/devnet/transaction-encode.ts';
 import { checkDirectory } from '../../src/store/check.ts';
 import type { Reader } from '../../src/store/reader.ts';
 import { openSnapshots } from '../../src/store/snapshots.ts';
@@ -14,6 +10,7 @@ import {
   announcement,
   block,
   bob,
+  deployment,
   drop,
   hashOf,
   inMicroblock,
@@ -33,12 +30,6 @@ async function read<T>({ directory }: OpenIngest, ask: (reader: Reader) => Promi
   }
 }
 
-function deployment(nonce: number, fee: number, name = 'pool'): Transaction {
-  const origin = { account: alice, nonce, fee: BigInt(fee) };
-  const raw = signTransaction({ payload: smartContract(name, '(begin)'), origin }, networks.testnet);
-  return { id: toHex(transactionId(raw)), raw: toHex(raw) };
-}
-
 const POOL = `${alice.address}.pool`;
 const START_OF_LIST = { at: null, offset: 0 };
 
@@ -48,11 +39,11 @@ test('a deployment waits, fails, succeeds at last, and waits again where its blo
     const found = await read(open, (reader) => reader.contracts.deployment(POOL));
     return found && [found.status, toHex(found.txId), 'height' in found ? found.height : null];
   };
-  const [first, second] = [deployment(3, 500), deployment(4, 600)];
+  const [first, second] = [deployment(alice, 3, 500), deployment(alice, 4, 600)];
   expect(await status()).toBeUndefined();
   const one = block(null, 'one');
   open.ingest.receive(one.event);
-  open.ingest.receive(announcement([second, first, deployment(0, 500, 'other')]));
+  open.ingest.receive(announcement([second, first, deployment(alice, 0, 500, 'other')]));
   expect(await status()).toEqual(['pending', first.id, null]);
 
   const failed = block(one, 'failed', [receipt(first, 0, { status: 'abort_by_response' })]);
@@ -76,7 +67,7 @@ test('the fees of what waits are counted by type', async () => {
   using open = openNew();
   open.ingest.receive(block(null, 'one').event);
   const transfers = [transfer(alice, 10, 1000), transfer(bob, 10, 200), transfer(bob, 11, 1000)];
-  open.ingest.receive(announcement([...transfers, deployment(3, 5)]));
+  open.ingest.receive(announcement([...transfers, deployment(alice, 3, 5)]));
   expect(await read(open, (reader) => reader.mempool.fees())).toEqual([
     { type: 'token_transfer', fee: 200n, transactions: 1 },
     { type: 'token_transfer', fee: 1000n, transactions: 2 },

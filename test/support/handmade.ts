@@ -2,7 +2,7 @@
 import { toHex } from '../../src/codec/hex.ts';
 import { transactionId } from '../../src/codec/transaction.ts';
 import { networks } from '../../src/devnet/network.ts';
-import { tokenTransfer } from '../../src/devnet/payloads.ts';
+import { smartContract, tokenTransfer } from '../../src/devnet/payloads.ts';
 import { signTransaction } from '../../src/devnet/transaction-encode.ts';
 import { type Account, accounts } from '../../src/devnet/wallet.ts';
 import type { ReceivedEvent } from '../../src/store/ingest.ts';
@@ -46,6 +46,13 @@ export function transfer(
     },
     network,
   );
+  return { id: toHex(transactionId(raw)), raw: toHex(raw) };
+}
+
+/** A contract of a few bytes. */
+export function deployment(from: Account, nonce: number, fee: number, name = 'pool'): Transaction {
+  const origin = { account: from, nonce, fee: BigInt(fee) };
+  const raw = signTransaction({ payload: smartContract(name, '(begin)'), origin }, network);
   return { id: toHex(transactionId(raw)), raw: toHex(raw) };
 }
 

@@ -1,5 +1,5 @@
 /**
- * The tags of answers: what of the chain's state an answer depends on, never a hash of its body.
+ * The tags of answers: what of the chain's state an answer depends on, and which program makes it; never a hash of its body.
  *
  * A tag is asked for before the handler runs and in its snapshot, so that an answer and its tag are of one moment and
  * a caller who has the answer already costs one look-up.
@@ -7,10 +7,19 @@
 import type { BlockId } from '../../store/model.ts';
 import type { Reader } from '../../store/reader.ts';
 
-/** The present tag of a route's answer, null where it has none: then the answer must not be stored. */
+/** The state that a route's answer depends on, null where it has none: then the answer must not be stored. */
 export type ETagKind<Params> = (read: Reader, params: Params) => Promise<string | null>;
 
-/** For what only blocks and microblocks change. The hash itself, which clients compare with the tip. */
+/**
+ * A whole tag: the state, and the program, since another one may show the same state in another form.
+ * @param version of the program, as `versionText` makes it
+ */
+export const tagOf = (version: string) => {
+  const program = Bun.hash.crc32(version).toString(16);
+  return (state: string): string => `${state}-${program}`;
+};
+
+/** For what only blocks of the chain and microblocks change. */
 export const chainTip = async (read: Reader): Promise<string | null> => {
   const tip = await read.chain.tip();
   return tip === null ? null : `0x${(tip.microblock?.hash ?? tip.indexBlockHash).toHex()}`;
@@ -22,10 +31,16 @@ export const chainAndBurnTip = async (read: Reader): Promise<string | null> => {
   return tip === null ? null : `${(tip.microblock?.hash ?? tip.indexBlockHash).toHex()}-${tip.burnBlockHeight}`;
 };
 
-/** For the name system: zonefiles come when they come. */
+/** For what is answered of any fork: a block beside the chain may come while the tip stays. */
+export const anyFork = async (read: Reader): Promise<string | null> => {
+  const tip = await chainTip(read);
+  return tip === null ? null : `${tip}-${(await read.chain.newestArrival())?.toHex()}`;
+};
+
+/** For the name system: zonefiles come when they come, and the names from before the chain when the operator has them. */
 export const chainTipAndAttachments = async (read: Reader): Promise<string | null> => {
   const tip = await chainTip(read);
-  return tip === null ? null : `${tip}-${await read.names.attachments()}`;
+  return tip === null ? null : `${tip}-${await read.names.version()}`;
 };
 
 /** For what Bitcoin's blocks hold: another one may stand at the same height. */
@@ -35,10 +50,16 @@ export const chainAndBurnBlock = async (read: Reader): Promise<string | null> =>
   return tip === null || newest === null ? tip : `${tip}-${newest.toHex()}`;
 };
 
-/** For pending transactions. With the tip, because the count of changes alone starts anew when an index is rebuilt. */
+/** For pending transactions. */
 export const mempool = async (read: Reader): Promise<string | null> => {
   const tip = await chainTip(read);
   return tip === null ? null : `${tip}-${await read.mempool.version()}`;
+};
+
+/** For transactions wherever they are: pending, or of any fork. */
+export const mempoolAndAnyFork = async (read: Reader): Promise<string | null> => {
+  const fork = await anyFork(read);
+  return fork === null ? null : `${fork}-${await read.mempool.version()}`;
 };
 
 /** For what depends on a principal's history: only a block adds to it. */
@@ -74,7 +95,10 @@ export const blockAt = async (read: Reader, { timestamp }: { timestamp: number }
   return found === undefined ? null : `${found.indexHash.toHex()}-canonical`;
 };
 
-/** Whether an `If-None-Match` names a tag. Lenient: weak marks, missing quotes and lists are all understood. */
+/**
+ * Whether an `If-None-Match` names a tag. Lenient: weak marks, missing quotes and lists are all understood. `*` names none:
+ * who sends it on a GET has no copy that a 304 could stand for.
+ */
 export function namesTag(ifNoneMatch: string | null, etag: string): boolean {
   if (ifNoneMatch === null) return false;
   if (ifNoneMatch.length === etag.length + 2 && ifNoneMatch === `"${etag}"`) return true;

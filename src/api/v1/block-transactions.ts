@@ -2,7 +2,7 @@
 import type { OffsetPage as Found, TransactionDetail } from '../../store/model.ts';
 import type { Reader } from '../../store/reader.ts';
 import { notFound } from '../conventions/errors.ts';
-import { block as blockTag, chainTip } from '../conventions/etag.ts';
+import { anyFork, block as blockTag } from '../conventions/etag.ts';
 import { legacyOffsetQuery, OffsetPage } from '../conventions/offset-pagination.ts';
 import { route } from '../route.ts';
 import { BlockParameter } from '../v3/parameters.ts';
@@ -39,7 +39,7 @@ export const blockTransactions = [
     query: { ...legacyOffsetQuery({ maximum: 200, default: 20 }), exclude_function_args: excludeFunctionArgs },
     response,
     notFound: UNKNOWN,
-    etag: chainTip,
+    etag: anyFork,
     handle: async ({ params: { block_hash }, query, read }) => {
       const page = await read.transactions.inBlock({ hash: block_hash }, 'desc', query.limit, query.offset);
       if (page === undefined) throw notFound('no block found by hash');
@@ -56,7 +56,7 @@ export const blockTransactions = [
     query: { ...legacyOffsetQuery({ maximum: 50, default: 20 }), exclude_function_args: excludeFunctionArgs },
     response,
     notFound: UNKNOWN,
-    etag: chainTip,
+    etag: anyFork,
     handle: async ({ params: { height }, query, read }) => {
       const page = await read.transactions.inBlock({ height }, 'desc', query.limit, query.offset);
       if (page === undefined) throw notFound(`no block found at height ${height}`);

@@ -2,7 +2,7 @@
 import type { BlockSearch } from '../../store/model.ts';
 import type { Reader } from '../../store/reader.ts';
 import { notFound } from '../conventions/errors.ts';
-import { chainTip } from '../conventions/etag.ts';
+import { anyFork, chainTip } from '../conventions/etag.ts';
 import { ANY_TEXT, prefixed } from '../conventions/hex-prefix.ts';
 import { legacyOffsetQuery, OffsetPage, offsetPage } from '../conventions/offset-pagination.ts';
 import { route } from '../route.ts';
@@ -47,7 +47,7 @@ export const blocks = [
     params: { hash: HexHash },
     response: Block,
     notFound: UNKNOWN.hash,
-    etag: chainTip,
+    etag: anyFork,
     handle: ({ params: { hash }, read }) => one(read, { hash }, UNKNOWN.hash),
   }),
   route({
@@ -59,7 +59,7 @@ export const blocks = [
     params: { height: BlockHeight },
     response: Block,
     notFound: UNKNOWN.height,
-    etag: chainTip,
+    etag: anyFork,
     handle: ({ params: { height }, read }) => one(read, { height }, UNKNOWN.height),
   }),
   route({
@@ -71,7 +71,7 @@ export const blocks = [
     params: { burn_block_height: BlockHeight },
     response: Block,
     notFound: UNKNOWN.height,
-    etag: chainTip,
+    etag: anyFork,
     handle: ({ params, read }) => one(read, { burnHeight: params.burn_block_height }, UNKNOWN.height),
   }),
   route({
@@ -84,7 +84,7 @@ export const blocks = [
     params: { burn_block_hash: HexHash },
     response: Block,
     notFound: UNKNOWN.burnHash,
-    etag: chainTip,
+    etag: anyFork,
     handle: ({ params, read }) => one(read, { burnHash: params.burn_block_hash }, UNKNOWN.burnHash),
   }),
 ];

@@ -2,7 +2,7 @@
 import { Type } from '@sinclair/typebox';
 import { implementsTrait, type TraitFunction, traitFunctions } from '../../codec/trait.ts';
 import { notFound } from '../conventions/errors.ts';
-import { chainTip } from '../conventions/etag.ts';
+import { anyFork, chainTip } from '../conventions/etag.ts';
 import { legacyOffsetQuery, UncountedPage } from '../conventions/offset-pagination.ts';
 import { InvalidValue } from '../conventions/value-reader.ts';
 import { route } from '../route.ts';
@@ -63,7 +63,7 @@ export const contracts = [
     params: { contract_id },
     response: Contract,
     notFound: UNKNOWN,
-    etag: chainTip,
+    etag: anyFork,
     handle: async ({ params, read }) => {
       const found = await read.contracts.anyDeployment(params.contract_id);
       if (found === undefined) throw notFound(UNKNOWN);

@@ -4,7 +4,7 @@ import { toHex } from '../../codec/hex.ts';
 import type { FoundInForks, TransactionFilter, TransactionOrder } from '../../store/model.ts';
 import type { Reader } from '../../store/reader.ts';
 import { notFound } from '../conventions/errors.ts';
-import { chainTip, mempool, transaction as transactionTag } from '../conventions/etag.ts';
+import { chainTip, mempoolAndAnyFork, transaction as transactionTag } from '../conventions/etag.ts';
 import { HASH_DIGITS, prefixed } from '../conventions/hex-prefix.ts';
 import { legacyOffsetQuery, limitOrDefault, OffsetPage } from '../conventions/offset-pagination.ts';
 import { route } from '../route.ts';
@@ -94,7 +94,7 @@ export const transactions = [
         Type.Object({ found: Type.Literal(false), result: Type.Object({ tx_id: Hash }) }),
       ]),
     ),
-    etag: mempool,
+    etag: mempoolAndAnyFork,
     handle: async ({ query, read }) => {
       const ids = new Map(query.tx_id.map((id) => [toHex(id), id]));
       const events = { limit: query.event_limit, offset: query.event_offset };

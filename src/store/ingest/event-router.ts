@@ -87,7 +87,7 @@ export function eventRouter({ db, journal, identity, changed, log }: RouterOptio
     if (Buffer.compare(parent, tip.indexBlockHash) !== 0) return NOTHING;
     const change = microblocks.add(streamedMicroblocks(payload, identity.networkOrTest()), parent, now, source);
     if (change === null) return NOTHING;
-    mempool.streamChanged(change.joined, change.left);
+    mempool.streamChanged(change.joined, change.left, now);
     for (const hash of change.added) told.push({ kind: 'microblock', subject: hash });
     return appliedWhere(true);
   }
@@ -108,11 +108,11 @@ export function eventRouter({ db, journal, identity, changed, log }: RouterOptio
     return appliedWhere(mempool.announce(contents, { time: now, height: chain.tip().height }) > 0);
   }
 
-  function drop({ dropped_txids, reason, new_txid }: DroppedPayload): Applied {
+  function drop({ dropped_txids, reason, new_txid }: DroppedPayload, now: number): Applied {
     const state = dropReasons[reason];
     if (state === undefined) log({ event: 'drop_reason_unknown', reason });
     const replacedBy = new_txid == null ? null : fromHex(new_txid);
-    return appliedWhere(mempool.drop(dropped_txids.map(fromHex), state ?? UNKNOWN_DROP_REASON, replacedBy) > 0);
+    return appliedWhere(mempool.drop(dropped_txids.map(fromHex), state ?? UNKNOWN_DROP_REASON, replacedBy, now) > 0);
   }
 
   function route(payload: NodePayload, event: ReceivedEvent, journalId: number | null): Applied {
@@ -128,7 +128,7 @@ export function eventRouter({ db, journal, identity, changed, log }: RouterOptio
       case 'mempool':
         return announce(payload.rawTransactions, now);
       case 'dropped':
-        return drop(payload.dropped);
+        return drop(payload.dropped, now);
       case 'attachments':
         return appliedWhere(addAttachments(payload.attachments) > 0);
       case 'other':

@@ -12,6 +12,9 @@ export const sql = {
                                           WHERE parent_index_block_hash = b.index_block_hash AND accepted = 1
                                           ORDER BY sequence DESC LIMIT 1)
          ORDER BY b.height DESC LIMIT 1`,
+  // In the order they came, which is that of their rows.
+  newestArrival: `SELECT index_block_hash FROM block_payloads
+                   WHERE rowid = (SELECT max(rowid) FROM block_payloads)`,
   newest: 'SELECT height, index_block_hash, announced_transactions FROM blocks ORDER BY height DESC LIMIT 1',
   byHeight: 'SELECT height, index_block_hash, announced_transactions FROM blocks WHERE height = ?1',
   byIndexBlockHash: 'SELECT height, index_block_hash, announced_transactions FROM blocks WHERE index_block_hash = ?1',
@@ -39,6 +42,7 @@ export type ChainQueries = ReturnType<typeof chainQueries>;
 
 export function chainQueries(db: Database) {
   const tip = prepared<TipRow, []>(db, sql.tip);
+  const newestArrival = prepared<Pick<BlockRow, 'index_block_hash'>, []>(db, sql.newestArrival);
   const newest = prepared<BlockRow, []>(db, sql.newest);
   const byHeight = prepared<BlockRow, [number]>(db, sql.byHeight);
   const byIndexBlockHash = prepared<BlockRow, [Uint8Array]>(db, sql.byIndexBlockHash);
@@ -53,6 +57,7 @@ export function chainQueries(db: Database) {
 
   return {
     block,
+    newestArrival: (): Uint8Array | undefined => newestArrival.get()?.index_block_hash,
     tip(): ChainTip | null {
       const row = tip.get();
       if (row === null) return null;

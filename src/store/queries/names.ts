@@ -59,7 +59,7 @@ export const sql = {
                  JOIN attachments a ON a.tx_id = t.tx_id AND a.content_hash = ?2
                                    AND a.index_block_hash = b.index_block_hash
                 WHERE t.position = ?1 LIMIT 1`,
-  newestAttachment: 'SELECT max(id) AS id FROM attachments',
+  version: 'SELECT max(id) AS attachment, EXISTS (SELECT 1 FROM old_names) AS old FROM attachments',
   asset: 'SELECT id FROM assets WHERE identifier = ?1',
   principal: 'SELECT id FROM principals WHERE address = ?1',
   owner: `SELECT p.address FROM nft_instances i JOIN principals p ON p.id = i.owner_id
@@ -149,7 +149,7 @@ export function nameQueries(db: Database): Reader['names'] {
   const zonefileHash = prepared<HashRow, [string]>(db, sql.zonefileHash);
   const zonefileOfHash = prepared<HashRow, [string, Uint8Array]>(db, sql.zonefileOfHash);
   const attachment = prepared<{ content: Uint8Array }, [number, Uint8Array]>(db, sql.attachment);
-  const newestAttachment = prepared<{ id: number | null }, []>(db, sql.newestAttachment);
+  const version = prepared<{ attachment: number | null; old: number }, []>(db, sql.version);
   const asset = prepared<{ id: number }, [string]>(db, sql.asset);
   const principal = prepared<{ id: number }, [string]>(db, sql.principal);
   const owner = prepared<{ address: string }, [number, Uint8Array]>(db, sql.owner);
@@ -321,6 +321,9 @@ export function nameQueries(db: Database): Reader['names'] {
       }
       return found;
     },
-    attachments: async () => newestAttachment.get()?.id ?? 0,
+    version: async () => {
+      const row = version.get();
+      return `${row?.attachment ?? 0}-${row?.old ?? 0}`;
+    },
   };
 }

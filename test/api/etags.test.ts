@@ -1,0 +1,126 @@
+/** A tag holds for one answer: what changes the answer changes the tag, wherever the change comes from. */
+import { expect, test } from 'bun:test';
+import { takeOldNames } from '../../src/store/old-name-writer.ts';
+import { rebuildIndex } from '../../src/store/rebuild.ts';
+import { openApi } from '../support/api.ts';
+import { dataDirectory } from '../support/data-directory.ts';
+import { alice, announcement, block, bob, deployment, receipt, START, transfer } from '../support/handmade.ts';
+import { openAt, openNew } from '../support/ingest.ts';
+
+const LIST = '/extended/v3/transactions';
+const MEMPOOL = '/extended/v3/mempool/transactions';
+
+/** What a client gets that shows its copy of an earlier answer. */
+async function again(directory: string, path: string, tag: string | null, version?: string) {
+  using api = openApi(directory, version);
+  const response = await api.get(path, { 'if-none-match': tag ?? '' });
+  return { status: response.status, tag: response.headers.get('etag'), body: await response.text() };
+}
+
+test('an orphan that comes while the tip stays changes the tags of what it changes, and no others', async () => {
+  using open = openNew();
+  const one = block(null, 'one');
+  const two = block(one, 'two', [receipt(deployment(alice, 0, 500), 0)]);
+  const tip = block(block(two, 'three'), 'four');
+  const [left, right] = [transfer(alice, 7, 300), transfer(bob, 8, 300)];
+  const onBurn = { burn_block_height: 999 };
+  const orphan = block(one, 'orphan', [left], onBurn);
+  const withInterface = receipt(deployment(alice, 0, 500), 0, {
+    contract_interface: { functions: [], variables: [], maps: [], fungible_tokens: [], non_fungible_tokens: [] },
+  });
+  const higher = block(orphan, 'higher', [receipt(right, 1), withInterface], onBurn);
+  for (const { event } of [one, two, block(two, 'three'), tip, orphan]) open.ingest.receive(event);
+
+  const changed = [
+    '/extended/v1/block/by_burn_block_height/999',
+    `/extended/v1/contract/${alice.address}.pool`,
+    `/extended/v1/tx/multiple?tx_id=${left.id},${right.id}`,
+  ];
+  const same = [LIST, MEMPOOL, '/extended/v2/blocks'];
+  const before = new Map<string, Awaited<ReturnType<typeof again>>>();
+  for (const path of [...changed, ...same]) {
+    // Made, kept, and taken from what is kept.
+    for (let times = 0; times < 3; times++) before.set(path, await again(open.directory, path, null));
+    expect({ path, ...before.get(path) }).toMatchObject({ path, status: 200, tag: expect.any(String) });
+  }
+  using living = openApi(open.directory);
+  for (const path of changed) for (let times = 0; times < 3; times++) await living.get(path);
+
+  open.ingest.receive(higher.event);
+  for (const path of changed) {
+    const after = await again(open.directory, path, before.get(path)?.tag ?? null);
+    expect({ path, status: after.status }).toEqual({ path, status: 200 });
+    expect(after.body).not.toBe(before.get(path)!.body);
+    expect(await (await living.get(path)).text()).toBe(after.body);
+  }
+  for (const path of same) expect((await again(open.directory, path, before.get(path)!.tag)).status).toBe(304);
+});
+
+test('another version of the program has tags of its own', async () => {
+  using open = openNew();
+  open.ingest.receive(block(null, 'one').event);
+  const versions = [
+    'stackside v0.1.0 (main:aaaaaaa)',
+    'stackside v0.1.0 (main:bbbbbbb)',
+    'stackside v0.2.0 (main:aaaaaaa)',
+  ];
+  for (const path of ['/extended', LIST, MEMPOOL, '/extended/v3/blocks/1/transactions']) {
+    const tags = new Set<string | null>();
+    for (const version of versions) tags.add((await again(open.directory, path, null, version)).tag);
+    expect(tags.size).toBe(versions.length);
+    const { tag } = await again(open.directory, path, null, versions[0]);
+    expect((await again(open.directory, path, tag, versions[0])).status).toBe(304);
+    expect((await again(open.directory, path, tag, versions[1])).status).toBe(200);
+  }
+});
+
+test('no two states of the mempool have one tag: not after a rebuild, and not in another index of the same chain', async () => {
+  using directory = dataDirectory();
+  const one = block(null, 'one');
+  const tags: (string | null)[] = [];
+  const tagNow = async (path = directory.path) => tags.push((await again(path, MEMPOOL, null)).tag);
+  {
+    using open = openAt(directory.path);
+    open.ingest.receive(one.event);
+    await tagNow();
+    open.ingest.receive(announcement([transfer(alice, 0, 200)], START + 61));
+    await tagNow();
+  }
+  rebuildIndex({ directory: directory.path, chainId: null, log: () => {}, force: false });
+  const unchanged = (await again(directory.path, MEMPOOL, null)).tag;
+  expect(unchanged).toBe(tags.at(-1) ?? null);
+  {
+    using open = openAt(directory.path);
+    open.ingest.receive(announcement([transfer(alice, 1, 200)], START + 62));
+    await tagNow();
+    // The clock stands still, then is set back.
+    for (const [nonce, at] of [
+      [2, START + 62],
+      [3, START],
+    ] as const) {
+      open.ingest.receive(announcement([transfer(alice, nonce, 200)], at));
+      await tagNow();
+    }
+  }
+  // The same tip, after as many changes of the mempool.
+  using other = openNew();
+  other.ingest.receive(one.event);
+  other.ingest.receive(announcement([transfer(bob, 0, 200)], START + 70));
+  await tagNow(other.directory);
+  other.ingest.receive(announcement([transfer(bob, 1, 200)], START + 71));
+  await tagNow(other.directory);
+  expect(new Set(tags).size).toBe(tags.length);
+});
+
+test('names from before the chain change the tags of names', async () => {
+  using directory = dataDirectory();
+  {
+    using open = openAt(directory.path);
+    open.ingest.receive(block(null, 'one').event);
+  }
+  const { tag } = await again(directory.path, '/v1/names', null);
+  await takeOldNames(directory.path, async function* () {
+    yield { kind: 'name', name: 'alice.id', owner: alice.address, zonefileHash: new Uint8Array(20) };
+  });
+  expect((await again(directory.path, '/v1/names', tag)).status).toBe(200);
+});
