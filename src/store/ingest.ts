@@ -203,6 +203,8 @@ function startIngest(options: IngestOptions, opened: (() => void)[]) {
      *   has changed; StoreUnavailableError where it could not be written: it must be sent again
      */
     receive(event: ReceivedEvent): Outcome {
+      // What the journal took though the index could not is not taken once more.
+      transaction.settle();
       const digest = digestOf(event);
       if (isSame(digest, last)) return 'repeated';
       const applied = takeAlone(event);

@@ -1,0 +1,226 @@
+/** The moments that matter most, each by itself: the locks, the two commits, and a disk that is really full. */
+import { Database } from 'bun:sqlite';
+import { afterAll, expect, test } from 'bun:test';
+import { indexPath, journalPath } from '../../src/store/database.ts';
+import type { ReceivedEvent } from '../../src/store/ingest.ts';
+import { StoreUnavailableError } from '../../src/store/store-failure.ts';
+import { everything, journalRows, wholeIndex } from '../support/tables.ts';
+import { type Fault, faultStore, never } from './fault-store.ts';
+import { copyOf, openWithHooks, stretch, template } from './stretch.ts';
+
+const withJournal = template(true);
+const withoutJournal = template(false);
+afterAll(() => {
+  withJournal[Symbol.dispose]();
+  withoutJournal[Symbol.dispose]();
+});
+
+const full: Fault = { code: 'full', effect: 'rolled_back' };
+const busy: Fault = { code: 'busy', effect: 'kept' };
+const saidToFail: Fault = { code: 'io', effect: 'done' };
+
+/** An index open on a copy, whose calls can be made to fail. */
+function opened({ journal = true } = {}) {
+  const directory = copyOf(journal ? withJournal : withoutJournal);
+  const store = faultStore();
+  const open = openWithHooks(directory.path, { journal, connect: store.connect });
+  return {
+    ...open,
+    store,
+    /** Lets the next call of this text on this file fail. */
+    failNext(path: (directory: string) => string, sql: string, fault: Fault) {
+      let struck = false;
+      store.follow((call) => {
+        if (struck || call.sql !== sql || call.path !== path(directory.path)) return null;
+        struck = true;
+        return fault;
+      });
+    },
+    /** What a transaction of another connection says at once. */
+    locked(path: (directory: string) => string): boolean {
+      using other = new Database(path(directory.path), { readwrite: true });
+      other.run('PRAGMA busy_timeout = 0');
+      try {
+        other.run('BEGIN IMMEDIATE');
+        return false;
+      } catch {
+        return true;
+      }
+    },
+    [Symbol.dispose]() {
+      store.follow(never);
+      open[Symbol.dispose]();
+      directory[Symbol.dispose]();
+    },
+  };
+}
+type Opened = ReturnType<typeof opened>;
+
+const isBlock = ({ path }: ReceivedEvent): boolean => path === '/new_block';
+const nextBlock = stretch.find(isBlock)!;
+const chunks: ReceivedEvent = { path: '/stackerdb_chunks', text: '{"modified_slots":[]}', receivedAt: 1 };
+
+/** Takes what comes before the next block. */
+function upToBlock({ ingest }: Opened): void {
+  for (const event of stretch.slice(0, stretch.indexOf(nextBlock))) ingest.receive(event);
+}
+
+const deliveries = (directory: string): string[] => wholeIndex(directory).hook_deliveries!;
+
+test('a journal that another process has locked leaves nothing open, and the next event is taken', () => {
+  using open = opened();
+  open.failNext(journalPath, 'BEGIN IMMEDIATE', busy);
+  expect(() => open.ingest.receive(nextBlock)).toThrow('the database is busy');
+  expect([open.locked(indexPath), open.locked(journalPath)]).toEqual([false, false]);
+  upToBlock(open);
+  expect(open.ingest.receive(nextBlock)).toBe('applied');
+});
+
+test('a lock that is really held is the same', () => {
+  using open = opened();
+  upToBlock(open);
+  for (const db of open.store.opened.values()) db.run('PRAGMA busy_timeout = 0');
+  {
+    using other = new Database(journalPath(open.directory), { readwrite: true });
+    other.run('BEGIN IMMEDIATE');
+    expect(() => open.ingest.receive(nextBlock)).toThrow(StoreUnavailableError);
+    expect(open.locked(indexPath)).toBe(false);
+    other.run('ROLLBACK');
+  }
+  expect(open.ingest.receive(nextBlock)).toBe('applied');
+});
+
+test.each([
+  ['fails', busy],
+  ['fails and is rolled back', full],
+  ['is done and said to have failed', saidToFail],
+])(
+  'where the commit of the index %s, the event is there when it is sent again, and who sends deliveries was told',
+  (_, fault) => {
+    using open = opened();
+    upToBlock(open);
+    const before = deliveries(open.directory).length;
+    const journaled = journalRows(open.directory).length;
+    open.failNext(indexPath, 'COMMIT', fault);
+    expect(() => open.ingest.receive(nextBlock)).toThrow(StoreUnavailableError);
+    open.woken.clear();
+    expect(open.ingest.receive(nextBlock)).toBe('repeated');
+    expect(deliveries(open.directory).length).toBeGreaterThan(before);
+    expect(open.woken).toContain('all');
+    expect(journalRows(open.directory)).toHaveLength(journaled + 1);
+  },
+);
+
+test('what only the journal holds is there once, where the commit of the index failed or the process began anew', () => {
+  using open = opened();
+  open.failNext(indexPath, 'COMMIT', full);
+  expect(() => open.ingest.receive(chunks)).toThrow(StoreUnavailableError);
+  expect(open.ingest.receive(chunks)).toBe('repeated');
+  open.ingest.close();
+  using again = openWithHooks(open.directory);
+  expect(again.ingest.receive(chunks)).toBe('repeated');
+  expect(journalRows(open.directory).filter(({ path }) => path === chunks.path)).toHaveLength(1);
+});
+
+test('an event that is undone is evaluated anew: a hook that had expired with it has not', () => {
+  using open = opened();
+  upToBlock(open);
+  const { hooks } = open.ingest;
+  open.limitOccurrences(1);
+  open.failNext(journalPath, 'COMMIT', full);
+  expect(() => open.ingest.receive(nextBlock)).toThrow(StoreUnavailableError);
+  expect(hooks.records.live()).toHaveLength(3);
+  open.ingest.receive(nextBlock);
+  const expired = hooks.records.all('me').filter(({ status }) => status === 'expired');
+  expect(expired.map(({ occurrences }) => occurrences)).toEqual(expired.map(() => 1));
+  expect(expired.length).toBeGreaterThan(0);
+});
+
+test('a rollback that fails leaves nothing behind: the next event is taken on what was there before', () => {
+  using open = opened();
+  using undisturbed = opened();
+  let struck = 0;
+  open.store.follow(({ sql }) => {
+    if (sql === 'COMMIT' && struck === 0) struck = 1;
+    else if (sql !== 'ROLLBACK' || struck !== 1) return null;
+    else struck = 2;
+    return busy;
+  });
+  expect(() => open.ingest.receive(stretch[0]!)).toThrow(StoreUnavailableError);
+  expect(struck).toBe(2);
+  for (const event of stretch) {
+    open.ingest.receive(event);
+    undisturbed.ingest.receive(event);
+  }
+  expect(everything(open.directory)).toEqual(everything(undisturbed.directory));
+});
+
+test('writes that succeed again without an event are noticed, and what the journal is ahead is applied', () => {
+  using open = opened();
+  upToBlock(open);
+  open.failNext(indexPath, 'COMMIT', full);
+  expect(() => open.ingest.receive(nextBlock)).toThrow('disk is full');
+  open.store.follow(({ sql }) => (sql === 'COMMIT' ? full : null));
+  open.ingest.probe();
+  expect(open.ingest.health.failing()?.message).toBe('disk is full');
+  expect(open.ingest.health.failures().get('full')).toBe(2);
+  const height = open.ingest.tipHeight();
+  open.store.follow(never);
+  open.woken.clear();
+  open.ingest.probe();
+  expect(open.ingest.health.failing()).toBeNull();
+  expect(open.ingest.tipHeight()).toBe(height + 1);
+  expect(open.woken).toContain('all');
+  expect(open.said.map(({ event }) => event).filter((event) => event.startsWith('writes_'))).toEqual([
+    'writes_failing',
+    'writes_resumed',
+  ]);
+});
+
+const files = [
+  ['index', true, indexPath],
+  ['journal', true, journalPath],
+  ['index without a journal', false, indexPath],
+] as const;
+
+test.each(files)(
+  '%s: a file that can not grow stops the events, and once it can they go on as if nothing had been',
+  (_, journal, path) => {
+    using undisturbed = opened({ journal });
+    for (const event of stretch) undisturbed.ingest.receive(event);
+    const wanted = everything(undisturbed.directory);
+    for (const room of [0, 9]) {
+      using open = opened({ journal });
+      const db = open.store.opened.get(path(open.directory))!;
+      const { pages } = db.query<{ pages: number }, []>('SELECT page_count AS pages FROM pragma_page_count').get()!;
+      const limit = (most: number) => db.run(`PRAGMA max_page_count = ${most}`);
+      limit(pages + room);
+      let refused = 0;
+      for (const event of stretch) {
+        for (;;) {
+          try {
+            open.ingest.receive(event);
+            break;
+          } catch (error) {
+            expect(error).toMatchObject({ name: 'StoreUnavailableError', message: 'disk is full' });
+            refused += 1;
+            if (refused === 3) limit(1_000_000);
+          }
+        }
+      }
+      expect({ room, refused }).toEqual({ room, refused: 3 });
+      expect({ room, files: everything(open.directory) }).toEqual({ room, files: wanted });
+    }
+  },
+);
+
+test('the journal is synced at each commit, and the index where it has none', () => {
+  const synchronous = ({ store }: Opened, path: string) =>
+    store.opened.get(path)?.query<{ synchronous: number }, []>('PRAGMA synchronous').get()?.synchronous;
+  using open = opened();
+  using alone = opened({ journal: false });
+  const [FULL, NORMAL] = [2, 1];
+  expect(synchronous(open, journalPath(open.directory))).toBe(FULL);
+  expect(synchronous(open, indexPath(open.directory))).toBe(NORMAL);
+  expect(synchronous(alone, indexPath(alone.directory))).toBe(FULL);
+});

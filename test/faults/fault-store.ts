@@ -1,0 +1,100 @@
+/**
+ * A store in front of which calls fail: connections of SQLite whose k-th call throws what a full disk, a failing disk or
+ * a lock throws. Calls of all connections of a store are counted together, in the order they are made.
+ */
+import { type Database, SQLiteError, type Statement } from 'bun:sqlite';
+import { type Connect, openToWrite } from '../../src/store/connection.ts';
+
+const codes = { full: ['SQLITE_FULL', 13], io: ['SQLITE_IOERR_WRITE', 778], busy: ['SQLITE_BUSY', 5] } as const;
+
+/** How a call fails. */
+export interface Fault {
+  code: keyof typeof codes;
+  /**
+   * What becomes of the call: `rolled_back`: SQLite ends the transaction by itself; `kept`: nothing happens, the
+   * transaction stays open; `done`: it is done, and said to have failed.
+   */
+  effect: 'rolled_back' | 'kept' | 'done';
+}
+
+export const faults: readonly Fault[] = [
+  { code: 'full', effect: 'rolled_back' },
+  { code: 'full', effect: 'kept' },
+  { code: 'io', effect: 'rolled_back' },
+  { code: 'io', effect: 'done' },
+  { code: 'busy', effect: 'kept' },
+];
+
+export interface Call {
+  /** From 0 on. */
+  number: number;
+  sql: string;
+  path: string;
+}
+
+/** Decides on each call whether and how it fails. */
+export type Plan = (call: Call) => Fault | null;
+export const never: Plan = () => null;
+
+/** An error as the driver throws it, which knows its own by their name. */
+function errorOf(code: Fault['code']): Error {
+  const [name, errno] = codes[code];
+  const error = Object.assign(new Error(`a fault: ${name}`), { name: 'SQLiteError', code: name, errno });
+  if (!(error instanceof SQLiteError)) throw new Error("this is none of the driver's errors");
+  return error;
+}
+
+export interface FaultStore {
+  connect: Connect;
+  /** Connections that were opened, by path. */
+  opened: Map<string, Database>;
+  /** Counts calls from 0 on, and lets them fail as planned. */
+  follow(plan: Plan): void;
+  calls(): number;
+}
+
+export function faultStore(): FaultStore {
+  const opened = new Map<string, Database>();
+  let plan = never;
+  let calls = 0;
+
+  function called<T>(db: Database, { sql, path }: Omit<Call, 'number'>, rollback: () => void, call: () => T): T {
+    const fault = plan({ number: calls++, sql, path });
+    if (fault === null) return call();
+    if (fault.effect === 'done') call();
+    if (fault.effect === 'rolled_back' && db.inTransaction) rollback();
+    throw errorOf(fault.code);
+  }
+
+  const connect: Connect = (path, synchronous) => {
+    const db = openToWrite(path, synchronous);
+    const run = db.run.bind(db);
+    const prepare = db.prepare.bind(db);
+    const rollback = () => run('ROLLBACK');
+    const counted = (sql: string, statement: Statement): Statement => {
+      for (const name of ['run', 'get', 'all'] as const) {
+        const method = statement[name].bind(statement) as (...values: unknown[]) => unknown;
+        statement[name] = ((...values: unknown[]) =>
+          called(db, { sql, path }, rollback, () => method(...values))) as never;
+      }
+      return statement;
+    };
+    db.run = ((...parameters: Parameters<typeof run>) =>
+      called(db, { sql: parameters[0], path }, rollback, () => run(...parameters))) as typeof run;
+    db.prepare = ((...parameters: Parameters<typeof prepare>) =>
+      counted(parameters[0], prepare(...parameters))) as typeof prepare;
+    db.query = ((sql: string) => counted(sql, prepare(sql))) as typeof db.query;
+    opened.set(path, db);
+    return db;
+  };
+
+  return {
+    connect,
+    opened,
+    follow(next) {
+      plan = next;
+      calls = 0;
+    },
+    calls: () => calls,
+  };
+}

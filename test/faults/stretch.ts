@@ -1,0 +1,99 @@
+/** A stretch of a node's events over an index with hooks, to be taken again and again under faults. */
+import { copyFileSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { devnetEvents } from '../../src/devnet/scenario.ts';
+import { definitionOf } from '../../src/hooks/active-hook.ts';
+import { newCounters, untimedHooks } from '../../src/hooks/counters.ts';
+import { readDefinition } from '../../src/hooks/definition.ts';
+import { hookEvaluator } from '../../src/hooks/evaluation.ts';
+import { lifecycle } from '../../src/hooks/lifecycle.ts';
+import type { IngestOptions, ReceivedEvent } from '../../src/store/ingest.ts';
+import { definition } from '../hooks/server.ts';
+import { type DataDirectory, dataDirectory } from '../support/data-directory.ts';
+import { openAt, received } from '../support/ingest.ts';
+import { jsonOf } from '../support/payload-text.ts';
+
+const BEFORE = 60;
+/** Of a hook's times; nothing of these tests depends on it. */
+const NOW = 1_800_000_000_000;
+
+const stream: ReceivedEvent[] = [
+  ...devnetEvents({ seed: 3, blocks: 26, accounts: 8, transactionsPerBlock: 3, forkEvery: 4, forkDepth: 3 }),
+].map(received);
+/** What only the journal holds. */
+const chunks = (label: number): ReceivedEvent => ({
+  path: '/stackerdb_chunks',
+  text: jsonOf({ contract_id: `ST.chunks-${label}`, modified_slots: [] }),
+  receivedAt: NOW,
+});
+
+export const before = stream.slice(0, BEFORE);
+/** Blocks, forks, transactions that wait and are dropped, and events that only the journal holds. */
+export const stretch = stream
+  .slice(BEFORE)
+  .flatMap((event, index) => (index % 7 === 3 ? [chunks(index), event] : [event]));
+
+const filters = [
+  [{ type: 'stx_event' }, { type: 'coinbase' }],
+  [{ type: 'contract_call' }, { type: 'contract_deploy' }],
+  [{ type: 'tenure_change' }, { type: 'nft_event' }, { type: 'ft_event' }],
+];
+
+/** Opens a directory with hooks that follow its chain; nothing is sent. */
+export function openWithHooks(directory: string, options: Partial<IngestOptions> = {}) {
+  const open = openAt(directory, options);
+  const { ingest } = open;
+  /** Told since the last look. */
+  const woken = new Set<string>();
+  const evaluator = hookEvaluator({
+    store: ingest.hooks,
+    history: ingest.history,
+    network: ingest.network,
+    counters: newCounters(),
+    timers: untimedHooks,
+    log: () => {},
+    now: () => NOW,
+    queued: (hookId, lane) => woken.add(`${hookId}/${lane}`),
+    behind: () => {},
+    ended: () => {},
+    recovered: () => woken.add('all'),
+  });
+  ingest.follow(evaluator.follower);
+  const register = () =>
+    ingest.transaction(() => {
+      const { register: add } = lifecycle(ingest.hooks, ingest.history, evaluator, () => NOW);
+      for (const [index, events] of filters.entries()) {
+        const body = {
+          ...definition('http://127.0.0.1:9/', events, { enable_on_registration: true }),
+          name: `${index}`,
+        };
+        add('me', readDefinition(body, ingest.network()));
+      }
+    });
+  /** From now on each hook expires with its so manieth match. */
+  const limitOccurrences = (most: number) =>
+    ingest.transaction(() => {
+      const { redefine } = lifecycle(ingest.hooks, ingest.history, evaluator, () => NOW);
+      for (const record of ingest.hooks.records.all('me')) {
+        const { options, ...rest } = definitionOf(record);
+        redefine(record, { ...rest, options: { ...options, expire_after_occurrences: record.occurrences + most } });
+      }
+    });
+  return { ...open, evaluator, register, limitOccurrences, woken };
+}
+
+/** A directory, closed, where `before` was taken and hooks stand at the tip. */
+export function template(journal: boolean): DataDirectory {
+  const directory = dataDirectory();
+  using open = openWithHooks(directory.path, { journal });
+  for (const event of before) open.ingest.take(event);
+  open.ingest.commit();
+  open.register();
+  return directory;
+}
+
+export function copyOf(template: DataDirectory): DataDirectory {
+  const copy = dataDirectory();
+  for (const name of readdirSync(template.path)) copyFileSync(join(template.path, name), join(copy.path, name));
+  return copy;
+}
