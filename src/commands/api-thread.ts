@@ -3,6 +3,7 @@
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
 import { Registry } from 'prom-client';
 import { forwardTo } from '../api/forward.ts';
+import type { Readiness } from '../api/operations.ts';
 import type { ApiServer } from '../api/server.ts';
 import { directFetch } from '../direct-fetch.ts';
 import { OperatorError } from '../errors.ts';
@@ -11,7 +12,6 @@ import { snapshotLog } from '../metrics/snapshots.ts';
 import { nodeRpc } from '../node/rpc.ts';
 import { openSnapshots } from '../store/snapshots.ts';
 import { startApiService } from './api-service.ts';
-import { readinessOf } from './operations.ts';
 import type { FromThread, ThreadStart, ToThread } from './thread-messages.ts';
 
 export async function runApiThread(): Promise<void> {
@@ -45,7 +45,8 @@ async function start({ settings, port, shared, mainThread, passage }: ThreadStar
     registry,
     log,
     operations: {
-      readiness: () => readinessOf(snapshots, node),
+      // Only the main thread knows whether it can write.
+      readiness: async () => (await (await directFetch(`${mainThread}/ready`)).json()) as Readiness,
       // All threads' figures together are the main thread's to answer.
       metrics: async () => (await directFetch(`${mainThread}/metrics`)).text(),
     },

@@ -4,6 +4,7 @@ import type { Operations, Readiness } from '../api/operations.ts';
 import { processMetrics } from '../metrics/process.ts';
 import { type ServerState, stateMetrics } from '../metrics/state.ts';
 import { type NodeRpc, NodeUnreachableError } from '../node/rpc.ts';
+import type { WriterHealth } from '../store/ingest/writer-health.ts';
 import type { ChainBlock } from '../store/model.ts';
 import { IndexUnavailableError, type Snapshots } from '../store/reader.ts';
 import { fileSizes } from '../store/status.ts';
@@ -14,6 +15,8 @@ export interface OperationsOptions {
   snapshots: Snapshots;
   node: NodeRpc;
   registry: Registry;
+  /** Of the writer; null where this process only reads. */
+  health: Pick<WriterHealth, 'failing'> | null;
   /** What the API's threads counted; none where it has none. */
   threads(): Promise<Figures[]>;
 }
@@ -46,12 +49,20 @@ function whyNot(height: number | null, nodeHeight: number | null): string | null
   return `behind the node: height ${height} of ${nodeHeight}`;
 }
 
-export async function readinessOf(snapshots: Snapshots, node: NodeRpc): Promise<Readiness> {
+async function readinessOf({
+  snapshots,
+  node,
+  health,
+}: Pick<OperationsOptions, 'snapshots' | 'node' | 'health'>): Promise<Readiness> {
   const [found, nodeHeight] = await Promise.all([newestBlock(snapshots), nodeHeightOf(node)]);
   const unavailable = found instanceof IndexUnavailableError ? found : null;
   const block = found instanceof IndexUnavailableError ? undefined : found;
   const height = block?.height ?? null;
-  const reason = unavailable?.message ?? whyNot(height, nodeHeight);
+  const failing = health?.failing() ?? null;
+  const reason =
+    failing === null
+      ? (unavailable?.message ?? whyNot(height, nodeHeight))
+      : `nothing can be written: ${failing.message}`;
   return {
     ready: reason === null,
     reason,
@@ -65,7 +76,8 @@ type IndexState = Omit<ServerState, 'nodeHeight' | 'files'>;
 
 const NO_INDEX: IndexState = { tip: null, burnBlockHeight: 0, pending: new Map() };
 
-export function serverOperations({ directory, snapshots, node, registry, threads }: OperationsOptions): Operations {
+export function serverOperations(options: OperationsOptions): Operations {
+  const { directory, snapshots, node, registry, threads } = options;
   const setState = stateMetrics(registry);
   processMetrics(registry);
 
@@ -93,7 +105,7 @@ export function serverOperations({ directory, snapshots, node, registry, threads
   }
 
   return {
-    readiness: () => readinessOf(snapshots, node),
+    readiness: () => readinessOf(options),
 
     async metrics() {
       const [state, nodeHeight, others] = await Promise.all([stateOfIndex(), nodeHeightOf(node), threads()]);

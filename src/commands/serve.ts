@@ -9,6 +9,7 @@ import { createLog, type Log } from '../log.ts';
 import { eventMetrics } from '../metrics/events.ts';
 import { hookMetrics, hookTimers, wrongKeyMetric } from '../metrics/hooks.ts';
 import { snapshotLog } from '../metrics/snapshots.ts';
+import { storeMetrics } from '../metrics/store.ts';
 import { type Receiver, startReceiver } from '../node/receiver.ts';
 import { type NodeRpc, nodeRpc } from '../node/rpc.ts';
 import { type Ingest, openIngest } from '../store/ingest.ts';
@@ -23,6 +24,7 @@ import { importOldNames } from './old-names.ts';
 import { requireLoopback } from './open-access.ts';
 import { serverOperations } from './operations.ts';
 import { serveHooks } from './serve-hooks.ts';
+import { probeWrites } from './write-probe.ts';
 
 export interface Running {
   /** Null where this process doesn't answer the API. */
@@ -102,7 +104,14 @@ export async function startServing(settings: Settings): Promise<Running> {
     closing.unshift(() => snapshots.close());
     let threads: ApiThreads | null = null;
     const figures = async () => (await threads?.figures()) ?? [];
-    const operations = serverOperations({ directory: settings.data, snapshots, node, registry, threads: figures });
+    const operations = serverOperations({
+      directory: settings.data,
+      snapshots,
+      node,
+      registry,
+      health: ingest?.health ?? null,
+      threads: figures,
+    });
     const base: Base = { settings, registry, node, snapshots, operations, log, closing };
     const faucets = ingest === null ? noFaucets : serverFaucets(settings, { ingest, snapshots, node, log });
     const served = ingest === null ? null : serveHooks(settings, ingest, log, hookTimers(registry));
@@ -113,6 +122,10 @@ export async function startServing(settings: Settings): Promise<Running> {
       wrongKeyMetric(registry, served.wrongKeys);
     }
     const events = ingest === null ? null : takeEvents(base, ingest);
+    if (ingest !== null) {
+      storeMetrics(registry, ingest.health);
+      closing.unshift(probeWrites(ingest));
+    }
     const api =
       settings.mode === 'write'
         ? null

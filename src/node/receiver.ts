@@ -7,6 +7,7 @@ import { type ListenerEvent, listenHttp } from '../http-listener.ts';
 import { stopGracefully } from '../listening.ts';
 import type { EventDone, EventOutcome } from '../metrics/events.ts';
 import type { Outcome, ReceivedEvent } from '../store/ingest.ts';
+import { StoreUnavailableError } from '../store/store-failure.ts';
 
 export type ReceiverEvent =
   | ListenerEvent
@@ -74,6 +75,10 @@ export function startReceiver(options: ReceiverOptions): Receiver {
       if (outcome === 'repeated') log({ event: 'event_repeated', path });
       return { outcome, response: answer(200, { result: 'ok' }) };
     } catch (error) {
+      // Who writes says once that it can't; the node sends the event again and again.
+      if (error instanceof StoreUnavailableError) {
+        return { outcome: 'failed', response: answer(503, { error: error.message }) };
+      }
       const reason = reasonOf(error);
       if (error instanceof PayloadError) {
         log({ event: 'event_refused', path, reason });

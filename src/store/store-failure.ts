@@ -29,21 +29,20 @@ export class StoreUnavailableError extends Error {
   }
 }
 
-/** SQLite's primary result codes; extended ones have them in their lowest byte. */
-const byResultCode: Readonly<Record<number, StoreFailure>> = {
-  5: 'busy',
-  6: 'busy',
-  7: 'out_of_memory',
-  8: 'read_only',
-  9: 'busy',
-  10: 'io_error',
-  11: 'damaged',
-  13: 'full',
-  14: 'not_openable',
-  15: 'busy',
-  26: 'damaged',
+/** By the primary result code of SQLite, which extended ones begin with: `IOERR` of `SQLITE_IOERR_WRITE`. */
+const byResultCode: Readonly<Record<string, StoreFailure>> = {
+  BUSY: 'busy',
+  CANTOPEN: 'not_openable',
+  CORRUPT: 'damaged',
+  FULL: 'full',
+  INTERRUPT: 'busy',
+  IOERR: 'io_error',
+  LOCKED: 'busy',
+  NOMEM: 'out_of_memory',
+  NOTADB: 'damaged',
+  PROTOCOL: 'busy',
+  READONLY: 'read_only',
 };
-const PRIMARY = 0xff;
 
 /** The operating system's, from calls of ours on the files of a store. */
 const bySystemCode: Readonly<Record<string, StoreFailure>> = {
@@ -54,10 +53,9 @@ const bySystemCode: Readonly<Record<string, StoreFailure>> = {
 };
 
 function failureOf(error: Error): StoreFailure | null {
-  const { code, errno } = error as { code?: unknown; errno?: unknown };
-  if (typeof code !== 'string') return null;
-  if (code.startsWith('SQLITE_')) return typeof errno === 'number' ? (byResultCode[errno & PRIMARY] ?? null) : null;
-  return bySystemCode[code] ?? null;
+  if (!('code' in error) || typeof error.code !== 'string') return null;
+  const [system, primary = ''] = error.code.split('_');
+  return (system === 'SQLITE' ? byResultCode[primary] : bySystemCode[error.code]) ?? null;
 }
 
 /** The error as one of an unavailable store; null where it is anything else, such as a mistake in what was to be done. */

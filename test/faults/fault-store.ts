@@ -37,7 +37,7 @@ export type Plan = (call: Call) => Fault | null;
 export const never: Plan = () => null;
 
 /** An error as the driver throws it, which knows its own by their name. */
-function errorOf(code: Fault['code']): Error {
+export function errorOf(code: Fault['code']): Error {
   const [name, errno] = codes[code];
   const error = Object.assign(new Error(`a fault: ${name}`), { name: 'SQLiteError', code: name, errno });
   if (!(error instanceof SQLiteError)) throw new Error("this is none of the driver's errors");

@@ -1,0 +1,78 @@
+/** What a node and an operator see of a disk that is full: over HTTP, until there is room again. */
+import { Database } from 'bun:sqlite';
+import { expect, spyOn, test } from 'bun:test';
+import { probeWrites } from '../../src/commands/write-probe.ts';
+import { devnetEvents } from '../../src/devnet/scenario.ts';
+import { serving } from '../support/serving.ts';
+import { errorOf } from './fault-store.ts';
+
+/** Until it is disposed of, no transaction that writes begins. */
+function fullDisk(): Disposable {
+  const run = Database.prototype.run;
+  const spy = spyOn(Database.prototype, 'run').mockImplementation(function (
+    this: Database,
+    ...parameters: Parameters<typeof run>
+  ) {
+    if (parameters[0] === 'BEGIN IMMEDIATE') throw errorOf('full');
+    return run.apply(this, parameters);
+  } as typeof run);
+  return { [Symbol.dispose]: () => spy.mockRestore() };
+}
+
+const series = async (base: string, name: string): Promise<string | undefined> =>
+  (await (await fetch(`${base}/metrics`)).text())
+    .split('\n')
+    .find((line) => line.startsWith(`${name} `))
+    ?.slice(name.length + 1);
+
+test.each(['0', '1'])(
+  'with %s threads: a full disk is 503 with the reason to the node and at /ready, and both are 200 when there is room',
+  async (threads) => {
+    const events = [...devnetEvents({ seed: 5, blocks: 4, transactionsPerBlock: 2, forkEvery: 0 })];
+    const [last] = events.splice(-1);
+    await using server = await serving({ threads });
+    await server.post(events);
+    const send = async () => {
+      const response = await fetch(server.events + last!.path, { method: 'POST', body: last!.body });
+      return { status: response.status, body: await response.json() };
+    };
+    const ready = async () => {
+      const response = await server.get('/ready');
+      return { status: response.status, body: await response.json() };
+    };
+    expect(await ready()).toMatchObject({ status: 200, body: { ready: true, reason: null } });
+    {
+      using _full = fullDisk();
+      for (const _ of [1, 2, 3]) {
+        expect(await send()).toEqual({ status: 503, body: { error: 'disk is full' } });
+      }
+      expect(await ready()).toMatchObject({
+        status: 503,
+        body: { ready: false, reason: 'nothing can be written: disk is full' },
+      });
+      expect(await series(server.events, 'stackside_store_writable')).toBe('0');
+      const failures = await series(server.events, 'stackside_store_failures_total{reason="full"}');
+      expect(Number(failures)).toBeGreaterThanOrEqual(3);
+    }
+    expect(await send()).toEqual({ status: 200, body: { result: 'ok' } });
+    expect(await ready()).toMatchObject({ status: 200, body: { ready: true, reason: null } });
+    expect(await series(server.events, 'stackside_store_writable')).toBe('1');
+  },
+);
+
+test('a server tries by itself, again and again, whether it can write', () => {
+  let tick = () => {};
+  let ended = false;
+  let probes = 0;
+  const end = probeWrites({ probe: () => probes++ }, (action) => {
+    tick = action;
+    return () => {
+      ended = true;
+    };
+  });
+  tick();
+  tick();
+  expect(probes).toBe(2);
+  end();
+  expect(ended).toBe(true);
+});
