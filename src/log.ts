@@ -8,6 +8,7 @@ import type { BroadcastEvent } from './node/broadcast.ts';
 import type { ReceiverEvent } from './node/receiver.ts';
 import type { IngestEvent } from './store/ingest.ts';
 import type { SnapshotEvent } from './store/snapshots.ts';
+import type { WalEvent } from './store/wal-upkeep.ts';
 
 export type ServerEvent =
   | { event: 'old_names_imported'; rows: number }
@@ -19,6 +20,7 @@ export type ServerEvent =
 export type LogEvent =
   | IngestEvent
   | SnapshotEvent
+  | WalEvent
   | ReceiverEvent
   | BroadcastEvent
   | FeedEvent
@@ -49,6 +51,7 @@ const levelOf: Record<LogEvent['event'], Exclude<Level, 'silent'>> = {
   index_unavailable: 'error',
   index_reopened: 'info',
   snapshot_cut_off: 'warn',
+  wal_held: 'warn',
   event_repeated: 'debug',
   event_refused: 'error',
   event_failed: 'error',

@@ -16,6 +16,7 @@ import { type Ingest, openIngest } from '../store/ingest.ts';
 import { openToOthers } from '../store/private-files.ts';
 import type { Snapshots } from '../store/reader.ts';
 import { openSnapshots } from '../store/snapshots.ts';
+import { startWalUpkeep } from '../store/wal-upkeep.ts';
 import { serverVersion } from '../version.ts';
 import { startApiService } from './api-service.ts';
 import { type ApiThreads, startApiThreads } from './api-threads.ts';
@@ -98,6 +99,7 @@ export async function startServing(settings: Settings): Promise<Running> {
     if (ingest !== null) {
       closing.unshift(() => ingest.close());
       warnOfOthers(settings.data, log);
+      closing.unshift(startWalUpkeep({ directory: settings.data, log }));
     }
     const [registry, node] = [new Registry(), nodeRpc(settings.nodeRpc)];
     const snapshots = openSnapshots(settings.data, { log: snapshotLog(registry, log) });

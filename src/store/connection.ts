@@ -70,6 +70,11 @@ export function openToRead(path: string): Connection {
   });
 }
 
+/** Opens a file that is there, to put what its write-ahead log holds into it; waits for nobody. */
+export function openToCheckpoint(path: string): Connection {
+  return new Connection(path, { readwrite: true, strict: true });
+}
+
 /**
  * Takes a file as a lock, which goes with the process that holds it.
  * @throws SQLiteError with code `SQLITE_BUSY` while another process has it

@@ -1,6 +1,7 @@
 /** Read-only snapshots of the index for requests, of whatever file stands at its path. */
 import { SQLiteError } from 'bun:sqlite';
 import { OperatorError } from '../errors.ts';
+import { type Every, everyInterval } from './every-interval.ts';
 import { type IndexConnection, type IndexFile, openIndexFile } from './index-file.ts';
 import { IndexUnavailableError, SnapshotCutOffError, type Snapshots, StoreClosedError } from './reader.ts';
 
@@ -14,8 +15,7 @@ export interface SnapshotOptions {
   log?: (event: SnapshotEvent) => void;
   /** The clock, in milliseconds since any moment. */
   now?: () => number;
-  /** Calls it every so many milliseconds. @returns what ends that */
-  every?: (milliseconds: number, call: () => void) => () => void;
+  every?: Every;
 }
 
 /** Between two looks at the file and at the snapshots in use. A look costs some microseconds. */
@@ -32,12 +32,6 @@ interface InUse {
   readonly connection: IndexConnection;
   readonly since: number;
   cutOff: boolean;
-}
-
-function everyInterval(milliseconds: number, call: () => void): () => void {
-  const timer = setInterval(call, milliseconds);
-  timer.unref();
-  return () => clearInterval(timer);
 }
 
 /** Errors that a file is to blame for: a later look may find another. */

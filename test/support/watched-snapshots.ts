@@ -1,6 +1,7 @@
-/** Snapshots whose clock stands still, and which look at their file when they are told to. */
+/** Snapshots that look at their files when they are told to. */
 import type { Snapshots } from '../../src/store/reader.ts';
 import { openSnapshots, type SnapshotEvent } from '../../src/store/snapshots.ts';
+import { manualClock } from './manual-clock.ts';
 
 export interface WatchedSnapshots extends Snapshots, Disposable {
   readonly said: SnapshotEvent[];
@@ -11,25 +12,7 @@ export interface WatchedSnapshots extends Snapshots, Disposable {
 /** Closed at the end of the block for `using`. */
 export function watchedSnapshots(directory: string): WatchedSnapshots {
   const said: SnapshotEvent[] = [];
-  let time = 0;
-  let lookNow = () => {};
-  const snapshots = openSnapshots(directory, {
-    log: (event) => said.push(event),
-    now: () => time,
-    every(_, call) {
-      lookNow = call;
-      return () => {
-        lookNow = () => {};
-      };
-    },
-  });
-  return {
-    ...snapshots,
-    said,
-    look(milliseconds = 0) {
-      time += milliseconds;
-      lookNow();
-    },
-    [Symbol.dispose]: snapshots.close,
-  };
+  const clock = manualClock();
+  const snapshots = openSnapshots(directory, { log: (event) => said.push(event), now: clock.now, every: clock.every });
+  return { ...snapshots, said, look: clock.tick, [Symbol.dispose]: snapshots.close };
 }

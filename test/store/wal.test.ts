@@ -1,0 +1,139 @@
+/** The write-ahead logs have a bound, whatever readers do. */
+import { Database } from 'bun:sqlite';
+import { afterEach, beforeEach, expect, test } from 'bun:test';
+import { statSync } from 'node:fs';
+import { devnetEvents } from '../../src/devnet/scenario.ts';
+import { openToRead, openToWrite, WAL_LIMIT_BYTES } from '../../src/store/connection.ts';
+import { indexPath, journalPath } from '../../src/store/database.ts';
+import { SnapshotCutOffError } from '../../src/store/reader.ts';
+import { SNAPSHOT_LIMIT_MS } from '../../src/store/snapshots.ts';
+import { startWalUpkeep, type WalEvent } from '../../src/store/wal-upkeep.ts';
+import { dataDirectory } from '../support/data-directory.ts';
+import { type OpenIngest, openNew, received } from '../support/ingest.ts';
+import { type ManualClock, manualClock } from '../support/manual-clock.ts';
+import { serving } from '../support/serving.ts';
+import { type WatchedSnapshots, watchedSnapshots } from '../support/watched-snapshots.ts';
+
+const events = [...devnetEvents({ seed: 6, blocks: 8, transactionsPerBlock: 3 })].map(received);
+const LIMIT = 100_000;
+
+let open: OpenIngest;
+let snapshots: WatchedSnapshots;
+let clock: ManualClock;
+let said: WalEvent[];
+let stop: () => void;
+
+beforeEach(() => {
+  open = openNew();
+  snapshots = watchedSnapshots(open.directory);
+  clock = manualClock();
+  said = [];
+  stop = startWalUpkeep({ directory: open.directory, limitBytes: LIMIT, log: (event) => said.push(event), ...clock });
+});
+afterEach(() => {
+  stop();
+  snapshots.close();
+  open[Symbol.dispose]();
+});
+
+const walOf = (path: string): number => statSync(`${path}-wal`).size;
+const indexWal = (): number => walOf(indexPath(open.directory));
+
+/** A request with a snapshot of the moment, which reads once more when it is let go on. */
+async function heldRequest() {
+  const [begun, goOn] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const answer = snapshots.read(async (read) => {
+    const first = await read.chain.tip();
+    begun.resolve();
+    await goOn.promise;
+    return [first, await read.chain.tip()];
+  });
+  await begun.promise;
+  return { answer, goOn: goOn.resolve };
+}
+
+function receiveAll(): void {
+  for (const event of events) open.ingest.receive(event);
+}
+
+test('a log that grew while a reader held its snapshot is emptied once the reader has ended', async () => {
+  const held = await heldRequest();
+  receiveAll();
+  const grown = indexWal();
+  expect(grown).toBeGreaterThan(LIMIT);
+  clock.tick();
+  expect(indexWal()).toBe(grown);
+  held.goOn();
+  expect(await held.answer).toEqual([null, null]);
+  clock.tick();
+  expect(indexWal()).toBe(0);
+  expect(said).toEqual([]);
+});
+
+test('a reader that holds its snapshot for too long is cut off, and the log is emptied', async () => {
+  const held = await heldRequest();
+  receiveAll();
+  snapshots.look(SNAPSHOT_LIMIT_MS - 1);
+  clock.tick();
+  expect(indexWal()).toBeGreaterThan(LIMIT);
+  expect(snapshots.said).toEqual([]);
+  snapshots.look(1);
+  expect(snapshots.said).toEqual([{ event: 'snapshot_cut_off', seconds: SNAPSHOT_LIMIT_MS / 1000 }]);
+  clock.tick();
+  expect(indexWal()).toBe(0);
+  held.goOn();
+  await expect(held.answer).rejects.toThrow(SnapshotCutOffError);
+  // Others are read as before.
+  expect((await snapshots.read((read) => read.chain.tip()))?.height).toBe(8);
+});
+
+test('what was read before the cut is answered, and younger readers go on', async () => {
+  const { promise: ended, resolve: end } = Promise.withResolvers<void>();
+  const old = snapshots.read(async (read) => {
+    const tip = await read.chain.tip();
+    await ended;
+    return tip;
+  });
+  snapshots.look(SNAPSHOT_LIMIT_MS / 2);
+  const young = await heldRequest();
+  receiveAll();
+  snapshots.look(SNAPSHOT_LIMIT_MS / 2);
+  expect(snapshots.said.length).toBe(1);
+  end();
+  young.goOn();
+  expect(await old).toBeNull();
+  expect(await young.answer).toEqual([null, null]);
+});
+
+test("the journal's log is looked after too, and one that can't be emptied for a minute is said once", () => {
+  using reader = openToRead(journalPath(open.directory));
+  reader.run('BEGIN');
+  reader.run('SELECT count(*) FROM events');
+  receiveAll();
+  const path = journalPath(open.directory);
+  const grown = walOf(path);
+  expect(grown).toBeGreaterThan(LIMIT);
+  for (const milliseconds of [0, 59_999, 1, 60_000]) clock.tick(milliseconds);
+  const reason = 'a reader holds an old snapshot, as stackside backup and stackside check do';
+  expect(said).toEqual([{ event: 'wal_held', file: 'journal.db-wal', bytes: grown, reason }]);
+  reader.run('COMMIT');
+  clock.tick();
+  expect(walOf(path)).toBe(0);
+});
+
+test('a log that is emptied by SQLite itself keeps no more than the bound', () => {
+  using directory = dataDirectory();
+  using db = openToWrite(`${directory.path}/any.db`, 'NORMAL');
+  expect(db.query('PRAGMA journal_size_limit').get()).toEqual({ journal_size_limit: WAL_LIMIT_BYTES });
+});
+
+test('a server looks after its logs', async () => {
+  await using server = await serving();
+  using db = new Database(indexPath(server.directory));
+  db.run('PRAGMA synchronous = OFF');
+  db.run(`CREATE TABLE large AS SELECT zeroblob(${WAL_LIMIT_BYTES}) AS bytes`);
+  const wal = `${indexPath(server.directory)}-wal`;
+  expect(statSync(wal).size).toBeGreaterThan(WAL_LIMIT_BYTES);
+  // Each answer leaves it time to look.
+  while (statSync(wal).size > 0) await server.get('/health');
+}, 20_000);
