@@ -61,7 +61,7 @@ export function deliveryLog(hooks: Chainhooks, { own }: Management) {
         if (one.state === 'pending' || dispatcher.isUnderWay(one.id)) {
           throw new HookProblem(409, `The delivery is ${dispatcher.isUnderWay(one.id) ? 'in flight' : 'pending'}`);
         }
-        if (deliveries.body(one.id) === undefined) {
+        if (!deliveries.hasBody(one.id)) {
           throw new HookProblem(410, 'The body is kept no more; use a backfill of its blocks');
         }
         requeue(record, one);
@@ -80,7 +80,9 @@ export function deliveryLog(hooks: Chainhooks, { own }: Management) {
         if (last === undefined) return queued;
         after = last.id;
         queued += write(() => {
-          const chosen = batch.filter((one) => !dispatcher.isUnderWay(one.id) && deliveries.body(one.id) !== undefined);
+          // It may have been deleted since the last batch.
+          own(consumer, uuid);
+          const chosen = batch.filter((one) => !dispatcher.isUnderWay(one.id) && deliveries.hasBody(one.id));
           for (const one of chosen) requeue(record, one);
           return chosen.length;
         }, 'synced');

@@ -31,8 +31,8 @@ export interface DispatcherOptions {
   /** Runs in a transaction, all or nothing. */
   write: <T>(change: () => T) => T;
   interrupt: (record: HookRecord, reason: string, stuckDelivery: number) => void;
-  /** A backfill has room for more. */
-  backfillSettled: () => void;
+  /** A backfill, or a hook that catches up, may have room for more. */
+  roomMade: () => void;
   guard: TargetGuard;
   rules: DeliveryRules;
   counters: HookCounters;
@@ -92,7 +92,7 @@ export function dispatcher(options: DispatcherOptions) {
     store,
     write,
     interrupt,
-    backfillSettled,
+    roomMade,
     guard,
     rules,
     counters,
@@ -223,7 +223,7 @@ export function dispatcher(options: DispatcherOptions) {
     if (stopping.signal.aborted) return;
     timers.attempted(result.durationMs);
     note(delivery, result);
-    if (delivery.backfillId !== null) backfillSettled();
+    if (delivery.backfillId !== null || delivery.reason === 'catch_up') roomMade();
   }
 
   function settle(): void {

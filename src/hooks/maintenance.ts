@@ -1,9 +1,10 @@
 /** Forgets what is old: bodies and rows of what was delivered, and what stands too deep in the chain to leave it. */
+import { setImmediate as turn } from 'node:timers/promises';
 import type { HookStore } from '../store/hooks/store.ts';
 import { type HookLog, logTaskFailure } from './log-event.ts';
 
 const EVERY_MS = 60_000;
-/** Rows a run takes at most, so that it stays short. */
+/** Rows that a step takes at most, so that it stays short. */
 const BATCH = 2_000;
 /** Bodies of delivered ones that a hook keeps. */
 const MOST_BODIES = 10_000;
@@ -14,9 +15,10 @@ const REORG_WINDOW = 150;
 
 export interface Maintenance {
   start(): void;
-  stop(): void;
-  /** Once, now. */
-  run(): void;
+  /** Resolves when the step in hand is done. */
+  stop(): Promise<void>;
+  /** Once, now, in steps between which others have their turn. */
+  run(): Promise<void>;
 }
 
 interface MaintenanceOptions {
@@ -25,24 +27,73 @@ interface MaintenanceOptions {
   retentionMs: number;
   log: HookLog;
   now: () => number;
+  /** Of what a hook keeps; for tests. */
+  mostBodies?: number;
 }
 
-export function maintenance({ store, write, retentionMs, log, now }: MaintenanceOptions): Maintenance {
-  const { deliveries, ledger, records, candidates } = store;
-  let timer: ReturnType<typeof setInterval> | undefined;
+/** Does a part of something. @returns whether there is more of it */
+type Step = () => boolean;
 
-  function run(): void {
+export function maintenance(options: MaintenanceOptions): Maintenance {
+  const { store, write, retentionMs, log, now, mostBodies = MOST_BODIES } = options;
+  const { deliveries, ledger, records, backfills, candidates } = store;
+  let timer: ReturnType<typeof setInterval> | undefined;
+  let stopped = false;
+  let working: Promise<void> | null = null;
+  /** Up to which delivery bodies were forgotten for their age, and for their number, of each hook. */
+  let agedUpTo = { createdAt: 0, id: 0 };
+  const surplusUpTo = new Map<number, number>();
+
+  function forgetAged(): boolean {
+    const forgotten = write(() => deliveries.forgetBodies(agedUpTo, now() - retentionMs, BATCH));
+    agedUpTo = forgotten.last ?? agedUpTo;
+    return forgotten.count === BATCH;
+  }
+
+  function forgetSurplus(hookId: number): boolean {
+    const after = surplusUpTo.get(hookId) ?? 0;
+    const forgotten = write(() => deliveries.keepBodies(hookId, mostBodies, after, BATCH));
+    surplusUpTo.set(hookId, forgotten.last ?? after);
+    return forgotten.count === BATCH;
+  }
+
+  /** A deleted hook goes with what its log still has: what is dead is not forgotten by its age. */
+  function forgetDeleted(): boolean {
+    return write(() => {
+      const id = records.deletedBefore(now() - LOG_LASTS * retentionMs);
+      if (id === null) return false;
+      if (deliveries.forgetOf(id, BATCH) === BATCH) return true;
+      backfills.forgetOf(id);
+      records.forget(id);
+      surplusUpTo.delete(id);
+      return true;
+    });
+  }
+
+  const steps = (): Step[] => [
+    forgetAged,
+    () => write(() => deliveries.forgetRows(now() - LOG_LASTS * retentionMs, BATCH)) === BATCH,
+    () => write(() => ledger.forgetBelow(candidates.tipBurnHeight() - REORG_WINDOW, BATCH)) === BATCH,
+    forgetDeleted,
+    ...records.withLongLog(mostBodies).map((id) => () => forgetSurplus(id)),
+  ];
+
+  async function work(): Promise<void> {
     try {
-      write(() => {
-        deliveries.forgetBodies(now() - retentionMs, BATCH);
-        deliveries.forgetRows(now() - LOG_LASTS * retentionMs, BATCH);
-        for (const id of records.withLongLog(MOST_BODIES)) deliveries.keepBodies(id, MOST_BODIES);
-        ledger.forgetBelow(candidates.tipBurnHeight() - REORG_WINDOW, BATCH);
-        records.forgetDeleted(now() - LOG_LASTS * retentionMs);
-      });
+      for (const step of steps()) {
+        while (!stopped && step()) await turn();
+        await turn();
+      }
     } catch (error) {
       logTaskFailure(log, error);
+    } finally {
+      working = null;
     }
+  }
+
+  function run(): Promise<void> {
+    working ??= work();
+    return working;
   }
 
   return {
@@ -51,8 +102,10 @@ export function maintenance({ store, write, retentionMs, log, now }: Maintenance
       timer = setInterval(run, EVERY_MS);
       timer.unref?.();
     },
-    stop() {
+    async stop() {
+      stopped = true;
       clearInterval(timer);
+      await working;
     },
   };
 }

@@ -27,6 +27,9 @@ export interface BlockChoice {
   block_height?: number;
 }
 
+/** On-demand evaluations of a hook that may wait for its receiver. */
+const MOST_EVALUATIONS = 10_000;
+
 /** @param mostHooks of one consumer, null for any number */
 export function management(hooks: Chainhooks, mostHooks: number | null) {
   const { store, history, write, evaluator, lifecycle, guard, network, now } = hooks;
@@ -175,6 +178,12 @@ export function management(hooks: Chainhooks, mostHooks: number | null) {
       const told = { apply: [matched], rollback: [] };
       const body = payloadText(hook, of, told);
       write(() => {
+        if (deliveries.openUpTo(hook.id, 'evaluate', MOST_EVALUATIONS) === MOST_EVALUATIONS) {
+          throw new HookProblem(
+            429,
+            `${MOST_EVALUATIONS} evaluations wait for the receiver: try again, or use a backfill`,
+          );
+        }
         deliveries.add(
           {
             webhookId: webhookId(`${hook.uuid}/${crypto.randomUUID()}`),

@@ -72,7 +72,7 @@ export function startChainhooks(options: HookOptions) {
     store,
     write,
     interrupt: evaluator.interrupt,
-    backfillSettled: () => tasks.wake(),
+    roomMade: () => tasks.wake(),
     guard: targets,
     rules,
     counters,
@@ -102,6 +102,7 @@ export function startChainhooks(options: HookOptions) {
     now,
     network: (): Network | null => ingest.network(),
     wakeTasks: () => tasks.wake(),
+    upkeep,
     /** A snapshot. */
     counters: (): HookCounters => ({ ...counters }),
     gauges(): HookGauges {
@@ -110,7 +111,7 @@ export function startChainhooks(options: HookOptions) {
       return { pending: count, oldestPendingSeconds, hooks: store.records.counts() };
     },
     async stop(): Promise<void> {
-      upkeep.stop();
+      await upkeep.stop();
       await tasks.stop();
       await deliveries.stop();
       await operator.stop();

@@ -3,6 +3,7 @@
  * the node, each a transaction, so that neither waits for the other.
  */
 
+import { setImmediate as turn } from 'node:timers/promises';
 import type { Network } from '../chain/network.ts';
 import type { Backfill, HookRecord } from '../store/hooks/model.ts';
 import type { HookStore } from '../store/hooks/store.ts';
@@ -18,8 +19,10 @@ import { scanner } from './scan.ts';
 
 /** Milliseconds of a slice. */
 const SLICE_MS = 10;
-/** Deliveries of a backfill that may wait: the rest is made when these are gone. */
+/** Deliveries of a backfill that may wait: the rest is made when some are gone. */
 const MOST_WAITING = 100;
+/** Deliveries of a hook that may wait while it catches up: the rest is made when some are gone. */
+const MOST_CAUGHT_UP = 1_000;
 /** Until what failed for lack of the database is tried again. */
 const RETRY_MS = 1_000;
 
@@ -34,8 +37,6 @@ export interface TaskOptions {
 }
 
 export type HookTasks = ReturnType<typeof hookTasks>;
-
-const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
@@ -120,45 +121,48 @@ export function hookTasks({ store, history, network, evaluator, write, log, now 
     });
   }
 
-  function catchUpSlice(record: HookRecord): boolean {
+  /** @returns whether it stands with the live ones, or has to wait for its deliveries */
+  function catchUpSlice(id: number): boolean {
     return attempt(
-      () => evaluator.advanceOne(record.id),
+      () => deliveries.openUpTo(id, 'live', MOST_CAUGHT_UP) === MOST_CAUGHT_UP || evaluator.advanceOne(id),
       (reason) => {
-        const now = records.get(record.id);
-        if (now !== undefined) evaluator.interrupt(now, reason, null);
+        const record = records.get(id);
+        if (record !== undefined) evaluator.interrupt(record, reason, null);
       },
     );
   }
 
-  function backfillSlice(job: Backfill, record: HookRecord): boolean {
+  /** @returns whether it is done, or has to wait for its deliveries */
+  function backfillSlice(id: number): boolean {
+    const job = backfills.get(id);
+    const record = job === undefined ? undefined : records.get(job.hookId);
+    if (job === undefined || record === undefined) return true;
     return attempt(
       () => {
-        const current = backfills.get(job.id);
+        const current = backfills.get(id);
         return current === undefined || current.finishedAt !== null || backfillStep(current, record);
       },
       (reason, error) => {
-        backfills.finish(job.id, 'failed', now(), reason);
+        backfills.finish(id, 'failed', now(), reason);
         log({ event: 'hook_backfill_failed', uuid: record.uuid, backfill: job.uuid, cause: error });
       },
     );
   }
 
-  /** Every task a slice. @returns whether there is more to do now */
-  function round(): boolean {
+  /** A slice of each task; others have their turn after each. @returns whether there is more to do now */
+  async function round(): Promise<boolean> {
     if (!liveSlice()) return true;
     let more = false;
-    for (const record of records.catchingUp()) more = !catchUpSlice(record) || more;
-    const begun = new Set<number>();
-    for (const job of backfills.open()) {
-      const record = records.get(job.hookId);
-      // One of a hook after the other.
-      if (record === undefined || begun.has(job.hookId)) continue;
-      begun.add(job.hookId);
-      const before = job.nextHeight;
-      const isDone = backfillSlice(job, record);
-      const after = backfills.get(job.id);
-      const waits = isDone && after?.finishedAt === null && after.nextHeight === before;
-      if (!waits) more = true;
+    for (const id of records.catchingUp()) {
+      // Whoever has caught up joins them: they must stand at the tip.
+      if (stopped || !liveSlice()) return true;
+      more = !catchUpSlice(id) || more;
+      await turn();
+    }
+    for (const id of backfills.next()) {
+      if (stopped) return true;
+      more = !backfillSlice(id) || backfills.get(id)?.finishedAt !== null || more;
+      await turn();
     }
     return more;
   }
@@ -170,7 +174,7 @@ export function hookTasks({ store, history, network, evaluator, write, log, now 
       await turn();
       do {
         again = false;
-        while (!stopped && round()) await turn();
+        while (!stopped && (await round())) await turn();
       } while (again && !stopped);
     } catch (error) {
       logTaskFailure(log, error);

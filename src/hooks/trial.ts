@@ -16,6 +16,8 @@ import { MOST_BLOCKS, search } from './search.ts';
 import type { Chainhooks } from './service.ts';
 import { shownBackfill } from './shown.ts';
 
+/** Backfills of a hook that are not done yet. */
+const MOST_BACKFILLS = 100;
 /** Payloads that a preview shows. */
 const MOST_PAYLOADS = 5;
 
@@ -153,7 +155,12 @@ export function trial(hooks: Chainhooks, { own, chosenBlock }: Management) {
       if (range.from > to) throw invalidField('from_height', 'must not be above to_height');
       if (to > tip) throw invalidField('to_height', `must not be above the tip, which is at ${tip}`);
       const job = { uuid: crypto.randomUUID(), hookId: record.id, dryRun: range.dryRun, from: range.from, to };
-      write(() => backfills.add(job, now()), 'synced');
+      write(() => {
+        if (backfills.openOf(record.id) >= MOST_BACKFILLS) {
+          throw new HookProblem(429, `No more than ${MOST_BACKFILLS} backfills of a chainhook may wait: try again`);
+        }
+        backfills.add(job, now());
+      }, 'synced');
       wakeTasks();
       return backfillOf(record.id, job.uuid);
     },

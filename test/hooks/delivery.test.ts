@@ -325,7 +325,9 @@ test('the log is listed by state, reason and height, and walked in both directio
       target.received.some((first) => first.headers['webhook-id'] === headers['webhook-id'] && first.text === text),
     ).toBe(true);
   }
-  server.hooks.write(() => server.hooks.store.deliveries.forgetBodies(Date.now() + 1_000, 1_000));
+  server.hooks.write(() =>
+    server.hooks.store.deliveries.forgetBodies({ createdAt: 0, id: 0 }, Date.now() + 1_000, 1_000),
+  );
   expect((await server.request('POST', `${path}/${few[0].id}/redeliver`)).status).toBe(410);
   expect((await server.request('GET', `${path}/${few[0].id}`)).body.payload).toBeNull();
   server.hooks.write(() => server.hooks.store.deliveries.forgetRows(Date.now() + 1_000, 1_000));

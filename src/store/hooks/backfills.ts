@@ -35,7 +35,9 @@ const columns = `id, uuid, hook_id, state, dry_run, from_height, to_height, next
 export const sql = {
   byUuid: `SELECT ${columns} FROM hook_backfills WHERE uuid = ?1 AND hook_id = ?2`,
   byId: `SELECT ${columns} FROM hook_backfills WHERE id = ?1`,
-  open: `SELECT ${columns} FROM hook_backfills WHERE ${isOpen} ORDER BY id`,
+  // Of each hook the oldest: one goes after the other.
+  next: `SELECT min(id) AS id FROM hook_backfills WHERE ${isOpen} GROUP BY hook_id ORDER BY 1`,
+  openOf: `SELECT count(*) AS count FROM hook_backfills WHERE hook_id = ?1 AND ${isOpen}`,
   page: `SELECT ${columns} FROM hook_backfills WHERE hook_id = ?1 AND id <= ?2 ORDER BY id DESC LIMIT ?3`,
   newer: 'SELECT id FROM hook_backfills WHERE hook_id = ?1 AND id > ?2 ORDER BY id LIMIT ?3',
   total: 'SELECT count(*) AS total FROM hook_backfills WHERE hook_id = ?1',
@@ -68,7 +70,9 @@ export function hookBackfills(db: Database) {
   );
   const byUuid = prepared<Row, [string, number]>(db, sql.byUuid);
   const byId = prepared<Row, [number]>(db, sql.byId);
-  const open = db.prepare<Row, []>(sql.open);
+  const next = db.prepare<{ id: number }, []>(sql.next);
+  const openOf = prepared<{ count: number }, [number]>(db, sql.openOf);
+  const forgetOf = db.prepare<null, [number]>('DELETE FROM hook_backfills WHERE hook_id = ?1');
   const page = prepared<Row, [number, number, number]>(db, sql.page);
   const newer = prepared<{ id: number }, [number, number, number]>(db, sql.newer);
   const total = prepared<{ total: number }, [number]>(db, sql.total);
@@ -97,8 +101,13 @@ export function hookBackfills(db: Database) {
       const row = byId.get(id);
       return row === null ? undefined : backfillOf(row);
     },
-    /** Not done yet, oldest first. */
-    open: (): Backfill[] => open.all().map(backfillOf),
+    /** Ids of what is not done yet, the oldest of each hook. */
+    next: (): number[] => next.all().map(({ id }) => id),
+    /** How many of a hook are not done yet. */
+    openOf: (hookId: number): number => openOf.get(hookId)?.count ?? 0,
+    forgetOf: (hookId: number) => {
+      forgetOf.run(hookId);
+    },
     /** Newest first; ids as in the pages of deliveries. */
     page(hookId: number, limit: number, start: number | null) {
       const rows = page.all(hookId, start ?? Number.MAX_SAFE_INTEGER, limit + 1);

@@ -22,7 +22,7 @@ const DELIVERED = storedState.numberOf('delivered');
 const CANCELLED = storedState.numberOf('cancelled');
 /** To be sent, and done with; indexes hold either alone. */
 const isOpen = `state <= ${FAILED}`;
-const isSettled = (table = '') => `${table}state IN (${DELIVERED}, ${CANCELLED})`;
+const isSettled = `state IN (${DELIVERED}, ${CANCELLED})`;
 
 /** Attempts of a delivery that are kept. */
 const MOST_ATTEMPTS = 50;
@@ -104,6 +104,18 @@ export const sql = {
   total: `SELECT count(*) AS total FROM hook_deliveries WHERE ${narrowed} AND state = ?7`,
   attempts: `SELECT at, duration_ms AS durationMs, url_host AS urlHost, status_code AS statusCode, error, excerpt
                FROM hook_attempts WHERE delivery_id = ?1 ORDER BY attempt DESC LIMIT ?2`,
+  // What became of those before is known: rows whose bodies are gone are not walked again.
+  aged: `SELECT id, created_at FROM hook_deliveries
+          WHERE ${isSettled} AND (created_at, id) > (?1, ?2) AND created_at < ?3 ORDER BY created_at, id LIMIT ?4`,
+  settledBefore: `SELECT id FROM hook_deliveries WHERE ${isSettled} AND created_at < ?1 ORDER BY created_at LIMIT ?2`,
+  newestSurplus: `SELECT id FROM hook_deliveries WHERE hook_id = ?1 AND state = ${DELIVERED}
+                   ORDER BY id DESC LIMIT 1 OFFSET ?2`,
+  surplus: `SELECT id FROM hook_deliveries WHERE hook_id = ?1 AND state = ${DELIVERED} AND id > ?2 AND id <= ?3
+             ORDER BY id LIMIT ?4`,
+  allOf: 'SELECT id FROM hook_deliveries WHERE hook_id = ?1 LIMIT ?2',
+  openUpTo: `SELECT count(*) AS count FROM
+               (SELECT 1 FROM hook_deliveries WHERE hook_id = ?1 AND lane = ?2 AND ${isOpen} LIMIT ?3)`,
+  hasBody: 'SELECT 1 AS one FROM hook_bodies WHERE delivery_id = ?1',
   body: 'SELECT body FROM hook_bodies WHERE delivery_id = ?1',
   openOfBackfill: `SELECT count(*) AS count FROM hook_deliveries WHERE backfill_id = ?1 AND ${isOpen}`,
 };
@@ -127,6 +139,12 @@ const deliveryOf = (row: Row): Delivery => ({
   backfillId: row.backfill_id,
   problem: row.problem,
 });
+
+/** When a delivery was made, and its id. */
+interface Made {
+  createdAt: number;
+  id: number;
+}
 
 type Narrowing = [number, number | null, number, number, number, number, number];
 
@@ -165,6 +183,8 @@ export function hookDeliveries(db: Database) {
   const total = db.prepare<{ total: number }, Narrowing>(sql.total);
   const attempts = prepared<Attempt, [number, number]>(db, sql.attempts);
   const body = prepared<{ body: Uint8Array }, [number]>(db, sql.body);
+  const hasBody = prepared<{ one: number }, [number]>(db, sql.hasBody);
+  const openUpTo = prepared<{ count: number }, [number, number, number]>(db, sql.openUpTo);
   const openOfBackfill = prepared<{ count: number }, [number]>(db, sql.openOfBackfill);
   const addAttempt = db.prepare(
     `INSERT INTO hook_attempts VALUES (?1, (SELECT attempts FROM hook_deliveries WHERE id = ?1), ?2, ?3, ?4, ?5, ?6, ?7)`,
@@ -193,24 +213,14 @@ export function hookDeliveries(db: Database) {
   const cancelBackfill = db.prepare<null, [number]>(
     `UPDATE hook_deliveries SET state = ${CANCELLED} WHERE backfill_id = ?1 AND ${isOpen}`,
   );
-  const forgetBodies = db.prepare<null, [number, number]>(
-    `DELETE FROM hook_bodies WHERE delivery_id IN (
-       SELECT d.id FROM hook_deliveries d JOIN hook_bodies b ON b.delivery_id = d.id
-        WHERE ${isSettled('d.')} AND d.created_at < ?1 ORDER BY d.created_at LIMIT ?2)`,
-  );
-  const forgetRows = db.prepare<{ id: number }, [number, number]>(
-    `DELETE FROM hook_deliveries WHERE id IN (
-       SELECT id FROM hook_deliveries WHERE ${isSettled()} AND created_at < ?1 ORDER BY created_at LIMIT ?2) RETURNING id`,
-  );
+  const aged = db.prepare<{ id: number; created_at: number }, [number, number, number, number]>(sql.aged);
+  const settledBefore = db.prepare<{ id: number }, [number, number]>(sql.settledBefore);
   const forgetAttempts = db.prepare<null, [number]>('DELETE FROM hook_attempts WHERE delivery_id = ?1');
   const forgetBody = db.prepare<null, [number]>('DELETE FROM hook_bodies WHERE delivery_id = ?1');
-  const surplus = db.prepare<{ id: number }, [number, number]>(
-    `SELECT id FROM hook_deliveries WHERE hook_id = ?1 AND state = ${DELIVERED} ORDER BY id DESC LIMIT 1 OFFSET ?2`,
-  );
-  const forgetSurplus = db.prepare<null, [number, number]>(
-    `DELETE FROM hook_bodies WHERE delivery_id IN (
-       SELECT id FROM hook_deliveries WHERE hook_id = ?1 AND state = ${DELIVERED} AND id <= ?2)`,
-  );
+  const newestSurplus = db.prepare<{ id: number }, [number, number]>(sql.newestSurplus);
+  const surplus = db.prepare<{ id: number }, [number, number, number, number]>(sql.surplus);
+  const allOf = db.prepare<{ id: number }, [number, number]>(sql.allOf);
+  const forgetRow = db.prepare<null, [number]>('DELETE FROM hook_deliveries WHERE id = ?1');
 
   /** Each state has its own stretch of the index, in the order of the rows. */
   const ascending = (hookId: number, filter: DeliveryFilter, after: number, limit: number): Row[] =>
@@ -218,6 +228,15 @@ export function hookDeliveries(db: Database) {
       .flatMap((word) => newer.all(...narrowing(hookId, filter, word), after, limit))
       .sort((a, b) => a.id - b.id)
       .slice(0, limit);
+
+  function forget(rows: readonly { id: number }[]): number {
+    for (const { id } of rows) {
+      forgetAttempts.run(id);
+      forgetBody.run(id);
+      forgetRow.run(id);
+    }
+    return rows.length;
+  }
 
   return {
     /** Queues a delivery; without a body it is dead from the start. @returns its id */
@@ -256,6 +275,9 @@ export function hookDeliveries(db: Database) {
     /** How many wait, and since when the oldest. */
     waiting: (hookId: number): { count: number; oldest: number | null } =>
       waiting.get(hookId) ?? { count: 0, oldest: null },
+    /** How many of a lane wait, counted up to a limit. */
+    openUpTo: (hookId: number, lane: Lane, limit: number): number =>
+      openUpTo.get(hookId, storedLane.numberOf(lane), limit)?.count ?? 0,
     waitingAtAll: (): { count: number; oldest: number | null } => waitingAtAll.get() ?? { count: 0, oldest: null },
     find: (webhookId: string, hookId: number): Delivery | undefined => {
       const row = byWebhookId.get(webhookId, hookId);
@@ -293,6 +315,9 @@ export function hookDeliveries(db: Database) {
       return row === null ? undefined : decompressed(row.body);
     },
 
+    /** Whether its body is still kept. */
+    hasBody: (id: number): boolean => hasBody.get(id) !== null,
+
     /** Notes a try and what follows from it. @param nextAttemptAt of one that failed and is tried again */
     tried(id: number, attempt: Attempt, outcome: DeliveryState, nextAttemptAt: number | null): void {
       const { at, durationMs, urlHost, statusCode, error, excerpt } = attempt;
@@ -320,23 +345,31 @@ export function hookDeliveries(db: Database) {
     },
     openOfBackfill: (backfillId: number): number => openOfBackfill.get(backfillId)?.count ?? 0,
 
-    /** Forgets bodies of what was made before a time and is done with. */
-    forgetBodies: (before: number, limit: number) => {
-      forgetBodies.run(before, limit);
+    /**
+     * Forgets bodies of what was made before a time and is done with, oldest first.
+     * @param after the last that was forgotten
+     */
+    forgetBodies({ createdAt, id }: Made, before: number, limit: number): { count: number; last: Made | undefined } {
+      const rows = aged.all(createdAt, id, before, limit);
+      for (const row of rows) forgetBody.run(row.id);
+      const last = rows.at(-1);
+      return { count: rows.length, last: last && { createdAt: last.created_at, id: last.id } };
     },
-    /** Forgets rows of what was delivered before a time. @returns how many */
-    forgetRows(before: number, limit: number): number {
-      const rows = forgetRows.all(before, limit);
-      for (const { id } of rows) {
-        forgetAttempts.run(id);
-        forgetBody.run(id);
-      }
-      return rows.length;
-    },
-    /** Keeps the bodies of a hook's newest delivered ones alone. */
-    keepBodies(hookId: number, most: number): void {
-      const row = surplus.get(hookId, most);
-      if (row !== null) forgetSurplus.run(hookId, row.id);
+    /** Forgets what was made before a time and is done with, with attempts and bodies. @returns how many */
+    forgetRows: (before: number, limit: number): number => forget(settledBefore.all(before, limit)),
+    /** Forgets deliveries of a hook, whatever became of them. @returns how many */
+    forgetOf: (hookId: number, limit: number): number => forget(allOf.all(hookId, limit)),
+    /** Keeps the bodies of a hook's newest delivered ones alone. @param after id of the last that was forgotten */
+    keepBodies(
+      hookId: number,
+      most: number,
+      after: number,
+      limit: number,
+    ): { count: number; last: number | undefined } {
+      const newest = newestSurplus.get(hookId, most);
+      const rows = newest === null ? [] : surplus.all(hookId, after, newest.id, limit);
+      for (const { id } of rows) forgetBody.run(id);
+      return { count: rows.length, last: rows.at(-1)?.id };
     },
   };
 }

@@ -58,10 +58,8 @@ export function hookLedger(db: Database) {
     ofBlock: (hash: Uint8Array): LedgerEntry[] => ofBlock.all(hash).map(entryOf),
     /** Those of a hook whose blocks are not canonical, highest first. */
     orphansOf: (hookId: number): LedgerEntry[] => orphansOf.all(hookId).map(entryOf),
-    /** Forgets what stands too deep in the chain to leave it. */
-    forgetBelow: (burnBlockHeight: number, limit: number) => {
-      forget.run(burnBlockHeight, limit);
-    },
+    /** Forgets what stands too deep in the chain to leave it. @returns how many */
+    forgetBelow: (burnBlockHeight: number, limit: number): number => forget.run(burnBlockHeight, limit).changes,
   };
 }
 export type HookLedger = ReturnType<typeof hookLedger>;

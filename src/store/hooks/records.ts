@@ -65,8 +65,10 @@ export const sql = {
   page: `SELECT ${columns} ${from} WHERE h.consumer = ?1 AND h.deleted_at IS NULL
           ORDER BY h.created_at DESC, h.uuid LIMIT ?2 OFFSET ?3`,
   total: 'SELECT count(*) AS total FROM hooks WHERE consumer = ?1 AND deleted_at IS NULL',
+  idsAt: `SELECT id FROM hooks WHERE stage = ?1 AND stage > ${IDLE}`,
   active: `SELECT ${columns} ${from} WHERE h.stage = ?1 AND h.stage > ${IDLE}`,
   expiring: `SELECT h.id FROM hooks h WHERE h.stage = ${LIVE} AND h.expires_at IS NOT NULL AND h.expires_at <= ?1`,
+  deletedBefore: 'SELECT id FROM hooks WHERE deleted_at < ?1 LIMIT 1',
   withLongLog: `SELECT id FROM hooks WHERE sequence > ?1`,
   consumers: `SELECT consumer, count(*) AS hooks FROM hooks WHERE deleted_at IS NULL GROUP BY consumer ORDER BY consumer`,
   owner: 'SELECT consumer FROM hooks WHERE uuid = ?1',
@@ -104,6 +106,7 @@ export function hookRecords(db: Database) {
   const page = prepared<Row, [string, number, number]>(db, sql.page);
   const total = prepared<{ total: number }, [string]>(db, sql.total);
   const active = prepared<Row, [number]>(db, sql.active);
+  const idsAt = prepared<{ id: number }, [number]>(db, sql.idsAt);
   const expiring = prepared<{ id: number }, [number]>(db, sql.expiring);
   const counts = prepared<{ enabled: number; status: number; id: number; count: number }, []>(db, sql.counts);
   const consumers = prepared<{ consumer: string; hooks: number }, []>(db, sql.consumers);
@@ -156,7 +159,8 @@ export function hookRecords(db: Database) {
     'UPDATE hooks SET consecutive_failures = consecutive_failures + 1, last_delivery_status = ?2 WHERE id = ?1',
   );
   const withLongLog = db.prepare<{ id: number }, [number]>(sql.withLongLog);
-  const forgetDeleted = db.prepare<null, [number]>('DELETE FROM hooks WHERE deleted_at < ?1');
+  const deletedBefore = db.prepare<{ id: number }, [number]>(sql.deletedBefore);
+  const forget = db.prepare<null, [number]>('DELETE FROM hooks WHERE id = ?1');
   const progress = db.prepare<
     { evaluated: number; cursor_height: number; cursor_hash: Uint8Array; evaluated_at: number | null },
     []
@@ -187,11 +191,12 @@ export function hookRecords(db: Database) {
     /** All of a consumer, newest first. */
     all: (consumer: string): HookRecord[] => page.all(consumer, -1, 0).map(recordOf),
     live: (): HookRecord[] => active.all(LIVE).map(recordOf),
-    catchingUp: (): HookRecord[] => active.all(CATCHING_UP).map(recordOf),
     /** Who has hooks, and how many. */
     consumers: (): { consumer: string; hooks: number }[] => consumers.all(),
     /** Whose a hook is or was, undefined for one that is not known. */
     owner: (uuid: string): string | undefined => owner.get(uuid)?.consumer,
+    /** Ids of those that catch up. */
+    catchingUp: (): number[] => idsAt.all(CATCHING_UP).map(({ id }) => id),
     /** How many there are of each kind. */
     counts: (): { status: HookStatus; enabled: boolean; count: number }[] =>
       counts.all().map(({ enabled, status, id, count }) => ({
@@ -262,9 +267,10 @@ export function hookRecords(db: Database) {
     },
     /** Hooks that were sent so many deliveries. */
     withLongLog: (least: number): number[] => withLongLog.all(least).map(({ id }) => id),
-    /** Forgets those that were deleted before a time. */
-    forgetDeleted: (before: number) => {
-      forgetDeleted.run(before);
+    /** One that was deleted before a time, null where there is none. */
+    deletedBefore: (before: number): number | null => deletedBefore.get(before)?.id ?? null,
+    forget: (id: number) => {
+      forget.run(id);
     },
     /** Live ones that so many evaluated blocks use up. */
     usedUp: (evaluated: number): number[] => expiring.all(evaluated).map(({ id }) => id),

@@ -1,0 +1,157 @@
+/** What is forgotten, and what must not be. */
+import { Database } from 'bun:sqlite';
+import { expect, test } from 'bun:test';
+import { devnetEvents } from '../../src/devnet/scenario.ts';
+import { maintenance } from '../../src/hooks/maintenance.ts';
+import { indexPath } from '../../src/store/database.ts';
+import type { DeliveryState } from '../../src/store/hooks/model.ts';
+import { received } from '../support/ingest.ts';
+import { CONSUMER, type DirectHooks, directHooks } from './direct.ts';
+import { definition, receiver } from './server.ts';
+
+const DAY = 24 * 3_600_000;
+const RETENTION = 7 * DAY;
+const NOWHERE = 'http://127.0.0.1:9/';
+const started = { enable_on_registration: true };
+const everything = ['stx_event', 'contract_call', 'contract_deploy', 'tenure_change', 'coinbase'].map((type) => ({
+  type,
+}));
+const events = [...devnetEvents({ seed: 5, blocks: 20, accounts: 12, transactionsPerBlock: 4, forkEvery: 0 })].map(
+  received,
+);
+const feed = ({ ingest }: DirectHooks) => {
+  for (const event of events) ingest.receive(event);
+};
+const hasBody = ({ hooks }: DirectHooks, id: number) => hooks.store.deliveries.hasBody(id);
+
+/** Puts the deliveries of a hook into states, one after the other. */
+function settle(direct: DirectHooks, uuid: string, states: readonly DeliveryState[]) {
+  const made = direct.made(uuid).slice(0, states.length);
+  expect(made).toHaveLength(states.length);
+  for (const [index, { id }] of made.entries()) direct.hooks.store.deliveries.setState(id, states[index]!);
+  return made;
+}
+
+test('bodies and rows of what was delivered or cancelled go with time; what is still to be sent, and the dead, stay', async () => {
+  await using direct = directHooks();
+  const uuid = await direct.register(definition(NOWHERE, everything, started));
+  feed(direct);
+  const made = settle(direct, uuid, ['delivered', 'cancelled', 'failed', 'pending', 'dead']);
+  const bodies = () => made.map(({ id }) => hasBody(direct, id));
+  const rows = () => made.map(({ id }) => direct.hooks.store.deliveries.get(id) !== undefined);
+  await direct.hooks.upkeep.run();
+  expect(bodies()).toEqual([true, true, true, true, true]);
+  direct.clock.time += RETENTION;
+  await direct.hooks.upkeep.run();
+  expect(bodies()).toEqual([true, true, true, true, true]);
+  direct.clock.time += 1;
+  await direct.hooks.upkeep.run();
+  expect(bodies()).toEqual([false, false, true, true, true]);
+  expect(rows()).toEqual([true, true, true, true, true]);
+  direct.clock.time += 4 * RETENTION;
+  await direct.hooks.upkeep.run();
+  expect(bodies()).toEqual([false, false, true, true, true]);
+  expect(rows()).toEqual([false, false, true, true, true]);
+});
+
+test('a hook keeps the bodies of its newest delivered ones alone, and of all that waits', async () => {
+  await using direct = directHooks();
+  const uuid = await direct.register(definition(NOWHERE, everything, started));
+  feed(direct);
+  const made = settle(direct, uuid, ['pending', 'delivered', 'delivered', 'dead', 'delivered', 'delivered']);
+  const { store, write, log, now } = direct.hooks;
+  const upkeep = maintenance({ store, write, log, now, retentionMs: RETENTION, mostBodies: 2 });
+  await upkeep.run();
+  expect(made.map(({ id }) => hasBody(direct, id))).toEqual([true, false, false, true, true, true]);
+  store.deliveries.setState(made[0]!.id, 'delivered');
+  store.deliveries.setState(direct.made(uuid)[6]!.id, 'delivered');
+  await upkeep.run();
+  expect(made.map(({ id }) => hasBody(direct, id))).toEqual([true, false, false, true, false, true]);
+});
+
+test('what is deep in the chain is forgotten, what left it and was not taken back yet is not, however old', async () => {
+  await using direct = directHooks();
+  const uuid = await direct.register(definition(NOWHERE, everything, started));
+  feed(direct);
+  const { history, store } = direct.hooks;
+  const { id } = direct.record(uuid);
+  const [kept, orphan] = [history.hashAt(15)!, new Uint8Array(32).fill(7)];
+  store.ledger.add(orphan, id, 15, 0, [0]);
+  expect(store.ledger.ofBlock(kept)).toHaveLength(1);
+  await direct.hooks.upkeep.run();
+  expect(store.ledger.ofBlock(kept)).toHaveLength(1);
+  // The tip is so far above that no reorganization reaches down to the block.
+  const { burnBlockHeight } = history.block(kept);
+  store.candidates.tipBurnHeight = () => burnBlockHeight + 150;
+  await direct.hooks.upkeep.run();
+  expect(store.ledger.ofBlock(kept)).toHaveLength(1);
+  store.candidates.tipBurnHeight = () => burnBlockHeight + 151;
+  await direct.hooks.upkeep.run();
+  expect(store.ledger.ofBlock(kept)).toHaveLength(0);
+  expect(store.ledger.orphansOf(id).map(({ height }) => height)).toEqual([15]);
+});
+
+test('a deleted hook goes with all that its log still has', async () => {
+  await using direct = directHooks();
+  const uuid = await direct.register(definition(NOWHERE, everything, started));
+  const other = await direct.register(definition(NOWHERE, everything, started));
+  feed(direct);
+  settle(direct, uuid, ['delivered', 'dead']);
+  direct.trial.backfill(CONSUMER, uuid, { from: 1, to: 5, dryRun: true });
+  const { id } = direct.record(uuid);
+  const others = direct.made(other).length;
+  direct.managed.remove(CONSUMER, uuid);
+  direct.clock.time += 4 * RETENTION;
+  await direct.hooks.upkeep.run();
+  using db = new Database(indexPath(direct.directory), { readonly: true });
+  const left = () => {
+    const of = (table: string, column: string) =>
+      db.query<{ n: number }, [number]>(`SELECT count(*) AS n FROM ${table} WHERE ${column} = ?`).get(id)?.n;
+    return [of('hooks', 'id'), of('hook_deliveries', 'hook_id'), of('hook_backfills', 'hook_id')];
+  };
+  expect(left()).toEqual([1, expect.any(Number), 1]);
+  direct.clock.time += 1;
+  await direct.hooks.upkeep.run();
+  expect(left()).toEqual([0, 0, 0]);
+  expect(direct.made(other)).toHaveLength(others);
+});
+
+test('upkeep comes in steps: what fails is said, and more than a step takes is forgotten all the same', async () => {
+  await using direct = directHooks();
+  using target = receiver();
+  const uuid = await direct.register(definition(target.url, everything));
+  feed(direct);
+  const { store, write } = direct.hooks;
+  const { id } = direct.record(uuid);
+  const many = 5_001;
+  write(() => {
+    for (let one = 0; one < many; one++) {
+      const lost = store.deliveries.add(
+        {
+          webhookId: `evt_${one}`,
+          hookId: id,
+          lane: 'evaluate',
+          reason: 'evaluate',
+          sequence: null,
+          blocks: { apply: [], rollback: [] },
+          body: '{}',
+          problem: null,
+          backfillId: null,
+        },
+        direct.clock.time,
+      );
+      store.deliveries.setState(lost, 'cancelled');
+    }
+  });
+  direct.clock.time += 4 * RETENTION + 1;
+  const { tipBurnHeight } = store.candidates;
+  const cause = new Error('for a test');
+  store.candidates.tipBurnHeight = () => {
+    throw cause;
+  };
+  await direct.hooks.upkeep.run();
+  expect(direct.said).toContainEqual({ event: 'hook_task_failed', cause });
+  store.candidates.tipBurnHeight = tipBurnHeight;
+  await direct.hooks.upkeep.run();
+  expect(direct.made(uuid)).toEqual([]);
+});
