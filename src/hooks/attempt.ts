@@ -7,7 +7,6 @@ import { type TargetGuard, TargetRefused, TargetUnresolved } from './delivery-ta
 /** Bytes of an answer that are read, and characters of it that are kept. */
 const MOST_READ = 4096;
 const EXCERPT = 1024;
-/** How long the rest of an answer is waited for once its status is known. */
 const ANSWER_MS = 1_000;
 /** A receiver's wish to be left alone counts for so long at most. */
 const MOST_RETRY_AFTER_MS = 3_600_000;
@@ -26,6 +25,8 @@ export interface Sending {
   timeoutMs: number;
   /** Of it, until the connection stands. */
   connectTimeoutMs: number;
+  /** How long the rest of an answer is waited for once its status is known; a second where it isn't given. */
+  answerMs?: number;
   /** Ends the attempt, as when the process stops. */
   signal: AbortSignal;
 }
@@ -70,6 +71,7 @@ export async function attempt(sending: Sending, guard: TargetGuard, now: () => n
     end();
   }, sending.timeoutMs);
   sending.signal.addEventListener('abort', end, { once: true });
+  if (sending.signal.aborted) end();
   try {
     const target = await Promise.race([guard.check(sending.url), aborted(ending.signal)]);
     const answer = await post(sending, target.url, target.addresses, ending.signal);
@@ -110,7 +112,7 @@ type Found = Awaited<ReturnType<TargetGuard['check']>>['addresses'];
  * header and is what a certificate must be for.
  */
 function post(sending: Sending, url: URL, addresses: Found, signal: AbortSignal): Promise<Answer> {
-  const { headers, body, connectTimeoutMs } = sending;
+  const { headers, body, connectTimeoutMs, answerMs = ANSWER_MS } = sending;
   return new Promise((resolve, reject) => {
     const request = (url.protocol === 'https:' ? https : http).request(
       url,
@@ -134,7 +136,7 @@ function post(sending: Sending, url: URL, addresses: Found, signal: AbortSignal)
           request.destroy();
         };
         // The status decides; what is said besides is only for the log.
-        wait = setTimeout(finish, ANSWER_MS);
+        wait = setTimeout(finish, answerMs);
         response.setEncoding('utf8');
         response.on('data', (part: string) => {
           text += part;

@@ -1,0 +1,299 @@
+/** What deliveries hold to whatever receivers answer and whatever is asked meanwhile. The test's own clock. */
+import { describe, expect, test } from 'bun:test';
+import net from 'node:net';
+import { attempt } from '../../src/hooks/attempt.ts';
+import { targetGuard } from '../../src/hooks/delivery-target.ts';
+import { eventsOf } from '../support/forked-chain.ts';
+import { received } from '../support/ingest.ts';
+import { CONSUMER, type DirectHooks, directHooks, loopback } from './direct.ts';
+import { followed } from './follow.ts';
+import { definition, receiver, until } from './server.ts';
+
+const NOWHERE = 'http://127.0.0.1:9/';
+const DAY = 24 * 3_600_000;
+const started = { enable_on_registration: true };
+const everything = ['stx_event', 'contract_call', 'contract_deploy', 'tenure_change', 'coinbase'].map((type) => ({
+  type,
+}));
+const mined = { mine: 'back' as const, tenure: 'same' as const, transactions: 4 };
+const grow = { ...mined, blocks: 0 };
+
+const straight = eventsOf({ seed: 3, steps: Array.from({ length: 8 }, () => grow) }).map(received);
+/** Three blocks; then one beside the second, on which two more follow that win. */
+const forked = eventsOf({
+  seed: 3,
+  steps: [grow, grow, grow, { ...mined, blocks: 2 }, { ...mined, mine: 'overtake', end: 1 }],
+}).map(received);
+/** The number of events up to the block of a height. */
+const upTo = (events: typeof straight, height: number): number =>
+  1 + events.findIndex(({ path, text }) => path === '/new_block' && JSON.parse(text).block_height === height);
+const feed = ({ ingest }: DirectHooks, events: typeof straight) => {
+  for (const event of events) ingest.receive(event);
+};
+const states = (direct: DirectHooks, uuid: string) => direct.made(uuid).map(({ state }) => state);
+const bodies = ({ hooks }: DirectHooks, made: readonly { id: number }[]) =>
+  made.map(({ id }) => JSON.parse(hooks.store.deliveries.body(id) ?? 'null'));
+
+/** A receiver that answers when it is told to. */
+function holding() {
+  const target = receiver();
+  const held: ((response: Response) => void)[] = [];
+  let inHand = 0;
+  let most = 0;
+  target.answer = async () => {
+    inHand += 1;
+    most = Math.max(most, inHand);
+    const response = await new Promise<Response>((resolve) => held.push(resolve));
+    inHand -= 1;
+    return response;
+  };
+  return {
+    url: target.url,
+    received: target.received,
+    waiting: () => held.length,
+    most: () => most,
+    /** Answers the oldest request. */
+    answer: (status = 200) => held.shift()?.(new Response('', { status })),
+    [Symbol.dispose]: () => target[Symbol.dispose](),
+  };
+}
+
+describe('Retry-After', () => {
+  const waits = async (status: number, retryAfter: string): Promise<number> => {
+    await using direct = directHooks();
+    using target = receiver();
+    target.answer = () => new Response('', { status, headers: { 'retry-after': retryAfter } });
+    const uuid = await direct.register(definition(target.url, everything, started));
+    feed(direct, straight.slice(0, upTo(straight, 1)));
+    await until(() => direct.made(uuid)[0]?.state === 'failed');
+    return (direct.made(uuid)[0]?.nextAttemptAt ?? 0) - direct.clock.time;
+  };
+  const backoff = [1_600, 2_400] as const;
+  const between = (wait: number, [least, most]: readonly [number, number]) => wait >= least && wait <= most;
+
+  test.each([429, 502, 503, 504])('of %d is waited for, and is no reason to hurry', async (status) => {
+    expect(await waits(status, '120')).toBe(120_000);
+    const wait = await waits(status, '0');
+    expect([wait, between(wait, backoff)]).toEqual([wait, true]);
+  });
+
+  test.each([500, 404, 301])('of %d is not waited for', async (status) => {
+    const wait = await waits(status, '120');
+    expect([wait, between(wait, backoff)]).toEqual([wait, true]);
+  });
+
+  test('beyond an hour is an hour', async () => {
+    expect(await waits(503, '86400')).toBe(3_600_000);
+  });
+});
+
+test('a replaced secret signs for a day beside the new one, and not a moment longer', async () => {
+  await using direct = directHooks();
+  using target = receiver();
+  const uuid = await direct.register(definition(target.url, everything));
+  const signatures = async () => {
+    await direct.trial.test(CONSUMER, uuid, {});
+    return target.received.at(-1)?.headers['webhook-signature']?.split(' ').length;
+  };
+  direct.managed.rotateSecret(CONSUMER);
+  expect(await signatures()).toBe(1);
+  direct.managed.rotateSecret(CONSUMER);
+  expect(await signatures()).toBe(2);
+  direct.clock.time += DAY - 1;
+  expect(await signatures()).toBe(2);
+  direct.clock.time += 1;
+  expect(await signatures()).toBe(1);
+});
+
+describe('while a request is under way', () => {
+  const backfilled = async (direct: DirectHooks, url: string) => {
+    const uuid = await direct.register(definition(url, everything));
+    feed(direct, straight);
+    const job = direct.trial.backfill(CONSUMER, uuid, { from: 1, to: 3, dryRun: false });
+    const state = () => direct.trial.getBackfill(CONSUMER, uuid, job.id);
+    await until(() => state().state === 'completed');
+    return { uuid, job, state };
+  };
+
+  test.each([200, 500])('what is cancelled stays cancelled, though it is answered %d', async (status) => {
+    await using direct = directHooks();
+    using target = holding();
+    const { uuid, job, state } = await backfilled(direct, target.url);
+    await until(() => target.waiting() === 1);
+    direct.trial.cancelBackfill(CONSUMER, uuid, job.id);
+    const cancelled = direct.made(uuid).map(() => 'cancelled');
+    expect(states(direct, uuid)).toEqual(cancelled as never);
+    target.answer(status);
+    await until(() => !direct.hooks.dispatcher.isUnderWay(direct.made(uuid)[0]!.id));
+    expect(states(direct, uuid)).toEqual(cancelled as never);
+    expect(state().deliveries).toMatchObject({ delivered: 0, dead: 0 });
+    expect(target.received).toHaveLength(1);
+  });
+
+  test('what belongs to a deleted hook is not written to', async () => {
+    await using direct = directHooks();
+    using target = holding();
+    const uuid = await direct.register(definition(target.url, everything, started));
+    feed(direct, straight);
+    const [first] = direct.made(uuid);
+    await until(() => target.waiting() === 1);
+    direct.managed.remove(CONSUMER, uuid);
+    target.answer(500);
+    await until(() => !direct.hooks.dispatcher.isUnderWay(first!.id));
+    expect(direct.hooks.store.deliveries.get(first!.id)).toMatchObject({ state: 'cancelled', attempts: 0 });
+  });
+
+  test('it is not sent a second time', async () => {
+    await using direct = directHooks();
+    using target = holding();
+    const uuid = await direct.register(definition(target.url, everything, started));
+    feed(direct, straight.slice(0, upTo(straight, 1)));
+    await until(() => target.waiting() === 1);
+    target.answer(500);
+    await until(() => direct.made(uuid)[0]?.state === 'failed');
+    direct.clock.time += 10_000;
+    direct.wake(uuid);
+    await until(() => target.waiting() === 1);
+    // By its row alone it is one that failed and may be sent again.
+    const [one] = direct.made(uuid);
+    expect(one?.state).toBe('failed');
+    expect(() => direct.log.redeliver(CONSUMER, uuid, one!.webhookId)).toThrow('The delivery is in flight');
+    expect(await direct.log.redeliverMany(CONSUMER, uuid, {})).toBe(0);
+    expect(() => direct.log.skip(CONSUMER, uuid, one!.webhookId)).toThrow('is not the one that its hook waits for');
+    target.answer(200);
+    await until(() => direct.made(uuid)[0]?.state === 'delivered');
+    expect(target.received).toHaveLength(2);
+  });
+
+  test('the end waits for what is in hand, which is neither a success nor a failure', async () => {
+    await using direct = directHooks();
+    using target = holding();
+    const uuid = await direct.register(definition(target.url, everything, started));
+    feed(direct, straight);
+    await until(() => target.waiting() === 1);
+    const [first] = direct.made(uuid);
+    expect(direct.hooks.dispatcher.isUnderWay(first!.id)).toBe(true);
+    await direct.hooks.stop();
+    expect(direct.hooks.dispatcher.isUnderWay(first!.id)).toBe(false);
+    expect(direct.made(uuid)[0]).toMatchObject({ state: 'pending', attempts: 0 });
+    expect(target.received).toHaveLength(1);
+  });
+});
+
+test('a backfill whose delivery dies goes on, and its hook with it', async () => {
+  await using direct = directHooks();
+  using target = receiver();
+  let answered = 0;
+  target.answer = () => new Response('', { status: answered++ === 1 ? 410 : 200 });
+  const uuid = await direct.register(definition(target.url, everything, started));
+  const job = () => direct.trial.getBackfill(CONSUMER, uuid, id);
+  await direct.managed.update(CONSUMER, uuid, { filters: { events: [] } });
+  feed(direct, straight);
+  await direct.managed.update(CONSUMER, uuid, { filters: { events: everything } });
+  const { id } = direct.trial.backfill(CONSUMER, uuid, { from: 1, to: 8, dryRun: false });
+  await until(() => job().deliveries.delivered + job().deliveries.dead === 8);
+  expect(job()).toMatchObject({ state: 'completed', deliveries: { queued: 8, delivered: 7, dead: 1 } });
+  expect(direct.record(uuid)).toMatchObject({ stage: 'live', status: 'streaming', interruptedReason: null });
+  expect(direct.said.filter(({ event }) => event === 'hook_interrupted')).toEqual([]);
+});
+
+test('a block that was told by a backfill and leaves the chain is taken back', async () => {
+  await using direct = directHooks();
+  const uuid = await direct.register(definition(NOWHERE, everything));
+  const third = upTo(forked, 3);
+  feed(direct, forked.slice(0, third));
+  direct.managed.setEnabled(CONSUMER, uuid, true);
+  const job = direct.trial.backfill(CONSUMER, uuid, { from: 1, to: 3, dryRun: false });
+  await until(() => direct.trial.getBackfill(CONSUMER, uuid, job.id).state === 'completed');
+  const hashes = [2, 3].map((height) => `0x${direct.ingest.history.hashAt(height)?.toHex()}`);
+  feed(direct, forked.slice(third));
+  const made = direct.made(uuid);
+  const live = made.filter(({ lane }) => lane === 'live');
+  expect(live[0]?.blocks.rollback.map((block) => block.index_block_hash)).toEqual(hashes.toReversed());
+  followed(bodies(direct, made));
+});
+
+test('after catching up over a fork sequence and ids go on as they were', async () => {
+  await using direct = directHooks();
+  const uuid = await direct.register(definition(NOWHERE, everything, started));
+  const third = upTo(forked, 3);
+  feed(direct, forked.slice(0, third));
+  const before = direct.made(uuid).map(({ webhookId }) => webhookId);
+  expect(before).toHaveLength(3);
+  direct.hooks.write(() => direct.hooks.evaluator.interrupt(direct.record(uuid), 'for a test', null));
+  feed(direct, forked.slice(third));
+  direct.managed.setEnabled(CONSUMER, uuid, true);
+  await until(() => direct.record(uuid).stage === 'live');
+  const after = direct.made(uuid);
+  expect(after.slice(0, 3).map(({ webhookId }) => webhookId)).toEqual(before);
+  const [taken, ...rest] = after.slice(3);
+  expect(taken?.blocks.rollback.map(({ height }) => height)).toEqual([3, 2]);
+  expect(taken?.blocks.apply.map(({ height }) => height)).toEqual([2, 3, 4]);
+  expect(after.map(({ sequence }) => sequence)).toEqual(after.map((_, index) => index + 1));
+  expect(after.slice(3).every(({ reason }) => reason === 'catch_up')).toBe(true);
+  expect(new Set(after.map(({ webhookId }) => webhookId)).size).toBe(after.length);
+  expect([direct.record(uuid).sequence, rest.length]).toEqual([after.length, after.length - 4]);
+  followed(bodies(direct, after));
+});
+
+test('no more requests are under way than --hook-concurrency says', async () => {
+  await using direct = directHooks({ rules: { concurrency: 3 } });
+  using target = holding();
+  const uuids: string[] = [];
+  for (let hook = 0; hook < 7; hook++) uuids.push(await direct.register(definition(target.url, everything, started)));
+  feed(direct, straight.slice(0, upTo(straight, 2)));
+  const all = uuids.length * 2;
+  for (let answered = 0; answered < all; answered++) {
+    const inHand = Math.min(3, all - answered);
+    await until(() => target.waiting() >= inHand);
+    target.answer();
+  }
+  await until(() => uuids.every((uuid) => states(direct, uuid).every((state) => state === 'delivered')));
+  expect([target.received.length, target.most()]).toEqual([all, 3]);
+});
+
+describe('an answer', () => {
+  const guard = targetGuard({ allowed: loopback, plainHttp: false });
+  /** Sends the text to whoever connects and says something, and leaves the connection as it is. */
+  async function saying(text: string, more?: (socket: net.Socket) => void) {
+    const sockets = new Set<net.Socket>();
+    const server = net.createServer((socket) => {
+      sockets.add(socket);
+      socket.on('error', () => {});
+      socket.once('data', () => {
+        socket.write(text);
+        more?.(socket);
+      });
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const { port } = server.address() as net.AddressInfo;
+    return {
+      url: `http://127.0.0.1:${port}/`,
+      [Symbol.dispose]() {
+        for (const socket of sockets) socket.destroy();
+        server.close();
+      },
+    };
+  }
+  const sent = (url: string, timeoutMs = 60_000) =>
+    attempt(
+      {
+        url,
+        headers: {},
+        body: Buffer.from('{}'),
+        timeoutMs,
+        connectTimeoutMs: 60_000,
+        answerMs: 5,
+        signal: new AbortController().signal,
+      },
+      guard,
+      Date.now,
+    );
+
+  test('counts by its status, though its body never ends', async () => {
+    using target = await saying('HTTP/1.1 200 OK\r\ncontent-length: 1000000\r\n\r\nthanks');
+    expect(await sent(target.url)).toMatchObject({ statusCode: 200, error: null, excerpt: 'thanks' });
+    using broken = await saying('HTTP/1.1 503 Busy\r\nretry-after: 7\r\ncontent-length: 10\r\n\r\n');
+    expect(await sent(broken.url)).toMatchObject({ statusCode: 503, error: null, retryAfterMs: 7_000 });
+  });
+});
