@@ -129,6 +129,7 @@ const mayScan: Readonly<Record<string, Exception[]>> = {
   'hooks/records.byId': [{ step: /^SCAN p$/, reason: 'hook_progress has one row' }],
   'hooks/records.page': [{ step: /^SCAN p$/, reason: 'hook_progress has one row' }],
   'hooks/records.active': [{ step: /^SCAN p$/, reason: 'hook_progress has one row' }],
+  'hooks/records.deletedBefore': [{ step: /^SCAN hooks$/, reason: 'upkeep once a minute, of rows that are few' }],
   'hooks/records.withLongLog': [{ step: /^SCAN hooks$/, reason: 'upkeep once a minute, of rows that are few' }],
   'hooks/records.consumers': [
     { step: /^SCAN hooks USING INDEX hooks_by_consumer$/, reason: 'the operator alone asks, of rows that are few' },
@@ -142,11 +143,13 @@ const mayScan: Readonly<Record<string, Exception[]>> = {
     { step: /^SCAN hook_deliveries USING INDEX hook_deliveries_queue$/, reason: 'stops at the first' },
     { step: /^SCAN (\(subquery-1\)|heads)$/, reason: 'at the start, of lanes; the table is entered once for each' },
   ],
+  'hooks/deliveries.openUpTo': [{ step: /^SCAN \(subquery-1\)$/, reason: 'counts up to a limit' }],
   'hooks/deliveries.waitingAtAll': [
     { step: /^SCAN hook_deliveries USING INDEX hook_deliveries_queue$/, reason: 'a gauge of all that waits' },
   ],
-  'hooks/backfills.open': [
+  'hooks/backfills.next': [
     { step: /^SCAN hook_backfills USING INDEX hook_backfills_open$/, reason: 'the index holds nothing else' },
+    { step: /^USE TEMP B-TREE FOR/, reason: 'of what is not done yet, which has a bound for each hook' },
   ],
   'hooks/candidates.tipBurnHeight': [
     { step: /^SCAN blocks$/, reason: 'walks the heights from their end and stops at the first' },

@@ -36,7 +36,7 @@ export const sql = {
   byUuid: `SELECT ${columns} FROM hook_backfills WHERE uuid = ?1 AND hook_id = ?2`,
   byId: `SELECT ${columns} FROM hook_backfills WHERE id = ?1`,
   // Of each hook the oldest: one goes after the other.
-  next: `SELECT min(id) AS id FROM hook_backfills WHERE ${isOpen} GROUP BY hook_id ORDER BY 1`,
+  next: `SELECT min(id) AS id FROM hook_backfills INDEXED BY hook_backfills_open WHERE ${isOpen} GROUP BY hook_id ORDER BY 1`,
   openOf: `SELECT count(*) AS count FROM hook_backfills WHERE hook_id = ?1 AND ${isOpen}`,
   page: `SELECT ${columns} FROM hook_backfills WHERE hook_id = ?1 AND id <= ?2 ORDER BY id DESC LIMIT ?3`,
   newer: 'SELECT id FROM hook_backfills WHERE hook_id = ?1 AND id > ?2 ORDER BY id LIMIT ?3',
