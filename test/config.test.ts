@@ -69,6 +69,23 @@ describe('settings', () => {
     expect(readSettings({ eventPort: '3' }, ours).eventPort).toBe(3);
   });
 
+  test('--network and --chain-id must say the same chain, from whichever place each comes', () => {
+    const disagreeing: [given: Record<string, string>, variables: Record<string, string>][] = [
+      [{ network: 'mainnet', chainId: '0x80000000' }, {}],
+      [{ network: 'testnet', chainId: '1' }, {}],
+      [{ network: 'testnet', chainId: '0x80000001' }, {}],
+      [{ network: 'testnet' }, { STACKS_CHAIN_ID: '0x00000001' }],
+      [{ chainId: '0x80000000' }, { STACKSIDE_NETWORK: 'mainnet' }],
+    ];
+    for (const [given, variables] of disagreeing) {
+      expect(() => readSettings(given, variables)).toThrow(OperatorError);
+      expect(() => readSettings(given, variables)).toThrow('--network and --chain-id say different chains.');
+    }
+    expect(readSettings({ network: 'mainnet', chainId: '1' }, {}).chainId).toBe(1);
+    expect(readSettings({ network: 'testnet' }, { STACKS_CHAIN_ID: '0x80000000' }).chainId).toBe(0x8000_0000);
+    expect(readSettings({ chainId: '0x80000001' }, {}).chainId).toBe(0x8000_0001);
+  });
+
   const read: [variables: Record<string, string>, expected: Partial<ReturnType<typeof readSettings>>][] = [
     [{ STACKS_CHAIN_ID: '0x80000000' }, { chainId: 0x8000_0000 }],
     [{ STACKS_CORE_EVENT_HOST: 'http://0.0.0.0' }, { eventHost: '0.0.0.0' }],
