@@ -15,7 +15,7 @@ import {
 
 /** A payload that can't be understood. Its message names the field and the rule, for the node's log. */
 export class PayloadError extends Error {
-  override readonly name = 'PayloadError';
+  override readonly name: string = 'PayloadError';
 }
 
 /** An integer of 16 digits or more may not fit a double; a digit before it would be part of the number. */

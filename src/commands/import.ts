@@ -1,12 +1,14 @@
 /** `stackside import`: an event recording into the index. */
-import { hash } from 'bun';
 import { PayloadError } from '../chain/payload-reader.ts';
 import { type RecordingFormat, RowError } from '../chain/recording.ts';
 import type { Settings } from '../config.ts';
 import { OperatorError } from '../errors.ts';
 import { createLog } from '../log.ts';
+import { ForeignChainError } from '../store/chain-origin.ts';
 import { UnknownParentError } from '../store/chain-writer.ts';
+import type { Imported } from '../store/import-progress.ts';
 import { type Ingest, openIngest } from '../store/ingest.ts';
+import { beginsWith, NOTHING_IMPORTED, RowDigest } from './imported-rows.ts';
 import { openInput } from './input.ts';
 import { type Progress, progressReport } from './progress.ts';
 import { rowReader } from './recording-format.ts';
@@ -35,6 +37,26 @@ interface Counts {
 const isBadRow = (error: unknown): error is Error =>
   error instanceof RowError || error instanceof PayloadError || error instanceof UnknownParentError;
 
+/** What was imported of the recording before; nothing where it only begins like one that was. */
+async function importedOf(file: string, imported: Imported, again: boolean): Promise<Imported> {
+  if (imported.rows === 0 || !again) return imported;
+  return (await beginsWith(file, imported)) ? imported : NOTHING_IMPORTED;
+}
+
+/** Of stdin, which can't be read once more. */
+const otherRecording = (file: string, rows: number): OperatorError =>
+  new OperatorError(
+    `${file} begins like a recording of which ${rows} rows were imported, but isn't that one.`,
+    'To take it from its first row: --restart.',
+  );
+
+const foreign = (file: string, row: number, cause: ForeignChainError): OperatorError =>
+  new OperatorError(
+    `The recording ${file} is of another chain: in row ${row}, ${cause.message}.`,
+    'Give each chain its own --data directory.',
+    { cause },
+  );
+
 async function importFile(
   ingest: Ingest,
   file: string,
@@ -46,43 +68,44 @@ async function importFile(
   const seen = new SeenIds();
   const counts: Counts = { rows: 0, applied: 0, repeated: 0, bad: 0 };
   let source: string | undefined;
-  let taken: { rows: number; digest: string } = { rows: 0, digest: '' };
-  /** Of the rows so far, each hashed onto those before it. */
-  let digest = 0n;
+  let taken = NOTHING_IMPORTED;
+  const digest = new RowDigest();
+  /** Whether the recording is known to be of this chain. Before that nothing of it is made durable. */
+  let ours = false;
   let batch = { rows: 0, bytes: 0 };
 
-  const commit = () => {
+  const commit = (digestOfRows: string) => {
     if (batch.rows === 0 || source === undefined) return;
-    ingest.setImported(source, { rows: counts.rows, digest: digest.toString(16) });
+    ingest.setImported(source, { rows: counts.rows, digest: digestOfRows });
     ingest.commit();
     batch = { rows: 0, bytes: 0 };
   };
 
   for await (const bytes of input.lines()) {
-    const digestBefore = digest;
-    digest = hash.xxHash64(bytes, digest);
+    const before = digest.text;
+    digest.add(bytes);
     if (source === undefined) {
-      source = digest.toString(16);
-      if (!restart) taken = ingest.imported(source);
+      source = digest.text;
+      if (!restart) taken = await importedOf(file, ingest.imported(source), input.size !== null);
+      ours = taken.rows > 0;
     }
     counts.rows += 1;
-    if (counts.rows === taken.rows && digest.toString(16) !== taken.digest) {
-      throw new OperatorError(
-        `${file} begins like a recording of which ${taken.rows} rows were imported, but isn't that one.`,
-        'To take it from its first row: --restart.',
-      );
-    }
+    if (counts.rows === taken.rows && digest.text !== taken.digest) throw otherRecording(file, taken.rows);
     try {
       const row = await readRow(bytes, counts.rows);
       if (row === null || !seen.add(row.id) || counts.rows <= taken.rows) continue;
       counts[ingest.take(row)] += 1;
+      ours ||= row.path === '/new_block';
     } catch (error) {
+      if (error instanceof ForeignChainError) {
+        ingest.rollback();
+        throw foreign(file, counts.rows, error);
+      }
       if (!isBadRow(error)) throw error;
       if (counts.rows <= taken.rows) continue;
       if (!skipBad) {
         counts.rows -= 1;
-        digest = digestBefore;
-        commit();
+        commit(before);
         throw new OperatorError(
           `Row ${counts.rows + 1} of ${file} can't be taken: ${error.message}.`,
           'The rows before it are in the index. Mend the row and import again, or leave such rows out: --skip-bad.',
@@ -92,11 +115,12 @@ async function importFile(
     }
     batch.rows += 1;
     batch.bytes += bytes.length;
-    if (batch.bytes < BATCH_BYTES && batch.rows < BATCH_ROWS) continue;
-    commit();
+    if (!ours || (batch.bytes < BATCH_BYTES && batch.rows < BATCH_ROWS)) continue;
+    commit(digest.text);
     report({ rows: counts.rows, height: ingest.tipHeight(), read: input.bytesRead(), size: input.size });
   }
-  commit();
+  if (counts.rows < taken.rows) throw otherRecording(file, taken.rows);
+  commit(digest.text);
   return counts;
 }
 

@@ -8,11 +8,11 @@ import type { Block } from '../chain/block.ts';
 import { effectsOf, undone } from '../chain/effects.ts';
 import { chainIdText, type Network } from '../chain/network.ts';
 import { blockOf, blockOfText, withGenesis } from '../chain/normalise.ts';
-import { PayloadError } from '../chain/payload-reader.ts';
 import type { BlockPayload } from '../chain/payload-schemas.ts';
 import { fromHex, toHex } from '../codec/hex.ts';
 import type { ApplyEffects } from './apply.ts';
 import type { BlockPayloads } from './block-payloads.ts';
+import { ForeignChainError, originCheck } from './chain-origin.ts';
 import type { MempoolWriter, RestoredTransaction } from './mempool-writer.ts';
 import type { MicroblockWriter } from './microblock-writer.ts';
 import { orphanWriter } from './orphan-writer.ts';
@@ -54,6 +54,7 @@ export function chainWriter(
     'SELECT height FROM blocks WHERE index_block_hash = ?1',
   );
   const orphans = orphanWriter(db);
+  const checkOrigin = originCheck(db);
   // The first that was stored, if before the block itself: what a block does must not depend on what came after it.
   const genesisBefore = db.prepare<{ index_block_hash: Uint8Array }, [Uint8Array]>(
     `SELECT o.index_block_hash FROM orphaned_blocks o JOIN block_payloads p USING (index_block_hash)
@@ -110,7 +111,7 @@ export function chainWriter(
       // Only what the miner signed says which chain the block is of.
       if (payload.type !== 'coinbase' && payload.type !== 'tenure_change') continue;
       if (chainId !== 0 && chainId !== network.chainId) {
-        throw new PayloadError(
+        throw new ForeignChainError(
           `Transaction ${toHex(txId)} is of chain ${chainIdText(chainId)}, this data of chain ${chainIdText(network.chainId)}`,
         );
       }
@@ -158,6 +159,7 @@ export function chainWriter(
       }
       const block = blockOf(payload, network);
       checkChain(block, network);
+      checkOrigin(block);
       payloads.keep(indexBlockHash, source);
       mempool.collectGarbage(before, now);
       if (height <= before.height || height === 0) {

@@ -1,0 +1,70 @@
+import { expect, test } from 'bun:test';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { recordingRow } from '../../src/chain/recording.ts';
+import { runImport } from '../../src/commands/import.ts';
+import { readSettings } from '../../src/config.ts';
+import { devnetEvents } from '../../src/devnet/scenario.ts';
+import { OperatorError } from '../../src/errors.ts';
+import type { ReceivedEvent } from '../../src/store/ingest.ts';
+import { dataDirectory } from '../support/data-directory.ts';
+import { ingestOf, received } from '../support/ingest.ts';
+import { everything, tables } from '../support/tables.ts';
+
+const devnet = (seed: number): ReceivedEvent[] =>
+  [...devnetEvents({ seed, blocks: 8, accounts: 10, transactionsPerBlock: 2, forkEvery: 0 })].map(received);
+
+const options = { skipBad: false, restart: false };
+const settingsFor = (data: string) => readSettings({ data, logLevel: 'silent' }, {});
+
+/** Imports events as a recording of that name. */
+async function importAs(directory: string, name: string, events: readonly ReceivedEvent[]): Promise<void> {
+  const file = join(directory, name);
+  writeFileSync(file, events.map((event, index) => `${recordingRow({ id: index + 1, ...event })}\n`).join(''));
+  await runImport(settingsFor(directory), [file], options);
+}
+
+const events = devnet(1);
+const mempoolEvent = events.find(({ path }) => path === '/new_mempool_tx')!;
+
+test('another recording with the same first row is taken from its first row, whether it is longer or shorter', async () => {
+  // The first recording lacks an event that the second has among the rows of the same numbers.
+  const lacking = events.filter((event) => event !== mempoolEvent);
+  for (const other of [events, events.slice(0, events.indexOf(mempoolEvent) + 2)]) {
+    using directory = dataDirectory();
+    await importAs(directory.path, 'lacking.tsv', lacking);
+    const before = everything(directory.path).journal.length;
+    await importAs(directory.path, 'other.tsv', other);
+    const { journal } = everything(directory.path);
+    expect(journal.length).toBeGreaterThan(before);
+    expect(journal.slice(before).map(({ text }) => text)).toContain(mempoolEvent.text);
+  }
+});
+
+test('the same recording, grown, is taken from where it ended', async () => {
+  using directory = dataDirectory();
+  await importAs(directory.path, 'one.tsv', events.slice(0, 10));
+  await importAs(directory.path, 'one.tsv', events);
+  using expected = ingestOf(events);
+  expect(tables(directory.path)).toEqual(tables(expected.path));
+});
+
+test('a recording of another chain with the same chain id is refused with two lines, and nothing of it is kept', async () => {
+  using directory = dataDirectory();
+  await importAs(directory.path, 'ours.tsv', events);
+  const before = everything(directory.path);
+  // The rows before its first block are taken back, too.
+  const theirs = devnet(2);
+  const [blocks, others] = [
+    theirs.filter(({ path }) => path === '/new_block'),
+    theirs.filter(({ path }) => path === '/new_burn_block'),
+  ];
+  const refused = await importAs(directory.path, 'theirs.tsv', [...others, ...blocks]).then(
+    () => null,
+    (error: unknown) => error,
+  );
+  expect(refused).toBeInstanceOf(OperatorError);
+  expect((refused as OperatorError).message).toMatch(/^The recording .*theirs\.tsv is of another chain: in row \d+, /);
+  expect((refused as OperatorError).remedy).toContain('--data');
+  expect(everything(directory.path)).toEqual(before);
+});

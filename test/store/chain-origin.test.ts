@@ -1,0 +1,70 @@
+/** Blocks of other chains, beside forks of the data's own. */
+import { expect, test } from 'bun:test';
+import { SimulatedChain } from '../../src/devnet/chain.ts';
+import { ForeignChainError } from '../../src/store/chain-origin.ts';
+import { block, hashOf, type MadeBlock } from '../support/handmade.ts';
+import { openNew, received } from '../support/ingest.ts';
+import { everything } from '../support/tables.ts';
+
+/** A chain of so many blocks, each anchored to a Bitcoin block of its own. */
+function chainOf(length: number): MadeBlock[] {
+  const chain: MadeBlock[] = [];
+  for (let height = 1; height <= length; height++) chain.push(block(chain.at(-1) ?? null, `ours ${height}`));
+  return chain;
+}
+
+function openWith(length: number) {
+  const open = openNew();
+  for (const { event } of chainOf(length)) open.ingest.receive(event);
+  return open;
+}
+
+test('a second block 0, and a block 1 that follows another, are refused with the field, and change nothing', () => {
+  const [ours, theirs] = [1, 2].map((seed) => new SimulatedChain({ seed, accounts: 10 })) as [
+    SimulatedChain,
+    SimulatedChain,
+  ];
+  using open = openNew();
+  for (const event of [ours.genesis(), ...ours.mine(null).events]) open.ingest.receive(received(event));
+  const before = everything(open.directory);
+  expect(() => open.ingest.receive(received(theirs.genesis()))).toThrow(/^index_block_hash is /);
+  const first = theirs.mine(null).events.find(({ path }) => path === '/new_block');
+  expect(() => open.ingest.receive(received(first!))).toThrow(/^parent_index_block_hash is /);
+  expect(everything(open.directory)).toEqual(before);
+});
+
+test('another block 1 on another Bitcoin block of a height that is settled is refused', () => {
+  using open = openWith(7);
+  const rival = block(null, 'theirs', [], { burn_block_hash: hashOf('their burn block'), burn_block_height: 101 });
+  expect(() => open.ingest.receive(rival.event)).toThrow(ForeignChainError);
+  expect(() => open.ingest.receive(rival.event)).toThrow(/^burn_block_hash is .*Bitcoin block 101/);
+});
+
+test('block 1 may fork: before its Bitcoin block is settled, and on a Bitcoin block that the chain knows or none tells of', () => {
+  const rivals: [length: number, fields: object][] = [
+    [6, { burn_block_hash: hashOf('after a reorganization'), burn_block_height: 101 }],
+    [20, { burn_block_height: 101 }],
+    [20, { burn_block_hash: hashOf('of no block of ours'), burn_block_height: 99 }],
+  ];
+  for (const [length, fields] of rivals) {
+    using open = openWith(length);
+    let rival = block(null, 'rival 1', [], fields);
+    expect(open.ingest.receive(rival.event)).toBe('applied');
+    for (let height = 2; height <= length + 1; height++) {
+      rival = block(rival, `rival ${height}`);
+      open.ingest.receive(rival.event);
+    }
+    expect(open.ingest.history.tip().indexBlockHash.toHex()).toBe(rival.hash.slice(2));
+  }
+});
+
+test('a devnet that forks at block 1 is followed', () => {
+  const chain = new SimulatedChain({ seed: 3, accounts: 10 });
+  using open = openNew();
+  const first = chain.mine(null);
+  let rival = chain.mine(null, { newBurnBlock: true, burnFork: true });
+  for (const event of [chain.genesis(), ...first.events, ...rival.events]) open.ingest.receive(received(event));
+  rival = chain.mine(rival.indexBlockHash);
+  for (const event of rival.events) open.ingest.receive(received(event));
+  expect(open.ingest.history.tip().indexBlockHash.toHex()).toBe(rival.indexBlockHash.slice(2));
+});
