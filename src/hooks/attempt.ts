@@ -1,13 +1,10 @@
 /** One try to deliver: a POST to an address that was checked, and what came of it. */
-import http from 'node:http';
-import https from 'node:https';
 import type { Attempt } from '../store/hooks/model.ts';
 import { type TargetGuard, TargetRefused, TargetUnresolved } from './delivery-target.ts';
+import { post } from './post.ts';
 
-/** Bytes of an answer that are read, and characters of it that are kept. */
-const MOST_READ = 4096;
+/** Characters of an answer that are kept. */
 const EXCERPT = 1024;
-const ANSWER_MS = 1_000;
 /** A receiver's wish to be left alone counts for so long at most. */
 const MOST_RETRY_AFTER_MS = 3_600_000;
 
@@ -29,12 +26,6 @@ export interface Sending {
   answerMs?: number;
   /** Ends the attempt, as when the process stops. */
   signal: AbortSignal;
-}
-
-interface Answer {
-  status: number;
-  retryAfter: string | null;
-  text: string;
 }
 
 /** Statuses whose Retry-After is honoured. */
@@ -74,7 +65,7 @@ export async function attempt(sending: Sending, guard: TargetGuard, now: () => n
   if (sending.signal.aborted) end();
   try {
     const target = await Promise.race([guard.check(sending.url), aborted(ending.signal)]);
-    const answer = await post(sending, target.url, target.addresses, ending.signal);
+    const answer = await post({ ...sending, ...target, signal: ending.signal });
     return done({
       statusCode: answer.status,
       excerpt: answer.text.slice(0, EXCERPT),
@@ -104,58 +95,3 @@ const aborted = (signal: AbortSignal): Promise<never> =>
     if (signal.aborted) fail();
     else signal.addEventListener('abort', fail, { once: true });
   });
-
-type Found = Awaited<ReturnType<TargetGuard['check']>>['addresses'];
-
-/**
- * Connects to the checked addresses alone, without a proxy and without following redirects; the name stands in the Host
- * header and is what a certificate must be for.
- */
-function post(sending: Sending, url: URL, addresses: Found, signal: AbortSignal): Promise<Answer> {
-  const { headers, body, connectTimeoutMs, answerMs = ANSWER_MS } = sending;
-  return new Promise((resolve, reject) => {
-    const request = (url.protocol === 'https:' ? https : http).request(
-      url,
-      {
-        method: 'POST',
-        agent: false,
-        signal,
-        headers: { ...headers, 'content-length': body.length },
-        lookup: (_host, options, found) => {
-          const [first] = addresses;
-          if (options.all === true) found(null, addresses);
-          else if (first !== undefined) found(null, first.address, first.family);
-        },
-      },
-      (response) => {
-        let text = '';
-        let wait: ReturnType<typeof setTimeout> | undefined;
-        const finish = () => {
-          clearTimeout(wait);
-          resolve({ status: response.statusCode ?? 0, retryAfter: response.headers['retry-after'] ?? null, text });
-          request.destroy();
-        };
-        // The status decides; what is said besides is only for the log.
-        wait = setTimeout(finish, answerMs);
-        response.setEncoding('utf8');
-        response.on('data', (part: string) => {
-          text += part;
-          if (text.length > MOST_READ) finish();
-        });
-        response.on('end', finish);
-        response.on('error', finish);
-        response.on('close', finish);
-      },
-    );
-    const limit = setTimeout(() => {
-      reject(new Error(`no connection within ${connectTimeoutMs / 1000} s`));
-      request.destroy();
-    }, connectTimeoutMs);
-    request.on('socket', (socket) => socket.once('connect', () => clearTimeout(limit)));
-    request.on('error', (error) => {
-      clearTimeout(limit);
-      reject(error);
-    });
-    request.end(body);
-  });
-}

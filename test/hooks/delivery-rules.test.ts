@@ -296,4 +296,97 @@ describe('an answer', () => {
     using broken = await saying('HTTP/1.1 503 Busy\r\nretry-after: 7\r\ncontent-length: 10\r\n\r\n');
     expect(await sent(broken.url)).toMatchObject({ statusCode: 503, error: null, retryAfterMs: 7_000 });
   });
+
+  /** Sends for as long as the other side takes it. */
+  const endlessly = (part: string) => (socket: net.Socket) => {
+    const go = () => {
+      while (!socket.destroyed && socket.write(part));
+      if (!socket.destroyed) socket.once('drain', go);
+    };
+    go();
+  };
+  const ok = 'HTTP/1.1 200 OK\r\n';
+
+  // Each ends by itself: the time that the attempt has is a minute.
+  test.each<[string, string, ((socket: net.Socket) => void) | undefined, object]>([
+    [
+      'that takes the connection over',
+      'HTTP/1.1 101 Over\r\nconnection: upgrade\r\nupgrade: x\r\n\r\n',
+      undefined,
+      { statusCode: 101 },
+    ],
+    [
+      'after one before it',
+      `HTTP/1.1 100 Continue\r\n\r\n${ok}content-length: 2\r\n\r\nok`,
+      undefined,
+      { statusCode: 200, excerpt: 'ok' },
+    ],
+    [
+      'before which others never end',
+      '',
+      endlessly('HTTP/1.1 100 Continue\r\n\r\n'.repeat(100)),
+      { statusCode: null, error: expect.stringContaining('interim answers') },
+    ],
+    [
+      'with hints that never end',
+      '',
+      endlessly('HTTP/1.1 103 Early\r\nlink: </x>\r\n\r\n'.repeat(100)),
+      { statusCode: null, error: expect.stringContaining('interim answers') },
+    ],
+    [
+      'whose headers never end',
+      ok,
+      endlessly('x: y\r\n'.repeat(1000)),
+      { statusCode: null, error: expect.stringContaining('HPE_HEADER_OVERFLOW') },
+    ],
+    [
+      'whose header never ends',
+      `${ok}x: `,
+      endlessly('y'.repeat(65_536)),
+      { statusCode: null, error: expect.stringContaining('HPE_HEADER_OVERFLOW') },
+    ],
+    [
+      'whose body is sent without end',
+      `${ok}\r\n`,
+      endlessly('z'.repeat(65_536)),
+      { statusCode: 200, excerpt: 'z'.repeat(1024) },
+    ],
+    [
+      'whose chunk never ends',
+      `${ok}transfer-encoding: chunked\r\n\r\nffffffffffff\r\n`,
+      endlessly('z'.repeat(65_536)),
+      { statusCode: 200, excerpt: 'z'.repeat(1024) },
+    ],
+    ['that is none', '\0\u0001 garbage', undefined, { statusCode: null, error: expect.stringContaining('HPE_') }],
+    [
+      'that does not come',
+      '',
+      (socket) => socket.resetAndDestroy(),
+      { statusCode: null, error: expect.stringContaining('ECONNRESET') },
+    ],
+    [
+      'that is over before it began',
+      '',
+      (socket) => socket.end(),
+      { statusCode: null, error: expect.stringContaining('socket hang up') },
+    ],
+  ])('%s', async (_what, text, more, expected) => {
+    using target = await saying(text, more);
+    expect(await sent(target.url)).toMatchObject(expected);
+  });
+
+  test('that comes byte by byte has the time of the attempt, and no more', async () => {
+    using target = await saying('H');
+    expect(await sent(target.url, 50)).toMatchObject({ statusCode: null, error: 'no answer within 0.05 s' });
+  });
+
+  test('is not asked for once the process ends', async () => {
+    const stopping = new AbortController();
+    stopping.abort();
+    using target = await saying('');
+    const { url } = target;
+    const { signal } = stopping;
+    const sending = { url, headers: {}, body: Buffer.from('{}'), timeoutMs: 60_000, connectTimeoutMs: 60_000, signal };
+    expect(await attempt(sending, guard, Date.now)).toMatchObject({ statusCode: null, error: 'the attempt was ended' });
+  });
 });
