@@ -103,7 +103,8 @@ export function openReader(directory: string): Connection {
   }
   return prepared(openToRead(path), (db) => {
     db.run('PRAGMA cache_size = -16384');
-    db.run('PRAGMA mmap_size = 1073741824');
+    // Not mapped into memory: a page that the disk can't give is an error then, and not the end of the process.
+    db.run('PRAGMA mmap_size = 0');
     const version = versionOf(db);
     if (version !== SCHEMA_VERSION) {
       throw new OperatorError(

@@ -114,6 +114,27 @@ describe('an index that is replaced', () => {
   });
 });
 
+test.skipIf(process.platform === 'win32')(
+  'pages that the disk has no more are an error, not the end of the process',
+  async () => {
+    using directory = ingestOf(events, { journal: false });
+    // In a process of its own, which a signal would end.
+    const program = `
+    import { truncateSync } from 'node:fs';
+    import { openSnapshots } from '${join(import.meta.dir, '../../src/store/snapshots.ts')}';
+    const snapshots = openSnapshots('${directory.path}');
+    const answer = snapshots.read(async (read) => {
+      await read.chain.tip();
+      truncateSync('${indexPath(directory.path)}', 8192);
+      return read.transactions.page(20, null);
+    });
+    await answer.catch((error) => console.log(error.code));`;
+    const child = Bun.spawn([process.execPath, '-e', program], { stdin: 'ignore', stdout: 'pipe', stderr: 'inherit' });
+    const [printed, code] = await Promise.all([new Response(child.stdout).text(), child.exited]);
+    expect([printed.trim(), code]).toEqual(['SQLITE_CORRUPT', 0]);
+  },
+);
+
 describe('where there is no index to read', () => {
   /** @returns why it can't be read */
   const whyNot = async (snapshots: Snapshots): Promise<string> => {
