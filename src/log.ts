@@ -3,7 +3,7 @@ import pino from 'pino';
 import type { ApiEvent } from './api/conventions/errors.ts';
 import type { FaucetEvent } from './faucets/faucets.ts';
 import type { HookEvent } from './hooks/log-event.ts';
-import type { FeedEvent } from './live/feed.ts';
+import type { RealtimeEvent } from './live/realtime.ts';
 import type { BroadcastEvent } from './node/broadcast.ts';
 import type { ReceiverEvent } from './node/receiver.ts';
 import type { IngestEvent } from './store/ingest.ts';
@@ -23,7 +23,7 @@ export type LogEvent =
   | WalEvent
   | ReceiverEvent
   | BroadcastEvent
-  | FeedEvent
+  | RealtimeEvent
   | FaucetEvent
   | HookEvent
   | ApiEvent
@@ -59,6 +59,8 @@ const levelOf: Record<LogEvent['event'], Exclude<Level, 'silent'>> = {
   faucet_failed: 'warn',
   changes_missed: 'warn',
   push_failed: 'error',
+  connection_failed: 'error',
+  client_message_refused: 'debug',
   extra_endpoints_unreadable: 'warn',
   extra_broadcast_failed: 'warn',
   request_failed: 'error',

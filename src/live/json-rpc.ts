@@ -1,7 +1,10 @@
 /** JSON-RPC 2.0 as the clients of `/extended/v1/ws` speak it: requests to subscribe in, answers and notifications out. */
 import { canonicalPrincipal } from '../codec/address.ts';
+import { excerpt, MessageError, parsedMessage } from './client-message.ts';
 import {
   hexText,
+  MAX_ASSET,
+  MAX_VALUE,
   nftAssetTopic,
   nftCollectionTopic,
   plainTopic,
@@ -19,6 +22,11 @@ export interface Subscription {
 /** Does what a request asks for. @returns why it can't, else null */
 export type Perform = (method: 'subscribe' | 'unsubscribe', subscription: Subscription) => string | null;
 
+/** Requests that one message may have. */
+export const MOST_REQUESTS = 1_000;
+/** Characters of an id, which answers repeat. */
+const MAX_ID = 128;
+
 interface RpcError {
   message: string;
   code: number;
@@ -29,11 +37,18 @@ type Id = string | number | null;
 type Members = Readonly<Record<string, unknown>>;
 
 const failure = (id: Id, error: RpcError) => ({ jsonrpc: '2.0', id, error });
-const invalidRequest = (data: unknown) => failure(null, { message: 'Invalid request', code: -32600, data });
+const refusedRequest = (data: unknown) => failure(null, { message: 'Invalid request', code: -32600, data });
+/** Repeats what is no request, or its beginning where it is long. */
+function invalidRequest(sent: unknown) {
+  const text = JSON.stringify(sent);
+  const part = excerpt(text);
+  return refusedRequest(part === text ? sent : part);
+}
 const invalidParams = (id: Id, data: string) => failure(id, { message: 'Invalid params', code: -32602, data });
 
 const isMembers = (value: unknown): value is Members =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
+const longerThan = (name: string, most: number): string => `${name} must NOT have more than ${most} characters`;
 const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
 
 /** A text instead of a subscription says what is wrong. */
@@ -65,11 +80,15 @@ function subscriptionOf(params: unknown): Subscription | string {
     }
     case 'nft_asset_event': {
       const asset_identifier = textOf(params.asset_identifier);
-      const value = hexText(textOf(params.value)) ?? textOf(params.value);
-      return { topic: nftAssetTopic(asset_identifier, value), result: { asset_identifier, value } };
+      const value = textOf(params.value);
+      if (asset_identifier.length > MAX_ASSET) return longerThan('asset_identifier', MAX_ASSET);
+      if (value.length > MAX_VALUE) return longerThan('value', MAX_VALUE);
+      const emitted = hexText(value) ?? value;
+      return { topic: nftAssetTopic(asset_identifier, emitted), result: { asset_identifier, value: emitted } };
     }
     case 'nft_collection_event': {
       const asset_identifier = textOf(params.asset_identifier);
+      if (asset_identifier.length > MAX_ASSET) return longerThan('asset_identifier', MAX_ASSET);
       return { topic: nftCollectionTopic(asset_identifier), result: { asset_identifier } };
     }
     default:
@@ -80,8 +99,8 @@ function subscriptionOf(params: unknown): Subscription | string {
 /** The answer to one message; undefined for a notification, which has none. */
 function answerOf(message: unknown, perform: Perform): object | undefined {
   if (!isMembers(message) || message.jsonrpc !== '2.0') return invalidRequest(message);
-  if ('result' in message && 'id' in message) return invalidRequest('unexpected success msg from client');
-  if ('error' in message && 'id' in message) return invalidRequest('unexpected error msg from client');
+  if ('result' in message && 'id' in message) return refusedRequest('unexpected success msg from client');
+  if ('error' in message && 'id' in message) return refusedRequest('unexpected error msg from client');
   const { id, method, params } = message;
   if (typeof method !== 'string') return invalidRequest(message);
   if (!('id' in message)) return undefined;
@@ -89,6 +108,7 @@ function answerOf(message: unknown, perform: Perform): object | undefined {
     const data = '"id" must be provided, a string or an integer.';
     return failure(null, { message: 'Internal error', code: -32603, data });
   }
+  if (typeof id === 'string' && id.length > MAX_ID) return refusedRequest(longerThan('id', MAX_ID));
   if (method !== 'subscribe' && method !== 'unsubscribe') {
     return failure(id, { message: 'Method not found', code: -32601 });
   }
@@ -98,22 +118,28 @@ function answerOf(message: unknown, perform: Perform): object | undefined {
   return refused === null ? { jsonrpc: '2.0', id, result: subscription.result } : invalidParams(id, refused);
 }
 
-function parsed(text: string): { value: unknown } | null {
+/** What a text says, or the answer to a text that says nothing. */
+function messageIn(text: string): { value: unknown } | { refusal: object } {
   try {
-    return { value: JSON.parse(text) };
-  } catch {
-    return null;
+    return { value: parsedMessage(text) };
+  } catch (error) {
+    if (error instanceof MessageError) return { refusal: refusedRequest(error.message) };
+    if (!(error instanceof SyntaxError)) throw error;
+    return { refusal: failure(null, { message: 'Parse error', code: -32700, data: excerpt(text) }) };
   }
 }
 
 /** The text that answers a client's; null where there is nothing to say. */
 export function rpcAnswer(text: string, perform: Perform): string | null {
-  const message = parsed(text);
-  if (message === null) return JSON.stringify(failure(null, { message: 'Parse error', code: -32700, data: text }));
+  const message = messageIn(text);
+  if ('refusal' in message) return JSON.stringify(message.refusal);
   const { value } = message;
-  if (Array.isArray(value) && value.length > 0) {
-    return JSON.stringify(value.map((one) => answerOf(one, perform)).filter((answer) => answer !== undefined));
+  if (!Array.isArray(value) || value.length === 0) {
+    const answer = answerOf(value, perform);
+    return answer === undefined ? null : JSON.stringify(answer);
   }
-  const answer = answerOf(value, perform);
-  return answer === undefined ? null : JSON.stringify(answer);
+  if (value.length > MOST_REQUESTS) {
+    return JSON.stringify(refusedRequest(`a batch must NOT have more than ${MOST_REQUESTS} requests`));
+  }
+  return JSON.stringify(value.map((one) => answerOf(one, perform)).filter((answer) => answer !== undefined));
 }

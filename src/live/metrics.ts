@@ -7,6 +7,10 @@ export interface ConnectionMetrics {
   disconnected(): void;
   /** One that took what it was sent too slowly. */
   cutOff(): void;
+  /** One whose client broke a rule. */
+  refused(): void;
+  /** One that a handler of ours failed for. */
+  failed(): void;
   sent(kind: TopicKind): void;
 }
 
@@ -19,6 +23,16 @@ export function connectionMetrics(registry: Registry, prefix: string): Connectio
   const cut = new Counter({
     name: `${prefix}_cut_off_total`,
     help: 'Connections that were ended because the client was too slow',
+    registers,
+  });
+  const refused = new Counter({
+    name: `${prefix}_refused_total`,
+    help: 'Connections that were ended because the client broke a rule of the protocol',
+    registers,
+  });
+  const failed = new Counter({
+    name: `${prefix}_failed_total`,
+    help: 'Connections that were ended because a handler failed; the log has the cause',
     registers,
   });
   /** Messages by topic since they were last asked for: one may go to thousands. */
@@ -43,6 +57,8 @@ export function connectionMetrics(registry: Registry, prefix: string): Connectio
       open.dec();
     },
     cutOff: () => cut.inc(),
+    refused: () => refused.inc(),
+    failed: () => failed.inc(),
     sent: (kind) => void unasked.set(kind, (unasked.get(kind) ?? 0) + 1),
   };
 }

@@ -1,17 +1,21 @@
 /** Socket.IO clients at `/socket.io/`, by WebSocket or long polling. */
 import { Server as Engine } from '@socket.io/bun-engine';
+import type { WebSocketData } from '@socket.io/bun-engine/dist/transports/websocket';
 import { Server, type Socket } from 'socket.io';
+import { BodyError, bodyText } from '../request-body.ts';
+import { excerpt, MAX_MESSAGE, MessageError } from './client-message.ts';
+import { closeCodes, type EndReason, type Guard } from './guard.ts';
+import { checkBody, PacketCheck, topicNames } from './io-packets.ts';
 import type { Message } from './message.ts';
 import type { ConnectionMetrics } from './metrics.ts';
-import { MOST_SUBSCRIPTIONS, type Subscriber, type Subscriptions } from './subscriptions.ts';
+import { type Subscriber, type Subscriptions, TOO_MANY_SUBSCRIPTIONS } from './subscriptions.ts';
 import { type Topic, topicNamed } from './topics.ts';
-
-/** The transports that a client may use, and how large a message of one may be. */
-const MAX_MESSAGE = 1_000_000;
 
 export interface SocketIoOptions {
   subscriptions: Subscriptions;
   metrics: ConnectionMetrics;
+  /** Runs every handler. */
+  guard: Guard;
   /** Milliseconds between two pings, and until one must be answered. */
   pingIntervalMs: number;
   pingTimeoutMs: number;
@@ -19,6 +23,7 @@ export interface SocketIoOptions {
   maxBacklog: number;
 }
 
+type WebSocket = Bun.ServerWebSocket<WebSocketData>;
 type Named = { name: string; topic: Topic };
 
 /** Topics by name. @returns the names that are none, where there are any */
@@ -33,7 +38,7 @@ function topicsOf(names: readonly string[]): { topics: Named[]; invalid: string[
   return { topics, invalid };
 }
 
-const invalidTopics = (names: readonly string[]): string => `Invalid topic: ${names.join(', ')}`;
+const invalidTopics = (names: readonly string[]): string => `Invalid topic: ${excerpt(names.join(', '))}`;
 
 /** The topics that a client names in the address it connects to, with commas or repeated. */
 function namesInUrl(url: string): string[] {
@@ -41,58 +46,87 @@ function namesInUrl(url: string): string[] {
   return given.flatMap((names) => names.split(',')).filter((name) => name !== '');
 }
 
-const textsIn = (value: unknown): string[] | null => {
-  const list: unknown[] = Array.isArray(value) ? value : [value];
-  return list.every((one) => typeof one === 'string') ? list : null;
-};
+/** What the library has for a client, whichever way its packets go. */
+interface EngineConnection {
+  write(text: string): unknown;
+  close(): void;
+}
 
+/** One client, from its first request on. */
 class IoConnection implements Subscriber {
+  /** Once it has joined the namespace. */
+  socket: Socket | null = null;
+  readonly check = new PacketCheck();
+  readonly #engine: EngineConnection;
+  readonly #options: SocketIoOptions;
   /** Characters that were written since the transport took the last of what was. */
   #waiting = 0;
+  #ended = false;
 
-  constructor(
-    readonly socket: Socket,
-    readonly options: SocketIoOptions,
-  ) {
-    socket.conn.on('drain', () => {
-      this.#waiting = 0;
-    });
+  constructor(engine: EngineConnection, options: SocketIoOptions) {
+    this.#engine = engine;
+    this.#options = options;
+  }
+
+  /** Runs a handler of this connection. */
+  guard(work: () => void): void {
+    this.#options.guard(work, () => this.end());
   }
 
   /** @returns why it can't */
   subscribe(names: readonly string[]): string | null {
     const { topics, invalid } = topicsOf(names);
     for (const { name, topic } of topics) {
-      if (!this.options.subscriptions.add(this, topic, name)) {
-        return `a connection may have ${MOST_SUBSCRIPTIONS} subscriptions`;
-      }
+      // Most clients spell a topic as we do: then one text is kept, not two.
+      const spelled = name === topic.key ? topic.key : name;
+      if (!this.#options.subscriptions.add(this, topic, spelled)) return TOO_MANY_SUBSCRIPTIONS;
     }
     return invalid.length === 0 ? null : invalidTopics(invalid);
   }
 
   unsubscribe(names: readonly string[]): void {
-    for (const { topic } of topicsOf(names).topics) this.options.subscriptions.remove(this, topic);
+    for (const { topic } of topicsOf(names).topics) this.#options.subscriptions.remove(this, topic);
   }
 
   deliver(message: Message, spelled: string): void {
-    const text = message.socketIo(spelled);
-    // Long polling: what comes between two requests of the client waits here.
-    this.#waiting += text.length;
-    if (this.#waiting > this.options.maxBacklog) {
-      this.options.metrics.cutOff();
-      this.socket.disconnect(true);
-      return;
-    }
-    // The text is a whole packet already, so that it is made once for all clients.
-    this.socket.conn.write(text);
-    this.options.metrics.sent(message.topic.kind);
+    this.guard(() => {
+      // The text is a whole packet already, so that it is made once for all clients.
+      this.#engine.write(message.socketIo(spelled));
+      if (!this.#ended) this.#options.metrics.sent(message.topic.kind);
+    });
+  }
+
+  /** Something is to be written to it, by us or by the library: with long polling it waits for the client's next request. */
+  queued(characters: number): void {
+    this.#waiting += characters;
+    if (this.#waiting <= this.#options.maxBacklog || this.#ended) return;
+    this.#options.metrics.cutOff();
+    this.end();
+  }
+
+  /** The transport took all that waited. */
+  drained(): void {
+    this.#waiting = 0;
+  }
+
+  /** Ends it from our side. */
+  end(): void {
+    if (this.#ended) return;
+    this.#ended = true;
+    if (this.socket?.connected === true) this.socket.disconnect(true);
+    else this.#engine.close();
+  }
+
+  closed(): void {
+    this.#ended = true;
+    this.#options.subscriptions.removeAll(this);
   }
 }
 
 export type SocketIo = ReturnType<typeof socketIo>;
 
 export function socketIo(options: SocketIoOptions) {
-  const { subscriptions, metrics, pingIntervalMs, pingTimeoutMs } = options;
+  const { metrics, guard, pingIntervalMs, pingTimeoutMs } = options;
   const engine = new Engine({
     path: '/socket.io/',
     pingInterval: pingIntervalMs,
@@ -100,27 +134,106 @@ export function socketIo(options: SocketIoOptions) {
     maxHttpBufferSize: MAX_MESSAGE,
     cors: { origin: '*', methods: ['GET', 'HEAD', 'PUT', 'PATCH', 'POST', 'DELETE'] },
   });
+  /** By the library's own object of each. */
+  const connections = new WeakMap<object, IoConnection>();
+  /** WebSockets that asked to take over from long polling: the library starts a timer for each time they ask. */
+  const probing = new WeakSet<WebSocket>();
+
+  // Before the library hears of the connection, so that each packet is checked before the library takes it.
+  engine.on('connection', (engineSocket) => {
+    const connection = new IoConnection(engineSocket, options);
+    connections.set(engineSocket, connection);
+    engineSocket.on('data', (packet) => {
+      try {
+        connection.check.take(packet);
+      } catch (error) {
+        // A WebSocket is closed by whoever called, with the code of the reason.
+        if (engineSocket.transport.name === 'polling') connection.end();
+        throw error;
+      }
+    });
+    engineSocket.on('packetCreate', ({ data }) => connection.queued(typeof data === 'string' ? data.length : 0));
+    engineSocket.on('drain', () => connection.drained());
+  });
+
   const io = new Server({ serveClient: false });
   io.bind(engine);
+  const connectionOf = (socket: Socket): IoConnection => {
+    const connection = connections.get(socket.conn);
+    if (connection === undefined) throw new Error('a socket of no known connection');
+    return connection;
+  };
 
   io.use((socket, next) => {
-    const { invalid } = topicsOf(namesInUrl(socket.conn.request.url ?? ''));
-    next(invalid.length === 0 ? undefined : new Error(invalidTopics(invalid)));
+    connectionOf(socket).guard(() => {
+      const { invalid } = topicsOf(namesInUrl(socket.conn.request.url ?? ''));
+      next(invalid.length === 0 ? undefined : new Error(invalidTopics(invalid)));
+    });
   });
   io.on('connection', (socket) => {
-    const connection = new IoConnection(socket, options);
+    const connection = connectionOf(socket);
+    connection.socket = socket;
     metrics.connected();
-    connection.subscribe(namesInUrl(socket.conn.request.url ?? ''));
-    socket.on('subscribe', (wanted: unknown, acknowledge: unknown) => {
-      const names = textsIn(wanted);
-      const refused = names === null ? invalidTopics([String(wanted)]) : connection.subscribe(names);
-      if (typeof acknowledge === 'function') acknowledge(refused);
-    });
-    socket.on('unsubscribe', (...names: unknown[]) => connection.unsubscribe(textsIn(names.flat()) ?? []));
-    socket.on('disconnect', () => {
-      subscriptions.removeAll(connection);
-      metrics.disconnected();
-    });
+    socket.on('subscribe', (wanted: unknown, acknowledge: unknown) =>
+      connection.guard(() => {
+        const names = topicNames(wanted);
+        const refused =
+          names === null ? invalidTopics(['it must be a text or a list of texts']) : connection.subscribe(names);
+        if (typeof acknowledge === 'function') acknowledge(refused);
+      }),
+    );
+    socket.on('unsubscribe', (...wanted: unknown[]) =>
+      connection.guard(() => connection.unsubscribe(wanted.flatMap((one) => topicNames(one) ?? []))),
+    );
+    socket.on('disconnect', () =>
+      connection.guard(() => {
+        connection.closed();
+        metrics.disconnected();
+      }),
+    );
+    connection.guard(() => void connection.subscribe(namesInUrl(socket.conn.request.url ?? '')));
   });
-  return { engine, close: (): void => engine.close() };
+
+  const ends = (socket: WebSocket) => (reason: EndReason) => void socket.close(closeCodes[reason]);
+
+  /** Throws MessageError where a WebSocket asks twice to take over from long polling. */
+  function checkProbe(socket: WebSocket, message: string | Buffer): void {
+    if (typeof message !== 'string' || !message.startsWith('2')) return;
+    if (probing.has(socket)) throw new MessageError('a WebSocket must NOT be probed twice');
+    probing.add(socket);
+  }
+
+  /** Reads the body of a request of long polling first, so that the library takes none that is too long. */
+  async function checkedRequest(request: Request): Promise<Request> {
+    if (request.method !== 'POST') return request;
+    const text = await bodyText(request, MAX_MESSAGE);
+    checkBody(text);
+    const { url, method, headers, signal } = request;
+    return new Request(url, { method, headers, signal, body: text });
+  }
+
+  return {
+    /** Throws BodyError and MessageError where the client is to blame. */
+    async handle(request: Request, server: Bun.Server<WebSocketData>): Promise<Response> {
+      return engine.handleRequest(await checkedRequest(request), server);
+    },
+    opened: (socket: WebSocket) => guard(() => engine.onWebSocketOpen(socket), ends(socket)),
+    received: (socket: WebSocket, message: string | Buffer) =>
+      guard(() => {
+        checkProbe(socket, message);
+        engine.onWebSocketMessage(socket, message);
+      }, ends(socket)),
+    closed: (socket: WebSocket, code: number, reason: string) =>
+      guard(() => engine.onWebSocketClose(socket, code, reason), ends(socket)),
+    close: (): void => engine.close(),
+  };
+}
+
+/** The answer to a request that the client is to blame for; undefined for other errors. */
+export function ioRefusal(error: unknown): { status: 400 | 413; message: string } | undefined {
+  if (error instanceof MessageError) return { status: 400, message: excerpt(error.message) };
+  if (!(error instanceof BodyError)) return undefined;
+  return error.reason === 'too_large'
+    ? { status: 413, message: `A body must not be longer than ${MAX_MESSAGE} bytes` }
+    : { status: 400, message: 'The body is not complete' };
 }

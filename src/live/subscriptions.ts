@@ -10,6 +10,8 @@ export interface Subscriber {
 
 /** Subscriptions that one connection may have. */
 export const MOST_SUBSCRIPTIONS = 10_000;
+/** The rule, as a client is told that it would break it. */
+export const TOO_MANY_SUBSCRIPTIONS = `a connection must NOT have more than ${MOST_SUBSCRIPTIONS} subscriptions`;
 
 export interface Subscriptions {
   /** @returns false where the connection has as many as it may */

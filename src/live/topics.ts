@@ -38,14 +38,25 @@ export const nftCollectionTopic = (asset: string): Topic => ({
   key: `nft-collection-event:${asset}`,
 });
 
-/** `0x` and lower-case digits; null where the text is no hex of whole bytes. */
+/** Characters of the longest asset identifier: an address of 41, and names of contract and asset of 128 each. */
+export const MAX_ASSET = 300;
+/** Characters of the longest value of a token in hex: as much as a path takes. */
+export const MAX_VALUE = 1024;
+/** Hex digits of a transaction id. */
+const TX_ID_DIGITS = 64;
+/** Characters of the longest name of a topic: that of one token. */
+const MAX_NAME = 'nft-asset-event:'.length + MAX_ASSET + '+'.length + MAX_VALUE;
+
+/** `0x` and lower-case digits; null where the text is no hex of whole bytes, or of more than a token's value may have. */
 export function hexText(text: string): string | null {
+  if (text.length > MAX_VALUE) return null;
   const digits = text.replace(/^0x/i, '');
   return /^([0-9a-fA-F]{2})+$/.test(digits) ? `0x${digits.toLowerCase()}` : null;
 }
 
 /** An asset identifier as events spell it; null where the contract in it is none. */
 export function assetText(text: string): string | null {
+  if (text.length > MAX_ASSET) return null;
   const [contract = '', name, ...rest] = text.split('::');
   const principal = contract.includes('.') ? canonicalPrincipal(contract) : null;
   return principal === null || name === undefined || name === '' || rest.length > 0 ? null : `${principal}::${name}`;
@@ -53,6 +64,7 @@ export function assetText(text: string): string | null {
 
 /** A topic by its Socket.IO name, such as `address-transaction:SP…`; null where it is none. */
 export function topicNamed(name: string): Topic | null {
+  if (name.length > MAX_NAME) return null;
   const colon = name.indexOf(':');
   const kind = colon < 0 ? name : name.slice(0, colon);
   const subject = colon < 0 ? null : name.slice(colon + 1);
@@ -64,7 +76,7 @@ export function topicNamed(name: string): Topic | null {
       return subject === null ? plainTopic(kind) : null;
     case 'transaction': {
       const txId = hexText(subject ?? '');
-      return txId === null ? null : transactionTopic(txId);
+      return txId === null || txId.length > '0x'.length + TX_ID_DIGITS ? null : transactionTopic(txId);
     }
     case 'address-transaction':
     case 'address-stx-balance': {

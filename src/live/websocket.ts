@@ -1,8 +1,9 @@
 /** Connections to `/extended/v1/ws`: JSON-RPC over WebSocket. */
+import { closeCodes, type Guard } from './guard.ts';
 import { rpcAnswer, type Subscription } from './json-rpc.ts';
 import type { Message } from './message.ts';
 import type { ConnectionMetrics } from './metrics.ts';
-import { MOST_SUBSCRIPTIONS, type Subscriber, type Subscriptions } from './subscriptions.ts';
+import { type Subscriber, type Subscriptions, TOO_MANY_SUBSCRIPTIONS } from './subscriptions.ts';
 
 /** RFC 6455, 7.4.1. */
 const GOING_AWAY = 1001;
@@ -16,13 +17,16 @@ type Socket = Bun.ServerWebSocket<RpcData>;
 export class RpcConnection implements Subscriber {
   readonly #subscriptions: Subscriptions;
   readonly #metrics: ConnectionMetrics;
+  readonly #guard: Guard;
   #socket: Socket | null = null;
   /** Whether the client was heard of since it was last asked. */
   #alive = true;
 
-  constructor(subscriptions: Subscriptions, metrics: ConnectionMetrics) {
+  /** @param guard runs every handler */
+  constructor(subscriptions: Subscriptions, metrics: ConnectionMetrics, guard: Guard) {
     this.#subscriptions = subscriptions;
     this.#metrics = metrics;
+    this.#guard = guard;
   }
 
   opened(socket: Socket): void {
@@ -30,10 +34,17 @@ export class RpcConnection implements Subscriber {
     this.#metrics.connected();
   }
 
-  received(text: string): void {
-    this.#alive = true;
-    const answer = rpcAnswer(text, (method, subscription) => this.#perform(method, subscription));
-    if (answer !== null) this.#send(answer);
+  #guarded(work: () => void): void {
+    this.#guard(work, (reason) => this.#socket?.close(closeCodes[reason]));
+  }
+
+  received(message: string | Buffer): void {
+    this.#guarded(() => {
+      this.#alive = true;
+      const text = typeof message === 'string' ? message : message.toString('utf8');
+      const answer = rpcAnswer(text, (method, subscription) => this.#perform(method, subscription));
+      if (answer !== null) this.#send(answer);
+    });
   }
 
   #perform(method: 'subscribe' | 'unsubscribe', { topic }: Subscription): string | null {
@@ -42,11 +53,13 @@ export class RpcConnection implements Subscriber {
       return null;
     }
     const added = this.#subscriptions.add(this, topic, topic.key);
-    return added ? null : `a connection may have ${MOST_SUBSCRIPTIONS} subscriptions`;
+    return added ? null : TOO_MANY_SUBSCRIPTIONS;
   }
 
   deliver(message: Message): void {
-    if (this.#send(message.rpc())) this.#metrics.sent(message.topic.kind);
+    this.#guarded(() => {
+      if (this.#send(message.rpc())) this.#metrics.sent(message.topic.kind);
+    });
   }
 
   /** @returns false where the client takes nothing any more; then it is cut off */
@@ -72,12 +85,14 @@ export class RpcConnection implements Subscriber {
    * @param late the question comes so late that the answer to the last one may not be read yet
    */
   checkAlive(late: boolean): void {
-    if (!this.#alive && !late) {
-      this.#cutOff();
-      return;
-    }
-    this.#alive = false;
-    this.#socket?.ping();
+    this.#guarded(() => {
+      if (!this.#alive && !late) {
+        this.#cutOff();
+        return;
+      }
+      this.#alive = false;
+      this.#socket?.ping();
+    });
   }
 
   /** Ends it from our side, as when the server stops. */
@@ -86,8 +101,10 @@ export class RpcConnection implements Subscriber {
   }
 
   closed(): void {
-    this.#subscriptions.removeAll(this);
-    this.#socket = null;
-    this.#metrics.disconnected();
+    this.#guarded(() => {
+      this.#subscriptions.removeAll(this);
+      this.#socket = null;
+      this.#metrics.disconnected();
+    });
   }
 }

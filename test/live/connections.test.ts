@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { io, type Socket } from 'socket.io-client';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
+import { MOST_SUBSCRIPTIONS } from '../../src/live/subscriptions.ts';
 import type { ReceivedEvent } from '../../src/store/ingest.ts';
 import { alice, announcement, block, type Microblock, microblockHash, stream, transfer } from '../support/handmade.ts';
 import { type Serving, serving } from '../support/serving.ts';
@@ -232,6 +233,47 @@ test('a client that takes nothing is cut off once too much waits for it, and oth
   expect(await metric('websocket_connections', patient)).toBe(1);
   quick.close();
 }, 30_000);
+
+test.each(['websocket', 'polling'])(
+  'a client by %s that takes what it is sent is told more than may wait for it',
+  async (transport) => {
+    await using patient = await serving({ pingInterval: '300', pingTimeout: '300', clientBacklog: '65536' });
+    await post(block(null, 'first').event, patient);
+    const client = io(patient.api, { transports: [transport], forceNew: true, query: { subscriptions: 'mempool' } });
+    await new Promise((resolve) => client.on('connect', () => resolve(null)));
+    let heard = 0;
+    let characters = 0;
+    client.on('mempool', (one) => {
+      heard++;
+      characters += JSON.stringify(one).length;
+    });
+    let nonce = 0;
+    while (characters < 2 * 65_536) {
+      await post(announcement(Array.from({ length: 30 }, () => transfer(alice, nonce++, 400))), patient);
+      await until(() => heard === nonce);
+    }
+    expect(await metric('socket_io_cut_off_total', patient)).toBe(0);
+    client.disconnect();
+  },
+);
+
+test('a connection has no more subscriptions than it may', async () => {
+  const names = (first: number, count: number) =>
+    Array.from({ length: count }, (_, at) => `transaction:0x${(first + at).toString(16).padStart(64, '0')}`);
+  const rule = `a connection must NOT have more than ${MOST_SUBSCRIPTIONS} subscriptions`;
+  const client = io(server.api, { transports: ['websocket'], forceNew: true });
+  await new Promise((resolve) => client.on('connect', () => resolve(null)));
+  const half = MOST_SUBSCRIPTIONS / 2;
+  expect(await client.emitWithAck('subscribe', names(0, half))).toBeNull();
+  expect(await client.emitWithAck('subscribe', names(half, half))).toBeNull();
+  expect(await client.emitWithAck('subscribe', names(0, half))).toBeNull();
+  expect(await client.emitWithAck('subscribe', names(MOST_SUBSCRIPTIONS, 1))).toBe(rule);
+  expect(await metric('stackside_subscriptions{topic="transaction"}')).toBe(MOST_SUBSCRIPTIONS);
+  const before = await metric('socket_io_connections');
+  client.disconnect();
+  await until(async () => (await metric('socket_io_connections')) === before - 1);
+  expect(await metric('stackside_subscriptions{topic="transaction"}')).toBe(0);
+});
 
 test('a client that stops polling is cut off once too much waits for it', async () => {
   await using patient = await serving({ pingInterval: '300', pingTimeout: '300', clientBacklog: '65536' });

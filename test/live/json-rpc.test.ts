@@ -87,6 +87,49 @@ describe('what is refused', () => {
     expect(ask(message)).toEqual({ answer: { jsonrpc: '2.0', id, error }, done: [] });
   });
 
+  test('what is longer than anything on a chain, by the name of the rule', () => {
+    const error = (params: Record<string, string>) => ask(subscribe(params)).answer.error;
+    const asset = `${ADDRESS}.nft::${'a'.repeat(300)}`;
+    expect(error({ event: 'nft_collection_event', asset_identifier: asset })).toEqual(
+      invalid('asset_identifier must NOT have more than 300 characters'),
+    );
+    expect(error({ event: 'nft_asset_event', asset_identifier: asset, value: '0x01' })).toEqual(
+      invalid('asset_identifier must NOT have more than 300 characters'),
+    );
+    expect(error({ event: 'nft_asset_event', asset_identifier: 'A.b::c', value: `0x${'00'.repeat(512)}` })).toEqual(
+      invalid('value must NOT have more than 1024 characters'),
+    );
+    expect(error({ event: 'tx_update', tx_id: 'ab'.repeat(100_000) })).toEqual(invalid('invalid tx_id'));
+    expect(error({ event: 'address_tx_update', address: 'S'.repeat(100_000) })).toEqual(invalid('invalid address'));
+    expect(ask(subscribe({ event: 'block' }, 'x'.repeat(129)))).toEqual({
+      answer: { jsonrpc: '2.0', id: null, error: request('id must NOT have more than 128 characters') },
+      done: [],
+    });
+  });
+
+  test('a message that is nested too deep, or has too many requests', () => {
+    const nested = (levels: number) => ask(`${'['.repeat(levels)}1${']'.repeat(levels)}`);
+    expect(nested(17).answer.error).toEqual(request('a message must NOT be nested deeper than 16 levels'));
+    expect(nested(16).answer.length).toBe(1);
+    expect(ask(JSON.stringify(['\\"[[[[[[[[[[[[[[[[[['])).answer.length).toBe(1);
+    const batch = (size: number) => ask(Array(size).fill(subscribe({ event: 'block' })));
+    expect(batch(1001)).toEqual({
+      answer: { jsonrpc: '2.0', id: null, error: request('a batch must NOT have more than 1000 requests') },
+      done: [],
+    });
+    expect(batch(1000).done.length).toBe(1000);
+  });
+
+  test('what is long is not repeated whole', () => {
+    const long = 'x'.repeat(100_000);
+    for (const message of [long, JSON.stringify(long), JSON.stringify({ long }), JSON.stringify([long])]) {
+      const { answer } = ask(message);
+      const { error } = Array.isArray(answer) ? answer[0] : answer;
+      expect(error.data).toHaveLength(1001);
+      expect(error.data).toEndWith('x…');
+    }
+  });
+
   test('what the connection refuses', () => {
     expect(ask(subscribe({ event: 'block' }), 'too many').answer.error).toEqual(invalid('too many'));
   });

@@ -17,7 +17,15 @@ describe('a name of a topic', () => {
     [`nft-asset-event:${ADDRESS}.nft::a+b+0x0A`, `nft-asset-event:${ADDRESS}.nft::a+b+0x0a`],
     [`nft-collection-event:${ADDRESS}.nft::card`, `nft-collection-event:${ADDRESS}.nft::card`],
   ];
-  test.each(known)('%s', (name, key) => expect(topicNamed(name)?.key).toBe(key));
+  const longest: [name: string, key: string][] = [
+    [`transaction:${'ab'.repeat(32)}`, `transaction:0x${'ab'.repeat(32)}`],
+    [`address-transaction:${ADDRESS}.${'a'.repeat(128)}`, `address-transaction:${ADDRESS}.${'a'.repeat(128)}`],
+    [
+      `nft-asset-event:${ADDRESS}.${'a'.repeat(128)}::${'b'.repeat(128)}+0x${'00'.repeat(511)}`,
+      `nft-asset-event:${ADDRESS}.${'a'.repeat(128)}::${'b'.repeat(128)}+0x${'00'.repeat(511)}`,
+    ],
+  ];
+  test.each([...known, ...longest])('%s', (name, key) => expect(topicNamed(name)?.key).toBe(key));
 
   test.each([
     '',
@@ -34,6 +42,12 @@ describe('a name of a topic', () => {
     `nft-asset-event:${ADDRESS}::card+0x01`,
     `nft-collection-event:${ADDRESS}.nft`,
     'nft-collection-event:x.y::z',
+    `transaction:0x${'ab'.repeat(33)}`,
+    `address-transaction:${ADDRESS}.${'a'.repeat(129)}`,
+    `nft-collection-event:${ADDRESS}.nft::${'a'.repeat(300)}`,
+    `nft-asset-event:${ADDRESS}.nft::card+0x${'00'.repeat(512)}`,
+    `nft-asset-event:${ADDRESS}.nft::${'a'.repeat(100_000)}+0x00`,
+    'x'.repeat(1_000_000),
   ])('%p is none', (name) => expect(topicNamed(name)).toBeNull());
 });
 

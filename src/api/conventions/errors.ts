@@ -6,7 +6,7 @@ import { unavailable } from '../../store/store-failure.ts';
 import { pathAndQuery } from './request-url.ts';
 import type { Responder } from './respond.ts';
 
-export type ErrorStatus = 400 | 401 | 403 | 404 | 409 | 410 | 413 | 415 | 429 | 502 | 503 | 504;
+export type ErrorStatus = 400 | 401 | 403 | 404 | 409 | 410 | 413 | 415 | 426 | 429 | 502 | 503 | 504;
 
 /** An answer the caller can act on. Its text is part of the API. */
 export class ApiError extends Error {
@@ -63,6 +63,7 @@ const reasons: Record<ErrorStatus | 500, string> = {
   410: 'Gone',
   413: 'Payload Too Large',
   415: 'Unsupported Media Type',
+  426: 'Upgrade Required',
   429: 'Too Many Requests',
   500: 'Internal Server Error',
   502: 'Bad Gateway',

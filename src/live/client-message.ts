@@ -1,0 +1,48 @@
+/** What a client sends: bounded before it is parsed, so that no text of a stranger costs more than its length. */
+
+/** The longest message of a client, in bytes; Socket.IO tells its clients so. */
+export const MAX_MESSAGE = 1_000_000;
+/** How deep a message may be nested: no documented one goes beyond four levels. */
+export const MAX_DEPTH = 16;
+/** Characters of a client's own text that an answer or a log line repeats at most. */
+const MAX_EXCERPT = 1_000;
+
+/** A message that breaks a rule, which its text names. */
+export class MessageError extends Error {
+  override readonly name = 'MessageError';
+}
+
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+const OPEN = new Set([...'[{'].map((character) => character.charCodeAt(0)));
+const CLOSE = new Set([...']}'].map((character) => character.charCodeAt(0)));
+
+/** Whether a JSON text is nested deeper than {@link MAX_DEPTH}; found without parsing it. */
+function isTooDeep(text: string): boolean {
+  let depth = 0;
+  let inString = false;
+  for (let at = 0; at < text.length; at++) {
+    const code = text.charCodeAt(at);
+    if (inString) {
+      if (code === BACKSLASH) at++;
+      else if (code === QUOTE) inString = false;
+    } else if (code === QUOTE) inString = true;
+    else if (OPEN.has(code)) {
+      depth++;
+      if (depth > MAX_DEPTH) return true;
+    } else if (CLOSE.has(code)) depth--;
+  }
+  return false;
+}
+
+/**
+ * The value of a client's JSON text.
+ * @throws MessageError where it is nested too deep, SyntaxError where it is no JSON
+ */
+export function parsedMessage(text: string): unknown {
+  if (isTooDeep(text)) throw new MessageError(`a message must NOT be nested deeper than ${MAX_DEPTH} levels`);
+  return JSON.parse(text);
+}
+
+/** A client's text as it may be repeated: its beginning, where it is long. */
+export const excerpt = (text: string): string => (text.length <= MAX_EXCERPT ? text : `${text.slice(0, MAX_EXCERPT)}…`);

@@ -1,0 +1,53 @@
+import { expect, test } from 'bun:test';
+import { type FeedEvent, startFeed } from '../../src/live/feed.ts';
+import { subscriptions } from '../../src/live/subscriptions.ts';
+import { plainTopic } from '../../src/live/topics.ts';
+import type { Change } from '../../src/store/model.ts';
+import type { Reader, Snapshots } from '../../src/store/reader.ts';
+
+const broken = new Error('this one can not be read');
+
+/** Changes 1 to 3 come once the feed has begun; what the first is of can't be read. */
+function snapshots(): { snapshots: Snapshots; asked: number[] } {
+  const asked: number[] = [];
+  const change = (id: number): Change => ({ id, kind: 'microblock', subject: new Uint8Array([id]) });
+  const reader = {
+    file: 1,
+    changes: {
+      newest: () => Promise.resolve(0),
+      after: (last: number) => Promise.resolve([1, 2, 3].filter((id) => id > last).map(change)),
+    },
+    microblocks: {
+      find: ([id]: Uint8Array) => {
+        asked.push(id!);
+        return id === 1 ? Promise.reject(broken) : Promise.resolve(undefined);
+      },
+    },
+  } as unknown as Reader;
+  const read: Snapshots['read'] = (ask) => Promise.resolve(ask(reader));
+  return { snapshots: { read } as Snapshots, asked };
+}
+
+test('a change that can not be told of is logged once, and those after it are told of', async () => {
+  const { snapshots: source, asked } = snapshots();
+  const all = subscriptions();
+  all.add({ deliver: () => {} }, plainTopic('microblock'), 'microblock');
+  const logged: FeedEvent[] = [];
+  const looked = Promise.withResolvers<void>();
+  const read: Snapshots['read'] = async (ask) => {
+    try {
+      return await source.read(ask);
+    } finally {
+      if (asked.includes(3) || asked.length > 5) looked.resolve();
+    }
+  };
+  const stop = await startFeed({
+    snapshots: { ...source, read },
+    subscriptions: all,
+    log: (event) => void logged.push(event),
+  });
+  await looked.promise;
+  await stop();
+  expect(asked).toEqual([1, 2, 3]);
+  expect(logged).toEqual([{ event: 'push_failed', cause: broken }]);
+});

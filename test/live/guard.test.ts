@@ -1,0 +1,138 @@
+/** What becomes of a connection whose handler fails, and of one that is silent. */
+import { describe, expect, test } from 'bun:test';
+import { MessageError } from '../../src/live/client-message.ts';
+import { type ConnectionEvent, connectionGuard, type EndReason } from '../../src/live/guard.ts';
+import { heartbeat } from '../../src/live/heartbeat.ts';
+import { Message } from '../../src/live/message.ts';
+import type { ConnectionMetrics } from '../../src/live/metrics.ts';
+import { subscriptions } from '../../src/live/subscriptions.ts';
+import { plainTopic } from '../../src/live/topics.ts';
+import { RpcConnection, type RpcData } from '../../src/live/websocket.ts';
+
+function counting() {
+  const counted: string[] = [];
+  const count = (name: string) => () => void counted.push(name);
+  const metrics: ConnectionMetrics = {
+    connected: () => {},
+    disconnected: () => {},
+    sent: () => {},
+    cutOff: count('cut off'),
+    refused: count('refused'),
+    failed: count('failed'),
+  };
+  return { counted, metrics };
+}
+
+function guarded() {
+  const { counted, metrics } = counting();
+  const logged: ConnectionEvent[] = [];
+  const guard = connectionGuard('websocket', metrics, (event) => void logged.push(event));
+  return { counted, metrics, logged, guard };
+}
+
+const failing = (cause: unknown) => (): never => {
+  throw cause;
+};
+
+describe('a handler', () => {
+  test('that fails ends its connection, is logged and counted', () => {
+    const { guard, counted, logged } = guarded();
+    const ends: EndReason[] = [];
+    const cause = new RangeError('deep');
+    guard(failing(cause), (reason) => void ends.push(reason));
+    expect(ends).toEqual(['failed']);
+    expect(counted).toEqual(['failed']);
+    expect(logged).toEqual([{ event: 'connection_failed', protocol: 'websocket', cause }]);
+  });
+
+  test('that refuses what a client sent ends its connection too, and is no failure of ours', () => {
+    const { guard, counted, logged } = guarded();
+    const ends: EndReason[] = [];
+    guard(failing(new MessageError('too deep')), (reason) => void ends.push(reason));
+    expect(ends).toEqual(['refused']);
+    expect(counted).toEqual(['refused']);
+    expect(logged).toEqual([{ event: 'client_message_refused', protocol: 'websocket', reason: 'too deep' }]);
+  });
+
+  test('whose connection can not even be ended throws nothing', () => {
+    const { guard, counted } = guarded();
+    guard(failing(new Error('one')), failing(new Error('two')));
+    expect(counted).toEqual(['failed', 'failed']);
+  });
+});
+
+/** A connection over a socket of the test's own, and what was done to that socket. */
+function connection(send: () => number = () => 1) {
+  const { counted, metrics, guard } = guarded();
+  const all = subscriptions();
+  const rpc = new RpcConnection(all, metrics, guard);
+  const done: string[] = [];
+  const socket = {
+    send,
+    ping: () => void done.push('ping'),
+    close: (code: number) => void done.push(`close ${code}`),
+    terminate: () => void done.push('terminate'),
+  };
+  rpc.opened(socket as unknown as Bun.ServerWebSocket<RpcData>);
+  return { rpc, all, done, counted };
+}
+
+test('a connection whose handlers fail is closed as one that we failed, and others are told all the same', () => {
+  const broken = connection(failing(new Error('socket')));
+  const whole = connection();
+  broken.rpc.received('{}');
+  expect([broken.done, broken.counted]).toEqual([['close 1011'], ['failed']]);
+  const { all } = broken;
+  const topic = plainTopic('block');
+  const told: string[] = [];
+  all.add(broken.rpc, topic, '');
+  all.add({ deliver: (message) => void told.push(message.topic.key) }, topic, '');
+  all.publish(new Message({ topic, text: '{}' }));
+  expect(told).toEqual(['block']);
+  expect(whole.done).toEqual([]);
+});
+
+describe('a client that says nothing', () => {
+  test('is asked, and cut off when it is to be asked again', () => {
+    const { rpc, done, counted } = connection();
+    rpc.checkAlive(false);
+    expect(done).toEqual(['ping']);
+    rpc.checkAlive(false);
+    expect(done).toEqual(['ping', 'terminate']);
+    expect(counted).toEqual(['cut off']);
+  });
+
+  test('but answers or sends is not cut off', () => {
+    const { rpc, done } = connection();
+    rpc.checkAlive(false);
+    rpc.heard();
+    rpc.checkAlive(false);
+    rpc.received('{}');
+    rpc.checkAlive(false);
+    expect(done).toEqual(['ping', 'ping', 'ping']);
+  });
+
+  test('is only asked again where the server was too busy to have heard it', () => {
+    const { rpc, done } = connection();
+    rpc.checkAlive(false);
+    rpc.checkAlive(true);
+    expect(done).toEqual(['ping', 'ping']);
+    rpc.checkAlive(false);
+    expect(done).toEqual(['ping', 'ping', 'terminate']);
+  });
+});
+
+test('a heartbeat that comes later than due says so, and the next counts from it', () => {
+  let time = 500;
+  const late: boolean[] = [];
+  const beat = heartbeat(
+    1000,
+    () => time,
+    (isLate) => void late.push(isLate),
+  );
+  for (const passed of [1000, 1400, 1501, 1000, 60_000, 1000]) {
+    time += passed;
+    beat();
+  }
+  expect(late).toEqual([false, false, true, false, true, false]);
+});

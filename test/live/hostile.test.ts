@@ -1,0 +1,209 @@
+/** Clients that send what they should not: each costs its own connection at most. */
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import fc from 'fast-check';
+import { MAX_DEPTH, MAX_MESSAGE } from '../../src/live/client-message.ts';
+import { MOST_PACKETS } from '../../src/live/io-packets.ts';
+import { type Serving, serving } from '../support/serving.ts';
+
+const RUNS = Number(process.env.STACKSIDE_RUNS ?? 30);
+const IO = '/socket.io/?EIO=4';
+const nested = (levels: number) => `${'['.repeat(levels)}${']'.repeat(levels)}`;
+
+type Frame = string | Uint8Array<ArrayBuffer>;
+
+let server: Serving;
+beforeAll(async () => {
+  server = await serving();
+});
+afterAll(() => server[Symbol.asyncDispose]());
+
+/**
+ * Opens a WebSocket, sends frames, then one whose answer is known.
+ * @param last is sent at the end, and `answer` found in what answers it
+ * @returns the code with which the server closed it; null where it answered the last
+ */
+async function closeCodeAfter(
+  path: string,
+  frames: readonly Frame[],
+  last: string,
+  answer: string,
+): Promise<number | null> {
+  const socket = new WebSocket(server.api.replace('http', 'ws') + path);
+  const { promise, resolve } = Promise.withResolvers<number | null>();
+  socket.onclose = ({ code }) => resolve(code);
+  socket.onmessage = ({ data }) => {
+    if (String(data).includes(answer)) resolve(null);
+  };
+  await new Promise((opened) => {
+    socket.onopen = opened;
+  });
+  for (const frame of [...frames, last]) socket.send(frame);
+  const code = await promise;
+  socket.close();
+  return code;
+}
+
+const afterRpc = (...frames: Frame[]) =>
+  closeCodeAfter(
+    '/extended/v1/ws',
+    frames,
+    '{"jsonrpc":"2.0","id":"last","method":"subscribe","params":{"event":"block"}}',
+    '"id":"last"',
+  );
+const afterIo = (...frames: Frame[]) =>
+  closeCodeAfter(`${IO}&transport=websocket`, frames, '4277["subscribe","block"]', '4377[null]');
+
+/** A session of long polling. */
+async function polling() {
+  const query = `${IO}&transport=polling`;
+  const handshake = await (await server.get(query)).text();
+  const { sid } = JSON.parse(handshake.slice(1)) as { sid: string };
+  return {
+    sid,
+    post: (body: string) => server.get(`${query}&sid=${sid}`, { method: 'POST', body }),
+    isOpen: async () => (await server.get(`${query}&sid=${sid}`, { method: 'POST', body: '3' })).status === 200,
+  };
+}
+
+async function metric(name: string): Promise<number> {
+  const text = await (await server.get('/metrics')).text();
+  const line = text.split('\n').find((one) => one.startsWith(`${name} `));
+  return Number(line?.split(' ').at(-1));
+}
+
+describe('JSON-RPC', () => {
+  const harmless: [name: string, frame: Frame][] = [
+    ['50,000 brackets', '['.repeat(50_000)],
+    ['a list nested 50,000 times', nested(50_000)],
+    ['parameters nested 100,000 times', `{"jsonrpc":"2.0","id":1,"method":"subscribe","params":${nested(100_000)}}`],
+    ['brackets in a text', JSON.stringify('[{'.repeat(10_000))],
+    ['an object that is no text', '{"jsonrpc":"2.0","id":1,"method":{"toString":0},"params":{"event":{"valueOf":0}}}'],
+    ['names of prototypes', '{"__proto__":{"jsonrpc":"2.0"},"constructor":1}'],
+    ['a text as long as allowed', JSON.stringify('a'.repeat(MAX_MESSAGE - 2))],
+    ['bytes that are no UTF-8', new Uint8Array([0xff, 0xfe, 0x00])],
+    ['nothing', ''],
+  ];
+  test.each(harmless)('%s is answered, and the connection goes on', async (_, frame) => {
+    expect(await afterRpc(frame)).toBeNull();
+  });
+
+  test('a message that is too long closes the connection', async () => {
+    expect(await afterRpc('a'.repeat(MAX_MESSAGE + 1))).toBe(1009);
+  });
+
+  test('any frame', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.oneof(fc.json(), fc.string({ unit: 'binary' }), fc.uint8Array()), async (frame) => {
+        expect(await afterRpc(typeof frame === 'string' ? frame : new Uint8Array(frame))).toBeNull();
+      }),
+      { numRuns: RUNS },
+    );
+  });
+});
+
+describe('Socket.IO', () => {
+  const event = (argument: string) => `42["subscribe",${argument}]`;
+  const harmless: [name: string, ...frames: Frame[]][] = [
+    ['an object that is no text', '40', event('{"toString":0,"valueOf":0}')],
+    ['lists in a list', '40', event('[["block"],1,null]')],
+    ['a name of a topic as long as a message', '40', event(JSON.stringify('x'.repeat(MAX_MESSAGE - 20)))],
+    ['events of no meaning', '40', '42["error","x"]', '42["__proto__"]', '42["constructor"]', '42["unsubscribe",{},7]'],
+    ['another namespace', '40/other,{}', '40'],
+    ['credentials', '40{"token":{"toString":0}}'],
+  ];
+  test.each(harmless)('%s does nothing, and the connection goes on', async (_, ...frames) => {
+    expect(await afterIo(...frames)).toBeNull();
+  });
+
+  const refused: [name: string, ...frames: Frame[]][] = [
+    ['an event nested 50,000 times', '40', event(nested(50_000))],
+    ['an event nested one level too deep', '40', event(nested(MAX_DEPTH))],
+    ['an event without a name', '40', '42[1]'],
+    ['an event that is no list', '40', '42{"a":1}'],
+    ['no JSON', '40', '42["subscribe"'],
+    ['an acknowledgement', '40', '431[null]'],
+    ['attachments', '40', '451-["subscribe",{"_placeholder":true,"num":0}]'],
+    ['bytes', '40', new Uint8Array(8)],
+    ['a packet that is empty', '40', '4'],
+    ['a number of too many digits', '40', `42${'9'.repeat(20)}["subscribe","block"]`],
+    ['a second handshake', '40', '40'],
+    ['credentials that are no object', '40[]'],
+  ];
+  test.each(refused)('%s closes the connection, and is counted', async (_, ...frames) => {
+    const before = await metric('socket_io_refused_total');
+    expect(await afterIo(...frames)).toBe(1008);
+    expect(await metric('socket_io_refused_total')).toBe(before + 1);
+    expect(await metric('socket_io_failed_total')).toBe(0);
+  });
+
+  test('any packet', async () => {
+    const packet = fc.oneof(
+      fc.json().map((json) => `42["subscribe",${json}]`),
+      fc.json().map((json) => `42${json}`),
+      fc.string({ unit: 'binary' }).map((text) => `4${text}`),
+      fc.string({ unit: 'binary' }),
+    );
+    await fc.assert(
+      fc.asyncProperty(packet, async (frame) => {
+        expect([null, 1000, 1008]).toContain(await afterIo('40', frame));
+      }),
+      { numRuns: RUNS },
+    );
+    expect(await metric('socket_io_failed_total')).toBe(0);
+  });
+
+  test('a WebSocket that asks twice to take over from long polling is closed', async () => {
+    const { sid } = await polling();
+    const code = await closeCodeAfter(`${IO}&transport=websocket&sid=${sid}`, ['2probe'], '2probe', 'nothing');
+    expect(code).toBe(1008);
+  });
+});
+
+describe('long polling', () => {
+  test('a body of too many packets is refused, and none of them taken', async () => {
+    const session = await polling();
+    expect(
+      (
+        await session.post(
+          Array(MOST_PACKETS + 1)
+            .fill('3')
+            .join('\x1e'),
+        )
+      ).status,
+    ).toBe(400);
+    expect((await session.post(Array(MOST_PACKETS).fill('3').join('\x1e'))).status).toBe(200);
+  });
+
+  test('a body that is too long is refused', async () => {
+    const session = await polling();
+    expect((await session.post('4'.repeat(MAX_MESSAGE + 1))).status).toBe(413);
+    expect(await session.isOpen()).toBe(true);
+  });
+
+  test.each([
+    ['a second handshake', ['40', '40']],
+    ['an event nested too deep', ['40', `42["subscribe",${nested(50_000)}]`]],
+    ['bytes', ['bAAAA']],
+  ])('%s ends the session', async (_, packets) => {
+    const session = await polling();
+    expect((await session.post(packets.join('\x1e'))).status).toBe(400);
+    expect(await session.isOpen()).toBe(false);
+  });
+
+  test('answers that nobody fetches are bounded, whoever writes them', async () => {
+    await using small = await serving({ clientBacklog: '65536' });
+    const query = `${IO}&transport=polling`;
+    const { sid } = JSON.parse((await (await small.get(query)).text()).slice(1)) as { sid: string };
+    const send = (packets: number) =>
+      small.get(`${query}&sid=${sid}`, { method: 'POST', body: Array(packets).fill('40/other,').join('\x1e') });
+    expect((await send(3_000)).status).toBe(200);
+    const rest = await (await small.get(`${query}&sid=${sid}`)).text();
+    expect(rest.length).toBeLessThan(2 * 65_536);
+    expect((await small.get(`${query}&sid=${sid}`)).status).toBe(400);
+  });
+});
+
+test('the server is there still', async () => {
+  expect((await server.get('/extended')).status).toBe(200);
+  expect(await metric('websocket_failed_total')).toBe(0);
+});
