@@ -5,9 +5,9 @@ import { processMetrics } from '../metrics/process.ts';
 import { type ServerState, stateMetrics } from '../metrics/state.ts';
 import { type NodeRpc, NodeUnreachableError } from '../node/rpc.ts';
 import type { WriterHealth } from '../store/ingest/writer-health.ts';
-import type { ChainBlock } from '../store/model.ts';
-import { IndexUnavailableError, type Snapshots } from '../store/reader.ts';
+import { NoSnapshotError, type Snapshots } from '../store/reader.ts';
 import { fileSizes } from '../store/status.ts';
+import { unavailable } from '../store/store-failure.ts';
 import type { Figures } from './thread-messages.ts';
 
 export interface OperationsOptions {
@@ -33,13 +33,17 @@ async function nodeHeightOf(node: NodeRpc): Promise<number | null> {
   }
 }
 
-/** Undefined before the first block. @returns the error where there is no index */
-async function newestBlock(snapshots: Snapshots): Promise<ChainBlock | undefined | IndexUnavailableError> {
+/** What was read; or, where the index can't be read, why not. What isn't its fault is thrown on. */
+async function readOrReason<T>(
+  reading: Promise<T>,
+): Promise<{ read: T; reason: null } | { read: null; reason: string }> {
   try {
-    return await snapshots.read((read) => read.blocks.find('latest'));
+    return { read: await reading, reason: null };
   } catch (error) {
-    if (error instanceof IndexUnavailableError) return error;
-    throw error;
+    if (error instanceof NoSnapshotError) return { read: null, reason: error.message };
+    const failure = unavailable(error);
+    if (failure === null) throw error;
+    return { read: null, reason: `the index can't be read: ${failure.message}` };
   }
 }
 
@@ -54,21 +58,21 @@ async function readinessOf({
   node,
   health,
 }: Pick<OperationsOptions, 'snapshots' | 'node' | 'health'>): Promise<Readiness> {
-  const [found, nodeHeight] = await Promise.all([newestBlock(snapshots), nodeHeightOf(node)]);
-  const unavailable = found instanceof IndexUnavailableError ? found : null;
-  const block = found instanceof IndexUnavailableError ? undefined : found;
+  const newest = snapshots.read((read) => read.blocks.find('latest'));
+  const [{ read: block, reason: unreadable }, nodeHeight] = await Promise.all([
+    readOrReason(newest),
+    nodeHeightOf(node),
+  ]);
   const height = block?.height ?? null;
   const failing = health?.failing() ?? null;
   const reason =
-    failing === null
-      ? (unavailable?.message ?? whyNot(height, nodeHeight))
-      : `nothing can be written: ${failing.message}`;
+    failing === null ? (unreadable ?? whyNot(height, nodeHeight)) : `nothing can be written: ${failing.message}`;
   return {
     ready: reason === null,
     reason,
     height,
     node_height: nodeHeight,
-    tip_age_seconds: block === undefined ? null : Math.max(0, Math.round(Date.now() / 1000 - block.time)),
+    tip_age_seconds: block == null ? null : Math.max(0, Math.round(Date.now() / 1000 - block.time)),
   };
 }
 
@@ -95,14 +99,7 @@ export function serverOperations(options: OperationsOptions): Operations {
       };
     });
 
-  async function stateOfIndex(): Promise<IndexState> {
-    try {
-      return await readState();
-    } catch (error) {
-      if (error instanceof IndexUnavailableError) return NO_INDEX;
-      throw error;
-    }
-  }
+  const stateOfIndex = async (): Promise<IndexState> => (await readOrReason(readState())).read ?? NO_INDEX;
 
   return {
     readiness: () => readinessOf(options),

@@ -1,0 +1,36 @@
+/** What a server says of itself while its index can't be read. */
+import { expect, test } from 'bun:test';
+import { Registry } from 'prom-client';
+import { serverOperations } from '../../src/commands/operations.ts';
+import { nodeRpc } from '../../src/node/rpc.ts';
+import { SnapshotCutOffError, type Snapshots } from '../../src/store/reader.ts';
+import { dataDirectory } from '../support/data-directory.ts';
+import { NO_NODE } from '../support/serving.ts';
+
+const failing = (error: Error): Snapshots => ({ read: () => Promise.reject(error), close: () => {} });
+const ioError = Object.assign(new Error('disk I/O error'), { code: 'SQLITE_IOERR_READ', errno: 266 });
+
+test.each([
+  [ioError, "the index can't be read: disk I/O error"],
+  [new SnapshotCutOffError('The request took too long'), 'The request took too long'],
+])('/ready says why, and /metrics still has the rest', async (error, reason) => {
+  using directory = dataDirectory();
+  const operations = serverOperations({
+    directory: directory.path,
+    snapshots: failing(error),
+    node: nodeRpc(NO_NODE),
+    registry: new Registry(),
+    health: null,
+    threads: async () => [],
+  });
+  expect(await operations.readiness()).toMatchObject({ ready: false, reason, height: null });
+  expect(await operations.metrics()).toContain('process_resident_memory_bytes');
+});
+
+test('a mistake of ours is not taken for an index that fails', async () => {
+  using directory = dataDirectory();
+  const mistake = new TypeError('undefined is not a function');
+  const options = { directory: directory.path, snapshots: failing(mistake), node: nodeRpc(NO_NODE) };
+  const operations = serverOperations({ ...options, registry: new Registry(), health: null, threads: async () => [] });
+  await expect(operations.readiness()).rejects.toThrow(mistake);
+});
