@@ -29,6 +29,8 @@ export interface HookEnd {
 export interface AlertOptions {
   url: string;
   secrets: HookStore['secrets'];
+  /** Resolves when what happened is on the disk: until then it may yet not have. */
+  durable: () => Promise<void>;
   guard: TargetGuard;
   rules: DeliveryRules;
   log: HookLog;
@@ -45,7 +47,7 @@ export interface Alerts {
 
 export const noAlerts: Alerts = { tell() {}, async stop() {} };
 
-export function alerts({ url, secrets, guard, rules, log, userAgent, now }: AlertOptions): Alerts {
+export function alerts({ url, secrets, durable, guard, rules, log, userAgent, now }: AlertOptions): Alerts {
   const { timeoutMs, connectTimeoutMs, retryCapMs } = rules;
   const waiting: HookEnd[] = [];
   const stopping = new AbortController();
@@ -58,8 +60,9 @@ export function alerts({ url, secrets, guard, rules, log, userAgent, now }: Aler
 
   async function send(end: HookEnd): Promise<void> {
     const { type, uuid, consumer, name, reason, at } = end;
-    const body = Buffer.from(JSON.stringify({ type, uuid, name, reason, at: Math.floor(at / 1000) }));
-    const id = webhookId(`${uuid}/${type}/${crypto.randomUUID()}`);
+    const text = JSON.stringify({ type, uuid, name, reason, at: Math.floor(at / 1000) });
+    const body = Buffer.from(text);
+    const id = webhookId(`${uuid}/${type}/${crypto.randomUUID()}`, text);
     for (let tried = 1; !signal.aborted; tried++) {
       const time = now();
       const headers = {
@@ -85,6 +88,7 @@ export function alerts({ url, secrets, guard, rules, log, userAgent, now }: Aler
     await new Promise((resolve) => setImmediate(resolve));
     for (let end = waiting.shift(); end !== undefined; end = signal.aborted ? undefined : waiting.shift()) {
       try {
+        await durable();
         await send(end);
       } catch (error) {
         log({ event: 'hook_task_failed', cause: error });

@@ -31,6 +31,9 @@ export interface DispatcherOptions {
   /** Runs in a transaction, all or nothing. */
   write: <T>(change: () => T) => T;
   interrupt: (record: HookRecord, reason: string, stuckDelivery: number) => void;
+  /** What is committed by now, and when that is on the disk: nothing is sent that a loss of power could take back. */
+  position: () => number;
+  durable: (position: number) => Promise<void>;
   /** A backfill, or a hook that catches up, may have room for more. */
   roomMade: () => void;
   guard: TargetGuard;
@@ -92,6 +95,8 @@ export function dispatcher(options: DispatcherOptions) {
     store,
     write,
     interrupt,
+    position,
+    durable,
     roomMade,
     guard,
     rules,
@@ -108,6 +113,8 @@ export function dispatcher(options: DispatcherOptions) {
   /** Ids of deliveries that a request is under way of. */
   const underWay = new Set<number>();
   const stopping = new AbortController();
+  /** When something was queued last. */
+  let queuedAt = 0;
   let sending = 0;
   let running = false;
   let pumping = false;
@@ -118,6 +125,7 @@ export function dispatcher(options: DispatcherOptions) {
   /** Something was queued or became sendable. */
   function wake(hookId: number, lane: Lane): void {
     if (!running) return;
+    queuedAt = position();
     const key = keyOf(hookId, lane);
     const known = states.get(key);
     if (known === undefined) {
@@ -215,7 +223,12 @@ export function dispatcher(options: DispatcherOptions) {
     pump();
   }
 
-  async function deliver(record: HookRecord, delivery: Delivery): Promise<void> {
+  async function deliver(record: HookRecord, { id }: Delivery): Promise<void> {
+    await durable(queuedAt);
+    const delivery = deliveries.get(id);
+    // Cancelled meanwhile, or it never was: what could not be rolled back at once is by now.
+    if (delivery === undefined || delivery.hookId !== record.id || !isOpen(delivery)) return;
+    if (stopping.signal.aborted) return;
     const text = deliveries.body(delivery.id);
     if (text === undefined) throw new Error(`delivery ${delivery.webhookId} has no body`);
     const result = await request(record, delivery, text);

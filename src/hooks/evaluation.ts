@@ -203,7 +203,7 @@ export function hookEvaluator(options: EvaluatorOptions) {
     }
     const id = deliveries.add(
       {
-        webhookId: webhookId(`${hook.uuid}/${sequence}`),
+        webhookId: webhookId(`${hook.uuid}/${sequence}`, body ?? ''),
         hookId: hook.id,
         lane: 'live',
         reason,
@@ -501,6 +501,9 @@ export function hookEvaluator(options: EvaluatorOptions) {
   }
 }
 
-/** The id of a delivery: always the same for the same delivery of a hook, so that one that is made anew has it again. */
-export const webhookId = (of: string): string =>
-  `evt_${new Bun.CryptoHasher('sha256').update(of).digest('hex').slice(0, 32)}`;
+/**
+ * The id of a delivery: the same for the same delivery of a hook, so that one that is made anew has it again, and never
+ * the same for another body.
+ */
+export const webhookId = (of: string, body: string): string =>
+  `evt_${new Bun.CryptoHasher('sha256').update(`${of}\n${body}`).digest('hex').slice(0, 32)}`;

@@ -186,7 +186,7 @@ export function management(hooks: Chainhooks, mostHooks: number | null) {
         }
         deliveries.add(
           {
-            webhookId: webhookId(`${hook.uuid}/${crypto.randomUUID()}`),
+            webhookId: webhookId(`${hook.uuid}/${crypto.randomUUID()}`, body),
             hookId: record.id,
             lane: 'evaluate',
             reason: 'evaluate',

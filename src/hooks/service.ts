@@ -67,11 +67,25 @@ export function startChainhooks(options: HookOptions) {
   });
   const { alertUrl: url } = rules;
   const { secrets } = store;
-  const operator = url === null ? noAlerts : alerts({ url, secrets, guard: targets, rules, log, userAgent, now });
+  const operator =
+    url === null
+      ? noAlerts
+      : alerts({
+          url,
+          secrets,
+          guard: targets,
+          rules,
+          log,
+          userAgent,
+          now,
+          durable: () => ingest.durable(ingest.position()),
+        });
   const deliveries = dispatcher({
     store,
     write,
     interrupt: evaluator.interrupt,
+    position: ingest.position,
+    durable: ingest.durable,
     roomMade: () => tasks.wake(),
     guard: targets,
     rules,

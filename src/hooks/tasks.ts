@@ -71,15 +71,16 @@ export function hookTasks({ store, history, network, evaluator, write, log, now 
     }
     if (!job.dryRun) {
       const { block, places } = matched;
+      const text = body(hook, matched);
       deliveries.add(
         {
-          webhookId: webhookId(`${hook.uuid}/${job.uuid}/${height}`),
+          webhookId: webhookId(`${hook.uuid}/${job.uuid}/${height}`, text),
           hookId: hook.id,
           lane: 'backfill',
           reason: 'backfill',
           sequence: null,
           blocks: evaluator.toldBlocks({ apply: [matched], rollback: [] }),
-          body: body(hook, matched),
+          body: text,
           problem: null,
           backfillId: job.id,
         },

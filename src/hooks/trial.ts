@@ -131,7 +131,7 @@ export function trial(hooks: Chainhooks, { own, chosenBlock }: Management) {
       // It may have been changed or deleted during the search.
       const record = own(consumer, uuid);
       const text = payloadText(activeHook(record), network() ?? UNKNOWN, { apply: [matched], rollback: [] });
-      const id = webhookId(`${record.uuid}/${crypto.randomUUID()}`);
+      const id = webhookId(`${record.uuid}/${crypto.randomUUID()}`, text);
       const sent = { webhookId: id, lane: 'test', sequence: null, reason: 'test', attempts: 0 } as const;
       const result = await dispatcher.request(record, sent, text);
       const ok = isSuccess(result);

@@ -264,11 +264,17 @@ function startIngest(options: IngestOptions, opened: (() => void)[]) {
       if (when === 'synced') durability.now();
       return result;
     },
+    /** Names what is committed by now, for `durable`. */
+    position: durability.position,
     /**
-     * Resolves when all that is committed is on the disk: comes before whatever leaves the process and was made from it.
+     * Resolves when what was committed at a position is on the disk. Comes before whatever is made from it leaves the
+     * process: the journal would bring a lost commit back, but not how chainhooks had told of it.
      * @throws StoreUnavailableError
      */
-    durable: durability.reached,
+    async durable(position: number): Promise<void> {
+      transaction.settle();
+      await durability.reached(position);
+    },
 
     health,
     /** Where writes fail, tries whether they still do. The journal's events that the index lacks are applied. */

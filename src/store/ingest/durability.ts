@@ -64,16 +64,18 @@ export function indexDurability(log: string | null, sync: FileSync, health: Writ
   }
 
   return {
-    /** Waits for all commits so far. One sync serves all who came before it began. */
-    async reached(): Promise<void> {
-      const wanted = committed;
-      while (log !== null && synced < wanted) {
+    /** How many commits there were. */
+    position: (): number => committed,
+
+    /** Waits until so many commits are on the disk. One sync serves all who came before it began. */
+    async reached(position: number): Promise<void> {
+      while (log !== null && synced < position) {
         underWay ??= syncOnce(log);
         await underWay;
       }
     },
 
-    /** The same, and nothing else is done meanwhile. */
+    /** Returns when all commits are on the disk. */
     now(): void {
       if (log === null) return;
       const upTo = committed;
