@@ -184,6 +184,53 @@ describe('what is passed on', () => {
     expect([response.status, await response.text(), times]).toEqual([200, 'done', 4]);
   });
 
+  test('a broadcast that a busy node refuses is not made again', async () => {
+    await Bun.write(endpoints, `${other.url}/once\n`);
+    const given = Promise.withResolvers<void>();
+    other.answer('/once', () => {
+      given.resolve();
+      return new Response('');
+    });
+    node.answer('/v2/transactions', () => new Response('busy', { status: 503 }));
+    const before = node.asked.length;
+    const response = await server.get('/v2/transactions', { method: 'POST', body: new Uint8Array([1, 2, 3]) });
+    expect([response.status, await response.text()]).toEqual([503, 'busy']);
+    await given.promise;
+    expect(node.asked.length).toBe(before + 1);
+    expect(other.asked.splice(0).map(({ path }) => path)).toEqual(['/once']);
+    await Bun.write(endpoints, '');
+    node.answer('/v2/transactions', () => Response.json(TX_ID));
+  });
+
+  test('a redirect of the node, which the client follows or not', async () => {
+    node.answer('/v2/moved', () => new Response(null, { status: 307, headers: { location: '/v2/there' } }));
+    node.answer('/v2/there', () => new Response('there'));
+    const before = node.asked.length;
+    for (const init of [{}, { method: 'POST', body: 'x' }]) {
+      const response = await server.get('/v2/moved', init);
+      expect([response.status, response.headers.get('location')]).toEqual([307, '/v2/there']);
+    }
+    const asked = await nodeRpc(node.url).request('/v2/moved');
+    expect([asked.status, await asked.text()]).toEqual([307, '']);
+    expect(node.asked.length).toBe(before + 3);
+  });
+
+  test('that the client left', async () => {
+    const [asked, left] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    node.answer('/v2/endless', async ({ signal }) => {
+      signal.addEventListener('abort', () => left.resolve());
+      asked.resolve();
+      await left.promise;
+      return new Response('nobody reads this');
+    });
+    const client = new AbortController();
+    const answer = server.get('/v2/endless', { signal: client.signal });
+    await asked.promise;
+    client.abort();
+    await expect(answer).rejects.toThrow();
+    await left.promise;
+  });
+
   test('the indexed routes are not the node’s', async () => {
     const before = node.asked.length;
     expect((await server.get('/extended/v2/blocks')).status).toBe(200);

@@ -144,6 +144,17 @@ test('of equal fees the later one waits', () => {
   expect(standing(open, first, second)).toEqual([replacedBy(second), pending]);
 });
 
+test('a transaction that one of equal fee replaced stays replaced when it is announced again', () => {
+  using open = openNew();
+  const [first, second] = [transfer(alice, 0, 300), transfer(alice, 0, 300, undefined, bob)];
+  open.ingest.receive(announcement([first], START));
+  open.ingest.receive(announcement([second], START + 1));
+  const before = everything(open.directory);
+  expect(open.ingest.receive(announcement([first], START + 2))).toBe('repeated');
+  expect(standing(open, first, second)).toEqual([replacedBy(second), pending]);
+  expect(everything(open.directory)).toEqual(before);
+});
+
 test('what was dropped for another reason replaces nothing', () => {
   using open = openNew();
   const [high, low] = [transfer(alice, 0, 900), transfer(alice, 0, 200)];

@@ -7,6 +7,8 @@ export interface Asked {
   path: string;
   headers: Headers;
   body: Uint8Array;
+  /** Aborted once who asked has left. */
+  signal: AbortSignal;
 }
 
 export interface StandInNode extends Disposable {
@@ -29,7 +31,7 @@ export function standInNode(): StandInNode {
     port: 0,
     async fetch(request) {
       const { pathname, search } = new URL(request.url);
-      const one = { method: request.method, path: pathname + search, headers: request.headers };
+      const one = { method: request.method, path: pathname + search, headers: request.headers, signal: request.signal };
       const heard: Asked = { ...one, body: new Uint8Array(await request.arrayBuffer()) };
       asked.push(heard);
       return answers.get(pathname)?.(heard) ?? new Response('not here', { status: 404 });

@@ -1,0 +1,70 @@
+/** How often an address is given something, by a clock of the test's own. */
+import { expect, test } from 'bun:test';
+import { type Faucets, openFaucets } from '../../src/faucets/faucets.ts';
+import { nodeRpc } from '../../src/node/rpc.ts';
+import { openNew } from '../support/ingest.ts';
+import { standInNode } from '../support/stand-in-node.ts';
+
+const ADDRESS = 'ST2CY5V39NHDPWSXMW9QDT3HC3GD6Q6XX4CFRK9AG';
+const KEY = 'f9d7206a47f14d2870c163ebab4bf3e70d18f5d14ce1031f3902fbbc894fe4c701';
+const SECOND = 1_000;
+const MINUTE = 60 * SECOND;
+const DAY = 24 * 60 * MINUTE;
+
+/** @param ask asks for STX after so many milliseconds. @returns the error, null where it was given */
+async function withFaucets(
+  test: (ask: (after: number, stacking: boolean) => Promise<string | null>) => Promise<void>,
+): Promise<void> {
+  using node = standInNode();
+  node.answer('/v2/transactions', () => Response.json('ab'.repeat(32)));
+  using open = openNew();
+  let time = Date.UTC(2026, 0, 1);
+  const faucets: Faucets = openFaucets({
+    settings: {
+      stx: true,
+      btc: false,
+      sbtc: false,
+      keys: [KEY],
+      sbtcAsset: '',
+      sbtcAmount: 0,
+      bitcoin: null,
+      limited: true,
+    },
+    onTestNetwork: () => true,
+    requests: open.ingest.faucetRequests,
+    node: nodeRpc(node.url),
+    nextNonce: () => Promise.resolve(0n),
+    now: () => time,
+    log: () => {},
+  });
+  await test(async (after, stacking) => {
+    time += after;
+    try {
+      await faucets.stx(ADDRESS, stacking, '127.0.0.1');
+      return null;
+    } catch (error) {
+      return String(error);
+    }
+  });
+}
+
+const TOO_MANY = 'FaucetError: Too many requests';
+
+test('to stake is given once in two days, however often something else was asked for meanwhile', () =>
+  withFaucets(async (ask) => {
+    expect(await ask(0, true)).toBeNull();
+    expect(await ask(5 * MINUTE + SECOND, true)).toBe(TOO_MANY);
+    expect(await ask(SECOND, false)).toBeNull();
+    expect(await ask(DAY, false)).toBeNull();
+    expect(await ask(DAY - 5 * MINUTE - 3 * SECOND, true)).toBe(TOO_MANY);
+    expect(await ask(2 * DAY, true)).toBeNull();
+  }));
+
+test('five are given in five minutes', () =>
+  withFaucets(async (ask) => {
+    for (let n = 0; n < 5; n++) expect(await ask(SECOND, false)).toBeNull();
+    expect(await ask(SECOND, false)).toBe(TOO_MANY);
+    expect(await ask(5 * MINUTE - 5 * SECOND - 1, false)).toBe(TOO_MANY);
+    expect(await ask(1, false)).toBeNull();
+    expect(await ask(1, false)).toBe(TOO_MANY);
+  }));
