@@ -1,8 +1,22 @@
 /** Errors that end a command. */
 
-/** What only the operator can put right. Printed as two lines, problem and remedy; exit code 1. */
+/** What a command ends with; 0 is done. */
+export const EXIT = {
+  /** The operator must act. */
+  operator: 1,
+  /** A check found something. */
+  found: 2,
+  /** Starting again may help. */
+  again: 75,
+  /** Stopped by a signal before it was done. */
+  interrupted: 130,
+} as const;
+
+/** What only the operator can put right. Printed as two lines, problem and remedy. */
 export class OperatorError extends Error {
-  override readonly name = 'OperatorError';
+  override readonly name: string = 'OperatorError';
+  /** What the command ends with. */
+  readonly exitCode: number = EXIT.operator;
   constructor(
     problem: string,
     readonly remedy: string,
@@ -12,12 +26,8 @@ export class OperatorError extends Error {
   }
 }
 
-/** What a command ends with; 0 is done. */
-export const EXIT = {
-  /** The operator must act. */
-  operator: 1,
-  /** A check found something. */
-  found: 2,
-  /** Starting again may help. */
-  again: 75,
-} as const;
+/** What may be gone when the command is started again. */
+export class PassingError extends OperatorError {
+  override readonly name = 'PassingError';
+  override readonly exitCode = EXIT.again;
+}

@@ -15,7 +15,7 @@ export function listening<T>(what: string, { hostname, port }: { hostname: strin
     if (code === 'EADDRINUSE') {
       throw new OperatorError(`${problem}: the port is in use.`, 'Stop what uses it, or choose another.', { cause });
     }
-    if (code === 'EADDRNOTAVAIL' || code === 'EACCES') {
+    if (typeof code === 'string') {
       throw new OperatorError(`${problem}: ${code}.`, 'Choose an address and port that this machine lets you use.', {
         cause,
       });

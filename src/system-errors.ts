@@ -1,5 +1,5 @@
 /** Errors of the operating system and of SQLite, in the operator's words. */
-import { OperatorError } from './errors.ts';
+import { OperatorError, PassingError } from './errors.ts';
 
 /** What is wrong with a file or directory, and what mends it. */
 type Explanation = (path: string) => readonly [problem: string, remedy: string];
@@ -21,11 +21,11 @@ const tooManyFiles: Explanation = (path) => [
 ];
 const damaged: Explanation = (path) => [
   `${path} is damaged.`,
-  'An index is made anew by stackside rebuild; a journal comes back from a backup. stackside check says more.',
+  'Make an index anew from its journal (stackside rebuild); take a journal or a recording from a backup.',
 ];
 
-/** By the code of the error. */
-const explanations: Readonly<Record<string, Explanation>> = {
+/** By the code of what stays until the operator acts. */
+const lasting: Readonly<Record<string, Explanation>> = {
   ENOENT: (path) => [`File does not exist: ${path}`, 'Check the path.'],
   ENOTDIR: notADirectory,
   EEXIST: notADirectory,
@@ -64,26 +64,36 @@ const explanations: Readonly<Record<string, Explanation>> = {
 
 const userName = (): string => (process.getuid === undefined ? 'this user' : `user ${process.getuid()}`);
 
-const codeOf = (error: unknown): string | null =>
-  error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : null;
+const inUse: Explanation = (path) => [
+  `${path} is in use by another process.`,
+  'Wait until that is done, or end it, and repeat the command.',
+];
+
+/** By the code of what is gone by itself. */
+const passing: Readonly<Record<string, Explanation>> = { SQLITE_BUSY: inUse, SQLITE_LOCKED: inUse };
 
 /** SQLite's extended codes, such as `SQLITE_IOERR_WRITE`, mean what the code they extend means. */
-const explanationOf = (code: string): Explanation | undefined =>
-  explanations[code] ?? explanations[code.split('_').slice(0, 2).join('_')];
+const primary = (code: string): string => (code.startsWith('SQLITE_') ? code.split('_').slice(0, 2).join('_') : code);
 
-const pathOf = (error: Error): string | null =>
-  'path' in error && typeof error.path === 'string' && error.path !== '' ? error.path : null;
+const field = (error: Error, name: 'code' | 'path'): string | null => {
+  const value = (error as { code?: unknown; path?: unknown })[name];
+  return typeof value === 'string' && value !== '' ? value : null;
+};
 
 /**
  * What the operator reads where a file or a disk is the cause.
+ * @param error it, or the error it is the cause of
  * @param at the file or directory in hand, where the error names none
  * @returns null for every other error
  */
 export function operatorErrorOf(error: unknown, at: string): OperatorError | null {
-  const explain = explanationOf(codeOf(error) ?? '');
-  if (!(error instanceof Error) || explain === undefined) return null;
-  const [problem, remedy] = explain(pathOf(error) ?? at);
-  return new OperatorError(problem, remedy, { cause: error });
+  if (!(error instanceof Error)) return null;
+  if (error instanceof OperatorError) return error;
+  const code = primary(field(error, 'code') ?? '');
+  const path = field(error, 'path') ?? at;
+  if (passing[code] !== undefined) return new PassingError(...passing[code](path), { cause: error });
+  if (lasting[code] !== undefined) return new OperatorError(...lasting[code](path), { cause: error });
+  return operatorErrorOf(error.cause, at);
 }
 
 /** Runs what works on a file or directory. @throws OperatorError where that is the cause of a failure */

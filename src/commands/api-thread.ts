@@ -6,11 +6,11 @@ import { forwardTo } from '../api/forward.ts';
 import type { Readiness } from '../api/operations.ts';
 import type { ApiServer } from '../api/server.ts';
 import { directFetch } from '../direct-fetch.ts';
-import { OperatorError } from '../errors.ts';
 import { createLog } from '../log.ts';
 import { snapshotLog } from '../metrics/snapshots.ts';
 import { nodeRpc } from '../node/rpc.ts';
 import { openSnapshots } from '../store/snapshots.ts';
+import { operatorErrorOf } from '../system-errors.ts';
 import { startApiService } from './api-service.ts';
 import type { FromThread, ThreadStart, ToThread } from './thread-messages.ts';
 
@@ -28,8 +28,9 @@ export async function runApiThread(): Promise<void> {
     listenTo(port, server, registry, say);
     say({ kind: 'listening', url: server.url });
   } catch (error) {
-    if (!(error instanceof OperatorError)) throw error;
-    say({ kind: 'refused', problem: error.message, remedy: error.remedy });
+    const known = operatorErrorOf(error, (workerData as ThreadStart).settings.data);
+    if (known === null) throw error;
+    say({ kind: 'refused', problem: known.message, remedy: known.remedy });
   }
 }
 

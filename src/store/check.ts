@@ -2,6 +2,7 @@
 import type { Database } from 'bun:sqlite';
 import { existsSync } from 'node:fs';
 import { heightOf } from '../chain/position.ts';
+import { onFile } from '../system-errors.ts';
 import { decimalOf } from './amounts.ts';
 import { checkAddresses } from './check-addresses.ts';
 import { checkCheckpoints } from './check-checkpoints.ts';
@@ -15,8 +16,13 @@ import { indexPath, journalPath, openReader } from './database.ts';
 
 function integrity(path: string, name: string): CheckResult {
   const db = openToRead(path);
-  const rows = db.query<{ integrity_check: string }, []>('PRAGMA integrity_check').all();
-  db.close();
+  const rows = onFile(path, () => {
+    try {
+      return db.query<{ integrity_check: string }, []>('PRAGMA integrity_check').all();
+    } finally {
+      db.close();
+    }
+  });
   const problems = rows.map((row) => row.integrity_check).filter((line) => line !== 'ok');
   return { name, problems: shown(problems) };
 }

@@ -1,5 +1,5 @@
 /** Connections to SQLite files, by what they are for. Nothing else opens such a file. */
-import { Database } from 'bun:sqlite';
+import { Database, SQLiteError } from 'bun:sqlite';
 import { makePrivateFile } from './private-files.ts';
 
 /** Milliseconds that a statement waits for a lock of another connection. */
@@ -19,10 +19,24 @@ export class Connection extends Database {
   }
 }
 
-/** Prepares a connection for its use; closes it again where that fails. */
+/** Adds the path of the file to what SQLite says of it, which names none. */
+function named<T>(path: string, run: () => T): T {
+  try {
+    return run();
+  } catch (error) {
+    if (error instanceof SQLiteError) Object.assign(error, { path });
+    throw error;
+  }
+}
+
+/** Opens a file that is there. @throws SQLiteError with its path */
+const opened = (path: string, access: { readonly: true } | { readwrite: true }): Connection =>
+  named(path, () => new Connection(path, { ...access, strict: true }));
+
+/** Prepares a connection for its use; closes it again where that fails. @throws SQLiteError with the path of the file */
 export function prepared(db: Connection, prepare: (db: Connection) => void): Connection {
   try {
-    prepare(db);
+    named(db.filename, () => prepare(db));
     return db;
   } catch (error) {
     db.close();
@@ -36,7 +50,7 @@ export function prepared(db: Connection, prepare: (db: Connection) => void): Con
  */
 export function openToWrite(path: string, synchronous: 'FULL' | 'NORMAL'): Connection {
   makePrivateFile(path);
-  return prepared(new Connection(path, { readwrite: true, strict: true }), (db) => {
+  return prepared(opened(path, { readwrite: true }), (db) => {
     // Must come first: the other pragmas read the file, and another process may hold it for a moment.
     db.run(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
     db.run('PRAGMA journal_mode = WAL');
@@ -64,7 +78,7 @@ export function touch(db: Database): void {
 
 /** Opens a file that is there, to read it beside whoever writes it. */
 export function openToRead(path: string): Connection {
-  return prepared(new Connection(path, { readonly: true, strict: true }), (db) => {
+  return prepared(opened(path, { readonly: true }), (db) => {
     db.run(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
     db.run('PRAGMA query_only = ON');
   });
@@ -81,7 +95,7 @@ export function openToCheckpoint(path: string): Connection {
  */
 export function openLocked(path: string): Connection {
   makePrivateFile(path);
-  return prepared(new Connection(path, { readwrite: true }), (db) => {
+  return prepared(opened(path, { readwrite: true }), (db) => {
     // Nothing is written that a rollback journal would have to bring back.
     db.run('PRAGMA journal_mode = MEMORY');
     db.run('BEGIN EXCLUSIVE');

@@ -1,6 +1,7 @@
 /** Where a data directory stands. */
 import { existsSync, statSync } from 'node:fs';
 import { basename } from 'node:path';
+import { onFile } from '../system-errors.ts';
 import { openToRead } from './connection.ts';
 import { indexPath, journalPath, openReader } from './database.ts';
 
@@ -29,10 +30,15 @@ function journalStatus(directory: string, appliedId: number): DirectoryStatus['j
   const path = journalPath(directory);
   if (!existsSync(path)) return null;
   const db = openToRead(path);
-  const row = db
-    .query<{ events: number; last: number | null }, []>('SELECT count(*) AS events, max(id) AS last FROM events')
-    .get();
-  db.close();
+  const row = onFile(path, () => {
+    try {
+      return db
+        .query<{ events: number; last: number | null }, []>('SELECT count(*) AS events, max(id) AS last FROM events')
+        .get();
+    } finally {
+      db.close();
+    }
+  });
   return { events: row?.events ?? 0, behind: (row?.last ?? 0) - appliedId, bytes: sizeOf(path) };
 }
 
