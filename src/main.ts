@@ -1,5 +1,5 @@
 #!/usr/bin/env bun
-/** The command line. Exit codes: 0 done, 1 the operator must act, 2 a check found something, 75 try again. */
+/** The command line. How a command ends is {@link EXIT}; 0 is done. */
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
 import { recordingFormats } from './chain/recording.ts';
 import { runDemo } from './commands/demo.ts';
@@ -7,6 +7,7 @@ import { postDevnet, writeDevnet } from './commands/devnet.ts';
 import { runExport } from './commands/export.ts';
 import { hooksCommand } from './commands/hooks.ts';
 import { runImport } from './commands/import.ts';
+import { guardOutput, printError } from './commands/output.ts';
 import { reportAcceptedJournal, reportCheck, reportStatus } from './commands/report.ts';
 import { serveUntilSignal, startServing } from './commands/serve.ts';
 import { readSettings, type SettingName, type Settings, settings } from './config.ts';
@@ -14,6 +15,7 @@ import { EXIT, OperatorError } from './errors.ts';
 import { createLog } from './log.ts';
 import { backupDirectory } from './store/backup.ts';
 import { rebuildIndex } from './store/rebuild.ts';
+import { operatorErrorOf } from './system-errors.ts';
 import { serverVersion } from './version.ts';
 
 const program = new Command('stackside')
@@ -28,6 +30,7 @@ Exit codes:
   1   something only you can put right; the second line says how
   2   stackside check found a difference
   75  starting again may help
+  130 an import or export was stopped by a signal
 
 Example:
   stackside demo`,
@@ -54,6 +57,15 @@ function command(name: string, summary: string, names: readonly SettingName[], e
 }
 
 const given = (options: Record<string, unknown>): Settings => readSettings(options, process.env);
+
+/** Does the work of a command on its data directory. @throws OperatorError where files or disks are what fails */
+async function onData(settings: Settings, work: (settings: Settings) => Promise<void> | void): Promise<void> {
+  try {
+    await work(settings);
+  } catch (error) {
+    throw operatorErrorOf(error, settings.data) ?? error;
+  }
+}
 
 const wholeNumber =
   (least: number) =>
@@ -105,8 +117,7 @@ command(
   serving,
   'stackside serve --data /srv/stacks --network mainnet',
 ).action(async (options) => {
-  const chosen = given(options);
-  await serveUntilSignal(chosen, await startServing(chosen));
+  await onData(given(options), async (settings) => serveUntilSignal(settings, await startServing(settings)));
 });
 
 command(
@@ -118,7 +129,9 @@ command(
   .option('--seed <number>', 'Another seed, another chain', wholeNumber(0), 1)
   .option('--interval <seconds>', 'Time between two blocks', wholeNumber(1), 5)
   .action(async (options) => {
-    await runDemo(given({ logLevel: 'error', hookAccess: 'open', ...options }), options.data !== undefined, options);
+    await onData(given({ logLevel: 'error', hookAccess: 'open', ...options }), (settings) =>
+      runDemo(settings, options.data !== undefined, options),
+    );
   });
 
 command(
@@ -136,27 +149,24 @@ command(
     ),
   )
   .action(async (files: string[], options) => {
-    await runImport(given(options), files, options);
+    await onData(given(options), (settings) => runImport(settings, files, options));
   });
 
 command('export', 'Write the journal as an event recording', ['data'], 'stackside export --output events.tsv.zst')
   .option('--output <file>', 'A file, compressed if it ends in .gz or .zst; stdout if not given')
   .option('--overwrite', 'Replace the file if it is there', false)
   .action(async (options) => {
-    await runExport(given(options).data, options.output, options.overwrite);
+    await onData(given(options), ({ data }) => runExport(data, options.output, options.overwrite));
   });
 
 command('rebuild', 'Make the index anew from the journal', ['data', 'logLevel'], 'stackside rebuild --data /srv/stacks')
   .option('--force', 'Even if blocks that are not in the journal are lost', false)
-  .action((options) => {
-    const { data, logLevel } = given({ logLevel: 'error', ...options });
-    const { tipHeight } = rebuildIndex({
-      directory: data,
-      chainId: null,
-      log: createLog(logLevel),
-      force: options.force,
+  .action(async (options) => {
+    await onData(given({ logLevel: 'error', ...options }), ({ data, logLevel }) => {
+      const log = createLog(logLevel);
+      const { tipHeight } = rebuildIndex({ directory: data, chainId: null, log, force: options.force });
+      process.stdout.write(`The index is at height ${tipHeight}.\n`);
     });
-    process.stdout.write(`The index is at height ${tipHeight}.\n`);
   });
 
 command(
@@ -164,7 +174,9 @@ command(
   'Keep the index where its journal was lost: go on without the events that the journal lacks',
   ['data'],
   'stackside accept-journal --data /srv/stacks',
-).action((options) => reportAcceptedJournal(given(options).data));
+).action(async (options) => {
+  await onData(given(options), ({ data }) => reportAcceptedJournal(data));
+});
 
 command(
   'backup',
@@ -173,8 +185,10 @@ command(
   'stackside backup /backups/stacks.db',
 )
   .argument('<file>')
-  .action((file: string, options) => {
-    for (const written of backupDirectory(given(options).data, file)) process.stdout.write(`${written}\n`);
+  .action(async (file: string, options) => {
+    await onData(given(options), ({ data }) => {
+      for (const written of backupDirectory(data, file)) process.stdout.write(`${written}\n`);
+    });
   });
 
 command(
@@ -182,13 +196,17 @@ command(
   'Compare everything derived with a recount of what it is derived from',
   ['data'],
   'stackside check --data /srv/stacks',
-).action((options) => {
-  if (!reportCheck(given(options).data)) process.exitCode = EXIT.found;
+).action(async (options) => {
+  await onData(given(options), ({ data }) => {
+    if (!reportCheck(data)) process.exitCode = EXIT.found;
+  });
 });
 
 command('status', 'Say where the data stands', ['data'], 'stackside status --json')
   .option('--json', 'As JSON', false)
-  .action((options) => reportStatus(given(options).data, options.json));
+  .action(async (options) => {
+    await onData(given(options), ({ data }) => reportStatus(data, options.json));
+  });
 
 hooksCommand(program, wholeNumber(0));
 
@@ -211,6 +229,7 @@ command(
     else await writeDevnet(options, out ?? '-');
   });
 
+guardOutput();
 try {
   await program.parseAsync();
 } catch (error) {
@@ -218,8 +237,7 @@ try {
     // Commander has printed what is wrong, or the help that was asked for.
     process.exitCode = error.exitCode === 0 ? 0 : EXIT.operator;
   } else if (error instanceof OperatorError) {
-    process.stderr.write(`${error.message}\n${error.remedy}\n`);
-    process.exitCode = EXIT.operator;
+    printError(error);
   } else {
     process.stderr.write(`${error instanceof Error ? error.stack : String(error)}\n`);
     process.exitCode = EXIT.again;

@@ -2,7 +2,7 @@
 import { PayloadError } from '../chain/payload-reader.ts';
 import { type RecordingFormat, RowError } from '../chain/recording.ts';
 import type { Settings } from '../config.ts';
-import { OperatorError } from '../errors.ts';
+import { EXIT, OperatorError } from '../errors.ts';
 import { createLog } from '../log.ts';
 import { ForeignChainError } from '../store/chain-origin.ts';
 import { UnknownParentError } from '../store/chain-writer.ts';
@@ -135,7 +135,7 @@ export async function runImport(settings: Settings, files: readonly string[], op
   });
   const stop = () => {
     ingest.close();
-    process.exit(130);
+    process.exit(EXIT.interrupted);
   };
   process.once('SIGINT', stop).once('SIGTERM', stop);
   try {

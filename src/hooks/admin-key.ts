@@ -2,10 +2,11 @@
  * The operator's own key: the first start makes it in the data directory, and the command line reads it there. Whoever may
  * read that directory has the index and the secrets in it anyway.
  */
-import { closeSync, fchmodSync, fsyncSync, openSync, readFileSync, renameSync, writeSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { toHex } from '../codec/hex.ts';
 import { OperatorError } from '../errors.ts';
+import { wholeFile } from '../whole-file.ts';
 
 const KEY_BYTES = 32;
 const KEY = /^[0-9a-f]{64}$/;
@@ -37,30 +38,15 @@ export function readAdminKey(directory: string): string | null {
   );
 }
 
-function syncDirectory(directory: string): void {
-  const open = openSync(directory, 'r');
-  try {
-    fsyncSync(open);
-  } finally {
-    closeSync(open);
-  }
-}
-
-/** Beside its place, synced, then renamed: a crash leaves no file or a whole one. */
 function writeAdminKey(directory: string, key: string): void {
-  const file = adminKeyFile(directory);
-  const beside = `${file}.new`;
-  const open = openSync(beside, 'w', OWN);
+  const file = wholeFile(adminKeyFile(directory), OWN);
   try {
-    // One that a crash left has the rights it had.
-    fchmodSync(open, OWN);
-    writeSync(open, `${key}\n`);
-    fsyncSync(open);
-  } finally {
-    closeSync(open);
+    writeFileSync(file.partial, `${key}\n`);
+    file.keep();
+  } catch (error) {
+    file.discard();
+    throw error;
   }
-  renameSync(beside, file);
-  syncDirectory(directory);
 }
 
 /**

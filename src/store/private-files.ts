@@ -3,7 +3,7 @@ import { closeSync, mkdirSync, openSync, readdirSync, statSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 
 const DIRECTORY_MODE = 0o700;
-const FILE_MODE = 0o600;
+export const FILE_MODE = 0o600;
 /** What group and others may do. */
 const OTHERS = 0o077;
 

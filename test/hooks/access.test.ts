@@ -281,7 +281,7 @@ describe('the admin key', () => {
 
   test('that a crash left half written does no harm', () => {
     using directory = dataDirectory();
-    const beside = `${adminKeyFile(directory.path)}.new`;
+    const beside = `${adminKeyFile(directory.path)}.partial`;
     writeFileSync(beside, 'ab', { mode: 0o644 });
     expect(adminKeyOf(directory.path)).toMatch(/^[0-9a-f]{64}$/);
     expect(statSync(adminKeyFile(directory.path)).mode & 0o777).toBe(0o600);

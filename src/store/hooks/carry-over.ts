@@ -1,10 +1,12 @@
 /** Chainhooks outlive the index they stand in: a rebuild makes a new one beside it that begins with nothing but them. */
 import { type Database, SQLiteError } from 'bun:sqlite';
-import { closeSync, existsSync, fsyncSync, openSync, renameSync, rmSync } from 'node:fs';
+import { existsSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { OperatorError } from '../../errors.ts';
+import { syncDirectory } from '../../whole-file.ts';
 import { openToWrite } from '../connection.ts';
 import { indexPath, openWriter } from '../database.ts';
+import { type StoreFailure, unavailable } from '../store-failure.ts';
 
 /** Where the new index is made, inside the data directory. */
 const WORKSHOP = 'rebuild';
@@ -55,14 +57,15 @@ function settleIfReadable(path: string): void {
   }
 }
 
-/** The rename is on the disk when this returns. */
-function syncDirectory(directory: string): void {
-  const opened = openSync(directory, 'r');
-  try {
-    fsyncSync(opened);
-  } finally {
-    closeSync(opened);
-  }
+/** What says nothing of the old index: the new one can't be written, or another process is at work. */
+const ELSEWHERE: ReadonlySet<StoreFailure | undefined> = new Set(['busy', 'full', 'out_of_memory', 'read_only']);
+/** I/O errors of reading, which is done of the old index alone. */
+const READING: ReadonlySet<string | undefined> = new Set(['SQLITE_IOERR_READ', 'SQLITE_IOERR_SHORT_READ']);
+
+function isOfOldIndex(cause: unknown): boolean {
+  if (!(cause instanceof SQLiteError)) return false;
+  const failure = unavailable(cause)?.failure;
+  return failure === 'io_error' ? READING.has(cause.code) : !ELSEWHERE.has(failure);
 }
 
 function copyHooks(db: Database, from: string): void {
@@ -85,8 +88,7 @@ export function workshopWithHooks(directory: string, mayLoseHooks: boolean): str
   try {
     if (existsSync(path)) copyHooks(db, path);
   } catch (cause) {
-    // Only SQLite's word counts: what the old file holds is what may be beyond reading.
-    if (!(cause instanceof SQLiteError)) throw cause;
+    if (!isOfOldIndex(cause)) throw cause;
     if (!mayLoseHooks) {
       throw new OperatorError(
         `The chainhooks in ${path} can't be read.`,

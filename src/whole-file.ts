@@ -1,0 +1,83 @@
+/** Files that are there whole or not at all: written beside their place, synced, and renamed. */
+import {
+  closeSync,
+  existsSync,
+  fstatSync,
+  fsyncSync,
+  openSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  statSync,
+} from 'node:fs';
+import { dirname } from 'node:path';
+import { OperatorError } from './errors.ts';
+import { onFile } from './system-errors.ts';
+
+export interface WholeFile {
+  /** Where it will be. */
+  readonly path: string;
+  /** Where it is written until it is whole: a file that is there, and empty. */
+  readonly partial: string;
+  /** Puts what was written in its place, in the place of what is there. @throws OperatorError */
+  keep(): void;
+  /** Removes what was written but not kept. What is in its place stays. */
+  discard(): void;
+}
+
+/** Makes the names in a directory last through a loss of power. */
+export function syncDirectory(path: string): void {
+  // Windows has no handle of a directory that could be synced.
+  if (process.platform === 'win32') return;
+  const directory = openSync(path, 'r');
+  try {
+    fsyncSync(directory);
+  } finally {
+    closeSync(directory);
+  }
+}
+
+/**
+ * Begins a file.
+ * @param path where it will be; a link is followed
+ * @param mode of the file, less the umask
+ * @throws OperatorError where it can't be written
+ */
+export function wholeFile(path: string, mode = 0o666): WholeFile {
+  const directory = dirname(path);
+  if (!existsSync(directory)) {
+    throw new OperatorError(`There is no directory ${directory}.`, 'Make it, or give another path.');
+  }
+  const place = existsSync(path) ? realpathSync(path) : path;
+  const partial = `${place}.partial`;
+  const file = onFile(partial, () => {
+    // One that was left behind by a process that was killed.
+    rmSync(partial, { force: true });
+    return openSync(partial, 'wx', mode);
+  });
+  const { ino } = fstatSync(file);
+  let open = true;
+  const close = (): void => {
+    if (open) closeSync(file);
+    open = false;
+  };
+  /** Another process that writes the same file has put its own there. */
+  const isOurs = (): boolean => statSync(partial, { throwIfNoEntry: false })?.ino === ino;
+  return {
+    path,
+    partial,
+    keep() {
+      onFile(path, () => {
+        fsyncSync(file);
+        if (!isOurs()) throw new OperatorError(`Another process writes ${path} too.`, 'Let one of them end first.');
+        close();
+        renameSync(partial, place);
+        syncDirectory(dirname(place));
+      });
+    },
+    discard() {
+      if (open && isOurs()) rmSync(partial);
+      close();
+    },
+  };
+}

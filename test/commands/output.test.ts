@@ -1,0 +1,98 @@
+/** What commands write is there whole or not at all. */
+import { afterEach, beforeEach, expect, test } from 'bun:test';
+import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { gunzipSync, zstdDecompressSync } from 'node:zlib';
+import { writeLines } from '../../src/commands/output.ts';
+import { OperatorError } from '../../src/errors.ts';
+import { wholeFile } from '../../src/whole-file.ts';
+import { type DataDirectory, dataDirectory } from '../support/data-directory.ts';
+
+let directory: DataDirectory;
+let file: string;
+beforeEach(() => {
+  directory = dataDirectory();
+  file = join(directory.path, 'out.tsv');
+});
+afterEach(() => directory[Symbol.dispose]());
+
+const names = (): string[] => readdirSync(directory.path).sort();
+
+test('a file that is there stays as it is until the new one is whole', async () => {
+  writeFileSync(file, 'old\n');
+  function* lines() {
+    for (let n = 0; n < 50_000; n++) yield `line ${n}`;
+    expect(readFileSync(file, 'utf8')).toBe('old\n');
+    expect(names()).toEqual(['out.tsv', 'out.tsv.partial']);
+  }
+  await writeLines(file, lines(), true);
+  expect(readFileSync(file, 'utf8').split('\n')).toHaveLength(50_001);
+  expect(names()).toEqual(['out.tsv']);
+});
+
+test('what fails halfway leaves what was there, and nothing beside it', async () => {
+  function* lines() {
+    yield 'new';
+    throw new Error('halfway');
+  }
+  await expect(writeLines(file, lines(), false)).rejects.toThrow('halfway');
+  expect(names()).toEqual([]);
+  writeFileSync(file, 'old\n');
+  await expect(writeLines(file, lines(), true)).rejects.toThrow('halfway');
+  expect(names()).toEqual(['out.tsv']);
+  expect(readFileSync(file, 'utf8')).toBe('old\n');
+});
+
+test('a file that is there is replaced only where that is wanted', async () => {
+  writeFileSync(file, 'old\n');
+  await expect(writeLines(file, ['new'], false)).rejects.toMatchObject({ remedy: 'To replace it: --overwrite.' });
+  expect(readFileSync(file, 'utf8')).toBe('old\n');
+});
+
+test('a name that ends in .gz or .zst is compressed, and zstd has a checksum', async () => {
+  await writeLines(`${file}.gz`, ['a', 'b'], false);
+  await writeLines(`${file}.zst`, ['a', 'b'], false);
+  expect(gunzipSync(readFileSync(`${file}.gz`)).toString()).toBe('a\nb\n');
+  const zstd = readFileSync(`${file}.zst`);
+  expect(zstdDecompressSync(zstd).toString()).toBe('a\nb\n');
+  const CHECKSUM_FLAG = 0b100;
+  expect(zstd.readUInt8(4) & CHECKSUM_FLAG).toBe(CHECKSUM_FLAG);
+});
+
+test('what a killed process left beside is replaced, and a link is followed', async () => {
+  writeFileSync(`${file}.partial`, 'left behind');
+  await writeLines(file, ['new'], false);
+  const link = join(directory.path, 'link.tsv');
+  symlinkSync(file, link);
+  await writeLines(link, ['newer'], true);
+  expect(readFileSync(file, 'utf8')).toBe('newer\n');
+  expect(names()).toEqual(['link.tsv', 'out.tsv']);
+});
+
+test('of two that write the same file only one is kept, and neither takes the place of the other', () => {
+  const [first, second] = [wholeFile(file), wholeFile(file)];
+  writeFileSync(second.partial, 'second');
+  expect(() => first.keep()).toThrow(OperatorError);
+  first.discard();
+  second.keep();
+  expect(readFileSync(file, 'utf8')).toBe('second');
+});
+
+test.skipIf(!existsSync('/dev/full'))('a device is written to and not replaced', async () => {
+  await expect(writeLines('/dev/full', ['a'], false)).rejects.toThrow('The disk of /dev/full is full.');
+  expect(existsSync('/dev/full.partial')).toBe(false);
+});
+
+test('a directory, and a path in none, are refused by name', async () => {
+  const into = join(directory.path, 'folder');
+  mkdirSync(into);
+  await expect(writeLines(into, ['a'], true)).rejects.toThrow(`${into} is a directory.`);
+  const none = join(directory.path, 'none');
+  await expect(writeLines(join(none, 'a'), ['a'], true)).rejects.toThrow(`There is no directory ${none}.`);
+});
+
+test.skipIf(process.getuid?.() === 0)('a directory that may not be written is refused by name', async () => {
+  chmodSync(directory.path, 0o500);
+  await expect(writeLines(file, ['a'], true)).rejects.toThrow('may not be read or written');
+  chmodSync(directory.path, 0o700);
+});

@@ -1,0 +1,138 @@
+/** The commonest mistakes of operators, as they see them: two lines, and a code that keeps a service manager from trying on. */
+import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { chmodSync, existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { command, stackside, temporaryDirectory } from './stackside.ts';
+
+const directory = temporaryDirectory();
+const at = (...names: string[]): string => join(directory.path, ...names);
+
+beforeAll(async () => {
+  const made = await stackside('devnet', '--seed', '3', '--blocks', '12', '--out', at('devnet.tsv'));
+  expect(made.code).toBe(0);
+  const imported = await stackside('import', at('devnet.tsv'), '--data', at('data'));
+  expect([imported.code, imported.stderr]).toEqual([0, '']);
+}, 60_000);
+afterAll(() => directory.remove());
+
+/** Runs a command in a shell that begins with something. */
+async function inShell(script: string, args: readonly string[]) {
+  const child = Bun.spawn(['bash', '-c', script, 'bash', ...command, ...args], {
+    stdin: 'ignore',
+    stdout: 'pipe',
+    stderr: 'pipe',
+  });
+  const [stdout, stderr, code] = await Promise.all([
+    new Response(child.stdout).text(),
+    new Response(child.stderr).text(),
+    child.exited,
+  ]);
+  return { stdout, stderr, code };
+}
+
+const TWO_LINES = /^[^\n]+\n[^\n]+\.\n$/;
+
+test('serve over a file ends with 1, and says what it is', async () => {
+  writeFileSync(at('file'), 'text');
+  const { code, stderr } = await stackside('serve', '--data', at('file'), '--api-port', '0', '--event-port', '0');
+  expect(stderr).toBe(
+    `${at('file')} is not a directory, or lies below what is none.\nGive another path, or move the file out of the way.\n`,
+  );
+  expect(code).toBe(1);
+});
+
+test('serve on a port that is taken, or an address that is none of ours, ends with 1', async () => {
+  const taken = Bun.serve({ hostname: '127.0.0.1', port: 0, fetch: () => new Response() });
+  const free = ['--data', at('listen'), '--event-port', '0', '--api-port'];
+  for (const address of [
+    [`${taken.port}`, '--api-host', '127.0.0.1'],
+    ['0', '--api-host', '192.0.2.1'],
+  ]) {
+    const { code, stderr } = await stackside('serve', ...free, ...address);
+    expect(stderr).toMatch(TWO_LINES);
+    expect(stderr).toStartWith(`The API can not listen on ${address[2]}:${address[0]}`);
+    expect(code).toBe(1);
+  }
+  await taken.stop(true);
+}, 60_000);
+
+// As root, rights are no obstacle: there it is run as nobody, where nobody may run it.
+const other = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {};
+const otherCanRun = Bun.spawnSync([...command, '--version'], { ...other, stdout: 'ignore', stderr: 'ignore' }).success;
+test.skipIf(!otherCanRun)('data of another user ends with 1, and names the file and who may not', async () => {
+  mkdirSync(at('theirs'));
+  chmodSync(at('theirs'), 0o500);
+  chmodSync(directory.path, 0o755);
+  const child = Bun.spawn([...command, 'serve', '--data', at('theirs'), '--api-port', '0', '--event-port', '0'], {
+    ...other,
+    stdin: 'ignore',
+    stdout: 'ignore',
+    stderr: 'pipe',
+  });
+  const stderr = await new Response(child.stderr).text();
+  expect(stderr).toMatch(TWO_LINES);
+  expect(stderr).toContain(`${at('theirs')}`);
+  expect(stderr).toContain('chown');
+  expect(await child.exited).toBe(1);
+  chmodSync(at('theirs'), 0o700);
+});
+
+/** A file may have 50 KB: what a process writes beyond that fails as on a full disk. */
+const SMALL_FILES = 'trap "" XFSZ; ulimit -f 50; exec "$@"';
+
+test.skipIf(process.platform === 'win32')(
+  'what has no room for its output ends with 1 and leaves nothing',
+  async () => {
+    const folder = at('small');
+    mkdirSync(folder);
+    for (const args of [
+      ['export', '--data', at('data'), '--output', join(folder, 'export.tsv')],
+      ['backup', join(folder, 'backup.db'), '--data', at('data')],
+      ['devnet', '--blocks', '12', '--out', join(folder, 'devnet.tsv')],
+    ]) {
+      const { code, stderr } = await inShell(SMALL_FILES, args);
+      expect(stderr).toMatch(TWO_LINES);
+      expect(stderr).toContain(folder);
+      expect(code).toBe(1);
+      expect(readdirSync(folder)).toEqual([]);
+    }
+    const imported = await inShell(SMALL_FILES, ['import', at('devnet.tsv'), '--data', join(folder, 'data')]);
+    expect(imported.stderr).toMatch(TWO_LINES);
+    expect(imported.stderr).toContain(join(folder, 'data'));
+    expect(imported.code).toBe(1);
+  },
+  60_000,
+);
+
+test.skipIf(process.platform === 'win32')(
+  'a rebuild that has no room ends with 1, and the index is as it was',
+  async () => {
+    const before = await stackside('status', '--data', at('data'));
+    const { code, stderr } = await inShell(SMALL_FILES, ['rebuild', '--data', at('data')]);
+    expect(stderr).toMatch(TWO_LINES);
+    expect(stderr).not.toContain('--force');
+    expect(code).toBe(1);
+    expect(await stackside('status', '--data', at('data'))).toEqual(before);
+  },
+  60_000,
+);
+
+const printing: [args: string[], code: number][] = [
+  [['serve', '--help'], 0],
+  [['check', '--data', at('data')], 0],
+  [['export', '--data', at('data')], 0],
+];
+for (const [args, code] of printing) {
+  test(`${args[0]} ${args.at(-1) === '--help' ? '--help ' : ''}ends as usual where nobody reads its output`, async () => {
+    // The reader is gone before anything is written: it closes its end, and then lets the writer begin.
+    const script = `mkfifo "${at(`go-${args[0]}`)}"; { read -r < "${at(`go-${args[0]}`)}"; "$@"; echo "ended $?" >&2; } | { exec 0<&-; echo > "${at(`go-${args[0]}`)}"; }`;
+    expect((await inShell(script, args)).stderr).toBe(`ended ${code}\n`);
+  });
+
+  test.skipIf(!existsSync('/dev/full'))(`${args.join(' ')} ends with 1 where its output has no room`, async () => {
+    const { stderr, code } = await inShell('"$@" > /dev/full', args);
+    expect(stderr).toMatch(TWO_LINES);
+    expect(stderr).toStartWith('The disk of stdout is full.');
+    expect(code).toBe(1);
+  });
+}
