@@ -383,6 +383,11 @@ export class NoSnapshotError extends Error {
   override readonly name: string = 'NoSnapshotError';
 }
 
+/** An answer would cost more than one request may. The message says what to ask for instead. */
+export class TooMuchWorkError extends Error {
+  override readonly name = 'TooMuchWorkError';
+}
+
 /** The store is closed, as when the process is stopping. */
 export class StoreClosedError extends NoSnapshotError {
   override readonly name = 'StoreClosedError';

@@ -1,6 +1,11 @@
 /** What every route does alike, shown on a few of them. */
 import { describe, expect, test } from 'bun:test';
-import { IndexUnavailableError, SnapshotCutOffError, StoreClosedError } from '../../src/store/reader.ts';
+import {
+  IndexUnavailableError,
+  SnapshotCutOffError,
+  StoreClosedError,
+  TooMuchWorkError,
+} from '../../src/store/reader.ts';
 import { ADDRESS, bytes, CONTRACT, hash, MISTYPED, NFT, TOKEN, testApp, VERSION } from './samples.ts';
 
 const TX = `/extended/v3/transactions/${hash(0x31)}`;
@@ -111,6 +116,19 @@ describe.each(routes)('%s', (path) => {
     } as never);
     expect(logged).toEqual([{ event: 'request_failed', method: 'GET', path, cause: chain.failure }]);
   });
+});
+
+test('what would cost more than a request may is refused with what to ask instead', async () => {
+  const { json, logged, chain } = testApp();
+  chain.failure = new TooMuchWorkError('add a filter that lets fewer pass');
+  const { status, headers, body } = await json('/extended/v3/transactions');
+  expect([status, headers.get('cache-control'), headers.has('etag'), logged]).toEqual([400, 'no-store', false, []]);
+  expect(body).toEqual({
+    statusCode: 400,
+    code: 'TOO_MUCH_WORK',
+    error: 'Bad Request',
+    message: 'add a filter that lets fewer pass',
+  } as never);
 });
 
 describe('without a tag', () => {

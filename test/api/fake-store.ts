@@ -158,7 +158,7 @@ const orUnknown = <T extends object>(faked: T, path: string, known: (value: obje
   });
 
 export const asReader = (faked: Faked): Reader =>
-  orUnknown(faked, 'read', (group, path) => orUnknown(group, path, (value) => value)) as Reader;
+  orUnknown({ file: 1, ...faked }, 'read', (group, path) => orUnknown(group, path, (value) => value)) as Reader;
 
 export function fakeSnapshots(chain: FakeChain): Snapshots {
   const reader = asReader(fakeReader(chain));
@@ -262,7 +262,6 @@ function fakeReader(chain: FakeChain): Faked {
   const of = <T>(principal: string, items: T[]): T[] => (principal === ADDRESS ? items : []);
 
   return {
-    file: 1,
     chain: {
       tip: async () => chain.tip,
       blockHash: async (id) => blockOf(id)?.indexHash,

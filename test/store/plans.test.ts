@@ -18,14 +18,16 @@ const fromTheEnd = (table: string): Exception => ({
   reason: 'walks the heights from their end and stops at the first',
 });
 
-const narrowed = ['types', 'sender', 'senderNonce', 'recipient', 'contract', 'functionName', 'call', 'nonce'];
+const narrowed = ['types', 'sender', 'senderNonce', 'recipient', 'contract', 'functionName', 'call', 'nonce', 'span'];
 /** Lists of v1 that are short enough to be sorted, or else are not read by these statements. */
 const sortedShort = Object.fromEntries(
   ['asc', 'desc'].flatMap((direction) =>
-    [...narrowed.flatMap((by) => [`${by}.fee`, `${by}.burn_block_time`]), 'types.block_height'].map((list) => [
-      `transaction-search.short.${list}.${direction}`,
-      [{ step: /^USE TEMP B-TREE FOR ORDER BY$/, reason: 'sorts a list that is known to be short' }],
-    ]),
+    narrowed
+      .flatMap((by) => [`${by}.fee`, `${by}.burn_block_time`])
+      .map((list) => [
+        `transaction-search-sql.index.${list}.${direction}`,
+        [{ step: /^USE TEMP B-TREE FOR ORDER BY$/, reason: 'sorts a list that is known to be short' }],
+      ]),
   ),
 );
 /** Walks an index of what waits in its order until the page is full. */
@@ -43,9 +45,23 @@ const walkedPending = Object.fromEntries(
       ]),
   ),
 );
-const walkedByFee = [
-  { step: /^SCAN t USING INDEX transactions_by_fee$/, reason: 'walks the fees in their order until the page is full' },
-];
+const UP_TO_A_LIMIT = 'walks an order up to a limit';
+/** v1's list in an order of all transactions. */
+const walkedRows = Object.fromEntries(
+  ['asc', 'desc'].flatMap((direction) => {
+    const byFee = (of: string) => [
+      { step: new RegExp(`^SCAN t USING ${of}INDEX transactions_by_fee$`), reason: UP_TO_A_LIMIT },
+    ];
+    const byTime = [{ step: /^SCAN a USING COVERING INDEX anchor_burn_blocks_by_time$/, reason: UP_TO_A_LIMIT }];
+    const inner = { step: /^SCAN t$/, reason: 'the rows of the inner query, which has a limit' };
+    return [
+      [`transaction-search-sql.walk.fee.${direction}`, [inner, ...byFee('')]],
+      [`transaction-search-sql.walk.burn_block_time.${direction}`, [inner]],
+      [`transaction-search-sql.all.fee.${direction}`, byFee('COVERING ')],
+      [`transaction-search-sql.all.burn_block_time.${direction}`, byTime],
+    ];
+  }),
+);
 
 /** What a plan may hold that looks like a scan, by statement, each with the reason. */
 const mayScan: Readonly<Record<string, Exception[]>> = {
@@ -59,11 +75,10 @@ const mayScan: Readonly<Record<string, Exception[]>> = {
     },
   ],
   'deployments.size': [{ step: /^SCAN \(subquery-1\)$/, reason: 'counts up to a limit' }],
-  'transaction-search.long.fee.asc': walkedByFee,
-  'transaction-search.long.fee.desc': walkedByFee,
-  'transaction-search.nonce': [{ step: /^SCAN \(subquery-1\)$/, reason: 'counts up to a limit' }],
-  'transaction-search.call': [{ step: /^SCAN \(subquery-1\)$/, reason: 'counts up to a limit' }],
-  'transaction-search.all': [{ step: /^SCAN totals$/, reason: 'one row' }],
+  ...walkedRows,
+  'transaction-search-sql.nonce': [{ step: /^SCAN \(subquery-1\)$/, reason: 'counts up to a limit' }],
+  'transaction-search-sql.call': [{ step: /^SCAN \(subquery-1\)$/, reason: 'counts up to a limit' }],
+  'transaction-search-sql.all': [{ step: /^SCAN totals$/, reason: 'one row' }],
   'orphans.chainId': [{ step: /^SCAN progress$/, reason: 'one row' }],
   'streamed.tip': [fromTheEnd('blocks')],
   'streamed.onTip': [fromTheEnd('blocks')],
@@ -206,6 +221,7 @@ test('every module of queries names its statements here', () => {
     'payload-details',
     'streamed-search',
     'summary',
+    'transaction-search',
   ]);
 });
 

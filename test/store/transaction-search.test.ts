@@ -7,6 +7,7 @@ import { indexPath } from '../../src/store/database.ts';
 import type { TransactionDetail, TransactionFilter, TransactionOrder } from '../../src/store/model.ts';
 import { detailQueries } from '../../src/store/queries/details.ts';
 import { NO_FILTER, transactionSearch } from '../../src/store/queries/transaction-search.ts';
+import { TooMuchWorkError } from '../../src/store/reader.ts';
 import type { DataDirectory } from '../support/data-directory.ts';
 import { ingestOf, received } from '../support/ingest.ts';
 import { assertProperty } from '../support/property.ts';
@@ -93,13 +94,16 @@ const orders = fc.record<TransactionOrder>({
   direction: fc.constantFrom('asc', 'desc'),
 });
 
+const MANY = 1_000_000;
+
 describe.each([
-  ['sorted', 1_000_000],
-  ['walked', 0],
-  ['either', 100],
-])('lists that are %s', (_, short) => {
+  ['sorted', { sorted: MANY, rows: MANY, entries: MANY }],
+  ['walked', { sorted: 0, rows: MANY, entries: MANY }],
+  ['walked, then sorted', { sorted: 20, rows: MANY, entries: MANY }],
+  ['either', { sorted: 100, rows: MANY, entries: MANY }],
+])('lists that are %s', (_, limits) => {
   test('hold what passes every filter, in order, whatever the page', () => {
-    const search = transactionSearch(db, detailQueries(db), short);
+    const search = transactionSearch(db, detailQueries(db), limits);
     assertProperty(
       fc.property(filters(), orders, fc.nat(30), fc.nat(60), (filter, order, limit, offset) => {
         const expected = byHand(filter, order);
@@ -112,7 +116,7 @@ describe.each([
   });
 
   test('of a principal, function or type that is nowhere are empty', () => {
-    const search = transactionSearch(db, detailQueries(db), short);
+    const search = transactionSearch(db, detailQueries(db), limits);
     const nowhere: Partial<TransactionFilter>[] = [
       { sender: 'ST000000000000000000002AMW42H.nobody' },
       { recipient: 'ST000000000000000000002AMW42H.nobody' },
@@ -138,4 +142,60 @@ test('every page of the whole chain is found from both ends', () => {
       expect(idsOf(items)).toEqual(expected.slice(offset, offset + 17));
     }
   }
+});
+
+test('filters that exclude each other are answered without a look at what passes one of them', () => {
+  const nothing = { sorted: 0, rows: 0, entries: 0 };
+  const search = transactionSearch(db, detailQueries(db), nothing);
+  const contract = all.flatMap((of) => callOf(of)?.contractId ?? [])[0]!;
+  const recipient = all.flatMap((of) => paid(of) ?? [])[0]!;
+  const excluding: Partial<TransactionFilter>[] = [
+    { contract, recipient },
+    { functionName: callOf(all.find((of) => callOf(of) !== null)!)!.functionName, recipient },
+    { contract, types: ['token_transfer', 'coinbase'] },
+    { recipient, types: ['contract_call'] },
+  ];
+  for (const filter of excluding) {
+    expect(search({ ...NO_FILTER, ...filter }, { by: 'fee', direction: 'desc' }, 20, 0)).toEqual({
+      items: [],
+      total: 0,
+    });
+  }
+});
+
+test('an order is walked no farther than the rows that may be read', () => {
+  const coinbases: TransactionFilter = { ...NO_FILTER, types: ['coinbase'] };
+  const count = byHand(coinbases, NEWEST).length;
+  // They pay no fee: the last that come by fee.
+  const dearest: TransactionOrder = { by: 'fee', direction: 'desc' };
+  const withRows = (rows: number) => transactionSearch(db, detailQueries(db), { sorted: 1, rows, entries: MANY });
+  expect(() => withRows(count - 1)(coinbases, dearest, 5, 0)).toThrow(TooMuchWorkError);
+  expect(withRows(count)(coinbases, dearest, 5, 0).total).toBe(count);
+});
+
+test('whatever is asked for, no more is looked at than the limits say: then an answer is whole, or refused', () => {
+  const limits = { sorted: 10, rows: 60, entries: 200 };
+  const search = transactionSearch(db, detailQueries(db), limits);
+  const seen = { answered: 0, refused: 0 };
+  assertProperty(
+    fc.property(filters(), orders, fc.integer({ min: 1, max: 30 }), fc.nat(300), (filter, order, limit, offset) => {
+      const expected = byHand(filter, order);
+      try {
+        const { items, total } = search(filter, order, limit, offset);
+        expect(total).toBe(expected.length);
+        expect(idsOf(items)).toEqual(idsOf(expected.slice(offset, offset + limit)));
+        seen.answered += 1;
+      } catch (error) {
+        if (!(error instanceof TooMuchWorkError)) throw error;
+        seen.refused += 1;
+        const parts = Object.entries(filter).filter(([, part]) => part !== null);
+        const sizes = parts.map(([name, part]) => byHand({ ...NO_FILTER, [name]: part }, NEWEST).length);
+        const tooMany = Math.min(all.length, ...sizes) > limits.rows;
+        expect({ tooMany: tooMany || offset > limits.entries }).toEqual({ tooMany: true });
+      }
+    }),
+    { cases: 600 },
+  );
+  expect(seen.answered).toBeGreaterThan(0);
+  expect(seen.refused).toBeGreaterThan(0);
 });

@@ -1,7 +1,7 @@
 /** Errors to callers: what may be said, in one shape, through one exit. */
 import { type AnyElysia, Elysia } from 'elysia';
 import type { ListenerEvent } from '../../http-listener.ts';
-import { IndexUnavailableError, NoSnapshotError } from '../../store/reader.ts';
+import { IndexUnavailableError, NoSnapshotError, TooMuchWorkError } from '../../store/reader.ts';
 import { unavailable } from '../../store/store-failure.ts';
 import { pathAndQuery } from './request-url.ts';
 import type { Responder } from './respond.ts';
@@ -84,6 +84,7 @@ export function failures(respond: Responder, log: Log): Failure {
   return (error, request, body = problem) => {
     if (error instanceof ShapedError) return respond.json(error.status, error.body);
     if (error instanceof ApiError) return respond.json(error.status, body(error.status, error.message, error.code));
+    if (error instanceof TooMuchWorkError) return respond.json(400, body(400, error.message, 'TOO_MUCH_WORK'));
     const where = { method: request.method, path: pathAndQuery(request.url), cause: error };
     if (isStoreUnavailable(error)) {
       // That there is no index was said once, when it was noticed.
