@@ -152,46 +152,48 @@ export function socketIo(options: SocketIoOptions) {
         throw error;
       }
     });
-    engineSocket.on('packetCreate', ({ data }) => connection.queued(typeof data === 'string' ? data.length : 0));
-    engineSocket.on('drain', () => connection.drained());
+    engineSocket.on('packetCreate', ({ data }) =>
+      connection.guard(() => connection.queued(typeof data === 'string' ? data.length : 0)),
+    );
+    engineSocket.on('drain', () => connection.guard(() => connection.drained()));
   });
 
   const io = new Server({ serveClient: false });
   io.bind(engine);
-  const connectionOf = (socket: Socket): IoConnection => {
+  /** Runs a handler of the library's, which calls it on a tick of its own. */
+  const guarded = (socket: Socket, work: (connection: IoConnection) => void): void => {
     const connection = connections.get(socket.conn);
-    if (connection === undefined) throw new Error('a socket of no known connection');
-    return connection;
+    if (connection === undefined) socket.conn.close();
+    else connection.guard(() => work(connection));
   };
 
-  io.use((socket, next) => {
-    connectionOf(socket).guard(() => {
+  io.use((socket, next) =>
+    guarded(socket, () => {
       const { invalid } = topicsOf(namesInUrl(socket.conn.request.url ?? ''));
       next(invalid.length === 0 ? undefined : new Error(invalidTopics(invalid)));
-    });
-  });
+    }),
+  );
   io.on('connection', (socket) => {
-    const connection = connectionOf(socket);
-    connection.socket = socket;
-    metrics.connected();
-    socket.on('subscribe', (wanted: unknown, acknowledge: unknown) =>
-      connection.guard(() => {
-        const names = topicNames(wanted);
-        const refused =
-          names === null ? invalidTopics(['it must be a text or a list of texts']) : connection.subscribe(names);
-        if (typeof acknowledge === 'function') acknowledge(refused);
-      }),
+    const on = (event: string, handler: (connection: IoConnection, ...sent: unknown[]) => void) =>
+      socket.on(event, (...sent: unknown[]) => guarded(socket, (connection) => handler(connection, ...sent)));
+    on('subscribe', (connection, wanted, acknowledge) => {
+      const names = topicNames(wanted);
+      const refused =
+        names === null ? invalidTopics(['it must be a text or a list of texts']) : connection.subscribe(names);
+      if (typeof acknowledge === 'function') acknowledge(refused);
+    });
+    on('unsubscribe', (connection, ...wanted) =>
+      connection.unsubscribe(wanted.flatMap((one) => topicNames(one) ?? [])),
     );
-    socket.on('unsubscribe', (...wanted: unknown[]) =>
-      connection.guard(() => connection.unsubscribe(wanted.flatMap((one) => topicNames(one) ?? []))),
-    );
-    socket.on('disconnect', () =>
-      connection.guard(() => {
-        connection.closed();
-        metrics.disconnected();
-      }),
-    );
-    connection.guard(() => void connection.subscribe(namesInUrl(socket.conn.request.url ?? '')));
+    on('disconnect', (connection) => {
+      connection.closed();
+      metrics.disconnected();
+    });
+    guarded(socket, (connection) => {
+      metrics.connected();
+      connection.socket = socket;
+      connection.subscribe(namesInUrl(socket.conn.request.url ?? ''));
+    });
   });
 
   const ends = (socket: WebSocket) => (reason: EndReason) => void socket.close(closeCodes[reason]);

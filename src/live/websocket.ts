@@ -30,8 +30,10 @@ export class RpcConnection implements Subscriber {
   }
 
   opened(socket: Socket): void {
-    this.#socket = socket;
-    this.#metrics.connected();
+    this.#guarded(() => {
+      this.#socket = socket;
+      this.#metrics.connected();
+    });
   }
 
   #guarded(work: () => void): void {

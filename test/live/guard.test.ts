@@ -1,10 +1,12 @@
 /** What becomes of a connection whose handler fails, and of one that is silent. */
 import { describe, expect, test } from 'bun:test';
+import type { WebSocketData } from '@socket.io/bun-engine/dist/transports/websocket';
 import { MessageError } from '../../src/live/client-message.ts';
 import { type ConnectionEvent, connectionGuard, type EndReason } from '../../src/live/guard.ts';
 import { heartbeat } from '../../src/live/heartbeat.ts';
 import { Message } from '../../src/live/message.ts';
 import type { ConnectionMetrics } from '../../src/live/metrics.ts';
+import { socketIo } from '../../src/live/socket-io.ts';
 import { subscriptions } from '../../src/live/subscriptions.ts';
 import { plainTopic } from '../../src/live/topics.ts';
 import { RpcConnection, type RpcData } from '../../src/live/websocket.ts';
@@ -90,6 +92,36 @@ test('a connection whose handlers fail is closed as one that we failed, and othe
   all.publish(new Message({ topic, text: '{}' }));
   expect(told).toEqual(['block']);
   expect(whole.done).toEqual([]);
+});
+
+test('a handler of Socket.IO that fails, on a tick of the library, ends its connection alone', async () => {
+  const { counted, metrics, guard, logged } = guarded();
+  const cause = new Error('subscriptions');
+  const { handle, opened, received, closed } = socketIo({
+    subscriptions: { ...subscriptions(), add: failing(cause) },
+    metrics,
+    guard,
+    pingIntervalMs: 10_000,
+    pingTimeoutMs: 10_000,
+    maxBacklog: 10_000,
+  });
+  using server = Bun.serve<WebSocketData>({
+    hostname: '127.0.0.1',
+    port: 0,
+    fetch: handle,
+    websocket: { open: opened, message: received, close: closed },
+  });
+  const socket = new WebSocket(`${server.url.origin.replace('http', 'ws')}/socket.io/?EIO=4&transport=websocket`);
+  const ended = new Promise((resolve) => {
+    socket.onclose = resolve;
+  });
+  await new Promise((resolve) => {
+    socket.onopen = resolve;
+  });
+  for (const packet of ['40', '42["subscribe","block"]']) socket.send(packet);
+  await ended;
+  expect(counted).toEqual(['failed']);
+  expect(logged).toEqual([{ event: 'connection_failed', protocol: 'websocket', cause }]);
 });
 
 describe('a client that says nothing', () => {
