@@ -30,7 +30,7 @@ export interface DispatcherOptions {
   store: HookStore;
   /** Runs in a transaction, all or nothing. */
   write: <T>(change: () => T) => T;
-  interrupt: (record: HookRecord, reason: string, stuckDelivery: number) => void;
+  interrupt: (record: HookRecord, reason: string, stuckDelivery: number | null) => void;
   /** What is committed by now, and when that is on the disk: nothing is sent that a loss of power could take back. */
   position: () => number;
   durable: (position: number) => Promise<void>;
@@ -57,6 +57,9 @@ export function backoff(attempts: number, capMs: number, random: () => number): 
   const wait = Math.min(FIRST_WAIT_MS * 2 ** Math.min(attempts - 1, 30), capMs);
   return Math.round(wait * (1 - JITTER + 2 * JITTER * random()));
 }
+
+/** Receivers that hang must not take every place: a quarter is left to what is tried for the first time. */
+const mostRetries = (concurrency: number): number => Math.max(1, Math.floor(concurrency * 0.75));
 
 interface LaneState {
   hookId: number;
@@ -110,6 +113,9 @@ export function dispatcher(options: DispatcherOptions) {
   const { records, deliveries, secrets, backfills } = store;
   const states = new Map<string, LaneState>();
   const ready: LaneState[] = [];
+  /** Lanes whose heads failed before, while as many of those are under way as may be. */
+  const postponed: LaneState[] = [];
+  let retrying = 0;
   /** Ids of deliveries that a request is under way of. */
   const underWay = new Set<number>();
   const stopping = new AbortController();
@@ -195,10 +201,16 @@ export function dispatcher(options: DispatcherOptions) {
       wait(state, due);
       return;
     }
+    const again = head.attempts > 0;
+    if (again && retrying >= mostRetries(rules.concurrency)) {
+      postponed.push(state);
+      return;
+    }
     sending += 1;
+    if (again) retrying += 1;
     state.phase = 'sending';
     underWay.add(head.id);
-    void send(record, head, state);
+    void send(head, state);
   }
 
   /** What failed was ours: the lane stands as it stood, and is looked at again. */
@@ -208,9 +220,9 @@ export function dispatcher(options: DispatcherOptions) {
     if (running) wait(state, backoff(state.faults, rules.retryCapMs, random));
   }
 
-  async function send(record: HookRecord, delivery: Delivery, state: LaneState): Promise<void> {
+  async function send(delivery: Delivery, state: LaneState): Promise<void> {
     try {
-      await deliver(record, delivery);
+      await deliver(delivery);
       state.faults = 0;
       if (running) makeReady(state);
     } catch (error) {
@@ -218,25 +230,44 @@ export function dispatcher(options: DispatcherOptions) {
     } finally {
       underWay.delete(delivery.id);
       sending -= 1;
+      if (delivery.attempts > 0) {
+        retrying -= 1;
+        ready.push(...postponed.splice(0, 1));
+      }
       settle();
     }
     pump();
   }
 
-  async function deliver(record: HookRecord, { id }: Delivery): Promise<void> {
+  async function deliver({ id, hookId }: Delivery): Promise<void> {
     await durable(queuedAt);
     const delivery = deliveries.get(id);
+    // As it is now: the hook may have been changed, disabled or deleted meanwhile.
+    const record = records.get(hookId);
     // Cancelled meanwhile, or it never was: what could not be rolled back at once is by now.
-    if (delivery === undefined || delivery.hookId !== record.id || !isOpen(delivery)) return;
+    if (delivery === undefined || delivery.hookId !== hookId || !isOpen(delivery)) return;
+    if (record === undefined || (delivery.lane === 'live' && !isSendable(record))) return;
     if (stopping.signal.aborted) return;
     const text = deliveries.body(delivery.id);
-    if (text === undefined) throw new Error(`delivery ${delivery.webhookId} has no body`);
+    if (text === undefined) {
+      giveUp(record, delivery);
+      return;
+    }
     const result = await request(record, delivery, text);
     // Ended by us: whether it arrived isn't known, and it goes again at the next start.
     if (stopping.signal.aborted) return;
     timers.attempted(result.durationMs);
     note(delivery, result);
     if (delivery.backfillId !== null || delivery.reason === 'catch_up') roomMade();
+  }
+
+  /** Its body is gone: it can't be sent, and the hook says so. */
+  function giveUp(record: HookRecord, delivery: Delivery): void {
+    write(() => {
+      deliveries.setState(delivery.id, 'dead');
+      if (delivery.backfillId !== null) backfills.settle(delivery.backfillId, { delivered: 0, dead: 1 });
+      if (delivery.lane === 'live') interrupt(record, `the body of delivery ${delivery.webhookId} is lost`, null);
+    });
   }
 
   function settle(): void {
@@ -339,6 +370,7 @@ export function dispatcher(options: DispatcherOptions) {
       if (sending > 0) await ended;
       states.clear();
       ready.length = 0;
+      postponed.length = 0;
     },
   };
 }

@@ -252,6 +252,71 @@ test('no more requests are under way than --hook-concurrency says', async () => 
   expect([target.received.length, target.most()]).toEqual([all, 3]);
 });
 
+test('receivers that hang when they are tried again leave room for what is tried for the first time', async () => {
+  await using direct = directHooks({ rules: { concurrency: 4 } });
+  using hanging = holding();
+  using healthy = receiver();
+  const bad: string[] = [];
+  for (let hook = 0; hook < 5; hook++) bad.push(await direct.register(definition(hanging.url, everything, started)));
+  const one = upTo(straight, 1);
+  feed(direct, straight.slice(0, one));
+  for (let answered = 0; answered < 5; answered++) {
+    await until(() => hanging.waiting() > 0);
+    hanging.answer(500);
+  }
+  await until(() => bad.every((uuid) => states(direct, uuid)[0] === 'failed'));
+  direct.clock.time += 10_000;
+  for (const uuid of bad) direct.wake(uuid);
+  await until(() => hanging.waiting() === 3);
+  const good = await direct.register(definition(healthy.url, everything, started));
+  feed(direct, straight.slice(one));
+  await until(() => direct.made(good).length > 0 && states(direct, good).every((state) => state === 'delivered'));
+  expect(hanging.waiting()).toBe(3);
+  // Those that had to wait come when there is room.
+  await until(() => {
+    hanging.answer(200);
+    return bad.every((uuid) => states(direct, uuid)[0] === 'delivered');
+  });
+  expect(hanging.most()).toBeLessThanOrEqual(4);
+});
+
+test('a hook that catches up is only so far ahead of its receiver, and goes on as that takes what it gets', async () => {
+  await using direct = directHooks();
+  using target = holding();
+  const uuid = await direct.register(definition(target.url, everything));
+  feed(direct, straight);
+  const { deliveries } = direct.hooks.store;
+  const { openUpTo } = deliveries;
+  deliveries.openUpTo = (id, lane, limit) => (openUpTo(id, lane, limit) < 3 ? 0 : limit);
+  direct.managed.setEnabled(CONSUMER, uuid, true, 1);
+  for (let told = 1; told <= 8; told++) {
+    await until(() => target.waiting() === 1);
+    await until(() => direct.made(uuid).length === Math.min(told + 2, 8));
+    target.answer();
+  }
+  await until(() => direct.record(uuid).stage === 'live');
+  await until(() => states(direct, uuid).every((state) => state === 'delivered'));
+  expect(direct.made(uuid).flatMap(({ blocks }) => blocks.apply.map(({ height }) => height))).toEqual([
+    1, 2, 3, 4, 5, 6, 7, 8,
+  ]);
+});
+
+test('a delivery whose body is lost interrupts its hook, and says so', async () => {
+  await using direct = directHooks();
+  using target = holding();
+  const uuid = await direct.register(definition(target.url, everything, started));
+  feed(direct, straight.slice(0, upTo(straight, 2)));
+  await until(() => target.waiting() === 1);
+  const [, lost] = direct.made(uuid);
+  const { deliveries } = direct.hooks.store;
+  const { body } = deliveries;
+  deliveries.body = (id) => (id === lost?.id ? undefined : body(id));
+  target.answer();
+  await until(() => direct.record(uuid).status === 'interrupted');
+  expect(direct.record(uuid).interruptedReason).toBe(`the body of delivery ${lost?.webhookId} is lost`);
+  expect(states(direct, uuid)).toEqual(['delivered', 'dead']);
+});
+
 describe('an answer', () => {
   const guard = targetGuard({ allowed: loopback, plainHttp: false });
   /** Sends the text to whoever connects and says something, and leaves the connection as it is. */

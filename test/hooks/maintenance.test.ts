@@ -88,7 +88,7 @@ test('what is deep in the chain is forgotten, what left it and was not taken bac
   store.candidates.tipBurnHeight = () => burnBlockHeight + 151;
   await direct.hooks.upkeep.run();
   expect(store.ledger.ofBlock(kept)).toHaveLength(0);
-  expect(store.ledger.orphansOf(id).map(({ height }) => height)).toEqual([15]);
+  expect(store.ledger.ofBlock(orphan).map(({ height }) => height)).toEqual([15]);
 });
 
 test('a deleted hook goes with all that its log still has', async () => {

@@ -14,10 +14,12 @@ interface Row {
 export const sql = {
   ofBlock: `SELECT l.hook_id, l.index_block_hash, l.height, l.places FROM hook_ledger l
              WHERE l.index_block_hash = ?1`,
-  orphansOf: `SELECT l.hook_id, l.index_block_hash, l.height, l.places FROM hook_ledger l
-               WHERE l.hook_id = ?1
-                 AND NOT EXISTS (SELECT 1 FROM blocks b WHERE b.index_block_hash = l.index_block_hash)
-               ORDER BY l.height DESC`,
+  // By the orphans, which are few, and not by all that the hook was told.
+  orphansOf: `SELECT l.hook_id, l.index_block_hash, l.height, l.places
+                FROM orphaned_blocks o CROSS JOIN hook_ledger l
+                  ON l.index_block_hash = o.index_block_hash AND l.hook_id = ?1
+               WHERE o.height >= (SELECT min(height) FROM hook_ledger WHERE hook_id = ?1)
+               ORDER BY o.height DESC`,
 };
 
 const entryOf = ({ hook_id, index_block_hash, height, places }: Row): LedgerEntry => ({
@@ -56,7 +58,7 @@ export function hookLedger(db: Database) {
       removeOf.run(hookId);
     },
     ofBlock: (hash: Uint8Array): LedgerEntry[] => ofBlock.all(hash).map(entryOf),
-    /** Those of a hook whose blocks are not canonical, highest first. */
+    /** Those of a hook whose blocks left the chain, highest first. */
     orphansOf: (hookId: number): LedgerEntry[] => orphansOf.all(hookId).map(entryOf),
     /** Forgets what stands too deep in the chain to leave it. @returns how many */
     forgetBelow: (burnBlockHeight: number, limit: number): number => forget.run(burnBlockHeight, limit).changes,
