@@ -1,6 +1,6 @@
 /** Blocks of other chains, beside forks of the data's own. */
 import { expect, test } from 'bun:test';
-import { SimulatedChain } from '../../src/devnet/chain.ts';
+import { type MinedBlock, SimulatedChain } from '../../src/devnet/chain.ts';
 import { ForeignChainError } from '../../src/store/chain-origin.ts';
 import { block, hashOf, type MadeBlock } from '../support/handmade.ts';
 import { openNew, received } from '../support/ingest.ts';
@@ -56,6 +56,23 @@ test('block 1 may fork: before its Bitcoin block is settled, and on a Bitcoin bl
     }
     expect(open.ingest.history.tip().indexBlockHash.toHex()).toBe(rival.hash.slice(2));
   }
+});
+
+test('block 1 may fork on a Bitcoin that the node says has forked, however deep', () => {
+  const chain = new SimulatedChain({ seed: 4, accounts: 10 });
+  using open = openNew();
+  const take = ({ events }: Pick<MinedBlock, 'events'>) => {
+    for (const event of events) open.ingest.receive(received(event));
+  };
+  take({ events: [chain.genesis()] });
+  let ours = chain.mine(null);
+  take(ours);
+  for (let height = 2; height <= 10; height++) {
+    ours = chain.mine(ours.indexBlockHash, { newTenure: true, newBurnBlock: true });
+    take(ours);
+  }
+  take(chain.mine(null, { newTenure: true, newBurnBlock: true, burnFork: true }));
+  expect(open.said.filter(({ event }) => event === 'block_applied')).toHaveLength(10);
 });
 
 test('a devnet that forks at block 1 is followed', () => {
