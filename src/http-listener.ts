@@ -93,3 +93,6 @@ export function listenHttp<Data>(options: HttpListenerOptions<Data>): Bun.Server
       : Bun.serve<Data>({ ...served, websocket }),
   );
 }
+
+/** What begins to answer requests, on a port of this machine or elsewhere. */
+export type Listen = typeof listenHttp;

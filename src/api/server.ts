@@ -1,6 +1,6 @@
 /** The API's port. */
 import type { AnyElysia } from 'elysia';
-import { type Handler, type ListenerEvent, listenHttp } from '../http-listener.ts';
+import { type Handler, type Listen, type ListenerEvent, listenHttp } from '../http-listener.ts';
 import { stopGracefully } from '../listening.ts';
 import { problem } from './conventions/errors.ts';
 
@@ -30,6 +30,7 @@ export interface ApiServerOptions<Data> {
   bodyLimit: number;
   /** Where something is. */
   pushed?: Pushed<Data>;
+  listen?: Listen;
   log: (event: ListenerEvent) => void;
 }
 
@@ -37,10 +38,10 @@ export interface ApiServerOptions<Data> {
 const IDLE_SECONDS = 75;
 
 export function startApi<Data>(options: ApiServerOptions<Data>): ApiServer {
-  const { app, pushed, ...listen } = options;
-  const server = listenHttp<Data>({
+  const { app, pushed, listen = listenHttp, ...address } = options;
+  const server = listen<Data>({
     what: 'The API',
-    ...listen,
+    ...address,
     idleSeconds: IDLE_SECONDS,
     fetch: (request) => app.fetch(request),
     ...(pushed === undefined ? {} : { routes: pushed.routes, websocket: pushed.websocket }),

@@ -3,9 +3,11 @@ import type { Registry } from 'prom-client';
 import { createApp } from '../api/app.ts';
 import type { Operations } from '../api/operations.ts';
 import { type ApiServer, startApi } from '../api/server.ts';
+import { type Clock, systemClock } from '../clock.ts';
 import type { Settings } from '../config.ts';
 import type { Faucets } from '../faucets/faucets.ts';
 import type { HookApi } from '../hooks/routes/hook-route.ts';
+import { type Listen, listenHttp } from '../http-listener.ts';
 import { startRealtime } from '../live/realtime.ts';
 import type { Log } from '../log.ts';
 import { requestTimer } from '../metrics/requests.ts';
@@ -25,7 +27,9 @@ export interface ApiServiceOptions {
   /** Null where nothing is written, and in a thread, which passes them on too. */
   hooks?: HookApi | null;
   log: Log;
-  listen: { hostname: string; port: number; shared: boolean };
+  address: { hostname: string; port: number; shared: boolean };
+  clock?: Clock;
+  listen?: Listen;
   /** In a thread: answers what only the main thread can. */
   mainThread?: (request: Request) => Promise<Response>;
   /** What the threads of this process know and nobody else. */
@@ -33,8 +37,8 @@ export interface ApiServiceOptions {
 }
 
 export async function startApiService(options: ApiServiceOptions): Promise<ApiServer> {
-  const { settings, snapshots, node, registry, operations, faucets, hooks = null, log, listen, mainThread } = options;
-  const { passage } = options;
+  const { settings, snapshots, node, registry, operations, faucets, hooks = null, log, address, mainThread } = options;
+  const { passage, clock = systemClock, listen = listenHttp } = options;
   const app = createApp({
     snapshots,
     version: serverVersion,
@@ -44,6 +48,7 @@ export async function startApiService(options: ApiServiceOptions): Promise<ApiSe
     hooks,
     openHooks: settings.hookAccess === 'open',
     passage,
+    now: clock.now,
     ...(faucets === undefined ? {} : { faucets }),
     timer: requestTimer(registry),
     nodeProxy: nodeProxy({ ...proxySettings(settings), node, snapshots, log }),
@@ -54,10 +59,11 @@ export async function startApiService(options: ApiServiceOptions): Promise<ApiSe
     snapshots,
     registry,
     log,
+    clock,
     ...(mainThread === undefined ? {} : { polling: mainThread }),
   });
   try {
-    return startApi({ app, ...listen, bodyLimit: settings.proxyBodyLimit, pushed: realtime, log });
+    return startApi({ app, ...address, listen, bodyLimit: settings.proxyBodyLimit, pushed: realtime, log });
   } catch (error) {
     await realtime.stop();
     throw error;

@@ -51,7 +51,7 @@ async function start({ settings, port, shared, mainThread, passage }: ThreadStar
       // All threads' figures together are the main thread's to answer.
       metrics: async () => (await directFetch(`${mainThread}/metrics`)).text(),
     },
-    listen: { hostname: settings.apiHost, port, shared },
+    address: { hostname: settings.apiHost, port, shared },
     mainThread: forwardTo(mainThread, settings.proxyBodyLimit),
     passage,
   });

@@ -16,6 +16,7 @@ import { type WrongKeys, wrongKeys } from '../hooks/wrong-keys.ts';
 import type { Log } from '../log.ts';
 import type { Ingest } from '../store/ingest.ts';
 import { serverVersion } from '../version.ts';
+import { type Environment, realEnvironment } from './environment.ts';
 
 const SECOND = 1_000;
 const HOUR = 3_600 * SECOND;
@@ -68,15 +69,28 @@ export interface ServedHooks {
   wrongKeys: () => number;
 }
 
+export interface ServeHooksOptions {
+  settings: Settings;
+  ingest: Ingest;
+  log: Log;
+  timers: HookTimers;
+  environment?: Environment;
+}
+
 /** Begins to evaluate and deliver. */
-export function serveHooks(settings: Settings, ingest: Ingest, log: Log, timers?: HookTimers): ServedHooks {
-  const refused = wrongKeys(log);
+export function serveHooks(options: ServeHooksOptions): ServedHooks {
+  const { settings, ingest, log, timers, environment = realEnvironment } = options;
+  const { clock, chance, post } = environment;
+  const refused = wrongKeys(log, clock.now);
   const allowed = accessOf(settings, refused, log);
   const hooks = startChainhooks({
     ingest,
     rules: rulesOf(settings),
     log,
-    ...(timers === undefined ? {} : { timers }),
+    timers,
+    clock,
+    chance,
+    post,
     userAgent: serverVersion.replace(/^(\w+) v(\S+).*$/, '$1/$2'),
   });
   const managed = management(hooks, settings.hookLimit);

@@ -20,6 +20,7 @@ import { startWalUpkeep } from '../store/wal-upkeep.ts';
 import { serverVersion } from '../version.ts';
 import { startApiService } from './api-service.ts';
 import { type ApiThreads, startApiThreads } from './api-threads.ts';
+import { type Environment, realEnvironment } from './environment.ts';
 import { serverFaucets } from './faucets.ts';
 import { importOldNames } from './old-names.ts';
 import { requireLoopback } from './open-access.ts';
@@ -39,6 +40,7 @@ export interface Running {
 /** What both halves of a server stand on. */
 interface Base {
   settings: Settings;
+  environment: Environment;
   registry: Registry;
   node: NodeRpc;
   snapshots: Snapshots;
@@ -51,7 +53,8 @@ interface Base {
 /** Where the main thread answers what the API's threads pass on. */
 const LOOPBACK = { hostname: '127.0.0.1', port: 0, shared: false };
 
-function takeEvents({ settings, registry, operations, log, closing }: Base, ingest: Ingest): string {
+function takeEvents({ settings, environment, registry, operations, log, closing }: Base, ingest: Ingest): string {
+  const { clock, listen } = environment;
   const receiver: Receiver = startReceiver({
     hostname: settings.eventHost,
     port: settings.eventPort,
@@ -60,6 +63,8 @@ function takeEvents({ settings, registry, operations, log, closing }: Base, inge
     log,
     done: eventMetrics(registry, () => receiver.waiting()),
     otherwise: operationAnswer(operations),
+    clock,
+    listen,
   });
   closing.unshift(() => receiver.stop());
   return receiver.url;
@@ -67,15 +72,16 @@ function takeEvents({ settings, registry, operations, log, closing }: Base, inge
 
 /** @param threads told of those that answer, where there are any */
 async function answerApi(
-  { closing, ...base }: Base,
+  { closing, environment, ...base }: Base,
   { faucets, hooks }: { faucets: Faucets; hooks: HookApi | null },
   threads: (started: ApiThreads) => void,
 ): Promise<string> {
   const { settings, log } = base;
+  const { clock, listen } = environment;
   const { apiHost: hostname, apiPort: port } = settings;
-  const listen = settings.threads === 0 ? { hostname, port, shared: false } : LOOPBACK;
+  const address = settings.threads === 0 ? { hostname, port, shared: false } : LOOPBACK;
   const passage = crypto.randomUUID();
-  const server = await startApiService({ ...base, faucets, hooks, listen, passage });
+  const server = await startApiService({ ...base, clock, listen, faucets, hooks, address, passage });
   closing.unshift(() => server.stop());
   if (settings.threads === 0) return server.url;
   const crashed = (cause: unknown) => crash(log, cause);
@@ -85,9 +91,10 @@ async function answerApi(
   return started.url;
 }
 
-/** Starts what the mode asks for. */
-export async function startServing(settings: Settings): Promise<Running> {
-  const log = createLog(settings.logLevel);
+/** Starts what the mode asks for. @param environment the world that tests put around it */
+export async function startServing(settings: Settings, environment: Environment = realEnvironment): Promise<Running> {
+  const { clock } = environment;
+  const log = environment.createLog(settings.logLevel);
   if (settings.hookAccess === 'open') await requireLoopback(settings);
   const closing: Base['closing'] = [];
   const stop = async () => {
@@ -95,14 +102,19 @@ export async function startServing(settings: Settings): Promise<Running> {
   };
   try {
     if (settings.mode !== 'read') await importOldNames(settings, log);
-    const ingest = settings.mode === 'read' ? null : openIngest({ ...ingestSettings(settings), log });
+    const ingest =
+      settings.mode === 'read' ? null : openIngest({ ...ingestSettings(settings), ...filesOf(environment), log });
     if (ingest !== null) {
       closing.unshift(() => ingest.close());
       warnOfOthers(settings.data, log);
-      closing.unshift(startWalUpkeep({ directory: settings.data, log }));
+      closing.unshift(startWalUpkeep({ directory: settings.data, log, now: clock.monotonic, every: clock.every }));
     }
     const [registry, node] = [new Registry(), nodeRpc(settings.nodeRpc)];
-    const snapshots = openSnapshots(settings.data, { log: snapshotLog(registry, log) });
+    const snapshots = openSnapshots(settings.data, {
+      log: snapshotLog(registry, log),
+      now: clock.monotonic,
+      every: clock.every,
+    });
     closing.unshift(() => snapshots.close());
     let threads: ApiThreads | null = null;
     const figures = async () => (await threads?.figures()) ?? [];
@@ -114,9 +126,10 @@ export async function startServing(settings: Settings): Promise<Running> {
       health: ingest?.health ?? null,
       threads: figures,
     });
-    const base: Base = { settings, registry, node, snapshots, operations, log, closing };
+    const base: Base = { settings, environment, registry, node, snapshots, operations, log, closing };
     const faucets = ingest === null ? noFaucets : serverFaucets(settings, { ingest, snapshots, node, log });
-    const served = ingest === null ? null : serveHooks(settings, ingest, log, hookTimers(registry));
+    const served =
+      ingest === null ? null : serveHooks({ settings, ingest, log, timers: hookTimers(registry), environment });
     if (served !== null) {
       const { hooks } = served;
       closing.unshift(() => hooks.stop());
@@ -126,7 +139,7 @@ export async function startServing(settings: Settings): Promise<Running> {
     const events = ingest === null ? null : takeEvents(base, ingest);
     if (ingest !== null) {
       storeMetrics(registry, ingest.health);
-      closing.unshift(probeWrites(ingest));
+      closing.unshift(probeWrites(ingest, clock.every));
     }
     const api =
       settings.mode === 'write'
@@ -143,6 +156,7 @@ export async function startServing(settings: Settings): Promise<Running> {
 }
 
 const ingestSettings = ({ data, journal, chainId }: Settings) => ({ directory: data, journal, chainId });
+const filesOf = ({ connect, sync }: Environment) => ({ connect, sync });
 
 /** Data of before files were made for their owner alone; who shares them on purpose knows that they hold secrets. */
 function warnOfOthers(directory: string, log: Log): void {

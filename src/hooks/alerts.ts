@@ -2,11 +2,11 @@
  * Tells the operator of hooks that ended, by a POST to a URL of the operator's. One after the other and apart from the
  * deliveries, so that nothing waits for it; best effort, since the log and the hook's status say the same.
  */
-import { setTimeout as sleep } from 'node:timers/promises';
+import type { Chance } from '../chance.ts';
+import { pause } from '../clock.ts';
 import type { HookStore } from '../store/hooks/store.ts';
-import { attempt } from './attempt.ts';
+import { attempt, type Outgoing } from './attempt.ts';
 import { backoff, type DeliveryRules, failureOf, isSuccess } from './delivery.ts';
-import type { TargetGuard } from './delivery-target.ts';
 import { webhookId } from './evaluation.ts';
 import type { HookLog } from './log-event.ts';
 import { signatureHeader } from './signature.ts';
@@ -26,16 +26,15 @@ export interface HookEnd {
   at: number;
 }
 
-export interface AlertOptions {
+export interface AlertOptions extends Outgoing {
   url: string;
   secrets: HookStore['secrets'];
   /** Resolves when what happened is on the disk: until then it may yet not have. */
   durable: () => Promise<void>;
-  guard: TargetGuard;
   rules: DeliveryRules;
   log: HookLog;
   userAgent: string;
-  now: () => number;
+  chance: Chance;
 }
 
 export interface Alerts {
@@ -47,7 +46,8 @@ export interface Alerts {
 
 export const noAlerts: Alerts = { tell() {}, async stop() {} };
 
-export function alerts({ url, secrets, durable, guard, rules, log, userAgent, now }: AlertOptions): Alerts {
+export function alerts(options: AlertOptions): Alerts {
+  const { url, secrets, durable, guard, rules, log, userAgent, clock, post, chance } = options;
   const { timeoutMs, connectTimeoutMs, retryCapMs } = rules;
   const waiting: HookEnd[] = [];
   const stopping = new AbortController();
@@ -62,9 +62,9 @@ export function alerts({ url, secrets, durable, guard, rules, log, userAgent, no
     const { type, uuid, consumer, name, reason, at } = end;
     const text = JSON.stringify({ type, uuid, name, reason, at: Math.floor(at / 1000) });
     const body = Buffer.from(text);
-    const id = webhookId(`${uuid}/${type}/${crypto.randomUUID()}`, text);
+    const id = webhookId(`${uuid}/${type}/${chance.uuid()}`, text);
     for (let tried = 1; !signal.aborted; tried++) {
-      const time = now();
+      const time = clock.now();
       const headers = {
         'content-type': 'application/json',
         'user-agent': userAgent,
@@ -73,19 +73,19 @@ export function alerts({ url, secrets, durable, guard, rules, log, userAgent, no
         // Without the secret itself: it is the consumer's, and this receiver the operator's.
         ...signatureHeader(secrets.find(consumer), id, body, time),
       };
-      const result = await attempt({ url, headers, body, timeoutMs, connectTimeoutMs, signal }, guard, now);
+      const result = await attempt({ url, headers, body, timeoutMs, connectTimeoutMs, signal }, { guard, clock, post });
       if (isSuccess(result) || signal.aborted) return;
       if (tried === ATTEMPTS) {
         failed(end, failureOf(result));
         return;
       }
-      await sleep(backoff(tried, retryCapMs, Math.random), undefined, { signal }).catch(() => {});
+      await pause(clock, backoff(tried, retryCapMs, chance.number), signal);
     }
   }
 
   async function work(): Promise<void> {
     // Whoever tells has something else to do: a node waits for its answer.
-    await new Promise((resolve) => setImmediate(resolve));
+    await clock.turn();
     for (let end = waiting.shift(); end !== undefined; end = signal.aborted ? undefined : waiting.shift()) {
       try {
         await durable();

@@ -1,7 +1,8 @@
 /** One try to deliver: a POST to an address that was checked, and what came of it. */
+import type { Clock } from '../clock.ts';
 import type { Attempt } from '../store/hooks/model.ts';
 import { type TargetGuard, TargetRefused, TargetUnresolved } from './delivery-target.ts';
-import { post } from './post.ts';
+import type { Post } from './post.ts';
 
 /** Characters of an answer that are kept. */
 const EXCERPT = 1024;
@@ -38,13 +39,21 @@ export function retryAfter(text: string | null, now: number): number | null {
   return Number.isNaN(at) ? null : Math.min(Math.max(0, at - now), MOST_RETRY_AFTER_MS);
 }
 
-/** Never rejects. @param now Unix milliseconds */
-export async function attempt(sending: Sending, guard: TargetGuard, now: () => number): Promise<Result> {
-  const at = now();
-  const started = performance.now();
+/** What an attempt is made with. */
+export interface Outgoing {
+  guard: TargetGuard;
+  clock: Clock;
+  /** Carries it to the receiver. */
+  post: Post;
+}
+
+/** Never rejects. */
+export async function attempt(sending: Sending, { guard, clock, post }: Outgoing): Promise<Result> {
+  const at = clock.now();
+  const started = clock.monotonic();
   const done = (outcome: Partial<Result>): Result => ({
     at,
-    durationMs: Math.round(performance.now() - started),
+    durationMs: Math.round(clock.monotonic() - started),
     urlHost: URL.parse(sending.url)?.host ?? '',
     statusCode: null,
     error: null,
@@ -57,10 +66,10 @@ export async function attempt(sending: Sending, guard: TargetGuard, now: () => n
   const ending = new AbortController();
   const end = () => ending.abort();
   let late = false;
-  const limit = setTimeout(() => {
+  const cancel = clock.after(sending.timeoutMs, () => {
     late = true;
     end();
-  }, sending.timeoutMs);
+  });
   sending.signal.addEventListener('abort', end, { once: true });
   if (sending.signal.aborted) end();
   try {
@@ -69,7 +78,7 @@ export async function attempt(sending: Sending, guard: TargetGuard, now: () => n
     return done({
       statusCode: answer.status,
       excerpt: answer.text.slice(0, EXCERPT),
-      retryAfterMs: ASKS_TO_WAIT.has(answer.status) ? retryAfter(answer.retryAfter, now()) : null,
+      retryAfterMs: ASKS_TO_WAIT.has(answer.status) ? retryAfter(answer.retryAfter, clock.now()) : null,
     });
   } catch (error) {
     if (error instanceof TargetRefused)
@@ -77,7 +86,7 @@ export async function attempt(sending: Sending, guard: TargetGuard, now: () => n
     if (late) return done({ error: `no answer within ${sending.timeoutMs / 1000} s` });
     return done({ error: reasonOf(error) });
   } finally {
-    clearTimeout(limit);
+    cancel();
     sending.signal.removeEventListener('abort', end);
   }
 }

@@ -11,7 +11,7 @@ import { shownAttempts, shownDelivery } from './shown.ts';
 const BATCH = 500;
 
 export function deliveryLog(hooks: Chainhooks, { own }: Management) {
-  const { store, write, dispatcher, evaluator, log } = hooks;
+  const { store, write, dispatcher, evaluator, log, clock } = hooks;
   const { records, deliveries } = store;
 
   /** Of a deleted hook too: its log stays for a while. */
@@ -86,7 +86,7 @@ export function deliveryLog(hooks: Chainhooks, { own }: Management) {
           for (const one of chosen) requeue(record, one);
           return chosen.length;
         }, 'synced');
-        await new Promise((resolve) => setImmediate(resolve));
+        await clock.turn();
       }
     },
 

@@ -3,13 +3,13 @@
  * that is slow or gone holds up nobody else. Nothing of it lives in memory alone: after a crash what was under way is
  * sent again, under the same id.
  */
+import type { Chance } from '../chance.ts';
 import type { Delivery, HookRecord, Lane, Reason } from '../store/hooks/model.ts';
 import { isSendable } from '../store/hooks/records.ts';
 import type { HookStore } from '../store/hooks/store.ts';
 import { definitionOf } from './active-hook.ts';
-import { attempt, type Result } from './attempt.ts';
+import { attempt, type Outgoing, type Result } from './attempt.ts';
 import type { HookCounters, HookTimers } from './counters.ts';
-import type { TargetGuard } from './delivery-target.ts';
 import { type HookLog, logTaskFailure } from './log-event.ts';
 import { secretHeaders } from './signature.ts';
 
@@ -26,7 +26,7 @@ export interface DeliveryRules {
   concurrency: number;
 }
 
-export interface DispatcherOptions {
+export interface DispatcherOptions extends Outgoing {
   store: HookStore;
   /** Runs in a transaction, all or nothing. */
   write: <T>(change: () => T) => T;
@@ -36,14 +36,12 @@ export interface DispatcherOptions {
   durable: (position: number) => Promise<void>;
   /** A backfill, or a hook that catches up, may have room for more. */
   roomMade: () => void;
-  guard: TargetGuard;
   rules: DeliveryRules;
   counters: HookCounters;
   timers: HookTimers;
   log: HookLog;
   userAgent: string;
-  now: () => number;
-  random?: () => number;
+  chance: Chance;
 }
 
 const FIRST_WAIT_MS = 2_000;
@@ -66,7 +64,8 @@ interface LaneState {
   lane: Lane;
   /** `waiting` for the time of its head. */
   phase: 'ready' | 'sending' | 'waiting';
-  timer: ReturnType<typeof setTimeout> | null;
+  /** Ends the wait; null where it doesn't wait. */
+  cancel: (() => void) | null;
   /** How often in a row something failed here: the database, not the receiver. */
   faults: number;
 }
@@ -107,8 +106,9 @@ export function dispatcher(options: DispatcherOptions) {
     timers,
     log,
     userAgent,
-    now,
-    random = Math.random,
+    clock,
+    post,
+    chance,
   } = options;
   const { records, deliveries, secrets, backfills } = store;
   const states = new Map<string, LaneState>();
@@ -135,7 +135,7 @@ export function dispatcher(options: DispatcherOptions) {
     const key = keyOf(hookId, lane);
     const known = states.get(key);
     if (known === undefined) {
-      const state: LaneState = { hookId, lane, phase: 'ready', timer: null, faults: 0 };
+      const state: LaneState = { hookId, lane, phase: 'ready', cancel: null, faults: 0 };
       states.set(key, state);
       ready.push(state);
     } else if (known.phase === 'waiting') {
@@ -148,15 +148,15 @@ export function dispatcher(options: DispatcherOptions) {
   function pumpSoon(): void {
     if (pumping) return;
     pumping = true;
-    setImmediate(() => {
+    void clock.turn().then(() => {
       pumping = false;
       pump();
     });
   }
 
   function makeReady(state: LaneState): void {
-    if (state.timer !== null) clearTimeout(state.timer);
-    state.timer = null;
+    state.cancel?.();
+    state.cancel = null;
     state.phase = 'ready';
     ready.push(state);
   }
@@ -167,13 +167,10 @@ export function dispatcher(options: DispatcherOptions) {
 
   function wait(state: LaneState, ms: number): void {
     state.phase = 'waiting';
-    state.timer = setTimeout(
-      () => {
-        makeReady(state);
-        pump();
-      },
-      Math.min(Math.max(0, ms), LONGEST_TIMER_MS),
-    );
+    state.cancel = clock.after(Math.min(Math.max(0, ms), LONGEST_TIMER_MS), () => {
+      makeReady(state);
+      pump();
+    });
   }
 
   function pump(): void {
@@ -196,7 +193,7 @@ export function dispatcher(options: DispatcherOptions) {
       drop(state);
       return;
     }
-    const due = (head.nextAttemptAt ?? 0) - now();
+    const due = (head.nextAttemptAt ?? 0) - clock.now();
     if (due > 0) {
       wait(state, due);
       return;
@@ -217,7 +214,7 @@ export function dispatcher(options: DispatcherOptions) {
   function recover(state: LaneState, error: unknown): void {
     logTaskFailure(log, error);
     state.faults += 1;
-    if (running) wait(state, backoff(state.faults, rules.retryCapMs, random));
+    if (running) wait(state, backoff(state.faults, rules.retryCapMs, chance.number));
   }
 
   async function send(delivery: Delivery, state: LaneState): Promise<void> {
@@ -278,7 +275,7 @@ export function dispatcher(options: DispatcherOptions) {
   async function request(record: HookRecord, delivery: Sent, text: string): Promise<Result> {
     const { url } = definitionOf(record).action;
     const body = Buffer.from(text);
-    const at = now();
+    const at = clock.now();
     const headers: Record<string, string> = {
       'content-type': 'application/json',
       'user-agent': userAgent,
@@ -291,7 +288,10 @@ export function dispatcher(options: DispatcherOptions) {
       'x-chainhook-attempt': String(delivery.attempts + 1),
     };
     const { timeoutMs, connectTimeoutMs } = rules;
-    return attempt({ url, headers, body, timeoutMs, connectTimeoutMs, signal: stopping.signal }, guard, now);
+    return attempt(
+      { url, headers, body, timeoutMs, connectTimeoutMs, signal: stopping.signal },
+      { guard, clock, post },
+    );
   }
 
   /** Writes down what came of an attempt. */
@@ -303,7 +303,7 @@ export function dispatcher(options: DispatcherOptions) {
       if (current === undefined || record === undefined || !isOpen(current)) return;
       if (isSuccess(result)) {
         deliveries.tried(delivery.id, result, 'delivered', null);
-        records.delivered(record.id, now(), result.statusCode);
+        records.delivered(record.id, clock.now(), result.statusCode);
         if (current.backfillId !== null) backfills.settle(current.backfillId, { delivered: 1, dead: 0 });
         counters.delivered += 1;
         return;
@@ -330,9 +330,9 @@ export function dispatcher(options: DispatcherOptions) {
       attempt: attempts,
       reason,
     });
-    if (result.statusCode !== GONE && now() - triedSince < rules.budgetMs) {
-      const wait = Math.max(backoff(attempts, rules.retryCapMs, random), result.retryAfterMs ?? 0);
-      deliveries.tried(delivery.id, result, 'failed', now() + wait);
+    if (result.statusCode !== GONE && clock.now() - triedSince < rules.budgetMs) {
+      const wait = Math.max(backoff(attempts, rules.retryCapMs, chance.number), result.retryAfterMs ?? 0);
+      deliveries.tried(delivery.id, result, 'failed', clock.now() + wait);
       return;
     }
     deliveries.tried(delivery.id, result, 'dead', null);
@@ -362,7 +362,7 @@ export function dispatcher(options: DispatcherOptions) {
     /** Ends requests under way; what they carried goes again at the next start. */
     async stop(): Promise<void> {
       running = false;
-      for (const { timer } of states.values()) if (timer !== null) clearTimeout(timer);
+      for (const { cancel } of states.values()) cancel?.();
       const ended = new Promise<void>((resolve) => {
         idle = resolve;
       });

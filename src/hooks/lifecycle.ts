@@ -1,4 +1,5 @@
 /** What a hook may become, and by whom: registered, enabled, disabled, deleted. Each is called in a transaction. */
+import { type Chance, systemChance } from '../chance.ts';
 import type { HookRecord } from '../store/hooks/model.ts';
 import type { HookStore } from '../store/hooks/store.ts';
 import type { ChainHistory } from '../store/ingest.ts';
@@ -10,7 +11,13 @@ import { invalidField } from './problem.ts';
 /** Where an enabled hook begins: at the tip, after the last block it saw, or at a height. */
 export type ResumeFrom = 'tip' | 'last_evaluated' | number;
 
-export function lifecycle(store: HookStore, history: ChainHistory, evaluator: Evaluator, now: () => number) {
+export function lifecycle(
+  store: HookStore,
+  history: ChainHistory,
+  evaluator: Evaluator,
+  now: () => number,
+  chance: Chance = systemChance,
+) {
   const { records, deliveries, ledger, backfills } = store;
 
   /** Idle ones only. */
@@ -39,7 +46,7 @@ export function lifecycle(store: HookStore, history: ChainHistory, evaluator: Ev
   return {
     /** @returns its record; enabled where its options say so */
     register(consumer: string, definition: HookDefinition): HookRecord {
-      const uuid = crypto.randomUUID();
+      const uuid = chance.uuid();
       const { url } = definition.action;
       const hook = { uuid, consumer, createdAt: now(), definition: JSON.stringify(definition), url };
       const id = records.add(hook);

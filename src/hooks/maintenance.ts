@@ -1,5 +1,5 @@
 /** Forgets what is old: bodies and rows of what was delivered, and what stands too deep in the chain to leave it. */
-import { setImmediate as turn } from 'node:timers/promises';
+import type { Clock } from '../clock.ts';
 import type { HookStore } from '../store/hooks/store.ts';
 import { type HookLog, logTaskFailure } from './log-event.ts';
 
@@ -26,7 +26,7 @@ interface MaintenanceOptions {
   write: <T>(change: () => T) => T;
   retentionMs: number;
   log: HookLog;
-  now: () => number;
+  clock: Clock;
   /** Of what a hook keeps; for tests. */
   mostBodies?: number;
 }
@@ -35,9 +35,9 @@ interface MaintenanceOptions {
 type Step = () => boolean;
 
 export function maintenance(options: MaintenanceOptions): Maintenance {
-  const { store, write, retentionMs, log, now, mostBodies = MOST_BODIES } = options;
+  const { store, write, retentionMs, log, clock, mostBodies = MOST_BODIES } = options;
   const { deliveries, ledger, records, backfills, candidates } = store;
-  let timer: ReturnType<typeof setInterval> | undefined;
+  let end = () => {};
   let stopped = false;
   let working: Promise<void> | null = null;
   /** Up to which delivery bodies were forgotten for their age, and for their number, of each hook. */
@@ -45,7 +45,7 @@ export function maintenance(options: MaintenanceOptions): Maintenance {
   const surplusUpTo = new Map<number, number>();
 
   function forgetAged(): boolean {
-    const forgotten = write(() => deliveries.forgetBodies(agedUpTo, now() - retentionMs, BATCH));
+    const forgotten = write(() => deliveries.forgetBodies(agedUpTo, clock.now() - retentionMs, BATCH));
     agedUpTo = forgotten.last ?? agedUpTo;
     return forgotten.count === BATCH;
   }
@@ -60,7 +60,7 @@ export function maintenance(options: MaintenanceOptions): Maintenance {
   /** A deleted hook goes with what its log still has: what is dead is not forgotten by its age. */
   function forgetDeleted(): boolean {
     return write(() => {
-      const id = records.deletedBefore(now() - LOG_LASTS * retentionMs);
+      const id = records.deletedBefore(clock.now() - LOG_LASTS * retentionMs);
       if (id === null) return false;
       if (deliveries.forgetOf(id, BATCH) === BATCH) return true;
       backfills.forgetOf(id);
@@ -72,7 +72,7 @@ export function maintenance(options: MaintenanceOptions): Maintenance {
 
   const steps = (): Step[] => [
     forgetAged,
-    () => write(() => deliveries.forgetRows(now() - LOG_LASTS * retentionMs, BATCH)) === BATCH,
+    () => write(() => deliveries.forgetRows(clock.now() - LOG_LASTS * retentionMs, BATCH)) === BATCH,
     () => write(() => ledger.forgetBelow(candidates.tipBurnHeight() - REORG_WINDOW, BATCH)) === BATCH,
     forgetDeleted,
     ...records.withLongLog(mostBodies).map((id) => () => forgetSurplus(id)),
@@ -81,8 +81,8 @@ export function maintenance(options: MaintenanceOptions): Maintenance {
   async function work(): Promise<void> {
     try {
       for (const step of steps()) {
-        while (!stopped && step()) await turn();
-        await turn();
+        while (!stopped && step()) await clock.turn();
+        await clock.turn();
       }
     } catch (error) {
       logTaskFailure(log, error);
@@ -99,12 +99,11 @@ export function maintenance(options: MaintenanceOptions): Maintenance {
   return {
     run,
     start() {
-      timer = setInterval(run, EVERY_MS);
-      timer.unref?.();
+      end = clock.every(EVERY_MS, run);
     },
     async stop() {
       stopped = true;
-      clearInterval(timer);
+      end();
       await working;
     },
   };

@@ -32,7 +32,7 @@ const MOST_EVALUATIONS = 10_000;
 
 /** @param mostHooks of one consumer, null for any number */
 export function management(hooks: Chainhooks, mostHooks: number | null) {
-  const { store, history, write, evaluator, lifecycle, guard, network, now } = hooks;
+  const { store, history, write, evaluator, lifecycle, guard, network, clock, chance } = hooks;
   const { records, deliveries, secrets } = store;
 
   /** @throws HookProblem 404 */
@@ -186,7 +186,7 @@ export function management(hooks: Chainhooks, mostHooks: number | null) {
         }
         deliveries.add(
           {
-            webhookId: webhookId(`${hook.uuid}/${crypto.randomUUID()}`, body),
+            webhookId: webhookId(`${hook.uuid}/${chance.uuid()}`, body),
             hookId: record.id,
             lane: 'evaluate',
             reason: 'evaluate',
@@ -196,7 +196,7 @@ export function management(hooks: Chainhooks, mostHooks: number | null) {
             problem: null,
             backfillId: null,
           },
-          now(),
+          clock.now(),
         );
         evaluator.countQueued();
         evaluator.touch(record.id, 'evaluate');
@@ -205,7 +205,7 @@ export function management(hooks: Chainhooks, mostHooks: number | null) {
 
     secret: secretShown,
     rotateSecret(consumer: string) {
-      write(() => secrets.set(consumer, newSecret(), now()), 'synced');
+      write(() => secrets.set(consumer, newSecret(), clock.now()), 'synced');
       return secretShown(consumer);
     },
     removeSecret(consumer: string): void {

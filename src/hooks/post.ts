@@ -10,7 +10,7 @@ const ANSWER_MS = 1_000;
 /** Answers before the answer (1xx) that are put up with. */
 const MOST_INTERIM = 100;
 
-export interface Post extends Target {
+export interface PostOptions extends Target {
   headers: Record<string, string>;
   body: Uint8Array;
   /** Until the connection stands. */
@@ -32,7 +32,7 @@ export interface Answer {
  * header and is what a certificate must be for.
  * @throws Error where there is no answer: of the connection, of its parser, or because the signal ended it
  */
-export function post(options: Post): Promise<Answer> {
+export function post(options: PostOptions): Promise<Answer> {
   const { url, connectTimeoutMs, answerMs = ANSWER_MS, signal } = options;
   const { promise, resolve, reject } = Promise.withResolvers<Answer>();
   const request = begun(options);
@@ -90,7 +90,7 @@ export function post(options: Post): Promise<Answer> {
   });
 }
 
-function begun({ url, addresses, headers, body }: Post): ClientRequest {
+function begun({ url, addresses, headers, body }: PostOptions): ClientRequest {
   return (url.protocol === 'https:' ? https : http).request(url, {
     method: 'POST',
     agent: false,
@@ -102,3 +102,6 @@ function begun({ url, addresses, headers, body }: Post): ClientRequest {
     },
   });
 }
+
+/** What carries a request to its receiver: {@link post}, or a network of a test's own. */
+export type Post = typeof post;

@@ -1,5 +1,5 @@
 /** Looks through the past for what a hook matches, in small slices, so that a search holds up nobody. */
-import { setImmediate as turn } from 'node:timers/promises';
+import { type Clock, systemClock } from '../clock.ts';
 import type { MatchedBlock } from './payload.ts';
 import { HookProblem } from './problem.ts';
 import type { Scanner } from './scan.ts';
@@ -23,8 +23,8 @@ export interface Found {
 
 export type Search = ReturnType<typeof search>;
 
-/** @param limits for tests */
-export function search({ transactions: most } = { transactions: MOST_TRANSACTIONS }) {
+/** @param most transactions that a search for the newest match goes through */
+export function search(clock: Clock = systemClock, most = MOST_TRANSACTIONS) {
   let waiting = 0;
   let last: Promise<unknown> = Promise.resolve();
 
@@ -56,11 +56,11 @@ export function search({ transactions: most } = { transactions: MOST_TRANSACTION
 
   /** Lets others have their turn when a slice is over. */
   function slices(): () => Promise<void> {
-    let end = performance.now() + SLICE_MS;
+    let end = clock.monotonic() + SLICE_MS;
     return async () => {
-      if (performance.now() < end) return;
-      await turn();
-      end = performance.now() + SLICE_MS;
+      if (clock.monotonic() < end) return;
+      await clock.turn();
+      end = clock.monotonic() + SLICE_MS;
     };
   }
 

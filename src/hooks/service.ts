@@ -1,5 +1,7 @@
 /** All of the chainhooks in a process that writes: what its routes call, and what runs beside the requests. */
 import type { Network } from '../chain/network.ts';
+import { type Chance, systemChance } from '../chance.ts';
+import { type Clock, systemClock } from '../clock.ts';
 import type { Ingest } from '../store/ingest.ts';
 import { alerts, noAlerts } from './alerts.ts';
 import { type HookCounters, type HookTimers, newCounters, untimedHooks } from './counters.ts';
@@ -10,6 +12,7 @@ import { hookEvaluator } from './evaluation.ts';
 import { lifecycle } from './lifecycle.ts';
 import type { HookLog } from './log-event.ts';
 import { type Maintenance, maintenance } from './maintenance.ts';
+import { type Post, post as sendPost } from './post.ts';
 import { hookTasks } from './tasks.ts';
 
 export interface HookRules extends DeliveryRules {
@@ -27,9 +30,10 @@ export interface HookOptions {
   log: HookLog;
   userAgent: string;
   timers?: HookTimers;
-  /** Unix milliseconds. */
-  now?: () => number;
   guard?: TargetGuard;
+  clock?: Clock;
+  chance?: Chance;
+  post?: Post;
 }
 
 export interface HookGauges {
@@ -43,7 +47,9 @@ export type Chainhooks = ReturnType<typeof startChainhooks>;
 
 /** Takes part in the chain from now on, and begins to deliver. */
 export function startChainhooks(options: HookOptions) {
-  const { ingest, rules, log, userAgent, timers = untimedHooks, now = Date.now, guard } = options;
+  const { ingest, rules, log, userAgent, timers = untimedHooks, guard } = options;
+  const { clock = systemClock, chance = systemChance, post = sendPost } = options;
+  const { now } = clock;
   const { hooks: store, history } = ingest;
   const counters = newCounters();
   const targets = guard ?? targetGuard(rules.targets);
@@ -77,7 +83,9 @@ export function startChainhooks(options: HookOptions) {
           rules,
           log,
           userAgent,
-          now,
+          clock,
+          chance,
+          post,
           durable: () => ingest.durable(ingest.position()),
         });
   const deliveries = dispatcher({
@@ -93,10 +101,12 @@ export function startChainhooks(options: HookOptions) {
     timers,
     log,
     userAgent,
-    now,
+    clock,
+    chance,
+    post,
   });
-  const tasks = hookTasks({ store, history, network: ingest.network, evaluator, write, log, now });
-  const upkeep: Maintenance = maintenance({ store, write, retentionMs: rules.retentionMs, log, now });
+  const tasks = hookTasks({ store, history, network: ingest.network, evaluator, write, log, clock });
+  const upkeep: Maintenance = maintenance({ store, write, retentionMs: rules.retentionMs, log, clock });
 
   // First: whatever follows may write.
   ingest.follow(evaluator.follower);
@@ -111,9 +121,10 @@ export function startChainhooks(options: HookOptions) {
     evaluator,
     dispatcher: deliveries,
     guard: targets,
-    lifecycle: lifecycle(store, history, evaluator, now),
+    lifecycle: lifecycle(store, history, evaluator, now, chance),
     log,
-    now,
+    clock,
+    chance,
     network: (): Network | null => ingest.network(),
     wakeTasks: () => tasks.wake(),
     upkeep,

@@ -3,8 +3,8 @@
  * the node, each a transaction, so that neither waits for the other.
  */
 
-import { setImmediate as turn } from 'node:timers/promises';
 import type { Network } from '../chain/network.ts';
+import type { Clock } from '../clock.ts';
 import type { Backfill, HookRecord } from '../store/hooks/model.ts';
 import type { HookStore } from '../store/hooks/store.ts';
 import type { ChainHistory } from '../store/ingest.ts';
@@ -33,20 +33,20 @@ export interface TaskOptions {
   evaluator: Evaluator;
   write: <T>(change: () => T) => T;
   log: HookLog;
-  now: () => number;
+  clock: Clock;
 }
 
 export type HookTasks = ReturnType<typeof hookTasks>;
 
 const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
-export function hookTasks({ store, history, network, evaluator, write, log, now }: TaskOptions) {
+export function hookTasks({ store, history, network, evaluator, write, log, clock }: TaskOptions) {
   const { records, deliveries, backfills, ledger, candidates } = store;
   let running = false;
   let stopped = true;
   let again = false;
   let finished: Promise<void> = Promise.resolve();
-  let retry: ReturnType<typeof setTimeout> | undefined;
+  let cancelRetry = () => {};
 
   function body(hook: PayloadHook, matched: MatchedBlock): string {
     const of = network();
@@ -61,7 +61,7 @@ export function hookTasks({ store, history, network, evaluator, write, log, now 
     const found = scanner({ history, candidates }, hook.conditions).next(job.nextHeight, job.toHeight);
     if (found === null) {
       backfills.advance(job.id, job.toHeight + 1, 0, 0, 0);
-      backfills.finish(job.id, 'completed', now());
+      backfills.finish(job.id, 'completed', clock.now());
       return true;
     }
     const { height, matched } = found;
@@ -84,7 +84,7 @@ export function hookTasks({ store, history, network, evaluator, write, log, now 
           problem: null,
           backfillId: job.id,
         },
-        now(),
+        clock.now(),
       );
       ledger.add(block.indexBlockHash, hook.id, height, block.burnBlockHeight, places);
       evaluator.countQueued();
@@ -96,11 +96,11 @@ export function hookTasks({ store, history, network, evaluator, write, log, now 
 
   /** Does `step` until it says that it is done or the slice is over. @returns whether it is done */
   function sliced(step: () => boolean): boolean {
-    const end = performance.now() + SLICE_MS;
+    const end = clock.monotonic() + SLICE_MS;
     return write(() => {
       do {
         if (step()) return true;
-      } while (performance.now() < end);
+      } while (clock.monotonic() < end);
       return false;
     });
   }
@@ -144,7 +144,7 @@ export function hookTasks({ store, history, network, evaluator, write, log, now 
         return current === undefined || current.finishedAt !== null || backfillStep(current, record);
       },
       (reason, error) => {
-        backfills.finish(id, 'failed', now(), reason);
+        backfills.finish(id, 'failed', clock.now(), reason);
         log({ event: 'hook_backfill_failed', uuid: record.uuid, backfill: job.uuid, cause: error });
       },
     );
@@ -158,12 +158,12 @@ export function hookTasks({ store, history, network, evaluator, write, log, now 
       // Whoever has caught up joins them: they must stand at the tip.
       if (stopped || !liveSlice()) return true;
       more = !catchUpSlice(id) || more;
-      await turn();
+      await clock.turn();
     }
     for (const id of backfills.next()) {
       if (stopped) return true;
       more = !backfillSlice(id) || backfills.get(id)?.finishedAt !== null || more;
-      await turn();
+      await clock.turn();
     }
     return more;
   }
@@ -172,14 +172,14 @@ export function hookTasks({ store, history, network, evaluator, write, log, now 
     running = true;
     try {
       // Whoever wakes it is in the middle of something else.
-      await turn();
+      await clock.turn();
       do {
         again = false;
-        while (!stopped && (await round())) await turn();
+        while (!stopped && (await round())) await clock.turn();
       } while (again && !stopped);
     } catch (error) {
       logTaskFailure(log, error);
-      retry = setTimeout(wake, RETRY_MS);
+      cancelRetry = clock.after(RETRY_MS, wake);
     } finally {
       running = false;
     }
@@ -201,7 +201,7 @@ export function hookTasks({ store, history, network, evaluator, write, log, now 
     /** Resolves when the slice in hand is done. */
     async stop(): Promise<void> {
       stopped = true;
-      clearTimeout(retry);
+      cancelRetry();
       await finished;
     },
   };

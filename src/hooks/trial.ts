@@ -40,9 +40,9 @@ export interface TestChoice {
 const UNKNOWN: Network = { kind: 'testnet', chainId: 0 };
 
 export function trial(hooks: Chainhooks, { own, chosenBlock }: Management) {
-  const { store, history, write, dispatcher, network, now, wakeTasks } = hooks;
+  const { store, history, write, dispatcher, network, clock, chance, wakeTasks } = hooks;
   const { backfills, candidates } = store;
-  const searches = search();
+  const searches = search(clock);
 
   const payloadOf = (hook: PayloadHook, matched: MatchedBlock): object =>
     JSON.parse(payloadText(hook, network() ?? UNKNOWN, { apply: [matched], rollback: [] })) as object;
@@ -98,7 +98,7 @@ export function trial(hooks: Chainhooks, { own, chosenBlock }: Management) {
   }
 
   function madeUp(filter: Filter): MatchedBlock {
-    const block = sampleBlock(filter, network() ?? UNKNOWN, Math.floor(now() / 1000));
+    const block = sampleBlock(filter, network() ?? UNKNOWN, Math.floor(clock.now() / 1000));
     return { block, places: [0], findFunction: () => undefined };
   }
 
@@ -131,7 +131,7 @@ export function trial(hooks: Chainhooks, { own, chosenBlock }: Management) {
       // It may have been changed or deleted during the search.
       const record = own(consumer, uuid);
       const text = payloadText(activeHook(record), network() ?? UNKNOWN, { apply: [matched], rollback: [] });
-      const id = webhookId(`${record.uuid}/${crypto.randomUUID()}`, text);
+      const id = webhookId(`${record.uuid}/${chance.uuid()}`, text);
       const sent = { webhookId: id, lane: 'test', sequence: null, reason: 'test', attempts: 0 } as const;
       const result = await dispatcher.request(record, sent, text);
       const ok = isSuccess(result);
@@ -154,12 +154,12 @@ export function trial(hooks: Chainhooks, { own, chosenBlock }: Management) {
       const to = range.to ?? tip;
       if (range.from > to) throw invalidField('from_height', 'must not be above to_height');
       if (to > tip) throw invalidField('to_height', `must not be above the tip, which is at ${tip}`);
-      const job = { uuid: crypto.randomUUID(), hookId: record.id, dryRun: range.dryRun, from: range.from, to };
+      const job = { uuid: chance.uuid(), hookId: record.id, dryRun: range.dryRun, from: range.from, to };
       write(() => {
         if (backfills.openOf(record.id) >= MOST_BACKFILLS) {
           throw new HookProblem(429, `No more than ${MOST_BACKFILLS} backfills of a chainhook may wait: try again`);
         }
-        backfills.add(job, now());
+        backfills.add(job, clock.now());
       }, 'synced');
       wakeTasks();
       return backfillOf(record.id, job.uuid);
@@ -177,7 +177,7 @@ export function trial(hooks: Chainhooks, { own, chosenBlock }: Management) {
       const found = backfills.find(job.toLowerCase(), own(consumer, uuid).id);
       if (found === undefined) throw new HookProblem(404, 'Backfill not found');
       write(() => {
-        backfills.finish(found.id, 'cancelled', now());
+        backfills.finish(found.id, 'cancelled', clock.now());
         store.deliveries.cancelBackfill(found.id);
       }, 'synced');
       wakeTasks();

@@ -1,4 +1,5 @@
 /** Looks for changes of the index and tells those who are subscribed: in whatever thread or process the index is read. */
+import { type Clock, pause, systemClock } from '../clock.ts';
 import type { Change } from '../store/model.ts';
 import { IndexUnavailableError, type Reader, type Snapshots } from '../store/reader.ts';
 import { changeMessages } from './messages.ts';
@@ -17,10 +18,12 @@ export interface FeedOptions {
   snapshots: Snapshots;
   subscriptions: Subscriptions;
   log: (event: FeedEvent) => void;
+  clock?: Clock;
 }
 
 /** Begins to look. @returns what ends it, once the look in hand is done */
-export async function startFeed({ snapshots, subscriptions, log }: FeedOptions): Promise<() => Promise<void>> {
+export async function startFeed(options: FeedOptions): Promise<() => Promise<void>> {
+  const { snapshots, subscriptions, log, clock = systemClock } = options;
   const messagesOf = changeMessages(subscriptions);
   /** The file that was looked at, and its newest change then. Nothing is told of what a new file begins with. */
   let file: number | null = null;
@@ -63,7 +66,7 @@ export async function startFeed({ snapshots, subscriptions, log }: FeedOptions):
 
   async function run(): Promise<void> {
     while (!stopped) {
-      if (!(await lookAgain())) await Bun.sleep(INTERVAL_MS);
+      if (!(await lookAgain())) await pause(clock, INTERVAL_MS);
     }
   }
 

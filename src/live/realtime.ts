@@ -3,6 +3,7 @@ import type { WebSocketData } from '@socket.io/bun-engine/dist/transports/websoc
 import type { Registry } from 'prom-client';
 import { problem } from '../api/conventions/errors.ts';
 import type { Pushed } from '../api/server.ts';
+import { type Clock, systemClock } from '../clock.ts';
 import type { Snapshots } from '../store/reader.ts';
 import { MAX_MESSAGE } from './client-message.ts';
 import { type FeedEvent, startFeed } from './feed.ts';
@@ -26,6 +27,7 @@ export interface RealtimeOptions {
   /** Answers long polling, whose requests belong together, where this is one of several threads. */
   polling?: (request: Request) => Promise<Response>;
   log: (event: RealtimeEvent) => void;
+  clock?: Clock;
 }
 
 /** Of a WebSocket: whose it is. */
@@ -42,7 +44,7 @@ const refusal = (status: 400 | 413 | 426, message: string): Response =>
   Response.json(problem(status, message), { status, headers: { 'access-control-allow-origin': '*' } });
 
 export async function startRealtime(options: RealtimeOptions): Promise<Realtime> {
-  const { snapshots, registry, pingIntervalMs, pingTimeoutMs, maxBacklog, polling, log } = options;
+  const { snapshots, registry, pingIntervalMs, pingTimeoutMs, maxBacklog, polling, log, clock = systemClock } = options;
   const subscriptions = noSubscriptions();
   subscriptionMetrics(registry, () => subscriptions.counts());
   const rpcMetrics = connectionMetrics(registry, 'websocket');
@@ -58,11 +60,11 @@ export async function startRealtime(options: RealtimeOptions): Promise<Realtime>
     maxBacklog,
   };
   let io: SocketIo | null = null;
-  const stopFeed = await startFeed({ snapshots, subscriptions, log });
-  const beat = heartbeat(pingIntervalMs, performance.now.bind(performance), (late) => {
+  const stopFeed = await startFeed({ snapshots, subscriptions, log, clock });
+  const beat = heartbeat(pingIntervalMs, clock.monotonic, (late) => {
     for (const connection of rpcConnections) connection.checkAlive(late);
   });
-  const beating = setInterval(beat, pingIntervalMs);
+  const endBeating = clock.every(pingIntervalMs, beat);
 
   const connectRpc: Handler = (request, server) => {
     const data = { rpc: new RpcConnection(subscriptions, rpcMetrics, rpcGuard) };
@@ -123,7 +125,7 @@ export async function startRealtime(options: RealtimeOptions): Promise<Realtime>
       },
     },
     async stop() {
-      clearInterval(beating);
+      endBeating();
       await stopFeed();
       for (const connection of rpcConnections) connection.close();
       io?.close();

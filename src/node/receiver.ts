@@ -3,7 +3,8 @@
  * gets one, so 200 is answered when the event is on disk, and 4xx and 5xx leave nothing behind.
  */
 import { isEventPath, PayloadError } from '../chain/payload-reader.ts';
-import { type ListenerEvent, listenHttp } from '../http-listener.ts';
+import { type Clock, systemClock } from '../clock.ts';
+import { type Listen, type ListenerEvent, listenHttp } from '../http-listener.ts';
 import { stopGracefully } from '../listening.ts';
 import type { EventDone, EventOutcome } from '../metrics/events.ts';
 import type { Outcome, ReceivedEvent } from '../store/ingest.ts';
@@ -28,6 +29,8 @@ export interface ReceiverOptions {
   done?: EventDone;
   /** Answers GET requests for the paths it knows, and null for others. */
   otherwise?: (path: string) => Promise<Response> | null;
+  clock?: Clock;
+  listen?: Listen;
 }
 
 /** Nodes accept few headers and no duplicates; Bun adds Content-Length and Date. */
@@ -67,11 +70,12 @@ export interface Receiver {
 
 export function startReceiver(options: ReceiverOptions): Receiver {
   const { hostname, port, bodyLimit, receive, log, done = () => {}, otherwise = () => null } = options;
+  const { clock = systemClock, listen = listenHttp } = options;
 
   /** Takes an event, and says what became of it. */
   function taken(path: string, text: string): { outcome: EventOutcome; response: Response } {
     try {
-      const outcome = receive({ path, text, receivedAt: Date.now() * MICROSECONDS_PER_MILLISECOND });
+      const outcome = receive({ path, text, receivedAt: clock.now() * MICROSECONDS_PER_MILLISECOND });
       if (outcome === 'repeated') log({ event: 'event_repeated', path });
       return { outcome, response: answer(200, { result: 'ok' }) };
     } catch (error) {
@@ -104,13 +108,13 @@ export function startReceiver(options: ReceiverOptions): Receiver {
       log({ event: 'event_refused', path, reason: reasonOf(error) });
       return tooLarge();
     }
-    const start = performance.now();
+    const start = clock.monotonic();
     const { outcome, response } = taken(path, text);
-    done(path, outcome, performance.now() - start);
+    done(path, outcome, clock.monotonic() - start);
     return response;
   }
 
-  const server = listenHttp({
+  const server = listen({
     what: 'The event receiver',
     hostname,
     port,

@@ -1,7 +1,7 @@
 /** Read-only snapshots of the index for requests, of whatever file stands at its path. */
 import { SQLiteError } from 'bun:sqlite';
+import { type Every, systemClock } from '../clock.ts';
 import { OperatorError } from '../errors.ts';
-import { type Every, everyInterval } from './every-interval.ts';
 import { type IndexConnection, type IndexFile, openIndexFile } from './index-file.ts';
 import { IndexUnavailableError, SnapshotCutOffError, type Snapshots, StoreClosedError } from './reader.ts';
 
@@ -46,7 +46,7 @@ const isOfFile = (error: unknown): error is Error =>
  * {@link IndexUnavailableError} until there is one.
  */
 export function openSnapshots(directory: string, options: SnapshotOptions = {}): Snapshots {
-  const { log = () => {}, now = () => performance.now(), every = everyInterval } = options;
+  const { log = () => {}, now = systemClock.monotonic, every = systemClock.every } = options;
   /** In the order they began in. */
   const inUse = new Set<InUse>();
   let file: IndexFile | null = null;

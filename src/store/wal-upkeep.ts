@@ -5,9 +5,9 @@
  */
 import { statSync } from 'node:fs';
 import { basename } from 'node:path';
+import { type Every, systemClock } from '../clock.ts';
 import { openToCheckpoint, WAL_LIMIT_BYTES } from './connection.ts';
 import { indexPath, journalPath } from './database.ts';
-import { type Every, everyInterval } from './every-interval.ts';
 import { unavailable } from './store-failure.ts';
 
 export interface WalEvent {
@@ -65,10 +65,7 @@ function whyNotEmptied(path: string): string | null {
   }
 }
 
-function logKeeper(
-  path: string,
-  { log, limitBytes = WAL_LIMIT_BYTES, now = () => performance.now() }: WalUpkeepOptions,
-) {
+function logKeeper(path: string, { log, limitBytes = WAL_LIMIT_BYTES, now = systemClock.monotonic }: WalUpkeepOptions) {
   /** When it was first too large; null where it isn't. */
   let since: number | null = null;
   let said = false;
@@ -92,7 +89,7 @@ function logKeeper(
  * @returns what ends it
  */
 export function startWalUpkeep(options: WalUpkeepOptions): () => void {
-  const { directory, every = everyInterval } = options;
+  const { directory, every = systemClock.every } = options;
   const keepers = [indexPath(directory), journalPath(directory)].map((path) => logKeeper(path, options));
   return every(LOOK_MS, () => {
     for (const keep of keepers) keep();

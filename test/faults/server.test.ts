@@ -64,7 +64,7 @@ test('a server tries by itself, again and again, whether it can write', () => {
   let tick = () => {};
   let ended = false;
   let probes = 0;
-  const end = probeWrites({ probe: () => probes++ }, (action) => {
+  const end = probeWrites({ probe: () => probes++ }, (_, action) => {
     tick = action;
     return () => {
       ended = true;

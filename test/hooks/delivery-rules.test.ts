@@ -1,8 +1,10 @@
 /** What deliveries hold to whatever receivers answer and whatever is asked meanwhile. The test's own clock. */
 import { describe, expect, test } from 'bun:test';
 import net from 'node:net';
+import { systemClock } from '../../src/clock.ts';
 import { attempt } from '../../src/hooks/attempt.ts';
 import { targetGuard } from '../../src/hooks/delivery-target.ts';
+import { post } from '../../src/hooks/post.ts';
 import { eventsOf } from '../support/forked-chain.ts';
 import { received } from '../support/ingest.ts';
 import { CONSUMER, type DirectHooks, directHooks, loopback } from './direct.ts';
@@ -351,8 +353,7 @@ describe('an answer', () => {
         answerMs: 5,
         signal: new AbortController().signal,
       },
-      guard,
-      Date.now,
+      { guard, clock: systemClock, post },
     );
 
   test('counts by its status, though its body never ends', async () => {
@@ -452,6 +453,9 @@ describe('an answer', () => {
     const { url } = target;
     const { signal } = stopping;
     const sending = { url, headers: {}, body: Buffer.from('{}'), timeoutMs: 60_000, connectTimeoutMs: 60_000, signal };
-    expect(await attempt(sending, guard, Date.now)).toMatchObject({ statusCode: null, error: 'the attempt was ended' });
+    expect(await attempt(sending, { guard, clock: systemClock, post })).toMatchObject({
+      statusCode: null,
+      error: 'the attempt was ended',
+    });
   });
 });

@@ -1,8 +1,10 @@
 /** Where deliveries may go. */
 import { describe, expect, test } from 'bun:test';
 import net from 'node:net';
+import { systemClock } from '../../src/clock.ts';
 import { attempt } from '../../src/hooks/attempt.ts';
 import { type Address, parseNetworks, targetGuard } from '../../src/hooks/delivery-target.ts';
+import { post } from '../../src/hooks/post.ts';
 import { receiver } from './server.ts';
 
 const at =
@@ -162,10 +164,10 @@ test('the address that was checked is the one that is called, under the name of 
     // From the second time on the name stands for something else.
     return [{ address: asked === 1 ? '127.0.0.1' : '192.168.0.1', family: 4 }];
   });
-  const first = await attempt(sending(`http://rebound.example:${port}/hook`), guard, Date.now);
+  const first = await attempt(sending(`http://rebound.example:${port}/hook`), { guard, clock: systemClock, post });
   expect([first.statusCode, asked]).toEqual([200, 1]);
   expect(target.received[0]?.headers.host).toBe(`rebound.example:${port}`);
-  const second = await attempt(sending(`http://rebound.example:${port}/hook`), guard, Date.now);
+  const second = await attempt(sending(`http://rebound.example:${port}/hook`), { guard, clock: systemClock, post });
   expect(second).toMatchObject({ statusCode: null, blocked: true, error: expect.stringContaining('192.168.0.1') });
   expect(target.received).toHaveLength(1);
 });
@@ -174,7 +176,7 @@ test('redirects are not followed', async () => {
   using target = receiver();
   target.answer = () => new Response('', { status: 307, headers: { location: 'http://169.254.169.254/' } });
   const guard = targetGuard({ allowed: parseNetworks('127.0.0.1')!, plainHttp: false });
-  const result = await attempt(sending(target.url), guard, Date.now);
+  const result = await attempt(sending(target.url), { guard, clock: systemClock, post });
   expect([result.statusCode, target.received.length]).toEqual([307, 1]);
 });
 
@@ -182,7 +184,7 @@ test('a name that is not known is a failure that says so', async () => {
   const guard = targetGuard(none, async () => {
     throw Object.assign(new Error('getaddrinfo ENOTFOUND nowhere.example'), { code: 'ENOTFOUND' });
   });
-  expect(await attempt(sending('https://nowhere.example/'), guard, Date.now)).toMatchObject({
+  expect(await attempt(sending('https://nowhere.example/'), { guard, clock: systemClock, post })).toMatchObject({
     statusCode: null,
     blocked: false,
     error: 'getaddrinfo ENOTFOUND nowhere.example',
@@ -218,8 +220,7 @@ test('a connection has less time than the answer', async () => {
   using mute = await full();
   const unconnected = await attempt(
     { ...sending(mute.url), timeoutMs: 30_000, connectTimeoutMs: 200 },
-    guard,
-    Date.now,
+    { guard, clock: systemClock, post },
   );
   expect(unconnected).toMatchObject({ statusCode: null, error: 'no connection within 0.2 s' });
   expect(unconnected.durationMs).toBeLessThan(10_000);
@@ -228,6 +229,9 @@ test('a connection has less time than the answer', async () => {
     await Bun.sleep(1_500);
     return new Response('');
   };
-  const answered = await attempt({ ...sending(slow.url), timeoutMs: 30_000, connectTimeoutMs: 1_000 }, guard, Date.now);
+  const answered = await attempt(
+    { ...sending(slow.url), timeoutMs: 30_000, connectTimeoutMs: 1_000 },
+    { guard, clock: systemClock, post },
+  );
   expect(answered).toMatchObject({ statusCode: 200, error: null });
 });

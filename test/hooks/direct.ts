@@ -1,6 +1,7 @@
 /** Chainhooks without a server around them, with a clock and a resolver of the test's own. */
 import { Database, SQLiteError } from 'bun:sqlite';
 import { join } from 'node:path';
+import { systemClock } from '../../src/clock.ts';
 import { deliveryLog } from '../../src/hooks/delivery-log.ts';
 import { parseNetworks, type TargetGuard, targetGuard } from '../../src/hooks/delivery-target.ts';
 import { management } from '../../src/hooks/management.ts';
@@ -55,7 +56,7 @@ export function directHooks({ rules = {}, guard, clock = { time: 1_800_000_000_0
     },
     log,
     userAgent: 'stackside/test',
-    now: () => clock.time,
+    clock: { ...systemClock, now: () => clock.time },
     guard: guard ?? targetGuard({ allowed: loopback, plainHttp: false }),
   });
   const managed = management(hooks, null);

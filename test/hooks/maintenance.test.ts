@@ -59,8 +59,8 @@ test('a hook keeps the bodies of its newest delivered ones alone, and of all tha
   const uuid = await direct.register(definition(NOWHERE, everything, started));
   feed(direct);
   const made = settle(direct, uuid, ['pending', 'delivered', 'delivered', 'dead', 'delivered', 'delivered']);
-  const { store, write, log, now } = direct.hooks;
-  const upkeep = maintenance({ store, write, log, now, retentionMs: RETENTION, mostBodies: 2 });
+  const { store, write, log, clock } = direct.hooks;
+  const upkeep = maintenance({ store, write, log, clock, retentionMs: RETENTION, mostBodies: 2 });
   await upkeep.run();
   expect(made.map(({ id }) => hasBody(direct, id))).toEqual([true, false, false, true, true, true]);
   store.deliveries.setState(made[0]!.id, 'delivered');

@@ -1,5 +1,6 @@
 /** What a search for a match in the past reads, and where it ends. */
 import { expect, test } from 'bun:test';
+import { systemClock } from '../../src/clock.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { conditionsOfDefinition } from '../../src/hooks/definition.ts';
 import { HookProblem } from '../../src/hooks/problem.ts';
@@ -71,7 +72,7 @@ test('a search ends with the transactions it may go through, and goes on from th
   const { history, store } = direct.hooks;
   const conditions = conditionsOfDefinition({ filters: { events: [nothing] } } as never);
   const scan = scanner({ history, candidates: store.candidates }, conditions);
-  const bounded = search({ transactions: 20 });
+  const bounded = search(systemClock, 20);
   const read = watched(direct);
   const ends: (number | null)[] = [];
   for (let below: number | null = BLOCKS + 1; below !== null; ) {

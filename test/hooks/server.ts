@@ -43,7 +43,7 @@ export async function hookServer(given: Partial<Settings> = {}, at?: string): Pr
   };
   const ingest = openIngest({ directory, journal: settings.journal, chainId: settings.chainId, log });
   const registry = new Registry();
-  const { hooks, api } = serveHooks(settings, ingest, log, hookTimers(registry));
+  const { hooks, api } = serveHooks({ settings, ingest, log, timers: hookTimers(registry) });
   const snapshots = openSnapshots(directory);
   const openHooks = settings.hookAccess === 'open';
   const version = 'stackside v0 (test:test)';

@@ -1,5 +1,5 @@
 /** A clock that stands still, and what hangs on it. */
-import type { Every } from '../../src/store/every-interval.ts';
+import type { Every } from '../../src/clock.ts';
 
 export interface ManualClock {
   /** Milliseconds since it was made. */

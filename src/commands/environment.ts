@@ -1,0 +1,31 @@
+/** What a server has of the world around it: time, chance, its files and the network. Tests give it another world. */
+import { type Chance, systemChance } from '../chance.ts';
+import { type Clock, systemClock } from '../clock.ts';
+import { type Post, post } from '../hooks/post.ts';
+import { type Listen, listenHttp } from '../http-listener.ts';
+import { createLog, type Level, type Log } from '../log.ts';
+import { type Connect, openToWrite } from '../store/connection.ts';
+import { type FileSync, fileSync } from '../store/ingest/durability.ts';
+
+export interface Environment {
+  clock: Clock;
+  chance: Chance;
+  /** Opens the files that are written. */
+  connect: Connect;
+  /** Puts what was written to a file on the disk. */
+  sync: FileSync;
+  listen: Listen;
+  /** Carries deliveries to their receivers. */
+  post: Post;
+  createLog: (level: Level) => Log;
+}
+
+export const realEnvironment: Environment = {
+  clock: systemClock,
+  chance: systemChance,
+  connect: openToWrite,
+  sync: fileSync,
+  listen: listenHttp,
+  post,
+  createLog,
+};
