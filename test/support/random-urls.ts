@@ -1,0 +1,158 @@
+/** URLs of the API's own GET routes, drawn at random, about what a stream of events speaks of. */
+import type { NodeEvent } from '../../src/devnet/node-event.ts';
+import type { Prng } from '../../src/devnet/prng.ts';
+
+interface Schema {
+  type?: string;
+  anyOf?: Schema[];
+  const?: string;
+  items?: Schema;
+  minimum?: number;
+  maximum?: number;
+}
+interface Parameter {
+  name: string;
+  in: 'path' | 'query';
+  required?: boolean;
+  schema: Schema;
+}
+export interface GetRoute {
+  path: string;
+  parameters: Parameter[];
+}
+
+/** The GET routes that an OpenAPI document describes. */
+export function getRoutes(document: unknown): GetRoute[] {
+  const { paths } = document as { paths: Record<string, { get?: { parameters?: Parameter[] } }> };
+  return Object.entries(paths).flatMap(([path, { get }]) =>
+    get === undefined ? [] : [{ path, parameters: get.parameters ?? [] }],
+  );
+}
+
+const HASH = /\b0x[0-9a-f]{64}\b/g;
+const BITCOIN_RECIPIENT = /"recipient":\s*"([^"]+)"/g;
+const NAMED = /\bS[TPMN][0-9A-Z]{28,41}(\.[a-zA-Z][\w-]*(::[a-zA-Z][\w-]*)?)?/g;
+
+/** What routes can be asked about: things the stream names, grouped by the form of their identifier. */
+export class Subjects {
+  readonly hashes = new Set<string>();
+  readonly principals = new Set<string>();
+  readonly contracts = new Set<string>();
+  readonly assets = new Set<string>();
+  readonly bitcoinAddresses = new Set<string>();
+  /** Names and namespaces stand in no event as text: whoever knows some adds them. */
+  readonly names = new Set<string>();
+  readonly namespaces = new Set<string>();
+  readonly heights = new Set(['1']);
+  readonly burnHeights = new Set(['1']);
+
+  /** Learns the identifiers that an event speaks of. */
+  add({ path, body }: NodeEvent): void {
+    for (const [hash] of body.matchAll(HASH)) this.hashes.add(hash);
+    for (const [text, contract, asset] of body.matchAll(NAMED)) {
+      if (asset !== undefined) this.assets.add(text);
+      else if (contract !== undefined) this.contracts.add(text);
+      else this.principals.add(text);
+    }
+    if (path === '/new_burn_block') {
+      for (const [, address] of body.matchAll(BITCOIN_RECIPIENT)) this.bitcoinAddresses.add(address ?? '');
+    }
+    if (path !== '/new_block') return;
+    const { block_height, burn_block_height } = JSON.parse(body) as { block_height: number; burn_block_height: number };
+    this.heights.add(String(block_height));
+    this.burnHeights.add(String(burn_block_height));
+  }
+}
+
+const BITCOIN_ADDRESS = 'mhYeZXrSEuyf2wbJ14qZ2apG7ofMLDj9Ss';
+const FALLBACK_HASH = `0x${'ab'.repeat(32)}`;
+const FALLBACK_PRINCIPAL = 'ST1PQHQKV0RJXZFY1DGX8MNSNYVE3VGZJSRTPGZGM';
+
+function valueFor({ name, schema }: Parameter, of: Subjects, prng: Prng): string {
+  const some = (set: ReadonlySet<string>, otherwise: string): string =>
+    set.size === 0 ? otherwise : prng.pick([...set]);
+  const hash = () => some(of.hashes, FALLBACK_HASH);
+  const principal = () => some(of.principals, FALLBACK_PRINCIPAL);
+  const contract = () => some(of.contracts, `${FALLBACK_PRINCIPAL}.token`);
+  const anyPrincipal = () => (prng.chance(0.3) ? contract() : principal());
+  const height = () => some(of.heights, '1');
+  const burnHeight = () => some(of.burnHeights, '1');
+  switch (name) {
+    case 'tx_id':
+    case 'hash':
+    case 'block_hash':
+    case 'burn_block_hash':
+    case 'id':
+      return hash();
+    case 'height_or_hash':
+      return prng.pick([height(), burnHeight(), hash(), 'latest']);
+    case 'height':
+    case 'block_height':
+    case 'tenure_height':
+    case 'until_block':
+      return height();
+    case 'burn_block_height':
+      return burnHeight();
+    case 'principal':
+    case 'address':
+    case 'sender_address':
+    case 'recipient_address':
+    case 'from_address':
+    case 'to_address':
+    case 'pool_principal':
+      return anyPrincipal();
+    case 'contract_id':
+      return contract();
+    case 'asset_identifier':
+    case 'asset_identifiers':
+    case 'token':
+      return some(of.assets, `${FALLBACK_PRINCIPAL}.token::coin`);
+    case 'value':
+      return String(prng.between(1, 4));
+    case 'network':
+      return prng.pick(['mainnet', 'testnet']);
+    case 'trait_abi':
+      return '{"functions":[]}';
+    case 'name':
+      return some(of.names, 'nobody.btc');
+    case 'tld':
+      return some(of.namespaces, 'btc');
+    case 'zoneFileHash':
+      return 'ab'.repeat(20);
+    case 'blockchain':
+      return 'stacks';
+    case 'pox':
+      return prng.pick(['pox2', 'pox3', 'pox4']);
+    case 'signer_key':
+      return `0x02${'02'.repeat(32)}`;
+    case 'cycle_number':
+      return String(prng.between(1, 8));
+    case 'burnchain_address':
+      return some(of.bitcoinAddresses, BITCOIN_ADDRESS);
+    case 'bond_index':
+      return String(prng.between(0, 3));
+  }
+  const choices = schema.anyOf?.flatMap((one) => (one.const === undefined ? [] : [one.const])) ?? [];
+  if (choices.length > 0) return prng.pick(choices);
+  if (schema.type === 'array') return valueFor({ name, in: 'query', schema: schema.items ?? {} }, of, prng);
+  if (schema.type === 'integer') return String(prng.between(schema.minimum ?? 0, (schema.minimum ?? 0) + 5));
+  if (schema.type === 'boolean') return prng.pick(['true', 'false']);
+  return 'x';
+}
+
+/** The share of optional parameters that a URL gives. Cursors are never given: each belongs to its own list. */
+const OPTIONAL = 0.2;
+
+/** A path of the route with its query, every parameter with a value of its form. */
+export function randomUrl({ path, parameters }: GetRoute, of: Subjects, prng: Prng): string {
+  const query = new URLSearchParams();
+  let filled = path;
+  for (const parameter of parameters) {
+    if (parameter.in === 'path') {
+      filled = filled.replace(`{${parameter.name}}`, encodeURIComponent(valueFor(parameter, of, prng)));
+    } else if (parameter.required === true || (parameter.name !== 'cursor' && prng.chance(OPTIONAL))) {
+      query.set(parameter.name, valueFor(parameter, of, prng));
+    }
+  }
+  return `${filled}${query.size === 0 ? '' : `?${query}`}`;
+}
