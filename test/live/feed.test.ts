@@ -26,7 +26,7 @@ test('what a new file begins with is not told, and what comes then is, though it
   // Changes are only of what was received; an import leaves none.
   using old = ingestOf([]);
   {
-    using open = openAt(old.path);
+    using open = openAt(old.path, { journal: false });
     for (const event of events) open.ingest.receive(event);
   }
   using anew = ingestOf(events.slice(0, newest), { journal: false });
