@@ -1,6 +1,7 @@
 /** Locks of STX by the stacking contracts, pox to pox-5. */
 import type { ChainEvent } from './block.ts';
 import { POX_VERSIONS, type PoxReading } from './pox/reading.ts';
+import { heightOfUint } from './pox/stacking.ts';
 
 /**
  * A change of what a principal has locked. Each carries the whole state, not a difference: the last one decides.
@@ -29,5 +30,10 @@ export function stackingLock(event: ChainEvent, reading: PoxReading | null): Sta
   if (reading?.kind !== 'stacking') return null;
   const { changes, stacker, state, poxVersion } = reading.print;
   if (!changes.some(({ kind }) => kind === 'early_unlock')) return null;
-  return { principal: stacker, amount: null, unlockHeight: Number(state.unlockHeight), poxVersion };
+  return {
+    principal: stacker,
+    amount: null,
+    unlockHeight: heightOfUint(state.unlockHeight),
+    poxVersion,
+  };
 }

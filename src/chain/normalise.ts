@@ -16,7 +16,13 @@ import {
 } from './block.ts';
 import type { Network } from './network.ts';
 import { eventBody, PayloadError, readPayload } from './payload-reader.ts';
-import type { BlockPayload, EventPayload, MicroblocksPayload, TransactionPayload } from './payload-schemas.ts';
+import {
+  type BlockPayload,
+  type EventPayload,
+  MAX_STORED_INTEGER,
+  type MicroblocksPayload,
+  type TransactionPayload,
+} from './payload-schemas.ts';
 
 const BITCOIN_OPERATION = '0x00';
 
@@ -34,6 +40,9 @@ const executionCost = (cost: CostPayload): ExecutionCost => ({
 
 const sum = (a: number | bigint, b: number | bigint): number | bigint => {
   const total = BigInt(a) + BigInt(b);
+  if (total > MAX_STORED_INTEGER) {
+    throw new PayloadError(`Field transactions: an execution_cost adds up to more than ${MAX_STORED_INTEGER}`);
+  }
   return total <= BigInt(Number.MAX_SAFE_INTEGER) ? Number(total) : total;
 };
 
@@ -185,6 +194,12 @@ function microblockOf(transaction: TransactionPayload): Microblock | null {
 /** U+0000 can't stand in the text columns of the databases clients know, so it never was shown. */
 const withoutNul = (text: string): string => text.replaceAll('\u0000', '');
 
+/** Of a signed transaction; a chain gets nowhere near, and a row could not hold more. */
+function checkNonces({ txId, sender, sponsor }: TransactionContent): void {
+  if (sender.nonce <= MAX_STORED_INTEGER && (sponsor?.nonce ?? 0n) <= MAX_STORED_INTEGER) return;
+  throw new PayloadError(`Transaction ${toHex(txId)}: a nonce above ${MAX_STORED_INTEGER} can not be stored`);
+}
+
 /** What a block or microblock payload says of where its transactions stand. */
 interface Surroundings {
   network: Network;
@@ -220,6 +235,7 @@ function chainTransactions(
         throw new PayloadError(`Transaction ${payload.txid}: ${decoded.error.message}`, { cause: decoded.error });
       }
       content = { ...decoded.value, txId };
+      checkNonces(content);
     }
     const contractInterface = payload.contract_interface ?? payload.contract_abi ?? null;
     transactions.push({

@@ -57,11 +57,25 @@ const compiledBodies = new Map<string, TypeCheck<TSchema>>(
 
 const fieldName = (path: string): string => path.slice(1).replaceAll('/', '.');
 
-function refusal(error: ValueError | undefined, prefix = ''): PayloadError {
-  if (error === undefined) return new PayloadError(`${prefix}does not have the expected form`);
+/** The error that says most: inside a union, one of the field itself or of a field of it. */
+function telling(error: ValueError): ValueError {
+  if (error.schema.description !== undefined) return error;
+  for (const variant of error.errors) {
+    const first = variant.First();
+    const inner = first === undefined ? undefined : telling(first);
+    if (inner !== undefined && (inner.path !== error.path || inner.schema.description !== undefined)) return inner;
+  }
+  return error;
+}
+
+function refusal(found: ValueError | undefined, prefix = ''): PayloadError {
+  if (found === undefined) return new PayloadError(`${prefix}does not have the expected form`);
+  const error = telling(found);
   const field = `${prefix}${fieldName(error.path)}` || 'body';
+  if (error.value === undefined) return new PayloadError(`Missing field ${field}`);
+  const { description } = error.schema;
   return new PayloadError(
-    error.value === undefined ? `Missing field ${field}` : `Field ${field}: ${error.message.toLowerCase()}`,
+    `Field ${field}: ${description === undefined ? error.message.toLowerCase() : `expected ${description}`}`,
   );
 }
 

@@ -4,25 +4,40 @@
  */
 import { type Static, type TSchema, Type } from '@sinclair/typebox';
 
+/** The largest integer that a row can hold. */
+export const MAX_STORED_INTEGER = 2n ** 63n - 1n;
+
 const Hash = Type.String({ pattern: '^(0x)?[0-9a-fA-F]{64}$' });
 const Hash20 = Type.String({ pattern: '^(0x)?[0-9a-fA-F]{40}$' });
 const Hex = Type.String({ pattern: '^(0x)?([0-9a-fA-F]{2})*$' });
-const Height = Type.Integer({ minimum: 0, maximum: 0xffff_ffff });
-/** Seconds, or a count: a u64 in the node, in practice far below 2^53. */
-const Unsigned = Type.Integer({ minimum: 0 });
-/** A number the node may make larger than a double holds; see `parseJson`. */
-const BigUnsigned = Type.Union([Type.Integer({ minimum: 0 }), Type.BigInt({ minimum: 0n })]);
+/** The description is what an error says was expected. */
+const range = (maximum: number | bigint) => ({ description: `an integer from 0 to ${maximum}` });
+const upTo = (maximum: number) => Type.Integer({ minimum: 0, maximum, ...range(maximum) });
+const Height = upTo(0xffff_ffff);
+/** A count or an index: a u64 in the node, in practice far below 2^53. */
+const Unsigned = upTo(Number.MAX_SAFE_INTEGER);
+/** Unix seconds, up to the year 9999: later ones have no date that could be shown. */
+const Seconds = upTo(253_402_300_799);
+/**
+ * A number the node may make larger than a double holds; then `parseJson` reads a bigint.
+ * @param limit a power of two: the compiled check has it as a double, which holds those exactly
+ */
+const bigBelow = (limit: bigint) =>
+  Type.Union([Unsigned, Type.BigInt({ minimum: 0n, exclusiveMaximum: limit })], range(limit - 1n));
+const BigUnsigned = bigBelow(2n ** 128n);
+/** The same for what is stored as an integer. */
+const StoredUnsigned = bigBelow(MAX_STORED_INTEGER + 1n);
 /** A u128 as decimal text: micro-STX or a token's base units. */
 const Amount = Type.String({ pattern: '^[0-9]{1,39}$' });
 const Principal = Type.String({ minLength: 1, maxLength: 170 });
 const nullable = <T extends TSchema>(schema: T) => Type.Optional(Type.Union([schema, Type.Null()]));
 
 const Cost = Type.Object({
-  runtime: BigUnsigned,
-  read_count: BigUnsigned,
-  read_length: BigUnsigned,
-  write_count: BigUnsigned,
-  write_length: BigUnsigned,
+  runtime: StoredUnsigned,
+  read_count: StoredUnsigned,
+  read_length: StoredUnsigned,
+  write_count: StoredUnsigned,
+  write_length: StoredUnsigned,
 });
 
 const BitcoinOperationAddress = Type.Object({ address: Principal });
@@ -141,12 +156,12 @@ export const BlockPayload = Type.Object({
   parent_index_block_hash: Hash,
   parent_block_hash: Hash,
   block_height: Height,
-  block_time: nullable(Unsigned),
+  block_time: nullable(Seconds),
   burn_block_hash: Hash,
   burn_block_height: Height,
-  burn_block_time: nullable(Unsigned),
+  burn_block_time: nullable(Seconds),
   miner_txid: Hash,
-  parent_burn_block_timestamp: nullable(Unsigned),
+  parent_burn_block_timestamp: nullable(Seconds),
   parent_microblock: Hash,
   parent_microblock_sequence: Unsigned,
   matured_miner_rewards: Type.Array(MinerRewardPayload),
@@ -169,7 +184,7 @@ export const MicroblocksPayload = Type.Object({
   parent_index_block_hash: Hash,
   burn_block_hash: Hash,
   burn_block_height: Height,
-  burn_block_timestamp: Unsigned,
+  burn_block_timestamp: Seconds,
   transactions: Type.Array(TransactionPayload),
   events: Type.Array(EventPayload),
 });

@@ -1,6 +1,7 @@
 /** Which transactions wait: announced, replaced, dropped, mined, and back again after a reorganization. */
 import type { Database } from 'bun:sqlite';
 import type { TransactionContent } from '../chain/block.ts';
+import { MAX_STORED_INTEGER } from '../chain/payload-schemas.ts';
 import { sortable } from './amounts.ts';
 import type { ChangeWriter } from './change-writer.ts';
 import type { Dictionaries } from './dictionary.ts';
@@ -27,9 +28,6 @@ export interface RestoredTransaction {
 const COLLECT_AFTER_MICROSECONDS = 2560 * 60 * 1_000_000;
 const COLLECT_AFTER_BLOCKS = 256;
 const MICROSECONDS = 1_000_000;
-
-/** The largest nonce a row can hold; an account would need 10^18 transactions to use it. */
-const MAX_NONCE = 2n ** 63n - 1n;
 
 interface Row {
   tx_id: Uint8Array;
@@ -263,7 +261,7 @@ export function mempoolWriter(db: Database, { principals }: Dictionaries, change
       const waiting: TransactionContent[] = [];
       let minedRows = 0;
       for (const content of contents) {
-        if (content.sender.nonce > MAX_NONCE || (content.sponsor?.nonce ?? 0n) > MAX_NONCE) continue;
+        if (content.sender.nonce > MAX_STORED_INTEGER || (content.sponsor?.nonce ?? 0n) > MAX_STORED_INTEGER) continue;
         const row = byId.get(content.txId);
         if (row === null) {
           const state = isMined(content.txId) ? MINED : PENDING;

@@ -1,7 +1,7 @@
 /** Stacking by pox-2 to pox-4: the prints, what is delegated, and who stacks in which reward cycle. */
 import type { Database } from 'bun:sqlite';
 import type { Effect } from '../chain/effect.ts';
-import type { StackingChange } from '../chain/pox/stacking.ts';
+import { heightOfUint, type StackingChange } from '../chain/pox/stacking.ts';
 import { sortable } from './amounts.ts';
 import type { Dictionaries } from './dictionary.ts';
 import { TERM } from './rows.ts';
@@ -22,9 +22,7 @@ interface TermRow {
 
 const ROLE = { solo_term: TERM.solo, pooled_term: TERM.pooled, commitment: TERM.commitment } as const;
 
-/** Heights beyond this, which anybody can delegate until, are as good as this one. */
-const stored = (height: bigint | null): number | null =>
-  height === null ? null : Number(height > Number.MAX_SAFE_INTEGER ? Number.MAX_SAFE_INTEGER : height);
+const stored = (height: bigint | null): number | null => (height === null ? null : heightOfUint(height));
 
 /** What applies the effects on stacking through this connection. */
 export function stackingWriter(db: Database, { principals }: Dictionaries) {

@@ -29,7 +29,7 @@ test('a lock of pox to pox-5 is kept with its version, one of any other contract
   expect(lockOf(locked('pox-6'))).toBeNull();
 });
 
-const unlocked = (contractId: string, name = 'handle-unlock', wrap = clarity.ok): ChainEvent => ({
+const unlocked = (contractId: string, name = 'handle-unlock', wrap = clarity.ok, height = 680n): ChainEvent => ({
   kind: 'contract_log',
   contractId,
   topic: 'print',
@@ -39,7 +39,7 @@ const unlocked = (contractId: string, name = 'handle-unlock', wrap = clarity.ok)
       stacker: clarity.principal(stacker),
       balance: clarity.uint(0),
       locked: clarity.uint(5),
-      'burnchain-unlock-height': clarity.uint(680),
+      'burnchain-unlock-height': clarity.uint(height),
       data: clarity.tuple({ 'first-cycle-locked': clarity.uint(4), 'first-unlocked-cycle': clarity.uint(5) }),
     }),
   ),
@@ -55,6 +55,11 @@ test('handle-unlock of pox-2 and pox-3 moves the end of a lock and leaves its am
       expect(lockOf(unlocked(`${boot}.${name}`))).toEqual(lock);
     }
   }
+});
+
+test('a height that no integer of a row holds is the largest one that a number does', () => {
+  const event = unlocked('SP000000000000000000002Q6VF78.pox-3', 'handle-unlock', clarity.ok, 2n ** 128n - 1n);
+  expect(lockOf(event)?.unlockHeight).toBe(Number.MAX_SAFE_INTEGER);
 });
 
 test('a print of another contract, of another name or of another form changes no lock', () => {

@@ -92,6 +92,9 @@ export const stackingTopic = <F extends Readonly<Record<string, (tuple: PoxPrint
   },
 });
 
+/** A height as a number. One beyond 2^53, which anybody can delegate until, is as good as that. */
+export const heightOfUint = (height: bigint): number => Math.min(Number(height), Number.MAX_SAFE_INTEGER);
+
 /** Saturates: what the node prints of a balance may be less than what it locks. */
 export const less = (amount: bigint, by: bigint): bigint => (by > amount ? 0n : amount - by);
 

@@ -1,0 +1,208 @@
+/** Numbers that no row can hold: refused by the name of their field, and nothing is written. */
+import { expect, test } from 'bun:test';
+import { PayloadError, parseJson } from '../../src/chain/payload-reader.ts';
+import { devnetEvents } from '../../src/devnet/scenario.ts';
+import type { ReceivedEvent } from '../../src/store/ingest.ts';
+import {
+  alice,
+  block,
+  bob,
+  hashOf,
+  inMicroblock,
+  receipt,
+  START,
+  sponsor,
+  stream,
+  transfer,
+} from '../support/handmade.ts';
+import { type OpenIngest, openNew, received } from '../support/ingest.ts';
+import { jsonOf } from '../support/payload-text.ts';
+import { everything, journalRows } from '../support/tables.ts';
+
+type Path = (string | number)[];
+
+/** Where a value has numbers. */
+function* numbersIn(value: unknown, path: Path = []): Generator<Path> {
+  if (typeof value === 'number' || typeof value === 'bigint') yield path;
+  else if (Array.isArray(value)) for (const [index, part] of value.entries()) yield* numbersIn(part, [...path, index]);
+  else if (typeof value === 'object' && value !== null) {
+    for (const [key, part] of Object.entries(value)) yield* numbersIn(part, [...path, key]);
+  }
+}
+
+/** The text with another number at a path. */
+function replaced(text: string, path: Path, number: number | bigint): string {
+  const value = parseJson(text) as Record<string | number, unknown>;
+  const last = path.at(-1)!;
+  const holder = path.slice(0, -1).reduce((at, key) => at[key] as typeof value, value);
+  holder[last] = number;
+  return jsonOf(value);
+}
+
+const unstorable = [1e300, 2n ** 128n, -1, 0.5];
+
+/** What became of an event in which a number is another one. */
+function outcome({ ingest }: OpenIngest, event: ReceivedEvent, path: Path, number: number | bigint): string {
+  try {
+    ingest.take({ ...event, text: replaced(event.text, path, number) });
+    return 'taken';
+  } catch (error) {
+    if (!(error instanceof PayloadError)) throw error;
+    return error.message.includes(`Field ${path.join('.')}`) ? 'refused by name' : error.message;
+  } finally {
+    ingest.rollback();
+  }
+}
+
+const addresses = { address: alice.address };
+const cost = { runtime: 1, read_count: 2, read_length: 3, write_count: 4, write_length: 5 };
+const operation = (index: number, burnchain_op: object) =>
+  receipt({ id: hashOf(`operation ${index}`), raw: '0x00' }, index, { burnchain_op });
+const first = block(null, 'first', [], { signer_bitvec: null });
+
+/** An event of each kind that has numbers, each of which is needed. */
+const events: Record<string, ReceivedEvent> = {
+  block: block(
+    first,
+    'second',
+    [
+      receipt(transfer(alice, 0, 300), 0, {
+        execution_cost: cost,
+        ...inMicroblock({ label: 'm', after: null, sequence: 3, transactions: [] }),
+      }),
+      operation(1, {
+        stack_stx: {
+          sender: addresses,
+          reward_addr: 'x',
+          stacked_ustx: 1,
+          num_cycles: 2,
+          max_amount: 3,
+          auth_id: 4,
+          signer_key: '0x00',
+        },
+      }),
+      operation(2, {
+        delegate_stx: {
+          sender: addresses,
+          delegate_to: addresses,
+          delegated_ustx: 1,
+          reward_addr: [0, 'x'],
+          until_burn_height: 9,
+        },
+      }),
+    ],
+    {
+      anchored_cost: cost,
+      parent_burn_block_timestamp: START,
+      tenure_height: 1,
+      pox_v1_unlock_height: 1,
+      pox_v4_unlock_height: 4,
+      cycle_number: 5,
+      reward_set: { signers: [{ signing_key: '0x00', stacked_amt: 7, weight: 8 }] },
+      events: [
+        {
+          txid: transfer(alice, 0, 300).id,
+          event_index: 0,
+          committed: true,
+          type: 'stx_mint_event',
+          stx_mint_event: { recipient: alice.address, amount: '1' },
+        },
+      ],
+    },
+  ).event,
+  microblocks: stream(first, [{ label: 'm', after: null, sequence: 0, transactions: [transfer(alice, 0, 300)] }]),
+  burn_block: {
+    path: '/new_burn_block',
+    text: jsonOf({
+      burn_block_hash: hashOf('burn'),
+      burn_block_height: 7,
+      burn_amount: 8,
+      reward_recipients: [{ recipient: 'x', amt: 9 }],
+      pox_transactions: [{ txid: hashOf('pox'), reward_recipients: [{ recipient: 'x', amt: 1, utxo_idx: 2 }] }],
+    }),
+    receivedAt: START,
+  },
+  attachments: {
+    path: '/attachments/new',
+    text: jsonOf([
+      {
+        attachment_index: 1,
+        index_block_hash: hashOf('b'),
+        block_height: 1,
+        content_hash: `0x${'11'.repeat(20)}`,
+        contract_id: 'ST000000000000000000002AMW42H.bns',
+        metadata: '0x03',
+        tx_id: hashOf('t'),
+        content: '0x61',
+      },
+    ]),
+    receivedAt: START,
+  },
+};
+
+test.each(Object.entries(events))('%s: a number that can not be stored is refused by its name', (_, event) => {
+  using open = openNew();
+  open.ingest.receive(first.event);
+  const before = everything(open.directory);
+  const paths = [...numbersIn(parseJson(event.text))];
+  expect(paths.length).toBeGreaterThan(1);
+  for (const path of paths) {
+    for (const number of unstorable) {
+      const at = { path: path.join('.'), number };
+      expect({ ...at, outcome: outcome(open, event, path, number) }).toEqual({ ...at, outcome: 'refused by name' });
+    }
+  }
+  expect(everything(open.directory)).toEqual(before);
+  expect(open.ingest.receive(event)).toBe('applied');
+});
+
+test('what a simulated node sends with a number changed is taken or refused by name, and never fails otherwise', () => {
+  using open = openNew();
+  for (const event of [...devnetEvents({ seed: 5, blocks: 6, accounts: 8, transactionsPerBlock: 2, forkEvery: 3 })].map(
+    received,
+  )) {
+    for (const path of numbersIn(parseJson(event.text))) {
+      // What isn't read is as it comes; interfaces of contracts hold many.
+      if (path.includes('contract_interface')) continue;
+      for (const number of [1e300, 2n ** 63n]) {
+        expect(['taken', 'refused by name']).toContain(outcome(open, event, path, number));
+      }
+    }
+    open.ingest.receive(event);
+  }
+});
+
+test('costs that add up to more than a row can hold are refused, each by itself and together', () => {
+  using open = openNew();
+  const most = { ...cost, runtime: 2n ** 63n - 1n };
+  const costs = (...all: object[]) =>
+    block(
+      null,
+      'costs',
+      all.map((execution_cost, index) => receipt(transfer(alice, index, 300), index, { execution_cost })),
+    );
+  expect(() => open.ingest.receive(costs(most, cost).event)).toThrow('an execution_cost adds up to more than');
+  const over = { ...cost, runtime: 2n ** 63n };
+  expect(() => open.ingest.receive(costs(over).event)).toThrow(
+    'Field transactions.0.execution_cost.runtime: expected an integer from 0 to 9223372036854775807',
+  );
+  expect(open.ingest.receive(costs(most).event)).toBe('applied');
+});
+
+const HUGE = 2n ** 63n;
+
+test.each([
+  ['origin', (nonce: bigint) => transfer(alice, Number(nonce), 300)],
+  ['sponsor', (nonce: bigint) => transfer(bob, 0, 300, { account: sponsor, nonce: Number(nonce) })],
+])('a nonce of 2^63 or more, of the %s: left out of the mempool, refused in a block', (_, make) => {
+  using open = openNew();
+  open.ingest.receive(block(null, 'one').event);
+  const before = everything(open.directory);
+  const huge = make(HUGE);
+  const announced = { path: '/new_mempool_tx', text: JSON.stringify([huge.raw]), receivedAt: START };
+  expect(open.ingest.receive(announced)).toBe('repeated');
+  const mined = block(null, 'mined', [huge]);
+  expect(() => open.ingest.receive(mined.event)).toThrow(`Transaction ${huge.id}: a nonce above 9223372036854775807`);
+  expect(everything(open.directory)).toEqual(before);
+  expect(journalRows(open.directory)).toHaveLength(1);
+});
