@@ -6,15 +6,13 @@ import type { Block, ChainEvent, ChainTransaction } from '../chain/block.ts';
 import { toHex } from '../codec/hex.ts';
 import type { Condition, FilterType, Residual } from './filters.ts';
 
-interface Entry {
-  hook: number;
-  residual: Residual | null;
-}
+/** What remains to be looked at, by hook: many may name the same values, and each comes and goes by itself. */
+type Entries = Map<number, (Residual | null)[]>;
 
 /** Conditions of one type that name the same parameters, by the values they name. */
 interface Shape {
   parameters: readonly string[];
-  entries: Map<string, Entry[]>;
+  entries: Map<string, Entries>;
 }
 
 /** The value of a parameter that a transaction or event has; undefined where it has none, such as the sender of a mint. */
@@ -57,9 +55,11 @@ export class Matcher {
         exact.map(([parameter]) => parameter),
       ).entries;
       const key = exact.map(([, value]) => value).join(SEPARATOR);
-      const known = entries.get(key);
-      if (known === undefined) entries.set(key, [{ hook, residual }]);
-      else known.push({ hook, residual });
+      const known = entries.get(key) ?? new Map<number, (Residual | null)[]>();
+      entries.set(key, known);
+      const own = known.get(hook);
+      if (own === undefined) known.set(hook, [residual]);
+      else own.push(residual);
     }
   }
 
@@ -73,9 +73,9 @@ export class Matcher {
       const shape = shapes.find((known) => sameNames(known.parameters, parameters));
       if (shape === undefined) continue;
       const key = exact.map(([, value]) => value).join(SEPARATOR);
-      const left = (shape.entries.get(key) ?? []).filter((entry) => entry.hook !== hook);
-      if (left.length > 0) shape.entries.set(key, left);
-      else shape.entries.delete(key);
+      const known = shape.entries.get(key);
+      known?.delete(hook);
+      if (known?.size === 0) shape.entries.delete(key);
       if (shape.entries.size > 0) continue;
       shapes.splice(shapes.indexOf(shape), 1);
       if (shapes.length === 0) this.#shapes.delete(type);
@@ -190,10 +190,10 @@ export class Matcher {
       const key = keyOf(parameters, values);
       const hit = key === undefined ? undefined : entries.get(key);
       if (hit === undefined) continue;
-      for (const { hook, residual } of hit) {
+      for (const [hook, residuals] of hit) {
         const places = matches.get(hook);
         if (places?.at(-1) === place) continue;
-        if (residual !== null && !residual(transaction, event)) continue;
+        if (!residuals.some((residual) => residual === null || residual(transaction, event))) continue;
         if (places === undefined) matches.set(hook, [place]);
         else places.push(place);
       }
