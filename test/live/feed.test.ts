@@ -24,7 +24,7 @@ const observed = (snapshots: Snapshots, readFile: (file: number) => void): Snaps
 
 test('what a new file begins with is not told, and what comes then is, though it has fewer changes', async () => {
   // Changes are only of what was received; an import leaves none.
-  using old = ingestOf([]);
+  using old = ingestOf([], { journal: false });
   {
     using open = openAt(old.path, { journal: false });
     for (const event of events) open.ingest.receive(event);
