@@ -5,8 +5,8 @@ import { checkDirectory } from '../store/check.ts';
 import { type DirectoryStatus, directoryStatus } from '../store/status.ts';
 
 /** @returns whether everything is as it should be */
-export function reportCheck(directory: string): boolean {
-  const results = checkDirectory(directory);
+export function reportCheck(directory: string, deep: boolean): boolean {
+  const results = checkDirectory(directory, { deep });
   for (const { name, problems } of results) {
     process.stdout.write(`${problems.length === 0 ? 'ok     ' : 'DIFFERS'} ${name}\n`);
     for (const problem of problems) process.stdout.write(`        ${problem}\n`);

@@ -2,30 +2,19 @@
 import type { Database } from 'bun:sqlite';
 import { existsSync } from 'node:fs';
 import { heightOf } from '../chain/position.ts';
-import { onFile } from '../system-errors.ts';
 import { decimalOf } from './amounts.ts';
 import { checkAddresses } from './check-addresses.ts';
 import { checkCheckpoints } from './check-checkpoints.ts';
+import { checkCopies } from './check-copies.ts';
+import { checkIndexSchema, checkJournal, checkPages } from './check-files.ts';
 import { checkNames } from './check-names.ts';
-import { type CheckResult, equal, none, shown } from './check-result.ts';
+import { type CheckResult, equal, examinedAll, none, shown } from './check-result.ts';
 import { checkStacking } from './check-stacking.ts';
 import { checkStaking } from './check-staking.ts';
+import { checkTables } from './check-tables.ts';
 import { checkTokens } from './check-tokens.ts';
-import { openToRead } from './connection.ts';
-import { indexPath, journalPath, openReader } from './database.ts';
-
-function integrity(path: string, name: string): CheckResult {
-  const db = openToRead(path);
-  const rows = onFile(path, () => {
-    try {
-      return db.query<{ integrity_check: string }, []>('PRAGMA integrity_check').all();
-    } finally {
-      db.close();
-    }
-  });
-  const problems = rows.map((row) => row.integrity_check).filter((line) => line !== 'ok');
-  return { name, problems: shown(problems) };
-}
+import { indexPath, openReader } from './database.ts';
+import { indexPlace, type Place } from './journal-link.ts';
 
 /** Kinds 3 to 5 of events are STX transfer, mint and burn. */
 const stxEvents = 'SELECT position, kind, sender_id, recipient_id, amount FROM events WHERE kind BETWEEN 3 AND 5';
@@ -253,12 +242,6 @@ function checkIndex(db: Database): CheckResult[] {
     balances(db),
     supply(db),
     supplies(db),
-    ...checkTokens(db),
-    ...checkStacking(db),
-    ...checkStaking(db),
-    ...checkAddresses(db),
-    ...checkCheckpoints(db),
-    ...checkNames(db),
     equal(
       db,
       'total of pending transactions',
@@ -281,15 +264,39 @@ function checkIndex(db: Database): CheckResult[] {
   ];
 }
 
-/** Checks a data directory, in one snapshot; the writer may go on meanwhile. */
-export function checkDirectory(directory: string): CheckResult[] {
-  const db = openReader(directory);
+/** Everything that is recounted, by kind. */
+const recounts: Readonly<Record<string, (db: Database) => CheckResult[]>> = {
+  'counts, balances and totals': checkIndex,
+  'copies of addresses and identifiers': checkCopies,
+  tokens: checkTokens,
+  stacking: checkStacking,
+  staking: checkStaking,
+  'lists of addresses': checkAddresses,
+  checkpoints: checkCheckpoints,
+  names: checkNames,
+};
+
+function checkWholeIndex(directory: string): { results: CheckResult[]; place: Place | null } {
+  const pages = checkPages(indexPath(directory), 'index');
+  if (pages.problems.length > 0) return { results: [pages], place: null };
+  using db = openReader(directory);
   db.run('BEGIN');
-  const results = [integrity(indexPath(directory), 'integrity of the index file'), ...checkIndex(db)];
-  db.run('COMMIT');
-  db.close();
-  if (existsSync(journalPath(directory))) {
-    results.push(integrity(journalPath(directory), 'integrity of the journal file'));
-  }
-  return results;
+  const schema = checkIndexSchema(db);
+  if (schema.problems.length > 0) return { results: [pages, schema], place: null };
+  const recounted = Object.entries(recounts).flatMap(([name, recount]) => examinedAll(name, () => recount(db)));
+  return { results: [pages, schema, ...recounted], place: indexPlace(db).current() };
+}
+
+/**
+ * Checks a data directory, in one snapshot; the writer may go on meanwhile. What is damaged so that it can't be read is
+ * not looked into any further.
+ * @param options.deep every row too, against an index that is made of the journal beside it
+ * @throws OperatorError where there is no index, or one of another version
+ */
+export function checkDirectory(directory: string, { deep = false } = {}): CheckResult[] {
+  if (!existsSync(indexPath(directory))) openReader(directory).close();
+  const { results, place } = checkWholeIndex(directory);
+  results.push(...checkJournal(directory, place));
+  const readable = place !== null && results.every(({ problems }) => problems.length === 0);
+  return deep && readable ? [...results, ...checkTables(directory)] : results;
 }

@@ -30,7 +30,7 @@ function named<T>(path: string, run: () => T): T {
 }
 
 /** Opens a file that is there. @throws SQLiteError with its path */
-const opened = (path: string, access: { readonly: true } | { readwrite: true }): Connection =>
+const opened = (path: string, access: { readonly: true; safeIntegers: boolean } | { readwrite: true }): Connection =>
   named(path, () => new Connection(path, { ...access, strict: true }));
 
 /** Prepares a connection for its use; closes it again where that fails. @throws SQLiteError with the path of the file */
@@ -76,9 +76,12 @@ export function touch(db: Database): void {
   db.run(`PRAGMA user_version = ${versionOf(db)}`);
 }
 
-/** Opens a file that is there, to read it beside whoever writes it. */
-export function openToRead(path: string): Connection {
-  return prepared(opened(path, { readonly: true }), (db) => {
+/**
+ * Opens a file that is there, to read it beside whoever writes it.
+ * @param exact all integers are read as bigint, so that those beyond 2^53 keep their last digits
+ */
+export function openToRead(path: string, exact = false): Connection {
+  return prepared(opened(path, { readonly: true, safeIntegers: exact }), (db) => {
     db.run(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
     db.run('PRAGMA query_only = ON');
   });

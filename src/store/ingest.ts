@@ -33,6 +33,8 @@ export interface IngestOptions {
   journal: boolean;
   /** Where the index is made, by a caller that has the lock of the directory; else in the directory. */
   workshop?: string;
+  /** The journal's last entry that is applied; else all are. */
+  replayTo?: number;
   /** As set by the operator; else taken from the first block. */
   chainId: number | null;
   log: IngestLog;
@@ -126,7 +128,7 @@ function startIngest(options: IngestOptions, opened: (() => void)[]) {
   /** Applies the journal's entries that the index lacks: after a crash, after a failure, or for a new index. */
   function replay(batch: (work: () => void) => void): void {
     if (journal === null) return;
-    const end = journal.lastId();
+    const end = Math.min(journal.lastId(), options.replayTo ?? Number.POSITIVE_INFINITY);
     let at = places.current().id;
     let events = 0;
     while (at < end) {
@@ -139,7 +141,7 @@ function startIngest(options: IngestOptions, opened: (() => void)[]) {
           at = entry.id;
           last = digestOf(entry);
           inBatch += 1;
-          if (inBatch === REPLAY_BATCH) break;
+          if (inBatch === REPLAY_BATCH || at === end) break;
         }
         events += inBatch;
       });

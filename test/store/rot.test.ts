@@ -1,0 +1,99 @@
+/** Single bits of the files turn: somebody says so, or nothing of what they hold is another. */
+import { expect, test } from 'bun:test';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { Prng } from '../../src/devnet/prng.ts';
+import { devnetEvents } from '../../src/devnet/scenario.ts';
+import { OperatorError } from '../../src/errors.ts';
+import { checkDirectory } from '../../src/store/check.ts';
+import { indexPath, journalPath } from '../../src/store/database.ts';
+import { openJournalReader } from '../../src/store/journal.ts';
+import { rebuildIndex } from '../../src/store/rebuild.ts';
+import { dataDirectory } from '../support/data-directory.ts';
+import { ingestOf, received } from '../support/ingest.ts';
+import { casesOf } from '../support/property.ts';
+import { type Tables, wholeIndex } from '../support/tables.ts';
+
+const events = [...devnetEvents({ seed: 6, blocks: 5, accounts: 4, transactionsPerBlock: 2, forkEvery: 3 })].map(
+  received,
+);
+
+/** What the events make, as files and as what is read of them. */
+function wholeData() {
+  using directory = ingestOf(events);
+  return {
+    files: { index: readFileSync(indexPath(directory.path)), journal: readFileSync(journalPath(directory.path)) },
+    tables: wholeIndex(directory.path),
+    entries: entriesOf(directory.path),
+  };
+}
+
+/** Every entry as the program reads it. */
+function entriesOf(directory: string): string[] {
+  const journal = openJournalReader(directory);
+  try {
+    return [...(journal?.entriesAfter(0) ?? [])].map((entry) =>
+      JSON.stringify({ ...entry, chain: entry.chain.toHex() }),
+    );
+  } finally {
+    journal?.close();
+  }
+}
+const { files, tables, entries } = wholeData();
+
+function flipped(bytes: Buffer, bit: number): Buffer {
+  const copy = Buffer.from(bytes);
+  copy[bit >> 3] = (copy[bit >> 3] ?? 0) ^ (1 << (bit & 7));
+  return copy;
+}
+
+/** Whether a check names something, or the files can't be opened for a reason that is said. */
+function isNoticed(directory: string): boolean {
+  try {
+    return checkDirectory(directory, { deep: true }).some(({ problems }) => problems.length > 0);
+  } catch (error) {
+    if (error instanceof OperatorError) return true;
+    throw error;
+  }
+}
+
+/** Bits all over a file, so many as are to be tried, of chance. */
+function bitsOf(bytes: Buffer, name: string, usual: number): number[] {
+  const prng = new Prng(`rot/${name}`);
+  return Array.from({ length: casesOf(usual) }, () => prng.below(bytes.length) * 8 + prng.below(8));
+}
+
+for (const name of ['index', 'journal'] as const) {
+  test(`a bit of the ${name} that turns is noticed by a check, or changes nothing that is read`, () => {
+    const path = name === 'index' ? indexPath : journalPath;
+    const missed: number[] = [];
+    for (const bit of bitsOf(files[name], name, 12)) {
+      using directory = dataDirectory();
+      writeFileSync(indexPath(directory.path), files.index);
+      writeFileSync(journalPath(directory.path), files.journal);
+      writeFileSync(path(directory.path), flipped(files[name], bit));
+      if (isNoticed(directory.path)) continue;
+      const same =
+        Bun.deepEquals(wholeIndex(directory.path), tables) && Bun.deepEquals(entriesOf(directory.path), entries);
+      if (!same) missed.push(bit);
+    }
+    expect(missed).toEqual([]);
+  });
+}
+
+test('an index that is rebuilt from a journal of which a bit has turned is the same, or is none', () => {
+  const wrong: number[] = [];
+  for (const bit of bitsOf(files.journal, 'rebuild', 12)) {
+    using directory = dataDirectory();
+    writeFileSync(journalPath(directory.path), flipped(files.journal, bit));
+    let rebuilt: Tables | null = null;
+    try {
+      rebuildIndex({ directory: directory.path, chainId: null, log: () => {}, force: false });
+      rebuilt = wholeIndex(directory.path);
+    } catch (error) {
+      // The command says what is wrong, whatever kind of error it is.
+      expect(error).toBeInstanceOf(Error);
+    }
+    if (rebuilt !== null && !Bun.deepEquals(rebuilt, tables)) wrong.push(bit);
+  }
+  expect(wrong).toEqual([]);
+});
