@@ -21,10 +21,11 @@ export function traitFunctions(trait: unknown): TraitFunction[] | null {
     if (!isRecord(declared) || !Array.isArray(declared.args)) return null;
     const { name, access, outputs } = declared;
     const args = declared.args.map((arg) => (isRecord(arg) ? { type: arg.type } : arg));
+    // The name first: it tells most functions apart at once.
     functions.push({
-      args,
       ...(name === undefined ? {} : { name }),
       ...(access === undefined ? {} : { access }),
+      args,
       ...(outputs === undefined ? {} : { outputs }),
     });
   }

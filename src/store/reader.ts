@@ -331,6 +331,7 @@ export interface Reader {
     /**
      * Deployments of the canonical chain whose interface passes, newest first.
      * @param names functions that it must declare, to look for it by
+     * @throws TooMuchWorkError where too many must be looked at to find the page
      */
     withInterface(
       names: readonly string[],

@@ -14,6 +14,8 @@ import { contract } from './serialize/contract.ts';
 const tag = 'Smart contracts (v1)';
 const UNKNOWN = 'cannot find contract by ID';
 const NONE_IMPLEMENTS = 'cannot find contract for this trait';
+/** Each is compared with those of every contract that may implement the trait. */
+const MOST_FUNCTIONS = 50;
 const contract_id = Type.String({ description: 'Contract identifier' });
 const listQuery = legacyOffsetQuery({ maximum: 50, default: 20 });
 
@@ -32,6 +34,9 @@ function trait(text: string): TraitFunction[] {
   }
   const functions = traitFunctions(value);
   if (functions === null) throw new InvalidValue("'trait_abi'", 'it has no functions with a list of args each');
+  if (functions.length > MOST_FUNCTIONS) {
+    throw new InvalidValue("'trait_abi'", `it has more than ${MOST_FUNCTIONS} functions`);
+  }
   return functions;
 }
 

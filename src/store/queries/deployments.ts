@@ -2,24 +2,31 @@
 import type { Database } from 'bun:sqlite';
 import { heightOf } from '../../chain/position.ts';
 import type { ContractDeployment } from '../model.ts';
+import { TooMuchWorkError } from '../reader.ts';
 import { prepared } from '../statement.ts';
 import type { OrphanedTransaction, OrphanQueries } from './orphans.ts';
 
 const columns = 'p.address, t.position, t.tx_id, t.clarity_version, d.contract_interface, d.raw';
 
 export const sql = {
-  canonical: `SELECT ${columns}
+  newest: `SELECT ${columns}
                 FROM principals p JOIN contracts c ON c.contract_id = p.id
                 JOIN transactions t ON t.position = c.position JOIN transaction_bodies d ON d.position = c.position
-               WHERE p.address = ?1 ORDER BY c.position DESC`,
+               WHERE p.address = ?1 ORDER BY c.position DESC LIMIT 1`,
+  newestWhole: `SELECT ${columns}
+                FROM principals p JOIN contracts c ON c.contract_id = p.id
+                JOIN transactions t ON t.position = c.position JOIN transaction_bodies d ON d.position = c.position
+               WHERE p.address = ?1 AND d.contract_interface IS NOT NULL ORDER BY c.position DESC LIMIT 1`,
   // Deployments by position: the transactions that make a contract.
   at: `SELECT ${columns}
          FROM transactions t JOIN principals p ON p.id = t.contract_id
          JOIN transaction_bodies d ON d.position = t.position WHERE t.position = ?1`,
+  interface: 'SELECT contract_interface FROM transaction_bodies WHERE position = ?1',
   size: 'SELECT count(*) AS size FROM (SELECT 1 FROM declared_functions WHERE name = ?1 LIMIT ?2)',
-  declaring: 'SELECT position FROM declared_functions WHERE name = ?1 ORDER BY position DESC',
+  declaring: 'SELECT position FROM declared_functions WHERE name = ?1 ORDER BY position DESC LIMIT ?2',
+  declares: 'SELECT 1 AS found FROM declared_functions WHERE name = ?1 AND position = ?2',
   deployments: `SELECT position FROM transactions INDEXED BY transactions_by_type WHERE type = ?1
-                 ORDER BY position DESC`,
+                 ORDER BY position DESC LIMIT ?2`,
 };
 
 interface Row {
@@ -54,40 +61,56 @@ const orphanOf = (contractId: string, { block, transaction }: OrphanedTransactio
 /** Among the functions of an interface, one that this many declare is rare enough. */
 const RARE = 1_000;
 
+/** The most deployments whose interfaces a request looks at: as many as take a twentieth of a second. */
+const MOST_LOOKED_AT = 4_000;
+
 /** The payload types of deployments. */
 const VERSIONED = 6;
 const UNVERSIONED = 1;
 
-export function deploymentQueries(db: Database, orphans: OrphanQueries) {
-  const canonical = prepared<Row, [string]>(db, sql.canonical);
+/** @param most deployments that are looked at; others than usual are for tests */
+export function deploymentQueries(db: Database, orphans: OrphanQueries, most = MOST_LOOKED_AT) {
+  const newest = prepared<Row, [string]>(db, sql.newest);
+  const newestWhole = prepared<Row, [string]>(db, sql.newestWhole);
+  const interfaceAt = prepared<{ contract_interface: string | null }, [number]>(db, sql.interface);
+  const declares = prepared<{ found: number }, [string, number]>(db, sql.declares);
   const at = prepared<Row, [number]>(db, sql.at);
   const size = prepared<{ size: number }, [string, number]>(db, sql.size);
-  const declaring = prepared<{ position: number }, [string]>(db, sql.declaring);
-  const deployments = prepared<{ position: number }, [number]>(db, sql.deployments);
+  const declaring = prepared<{ position: number }, [string, number]>(db, sql.declaring);
+  const deployments = prepared<{ position: number }, [number, number]>(db, sql.deployments);
 
-  /** Positions of deployments that may declare all of the functions, the newest first. */
-  function* candidates(names: readonly string[]): Generator<number> {
+  /** The function that the fewest deployments declare; undefined where none is named. */
+  function rarestOf(names: readonly string[]): string | undefined {
     let rarest: { name: string; size: number } | undefined;
     for (const name of names) {
       const found = size.get(name, RARE)?.size ?? 0;
       if (rarest === undefined || found < rarest.size) rarest = { name, size: found };
     }
-    if (rarest !== undefined) {
-      for (const { position } of declaring.iterate(rarest.name)) yield position;
-      return;
-    }
+    return rarest?.name;
+  }
+
+  /** Positions of deployments that may declare all of the functions, the newest first; one more than are looked at. */
+  function candidates(names: readonly string[]): number[] {
+    const rarest = rarestOf(names);
+    if (rarest !== undefined) return declaring.all(rarest, most + 1).map(({ position }) => position);
     // Both kinds, in one order.
-    const kinds = [VERSIONED, UNVERSIONED].map((type) => deployments.all(type).map(({ position }) => position));
-    yield* kinds.flat().sort((a, b) => b - a);
+    const kinds = [VERSIONED, UNVERSIONED].map((type) => deployments.all(type, most + 1));
+    return kinds
+      .flat()
+      .map(({ position }) => position)
+      .sort((a, b) => b - a)
+      .slice(0, most + 1);
   }
 
   return {
     async anyDeployment(contractId: string): Promise<ContractDeployment | undefined> {
-      const found = canonical.all(contractId).map(canonicalOf);
-      const whole = found.find((of) => of.contractInterface !== null);
-      if (whole !== undefined) return whole;
+      const whole = newestWhole.get(contractId);
+      if (whole !== null) return canonicalOf(whole);
       const orphaned = orphans.deployments(contractId).map((of) => orphanOf(contractId, of));
-      return orphaned.find((of) => of.contractInterface !== null) ?? found[0] ?? orphaned[0];
+      const known = orphaned.find((of) => of.contractInterface !== null);
+      if (known !== undefined) return known;
+      const row = newest.get(contractId);
+      return row === null ? orphaned[0] : canonicalOf(row);
     },
 
     async withInterface(
@@ -98,14 +121,26 @@ export function deploymentQueries(db: Database, orphans: OrphanQueries) {
     ): Promise<ContractDeployment[]> {
       const found: ContractDeployment[] = [];
       let left = offset;
-      for (const position of candidates(names)) {
+      for (const [looked, position] of candidates(names).entries()) {
         if (found.length >= limit) break;
+        if (looked === most) throw tooManyDeclare(most);
+        if (!names.every((name) => declares.get(name, position) !== null)) continue;
+        const text = interfaceAt.get(position)?.contract_interface ?? null;
+        if (text === null || !passes(JSON.parse(text))) continue;
+        if (left > 0) {
+          left -= 1;
+          continue;
+        }
         const row = at.get(position);
-        if (row === null || row.contract_interface === null || !passes(JSON.parse(row.contract_interface))) continue;
-        if (left > 0) left -= 1;
-        else found.push(canonicalOf(row));
+        if (row !== null) found.push(canonicalOf(row));
       }
       return found;
     },
   };
 }
+
+const tooManyDeclare = (most: number): TooMuchWorkError =>
+  new TooMuchWorkError(
+    `the page is not found among the ${most} newest contracts that declare the rarest of these functions: give a lower ` +
+      'offset, or a trait with a function that fewer contracts declare',
+  );

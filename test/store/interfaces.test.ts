@@ -1,0 +1,133 @@
+/** Contracts by the functions they declare, against the same done by hand over all of them. */
+import { Database } from 'bun:sqlite';
+import { afterAll, beforeAll, expect, test } from 'bun:test';
+import fc from 'fast-check';
+import { implementsTrait } from '../../src/codec/trait.ts';
+import { indexPath } from '../../src/store/database.ts';
+import { deploymentQueries } from '../../src/store/queries/deployments.ts';
+import { orphanQueries } from '../../src/store/queries/orphans.ts';
+import { TooMuchWorkError } from '../../src/store/reader.ts';
+import { openApi } from '../support/api.ts';
+import { alice, block, deployment, receipt } from '../support/handmade.ts';
+import { type OpenIngest, openNew } from '../support/ingest.ts';
+import { assertProperty } from '../support/property.ts';
+
+const names = ['transfer', 'mint', 'burn', 'rare'];
+const types = ['uint128', 'principal', 'bool'];
+
+interface Declared {
+  name: string;
+  access: string;
+  args: { name: string; type: string }[];
+  outputs: { type: string };
+}
+
+const declared = (name: string, type: string): Declared => ({
+  name,
+  access: 'public',
+  args: [{ name: 'it', type }],
+  outputs: { type: 'bool' },
+});
+
+/** What each contract declares, oldest first: all of one kind of token, few with the rare function. */
+const contracts: Declared[][] = Array.from({ length: 60 }, (_, i) =>
+  names.flatMap((name, place) =>
+    name === 'rare'
+      ? i % 20 === 0
+        ? [declared(name, 'bool')]
+        : []
+      : (i + place) % 5 === 0
+        ? []
+        : [declared(name, types[i % 3]!)],
+  ),
+);
+const nameOf = (i: number): string => `contract-${String(i).padStart(3, '0')}`;
+
+let open: OpenIngest;
+let db: Database;
+beforeAll(() => {
+  open = openNew({ journal: false });
+  const rest = { variables: [], maps: [], fungible_tokens: [], non_fungible_tokens: [] };
+  const one = block(
+    null,
+    'one',
+    contracts.map((functions, i) =>
+      receipt(deployment(alice, i, 100, nameOf(i)), i, { contract_interface: { functions, ...rest } }),
+    ),
+  );
+  open.ingest.receive(one.event);
+  db = new Database(indexPath(open.directory), { readonly: true });
+});
+afterAll(() => {
+  db.close();
+  open[Symbol.dispose]();
+});
+
+const search = (most?: number) => deploymentQueries(db, orphanQueries(db, null), most);
+
+const asked = fc.record(
+  {
+    name: fc.constantFrom(...names, 'nobody'),
+    args: fc.array(fc.record({ type: fc.constantFrom(...types) }), { maxLength: 1 }),
+  },
+  { requiredKeys: ['args'] },
+);
+
+test('whatever the trait, the page is that of all that implement it, or is refused', async () => {
+  const seen = { whole: 0, refused: 0 };
+  await assertProperty(
+    fc.asyncProperty(
+      fc.array(asked, { maxLength: 3 }),
+      fc.integer({ min: 1, max: 5 }),
+      fc.nat(12),
+      fc.constantFrom(1, 5, 30, 1_000),
+      async (functions, limit, offset, most) => {
+        const expected = contracts
+          .flatMap((of, i) => (implementsTrait({ functions: of }, functions) ? [`${alice.address}.${nameOf(i)}`] : []))
+          .reverse()
+          .slice(offset, offset + limit);
+        const asking = functions.flatMap(({ name }) => (name === undefined ? [] : [name]));
+        const passes = (of: unknown) => implementsTrait(of, functions);
+        try {
+          const found = await search(most).withInterface(asking, passes, limit, offset);
+          expect(found.map(({ contractId }) => contractId)).toEqual(expected);
+          seen.whole += 1;
+        } catch (error) {
+          if (!(error instanceof TooMuchWorkError)) throw error;
+          expect(most).toBeLessThan(contracts.length);
+          seen.refused += 1;
+        }
+      },
+    ),
+    { cases: 300 },
+  );
+  expect(Math.min(seen.whole, seen.refused)).toBeGreaterThan(0);
+});
+
+test('no more interfaces are looked at than may be', async () => {
+  let looked = 0;
+  const never = () => {
+    looked += 1;
+    return false;
+  };
+  expect(search(10).withInterface(['transfer'], never, 1, 0)).rejects.toThrow(TooMuchWorkError);
+  expect(search(10).withInterface([], never, 1, 0)).rejects.toThrow(TooMuchWorkError);
+  expect(looked).toBe(20);
+  // What is rare is looked at alone, and what lacks one of the functions isn't.
+  looked = 0;
+  expect(await search(10).withInterface(['transfer', 'rare'], never, 1, 0)).toEqual([]);
+  expect(looked).toBe(
+    contracts.filter((of) => ['transfer', 'rare'].every((name) => of.some((one) => one.name === name))).length,
+  );
+});
+
+test('a trait of very many functions is refused', async () => {
+  using api = openApi(open.directory);
+  const trait = (count: number) =>
+    encodeURIComponent(
+      JSON.stringify({ functions: Array.from({ length: count }, () => ({ name: 'mint', args: [] })) }),
+    );
+  expect((await api.get(`/extended/v1/contract/by_trait?trait_abi=${trait(50)}`)).status).toBe(200);
+  const refused = await api.get(`/extended/v1/contract/by_trait?trait_abi=${trait(51)}`);
+  expect([refused.status, await refused.text()]).toEqual([400, expect.stringContaining('more than 50 functions')]);
+});
