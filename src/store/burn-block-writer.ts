@@ -50,7 +50,9 @@ export function burnBlockWriter(db: Database) {
       const parent = row.parent_hash;
       const below = at.get(row.height - 1);
       if (parent === null || (below !== null && same(below.hash, parent))) return branch;
-      row = orphan.get(parent);
+      const next = orphan.get(parent);
+      // Each is below the one before: what a node says of parents may lead round in a circle.
+      row = next?.height === row.height - 1 ? next : null;
     }
     return branch;
   }

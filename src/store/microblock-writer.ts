@@ -63,7 +63,8 @@ export function microblockWriter(db: Database) {
       const chain = new Set<string>();
       let key = last.hash.toHex();
       for (let at = byHash.get(key); ; at = byHash.get(key)) {
-        if (at === undefined) return null;
+        // What leads back to itself is no chain.
+        if (at === undefined || chain.has(key)) return null;
         chain.add(key);
         if (at.sequence === 0) break;
         key = at.parentHash.toHex();

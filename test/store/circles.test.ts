@@ -1,0 +1,32 @@
+/** What a node says of parents may lead round in a circle: no walk along them goes on for ever. */
+import { expect, test } from 'bun:test';
+import { checkDirectory } from '../../src/store/check.ts';
+import { alice, block, bob, stream, transfer } from '../support/handmade.ts';
+import { openNew } from '../support/ingest.ts';
+import { burnBlock } from '../support/pox.ts';
+
+test('microblocks that follow each other are no chain', () => {
+  using open = openNew();
+  const anchor = block(null, 'anchor', [], { signer_bitvec: null });
+  open.ingest.receive(anchor.event);
+  const circle = [
+    { label: 'left', after: 'right', sequence: 1, transactions: [transfer(alice, 0, 200)] },
+    { label: 'right', after: 'left', sequence: 2, transactions: [transfer(bob, 0, 200)] },
+  ];
+  expect(open.ingest.receive(stream(anchor, circle))).toBe('repeated');
+  expect(open.ingest.receive(stream(anchor, [{ ...circle[0]!, after: 'left' }]))).toBe('repeated');
+});
+
+test('Bitcoin blocks that are each other’s parents are no branch', () => {
+  using open = openNew();
+  const events = [
+    burnBlock(9, 'below', 'root', []),
+    burnBlock(10, 'left', 'right', []),
+    burnBlock(11, 'right', 'left', []),
+    // Both are orphaned; what follows builds on one of them.
+    burnBlock(10, 'other', 'below', []),
+    burnBlock(12, 'next', 'right', []),
+  ];
+  for (const event of events) expect(open.ingest.receive(event)).toBe('applied');
+  expect(checkDirectory(open.directory).flatMap(({ problems }) => problems)).toEqual([]);
+});
