@@ -14,13 +14,13 @@ export interface PoxEvent {
 }
 
 /** The node's event of what pox-5 locks. */
-export const locked = (address: string, amount: bigint, until: number) => ({
+export const locked = (address: string, amount: bigint, until: number, contract = 'pox-5') => ({
   type: 'stx_lock_event',
   stx_lock_event: {
     locked_address: address,
     locked_amount: String(amount),
     unlock_height: String(until),
-    contract_identifier: `${BOOT}.pox-5`,
+    contract_identifier: `${BOOT}.${contract}`,
   },
 });
 type LockEvent = ReturnType<typeof locked>;

@@ -1,0 +1,28 @@
+/** The parts of a miner's reward, each in its column: their sum alone is served, and would not tell two apart. */
+import { Database } from 'bun:sqlite';
+import { expect, test } from 'bun:test';
+import { indexPath } from '../../src/store/database.ts';
+import { alice, block, bob, hashOf } from '../support/handmade.ts';
+import { openNew } from '../support/ingest.ts';
+
+test('a reward is kept part by part', () => {
+  using open = openNew({ journal: false });
+  const reward = {
+    recipient: bob.address,
+    miner_address: alice.address,
+    coinbase_amount: '1000',
+    tx_fees_anchored: '200',
+    tx_fees_streamed_confirmed: '30',
+    tx_fees_streamed_produced: '4',
+    from_stacks_block_hash: hashOf('the block it is for'),
+    from_index_consensus_hash: hashOf('its index hash'),
+  };
+  open.ingest.receive(block(null, 'one', [], { matured_miner_rewards: [reward] }).event);
+  using db = new Database(indexPath(open.directory), { readonly: true });
+  const rows = db.query(
+    'SELECT coinbase, fees_anchored, fees_streamed_confirmed, fees_streamed_produced FROM miner_rewards',
+  );
+  expect(rows.all()).toEqual([
+    { coinbase: '1000', fees_anchored: '200', fees_streamed_confirmed: '30', fees_streamed_produced: '4' },
+  ]);
+});
