@@ -5,18 +5,13 @@
  */
 import { afterAll, expect, test } from 'bun:test';
 import net from 'node:net';
-import { networkOf } from '../../src/chain/network.ts';
-import { blockOf } from '../../src/chain/normalise.ts';
-import { readPayload } from '../../src/chain/payload-reader.ts';
 import type { NodeEvent } from '../../src/devnet/node-event.ts';
 import { Prng } from '../../src/devnet/prng.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
-import { conditionsOf, type Filter } from '../../src/hooks/filters.ts';
-import { Matcher, ownTransactions } from '../../src/hooks/matching.ts';
-import { followed } from '../hooks/follow.ts';
+import type { Filter } from '../../src/hooks/filters.ts';
+import { expectedMatches, followed } from '../hooks/follow.ts';
 import { definition } from '../hooks/server.ts';
 import { dataDirectory } from '../support/data-directory.ts';
-import { winningChain } from '../support/winning-chain.ts';
 import { killed, readyLine, type Stackside, stackside } from './crash-process.ts';
 
 const SECONDS = Number(process.env.STACKSIDE_SOAK_SECONDS ?? 5);
@@ -83,30 +78,6 @@ const kinds = [
 ];
 const filtersOf = (hook: number): Filter[] =>
   [0, 3].slice(0, 1 + (hook % 2)).map((step) => ({ type: kinds[(hook + step) % kinds.length] }) as Filter);
-
-/** What each hook is to be left with: the matching transactions of each block of the chain that won. */
-function expected(events: readonly NodeEvent[]): Map<string, string[]>[] {
-  const blocks = winningChain(events)
-    .filter(({ path }) => path === '/new_block')
-    .map(({ path, body }) => readPayload(path, body))
-    .map((payload) => (payload.kind === 'block' ? blockOf(payload.block, networkOf(0x8000_0000)) : null))
-    .filter((block) => block !== null && block.height > 0);
-  return arrived.map((_, hook) => {
-    const matcher = new Matcher();
-    matcher.set(hook, filtersOf(hook).flatMap(conditionsOf));
-    const told = new Map<string, string[]>();
-    for (const block of blocks) {
-      const places = block === null ? undefined : matcher.match(block).get(hook);
-      if (block === null || places === undefined) continue;
-      const own = ownTransactions(block);
-      told.set(
-        `0x${block.indexBlockHash.toHex()}`,
-        places.map((place) => `0x${own[place]?.txId.toHex()}`),
-      );
-    }
-    return told;
-  });
-}
 
 interface Running {
   child: Stackside;
@@ -203,7 +174,6 @@ test(
     }
 
     let [attempts, repeated, rollbacks, blocks] = [0, 0, 0, 0];
-    const wanted = expected(sent);
     for (const [hook, list] of arrived.entries()) {
       attempts += list.length;
       // In order: a delivery comes for the first time only after the one before it was taken.
@@ -235,7 +205,7 @@ test(
         hash,
         (block as Payload).transactions.map((transaction: Payload) => transaction.transaction_identifier.hash),
       ]);
-      expect({ hook, standing }).toEqual({ hook, standing: [...(wanted[hook] ?? [])] });
+      expect({ hook, standing }).toEqual({ hook, standing: [...expectedMatches(sent, filtersOf(hook))] });
       blocks += standing.length;
 
       // The log agrees.

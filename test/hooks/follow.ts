@@ -1,5 +1,12 @@
 /** What a receiver makes of the payloads it gets: the matching transactions of the chain, taken back and told anew. */
 import { expect } from 'bun:test';
+import { networkOf } from '../../src/chain/network.ts';
+import { blockOf } from '../../src/chain/normalise.ts';
+import { readPayload } from '../../src/chain/payload-reader.ts';
+import type { NodeEvent } from '../../src/devnet/node-event.ts';
+import { conditionsOf, type Filter } from '../../src/hooks/filters.ts';
+import { Matcher, ownTransactions } from '../../src/hooks/matching.ts';
+import { winningChain } from '../support/winning-chain.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: payloads are looked into
 type Payload = any;
@@ -33,4 +40,24 @@ export function followed(payloads: readonly Payload[]): Map<string, unknown> {
     }
   }
   return standing;
+}
+
+/** What a hook on a test network is to be left with: the matching transactions of each block of the chain that won. */
+export function expectedMatches(events: readonly NodeEvent[], filters: readonly Filter[]): Map<string, string[]> {
+  const matcher = new Matcher();
+  matcher.set(1, filters.flatMap(conditionsOf));
+  const told = new Map<string, string[]>();
+  for (const { path, body } of winningChain(events)) {
+    const payload = path === '/new_block' ? readPayload(path, body) : null;
+    if (payload?.kind !== 'block') continue;
+    const block = blockOf(payload.block, networkOf(0x8000_0000));
+    const places = block.height > 0 ? matcher.match(block).get(1) : undefined;
+    if (places === undefined) continue;
+    const own = ownTransactions(block);
+    told.set(
+      `0x${block.indexBlockHash.toHex()}`,
+      places.map((place) => `0x${own[place]?.txId.toHex()}`),
+    );
+  }
+  return told;
 }

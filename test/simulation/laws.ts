@@ -1,0 +1,111 @@
+/** What holds when a run is over, whatever happened in it. */
+import { expect } from 'bun:test';
+import type { NodeEvent } from '../../src/devnet/node-event.ts';
+import { checkDirectory } from '../../src/store/check.ts';
+import { expectedMatches, followed } from '../hooks/follow.ts';
+import { ingestOf, received } from '../support/ingest.ts';
+import { journalRows, type Tables, tables } from '../support/tables.ts';
+import { type BlockTree, treesOf, winningChain } from '../support/winning-chain.ts';
+import type { Hook } from './operator.ts';
+import type { Arrived } from './receivers.ts';
+
+/** The tables of the winning chain alone, by their stream. */
+const winning = new Map<readonly NodeEvent[], Tables>();
+
+function winningTables(events: readonly NodeEvent[]): Tables {
+  const known = winning.get(events);
+  if (known !== undefined) return known;
+  using directory = ingestOf(winningChain(events).map(received));
+  const made = tables(directory.path);
+  winning.set(events, made);
+  return made;
+}
+
+/** The fork law; and what is counted equals a recount. */
+export function holdsTheWinningChain(directory: string, events: readonly NodeEvent[]): void {
+  expect(checkDirectory(directory).flatMap(({ problems }) => problems)).toEqual([]);
+  expect(tables(directory)).toEqual(winningTables(events));
+}
+
+/** Exactly once: each block is in the journal one time, and events first came in the order of the node. */
+export function journalIsOrdered(directory: string, events: readonly NodeEvent[]): void {
+  const texts = journalRows(directory).map(({ path, text }) => `${path} ${text}`);
+  const blocks = texts.filter((text) => text.startsWith('/new_block '));
+  expect(blocks.length).toBe(new Set(blocks).size);
+  const journaled = new Set(texts);
+  const posted = new Set(events.map(({ path, body }) => `${path} ${body}`));
+  expect([...journaled]).toEqual([...posted].filter((text) => journaled.has(text)));
+}
+
+/** One id names one body, whatever became of process and power between two attempts. */
+export function idsNameBodies(arrived: readonly Arrived[]): void {
+  const bodies = new Map<string, string>();
+  for (const { id, text } of arrived) {
+    expect({ id, text }).toEqual({ id, text: bodies.get(id) ?? text });
+    bodies.set(id, text);
+  }
+}
+
+/** What a receiver took of the live deliveries of a hook, each once: they come in order, each after the one before it. */
+export function inOrder(arrived: readonly Arrived[]): Arrived[] {
+  const seen = new Map<string, Arrived>();
+  const taken = new Map<number, Arrived>();
+  for (const one of arrived) {
+    if (one.sequence === null) continue;
+    const isFirst = !seen.has(one.id);
+    seen.set(one.id, one);
+    if (isFirst) {
+      const before = seen.size - 1;
+      expect({ sequence: one.sequence, tookTheOneBefore: before === 0 || taken.has(before) }).toEqual({
+        sequence: before + 1,
+        tookTheOneBefore: true,
+      });
+    }
+    if (one.taken && !taken.has(one.sequence)) taken.set(one.sequence, one);
+  }
+  return [...taken.values()];
+}
+
+/** The hashes from a block down to the first. */
+function branch(tree: BlockTree, tip: string | null): Set<string> {
+  const hashes = new Set<string>();
+  for (let at = tip; at !== null; ) {
+    hashes.add(at);
+    at = tree.blocks.get(at)?.head.parent_index_block_hash ?? null;
+  }
+  return hashes;
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: payloads are looked into
+type Payload = any;
+
+/** None lost and none made up: who follows a hook has what matches on the winning chain, from where it began. */
+export function toldTheWinningChain(hook: Hook, taken: readonly Arrived[], events: readonly NodeEvent[]): void {
+  const matches = expectedMatches(events, hook.filters);
+  const standing = new Map(
+    [...followed(taken.map(({ text }) => JSON.parse(text)))].map(([hash, block]): [string, string[]] => [
+      hash,
+      (block as Payload).transactions.map((one: Payload) => one.transaction_identifier.hash),
+    ]),
+  );
+  for (const [hash, transactions] of standing) {
+    expect({ uuid: hook.uuid, hash, transactions }).toEqual({
+      uuid: hook.uuid,
+      hash,
+      transactions: matches.get(hash) ?? ['nothing: it is not on the chain, or nothing matches'],
+    });
+  }
+  const before = branch(treesOf(events).blocks, hook.since);
+  const owed = [...matches.keys()].filter((hash) => !before.has(hash));
+  expect({ uuid: hook.uuid, missing: owed.filter((hash) => !standing.has(hash)) }).toEqual({
+    uuid: hook.uuid,
+    missing: [],
+  });
+}
+
+/** The log of a hook that is at rest agrees with what its receivers took. @param logged oldest first */
+export function logAgrees(logged: readonly { id: string; state: string }[], taken: readonly Arrived[]): void {
+  const ids = new Set(taken.map(({ id }) => id));
+  const live = logged.filter(({ id }) => ids.has(id)).map(({ id, state }) => ({ id, state }));
+  expect(live).toEqual(taken.map(({ id }) => ({ id, state: 'delivered' })));
+}

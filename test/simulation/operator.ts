@@ -1,0 +1,215 @@
+/** Who manages chainhooks through the API: asks again until there is an answer, and knows what each hook is owed. */
+import { Database } from 'bun:sqlite';
+import type { Filter } from '../../src/hooks/filters.ts';
+import { indexPath } from '../../src/store/database.ts';
+import { definition } from '../hooks/server.ts';
+import { NoAnswer, type Server } from './server.ts';
+import type { World } from './world.ts';
+
+/** Milliseconds. */
+const RETRY = 400;
+
+const filterSets = [
+  [{ type: 'coinbase' }, { type: 'tenure_change' }],
+  [{ type: 'stx_event' }],
+  [{ type: 'contract_call' }, { type: 'ft_event' }],
+  [{ type: 'tenure_change' }, { type: 'stx_event' }, { type: 'contract_call' }, { type: 'contract_deploy' }],
+] as const satisfies Filter[][];
+
+/** Where an enabled hook begins; undefined leaves it to the server. */
+export type From = 'tip' | 'last_evaluated' | undefined;
+
+/** @param hook counted from the oldest, modulo how many there are */
+export type Operation =
+  | { operate: 'register'; filters: number }
+  | { operate: 'disable'; hook: number }
+  | { operate: 'enable'; hook: number; from: From }
+  | { operate: 'remove'; hook: number }
+  | { operate: 'move'; hook: number }
+  | { operate: 'redeliver'; hook: number }
+  | { operate: 'backfill'; hook: number }
+  | { operate: 'evaluate'; hook: number };
+
+export interface Hook {
+  uuid: string;
+  filters: Filter[];
+  /** Of the URL it delivers to. */
+  path: string;
+  /** The tip when it began, or began anew at the tip: it is owed the blocks that are not below it. Null before any. */
+  since: string | null;
+  removed: boolean;
+}
+
+/** A delivery as the log has it. */
+export interface Logged {
+  id: string;
+  state: string;
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: answers are looked into
+type Body = any;
+
+export class Operator {
+  readonly hooks: Hook[] = [];
+  readonly #world: World;
+  readonly #server: Server;
+  #names = 0;
+  #working: Promise<void> = Promise.resolve();
+  #waiting = 0;
+
+  constructor(world: World, server: Server) {
+    this.#world = world;
+    this.#server = server;
+  }
+
+  get isDone(): boolean {
+    return this.#waiting === 0;
+  }
+
+  /** One after the other. */
+  do(operation: Operation): void {
+    this.#waiting += 1;
+    this.#working = this.#working
+      .then(() => this.#perform(operation))
+      .catch((error) => this.#world.wrong(`${operation.operate} failed`, error))
+      .finally(() => {
+        this.#waiting -= 1;
+      });
+  }
+
+  /** Has every hook that is left deliver all that it is owed. */
+  async settle(): Promise<void> {
+    for (const hook of this.#left()) {
+      for (;;) {
+        const { status } = await this.#ask('GET', `/me/${hook.uuid}`);
+        const isWell = status.enabled && (status.status === 'streaming' || status.status === 'new');
+        if (!status.enabled) await this.#enable(hook, 'last_evaluated');
+        else if (isWell && status.pending_deliveries === 0 && status.lag_blocks === 0) break;
+        await this.#world.pause(RETRY);
+      }
+    }
+  }
+
+  /** What the log of each hook that is left says, oldest first. */
+  async logs(): Promise<Map<Hook, Logged[]>> {
+    const logs = new Map<Hook, Logged[]>();
+    for (const hook of this.#left()) logs.set(hook, await this.#log(hook));
+    return logs;
+  }
+
+  readonly #left = (): Hook[] => this.hooks.filter(({ removed }) => !removed);
+
+  async #log({ uuid }: Hook): Promise<Logged[]> {
+    const logged: Body[] = [];
+    for (let cursor: string | null = ''; cursor !== null; ) {
+      const query: string = `limit=50${cursor === '' ? '' : `&cursor=${cursor}`}`;
+      const page = await this.#ask('GET', `/me/${uuid}/deliveries?${query}`);
+      logged.push(...page.results);
+      cursor = page.cursor.next;
+    }
+    return logged.reverse();
+  }
+
+  async #perform(operation: Operation): Promise<void> {
+    if (operation.operate === 'register') return this.#register(operation.filters);
+    const left = this.#left();
+    const hook = left[operation.hook % left.length];
+    if (hook === undefined) return;
+    const own = `/me/${hook.uuid}`;
+    switch (operation.operate) {
+      case 'disable':
+        await this.#ask('PATCH', `${own}/enabled`, { enabled: false });
+        return;
+      case 'enable':
+        return this.#enable(hook, operation.from);
+      case 'remove':
+        hook.removed = true;
+        await this.#ask('DELETE', own, undefined, [204, 404]);
+        return;
+      case 'move':
+        hook.path = `/${this.#names++}`;
+        await this.#ask('PATCH', own, { action: this.#definition(hook.path, []).action });
+        return;
+      case 'redeliver':
+        await this.#ask('POST', `${own}/deliveries/redeliver`, { state: ['delivered', 'failed'] });
+        return;
+      case 'backfill':
+        await this.#ask('POST', `${own}/backfills`, { from_height: 1 }, [200, 202, 400]);
+        return;
+      case 'evaluate':
+        await this.#ask('POST', `${own}/evaluate`, { block_height: 2 }, [200, 202, 204, 404]);
+        return;
+    }
+  }
+
+  async #register(filters: number): Promise<void> {
+    const events: Filter[] = [...(filterSets[filters % filterSets.length] ?? [])];
+    for (;;) {
+      const path = `/${this.#names++}`;
+      const answer = await this.#try('POST', '/me', this.#definition(path, events));
+      if (answer?.status === 200) {
+        this.hooks.push({ uuid: answer.body.uuid, filters: events, path, since: this.#tip(), removed: false });
+        return;
+      }
+      // It may be there all the same, from nobody knows which block on: another takes its place.
+      await this.#world.pause(RETRY);
+      const { results } = await this.#ask('GET', '/me?limit=60');
+      for (const { uuid, definition: known } of results) {
+        if (known.name === path) await this.#ask('DELETE', `/me/${uuid}`, undefined, [204, 404]);
+      }
+    }
+  }
+
+  async #enable(hook: Hook, from: From): Promise<void> {
+    const { status } = await this.#ask('GET', `/me/${hook.uuid}`);
+    await this.#ask('PATCH', `/me/${hook.uuid}/enabled`, {
+      enabled: true,
+      ...(from === undefined ? {} : { resume_from: from }),
+    });
+    // An answer may have been lost: it may stand at the tip of then, or of now.
+    const isSeamless = from === 'last_evaluated' || (from === undefined && status.status === 'interrupted');
+    // One that has seen nothing has nothing to go on from.
+    const hasSeen = status.status !== 'new';
+    if (!status.enabled && !(isSeamless && hasSeen)) hook.since = this.#tip();
+  }
+
+  #definition = (path: string, events: readonly Filter[]) => ({
+    ...definition(`http://10.0.0.1${path}`, [...events], { enable_on_registration: true }),
+    name: path,
+  });
+
+  /** Asks until it is answered. @throws Error for another status than those wanted */
+  async #ask(method: string, path: string, body?: unknown, wanted = [200, 202, 204]): Promise<Body> {
+    for (;;) {
+      const answer = await this.#try(method, path, body);
+      if (answer !== null && wanted.includes(answer.status)) return answer.body;
+      if (answer !== null && answer.status !== 503 && answer.status !== 500) {
+        throw new Error(`${method} ${path}: ${answer.status} ${JSON.stringify(answer.body)}`);
+      }
+      await this.#world.pause(RETRY);
+    }
+  }
+
+  async #try(method: string, path: string, body?: unknown): Promise<{ status: number; body: Body } | null> {
+    try {
+      const sent = body === undefined ? {} : { body: JSON.stringify(body) };
+      const response = await this.#server.request('The API', `/chainhooks${path}`, { method, ...sent });
+      const text = await response.text();
+      this.#world.note(`${method} ${path} ${response.status}`);
+      return { status: response.status, body: text === '' ? null : JSON.parse(text) };
+    } catch (error) {
+      if (error instanceof NoAnswer) return null;
+      throw error;
+    }
+  }
+
+  #tip(): string | null {
+    using db = new Database(indexPath(this.#server.disk.path), { readonly: true });
+    const row = db
+      .query<{ hash: string }, []>(
+        'SELECT lower(hex(index_block_hash)) AS hash FROM blocks ORDER BY height DESC LIMIT 1',
+      )
+      .get();
+    return row === null ? null : `0x${row.hash}`;
+  }
+}

@@ -1,0 +1,105 @@
+/** Those who deliveries go to, and the network between: what each gets, and whether and how it answers. */
+
+import type { Prng } from '../../src/devnet/prng.ts';
+import type { Answer, PostOptions } from '../../src/hooks/post.ts';
+import type { World } from './world.ts';
+
+/** What becomes of a request. */
+export type Fate = 'taken' | 'error' | 'busy' | 'refused' | 'reset' | 'mute' | 'gone';
+
+/** How a receiver is, for a while. */
+export type Mood = 'well' | 'moody' | 'down' | 'gone';
+
+const fates: Readonly<Record<Mood, readonly (readonly [number, Fate])[]>> = {
+  well: [[1, 'taken']],
+  moody: [
+    [10, 'taken'],
+    [2, 'error'],
+    [2, 'busy'],
+    [2, 'refused'],
+    [3, 'reset'],
+    [1, 'mute'],
+  ],
+  down: [
+    [3, 'refused'],
+    [1, 'error'],
+  ],
+  gone: [[1, 'gone']],
+};
+
+/** Milliseconds. */
+const SLOWEST = 400;
+
+/** A request as it arrived. */
+export interface Arrived {
+  hook: string;
+  id: string;
+  /** Null in other lanes than the live one. */
+  sequence: number | null;
+  reason: string;
+  text: string;
+  /** Whether the receiver took it: it may not have come to know that. */
+  taken: boolean;
+}
+
+const statuses = { taken: 200, error: 500, busy: 429, gone: 410 } as const;
+
+export class Receivers {
+  readonly arrived: Arrived[] = [];
+  readonly #world: World;
+  readonly #prng: Prng;
+  readonly #moods = new Map<string, Mood>();
+  #calm = false;
+
+  constructor(world: World) {
+    this.#world = world;
+    this.#prng = world.prng('receivers');
+  }
+
+  setMood(path: string, mood: Mood): void {
+    this.#moods.set(path, mood);
+  }
+
+  /** From now on every receiver is well. */
+  calm(): void {
+    this.#calm = true;
+  }
+
+  /** Carries a request there and its answer back. */
+  take({ url, headers, body, signal }: PostOptions): Promise<Answer> {
+    const { promise, resolve, reject } = Promise.withResolvers<Answer>();
+    const text = Buffer.from(body).toString();
+    const mood = this.#calm ? 'well' : (this.#moods.get(url.pathname) ?? 'moody');
+    const fate = this.#prng.weighted(fates[mood]);
+    signal.addEventListener('abort', () => reject(new Error('the attempt was ended')), { once: true });
+    this.#world.after(this.#delay(), () => {
+      if (fate === 'refused') return reject(new Error('ECONNREFUSED'));
+      this.#arrive(headers, text, fate);
+      this.#world.after(this.#delay(), () => {
+        if (fate === 'mute') return;
+        if (fate === 'reset') return reject(new Error('ECONNRESET'));
+        resolve({ status: statuses[fate], retryAfter: fate === 'busy' ? '1' : null, text: '' });
+      });
+    });
+    return promise;
+  }
+
+  #delay(): number {
+    return this.#prng.chance(0.8) ? this.#prng.below(20) : this.#prng.below(SLOWEST);
+  }
+
+  #arrive(headers: Record<string, string>, text: string, fate: Fate): void {
+    const header = (name: string): string => headers[name] ?? '';
+    const sequence = header('x-chainhook-sequence');
+    this.arrived.push({
+      hook: header('x-chainhook-uuid'),
+      id: header('webhook-id'),
+      sequence: sequence === '' ? null : Number(sequence),
+      reason: header('x-chainhook-reason'),
+      text,
+      // After a reset some receivers have it and some don't.
+      taken: fate === 'taken',
+    });
+    this.#world.note(`arrived ${header('webhook-id')} ${sequence} ${fate}`);
+  }
+}

@@ -1,0 +1,144 @@
+/** One run: a server in its world, from its first event to its rest, and the laws at the end. */
+import type { NodeEvent } from '../../src/devnet/node-event.ts';
+import { devnetEvents } from '../../src/devnet/scenario.ts';
+import { faults } from '../faults/fault-store.ts';
+import type { Case, Disturbance } from './case.ts';
+import {
+  holdsTheWinningChain,
+  idsNameBodies,
+  inOrder,
+  journalIsOrdered,
+  logAgrees,
+  toldTheWinningChain,
+} from './laws.ts';
+import { Node } from './node.ts';
+import { type Hook, type Logged, Operator } from './operator.ts';
+import { Receivers } from './receivers.ts';
+import { Server } from './server.ts';
+import { World } from './world.ts';
+
+/** Milliseconds of the world within which all must come to rest. */
+const PATIENCE = 600_000;
+
+const streams = new Map<number, NodeEvent[]>();
+function streamOf(number: number): NodeEvent[] {
+  const known = streams.get(number);
+  if (known !== undefined) return known;
+  const options = { blocks: 12 + (number % 8), accounts: 6, transactionsPerBlock: 2, forkEvery: 3, forkDepth: 3 };
+  const made = [...devnetEvents({ seed: number, ...options })];
+  streams.set(number, made);
+  return made;
+}
+
+type Log = readonly Logged[];
+
+class Run {
+  readonly #events: readonly NodeEvent[];
+  readonly #disturbances: readonly Disturbance[];
+  readonly world: World;
+  readonly #receivers: Receivers;
+  readonly server: Server;
+  readonly #operator: Operator;
+  readonly #node: Node;
+  #isDisturbed = true;
+
+  constructor({ seed, stream, disturbances }: Case) {
+    this.#events = streamOf(stream);
+    this.#disturbances = disturbances;
+    this.world = new World(seed);
+    this.#receivers = new Receivers(this.world);
+    this.server = new Server(this.world, this.#receivers);
+    this.#operator = new Operator(this.world, this.server);
+    this.#node = new Node(this.world, this.server);
+  }
+
+  /** Until the node is told of its last event that it is taken, and nothing more befalls the server. */
+  async disturbed(): Promise<void> {
+    await this.server.start();
+    this.#operator.do({ operate: 'register', filters: this.world.seed });
+    void this.#disturb();
+    void this.#node.run(this.#events);
+    const isOver = () => this.#node.isDone && !this.#isDisturbed && this.#operator.isDone;
+    await this.world.until(isOver, PATIENCE, 'the last 200');
+  }
+
+  /** All is well from now on: everybody gets what is owed. @returns the log of each hook that is left */
+  async calm(): Promise<Map<Hook, Log>> {
+    this.server.disk.calm();
+    this.#receivers.calm();
+    return this.world.outcome(
+      this.#operator.settle().then(() => this.#operator.logs()),
+      PATIENCE,
+      'rest',
+    );
+  }
+
+  async stop(): Promise<void> {
+    await this.world.until(() => this.server.isUp, PATIENCE, 'its start');
+    await this.world.outcome(this.server.stop(), PATIENCE, 'the end');
+    await this.world.until(() => this.server.isSettled, PATIENCE, 'the end of those that crashed');
+  }
+
+  holdLaws(logs: Map<Hook, Log>): void {
+    const { arrived } = this.#receivers;
+    const { path } = this.server.disk;
+    holdsTheWinningChain(path, this.#events);
+    journalIsOrdered(path, this.#events);
+    idsNameBodies(arrived);
+    for (const hook of this.#operator.hooks) {
+      const taken = inOrder(arrived.filter(({ hook: uuid }) => uuid === hook.uuid));
+      const log = logs.get(hook);
+      if (log === undefined) continue;
+      toldTheWinningChain(hook, taken, this.#events);
+      logAgrees(log, taken);
+    }
+  }
+
+  async #disturb(): Promise<void> {
+    for (const one of this.#disturbances) {
+      await this.world.pause(one.after);
+      this.world.note(JSON.stringify(one));
+      this.#befall(one);
+    }
+    this.#isDisturbed = false;
+  }
+
+  #befall(one: Disturbance): void {
+    const { disk } = this.server;
+    switch (one.befalls) {
+      case 'restart':
+        void this.server.restart();
+        break;
+      case 'crash':
+        this.server.stopAfter(one.calls, one.kept);
+        break;
+      case 'fault':
+        disk.failAfter(one.calls, faults[one.fault]!);
+        break;
+      case 'full_disk':
+        disk.fill(true);
+        this.world.after(one.milliseconds, () => disk.recover());
+        break;
+      case 'mood':
+        this.#receivers.setMood(`/${one.path}`, one.mood);
+        break;
+      case 'operation':
+        this.#operator.do(one.operation);
+        break;
+    }
+  }
+}
+
+/** @returns what happened, in order @throws where a law doesn't hold */
+export async function run(one: Case): Promise<string[]> {
+  const made = new Run(one);
+  try {
+    await made.disturbed();
+    const logs = await made.calm();
+    await made.stop();
+    made.holdLaws(logs);
+    return made.world.trace;
+  } finally {
+    made.server.disk.remove();
+  }
+}

@@ -1,0 +1,129 @@
+/** Time that passes when nothing else is left to do, and whatever happens in it, in an order that a seed draws. */
+import type { Chance } from '../../src/chance.ts';
+import type { Clock } from '../../src/clock.ts';
+import { Prng } from '../../src/devnet/prng.ts';
+
+/** When every simulation begins: Unix milliseconds. */
+const BEGINNING = 1_800_000_000_000;
+/** Turns of the event loop that what an event set off may take, in this process and without the world's time. */
+const TURNS = 3;
+/** Milliseconds within which those who wait for a turn get it, in any order. */
+const TURN_MS = 2;
+/** Milliseconds that pass at most between two looks at the monotonic clock. */
+const LOOK_MS = 4;
+
+interface Planned {
+  at: number;
+  number: number;
+  call: () => unknown;
+}
+
+export class World {
+  time = BEGINNING;
+  /** What happened, for a comparison of runs. */
+  readonly trace: string[] = [];
+  readonly #prng: Prng;
+  readonly #planned = new Set<Planned>();
+  #number = 0;
+  #wrong: Error | null = null;
+
+  constructor(readonly seed: number) {
+    this.#prng = new Prng(`simulation/${seed}/world`);
+  }
+
+  /** A source of numbers that nobody else draws from. */
+  prng(of: string): Prng {
+    return new Prng(`simulation/${this.seed}/${of}`);
+  }
+
+  note(what: string): void {
+    this.trace.push(`${this.time - BEGINNING} ${what}`);
+  }
+
+  /** Something happened that must not: the run is over. */
+  wrong(what: string, cause?: unknown): void {
+    this.#wrong ??= new Error(what, { cause });
+  }
+
+  /** Calls it so many milliseconds from now. @returns what prevents that */
+  after(milliseconds: number, call: () => unknown): () => void {
+    const planned = { at: this.time + Math.max(0, milliseconds), number: this.#number++, call };
+    this.#planned.add(planned);
+    return () => this.#planned.delete(planned);
+  }
+
+  pause(milliseconds: number): Promise<void> {
+    return new Promise((resolve) => this.after(milliseconds, resolve));
+  }
+
+  /** Lets things happen until something holds. @throws Error where it doesn't within so many milliseconds */
+  async until(holds: () => boolean, within: number, what: string): Promise<void> {
+    const deadline = this.time + within;
+    while (!holds()) {
+      if (this.time > deadline) throw new Error(`within ${within / 1000} s, ${what} did not come`);
+      await this.#step();
+    }
+  }
+
+  /** Lets things happen until something is done. @throws as {@link until}, and what it throws */
+  async outcome<T>(done: Promise<T>, within: number, what: string): Promise<T> {
+    let isDone = false;
+    const end = () => {
+      isDone = true;
+    };
+    done.then(end, end);
+    await this.until(() => isDone, within, what);
+    return done;
+  }
+
+  /** The next thing happens, and all that it sets off at once. */
+  async #step(): Promise<void> {
+    const next = this.#next();
+    if (next === undefined) throw new Error('nothing is left that could happen');
+    this.#planned.delete(next);
+    this.time = Math.max(this.time, next.at);
+    await next.call();
+    for (let turn = 0; turn < TURNS; turn++) await new Promise((resolve) => setImmediate(resolve));
+    if (this.#wrong !== null) throw this.#wrong;
+  }
+
+  #next(): Planned | undefined {
+    let next: Planned | undefined;
+    for (const one of this.#planned) {
+      if (next === undefined || one.at < next.at || (one.at === next.at && one.number < next.number)) next = one;
+    }
+    return next;
+  }
+
+  /** The clock of a server: who waits for a turn gets it in an order of chance. */
+  readonly clock: Clock = {
+    now: () => Math.floor(this.time),
+    monotonic: () => this.#look(),
+    after: (milliseconds, call) => this.after(milliseconds, call),
+    every: (milliseconds, call) => {
+      let end: () => void;
+      const again = () => {
+        end = this.after(milliseconds, again);
+        call();
+      };
+      end = this.after(milliseconds, again);
+      return () => end();
+    },
+    turn: () => this.pause((this.#prng.below(100) / 100) * TURN_MS),
+  };
+
+  /** Work takes time, though the world's stands still meanwhile. */
+  #worked = 0;
+  #look(): number {
+    this.#worked += (this.#prng.below(100) / 100) * LOOK_MS;
+    return this.time + this.#worked;
+  }
+
+  readonly chance: Chance = {
+    number: () => this.#prng.u32() / 0x1_0000_0000,
+    uuid: () => {
+      const hex = Buffer.from(this.#prng.bytes(16)).toString('hex');
+      return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-4${hex.slice(13, 16)}-8${hex.slice(17, 20)}-${hex.slice(20)}`;
+    },
+  };
+}
