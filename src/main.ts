@@ -160,7 +160,7 @@ command('export', 'Write the journal as an event recording', ['data'], 'stacksid
   });
 
 command('rebuild', 'Make the index anew from the journal', ['data', 'logLevel'], 'stackside rebuild --data /srv/stacks')
-  .option('--force', 'Even if blocks that are not in the journal are lost', false)
+  .option('--force', 'Even if events that the journal lacks, or chainhooks that can not be read, are lost', false)
   .action(async (options) => {
     await onData(given({ logLevel: 'error', ...options }), ({ data, logLevel }) => {
       const log = createLog(logLevel);

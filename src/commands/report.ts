@@ -29,8 +29,13 @@ function lines(status: DirectoryStatus): string[] {
     `index          ${megabytes(index_bytes)}`,
     journal === null
       ? 'journal        none'
-      : `journal        ${journal.events} events, ${megabytes(journal.bytes)}, index ${journal.behind === 0 ? 'up to date' : `${journal.behind} behind`}`,
+      : `journal        ${journal.events} events, ${megabytes(journal.bytes)}, ${standing(journal)}`,
   ];
+}
+
+function standing({ fits, behind }: NonNullable<DirectoryStatus['journal']>): string {
+  if (!fits) return 'not the journal of this index: stackside serve says what to do';
+  return behind === 0 ? 'index up to date' : `index ${behind} behind`;
 }
 
 export function reportStatus(directory: string, json: boolean): void {

@@ -7,7 +7,7 @@ import type { Database } from 'bun:sqlite';
 import type { Block } from '../chain/block.ts';
 import { effectsOf, undone } from '../chain/effects.ts';
 import { chainIdText, type Network } from '../chain/network.ts';
-import { blockOf, blockOfText, withGenesis } from '../chain/normalise.ts';
+import { blockOf, withGenesis } from '../chain/normalise.ts';
 import type { BlockPayload } from '../chain/payload-schemas.ts';
 import { fromHex, toHex } from '../codec/hex.ts';
 import type { ApplyEffects } from './apply.ts';
@@ -16,7 +16,7 @@ import { ForeignChainError, originCheck } from './chain-origin.ts';
 import type { MempoolWriter, RestoredTransaction } from './mempool-writer.ts';
 import type { MicroblockWriter } from './microblock-writer.ts';
 import { orphanWriter } from './orphan-writer.ts';
-import type { PayloadSource } from './payload-source.ts';
+import { blockOfPayload, type PayloadSource } from './payload-source.ts';
 
 /** A block whose parent the node must send first: it is asked to try again. */
 export class UnknownParentError extends Error {
@@ -72,7 +72,7 @@ export function chainWriter(
 
   /** A stored block again, as it was when it came. */
   const stored = (indexBlockHash: Uint8Array, network: Network): Block =>
-    blockOfText(payloads.read(indexBlockHash), network);
+    blockOfPayload(payloads.read(indexBlockHash), indexBlockHash, network);
 
   /** What is applied for a block: for the first one, the transactions of block 0 too. */
   function complete(block: Block, network: Network): Block {

@@ -60,6 +60,12 @@ export function requirePresentVersion(db: Database, file: string): void {
   if (version > JOURNAL_VERSION) {
     throw new OperatorError(`${file} is a journal of version ${version}.`, 'Run the newer Stackside that wrote it.');
   }
+  if (version === 0) {
+    throw new OperatorError(
+      `${file} is empty.`,
+      'Put it back from a backup; stackside serve says what else can be done.',
+    );
+  }
   if (version < JOURNAL_VERSION) {
     throw new OperatorError(
       `${file} is a journal of version ${version}; this program reads ${JOURNAL_VERSION}.`,

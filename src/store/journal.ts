@@ -47,7 +47,9 @@ function journalReads(db: Database, file: string) {
   const isKnown = (gap: Gap): boolean => gaps().some(({ first, last }) => first === gap.first && last === gap.last);
 
   return {
-    file,
+    /** How many there are. */
+    entries: (): number => db.query<{ n: number }, []>('SELECT count(*) AS n FROM events').get()?.n ?? 0,
+
     /** Id of the last event, one that is missing by a break included; 0 in an empty journal. */
     lastId: (): number => Math.max(last.get()?.id ?? 0, breaks.all().at(-1)?.after_id ?? 0),
 

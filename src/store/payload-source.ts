@@ -1,4 +1,9 @@
 /** Where the JSON text of an event is kept to be read again: in the journal, or without one beside the row that needs it. */
+import type { Block } from '../chain/block.ts';
+import type { Network } from '../chain/network.ts';
+import { blockOfText } from '../chain/normalise.ts';
+import { toHex } from '../codec/hex.ts';
+import { OperatorError } from '../errors.ts';
 import { compressed, decompressed } from './journal-entry.ts';
 
 /** An entry of the journal, or without one the payload itself: JSON text. */
@@ -18,6 +23,23 @@ export const sourceColumns = (source: PayloadSource): SourceColumns =>
 /** What reads entries of a journal by their id. */
 export interface EntryReader {
   read(id: number): { text: string } | undefined;
+}
+
+/** What is kept for a block is the payload of another. */
+export class MisplacedPayloadError extends OperatorError {
+  constructor(wanted: Uint8Array, found: Uint8Array) {
+    super(
+      `What is kept as the payload of block ${toHex(wanted)} is that of block ${toHex(found)}: the index is damaged.`,
+      'Make it anew from the journal: stackside rebuild.',
+    );
+  }
+}
+
+/** The block of a payload. @throws MisplacedPayloadError where it is another than was asked for */
+export function blockOfPayload(text: string, indexBlockHash: Uint8Array, network: Network): Block {
+  const block = blockOfText(text, network);
+  if (Buffer.compare(block.indexBlockHash, indexBlockHash) === 0) return block;
+  throw new MisplacedPayloadError(indexBlockHash, block.indexBlockHash);
 }
 
 /** The text, undefined where it is kept no more. @param journal null where there is none */

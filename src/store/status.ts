@@ -2,8 +2,9 @@
 import { existsSync, statSync } from 'node:fs';
 import { basename } from 'node:path';
 import { onFile } from '../system-errors.ts';
-import { openToRead } from './connection.ts';
 import { indexPath, journalPath, openReader } from './database.ts';
+import { openJournalReader } from './journal.ts';
+import { fitOf, indexPlace, type Place } from './journal-link.ts';
 
 export interface DirectoryStatus {
   /** Null until a block was seen. */
@@ -13,8 +14,8 @@ export interface DirectoryStatus {
   transactions: number;
   pending: number;
   orphaned_blocks: number;
-  /** Entries, and how many of them the index lacks; null without a journal. */
-  journal: { events: number; behind: number; bytes: number } | null;
+  /** Entries, how many of them the index lacks, and whether it is the journal of the index; null without a journal. */
+  journal: { events: number; behind: number; bytes: number; fits: boolean } | null;
   index_bytes: number;
 }
 
@@ -26,30 +27,33 @@ export function fileSizes(directory: string): Map<string, number> {
   return new Map(paths.filter((path) => existsSync(path)).map((path) => [basename(path), sizeOf(path)]));
 }
 
-function journalStatus(directory: string, appliedId: number): DirectoryStatus['journal'] {
+function journalStatus(directory: string, place: Place): DirectoryStatus['journal'] {
   const path = journalPath(directory);
-  if (!existsSync(path)) return null;
-  const db = openToRead(path);
-  const row = onFile(path, () => {
+  return onFile(path, () => {
+    const journal = openJournalReader(directory);
+    if (journal === null) return null;
     try {
-      return db
-        .query<{ events: number; last: number | null }, []>('SELECT count(*) AS events, max(id) AS last FROM events')
-        .get();
+      return {
+        events: journal.entries(),
+        behind: Math.max(0, journal.lastId() - place.id),
+        bytes: sizeOf(path),
+        fits: fitOf(place, journal) === 'fits',
+      };
     } finally {
-      db.close();
+      journal.close();
     }
   });
-  return { events: row?.events ?? 0, behind: (row?.last ?? 0) - appliedId, bytes: sizeOf(path) };
 }
 
 /** @throws OperatorError where there is no index */
 export function directoryStatus(directory: string): DirectoryStatus {
   const db = openReader(directory);
   const progress = db
-    .query<{ chain_id: number | null; journal_id: number; burn_block_height: number; mempool_pending: number }, []>(
-      'SELECT chain_id, journal_id, burn_block_height, mempool_pending FROM progress',
+    .query<{ chain_id: number | null; burn_block_height: number; mempool_pending: number }, []>(
+      'SELECT chain_id, burn_block_height, mempool_pending FROM progress',
     )
     .get();
+  const place = indexPlace(db).current();
   const tip = db
     .query<{ height: number; index_block_hash: Uint8Array; block_time: number }, []>(
       'SELECT height, index_block_hash, block_time FROM blocks ORDER BY height DESC LIMIT 1',
@@ -73,7 +77,7 @@ export function directoryStatus(directory: string): DirectoryStatus {
     transactions: totals?.transactions ?? 0,
     pending: progress?.mempool_pending ?? 0,
     orphaned_blocks: orphans?.n ?? 0,
-    journal: journalStatus(directory, progress?.journal_id ?? 0),
+    journal: journalStatus(directory, place),
     index_bytes: sizeOf(indexPath(directory)),
   };
 }

@@ -10,7 +10,9 @@ import { indexPath, journalPath } from '../../src/store/database.ts';
 import type { ReceivedEvent } from '../../src/store/ingest.ts';
 import { openJournalReader } from '../../src/store/journal.ts';
 import { CHAIN_START, JournalEntryError, nextChain } from '../../src/store/journal-entry.ts';
+import { MisplacedPayloadError } from '../../src/store/payload-source.ts';
 import { rebuildIndex } from '../../src/store/rebuild.ts';
+import { directoryStatus } from '../../src/store/status.ts';
 import { type DataDirectory, dataDirectory } from '../support/data-directory.ts';
 import { alice, block, transfer } from '../support/handmade.ts';
 import { ingestOf, openAt, received } from '../support/ingest.ts';
@@ -153,9 +155,10 @@ test('a journal that is deleted, emptied, older, or of another chain is refused 
   using _ = directory;
   using foreign = ingestOf(devnet(2));
   const path = journalPath(directory.path);
+  const empty = () => writeFileSync(path, '');
   const cases: [replace: () => void, says: RegExp][] = [
     [() => removeJournal(directory.path), /There is no journal in .* and the index holds \d+ events/],
-    [() => writeFileSync(path, ''), /its journal ends at event 0/],
+    [empty, /its journal ends at event 0/],
     [() => replaceFile(path, older), new RegExp(`its journal ends at event ${half}`)],
     [() => replaceFile(path, journalPath(foreign.path)), /is not that of the index|journal ends at event/],
   ];
@@ -163,6 +166,8 @@ test('a journal that is deleted, emptied, older, or of another chain is refused 
   for (const [replace, says] of cases) {
     removeJournal(directory.path);
     replace();
+    if (replace === empty) expect(() => directoryStatus(directory.path)).toThrow(/journal\.db is empty/);
+    else expect(directoryStatus(directory.path).journal?.fits ?? false).toBe(false);
     const refused = refusal(() => open(directory.path));
     expect(refused.message).toMatch(says);
     expect(refused.remedy).toContain('stackside accept-journal');
@@ -245,6 +250,28 @@ test('an index from an older backup is brought up to its journal, but not over e
   again.ingest.close();
   replaceFile(indexPath(directory.path), indexPath(old.path));
   expect(refusal(() => open(directory.path)).message).toContain(`Entry ${journalRows(old.path).length + 1} of`);
+});
+
+test('a fork that meets the payload of another block than it asks for goes no further', () => {
+  using directory = ingestOf(events);
+  using db = new Database(indexPath(directory.path));
+  // The payload of the tip is said to be where that of the block below it is.
+  const two = 'SELECT index_block_hash FROM blocks ORDER BY height DESC LIMIT 1';
+  db.run(`UPDATE block_payloads SET journal_id = (SELECT journal_id FROM block_payloads ORDER BY rowid LIMIT 1)
+           WHERE index_block_hash = (${two})`);
+  const [tip] = db
+    .query<{ height: number; hash: Uint8Array; parent: Uint8Array }, []>(
+      'SELECT height, index_block_hash AS hash, parent_index_block_hash AS parent FROM blocks ORDER BY height DESC LIMIT 1',
+    )
+    .all();
+  db.close();
+  using opened = openAt(directory.path);
+  const below = { hash: `0x${tip!.parent.toHex()}`, height: tip!.height - 1, event: events[0]! };
+  const rival = block(below, 'rival');
+  opened.ingest.receive(rival.event);
+  const before = wholeIndex(directory.path);
+  expect(() => opened.ingest.receive(block(rival, 'past the tip').event)).toThrow(MisplacedPayloadError);
+  expect(wholeIndex(directory.path)).toEqual(before);
 });
 
 test('an empty index beside a journal is made from it', () => {

@@ -56,10 +56,14 @@ function isNoticed(directory: string): boolean {
   }
 }
 
-/** Bits all over a file, so many as are to be tried, of chance. */
+/** Bits of a file, so many as are to be tried, of chance: half of them all over it, half in bytes that hold something. */
 function bitsOf(bytes: Buffer, name: string, usual: number): number[] {
   const prng = new Prng(`rot/${name}`);
-  return Array.from({ length: casesOf(usual) }, () => prng.below(bytes.length) * 8 + prng.below(8));
+  const used = [...bytes.keys()].filter((at) => bytes[at] !== 0);
+  return Array.from({ length: casesOf(usual) }, (_, number) => {
+    const at = number % 2 === 0 ? prng.below(bytes.length) : (used[prng.below(used.length)] ?? 0);
+    return at * 8 + prng.below(8);
+  });
 }
 
 for (const name of ['index', 'journal'] as const) {

@@ -2,9 +2,8 @@
 import type { Database } from 'bun:sqlite';
 import type { Block, ChainTransaction } from '../../chain/block.ts';
 import { networkOf, TESTNET_CHAIN_ID } from '../../chain/network.ts';
-import { blockOfText } from '../../chain/normalise.ts';
 import type { BlockSearch } from '../model.ts';
-import { type EntryReader, payloadText, type SourceColumns } from '../payload-source.ts';
+import { blockOfPayload, type EntryReader, payloadText, type SourceColumns } from '../payload-source.ts';
 import { prepared } from '../statement.ts';
 
 const found = 'SELECT index_block_hash, height FROM orphaned_blocks';
@@ -56,7 +55,7 @@ export function orphanQueries(db: Database, journal: EntryReader | null) {
   function read(indexBlockHash: Uint8Array): Block | undefined {
     const source = payload.get(indexBlockHash);
     const text = source === null ? undefined : payloadText(source, journal);
-    return text === undefined ? undefined : blockOfText(text, network());
+    return text === undefined ? undefined : blockOfPayload(text, indexBlockHash, network());
   }
 
   function rowOf(search: BlockSearch): Row | null {
