@@ -15,10 +15,15 @@ export function makePrivateDirectory(directory: string): void {
 
 /**
  * Makes an empty file where there is none. SQLite takes it for an empty database, and gives the files that it makes
- * beside a database the mode of the database.
+ * beside a database the mode of the database. A file that is there is never opened: to close a file ends all POSIX locks
+ * that this process has on it, those of an open database too.
  */
 export function makePrivateFile(path: string): void {
-  closeSync(openSync(path, 'a', FILE_MODE));
+  try {
+    closeSync(openSync(path, 'ax', FILE_MODE));
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error;
+  }
 }
 
 /**
