@@ -3,9 +3,10 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { MAX_DEPTH, MAX_MESSAGE } from '../../src/live/client-message.ts';
 import { MOST_PACKETS } from '../../src/live/io-packets.ts';
+import { assertProperty } from '../support/property.ts';
 import { type Serving, serving } from '../support/serving.ts';
 
-const RUNS = Number(process.env.STACKSIDE_RUNS ?? 30);
+const CASES = 30;
 const IO = '/socket.io/?EIO=4';
 const nested = (levels: number) => `${'['.repeat(levels)}${']'.repeat(levels)}`;
 
@@ -92,11 +93,11 @@ describe('JSON-RPC', () => {
   });
 
   test('any frame', async () => {
-    await fc.assert(
+    await assertProperty(
       fc.asyncProperty(fc.oneof(fc.json(), fc.string({ unit: 'binary' }), fc.uint8Array()), async (frame) => {
         expect(await afterRpc(typeof frame === 'string' ? frame : new Uint8Array(frame))).toBeNull();
       }),
-      { numRuns: RUNS },
+      { cases: CASES },
     );
   });
 });
@@ -143,11 +144,11 @@ describe('Socket.IO', () => {
       fc.string({ unit: 'binary' }).map((text) => `4${text}`),
       fc.string({ unit: 'binary' }),
     );
-    await fc.assert(
+    await assertProperty(
       fc.asyncProperty(packet, async (frame) => {
         expect([null, 1000, 1008]).toContain(await afterIo('40', frame));
       }),
-      { numRuns: RUNS },
+      { cases: CASES },
     );
     expect(await metric('socket_io_failed_total')).toBe(0);
   });
