@@ -1,0 +1,234 @@
+/**
+ * A cursor is of one list: on every route that takes one, that of another principal, asset, block or cycle is refused, or
+ * shows nothing of the other. The routes are those of the OpenAPI document, so that a new one is tried as well.
+ */
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { createApp } from '../../src/api/app.ts';
+import { clarity } from '../../src/codec/clarity-encode.ts';
+import { toHex } from '../../src/codec/hex.ts';
+import { networks } from '../../src/devnet/network.ts';
+import { devnetEvents } from '../../src/devnet/scenario.ts';
+import { accounts } from '../../src/devnet/wallet.ts';
+import type { HookApi } from '../../src/hooks/routes/hook-route.ts';
+import type { Reader } from '../../src/store/reader.ts';
+import { type OpenApi, openApi } from '../support/api.ts';
+import type { DataDirectory } from '../support/data-directory.ts';
+import { hashOf } from '../support/handmade.ts';
+import { ingestOf, received } from '../support/ingest.ts';
+
+interface Parameter {
+  name: string;
+  in: 'path' | 'query';
+  required?: boolean;
+  schema: { pattern?: string };
+}
+interface Listed {
+  path: string;
+  parameters: Parameter[];
+}
+
+/** A page without items, of a list that goes on. */
+const page = <Key>(key: Key) => ({ items: [], total: 2, current: key, next: key, previous: null });
+
+/** Answers whatever is asked with the page, but for what is told by name. */
+const stub = <T extends object>(answer: object, told: Readonly<Record<string, unknown>> = {}): T => {
+  const answering = (name: string | symbol) => (name in told ? told[String(name)] : answer);
+  const group = () => new Proxy(() => answer, { get: (_, name) => () => answering(name) });
+  return new Proxy({} as T, { get: (_, name) => (name in told ? told[String(name)] : group()) });
+};
+
+/** Nothing has a tag. */
+const reader = stub<Reader>(Promise.resolve(page(['1'])), {
+  file: 1,
+  tip: null,
+  blockHash: undefined,
+  state: undefined,
+});
+const app = createApp({
+  snapshots: { read: (request) => request(reader), close: () => {} },
+  version: 'stackside v0.0.0 (test:test)',
+  log: (event) => {
+    throw new Error(event.event, { cause: event.cause });
+  },
+  hooks: stub<HookApi>(page(1)),
+  openHooks: true,
+});
+
+const [one, other] = accounts('cursors', 'user', 2, networks.testnet).map(({ address }) => address) as [string, string];
+/** Two values of each parameter that says which list it is. */
+const values: Readonly<Record<string, readonly [string, string]>> = {
+  principal: [one, other],
+  contract_id: [`${one}.token`, `${other}.token`],
+  asset_identifier: [`${one}.token::coin`, `${other}.token::coin`],
+  value: ['7', toHex(clarity.uint(8n))],
+  tx_id: [hashOf('one'), hashOf('other')],
+  height_or_hash: ['7', hashOf('a block')],
+  bond_index: ['0', '1'],
+  cycle_number: ['7', '8'],
+  tenure_height: ['7', '8'],
+  uuid: ['01234567-89ab-cdef-0123-456789abcdef', '01234567-89ab-cdef-0123-456789abcdee'],
+};
+/** What says how a list is read, or narrows one that is walked by numbers of its own. */
+const notTheList = new Set([
+  'limit',
+  'offset',
+  'cursor',
+  'exclude_function_args',
+  'state',
+  'reason',
+  'from_height',
+  'to_height',
+]);
+const principalOnly = /signers|stakers/;
+
+const OPAQUE = '^[A-Za-z0-9_-]+$';
+
+const isOpaque = ({ parameters }: Listed): boolean =>
+  parameters.some(({ name, schema }) => name === 'cursor' && schema.pattern === OPAQUE);
+
+async function routesWithCursors(): Promise<Listed[]> {
+  const answer = await app.handle(new Request('http://localhost/docs/json'));
+  const { paths } = (await answer.json()) as { paths: Record<string, { get?: { parameters?: Parameter[] } }> };
+  return Object.entries(paths).flatMap(([path, { get }]) =>
+    get?.parameters?.some(({ name }) => name === 'cursor') ? [{ path, parameters: get.parameters }] : [],
+  );
+}
+
+/** Of each parameter its first value, but for the one that is told. */
+function url({ path, parameters }: Listed, changed: string | null, cursor: string | null): string {
+  const query = new URLSearchParams({ limit: '1' });
+  let filled = path;
+  for (const { name, in: place } of parameters) {
+    if (notTheList.has(name)) continue;
+    const known = values[name];
+    if (known === undefined) throw new Error(`${path}: no values for ${name}`);
+    const [usual, another] = name === 'principal' && principalOnly.test(path) ? known.map((of) => `${of}.pool`) : known;
+    const value = (name === changed ? another : usual) ?? '';
+    if (place === 'path') filled = filled.replace(`{${name}}`, encodeURIComponent(value));
+    else query.set(name, value);
+  }
+  if (cursor !== null) query.set('cursor', cursor);
+  return `http://localhost${filled}?${query}`;
+}
+
+describe('an opaque cursor', () => {
+  test('of a list is refused by the list of any other parameter', async () => {
+    const opaque = (await routesWithCursors()).filter(isOpaque);
+    expect(opaque.length).toBeGreaterThanOrEqual(25);
+    let tried = 0;
+    for (const route of opaque) {
+      const first = await app.handle(new Request(url(route, null, null)));
+      const body = (await first.json()) as { cursor: { next: string } };
+      expect({ path: route.path, status: first.status, next: body.cursor?.next }).toMatchObject({
+        status: 200,
+        next: expect.any(String),
+      });
+      const statusOf = async (changed: string | null) =>
+        (await app.handle(new Request(url(route, changed, body.cursor.next)))).status;
+      expect({ path: route.path, own: await statusOf(null) }).toEqual({ path: route.path, own: 200 });
+      for (const { name } of route.parameters) {
+        if (notTheList.has(name)) continue;
+        tried += 1;
+        expect({ path: route.path, name, status: await statusOf(name) }).toEqual({
+          path: route.path,
+          name,
+          status: 400,
+        });
+      }
+    }
+    expect(tried).toBeGreaterThanOrEqual(20);
+  });
+
+  test('of a route is refused by every other', async () => {
+    const opaque = (await routesWithCursors()).filter(isOpaque);
+    const cursors = new Map<string, string>();
+    for (const route of opaque) {
+      const answer = await app.handle(new Request(url(route, null, null)));
+      const { cursor } = (await answer.json()) as { cursor: { next: string } };
+      cursors.set(route.path, cursor.next);
+    }
+    expect(new Set(cursors.values()).size).toBe(opaque.length);
+  });
+});
+
+describe('a plain cursor', () => {
+  let directory: DataDirectory;
+  let api: OpenApi;
+  beforeAll(() => {
+    const options = { seed: 5, blocks: 60, accounts: 10, transactionsPerBlock: 8 };
+    directory = ingestOf([...devnetEvents(options)].map(received), { journal: false });
+    api = openApi(directory.path);
+  });
+  afterAll(() => {
+    api[Symbol.dispose]();
+    directory[Symbol.dispose]();
+  });
+
+  interface Flat {
+    results: unknown[];
+    total: number;
+    prev_cursor: string | null;
+  }
+  const list = async (path: string): Promise<{ status: number; body: Flat }> => {
+    const response = await api.get(path);
+    return { status: response.status, body: (await response.json()) as Flat };
+  };
+
+  /** Lists that have items in the chain, by the route's path. */
+  async function subjects(path: string): Promise<string[]> {
+    if (path.includes('{tenure_height}')) {
+      const { results } = (await list('/extended/v2/blocks?limit=30')).body as { results: { tenure_height: number }[] };
+      return [...new Set(results.map((of) => String(of.tenure_height)))];
+    }
+    const { results } = (await list('/extended/v3/transactions?limit=50')).body as {
+      results: {
+        sender: { address: string };
+        payload?: { contract_id?: string };
+        contract_call?: { contract_id: string };
+      }[];
+    };
+    const of = path.includes('{contract_id}')
+      ? results.flatMap((one) => one.payload?.contract_id ?? one.contract_call?.contract_id ?? [])
+      : results.map(({ sender }) => sender.address);
+    return [...new Set(of)];
+  }
+
+  test('of another list shows nothing of that list', async () => {
+    const listed = await routesWithCursors();
+    const flat = listed.filter((of) => !isOpaque(of) && of.parameters.some((one) => one.in === 'path'));
+    expect(flat.map(({ path }) => path).sort()).toEqual([
+      '/extended/v2/addresses/{principal}/transactions',
+      '/extended/v2/block-tenures/{tenure_height}/blocks',
+      '/extended/v2/smart-contracts/{contract_id}/logs',
+    ]);
+    for (const { path } of flat) {
+      const found: { at: string; older: string; all: Set<string> }[] = [];
+      for (const subject of await subjects(path)) {
+        const at = path.replace(/\{\w+\}/, subject);
+        const all = new Set<string>();
+        let next = '';
+        do {
+          const { status, body } = await list(`${at}?limit=20${next}`);
+          if (status !== 200) break;
+          for (const item of body.results) all.add(JSON.stringify(item));
+          next = body.prev_cursor === null ? '' : `&cursor=${body.prev_cursor}`;
+        } while (next !== '');
+        const older = (await list(`${at}?limit=1`)).body.prev_cursor;
+        if (older !== null && all.size > 1) found.push({ at, older, all });
+        if (found.length === 4) break;
+      }
+      expect({ path, lists: found.length > 1 }).toEqual({ path, lists: true });
+      for (const mine of found) {
+        for (const theirs of found) {
+          const { status, body } = await list(`${mine.at}?limit=20&cursor=${theirs.older}`);
+          const foreign = status === 200 ? body.results.filter((item) => !mine.all.has(JSON.stringify(item))) : [];
+          expect({ at: mine.at, status: status === 200 || status === 404, foreign }).toEqual({
+            at: mine.at,
+            status: true,
+            foreign: [],
+          });
+        }
+      }
+    }
+  });
+});
