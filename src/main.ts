@@ -1,20 +1,15 @@
 #!/usr/bin/env bun
-/** The command line. How a command ends is {@link EXIT}; 0 is done. */
+/**
+ * The command line. How a command ends is {@link EXIT}; 0 is done.
+ *
+ * Each action loads its own command, so that --help or a script that asks for `status` waits for no server code.
+ */
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
 import { recordingFormats } from './chain/recording.ts';
-import { runDemo } from './commands/demo.ts';
-import { postDevnet, writeDevnet } from './commands/devnet.ts';
-import { runExport } from './commands/export.ts';
 import { hooksCommand } from './commands/hooks.ts';
-import { runImport } from './commands/import.ts';
 import { guardOutput, printError } from './commands/output.ts';
-import { reportAcceptedJournal, reportCheck, reportStatus } from './commands/report.ts';
-import { serveUntilSignal, startServing } from './commands/serve.ts';
 import { readSettings, type SettingName, type Settings, settings } from './config.ts';
 import { EXIT, OperatorError } from './errors.ts';
-import { createLog } from './log.ts';
-import { backupDirectory } from './store/backup.ts';
-import { rebuildIndex } from './store/rebuild.ts';
 import { operatorErrorOf } from './system-errors.ts';
 import { serverVersion } from './version.ts';
 
@@ -117,7 +112,10 @@ command(
   serving,
   'stackside serve --data /srv/stacks --network mainnet',
 ).action(async (options) => {
-  await onData(given(options), async (settings) => serveUntilSignal(settings, await startServing(settings)));
+  await onData(given(options), async (settings) => {
+    const { serveUntilSignal, startServing } = await import('./commands/serve.ts');
+    await serveUntilSignal(settings, await startServing(settings));
+  });
 });
 
 command(
@@ -129,9 +127,10 @@ command(
   .option('--seed <number>', 'Another seed, another chain', wholeNumber(0), 1)
   .option('--interval <seconds>', 'Time between two blocks', wholeNumber(1), 5)
   .action(async (options) => {
-    await onData(given({ logLevel: 'error', hookAccess: 'open', ...options }), (settings) =>
-      runDemo(settings, options.data !== undefined, options),
-    );
+    await onData(given({ logLevel: 'error', hookAccess: 'open', ...options }), async (settings) => {
+      const { runDemo } = await import('./commands/demo.ts');
+      await runDemo(settings, options.data !== undefined, options);
+    });
   });
 
 command(
@@ -149,20 +148,27 @@ command(
     ),
   )
   .action(async (files: string[], options) => {
-    await onData(given(options), (settings) => runImport(settings, files, options));
+    await onData(given(options), async (settings) => {
+      const { runImport } = await import('./commands/import.ts');
+      await runImport(settings, files, options);
+    });
   });
 
 command('export', 'Write the journal as an event recording', ['data'], 'stackside export --output events.tsv.zst')
   .option('--output <file>', 'A file, compressed if it ends in .gz or .zst; stdout if not given')
   .option('--overwrite', 'Replace the file if it is there', false)
   .action(async (options) => {
-    await onData(given(options), ({ data }) => runExport(data, options.output, options.overwrite));
+    await onData(given(options), async ({ data }) => {
+      const { runExport } = await import('./commands/export.ts');
+      await runExport(data, options.output, options.overwrite);
+    });
   });
 
 command('rebuild', 'Make the index anew from the journal', ['data', 'logLevel'], 'stackside rebuild --data /srv/stacks')
   .option('--force', 'Even if events that the journal lacks, or chainhooks that can not be read, are lost', false)
   .action(async (options) => {
-    await onData(given({ logLevel: 'error', ...options }), ({ data, logLevel }) => {
+    await onData(given({ logLevel: 'error', ...options }), async ({ data, logLevel }) => {
+      const [{ createLog }, { rebuildIndex }] = await Promise.all([import('./log.ts'), import('./store/rebuild.ts')]);
       const log = createLog(logLevel);
       const { tipHeight } = rebuildIndex({ directory: data, chainId: null, log, force: options.force });
       process.stdout.write(`The index is at height ${tipHeight}.\n`);
@@ -175,7 +181,10 @@ command(
   ['data'],
   'stackside accept-journal --data /srv/stacks',
 ).action(async (options) => {
-  await onData(given(options), ({ data }) => reportAcceptedJournal(data));
+  await onData(given(options), async ({ data }) => {
+    const { reportAcceptedJournal } = await import('./commands/report.ts');
+    reportAcceptedJournal(data);
+  });
 });
 
 command(
@@ -186,7 +195,8 @@ command(
 )
   .argument('<file>')
   .action(async (file: string, options) => {
-    await onData(given(options), ({ data }) => {
+    await onData(given(options), async ({ data }) => {
+      const { backupDirectory } = await import('./store/backup.ts');
       for (const written of backupDirectory(data, file)) process.stdout.write(`${written}\n`);
     });
   });
@@ -203,7 +213,8 @@ command(
     false,
   )
   .action(async (options) => {
-    await onData(given(options), ({ data }) => {
+    await onData(given(options), async ({ data }) => {
+      const { reportCheck } = await import('./commands/report.ts');
       if (!reportCheck(data, options.deep)) process.exitCode = EXIT.found;
     });
   });
@@ -211,7 +222,10 @@ command(
 command('status', 'Say where the data stands', ['data'], 'stackside status --json')
   .option('--json', 'As JSON', false)
   .action(async (options) => {
-    await onData(given(options), ({ data }) => reportStatus(data, options.json));
+    await onData(given(options), async ({ data }) => {
+      const { reportStatus } = await import('./commands/report.ts');
+      reportStatus(data, options.json);
+    });
   });
 
 hooksCommand(program, wholeNumber(0));
@@ -231,6 +245,7 @@ command(
   .addOption(new Option('--post <url>', 'Post to an observer, such as http://127.0.0.1:3700'))
   .action(async ({ seed, blocks, transactions, forkEvery, forkDepth, out, post }) => {
     const options = { seed, blocks, transactionsPerBlock: transactions, forkEvery, forkDepth };
+    const { postDevnet, writeDevnet } = await import('./commands/devnet.ts');
     if (post !== undefined) await postDevnet(options, post);
     else await writeDevnet(options, out ?? '-');
   });
