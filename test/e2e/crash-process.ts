@@ -2,12 +2,12 @@
 import { join } from 'node:path';
 import type { Subprocess } from 'bun';
 
-const main = join(import.meta.dir, '../../src/main.ts');
+export const command: readonly string[] = [process.execPath, join(import.meta.dir, '../../src/main.ts')];
 
 export type Stackside = Subprocess<'ignore', 'pipe', 'pipe'>;
 
 export const stackside = (...args: string[]): Stackside =>
-  Bun.spawn([process.execPath, main, ...args], { stdin: 'ignore', stdout: 'pipe', stderr: 'pipe' });
+  Bun.spawn([...command, ...args], { stdin: 'ignore', stdout: 'pipe', stderr: 'pipe' });
 
 /** @throws Error with what it wrote to stderr, unless it ended well */
 export async function finished(child: Stackside): Promise<string> {
