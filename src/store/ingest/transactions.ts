@@ -108,7 +108,6 @@ export function transactions({ index, journal, participants, catchUp, health }: 
 
   function committed(): void {
     state = 'idle';
-    health.succeeded();
     for (const participant of participants) participant.committed?.();
   }
 
@@ -130,6 +129,8 @@ export function transactions({ index, journal, participants, catchUp, health }: 
       journal?.commit();
       index.run('COMMIT');
     });
+    // Not where `write` ends: a small write may find room on a disk that is full for events.
+    health.succeeded();
     committed();
   }
 

@@ -26,7 +26,7 @@ export function writerHealth(log: IngestLog) {
       return failure;
     },
 
-    /** A write is committed. */
+    /** What was written to both files is committed. */
     succeeded(): void {
       if (failing === null) return;
       failing = null;
