@@ -50,6 +50,8 @@ function namesInUrl(url: string): string[] {
 interface EngineConnection {
   write(text: string): unknown;
   close(): void;
+  /** The library puts another one in its place when a WebSocket takes over. */
+  readonly transport: { close(): void };
 }
 
 /** One client, from its first request on. */
@@ -136,6 +138,7 @@ export function socketIo(options: SocketIoOptions) {
   });
   /** By the library's own object of each. */
   const connections = new WeakMap<object, IoConnection>();
+  const open = new Set<EngineConnection>();
   /** WebSockets that asked to take over from long polling: the library starts a timer for each time they ask. */
   const probing = new WeakSet<WebSocket>();
 
@@ -143,6 +146,8 @@ export function socketIo(options: SocketIoOptions) {
   engine.on('connection', (engineSocket) => {
     const connection = new IoConnection(engineSocket, options);
     connections.set(engineSocket, connection);
+    open.add(engineSocket);
+    engineSocket.on('close', () => open.delete(engineSocket));
     engineSocket.on('data', (packet) => {
       try {
         connection.check.take(packet);
@@ -227,7 +232,11 @@ export function socketIo(options: SocketIoOptions) {
       }, ends(socket)),
     closed: (socket: WebSocket, code: number, reason: string) =>
       guard(() => engine.onWebSocketClose(socket, code, reason), ends(socket)),
-    close: (): void => engine.close(),
+    close(): void {
+      engine.close();
+      // The library waits for a client of long polling to fetch what is queued for it, however long that takes.
+      for (const { transport } of open) transport.close();
+    },
   };
 }
 

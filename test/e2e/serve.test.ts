@@ -186,3 +186,16 @@ test('stackside serve stopped and started again goes on where it was', async () 
   await second.stop();
   directory.remove();
 });
+
+test('a client of long polling that fetches nothing does not hold up the end', async () => {
+  const directory = temporaryDirectory();
+  // Without an answer from the client, its connection would last for ten minutes.
+  const flags = ['--data', directory.path, '--log-level', 'error', '--ping-interval', '300', '--ping-timeout', '300'];
+  const running = await startServer('serve', ...flags);
+  const polling = `${running.api}/socket.io/?EIO=4&transport=polling`;
+  const { sid } = JSON.parse((await (await fetch(polling)).text()).slice(1)) as { sid: string };
+  const joined = await fetch(`${polling}&sid=${sid}`, { method: 'POST', body: '40' });
+  expect(joined.status).toBe(200);
+  expect(await running.stop()).toBe(0);
+  directory.remove();
+});
