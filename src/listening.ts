@@ -1,6 +1,17 @@
 /** How a server begins to listen, and how it stops. */
 import { OperatorError } from './errors.ts';
 
+/** Why an address can't be listened on, by the code of the error. */
+const REASONS: Readonly<Record<string, string>> = {
+  EADDRINUSE: 'the port is in use',
+  EADDRNOTAVAIL: 'this machine does not have the address',
+  EACCES: 'this user may not use the port',
+  // Of a name that no resolver knows, as Bun reports it on different systems.
+  EINVAL: 'the name of the host is not known',
+  ENOENT: 'the name of the host is not known',
+  ENOTFOUND: 'the name of the host is not known',
+};
+
 /**
  * Starts a server.
  * @param listen what starts it
@@ -11,16 +22,14 @@ export function listening<T>(what: string, { hostname, port }: { hostname: strin
     return listen();
   } catch (cause) {
     const code = cause instanceof Error && 'code' in cause ? cause.code : undefined;
-    const problem = `${what} can not listen on ${hostname}:${port}`;
-    if (code === 'EADDRINUSE') {
-      throw new OperatorError(`${problem}: the port is in use.`, 'Stop what uses it, or choose another.', { cause });
-    }
-    if (typeof code === 'string') {
-      throw new OperatorError(`${problem}: ${code}.`, 'Choose an address and port that this machine lets you use.', {
-        cause,
-      });
-    }
-    throw cause;
+    if (typeof code !== 'string') throw cause;
+    throw new OperatorError(
+      `${what} can not listen on ${hostname}:${port}: ${REASONS[code] ?? code}.`,
+      code === 'EADDRINUSE'
+        ? 'Stop what uses it, or choose another.'
+        : 'Choose an address and port that this machine lets you use.',
+      { cause },
+    );
   }
 }
 

@@ -71,6 +71,15 @@ const wholeNumber =
     return number;
   };
 
+/** @returns the URL as it was given */
+function httpUrl(text: string): string {
+  const protocol = URL.parse(text)?.protocol;
+  if (protocol !== 'http:' && protocol !== 'https:') {
+    throw new InvalidArgumentError('It must be the URL of an HTTP server, such as http://127.0.0.1:3700.');
+  }
+  return text;
+}
+
 const serving: SettingName[] = [
   'data',
   'network',
@@ -242,7 +251,7 @@ command(
   .option('--fork-every <number>', 'A fork after so many blocks; 0 for none', wholeNumber(0), 20)
   .option('--fork-depth <number>', 'Blocks a fork takes back at most', wholeNumber(1), 3)
   .addOption(new Option('--out <file>', 'Write a recording; - for stdout').conflicts('post'))
-  .addOption(new Option('--post <url>', 'Post to an observer, such as http://127.0.0.1:3700'))
+  .addOption(new Option('--post <url>', 'Post to an observer, such as http://127.0.0.1:3700').argParser(httpUrl))
   .action(async ({ seed, blocks, transactions, forkEvery, forkDepth, out, post }) => {
     const options = { seed, blocks, transactionsPerBlock: transactions, forkEvery, forkDepth };
     const { postDevnet, writeDevnet } = await import('./commands/devnet.ts');

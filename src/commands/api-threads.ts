@@ -108,11 +108,12 @@ export async function startApiThreads({
     );
   }
   // The threads share the port with whoever shares it too: that nobody else has it is seen by not sharing it.
+  // `Bun.listen` doesn't say why it fails where a name is not known.
   const probe = listening('The API', { hostname, port: settings.apiPort }, () =>
-    Bun.listen({ hostname, port: settings.apiPort, socket: { open: (socket) => socket.terminate(), data() {} } }),
+    Bun.serve({ hostname, port: settings.apiPort, fetch: () => Response.error() }),
   );
-  const { port } = probe;
-  probe.stop(true);
+  const { port = settings.apiPort } = probe;
+  await probe.stop(true);
   const threads = Array.from(
     { length: count },
     () => new ApiThread({ settings, port, shared: count > 1, mainThread, passage }, crashed),

@@ -1,5 +1,6 @@
 /** `stackside devnet`: a simulated chain's events, as a recording or posted to an observer. */
 import { recordingRow } from '../chain/recording.ts';
+import type { NodeEvent } from '../devnet/node-event.ts';
 import { postEvents } from '../devnet/post.ts';
 import { type DevnetOptions, devnetEvents } from '../devnet/scenario.ts';
 import { printLines, writeLines } from './output.ts';
@@ -22,6 +23,14 @@ export async function writeDevnet(options: DevnetOptions, file: string): Promise
 
 /** @param url where an observer listens, such as `http://127.0.0.1:3700` */
 export async function postDevnet(options: DevnetOptions, url: string): Promise<void> {
-  const posted = await postEvents(devnetEvents(options), url);
+  let refused: NodeEvent | null = null;
+  const posted = await postEvents(devnetEvents(options), url, {
+    onRetry(event, cause) {
+      if (event === refused) return;
+      refused = event;
+      const reason = cause instanceof Error ? cause.message : String(cause);
+      process.stderr.write(`${url} did not take an event, which is posted until it does: ${reason}\n`);
+    },
+  });
   process.stderr.write(`${posted} events posted to ${url}\n`);
 }

@@ -138,6 +138,10 @@ const mistakes: [args: string[], says: RegExp][] = [
   [['import', 'no-such-file.tsv'], /File does not exist: no-such-file\.tsv/],
   [['status', '--data', 'no-such-directory'], /There is no index at no-such-directory/],
   [['devnet', '--blocks', 'many'], /whole number/],
+  [
+    ['devnet', '--post', 'nonsense'],
+    /--post <url>' argument 'nonsense' is invalid\. It must be the URL of an HTTP server/,
+  ],
 ];
 for (const [args, says] of mistakes) {
   test(`stackside ${args.join(' ')} says what is wrong and ends with 1`, async () => {

@@ -47,6 +47,8 @@ test('serve on a port that is taken, or an address that is none of ours, ends wi
   for (const address of [
     [`${taken.port}`, '--api-host', '127.0.0.1'],
     ['0', '--api-host', '192.0.2.1'],
+    ['0', '--api-host', '-'],
+    ['0', '--api-host', '-', '--threads', '1'],
   ]) {
     const { code, stderr } = await stackside('serve', ...free, ...address);
     expect(stderr).toMatch(TWO_LINES);
