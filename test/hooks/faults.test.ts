@@ -87,7 +87,10 @@ test('a busy database is no unknown block: 503, and the log has its cause', asyn
   history.branchOf = () => {
     throw busy;
   };
-  expect((await server.request('POST', path, { index_block_hash })).status).toBe(503);
+  expect(await server.request('POST', path, { index_block_hash })).toMatchObject({
+    status: 503,
+    body: { error: 'Unavailable', details: 'The database can not be used now; the same request may succeed later' },
+  });
   expect(server.said).toContainEqual(expect.objectContaining({ event: 'store_unavailable', cause: busy }));
   history.branchOf = branchOf;
   expect((await server.request('POST', path, { index_block_hash })).status).toBe(204);

@@ -60,6 +60,11 @@ export const Problem = Type.Object({ error: Type.String(), details: Type.String(
 
 /** Both are the same; the second is left out of the description. */
 const PREFIXES = ['/chainhooks', '/chainhooks/v1'] as const;
+const UNAVAILABLE = {
+  error: 'Unavailable',
+  details: 'The database can not be used now; the same request may succeed later',
+};
+const FAILED = { error: 'Internal server error', details: 'The log has its cause' };
 const titles = { params: 'Invalid path parameter', querystring: 'Invalid query parameter' };
 
 function problemOf(error: unknown): HookProblem | null {
@@ -128,8 +133,8 @@ export function hookRoute<
             return refused;
           }
           // The cause goes to the log there.
-          const failed = failure(error, request).status;
-          return respond.json(failed, { error: 'Internal server error', details: 'The log has its cause' });
+          const { status: failed } = failure(error, request);
+          return respond.json(failed, failed === 503 ? UNAVAILABLE : FAILED);
         }
       };
     };
