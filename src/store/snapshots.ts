@@ -2,6 +2,8 @@
 import { SQLiteError } from 'bun:sqlite';
 import { type Every, systemClock } from '../clock.ts';
 import { OperatorError } from '../errors.ts';
+import { operatorErrorOf } from '../system-errors.ts';
+import { indexPath } from './database.ts';
 import { type IndexConnection, type IndexFile, openIndexFile } from './index-file.ts';
 import { IndexUnavailableError, SnapshotCutOffError, type Snapshots, StoreClosedError } from './reader.ts';
 
@@ -56,16 +58,17 @@ export function openSnapshots(directory: string, options: SnapshotOptions = {}):
   let closed = false;
 
   function noteUnavailable(cause: Error): void {
-    if (cause.message !== unavailable?.message) {
-      const operator = cause instanceof OperatorError ? cause : null;
+    const operator = operatorErrorOf(cause, indexPath(directory));
+    const { message: reason } = operator ?? cause;
+    if (reason !== unavailable?.message) {
       log({
         event: 'index_unavailable',
-        reason: cause.message,
+        reason,
         remedy: operator?.remedy ?? null,
-        ...(operator === null ? { cause } : {}),
+        ...(operator === cause ? {} : { cause }),
       });
     }
-    unavailable = cause;
+    unavailable = operator ?? cause;
   }
 
   function open(): void {

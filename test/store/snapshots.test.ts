@@ -191,7 +191,18 @@ describe('where there is no index to read', () => {
     using directory = dataDirectory();
     await Bun.write(indexPath(directory.path), 'x'.repeat(5000));
     using snapshots = watchedSnapshots(directory.path);
-    await whyNot(snapshots);
-    expect(snapshots.said).toMatchObject([{ event: 'index_unavailable' }]);
+    const reason = `${indexPath(directory.path)} is not a database.`;
+    expect(await whyNot(snapshots)).toBe(reason);
+    expect(snapshots.said).toMatchObject([{ event: 'index_unavailable', reason, remedy: expect.stringMatching(/./) }]);
+  });
+
+  test('because the directory is none', async () => {
+    using directory = dataDirectory();
+    const file = join(directory.path, 'file');
+    await Bun.write(file, '');
+    using snapshots = watchedSnapshots(file);
+    const reason = `${indexPath(file)} is not a directory, or lies below what is none.`;
+    expect(await whyNot(snapshots)).toBe(reason);
+    expect(snapshots.said).toMatchObject([{ event: 'index_unavailable', reason, remedy: expect.stringMatching(/./) }]);
   });
 });
