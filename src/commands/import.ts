@@ -9,7 +9,7 @@ import { UnknownParentError } from '../store/chain-writer.ts';
 import type { Imported } from '../store/import-progress.ts';
 import { type Ingest, openIngest } from '../store/ingest.ts';
 import { beginsWith, NOTHING_IMPORTED, RowDigest } from './imported-rows.ts';
-import { openInput } from './input.ts';
+import { openInput, requireInput } from './input.ts';
 import { type Progress, progressReport } from './progress.ts';
 import { rowReader } from './recording-format.ts';
 import { SeenIds } from './seen-ids.ts';
@@ -126,6 +126,8 @@ async function importFile(
 
 /** Imports recordings in the order given. */
 export async function runImport(settings: Settings, files: readonly string[], options: ImportOptions): Promise<void> {
+  // Before anything is made: a mistyped name leaves no empty data directory, and takes none of the other files.
+  for (const file of files) requireInput(file);
   const ingest = openIngest({
     directory: settings.data,
     journal: settings.journal,

@@ -148,6 +148,11 @@ function sizeOf(file: string): number | null {
   throw new OperatorError(`${file} is a directory.`, 'Give the path of an event recording, or - for stdin.');
 }
 
+/** @throws OperatorError where there is no such file */
+export function requireInput(file: string): void {
+  if (file !== STDIN) sizeOf(file);
+}
+
 /**
  * @param file a path, or {@link STDIN}. What it is compressed with is seen by how it begins, not by its name
  * @throws OperatorError where there is no such file

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { readPayload } from '../chain/payload-reader.ts';
 import { toHex } from '../codec/hex.ts';
 import { OperatorError } from '../errors.ts';
-import { journalPath, openWriter } from './database.ts';
+import { journalPath, openWriter, requireIndex } from './database.ts';
 import { type Gap, type JournalReads, openJournal } from './journal.ts';
 import { fitOf, indexPlace, learnChain } from './journal-link.ts';
 import { lockWriter } from './lock.ts';
@@ -51,9 +51,10 @@ function setAside(directory: string): string {
 /**
  * Has the journal go on after the last event of the index, whatever it lacks before that. Ids are not used again: entries
  * of an older copy stay, a journal of another history is set aside.
- * @throws OperatorError where the journal is the one of the index
+ * @throws OperatorError where there is no index, or the journal is the one of the index
  */
 export function acceptJournal(directory: string): AcceptedJournal {
+  requireIndex(directory);
   const unlock = lockWriter(directory);
   try {
     const db = openWriter(directory, 'own');

@@ -92,15 +92,23 @@ export function openWriter(directory: string, durability: Durability, connect: C
   return open();
 }
 
-/** A connection that only reads; any number may be open, in other processes too. */
-export function openReader(directory: string): Connection {
+/** @throws OperatorError where a directory has no index */
+export function requireIndex(directory: string): void {
   const path = indexPath(directory);
-  if (!existsSync(path)) {
-    throw new OperatorError(
-      `There is no index at ${path}.`,
-      'Check --data, or start with stackside serve or stackside import, which create it.',
-    );
-  }
+  if (existsSync(path)) return;
+  throw new OperatorError(
+    `There is no index at ${path}.`,
+    'Check --data, or start with stackside serve or stackside import, which create it.',
+  );
+}
+
+/**
+ * A connection that only reads; any number may be open, in other processes too.
+ * @throws OperatorError where there is no index, or one of another version
+ */
+export function openReader(directory: string): Connection {
+  requireIndex(directory);
+  const path = indexPath(directory);
   return prepared(openToRead(path), (db) => {
     db.run('PRAGMA cache_size = -16384');
     // Not mapped into memory: a page that the disk can't give is an error then, and not the end of the process.

@@ -137,6 +137,7 @@ const mistakes: [args: string[], says: RegExp][] = [
   [['frobnicate'], /unknown command 'frobnicate'/],
   [['import', 'no-such-file.tsv'], /File does not exist: no-such-file\.tsv/],
   [['status', '--data', 'no-such-directory'], /There is no index at no-such-directory/],
+  [['accept-journal', '--data', 'no-such-directory'], /There is no index at no-such-directory/],
   [['devnet', '--blocks', 'many'], /whole number/],
   [
     ['devnet', '--post', 'nonsense'],
@@ -148,6 +149,7 @@ for (const [args, says] of mistakes) {
     const { code, stderr } = await stackside(...args, ...(args[0] === 'import' ? ['--data', at('none')] : []));
     expect(stderr).toMatch(says);
     expect(code).toBe(1);
+    for (const made of [at('none'), 'no-such-directory']) expect(existsSync(made)).toBe(false);
   });
 }
 
