@@ -4,12 +4,19 @@ import { faults } from '../faults/fault-store.ts';
 import type { Operation } from './operator.ts';
 import type { Mood } from './receivers.ts';
 
+/** Most calls are those of other events: what happens to a block has its own moment. */
+export type Moment = 'now' | 'next_block';
+
 /** What befalls the server, so many milliseconds after what befell it before. */
 export type Disturbance = { after: number } & (
   | { befalls: 'restart' }
   /** The process ends after so many calls of SQLite; of what was not synced, a part is kept. */
-  | { befalls: 'crash'; calls: number; kept: number }
-  | { befalls: 'fault'; calls: number; fault: number }
+  | { befalls: 'crash'; at: Moment; calls: number; kept: number }
+  /** It ends when a delivery arrives. */
+  | { befalls: 'crash_at_delivery'; kept: number }
+  | { befalls: 'fault'; at: Moment; calls: number; fault: number }
+  /** What fails is to commit the index. */
+  | { befalls: 'failed_commit'; at: Moment; fault: number }
   | { befalls: 'full_disk'; milliseconds: number }
   | { befalls: 'mood'; path: number; mood: Mood }
   | { befalls: 'operation'; operation: Operation }
@@ -18,6 +25,8 @@ export type Disturbance = { after: number } & (
 export interface Case {
   seed: number;
   stream: number;
+  /** How much of the stream comes, in quarters. */
+  quarters: number;
   disturbances: Disturbance[];
 }
 
@@ -34,10 +43,14 @@ const operation: fc.Arbitrary<Operation> = fc.oneof(
     hook,
     from: fc.constantFrom('tip' as const, 'last_evaluated' as const, undefined),
   }),
+  fc.record({ operate: fc.constant('pause' as const), hook, milliseconds: fc.nat(2_000) }),
   fc.record({ operate: fc.constantFrom('remove', 'move', 'redeliver', 'backfill', 'evaluate' as const), hook }),
 );
 
 const after = fc.nat(1_200);
+const at = fc.constantFrom<Moment>('now', 'next_block');
+const kept = fc.constantFrom(1, 0, 0, 0.2, 0.5, 0.8);
+const fault = fc.nat(faults.length - 1);
 const disturbance: fc.Arbitrary<Disturbance> = fc.oneof(
   { weight: 2, arbitrary: fc.record({ after, befalls: fc.constant('restart' as const) }) },
   {
@@ -45,8 +58,9 @@ const disturbance: fc.Arbitrary<Disturbance> = fc.oneof(
     arbitrary: fc.record({
       after,
       befalls: fc.constant('crash' as const),
+      at,
       calls: fc.nat(300),
-      kept: fc.constantFrom(1, 1, 0, 0.2, 0.5, 0.8),
+      kept,
     }),
   },
   {
@@ -54,10 +68,13 @@ const disturbance: fc.Arbitrary<Disturbance> = fc.oneof(
     arbitrary: fc.record({
       after,
       befalls: fc.constant('fault' as const),
+      at,
       calls: fc.nat(300),
-      fault: fc.nat(faults.length - 1),
+      fault,
     }),
   },
+  { weight: 3, arbitrary: fc.record({ after, befalls: fc.constant('crash_at_delivery' as const), kept }) },
+  { weight: 4, arbitrary: fc.record({ after, befalls: fc.constant('failed_commit' as const), at, fault }) },
   {
     weight: 1,
     arbitrary: fc.record({ after, befalls: fc.constant('full_disk' as const), milliseconds: fc.nat(3_000) }),
@@ -71,12 +88,13 @@ const disturbance: fc.Arbitrary<Disturbance> = fc.oneof(
       mood: fc.constantFrom<Mood>('well', 'moody', 'down', 'gone'),
     }),
   },
-  { weight: 6, arbitrary: fc.record({ after, befalls: fc.constant('operation' as const), operation }) },
+  { weight: 8, arbitrary: fc.record({ after, befalls: fc.constant('operation' as const), operation }) },
 );
 
 export const cases = (): fc.Arbitrary<Case> =>
   fc.record({
     seed: fc.nat(1_000_000_000),
     stream: fc.nat(STREAMS - 1),
+    quarters: fc.integer({ min: 1, max: 4 }),
     disturbances: fc.array(disturbance, { maxLength: MOST_DISTURBANCES, size: 'max' }),
   });

@@ -56,6 +56,7 @@ export class Disk {
   #synced: Frames;
   #full = false;
   #toFail: { calls: number; fault: Fault }[] = [];
+  #commitFault: Fault | null = null;
   #toStop: { calls: number; stop: () => void } | null = null;
 
   constructor(world: World, directory = dataDirectory(), synced = NO_FRAMES) {
@@ -95,6 +96,11 @@ export class Disk {
     this.#toFail.push({ calls, fault });
   }
 
+  /** The next commit of the index fails. */
+  failCommit(fault: Fault): void {
+    this.#commitFault = fault;
+  }
+
   /** After so many calls of SQLite, or before that, something happens between two of them. */
   stopAfter(calls: number, stop: () => void): void {
     this.#toStop = { calls, stop };
@@ -109,6 +115,7 @@ export class Disk {
   recover(): void {
     this.#full = false;
     this.#toFail = [];
+    this.#commitFault = null;
   }
 
   /**
@@ -141,7 +148,7 @@ export class Disk {
     if (this.#full) throw errorOf('io');
   }
 
-  #fate({ sql }: Call): Fault | null {
+  #fate({ sql, path }: Call): Fault | null {
     if (this.#toStop !== null && this.#toStop.calls-- <= 0) {
       const { stop } = this.#toStop;
       this.#toStop = null;
@@ -149,8 +156,12 @@ export class Disk {
     }
     if (this.#full && (sql === 'COMMIT' || sql === 'BEGIN IMMEDIATE')) return { code: 'full', effect: 'rolled_back' };
     let fault: Fault | null = null;
+    if (sql === 'COMMIT' && path === indexPath(this.path)) {
+      fault = this.#commitFault;
+      this.#commitFault = null;
+    }
     for (const one of this.#toFail) if (one.calls-- === 0) fault = one.fault;
-    if (fault !== null) this.#toFail = this.#toFail.filter(({ calls }) => calls >= 0);
+    this.#toFail = this.#toFail.filter(({ calls }) => calls >= 0);
     return fault;
   }
 }

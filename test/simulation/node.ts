@@ -16,6 +16,7 @@ export class Node {
   readonly #world: World;
   readonly #server: Server;
   readonly #prng: Prng;
+  #atNextBlock: (() => void)[] = [];
 
   constructor(world: World, server: Server) {
     this.#world = world;
@@ -52,7 +53,13 @@ export class Node {
     return taken && fate !== 'answer_is_lost';
   }
 
+  /** Calls it when the next block is sent. */
+  atNextBlock(call: () => void): void {
+    this.#atNextBlock.push(call);
+  }
+
   async #send({ path, body }: NodeEvent): Promise<boolean> {
+    if (path === '/new_block') for (const call of this.#atNextBlock.splice(0)) call();
     try {
       const response = await this.#server.request('The event receiver', path, { method: 'POST', body });
       if (response.status === 200) return true;

@@ -24,6 +24,8 @@ export type Operation =
   | { operate: 'register'; filters: number }
   | { operate: 'disable'; hook: number }
   | { operate: 'enable'; hook: number; from: From }
+  /** Off for a while, and on again from where it was. */
+  | { operate: 'pause'; hook: number; milliseconds: number }
   | { operate: 'remove'; hook: number }
   | { operate: 'move'; hook: number }
   | { operate: 'redeliver'; hook: number }
@@ -38,6 +40,10 @@ export interface Hook {
   /** The tip when it began, or began anew at the tip: it is owed the blocks that are not below it. Null before any. */
   since: string | null;
   removed: boolean;
+  /** Whether it was told of past blocks beside what is live: it is told, too, when these leave the chain. */
+  backfilled: boolean;
+  /** Whether what it had was sent again: the log says what became of that, even where nobody took it. */
+  redelivered: boolean;
 }
 
 /** A delivery as the log has it. */
@@ -122,6 +128,10 @@ export class Operator {
         return;
       case 'enable':
         return this.#enable(hook, operation.from);
+      case 'pause':
+        await this.#ask('PATCH', `${own}/enabled`, { enabled: false });
+        await this.#world.pause(operation.milliseconds);
+        return this.#enable(hook, 'last_evaluated');
       case 'remove':
         hook.removed = true;
         await this.#ask('DELETE', own, undefined, [204, 404]);
@@ -131,9 +141,11 @@ export class Operator {
         await this.#ask('PATCH', own, { action: this.#definition(hook.path, []).action });
         return;
       case 'redeliver':
+        hook.redelivered = true;
         await this.#ask('POST', `${own}/deliveries/redeliver`, { state: ['delivered', 'failed'] });
         return;
       case 'backfill':
+        hook.backfilled = true;
         await this.#ask('POST', `${own}/backfills`, { from_height: 1 }, [200, 202, 400]);
         return;
       case 'evaluate':
@@ -148,7 +160,15 @@ export class Operator {
       const path = `/${this.#names++}`;
       const answer = await this.#try('POST', '/me', this.#definition(path, events));
       if (answer?.status === 200) {
-        this.hooks.push({ uuid: answer.body.uuid, filters: events, path, since: this.#tip(), removed: false });
+        this.hooks.push({
+          uuid: answer.body.uuid,
+          filters: events,
+          path,
+          since: this.#tip(),
+          removed: false,
+          backfilled: false,
+          redelivered: false,
+        });
         return;
       }
       // It may be there all the same, from nobody knows which block on: another takes its place.

@@ -50,6 +50,7 @@ export class Receivers {
   readonly #prng: Prng;
   readonly #moods = new Map<string, Mood>();
   #calm = false;
+  #atNext: (() => void) | null = null;
 
   constructor(world: World) {
     this.#world = world;
@@ -60,8 +61,14 @@ export class Receivers {
     this.#moods.set(path, mood);
   }
 
+  /** Calls it when the next request arrives. */
+  atNext(call: () => void): void {
+    this.#atNext = call;
+  }
+
   /** From now on every receiver is well. */
   calm(): void {
+    this.#atNext = null;
     this.#calm = true;
   }
 
@@ -101,5 +108,7 @@ export class Receivers {
       taken: fate === 'taken',
     });
     this.#world.note(`arrived ${header('webhook-id')} ${sequence} ${fate}`);
+    this.#atNext?.();
+    this.#atNext = null;
   }
 }

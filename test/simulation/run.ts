@@ -2,7 +2,7 @@
 import type { NodeEvent } from '../../src/devnet/node-event.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { faults } from '../faults/fault-store.ts';
-import type { Case, Disturbance } from './case.ts';
+import type { Case, Disturbance, Moment } from './case.ts';
 import {
   holdsTheWinningChain,
   idsNameBodies,
@@ -20,13 +20,17 @@ import { World } from './world.ts';
 /** Milliseconds of the world within which all must come to rest. */
 const PATIENCE = 600_000;
 
-const streams = new Map<number, NodeEvent[]>();
-function streamOf(number: number): NodeEvent[] {
-  const known = streams.get(number);
+const streams = new Map<string, NodeEvent[]>();
+
+/** The same list for the same chain, so that what is made of it is made once. */
+function streamOf({ stream, quarters }: Case): NodeEvent[] {
+  const key = `${stream}/${quarters}`;
+  const known = streams.get(key);
   if (known !== undefined) return known;
-  const options = { blocks: 12 + (number % 8), accounts: 6, transactionsPerBlock: 2, forkEvery: 3, forkDepth: 3 };
-  const made = [...devnetEvents({ seed: number, ...options })];
-  streams.set(number, made);
+  const options = { blocks: 6 + (stream % 8), accounts: 6, transactionsPerBlock: 2, forkEvery: 2, forkDepth: 3 };
+  const all = [...devnetEvents({ seed: stream, ...options })];
+  const made = all.slice(0, Math.ceil((all.length * quarters) / 4));
+  streams.set(key, made);
   return made;
 }
 
@@ -42,10 +46,10 @@ class Run {
   readonly #node: Node;
   #isDisturbed = true;
 
-  constructor({ seed, stream, disturbances }: Case) {
-    this.#events = streamOf(stream);
-    this.#disturbances = disturbances;
-    this.world = new World(seed);
+  constructor(one: Case) {
+    this.#events = streamOf(one);
+    this.#disturbances = one.disturbances;
+    this.world = new World(one.seed);
     this.#receivers = new Receivers(this.world);
     this.server = new Server(this.world, this.#receivers);
     this.#operator = new Operator(this.world, this.server);
@@ -90,7 +94,7 @@ class Run {
       const log = logs.get(hook);
       if (log === undefined) continue;
       toldTheWinningChain(hook, taken, this.#events);
-      logAgrees(log, taken);
+      logAgrees(hook, log, taken);
     }
   }
 
@@ -103,6 +107,11 @@ class Run {
     this.#isDisturbed = false;
   }
 
+  #at(moment: Moment, befall: () => void): void {
+    if (moment === 'now') befall();
+    else this.#node.atNextBlock(befall);
+  }
+
   #befall(one: Disturbance): void {
     const { disk } = this.server;
     switch (one.befalls) {
@@ -110,10 +119,16 @@ class Run {
         void this.server.restart();
         break;
       case 'crash':
-        this.server.stopAfter(one.calls, one.kept);
+        this.#at(one.at, () => this.server.stopAfter(one.calls, one.kept));
+        break;
+      case 'crash_at_delivery':
+        this.#receivers.atNext(() => this.server.crash(one.kept));
+        break;
+      case 'failed_commit':
+        this.#at(one.at, () => this.server.disk.failCommit(faults[one.fault]!));
         break;
       case 'fault':
-        disk.failAfter(one.calls, faults[one.fault]!);
+        this.#at(one.at, () => this.server.disk.failAfter(one.calls, faults[one.fault]!));
         break;
       case 'full_disk':
         disk.fill(true);

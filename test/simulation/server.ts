@@ -60,6 +60,8 @@ export class Server {
   readonly #receivers: Receivers;
   #disk: Disk;
   #life: Life | null = null;
+  /** The files of a process that was told to stop and has not yet. */
+  #stopping: Disk | null = null;
   /** Processes that ended and have not put away yet what they had. */
   #remains = 0;
   /** How often it ended, however. */
@@ -111,8 +113,10 @@ export class Server {
     this.#world.note('restart');
     this.#end();
     this.#remains += 1;
+    this.#stopping = disk;
     await life.running.stop();
     this.#remains -= 1;
+    this.#stopping = null;
     // It may have ended otherwise meanwhile.
     if (disk === this.#disk) this.#startSoon();
     else disk.remove();
@@ -127,7 +131,7 @@ export class Server {
     const disk = this.#disk;
     this.#disk.stopAfter(calls, () => {
       // It may have been restarted meanwhile: what runs now is what ends.
-      if (disk === this.#disk) this.#crash(kept);
+      if (disk === this.#disk) this.crash(kept);
     });
   }
 
@@ -152,7 +156,9 @@ export class Server {
     return response;
   }
 
-  #crash(kept: number): void {
+  /** Its process ends at once. @param kept as {@link Disk.image} has it */
+  crash(kept: number): void {
+    if (this.#life === null && this.#stopping !== this.#disk) return;
     this.#world.note(`crash, ${kept} kept`);
     const [running, old] = [this.#life?.running, this.#disk];
     this.#disk = old.image(kept);
