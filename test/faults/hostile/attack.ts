@@ -29,12 +29,15 @@ const CONNECTIONS = 8;
 const PER_CONNECTION = 200;
 const IO = '/socket.io/?EIO=4';
 
-/** Runs `one` so many times, several at once. */
-async function repeatedly(times: number, one: () => Promise<void>): Promise<void> {
-  let left = times;
+/**
+ * Sends so many messages, through several connections at once.
+ * @param one sends some, and says how many
+ */
+async function repeatedly(messages: number, one: () => Promise<number>): Promise<void> {
+  let sent = 0;
   await Promise.all(
     Array.from({ length: CONNECTIONS }, async () => {
-      while (left-- > 0) await one();
+      while (sent < messages) sent += await one();
     }),
   );
 }
@@ -43,6 +46,7 @@ async function overHttp({ api, routes, subjects }: Target, count: number, prng: 
   await repeatedly(count, async () => {
     const request = httpRequest(routes, subjects, prng);
     tally.note((await rawExchange(api, request)).status, request);
+    return 1;
   });
 }
 
@@ -55,6 +59,7 @@ async function toEventPort({ events, stream }: Target, count: number, prng: Prng
     // The node is to send another block first: that is all that 500 is for here.
     const isEarly = response.status === 500 && answer.includes('DB does not contain a parent block');
     tally.note(isEarly ? 'unknown parent' : response.status, `${path} ${answer} ${body}`);
+    return 1;
   });
 }
 
@@ -66,8 +71,7 @@ async function throughWebSocket(
   frame: () => string,
   tally: Tally,
 ): Promise<void> {
-  const rounds = Math.ceil(count / PER_CONNECTION);
-  await repeatedly(rounds, async () => {
+  await repeatedly(count, async () => {
     const socket = new WebSocket(url);
     const { promise: over, resolve: end } = Promise.withResolvers<number>();
     let last = '';
@@ -77,32 +81,36 @@ async function throughWebSocket(
       void over.then(opened);
     });
     for (const text of first) socket.send(text);
-    for (let sent = 0; sent < PER_CONNECTION && socket.readyState === WebSocket.OPEN; sent++) {
+    let sent = 0;
+    for (; sent < PER_CONNECTION && socket.readyState === WebSocket.OPEN; sent++) {
       last = frame();
       socket.send(last);
       // What the server thinks of it arrives in a turn of its own.
-      if (sent % 20 === 0) await new Promise((turn) => setImmediate(turn));
+      await new Promise((turn) => setImmediate(turn));
     }
     socket.close();
     tally.note(await over, last);
+    return Math.max(1, sent);
   });
 }
 
 async function byPolling({ api, subjects }: Target, count: number, prng: Prng, tally: Tally): Promise<void> {
-  await repeatedly(Math.ceil(count / PER_CONNECTION), async () => {
+  await repeatedly(count, async () => {
     const handshake = await (await fetch(`${api}${IO}&transport=polling`)).text();
     const { sid } = JSON.parse(handshake.slice(1)) as { sid: string };
     const url = `${api}${IO}&transport=polling&sid=${sid}`;
     await fetch(url, { method: 'POST', body: '40' });
-    for (let sent = 0; sent < PER_CONNECTION; ) {
+    let sent = 1;
+    while (sent < PER_CONNECTION) {
       const packets = Array.from({ length: prng.between(1, 20) }, () => ioPacket(subjects, prng));
       sent += packets.length;
       const body = packets.join('\x1e');
       const response = await fetch(url, { method: 'POST', body });
       await response.arrayBuffer();
       tally.note(response.status, body);
-      if (response.status !== 200) return;
+      if (response.status !== 200) break;
     }
+    return sent;
   });
 }
 
