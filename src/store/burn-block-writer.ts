@@ -42,17 +42,19 @@ export function burnBlockWriter(db: Database) {
   const adopt = db.prepare<null, [Uint8Array]>('DELETE FROM orphaned_burn_blocks WHERE hash = ?1');
   const raise = db.prepare<null, [number]>('UPDATE progress SET burn_block_height = max(burn_block_height, ?1)');
 
-  /** The orphaned blocks that end in `hash` and join the canonical chain, lowest first. */
-  function branchTo(hash: Uint8Array | null): Row[] {
+  /** The orphan of that hash and height. What a node says of parents may name another height, or lead round in a circle. */
+  function orphanAt(height: number, hash: Uint8Array | null): Row | null {
+    const row = hash === null ? null : orphan.get(hash);
+    return row?.height === height ? row : null;
+  }
+
+  /** The orphaned blocks that end in `hash`, at `height`, and join the canonical chain, lowest first. */
+  function branchTo(height: number, hash: Uint8Array | null): Row[] {
     const branch: Row[] = [];
-    for (let row = hash === null ? null : orphan.get(hash); row !== null; ) {
+    for (let row = orphanAt(height, hash); row !== null; row = orphanAt(row.height - 1, row.parent_hash)) {
       branch.unshift(row);
-      const parent = row.parent_hash;
       const below = at.get(row.height - 1);
-      if (parent === null || (below !== null && same(below.hash, parent))) return branch;
-      const next = orphan.get(parent);
-      // Each is below the one before: what a node says of parents may lead round in a circle.
-      row = next?.height === row.height - 1 ? next : null;
+      if (row.parent_hash === null || (below !== null && same(below.hash, row.parent_hash))) break;
     }
     return branch;
   }
@@ -65,7 +67,7 @@ export function burnBlockWriter(db: Database) {
       const parent = payload.parent_burn_block_hash == null ? null : fromHex(payload.parent_burn_block_hash);
       const known = at.get(height);
       if (known !== null && same(known.hash, hash)) return false;
-      const branch = branchTo(parent);
+      const branch = branchTo(height - 1, parent);
       const first = branch[0]?.height ?? height;
       orphanFrom.run(first);
       removeFrom.run(first);

@@ -30,3 +30,16 @@ test('Bitcoin blocks that are each other’s parents are no branch', () => {
   for (const event of events) expect(open.ingest.receive(event)).toBe('applied');
   expect(checkDirectory(open.directory).flatMap(({ problems }) => problems)).toEqual([]);
 });
+
+test('a Bitcoin block whose parent stands at another height than the one below it builds on nothing', () => {
+  using open = openNew();
+  const events = [
+    burnBlock(10, 'orphan', 'root', []),
+    burnBlock(10, 'other', 'root', []),
+    // Its parent's height is its own: to bring that one back would put two blocks in one place.
+    burnBlock(10, 'same', 'orphan', []),
+    burnBlock(0, 'far', 'other', []),
+  ];
+  for (const event of events) expect(open.ingest.receive(event)).toBe('applied');
+  expect(checkDirectory(open.directory).flatMap(({ problems }) => problems)).toEqual([]);
+});
