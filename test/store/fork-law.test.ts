@@ -15,7 +15,7 @@ import { dictionaries } from '../../src/store/dictionary.ts';
 import { MINED, PENDING } from '../../src/store/rows.ts';
 import { blocks as anyBlocks } from '../support/arbitrary-block.ts';
 import { dataDirectory } from '../support/data-directory.ts';
-import { eventsOf, type Forks, forks } from '../support/forked-chain.ts';
+import { type Forks, forks, grown } from '../support/forked-chain.ts';
 import { ingestOf, openNew, received } from '../support/ingest.ts';
 import { mempoolModel, noncesOf, spendsOf } from '../support/mempool-model.ts';
 import { assertProperty } from '../support/property.ts';
@@ -45,10 +45,23 @@ const casesThatOnceFailed: Forks[] = [
     ],
   },
 ];
+/** The laws look at the same streams, each of which is made once. */
 const settings = {
-  cases: 30,
+  cases: 24,
+  seed: Math.floor(Math.random() * 2 ** 31),
   examples: casesThatOnceFailed.map((once): [Forks] => [once]),
 };
+
+/** More, of a run of many cases, are made again for each law. */
+const MOST_KEPT = 200;
+const made = new Map<string, NodeEvent[]>();
+
+function eventsOf(generated: Forks): NodeEvent[] {
+  const key = JSON.stringify(generated);
+  const events = made.get(key) ?? grown(generated).events;
+  if (made.size < MOST_KEPT) made.set(key, events);
+  return events;
+}
 
 const problemsIn = (directory: string): string[] =>
   checkDirectory(directory).flatMap(({ name, problems }) => problems.map((problem) => `${name}: ${problem}`));
@@ -90,7 +103,7 @@ test(
   'the generated streams hold deep forks, branches that win again and forks of Bitcoin',
   () => {
     const seen = { deepest: 0, wonAgain: 0, bitcoinForks: 0, repeated: 0 };
-    for (const generated of fc.sample(forks(), { numRuns: 60, seed: 1 })) {
+    for (const generated of fc.sample(forks(), { numRuns: 30, seed: 1 })) {
       const events = eventsOf(generated);
       using open = openNew({ journal: false });
       for (const event of events) open.ingest.take(received(event));
@@ -109,9 +122,9 @@ test(
       if (new Set(events).size < events.length) seen.repeated += 1;
     }
     expect(seen.deepest).toBeGreaterThanOrEqual(12);
-    expect(seen.wonAgain).toBeGreaterThan(20);
-    expect(seen.bitcoinForks).toBeGreaterThan(10);
-    expect(seen.repeated).toBeGreaterThan(10);
+    expect(seen.wonAgain).toBeGreaterThan(10);
+    expect(seen.bitcoinForks).toBeGreaterThan(5);
+    expect(seen.repeated).toBeGreaterThan(5);
   },
   timeout,
 );

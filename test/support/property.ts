@@ -15,6 +15,8 @@ interface Options<Ts> {
   cases?: number;
   /** Tried before those of chance. */
   examples?: Ts[];
+  /** Of what chance draws, where several properties look at the same cases. */
+  seed?: number;
   /** Where a case takes so long that even a few more to shrink it are too many. */
   shrink?: boolean;
   /** Milliseconds of shrinking; others than usual are for this file's own test. */
@@ -32,9 +34,10 @@ export function assertProperty<Ts>(property: fc.IAsyncProperty<Ts>, options?: Op
 export function assertProperty<Ts>(property: fc.IProperty<Ts>, options?: Options<Ts>): void;
 export function assertProperty<Ts>(
   property: fc.IAsyncProperty<Ts> | fc.IProperty<Ts>,
-  { cases = USUAL_CASES, examples = [], shrink = true, shrinkFor = SHRINK_FOR }: Options<Ts> = {},
+  { cases = USUAL_CASES, examples = [], seed, shrink = true, shrinkFor = SHRINK_FOR }: Options<Ts> = {},
 ): Promise<void> | void {
-  const parameters = { numRuns: casesOf(cases), examples, includeErrorInReport: true };
+  const drawn = seed === undefined ? {} : { seed };
+  const parameters = { numRuns: casesOf(cases), examples, includeErrorInReport: true, ...drawn };
   /** The failure once more from its seed, to shrink it. What doesn't fail again is reported as it was. */
   const replay = ({ seed, counterexamplePath }: fc.RunDetails<Ts>) =>
     fc.check(property as fc.IProperty<Ts>, {
