@@ -8,6 +8,9 @@ import {
 } from '../../src/store/reader.ts';
 import { ADDRESS, bytes, CONTRACT, hash, MISTYPED, NFT, TOKEN, testApp, VERSION } from './samples.ts';
 
+/** For whoever changes nothing of its chain and doesn't look at its log. */
+const usual = testApp();
+
 const TX = `/extended/v3/transactions/${hash(0x31)}`;
 const UNKNOWN_TX = `/extended/v3/transactions/${hash(0x99)}`;
 const COIN = encodeURIComponent(TOKEN);
@@ -52,7 +55,7 @@ const routes = [
 
 describe.each(routes)('%s', (path) => {
   test('GET is JSON with the headers of every answer', async () => {
-    const { status, headers } = await testApp().json(path);
+    const { status, headers } = await usual.json(path);
     expect(status).toBe(200);
     expect(headers.get('content-type')).toBe('application/json; charset=utf-8');
     expect(headers.get('access-control-allow-origin')).toBe('*');
@@ -63,7 +66,7 @@ describe.each(routes)('%s', (path) => {
   });
 
   test('HEAD has the status and headers of GET, the length, and no body', async () => {
-    const { request } = testApp();
+    const { request } = usual;
     const [get, head] = [await request(path), await request(path, { method: 'HEAD' })];
     const { 'content-length': length, ...headers } = Object.fromEntries(head.headers);
     expect(head.status).toBe(200);
@@ -73,12 +76,12 @@ describe.each(routes)('%s', (path) => {
   });
 
   test('a trailing slash is ignored', async () => {
-    const { json } = testApp();
+    const { json } = usual;
     expect((await json(`${path}/?x=1`)).body).toEqual((await json(path)).body);
   });
 
   test.each(['POST', 'PUT', 'PATCH', 'DELETE'])('%s is an unknown route', async (method) => {
-    const { status, body } = await testApp().json(path, { method });
+    const { status, body } = await usual.json(path, { method });
     expect(status).toBe(404);
     expect(body).toEqual({
       message: `Route ${method}:${path} not found`,
@@ -88,7 +91,7 @@ describe.each(routes)('%s', (path) => {
   });
 
   test('If-None-Match with its tag is answered 304, with another 200', async () => {
-    const { request } = testApp();
+    const { request } = usual;
     const etag = (await request(path)).headers.get('etag')!;
     const asked = (value: string, method = 'GET') => request(path, { method, headers: { 'if-none-match': value } });
     for (const value of [etag, `W/${etag}`, etag.slice(1, -1), `"x", ${etag}`, `"x",W/${etag}`]) {
@@ -143,13 +146,13 @@ describe('without a tag', () => {
   });
 
   test.each([UNKNOWN_TX, `${UNKNOWN_TX}/events`, '/extended/v3/blocks/9/transactions', '/nope'])('%s', async (path) => {
-    const { status, headers } = await testApp().json(path, { headers: { 'if-none-match': '*' } });
+    const { status, headers } = await usual.json(path, { headers: { 'if-none-match': '*' } });
     expect([status, headers.get('etag'), headers.get('cache-control')]).toEqual([404, null, 'no-store']);
   });
 
   test('events of a pending transaction, which are not there though it has a tag', async () => {
     const path = `/extended/v3/transactions/${hash(0xa1)}/events`;
-    const { status, headers } = await testApp().json(path);
+    const { status, headers } = await usual.json(path);
     expect([status, headers.get('etag'), headers.get('cache-control')]).toEqual([404, null, 'no-store']);
   });
 });
@@ -215,14 +218,14 @@ describe('a tag changes with', () => {
 });
 
 test('average times, which move on with the clock, must not be stored', async () => {
-  const { status, headers } = await testApp().json('/extended/v2/blocks/average-times');
+  const { status, headers } = await usual.json('/extended/v2/blocks/average-times');
   expect([status, headers.get('etag'), headers.get('cache-control')]).toEqual([200, null, 'no-store']);
 });
 
 test.each(['/nope', '/nope?x=1&y=%20', '/extended/v4', '//extended', '/Extended', '/docs/none'])(
   'GET %s is an unknown route',
   async (path) => {
-    const { status, headers, body } = await testApp().json(path);
+    const { status, headers, body } = await usual.json(path);
     expect(status).toBe(404);
     expect(JSON.stringify(body)).toBe(
       JSON.stringify({ message: `Route GET:${path} not found`, error: 'Not Found', statusCode: 404 }),
@@ -233,7 +236,7 @@ test.each(['/nope', '/nope?x=1&y=%20', '/extended/v4', '//extended', '/Extended'
 );
 
 test.each(['/', '/extended/v1/status', '/extended/v1/status/'])('GET %s leads to /extended', async (path) => {
-  const response = await testApp().request(path);
+  const response = await usual.request(path);
   expect(response.status).toBe(301);
   expect(response.headers.get('location')).toBe('/extended');
   expect(response.headers.get('content-length')).toBe('0');
@@ -246,7 +249,7 @@ describe.each(['/', '/extended', TX, '/v2/info', '/nope'])('OPTIONS %s', (path) 
 
   test('is answered 204', async () => {
     const headers = { ...asked, 'access-control-request-headers': 'x-one, x-two' };
-    const response = await testApp().request(path, { method: 'OPTIONS', headers });
+    const response = await usual.request(path, { method: 'OPTIONS', headers });
     expect(response.status).toBe(204);
     expect(response.headers.get('access-control-allow-origin')).toBe('*');
     expect(response.headers.get('access-control-allow-methods')).toBe('GET,HEAD,POST');
@@ -256,12 +259,12 @@ describe.each(['/', '/extended', TX, '/v2/info', '/nope'])('OPTIONS %s', (path) 
   });
 
   test('names no headers where none were asked for', async () => {
-    const response = await testApp().request(path, { method: 'OPTIONS', headers: asked });
+    const response = await usual.request(path, { method: 'OPTIONS', headers: asked });
     expect(response.headers.has('access-control-allow-headers')).toBe(false);
   });
 
   test('without the headers of a preflight is 400', async () => {
-    const { status, body } = await testApp().json(path, { method: 'OPTIONS' });
+    const { status, body } = await usual.json(path, { method: 'OPTIONS' });
     expect(status).toBe(400);
     expect(body).toEqual({ statusCode: 400, error: 'Bad Request', message: 'Invalid Preflight Request' } as never);
   });
@@ -296,7 +299,7 @@ describe('503 while the store', () => {
 });
 
 test('an error of a parameter has all members in order', async () => {
-  const response = await testApp().request('/extended/v3/transactions?limit=51');
+  const response = await usual.request('/extended/v3/transactions?limit=51');
   expect(await response.text()).toBe(
     '{"statusCode":400,"code":"VALIDATION","error":"Bad Request","message":"querystring/limit must be <= 50"}',
   );
@@ -305,7 +308,7 @@ test('an error of a parameter has all members in order', async () => {
 });
 
 test('a parameter is refused before the tag is asked for', async () => {
-  const { status } = await testApp().json(`/extended/v3/principals/${MISTYPED}/nonces`, {
+  const { status } = await usual.json(`/extended/v3/principals/${MISTYPED}/nonces`, {
     headers: { 'if-none-match': `"${bytes(0xc3).toHex()}-103-7"` },
   });
   expect(status).toBe(400);

@@ -6,6 +6,9 @@ import { checkedBody } from '../../src/api/response-check.ts';
 import { stacksAddress } from '../../src/codec/address.ts';
 import { ADDRESS, bytes, CONTRACT, hash, MISTYPED, NFT, OTHER, TOKEN, testApp } from './samples.ts';
 
+/** For whoever changes nothing of its chain and doesn't look at its log. */
+const usual = testApp();
+
 const HASH_PATTERN = '^(0x)?[a-fA-F0-9]{64}$';
 const BLOCK_PATTERN = '^(latest|(0x)?[a-fA-F0-9]{64}|[0-9]+)$';
 const ADDRESS_PATTERN = '^[0123456789ABCDEFGHJKMNPQRSTVWXYZ]{28,41}$';
@@ -41,7 +44,7 @@ const lists = [
 
 describe.each(lists)('%s', (path) => {
   const get = async (query: string) => {
-    const { status, body } = await testApp().json(`${path}${query}`);
+    const { status, body } = await usual.json(`${path}${query}`);
     expect(status).toBe(200);
     return body as List;
   };
@@ -80,13 +83,13 @@ describe.each(lists)('%s', (path) => {
     [`cursor=${'a'.repeat(1025)}`, 'querystring/cursor must NOT have more than 1024 characters'],
     ['cursor=abc', 'invalid cursor in querystring/cursor: it is not one of this list; start again without a cursor'],
   ])('?%s is refused', async (query, message) => {
-    const { status, body } = await testApp().json(`${path}?${query}`);
+    const { status, body } = await usual.json(`${path}?${query}`);
     expect(status).toBe(400);
     expect(body).toMatchObject({ code: 'VALIDATION', message } as never);
   });
 
   test('refuses the cursors of other lists', async () => {
-    const { json } = testApp();
+    const { json } = usual;
     const others = [...lists, '/extended/v3/blocks/2/transactions', '/extended/v3/blocks/latest/transactions'];
     for (const other of others.filter((list) => list !== path)) {
       const { cursor } = (await json(`${other}?limit=1`)).body as List;
@@ -107,7 +110,7 @@ describe('the first page before anything is known', () => {
 
   test('a page past the end is empty and knows the total', async () => {
     const cursor = encodeCursor('transactions', [0, 0]);
-    const { body } = await testApp().json(`/extended/v3/transactions?cursor=${cursor}`);
+    const { body } = await usual.json(`/extended/v3/transactions?cursor=${cursor}`);
     expect(body).toEqual({
       total: 6,
       limit: 20,
@@ -119,7 +122,7 @@ describe('the first page before anything is known', () => {
 
 describe('GET /extended', () => {
   test('names the tip', async () => {
-    const { request } = testApp();
+    const { request } = usual;
     expect(await (await request('/extended')).text()).toBe(
       `{"server_version":"stackside v1.2.3 (main:abc1234)","status":"ready","chain_tip":{"block_height":3,"block_hash":"${hash(0xb3)}","index_block_hash":"${hash(0xc3)}","burn_block_height":103}}`,
     );
@@ -151,7 +154,7 @@ describe('GET /extended/v3/transactions/{tx_id}', () => {
   const digits = hash(0xa2).slice(2);
 
   test.each([`0x${digits}`, digits, `0x${digits.toUpperCase()}`, digits.toUpperCase()])('%s', async (id) => {
-    const { status, body } = await testApp().json(path(id));
+    const { status, body } = await usual.json(path(id));
     expect(status).toBe(200);
     expect(body).toMatchObject({ tx_id: hash(0xa2), status: 'pending', replaced_by_tx_id: null } as never);
   });
@@ -160,7 +163,7 @@ describe('GET /extended/v3/transactions/{tx_id}', () => {
     '%s is refused',
     async (id) => {
       for (const tail of ['', '/events']) {
-        const { status, body } = await testApp().json(path(id) + tail);
+        const { status, body } = await usual.json(path(id) + tail);
         expect(status).toBe(400);
         expect(body).toMatchObject({ message: `params/tx_id must match pattern "${HASH_PATTERN}"` } as never);
       }
@@ -177,7 +180,7 @@ describe('GET /extended/v3/transactions/{tx_id}', () => {
   });
 
   test.each(['', '/events'])('%s of an unknown id is 404', async (tail) => {
-    const { status, body } = await testApp().json(path(hash(0x99)) + tail);
+    const { status, body } = await usual.json(path(hash(0x99)) + tail);
     expect(status).toBe(404);
     expect(body).toEqual({ statusCode: 404, error: 'Not Found', message: 'Transaction not found' } as never);
   });
@@ -188,7 +191,7 @@ describe('GET /extended/v3/transactions/{tx_id}', () => {
     ['include=result,result', 'querystring/include must NOT have duplicate items (items ## 0 and 1 are identical)'],
     ['include=result&include=a', 'querystring/include/1 must be equal to one of the allowed values'],
   ])('?%s is refused', async (query, message) => {
-    const { status, body } = await testApp().json(`${path(hash(0x31))}?${query}`);
+    const { status, body } = await usual.json(`${path(hash(0x31))}?${query}`);
     expect(status).toBe(400);
     expect((body as { message: string }).message).toStartWith(message);
   });
@@ -201,7 +204,7 @@ describe('GET /extended/v3/transactions/{tx_id}', () => {
     ['?include=function_args,source_code', []],
     ['?include[]=result&exclude=x', []],
   ])('%s adds %p to a transfer', async (query, added) => {
-    const { body } = await testApp().json(path(hash(0x31)) + query);
+    const { body } = await usual.json(path(hash(0x31)) + query);
     expect(Object.keys(body).slice(13)).toEqual(added as string[]);
   });
 });
@@ -210,7 +213,7 @@ describe('GET /extended/v3/blocks/{height_or_hash}/transactions', () => {
   const path = (id: string) => `/extended/v3/blocks/${id}/transactions`;
 
   test.each(['3', '003', 'latest', hash(0xb3), hash(0xc3), hash(0xb3).slice(2).toUpperCase()])('%s', async (id) => {
-    const { status, body } = await testApp().json(path(id));
+    const { status, body } = await usual.json(path(id));
     expect(status).toBe(200);
     const { total, results } = body as List;
     expect(total).toBe(2);
@@ -220,14 +223,14 @@ describe('GET /extended/v3/blocks/{height_or_hash}/transactions', () => {
   test.each(['0', '4', '2147483648', '9007199254740993', '9'.repeat(400), '1'.repeat(64), hash(0x77)])(
     '%s is 404',
     async (id) => {
-      const { status, body } = await testApp().json(path(id));
+      const { status, body } = await usual.json(path(id));
       expect(status).toBe(404);
       expect(body).toEqual({ statusCode: 404, error: 'Not Found', message: 'Block not found' } as never);
     },
   );
 
   test.each(['-1', '0x12', '1.5', '1e3', 'Latest', 'tip', '%20', hash(1).slice(0, -1)])('%s is refused', async (id) => {
-    const { status, body } = await testApp().json(path(id));
+    const { status, body } = await usual.json(path(id));
     expect(status).toBe(400);
     expect(body).toMatchObject({ message: `params/height_or_hash must match pattern "${BLOCK_PATTERN}"` } as never);
   });
@@ -248,7 +251,7 @@ describe('a principal', () => {
     `transfers/ft/${encodeURIComponent(TOKEN)}`,
   ];
   const tails = ['nonces', ...both];
-  const ask = (principal: string, tail: string) => testApp().json(`/extended/v3/principals/${principal}/${tail}`);
+  const ask = (principal: string, tail: string) => usual.json(`/extended/v3/principals/${principal}/${tail}`);
 
   test.each(tails)('that nobody heard of has empty %s', async (tail) => {
     expect((await ask(OTHER, tail)).status).toBe(200);
