@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { until } from '../support/until.ts';
 import { temporaryDirectory } from './stackside.ts';
 
 // What works from source and may break when compiled: embedded files, and checks that look at class names.
@@ -27,13 +28,11 @@ beforeAll(async () => {
     api = (JSON.parse(new TextDecoder().decode(chunk)) as { api: string }).api;
     break;
   }
-  const deadline = Date.now() + 10_000;
-  while (Date.now() < deadline) {
+  await until(async () => {
     const body = (await (await fetch(`${api}/extended`)).json()) as { chain_tip?: { block_height: number } };
-    if ((body.chain_tip?.block_height ?? 0) > 5) return;
-    await Bun.sleep(50);
-  }
-}, 60_000);
+    return (body.chain_tip?.block_height ?? 0) > 5;
+  }, 'a chain of six blocks');
+});
 afterAll(async () => {
   server.kill('SIGTERM');
   expect(await server.exited).toBe(0);
@@ -103,4 +102,4 @@ test('the executable serves the API on several threads, with what is loaded late
   expect(await faucet.json()).toMatchObject({ error: 'Faucet is temporarily unavailable, please try again later' });
   child.kill('SIGTERM');
   expect(await child.exited).toBe(0);
-}, 20_000);
+});

@@ -56,7 +56,7 @@ beforeAll(async () => {
     ...['--hook-keys', join(directory.path, 'keys'), '--hook-targets', '127.0.0.0/8'],
     ...['--extra-tx-endpoints', join(directory.path, 'endpoints')],
   );
-}, 30_000);
+});
 afterAll(async () => {
   await server.stop();
   proxy.stop(true);
@@ -69,7 +69,7 @@ const status = async (method: string, path: string, body?: string): Promise<numb
 
 test('between threads, to the node, to a Bitcoin node and to receivers, everything goes directly', async () => {
   await Promise.race([everything(), captured.promise]);
-}, 30_000);
+});
 
 async function everything(): Promise<void> {
   const posted = await stacksideIn(environment, 'devnet', '--blocks', '3', '--post', server.events);

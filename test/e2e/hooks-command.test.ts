@@ -3,7 +3,8 @@ import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { postEvents } from '../../src/devnet/post.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
-import { type Receiver, receiver, until } from '../hooks/server.ts';
+import { type Receiver, receiver } from '../hooks/server.ts';
+import { until } from '../support/until.ts';
 import { type Server, stackside, startServer, temporaryDirectory } from './stackside.ts';
 
 const events = [...devnetEvents({ seed: 6, blocks: 25, accounts: 12, transactionsPerBlock: 4, forkEvery: 0 })];
@@ -84,7 +85,7 @@ test('a definition is tried, added, seen, backfilled, delivered again and remove
   expect((await hooks('disable', uuid)).code).toBe(0);
   expect((await hooks('remove', uuid)).code).toBe(0);
   expect(await hooks('show', uuid)).toMatchObject({ code: 1, stderr: expect.stringContaining('Chainhook not found') });
-}, 60_000);
+});
 
 test('the operator sees and manages the hooks of every consumer', async () => {
   const own = JSON.parse((await hooks('add', file)).stdout) as { uuid: string };
@@ -98,7 +99,7 @@ test('the operator sees and manages the hooks of every consumer', async () => {
   expect((await hooks('show', other.uuid)).code).toBe(0);
   for (const { uuid } of [own, other]) expect((await hooks('remove', uuid)).code).toBe(0);
   expect((await hooks('list')).stdout).toBe('');
-}, 60_000);
+});
 
 test('what is wrong is said, and ends with 1', async () => {
   expect(await stackside('hooks', 'list', '--url', server.api, '--data', directory.path)).toMatchObject({
@@ -119,4 +120,4 @@ test('what is wrong is said, and ends with 1', async () => {
     code: 1,
     stderr: expect.stringContaining('No Stackside answers'),
   });
-}, 30_000);
+});

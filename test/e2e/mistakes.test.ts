@@ -12,7 +12,7 @@ beforeAll(async () => {
   expect(made.code).toBe(0);
   const imported = await stackside('import', at('devnet.tsv'), '--data', at('data'));
   expect([imported.code, imported.stderr]).toEqual([0, '']);
-}, 60_000);
+});
 afterAll(() => directory.remove());
 
 /** Runs a command in a shell that begins with something. */
@@ -56,7 +56,7 @@ test('serve on a port that is taken, or an address that is none of ours, ends wi
     expect(code).toBe(1);
   }
   await taken.stop(true);
-}, 60_000);
+});
 
 // As root, rights are no obstacle: there it is run as nobody, where nobody may run it.
 const other = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {};
@@ -103,7 +103,6 @@ test.skipIf(process.platform === 'win32')(
     expect(imported.stderr).toContain(join(folder, 'data'));
     expect(imported.code).toBe(1);
   },
-  60_000,
 );
 
 test.skipIf(process.platform === 'win32')(
@@ -116,7 +115,6 @@ test.skipIf(process.platform === 'win32')(
     expect(code).toBe(1);
     expect(await stackside('status', '--data', at('data'))).toEqual(before);
   },
-  60_000,
 );
 
 const printing: [args: string[], code: number][] = [

@@ -15,9 +15,10 @@ import { openIngest } from '../../src/store/ingest.ts';
 import { decompressed } from '../../src/store/journal-entry.ts';
 import { loopback } from '../hooks/direct.ts';
 import { followed } from '../hooks/follow.ts';
-import { definition, type Received, receiver, until } from '../hooks/server.ts';
+import { definition, type Received, receiver } from '../hooks/server.ts';
 import { type DataDirectory, dataDirectory } from '../support/data-directory.ts';
 import { received } from '../support/ingest.ts';
+import { until } from '../support/until.ts';
 
 const events = [
   ...devnetEvents({ seed: 11, blocks: 24, accounts: 12, transactionsPerBlock: 3, forkEvery: 4, forkDepth: 3 }),

@@ -3,8 +3,9 @@ import { expect, test } from 'bun:test';
 import { ChainhooksClient } from '@hirosystems/chainhooks-client';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { received as event } from '../support/ingest.ts';
+import { until } from '../support/until.ts';
 import { answerMistake, mendedNodes, payloadMistake } from './schemas.ts';
-import { definition, hookServer, receiver, until } from './server.ts';
+import { definition, hookServer, receiver } from './server.ts';
 
 const events = [...devnetEvents({ seed: 3, blocks: 12, accounts: 12, transactionsPerBlock: 6, forkEvery: 0 })];
 

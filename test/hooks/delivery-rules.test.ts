@@ -7,9 +7,10 @@ import { targetGuard } from '../../src/hooks/delivery-target.ts';
 import { post } from '../../src/hooks/post.ts';
 import { eventsOf } from '../support/forked-chain.ts';
 import { received } from '../support/ingest.ts';
+import { until } from '../support/until.ts';
 import { CONSUMER, type DirectHooks, directHooks, loopback } from './direct.ts';
 import { followed } from './follow.ts';
-import { definition, receiver, until } from './server.ts';
+import { definition, receiver } from './server.ts';
 
 const NOWHERE = 'http://127.0.0.1:9/';
 const DAY = 24 * 3_600_000;

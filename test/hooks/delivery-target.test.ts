@@ -150,8 +150,8 @@ const sending = (url: string) => ({
   url,
   headers: { 'content-type': 'application/json' },
   body: Buffer.from('{}'),
-  timeoutMs: 2_000,
-  connectTimeoutMs: 2_000,
+  timeoutMs: 60_000,
+  connectTimeoutMs: 60_000,
   signal: new AbortController().signal,
 });
 
@@ -203,7 +203,7 @@ async function full(): Promise<{ url: string } & Disposable> {
   const port = Number(Buffer.from(value ?? []).toString());
   const waiting: net.Socket[] = [];
   const connects = (socket: net.Socket) =>
-    Promise.race([new Promise((resolve) => socket.once('connect', () => resolve(true))), Bun.sleep(100)]);
+    Promise.race([new Promise((resolve) => socket.once('connect', () => resolve(true))), Bun.sleep(1_000)]);
   do waiting.push(net.connect(port, '127.0.0.1'));
   while ((await connects(waiting.at(-1) as net.Socket)) === true);
   return {

@@ -7,8 +7,9 @@ import { retryAfter } from '../../src/hooks/attempt.ts';
 import { backoff } from '../../src/hooks/delivery.ts';
 import { filterSchemas } from '../../src/hooks/filters.ts';
 import { received } from '../support/ingest.ts';
+import { until } from '../support/until.ts';
 import { payloadMistake } from './schemas.ts';
-import { definition, type HookServer, hookServer, type Received, receiver, until } from './server.ts';
+import { definition, type HookServer, hookServer, type Received, receiver } from './server.ts';
 
 const BLOCKS = 20;
 const events = [...devnetEvents({ seed: 8, blocks: BLOCKS, accounts: 12, transactionsPerBlock: 6, forkEvery: 0 })].map(

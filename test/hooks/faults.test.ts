@@ -8,8 +8,9 @@ import { indexPath } from '../../src/store/database.ts';
 import { StoreUnavailableError } from '../../src/store/store-failure.ts';
 import { UnknownNumberError } from '../../src/store/stored-words.ts';
 import { received } from '../support/ingest.ts';
+import { until } from '../support/until.ts';
 import { busyError, CONSUMER, type DirectHooks, directHooks } from './direct.ts';
-import { definition, hookServer, receiver, until } from './server.ts';
+import { definition, hookServer, receiver } from './server.ts';
 
 const NOWHERE = 'http://127.0.0.1:9/';
 const events = [...devnetEvents({ seed: 3, blocks: 6, accounts: 12, transactionsPerBlock: 4, forkEvery: 0 })].map(

@@ -4,7 +4,8 @@ import { join } from 'node:path';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { dataDirectory } from '../support/data-directory.ts';
 import { received } from '../support/ingest.ts';
-import { definition, type HookServer, hookServer, receiver, until } from './server.ts';
+import { until } from '../support/until.ts';
+import { definition, type HookServer, hookServer, receiver } from './server.ts';
 
 const A = 'ST2J6ZY48GV1EZ5V2V5RB9MP66SW86PYKKQVX8X0G';
 const URL_OK = 'https://127.0.0.1/hook';

@@ -121,15 +121,6 @@ export function receiver(): Receiver {
   return made;
 }
 
-/** Waits until something holds. @throws Error after some seconds */
-export async function until(holds: () => boolean | Promise<boolean>, what = 'what was waited for'): Promise<void> {
-  const deadline = Date.now() + 8_000;
-  while (!(await holds())) {
-    if (Date.now() > deadline) throw new Error(`${what} did not come`);
-    await Bun.sleep(2);
-  }
-}
-
 export const definition = (url: string, events: object[], options?: object | null, network = 'testnet') => ({
   name: 'test',
   version: '1' as const,

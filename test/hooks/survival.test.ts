@@ -10,8 +10,9 @@ import { hookTables } from '../../src/store/hooks/carry-over.ts';
 import { rebuildIndex } from '../../src/store/rebuild.ts';
 import { dataDirectory } from '../support/data-directory.ts';
 import { openAt, received } from '../support/ingest.ts';
+import { until } from '../support/until.ts';
 import { followed } from './follow.ts';
-import { definition, type HookServer, hookServer, receiver, until } from './server.ts';
+import { definition, type HookServer, hookServer, receiver } from './server.ts';
 
 const events = [
   ...devnetEvents({ seed: 11, blocks: 40, accounts: 12, transactionsPerBlock: 4, forkEvery: 4, forkDepth: 3 }),

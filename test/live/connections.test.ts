@@ -6,6 +6,7 @@ import { MOST_SUBSCRIPTIONS } from '../../src/live/subscriptions.ts';
 import type { ReceivedEvent } from '../../src/store/ingest.ts';
 import { alice, announcement, block, type Microblock, microblockHash, stream, transfer } from '../support/handmade.ts';
 import { type Serving, serving } from '../support/serving.ts';
+import { until } from '../support/until.ts';
 
 const ADDRESS = 'ST2CY5V39NHDPWSXMW9QDT3HC3GD6Q6XX4CFRK9AG';
 let server: Serving;
@@ -22,14 +23,6 @@ async function metric(name: string, of = server): Promise<number> {
   const text = await (await of.get('/metrics')).text();
   const line = text.split('\n').find((one) => one.startsWith(`${name} `));
   return Number(line?.split(' ').at(-1) ?? Number.NaN);
-}
-
-async function until(holds: () => boolean | Promise<boolean>, ms = 5000): Promise<void> {
-  const deadline = Date.now() + ms;
-  while (!(await holds())) {
-    if (Date.now() > deadline) throw new Error('it did not come to that');
-    await Bun.sleep(20);
-  }
 }
 
 /** A raw connection whose client answers no ping and reads nothing once it is told to stop. */
@@ -188,10 +181,15 @@ describe('Socket.IO', () => {
     socket.on('mempool', (one) => void heard.push(one));
     socket.emit('unsubscribe', 'mempool', 'block');
     await socket.emitWithAck('subscribe', 'microblock');
+    const other = connect({ subscriptions: 'mempool' });
+    await connected(other);
+    const told = new Promise((resolve) => other.once('mempool', resolve));
     await post(announcement([transfer(alice, 1, 300)]));
-    await Bun.sleep(100);
+    await told;
+    // Whatever was sent to it came before this answer.
+    await socket.emitWithAck('subscribe', 'microblock');
     expect(heard).toEqual([]);
-    socket.disconnect();
+    for (const one of [socket, other]) one.disconnect();
   });
 });
 
@@ -228,11 +226,11 @@ test('a client that takes nothing is cut off once too much waits for it, and oth
     const some = Array.from({ length: 200 }, () => transfer(alice, nonce++, 400));
     await post(announcement(some), patient);
     return (await metric('websocket_cut_off_total', patient)) === 1;
-  }, 20_000);
+  });
   await until(() => heard === nonce + 1);
   expect(await metric('websocket_connections', patient)).toBe(1);
   quick.close();
-}, 30_000);
+});
 
 test.each(['websocket', 'polling'])(
   'a client by %s that takes what it is sent is told more than may wait for it',

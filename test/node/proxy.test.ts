@@ -18,6 +18,7 @@ import { fakeChain, fakeSnapshots } from '../api/fake-store.ts';
 import { dataDirectory } from '../support/data-directory.ts';
 import { type Serving, serving } from '../support/serving.ts';
 import { type StandInNode, standInNode } from '../support/stand-in-node.ts';
+import { until } from '../support/until.ts';
 
 const KEY = 'f9d7206a47f14d2870c163ebab4bf3e70d18f5d14ce1031f3902fbbc894fe4c701';
 const ADDRESS = getAddressFromPrivateKey(KEY, 'testnet');
@@ -253,10 +254,12 @@ describe('failures', () => {
 
   test('a node that does not answer in time is 504', async () => {
     const options = { bodyLimit: 1e6, timeoutMs: 30, fees: null, extraEndpointsFile: null, log: () => {} };
-    node.answer('/v2/slow', () => Bun.sleep(500).then(() => new Response('late')));
+    const end = Promise.withResolvers<void>();
+    node.answer('/v2/slow', () => end.promise.then(() => new Response('late')));
     const snapshots = fakeSnapshots(fakeChain());
     const proxy = nodeProxy({ ...options, url: node.url, node: nodeRpc(node.url), snapshots });
     expect(await proxy(new Request(`http://api/v2/slow`))).toBe('timeout');
+    end.resolve();
   });
 
   test('a body over the limit is 413', async () => {
@@ -281,8 +284,7 @@ describe('further endpoints of a broadcast', () => {
       headers: { 'content-type': 'application/octet-stream' },
     });
     expect(await response.json()).toBe(TX_ID);
-    const deadline = Date.now() + 2000;
-    while (other.asked.length === 0 && Date.now() < deadline) await Bun.sleep(5);
+    await until(() => other.asked.length > 0, 'the request to the further endpoint');
     expect(other.asked).toMatchObject([{ method: 'POST', path: '/push?key=1', body: new Uint8Array([9, 8, 7]) }]);
   });
 });

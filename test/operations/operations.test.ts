@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { type Serving, serving } from '../support/serving.ts';
 import { type StandInNode, standInNode, TESTNET_INFO } from '../support/stand-in-node.ts';
+import { until } from '../support/until.ts';
 
 const events = [...devnetEvents({ seed: 5, blocks: 12, transactionsPerBlock: 4 })];
 let node: StandInNode;
@@ -24,12 +25,9 @@ async function metrics(base = server.api): Promise<Map<string, number>> {
   return new Map(lines.map((line) => [line.slice(0, line.lastIndexOf(' ')), Number(line.split(' ').at(-1))]));
 }
 
-/** What a node said of itself is asked for again after this time. */
-const STALE_MS = 220;
-
-async function ready(): Promise<{ status: number; body: unknown }> {
+async function ready() {
   const response = await server.get('/ready');
-  return { status: response.status, body: await response.json() };
+  return { status: response.status, body: (await response.json()) as { node_height?: number | null } };
 }
 
 test('/ready says that nothing was indexed yet, /health that it lives, before the first block', async () => {
@@ -46,14 +44,14 @@ describe('over a chain', () => {
     const infoWith = (height: number) =>
       node.answer('/v2/info', () => Response.json({ ...TESTNET_INFO, stacks_tip_height: height }));
     infoWith(50);
-    await Bun.sleep(STALE_MS);
+    await until(async () => (await ready()).body.node_height === 50);
     expect(await ready()).toMatchObject({
       status: 503,
       body: { ready: false, reason: 'behind the node: height 12 of 50', height: 12, node_height: 50 },
     });
     expect((await metrics()).get('stackside_blocks_behind_node')).toBe(38);
     infoWith(13);
-    await Bun.sleep(STALE_MS);
+    await until(async () => (await ready()).body.node_height === 13);
     expect(await ready()).toMatchObject({ status: 200, body: { ready: true, reason: null, node_height: 13 } });
   });
 
@@ -115,10 +113,10 @@ test('a node that can not be reached leaves the index to its own word', async ()
 
 test('a server that stops answers what it took, and takes no more', async () => {
   using slow = standInNode();
-  const asked = Promise.withResolvers<void>();
+  const [asked, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   slow.answer('/v2/slow', async () => {
     asked.resolve();
-    await Bun.sleep(200);
+    await released.promise;
     return new Response('late');
   });
   const stopping = await serving({ nodeRpc: slow.url });
@@ -126,6 +124,7 @@ test('a server that stops answers what it took, and takes no more', async () => 
   await asked.promise;
   const posted = stopping.post(events.slice(0, 1));
   const stopped = stopping[Symbol.asyncDispose]();
+  released.resolve();
   const answer = await inHand;
   expect([answer.status, await answer.text()]).toEqual([200, 'late']);
   await Promise.all([posted, stopped]);

@@ -50,5 +50,5 @@ for (const threads of ['0', '1']) {
       }
     }
     expect(await until(reader, ({ height }) => height === 7)).toMatchObject([200, { reason: null }]);
-  }, 20_000);
+  });
 }

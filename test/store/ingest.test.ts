@@ -69,7 +69,7 @@ test('every event that is sent again at once changes nothing, in the index and i
     expect(everything(open.directory)).toEqual(before);
   }
   // Both files are read whole after each event, twice.
-}, 60_000);
+});
 
 test('a repeated block changes nothing however much later it is sent', () => {
   using open = openNew();

@@ -93,7 +93,7 @@ test('whatever forks there were and whenever attachments came, the answers are t
   );
   const long = [...devnetEvents({ seed: 11, blocks: 70, accounts: 20, transactionsPerBlock: 10, forkEvery: 6 })];
   expect((await holdsTheLaw(long)).subdomains).toBeGreaterThan(2);
-}, 60_000);
+});
 
 interface Operation {
   op: string;

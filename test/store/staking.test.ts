@@ -353,7 +353,7 @@ test('thousands of entries of one transaction are visited once each, in allowlis
     expect<unknown[]>(back.slice(-there.length)).toEqual(there.slice(-back.length));
     expect(new Set(back.map(({ staker }) => staker)).size).toBe(back.length);
   }
-}, 60_000);
+});
 
 test('nobody has staked anything, and nobody signs', async () => {
   const [summary, positions, stakers, cycle] = await after([poxBlock(null, 'nothing', [])], async (read) => [

@@ -136,4 +136,4 @@ test('a server looks after its logs', async () => {
   expect(statSync(wal).size).toBeGreaterThan(WAL_LIMIT_BYTES);
   // Each answer leaves it time to look.
   while (statSync(wal).size > 0) await server.get('/health');
-}, 20_000);
+});

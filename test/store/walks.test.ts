@@ -217,7 +217,7 @@ test('forwards and backwards, a walk visits each item of a list once, in its ord
     }),
     { cases: 5 },
   );
-}, 60_000);
+});
 
 test('blocks that arrive during a walk move nothing that it has yet to visit', async () => {
   await assertProperty(
@@ -235,7 +235,7 @@ test('blocks that arrive during a walk move nothing that it has yet to visit', a
     }),
     { cases: 5 },
   );
-}, 60_000);
+});
 
 test('a fork during a walk never shows an item twice, nor ends in an error', async () => {
   await assertProperty(
@@ -261,4 +261,4 @@ test('a fork during a walk never shows an item twice, nor ends in an error', asy
     }),
     { cases: 5 },
   );
-}, 60_000);
+});
