@@ -1,9 +1,10 @@
 /** Connections to SQLite files, by what they are for. Nothing else opens such a file. */
 import { Database, SQLiteError } from 'bun:sqlite';
+import { OperatorError } from '../errors.ts';
 import { makePrivateFile } from './private-files.ts';
 
 /** Milliseconds that a statement waits for a lock of another connection. */
-const BUSY_TIMEOUT_MS = 5_000;
+export const BUSY_TIMEOUT_MS = 5_000;
 
 /** Bytes that a write-ahead log keeps on the disk once what it held is in the database. */
 export const WAL_LIMIT_BYTES = 64 * 1024 * 1024;
@@ -52,7 +53,7 @@ export function openToWrite(path: string, synchronous: 'FULL' | 'NORMAL'): Conne
   makePrivateFile(path);
   return prepared(opened(path, { readwrite: true }), (db) => {
     // Must come first: the other pragmas read the file, and another process may hold it for a moment.
-    db.run(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
+    setPatience(db, BUSY_TIMEOUT_MS);
     db.run('PRAGMA journal_mode = WAL');
     db.run(`PRAGMA synchronous = ${synchronous}`);
     db.run(`PRAGMA journal_size_limit = ${WAL_LIMIT_BYTES}`);
@@ -66,9 +67,31 @@ export type Connect = typeof openToWrite;
 export const versionOf = (db: Database): number =>
   db.query<{ user_version: number }, []>('PRAGMA user_version').get()?.user_version ?? 0;
 
+/**
+ * Sees to it that a file is of the kind it is taken for: a new one is empty, another has the column that no other kind has.
+ * @param what it is to be: `an index`
+ * @throws OperatorError where it is not
+ */
+export function requireKind(db: Database, file: string, what: string, [table, column]: [string, string]): void {
+  const known =
+    versionOf(db) === 0
+      ? db.query('SELECT 1 FROM sqlite_schema').get() === null
+      : db.query('SELECT 1 FROM pragma_table_info(?1) WHERE name = ?2').get(table, column) !== null;
+  if (known) return;
+  throw new OperatorError(
+    `${file} is a database, but not ${what}.`,
+    'Check --data; move the file out of the way, and put back the one that belongs there.',
+  );
+}
+
 /** Ends the transaction that is open, if one is: after a full disk or an I/O error SQLite may have ended it by itself. */
 export function rollBack(db: Database): void {
   if (db.inTransaction) db.run('ROLLBACK');
+}
+
+/** @param milliseconds that statements of this connection wait for a lock of another; the thread stands still meanwhile */
+export function setPatience(db: Database, milliseconds: number): void {
+  db.run(`PRAGMA busy_timeout = ${milliseconds}`);
 }
 
 /** Writes a page of the file, and changes nothing: shows whether it can be written. */
@@ -82,7 +105,7 @@ export function touch(db: Database): void {
  */
 export function openToRead(path: string, exact = false): Connection {
   return prepared(opened(path, { readonly: true, safeIntegers: exact }), (db) => {
-    db.run(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
+    setPatience(db, BUSY_TIMEOUT_MS);
     db.run('PRAGMA query_only = ON');
   });
 }

@@ -4,7 +4,15 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import schema from '../../schema.sql' with { type: 'text' };
 import { OperatorError } from '../errors.ts';
-import { type Connect, type Connection, openToRead, openToWrite, prepared, versionOf } from './connection.ts';
+import {
+  type Connect,
+  type Connection,
+  openToRead,
+  openToWrite,
+  prepared,
+  requireKind,
+  versionOf,
+} from './connection.ts';
 import { makePrivateDirectory } from './private-files.ts';
 
 /** Counts changes of schema.sql; kept in the file as PRAGMA user_version. */
@@ -28,7 +36,11 @@ const migrations: Readonly<Record<number, string>> = {
       DROP TABLE progress_1;`,
 };
 
+const requireIndexKind = (db: Database, file: string): void =>
+  requireKind(db, file, 'an index', ['progress', 'journal_id']);
+
 function migrate(db: Database, path: string): void {
+  requireIndexKind(db, path);
   const version = versionOf(db);
   if (version > SCHEMA_VERSION) {
     throw new OperatorError(
@@ -113,6 +125,7 @@ export function openReader(directory: string): Connection {
     db.run('PRAGMA cache_size = -16384');
     // Not mapped into memory: a page that the disk can't give is an error then, and not the end of the process.
     db.run('PRAGMA mmap_size = 0');
+    requireIndexKind(db, path);
     const version = versionOf(db);
     if (version !== SCHEMA_VERSION) {
       throw new OperatorError(

@@ -1,7 +1,7 @@
 /** The journal's file: its schema, and what makes the present version of an older one. */
 import type { Database } from 'bun:sqlite';
 import { OperatorError } from '../errors.ts';
-import { versionOf } from './connection.ts';
+import { requireKind, versionOf } from './connection.ts';
 import { IMPORTS_TABLE } from './import-progress.ts';
 import { CHAIN_START, chainOfRow, type EntryRow } from './journal-entry.ts';
 
@@ -54,8 +54,12 @@ function addChain(db: Database, file: string, report: UpgradeReport): void {
   if (entries > 0) report(entries);
 }
 
-/** @throws OperatorError where the file is not of the present version */
+const requireJournal = (db: Database, file: string): void =>
+  requireKind(db, file, 'a journal', ['events', 'received_at']);
+
+/** @throws OperatorError where the file is no journal, or not of the present version */
 export function requirePresentVersion(db: Database, file: string): void {
+  requireJournal(db, file);
   const version = versionOf(db);
   if (version > JOURNAL_VERSION) {
     throw new OperatorError(`${file} is a journal of version ${version}.`, 'Run the newer Stackside that wrote it.');
@@ -76,9 +80,10 @@ export function requirePresentVersion(db: Database, file: string): void {
 
 /**
  * Makes the tables of an empty file, and brings an older version up to date.
- * @throws OperatorError where a newer program wrote it, or an entry can not be read
+ * @throws OperatorError where it is no journal, a newer program wrote it, or an entry can not be read
  */
 export function bringUpToDate(db: Database, file: string, report: UpgradeReport): void {
+  requireJournal(db, file);
   const version = versionOf(db);
   if (version === 0 || version === 1) {
     db.transaction(() => {

@@ -1,0 +1,43 @@
+/** Databases in the place of others: whoever opens one says so, and leaves it as it is. */
+import { Database } from 'bun:sqlite';
+import { expect, test } from 'bun:test';
+import { copyFileSync, rmSync } from 'node:fs';
+import { OperatorError } from '../../src/errors.ts';
+import { indexPath, journalPath, openReader } from '../../src/store/database.ts';
+import { openJournalReader } from '../../src/store/journal.ts';
+import { dataDirectory } from '../support/data-directory.ts';
+import { openAt } from '../support/ingest.ts';
+
+function openAndClose(directory: string): void {
+  using _ = openAt(directory);
+}
+
+/** A database of another program, at some version of its own. */
+function foreign(path: string, version: number): void {
+  rmSync(path);
+  using db = new Database(path);
+  db.run(`CREATE TABLE events (id INTEGER); PRAGMA user_version = ${version}`);
+}
+
+const mistakes: [name: string, path: (directory: string) => string, make: (directory: string) => void][] = [
+  ['an index as the journal', journalPath, (at) => copyFileSync(indexPath(at), journalPath(at))],
+  ['a journal as the index', indexPath, (at) => copyFileSync(journalPath(at), indexPath(at))],
+  ['a foreign journal', journalPath, (at) => foreign(journalPath(at), 0)],
+  ['a foreign journal with a version', journalPath, (at) => foreign(journalPath(at), 2)],
+  ['a foreign index', indexPath, (at) => foreign(indexPath(at), 0)],
+  ['a foreign index with a version', indexPath, (at) => foreign(indexPath(at), 1)],
+];
+
+test.each(mistakes)('%s is refused by its name, and not written to', (_, path, make) => {
+  using directory = dataDirectory();
+  openAndClose(directory.path);
+  make(directory.path);
+  const file = path(directory.path);
+  const before = new Database(file, { readonly: true }).query('SELECT * FROM sqlite_schema').all();
+  const readers = file === journalPath(directory.path) ? openJournalReader : openReader;
+  for (const use of [openAndClose, readers]) {
+    expect(() => use(directory.path)).toThrow(OperatorError);
+    expect(() => use(directory.path)).toThrow(`${file} is a database, but not `);
+  }
+  expect(new Database(file, { readonly: true }).query('SELECT * FROM sqlite_schema').all()).toEqual(before);
+});
