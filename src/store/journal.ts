@@ -4,7 +4,7 @@
  */
 import type { Database } from 'bun:sqlite';
 import { existsSync } from 'node:fs';
-import { type Connect, openToRead, openToWrite, prepared, rollBack, touch } from './connection.ts';
+import { type Connect, openToRead, openToWrite, prepared, rollBack, setPatience, touch } from './connection.ts';
 import { journalPath } from './database.ts';
 import { importProgress } from './import-progress.ts';
 import {
@@ -131,6 +131,7 @@ export function openJournal(
     rollback: () => rollBack(db),
     /** Writes a page, and changes nothing. */
     touch: () => touch(db),
+    setPatience: (milliseconds: number) => setPatience(db, milliseconds),
     append({ id, receivedAt, path, text, chain }: JournalEntry): void {
       addEvent.run(id, receivedAt, path, compressed(text));
       addChain.run(id, chain);

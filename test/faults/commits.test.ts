@@ -1,11 +1,12 @@
 /** The moments that matter most, each by itself: the locks, the two commits, and a disk that is really full. */
 import { Database } from 'bun:sqlite';
 import { afterAll, expect, test } from 'bun:test';
+import { BUSY_TIMEOUT_MS } from '../../src/store/connection.ts';
 import { indexPath, journalPath } from '../../src/store/database.ts';
 import type { ReceivedEvent } from '../../src/store/ingest.ts';
 import { StoreUnavailableError } from '../../src/store/store-failure.ts';
 import { everything, journalRows, wholeIndex } from '../support/tables.ts';
-import { type Fault, faultStore, never } from './fault-store.ts';
+import { type Fault, faultStore, never, type Plan } from './fault-store.ts';
 import { copyOf, openWithHooks, stretch, template } from './stretch.ts';
 
 const withJournal = template(true);
@@ -88,6 +89,26 @@ test('a lock that is really held is the same', () => {
     other.run('ROLLBACK');
   }
   expect(open.ingest.receive(nextBlock)).toBe('applied');
+});
+
+test('a lock is waited for once: as long as it is held the thread does not stand still for it again', () => {
+  using open = opened();
+  upToBlock(open);
+  const patience = () =>
+    [...open.store.opened.values()].map(
+      (db) => db.query<{ timeout: number }, []>('PRAGMA busy_timeout').get()?.timeout,
+    );
+  const usual = patience();
+  expect(usual).toEqual([BUSY_TIMEOUT_MS, BUSY_TIMEOUT_MS]);
+  const isLocked: Plan = ({ sql, path }) =>
+    sql === 'BEGIN IMMEDIATE' && path === journalPath(open.directory) ? busy : null;
+  open.store.follow(isLocked);
+  for (const _ of [1, 2]) expect(() => open.ingest.receive(nextBlock)).toThrow('the database is busy');
+  expect(patience()).toEqual([0, 0]);
+  open.store.follow(never);
+  expect(open.ingest.receive(nextBlock)).toBe('applied');
+  open.ingest.receive(chunks);
+  expect(patience()).toEqual(usual);
 });
 
 test.each([

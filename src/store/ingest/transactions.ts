@@ -8,7 +8,7 @@
  * transaction both files are asked where they stand.
  */
 import type { Database } from 'bun:sqlite';
-import { rollBack, touch } from '../connection.ts';
+import { BUSY_TIMEOUT_MS, rollBack, setPatience, touch } from '../connection.ts';
 import type { Journal } from '../journal.ts';
 import { unavailable } from '../store-failure.ts';
 import type { WriterHealth } from './writer-health.ts';
@@ -46,6 +46,7 @@ export type Transactions = ReturnType<typeof transactions>;
 
 export function transactions({ index, journal, participants, catchUp, health }: TransactionOptions) {
   let state: State = 'unsettled';
+  let patient = true;
 
   const isOpen = (): boolean => state === 'open';
 
@@ -93,8 +94,22 @@ export function transactions({ index, journal, participants, catchUp, health }: 
     return result;
   }
 
+  /**
+   * Waits for a lock of another process, but not again as long as it is held: this thread takes events and may answer the
+   * API, and stands still while it waits.
+   */
+  function bePatientOnce(): void {
+    const wanted = health.failing()?.failure !== 'busy';
+    if (wanted === patient) return;
+    const milliseconds = wanted ? BUSY_TIMEOUT_MS : 0;
+    setPatience(index, milliseconds);
+    journal?.setPatience(milliseconds);
+    patient = wanted;
+  }
+
   /** Brings files and memory to where they are known to agree. */
   function settle(): void {
+    bePatientOnce();
     if (state !== 'unsettled') return;
     endBoth();
     forget();
