@@ -58,7 +58,7 @@ const thrownBy = (action: () => unknown): unknown => {
 
 test('every event that is sent again at once changes nothing, in the index and in the journal', () => {
   using open = openNew();
-  for (const event of devnet(1)) {
+  for (const event of devnet(1, 20)) {
     open.ingest.receive(event);
     const before = everything(open.directory);
     const again = { ...event, receivedAt: event.receivedAt + 1 };
@@ -404,7 +404,7 @@ test('a crash before, between or after the commits of an event loses nothing, an
 });
 
 test('an index that is behind its journal is brought up to it when it is opened, however far', () => {
-  const events = devnet(7);
+  const events = devnet(7, 20);
   using whole = ingestOf(events);
   for (const behind of [1, 2, 10, events.length]) {
     using old = dataDirectory();

@@ -1,6 +1,7 @@
 /** The name system through forks, attachments that come at any time, and the life of a name put together by hand. */
 import { Database } from 'bun:sqlite';
-import { describe, expect, test } from 'bun:test';
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { copyFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { NAME_CONTRACTS, nameToken } from '../../src/chain/name-system.ts';
 import { clarity } from '../../src/codec/clarity-encode.ts';
@@ -19,7 +20,7 @@ import type { ReceivedEvent } from '../../src/store/ingest.ts';
 import { takeOldNames } from '../../src/store/old-name-writer.ts';
 import type { Reader } from '../../src/store/reader.ts';
 import { openSnapshots } from '../../src/store/snapshots.ts';
-import { dataDirectory } from '../support/data-directory.ts';
+import { type DataDirectory, dataDirectory } from '../support/data-directory.ts';
 import { eventsOf, forks } from '../support/forked-chain.ts';
 import { alice, block, bob, carol, type MadeBlock, receipt, transfer } from '../support/handmade.ts';
 import { ingestOf, type OpenIngest, openAt, openNew, received } from '../support/ingest.ts';
@@ -78,8 +79,8 @@ async function holdsTheLaw(events: readonly NodeEvent[]): Promise<{ subdomains: 
   const subjects = subjectsIn(forked.path);
   const answers = await everyAnswer(forked.path, subjects);
   expect(answers).toEqual(await everyAnswer(straight.path, subjects));
-  const all = await Promise.all(
-    subjects.map((subject) => read(forked.path, ({ names }) => names.findSubdomain(subject))),
+  const all = await read(forked.path, ({ names }) =>
+    Promise.all(subjects.map((subject) => names.findSubdomain(subject))),
   );
   return { subdomains: all.filter((found) => found !== undefined).length };
 }
@@ -391,13 +392,20 @@ test('names are listed a hundred a page', async () => {
 });
 
 describe('check finds', () => {
-  const damaged = (sql: string): string[] => {
+  let whole: DataDirectory;
+  beforeAll(() => {
     const events = [...devnetEvents({ seed: 1, blocks: 60, accounts: 20, transactionsPerBlock: 10, forkEvery: 0 })];
-    using directory = ingestOf(events.map(received), { journal: false });
-    expect(checkDirectory(directory.path).flatMap(({ problems }) => problems)).toEqual([]);
-    using db = new Database(indexPath(directory.path));
+    whole = ingestOf(events.map(received), { journal: false });
+    expect(checkDirectory(whole.path).flatMap(({ problems }) => problems)).toEqual([]);
+  });
+  afterAll(() => whole[Symbol.dispose]());
+
+  const damaged = (sql: string): string[] => {
+    using copy = dataDirectory();
+    copyFileSync(indexPath(whole.path), indexPath(copy.path));
+    using db = new Database(indexPath(copy.path));
     expect(db.run(sql).changes).toBeGreaterThan(0);
-    return checkDirectory(directory.path)
+    return checkDirectory(copy.path)
       .filter(({ problems }) => problems.length > 0)
       .map(({ name }) => name);
   };
