@@ -11,7 +11,33 @@ import { run } from './run.ts';
 
 const timeout = 24 * 3_600_000;
 
-const casesThatOnceFailed: Case[] = [];
+/** Shrunk cases of failures that were mended, and of mends that were taken back to see it; they are tried first. */
+const casesThatOnceFailed: Case[] = [
+  // Sent before it was on the disk: after the power was lost, what a hook caught up on came under other numbers.
+  {
+    seed: 6,
+    stream: 6,
+    quarters: 2,
+    disturbances: [
+      { after: 300, befalls: 'operation', operation: { operate: 'pause', hook: 0, milliseconds: 700 } },
+      { after: 701, befalls: 'crash_at_delivery', kept: 0 },
+    ],
+  },
+  // A commit failed, and the evaluation went on from what it had rolled back.
+  {
+    seed: 0,
+    stream: 0,
+    quarters: 1,
+    disturbances: [{ after: 300, befalls: 'failed_commit', at: 'next_block', fault: 0 }],
+  },
+  // A commit was done and said to have failed: nobody was woken for what it had queued.
+  {
+    seed: 8,
+    stream: 8,
+    quarters: 1,
+    disturbances: [{ after: 150, befalls: 'failed_commit', at: 'next_block', fault: 3 }],
+  },
+];
 
 test(
   'whatever happens, the laws hold once all is calm',
@@ -20,7 +46,7 @@ test(
       fc.asyncProperty(cases(), async (one) => {
         await run(one);
       }),
-      { cases: 5, examples: casesThatOnceFailed.map((one): [Case] => [one]) },
+      { cases: 6, examples: casesThatOnceFailed.map((one): [Case] => [one]) },
     );
   },
   timeout,
