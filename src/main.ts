@@ -80,40 +80,8 @@ function httpUrl(text: string): string {
   return text;
 }
 
-const serving: SettingName[] = [
-  'data',
-  'network',
-  'chainId',
-  'mode',
-  'apiHost',
-  'apiPort',
-  'threads',
-  'eventHost',
-  'eventPort',
-  'eventBodyLimit',
-  'journal',
-  'deprecated',
-  'sunset',
-  'bnsImport',
-  'nodeRpc',
-  'proxyBodyLimit',
-  'extraTxEndpoints',
-  'feeEstimator',
-  'pingInterval',
-  'pingTimeout',
-  'clientBacklog',
-  'allowedHosts',
-  'hookAccess',
-  'hookKeys',
-  'hookTargets',
-  'hookHttp',
-  'hookTimeout',
-  'hookBudget',
-  'hookRetryCap',
-  'hookConcurrency',
-  'hookRetention',
-  'logLevel',
-];
+/** All that have a flag: a setting that is declared is one of the server. */
+const serving = Object.keys(settings) as SettingName[];
 
 command(
   'serve',
