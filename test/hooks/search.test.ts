@@ -5,7 +5,7 @@ import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { conditionsOfDefinition } from '../../src/hooks/definition.ts';
 import { HookProblem } from '../../src/hooks/problem.ts';
 import { type Scanned, type Scanner, scanner } from '../../src/hooks/scan.ts';
-import { search } from '../../src/hooks/search.ts';
+import { MOST_BLOCKS, search } from '../../src/hooks/search.ts';
 import { received } from '../support/ingest.ts';
 import { CONSUMER, type DirectHooks, directHooks } from './direct.ts';
 import { definition, receiver } from './server.ts';
@@ -64,6 +64,21 @@ test('where nothing matches the answer is made up and says how far down the sear
   const { payload, searched_from_height: from } = await direct.trial.test(CONSUMER, uuid, {});
   expect(payload).toMatchObject({ event: { apply: [{ block_identifier: { index: 0 } }] } });
   expect([from, read]).toEqual([1, Array.from({ length: BLOCKS }, (_, index) => BLOCKS - index)]);
+});
+
+test('a search goes through so many heights and no more, however high the chain is', async () => {
+  const looked: number[] = [];
+  const scan: Scanner = {
+    next: () => null,
+    at: () => null,
+    previous(from, to) {
+      if (to < from) return null;
+      looked.push(to);
+      return { height: to, matched: null, transactions: 0 };
+    },
+  };
+  expect(await search().newest(scan, 5 * MOST_BLOCKS)).toEqual({ matched: null, searchedFrom: 4 * MOST_BLOCKS });
+  expect(looked.length).toBe(MOST_BLOCKS);
 });
 
 test('a search ends with the transactions it may go through, and goes on from there', async () => {
