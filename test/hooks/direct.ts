@@ -1,7 +1,7 @@
 /** Chainhooks without a server around them, with a clock and a resolver of the test's own. */
 import { Database, SQLiteError } from 'bun:sqlite';
 import { join } from 'node:path';
-import { systemClock } from '../../src/clock.ts';
+import { type Every, systemClock } from '../../src/clock.ts';
 import { deliveryLog } from '../../src/hooks/delivery-log.ts';
 import { parseNetworks, type TargetGuard, targetGuard } from '../../src/hooks/delivery-target.ts';
 import { management } from '../../src/hooks/management.ts';
@@ -25,6 +25,8 @@ interface Given {
   rules?: Partial<HookRules>;
   guard?: TargetGuard;
   clock?: Clock;
+  /** What is done again and again; by the real clock where it isn't given. */
+  every?: Every;
   /** A directory that stays. */
   directory?: string;
 }
@@ -33,7 +35,8 @@ const HOUR = 3_600_000;
 export const loopback = parseNetworks('127.0.0.0/8') ?? [];
 
 /** Deliveries go to receivers on this machine; a failed one waits for two seconds of the clock, then longer. */
-export function directHooks({ rules = {}, guard, clock = { time: 1_800_000_000_000 }, directory }: Given = {}) {
+export function directHooks(given: Given = {}) {
+  const { rules = {}, guard, clock = { time: 1_800_000_000_000 }, every = systemClock.every, directory } = given;
   const made = directory === undefined ? dataDirectory() : null;
   const path = directory ?? made?.path ?? '';
   const said: LogEvent[] = [];
@@ -56,7 +59,7 @@ export function directHooks({ rules = {}, guard, clock = { time: 1_800_000_000_0
     },
     log,
     userAgent: 'stackside/test',
-    clock: { ...systemClock, now: () => clock.time },
+    clock: { ...systemClock, now: () => clock.time, every },
     guard: guard ?? targetGuard({ allowed: loopback, plainHttp: false }),
   });
   const managed = management(hooks, null);

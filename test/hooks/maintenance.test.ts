@@ -6,6 +6,7 @@ import { maintenance } from '../../src/hooks/maintenance.ts';
 import { indexPath } from '../../src/store/database.ts';
 import type { DeliveryState } from '../../src/store/hooks/model.ts';
 import { received } from '../support/ingest.ts';
+import { manualClock } from '../support/manual-clock.ts';
 import { CONSUMER, type DirectHooks, directHooks } from './direct.ts';
 import { definition, receiver } from './server.ts';
 
@@ -52,6 +53,21 @@ test('bodies and rows of what was delivered or cancelled go with time; what is s
   await direct.hooks.upkeep.run();
   expect(bodies()).toEqual([false, false, true, true, true]);
   expect(rows()).toEqual([false, false, true, true, true]);
+});
+
+test('upkeep runs by itself, for as long as the hooks do', async () => {
+  const ticking = manualClock();
+  await using direct = directHooks({ every: ticking.every });
+  const uuid = await direct.register(definition(NOWHERE, everything, started));
+  feed(direct);
+  const [first, second] = settle(direct, uuid, ['delivered', 'pending']);
+  direct.clock.time += RETENTION + 1;
+  ticking.tick();
+  expect([hasBody(direct, first!.id), hasBody(direct, second!.id)]).toEqual([false, true]);
+  await direct.stop();
+  // Nothing is left that would work on a store that is closed.
+  ticking.tick();
+  expect(direct.said.filter(({ event }) => event === 'hook_task_failed')).toEqual([]);
 });
 
 test('a hook keeps the bodies of its newest delivered ones alone, and of all that waits', async () => {
