@@ -42,11 +42,11 @@ export function originCheck(db: Database): (block: Block) => void {
       UNION ALL SELECT parent_hash FROM orphaned_burn_blocks WHERE hash = ?1 LIMIT 1`,
   );
 
-  /** A Bitcoin block and those below it, as far as the node announced them. */
+  /** A Bitcoin block and those below it, as far as the node announced them; what it announced may lead round in a circle. */
   function withAncestors(hash: Uint8Array): Set<string> {
     const hashes = new Set<string>();
     let at: Uint8Array | null = hash;
-    while (at !== null && hashes.size <= DEEPEST_FORK) {
+    for (let depth = 0; at !== null && depth <= DEEPEST_FORK; depth++) {
       hashes.add(at.toHex());
       at = parentOf.get(at)?.parent_hash ?? null;
     }

@@ -1,7 +1,8 @@
 /** What a node says of parents may lead round in a circle: no walk along them goes on for ever. */
 import { expect, test } from 'bun:test';
+import { ForeignChainError } from '../../src/store/chain-origin.ts';
 import { checkDirectory } from '../../src/store/check.ts';
-import { alice, block, bob, stream, transfer } from '../support/handmade.ts';
+import { alice, block, bob, hashOf, type MadeBlock, stream, transfer } from '../support/handmade.ts';
 import { openNew } from '../support/ingest.ts';
 import { burnBlock } from '../support/pox.ts';
 
@@ -42,4 +43,17 @@ test('a Bitcoin block whose parent stands at another height than the one below i
   ];
   for (const event of events) expect(open.ingest.receive(event)).toBe('applied');
   expect(checkDirectory(open.directory).flatMap(({ problems }) => problems)).toEqual([]);
+});
+
+test('a rival of block 1 on Bitcoin blocks that are each other’s parents is one of another Bitcoin', () => {
+  using open = openNew();
+  let tip: MadeBlock | null = null;
+  for (let height = 1; height <= 7; height++) {
+    tip = block(tip, `ours ${height}`);
+    open.ingest.receive(tip.event);
+  }
+  open.ingest.receive(burnBlock(101, 'theirs', 'below theirs', []));
+  open.ingest.receive(burnBlock(100, 'below theirs', 'theirs', []));
+  const rival = block(null, 'rival', [], { burn_block_hash: hashOf('burn theirs'), burn_block_height: 101 });
+  expect(() => open.ingest.receive(rival.event)).toThrow(ForeignChainError);
 });
