@@ -53,13 +53,14 @@ test('a recording of another chain with the same chain id is refused with two li
   using directory = dataDirectory();
   await importAs(directory.path, 'ours.tsv', events);
   const before = everything(directory.path);
-  // The rows before its first block are taken back, too.
+  // The rows before its first block are taken back, too, however many.
   const theirs = devnet(2);
   const [blocks, others] = [
     theirs.filter(({ path }) => path === '/new_block'),
     theirs.filter(({ path }) => path === '/new_burn_block'),
   ];
-  const refused = await importAs(directory.path, 'theirs.tsv', [...others, ...blocks]).then(
+  const many = Array.from({ length: 600 }, () => others[0]!);
+  const refused = await importAs(directory.path, 'theirs.tsv', [...many, ...others, ...blocks]).then(
     () => null,
     (error: unknown) => error,
   );
