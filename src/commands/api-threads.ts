@@ -3,7 +3,7 @@ import { Worker } from 'node:worker_threads';
 import { apiThreadUrl } from '../api-thread-url.ts';
 import type { Settings } from '../config.ts';
 import { OperatorError } from '../errors.ts';
-import { listening } from '../listening.ts';
+import { listenHttp } from '../http-listener.ts';
 import type { Figures, FromThread, ThreadStart, ToThread } from './thread-messages.ts';
 
 export interface ApiThreads {
@@ -90,6 +90,9 @@ class ApiThread {
   }
 }
 
+/** For whoever asks before the threads listen. */
+const notYet = (): Response => Response.error();
+
 /**
  * Starts the threads; each listens on the same port, among which the system shares out the connections.
  * @throws OperatorError where they can't listen
@@ -108,10 +111,16 @@ export async function startApiThreads({
     );
   }
   // The threads share the port with whoever shares it too: that nobody else has it is seen by not sharing it.
-  // `Bun.listen` doesn't say why it fails where a name is not known.
-  const probe = listening('The API', { hostname, port: settings.apiPort }, () =>
-    Bun.serve({ hostname, port: settings.apiPort, fetch: () => Response.error() }),
-  );
+  const probe = listenHttp({
+    what: 'The API',
+    hostname,
+    port: settings.apiPort,
+    bodyLimit: 0,
+    idleSeconds: 1,
+    fetch: notYet,
+    refuse: notYet,
+    log: () => {},
+  });
   const { port = settings.apiPort } = probe;
   await probe.stop(true);
   const threads = Array.from(
