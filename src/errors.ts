@@ -31,3 +31,6 @@ export class PassingError extends OperatorError {
   override readonly name = 'PassingError';
   override readonly exitCode = EXIT.again;
 }
+
+/** What a caller is told of an error that nobody expected: its cause may hold what is not for callers. */
+export const UNEXPECTED = 'Unexpected error; the log has its cause';

@@ -1,4 +1,5 @@
 /** The one way in which a port answers HTTP: every listener refuses malformed requests alike and survives a handler that fails. */
+import { UNEXPECTED } from './errors.ts';
 import { listening } from './listening.ts';
 
 export type ListenerEvent = { event: 'request_failed'; method: string; path: string; cause: unknown };
@@ -29,8 +30,6 @@ export interface HttpListenerOptions<Data> {
 
 /** A little over the limit, so that a body with a length is refused by its handler, with a reason. */
 const BODY_MARGIN = 1024;
-
-const FAILED = 'Unexpected error; the log has its cause';
 
 /** The path and query of a request, for the log: it may have come with any URL. */
 function pathOf(url: string): string {
@@ -70,7 +69,7 @@ export function listenHttp<Data>(options: HttpListenerOptions<Data>): Bun.Server
         return await handler(request, server);
       } catch (cause) {
         log({ event: 'request_failed', method: request.method, path: pathOf(request.url), cause });
-        return refuse(500, FAILED);
+        return refuse(500, UNEXPECTED);
       }
     };
 
@@ -84,7 +83,7 @@ export function listenHttp<Data>(options: HttpListenerOptions<Data>): Bun.Server
     development: false,
     fetch: guarded(fetch),
     routes: Object.fromEntries(Object.entries(routes).map(([path, handler]) => [path, guarded(handler)])),
-    error: () => refuse(500, FAILED),
+    error: () => refuse(500, UNEXPECTED),
   };
   const { websocket } = options;
   return listening(what, { hostname, port }, () =>

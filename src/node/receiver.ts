@@ -4,9 +4,11 @@
  */
 import { isEventPath, PayloadError } from '../chain/payload-reader.ts';
 import { type Clock, systemClock } from '../clock.ts';
+import { UNEXPECTED } from '../errors.ts';
 import { type Listen, type ListenerEvent, listenHttp } from '../http-listener.ts';
 import { stopGracefully } from '../listening.ts';
 import type { EventDone, EventOutcome } from '../metrics/events.ts';
+import { UnknownParentError } from '../store/chain-writer.ts';
 import type { Outcome, ReceivedEvent } from '../store/ingest.ts';
 import { StoreUnavailableError } from '../store/store-failure.ts';
 
@@ -89,7 +91,8 @@ export function startReceiver(options: ReceiverOptions): Receiver {
         return { outcome: 'refused', response: answer(400, { error: reason }) };
       }
       log({ event: 'event_failed', path, reason });
-      return { outcome: 'failed', response: answer(500, { error: reason }) };
+      const said = error instanceof UnknownParentError ? reason : UNEXPECTED;
+      return { outcome: 'failed', response: answer(500, { error: said }) };
     }
   }
 

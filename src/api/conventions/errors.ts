@@ -1,5 +1,6 @@
 /** Errors to callers: what may be said, in one shape, through one exit. */
 import { type AnyElysia, Elysia } from 'elysia';
+import { UNEXPECTED } from '../../errors.ts';
 import type { ListenerEvent } from '../../http-listener.ts';
 import { IndexUnavailableError, NoSnapshotError, TooMuchWorkError } from '../../store/reader.ts';
 import { unavailable } from '../../store/store-failure.ts';
@@ -92,7 +93,7 @@ export function failures(respond: Responder, log: Log): Failure {
       return respond.json(503, { error: 'The database service is unavailable' });
     }
     log({ event: 'request_failed', ...where });
-    return respond.json(500, body(500, 'Unexpected error; the log has its cause', null));
+    return respond.json(500, body(500, UNEXPECTED, null));
   };
 }
 

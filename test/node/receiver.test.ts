@@ -1,0 +1,39 @@
+/** What the node is told of an event that can't be taken. */
+import { expect, test } from 'bun:test';
+import { type ReceiverEvent, startReceiver } from '../../src/node/receiver.ts';
+import { UnknownParentError } from '../../src/store/chain-writer.ts';
+import type { ReceivedEvent } from '../../src/store/ingest.ts';
+
+/** Posts one event to a receiver that fails to take it. */
+async function refused(error: Error): Promise<{ status: number; body: unknown; said: unknown[] }> {
+  const said: unknown[] = [];
+  const receiver = startReceiver({
+    hostname: '127.0.0.1',
+    port: 0,
+    bodyLimit: 1_000,
+    receive(_: ReceivedEvent) {
+      throw error;
+    },
+    log: (event: ReceiverEvent | { event: 'request_failed' }) => said.push(event),
+  });
+  try {
+    const response = await fetch(`${receiver.url}/new_block`, { method: 'POST', body: '{}' });
+    return { status: response.status, body: await response.json(), said };
+  } finally {
+    await receiver.stop();
+  }
+}
+
+test('the cause of an unexpected failure stands in the log alone', async () => {
+  const answer = await refused(new Error('UNIQUE constraint failed: /srv/stacks', { cause: new Error('why') }));
+  expect(answer).toEqual({
+    status: 500,
+    body: { error: 'Unexpected error; the log has its cause' },
+    said: [{ event: 'event_failed', path: '/new_block', reason: 'UNIQUE constraint failed: /srv/stacks: why' }],
+  });
+});
+
+test('a block whose parent is missing is refused with the words that nodes know', async () => {
+  const reason = 'DB does not contain a parent block at height 6 with index_hash 0xab';
+  expect(await refused(new UnknownParentError(reason))).toMatchObject({ status: 500, body: { error: reason } });
+});
