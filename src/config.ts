@@ -220,7 +220,7 @@ export const settings = {
     variables: ['STACKSIDE_PING_INTERVAL', 'STACKS_API_WS_PING_INTERVAL'],
     type: Type.Integer({ minimum: 1, maximum: 300, default: 5 }),
     read: integer,
-    help: 'Time between two questions to a realtime client whether it is there',
+    help: 'Interval between heartbeat pings to realtime clients',
     accepts: 'a number of seconds from 1 to 300',
   }),
   pingTimeout: setting({
@@ -228,7 +228,7 @@ export const settings = {
     variables: ['STACKSIDE_PING_TIMEOUT', 'STACKS_API_WS_PING_TIMEOUT'],
     type: Type.Integer({ minimum: 1, maximum: 300, default: 5 }),
     read: integer,
-    help: 'Time a Socket.IO client has to answer; a WebSocket has until the next question',
+    help: 'Time a Socket.IO client has to answer a ping; a WebSocket has until the next one',
     accepts: 'a number of seconds from 1 to 300',
   }),
   clientBacklog: setting({
@@ -364,7 +364,7 @@ export const settings = {
     variables: ['STACKSIDE_HOOK_LIMIT'],
     type: Type.Union([Type.Null(), Type.Integer({ minimum: 1, maximum: 1_000_000 })], { default: null }),
     read: integer,
-    help: 'Most chainhooks of one consumer; any number if not given',
+    help: 'Maximum chainhooks per consumer; unlimited if not given',
     accepts: 'a number from 1 to 1000000',
   }),
   hookTargets: setting({
@@ -444,7 +444,7 @@ export const settings = {
       levels.map((level) => Type.Literal(level)),
       { default: 'info' },
     ),
-    help: `Least level that is logged: ${levels.join(', ')}`,
+    help: `Minimum log level: ${levels.join(', ')}`,
     accepts: levels.join(', '),
   }),
 };
