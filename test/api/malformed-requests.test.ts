@@ -185,6 +185,7 @@ test('a handler that fails is answered and logged, without a word of its cause, 
     refuse: (status, message) => Response.json({ message }, { status }),
     log: (event) => void logged.push(event),
   });
+  expect(server.development).toBe(false);
   for (const path of ['/now?x=1', '/late']) {
     const response = await fetch(server.url.origin + path);
     expect([response.status, await response.text()]).toEqual([

@@ -5,6 +5,7 @@ import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { MOST_SUBSCRIPTIONS } from '../../src/live/subscriptions.ts';
 import type { ReceivedEvent } from '../../src/store/ingest.ts';
 import { alice, announcement, block, type Microblock, microblockHash, stream, transfer } from '../support/handmade.ts';
+import { rawExchange } from '../support/raw-http.ts';
 import { type Serving, serving } from '../support/serving.ts';
 import { until } from '../support/until.ts';
 
@@ -142,6 +143,12 @@ describe('Socket.IO', () => {
     }
     const posted = await server.get('/socket.io/?EIO=4&transport=polling', { method: 'POST', body: '' });
     expect(await posted.json()).toEqual({ code: 2, message: 'Bad handshake method' });
+  });
+
+  test('an upgrade without its key is malformed, and no failure of ours', async () => {
+    const lines = ['GET /socket.io/?EIO=4&transport=websocket HTTP/1.1', 'Host: localhost', 'Upgrade: websocket'];
+    const { status } = await rawExchange(server.api, `${lines.join('\r\n')}\r\nConnection: Upgrade\r\n\r\n`);
+    expect(status).toBe(400);
   });
 
   test.each([[['websocket']], [['polling']]])('topics in the address are checked, by %p', async (transports) => {
