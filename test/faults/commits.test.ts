@@ -20,6 +20,8 @@ const full: Fault = { code: 'full', effect: 'rolled_back' };
 const busy: Fault = { code: 'busy', effect: 'kept' };
 const saidToFail: Fault = { code: 'io', effect: 'done' };
 
+const INSERT_CHANGE = 'INSERT INTO changes (kind, subject) VALUES (?1, ?2)';
+
 /** An index open on a copy, whose calls can be made to fail. */
 function opened({ journal = true } = {}) {
   const directory = copyOf(journal ? withJournal : withoutJournal);
@@ -155,6 +157,21 @@ test('an event that is undone is evaluated anew: a hook that had expired with it
   const expired = hooks.records.all('me').filter(({ status }) => status === 'expired');
   expect(expired.map(({ occurrences }) => occurrences)).toEqual(expired.map(() => 1));
   expect(expired.length).toBeGreaterThan(0);
+});
+
+test('what an undone event did to the mempool is not told with the next one', () => {
+  using open = opened();
+  const announcement = stretch.find(({ path }) => path === '/new_mempool_tx')!;
+  for (const event of stretch.slice(0, stretch.indexOf(announcement))) open.ingest.receive(event);
+  using reader = new Database(indexPath(open.directory), { readonly: true });
+  const told = () => reader.query('SELECT * FROM changes ORDER BY id').all();
+  const before = told();
+  open.failNext(indexPath, INSERT_CHANGE, full);
+  expect(() => open.ingest.receive(announcement)).toThrow('disk is full');
+  expect(open.ingest.receive(chunks)).toBe('applied');
+  expect(told()).toEqual(before);
+  expect(open.ingest.receive(announcement)).toBe('applied');
+  expect(told().length).toBeGreaterThan(before.length);
 });
 
 test('a rollback that fails leaves nothing behind: the next event is taken on what was there before', () => {
