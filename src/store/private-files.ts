@@ -23,6 +23,10 @@ export function makePrivateFile(path: string): void {
     closeSync(openSync(path, 'ax', FILE_MODE));
   } catch (error) {
     if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error;
+    // SQLite would only say that it can't open it.
+    if (statSync(path).isDirectory()) {
+      throw Object.assign(new Error(`${path} is a directory`, { cause: error }), { code: 'EISDIR', path });
+    }
   }
 }
 
