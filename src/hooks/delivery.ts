@@ -62,8 +62,8 @@ const mostRetries = (concurrency: number): number => Math.max(1, Math.floor(conc
 interface LaneState {
   hookId: number;
   lane: Lane;
-  /** `waiting` for the time of its head. */
-  phase: 'ready' | 'sending' | 'waiting';
+  /** `waiting` for the time of its head, `held`, if it is the live one, until a request of another has ended. */
+  phase: 'ready' | 'sending' | 'waiting' | 'held';
   /** Ends the wait; null where it doesn't wait. */
   cancel: (() => void) | null;
   /** How often in a row something failed here: the database, not the receiver. */
@@ -116,8 +116,8 @@ export function dispatcher(options: DispatcherOptions) {
   /** Lanes whose heads failed before, while as many of those are under way as may be. */
   const postponed: LaneState[] = [];
   let retrying = 0;
-  /** Ids of deliveries that a request is under way of. */
-  const underWay = new Set<number>();
+  /** Deliveries that a request is under way of, by id. */
+  const underWay = new Map<number, Delivery>();
   const stopping = new AbortController();
   /** When something was queued last. */
   let queuedAt = 0;
@@ -138,7 +138,7 @@ export function dispatcher(options: DispatcherOptions) {
       const state: LaneState = { hookId, lane, phase: 'ready', cancel: null, faults: 0 };
       states.set(key, state);
       ready.push(state);
-    } else if (known.phase === 'waiting') {
+    } else if (known.phase === 'waiting' || known.phase === 'held') {
       makeReady(known);
     }
     pumpSoon();
@@ -198,6 +198,10 @@ export function dispatcher(options: DispatcherOptions) {
       wait(state, due);
       return;
     }
+    if (state.lane === 'live' && isOvertaking(head)) {
+      state.phase = 'held';
+      return;
+    }
     const again = head.attempts > 0;
     if (again && retrying >= mostRetries(rules.concurrency)) {
       postponed.push(state);
@@ -206,8 +210,23 @@ export function dispatcher(options: DispatcherOptions) {
     sending += 1;
     if (again) retrying += 1;
     state.phase = 'sending';
-    underWay.add(head.id);
+    underWay.set(head.id, head);
     void send(head, state);
+  }
+
+  /** Whether it takes back a block that a request under way tells of: that one could arrive after it. */
+  function isOvertaking({ hookId, blocks }: Delivery): boolean {
+    const taken = new Set(blocks.rollback.map(({ index_block_hash }) => index_block_hash));
+    if (taken.size === 0) return false;
+    return underWay
+      .values()
+      .some((one) => one.hookId === hookId && one.blocks.apply.some((block) => taken.has(block.index_block_hash)));
+  }
+
+  /** Has a live lane that is held look again whether it still must be. */
+  function release(hookId: number): void {
+    const live = states.get(keyOf(hookId, 'live'));
+    if (running && live?.phase === 'held') makeReady(live);
   }
 
   /** What failed was ours: the lane stands as it stood, and is looked at again. */
@@ -226,6 +245,7 @@ export function dispatcher(options: DispatcherOptions) {
       recover(state, error);
     } finally {
       underWay.delete(delivery.id);
+      release(delivery.hookId);
       sending -= 1;
       if (delivery.attempts > 0) {
         retrying -= 1;

@@ -15,6 +15,7 @@ import type { ChainFollower, ChainHistory } from '../store/ingest.ts';
 import { isStorageError } from '../store/store-failure.ts';
 import { type ActiveHook, activeHook, evaluationsLeft, isUsedUp } from './active-hook.ts';
 import type { HookEnd } from './alerts.ts';
+import { cancelBackfilled } from './cancel-backfilled.ts';
 import type { HookCounters, HookTimers } from './counters.ts';
 import { declarations } from './declarations.ts';
 import type { HookLog } from './log-event.ts';
@@ -32,7 +33,7 @@ export interface EvaluatorOptions {
   now: () => number;
   /** A lane has more to send; told after the commit. */
   queued: (hookId: number, lane: Lane) => void;
-  /** Hooks don't stand at the tip: there is something to catch up on. Told after the commit. */
+  /** Hooks don't stand at the tip, or a backfill has room for more. Told after the commit. */
   behind: () => void;
   /** A hook ended; told after the commit. */
   ended: (end: HookEnd) => void;
@@ -81,7 +82,7 @@ export function hookEvaluator(options: EvaluatorOptions) {
   let dirty = false;
   /** Told when the transaction is committed. */
   let touched: [hookId: number, lane: Lane][] = [];
-  let isBehind = false;
+  let hasWork = false;
   let ends: HookEnd[] = [];
   const count = { matches: 0, evaluated: 0, queued: 0, rollbacks: 0, interrupted: 0 };
 
@@ -223,7 +224,10 @@ export function hookEvaluator(options: EvaluatorOptions) {
       deliveries.setState(id, 'dead');
       return;
     }
-    for (const { block } of rollback) ledger.remove(block.indexBlockHash, hook.id);
+    for (const { block } of rollback) {
+      ledger.remove(block.indexBlockHash, hook.id);
+      if (cancelBackfilled(store, hook.id, block)) hasWork = true;
+    }
     for (const { block, places } of apply) {
       ledger.add(block.indexBlockHash, hook.id, block.height, block.burnBlockHeight, places);
     }
@@ -404,7 +408,7 @@ export function hookEvaluator(options: EvaluatorOptions) {
       const { cursor } = progress;
       const atTip = cursor.height === 0 ? first.height === 1 && reverted.length === 0 : sameBytes(cursor.hash, parent);
       if (!atTip) {
-        isBehind = true;
+        hasWork = true;
         return;
       }
       const leaving = reverted.map(
@@ -425,14 +429,14 @@ export function hookEvaluator(options: EvaluatorOptions) {
       counters.interrupted += count.interrupted;
       forgetCounts();
       for (const [hookId, lane] of touched.splice(0)) queued(hookId, lane);
-      if (isBehind) behind();
-      isBehind = false;
+      if (hasWork) behind();
+      hasWork = false;
       for (const end of ends.splice(0)) ended(end);
     },
     undone(): void {
       touched = [];
       ends = [];
-      isBehind = false;
+      hasWork = false;
       // Most of what is undone is an event that was known already, and no change of ours.
       if (dirty) loaded = false;
       dirty = false;
@@ -497,7 +501,7 @@ export function hookEvaluator(options: EvaluatorOptions) {
 
   function enableFromCursor(record: HookRecord): void {
     records.catchUp(record.id);
-    isBehind = true;
+    hasWork = true;
   }
 }
 

@@ -119,6 +119,31 @@ export function toldTheWinningChain(hook: Hook, taken: readonly Arrived[], event
   });
 }
 
+/** Whatever a backfill tells beside what is live: in the order of arrival, nothing off the winning chain is left. */
+export function leavesNoOrphans(hook: Hook, arrived: readonly Arrived[], events: readonly NodeEvent[]): void {
+  const seen = new Set<string>();
+  const standing = new Set<string>();
+  for (const { id, sequence, reason, text, taken } of arrived) {
+    if (!taken || seen.has(id) || (sequence === null && reason !== 'backfill')) continue;
+    seen.add(id);
+    const { event }: Payload = JSON.parse(text);
+    for (const { block_identifier } of event.rollback) standing.delete(block_identifier.hash);
+    for (const { block_identifier } of event.apply) standing.add(block_identifier.hash);
+  }
+  const chain = winningHashes(events);
+  expect({ uuid: hook.uuid, orphans: [...standing].filter((hash) => !chain.has(hash)) }).toEqual({
+    uuid: hook.uuid,
+    orphans: [],
+  });
+}
+
+const winningHashes = (events: readonly NodeEvent[]): Set<string> =>
+  new Set(
+    winningChain(events)
+      .filter(({ path }) => path === '/new_block')
+      .map(({ body }) => JSON.parse(body).index_block_hash),
+  );
+
 /** The log of a hook that is at rest agrees with what its receivers took. @param logged oldest first */
 export function logAgrees(hook: Hook, logged: readonly Logged[], taken: readonly Arrived[]): void {
   const ids = new Set(taken.map(({ id }) => id));

@@ -8,6 +8,7 @@ import {
   idsNameBodies,
   inOrder,
   journalIsOrdered,
+  leavesNoOrphans,
   logAgrees,
   toldTheWinningChain,
 } from './laws.ts';
@@ -90,10 +91,12 @@ class Run {
     journalIsOrdered(path, this.#events);
     idsNameBodies(arrived);
     for (const hook of this.#operator.hooks) {
-      const taken = inOrder(arrived.filter(({ hook: uuid }) => uuid === hook.uuid));
+      const own = arrived.filter(({ hook: uuid }) => uuid === hook.uuid);
+      const taken = inOrder(own);
       const log = logs.get(hook);
       if (log === undefined) continue;
       toldTheWinningChain(hook, taken, this.#events);
+      leavesNoOrphans(hook, own, this.#events);
       logAgrees(hook, log, taken);
     }
   }

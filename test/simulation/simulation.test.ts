@@ -37,6 +37,17 @@ const casesThatOnceFailed: Case[] = [
     quarters: 1,
     disturbances: [{ after: 150, befalls: 'failed_commit', at: 'next_block', fault: 3 }],
   },
+  // A block left the chain while a backfill had still to send it: the rollback came first, and the block stayed.
+  {
+    seed: 14,
+    stream: 14,
+    quarters: 4,
+    disturbances: [
+      { after: 1200, befalls: 'mood', path: 0, mood: 'down' },
+      { after: 100, befalls: 'operation', operation: { operate: 'backfill', hook: 0 } },
+      { after: 1500, befalls: 'mood', path: 0, mood: 'well' },
+    ],
+  },
 ];
 
 test(

@@ -20,6 +20,8 @@ const PENDING = storedState.numberOf('pending');
 const FAILED = storedState.numberOf('failed');
 const DELIVERED = storedState.numberOf('delivered');
 const CANCELLED = storedState.numberOf('cancelled');
+const BACKFILL = storedLane.numberOf('backfill');
+const REDELIVERY = storedLane.numberOf('redelivery');
 /** To be sent, and done with; indexes hold either alone. */
 const isOpen = `state <= ${FAILED}`;
 const isSettled = `state IN (${DELIVERED}, ${CANCELLED})`;
@@ -124,6 +126,11 @@ export const sql = {
   hasBody: 'SELECT 1 AS one FROM hook_bodies WHERE delivery_id = ?1',
   body: 'SELECT body FROM hook_bodies WHERE delivery_id = ?1',
   openOfBackfill: `SELECT count(*) AS count FROM hook_deliveries WHERE backfill_id = ?1 AND ${isOpen}`,
+  // A backfill tells of one block in each delivery.
+  openBackfilled: `SELECT ${columns} FROM hook_deliveries INDEXED BY hook_deliveries_queue
+                    WHERE hook_id = ?1 AND lane IN (${BACKFILL}, ${REDELIVERY}) AND ${isOpen}
+                      AND backfill_id IS NOT NULL AND min_height = ?2
+                      AND blocks ->> '$.apply[0].index_block_hash' = ?3`,
 };
 
 const deliveryOf = (row: Row): Delivery => ({
@@ -193,6 +200,7 @@ export function hookDeliveries(db: Database) {
   const hasBody = prepared<{ one: number }, [number]>(db, sql.hasBody);
   const openUpTo = prepared<{ count: number }, [number, number, number]>(db, sql.openUpTo);
   const openOfBackfill = prepared<{ count: number }, [number]>(db, sql.openOfBackfill);
+  const openBackfilled = prepared<Row, [number, number, string]>(db, sql.openBackfilled);
   const addAttempt = db.prepare(
     `INSERT INTO hook_attempts VALUES (?1, (SELECT attempts FROM hook_deliveries WHERE id = ?1), ?2, ?3, ?4, ?5, ?6, ?7)`,
   );
@@ -355,6 +363,9 @@ export function hookDeliveries(db: Database) {
       cancelBackfill.run(backfillId);
     },
     openOfBackfill: (backfillId: number): number => openOfBackfill.get(backfillId)?.count ?? 0,
+    /** What a hook's backfills made of a block and is still to be sent, for the first time or again. @param hash with 0x */
+    openBackfilled: (hookId: number, height: number, hash: string): Delivery[] =>
+      openBackfilled.all(hookId, height, hash).map(deliveryOf),
 
     /**
      * Forgets bodies of what was made before a time and is done with, oldest first.

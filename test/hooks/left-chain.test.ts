@@ -1,0 +1,112 @@
+/** Blocks that leave the chain while a backfill tells of them. The test's own clock. */
+import { expect, test } from 'bun:test';
+import { eventsOf } from '../support/forked-chain.ts';
+import { received } from '../support/ingest.ts';
+import { until } from '../support/until.ts';
+import { CONSUMER, type DirectHooks, directHooks } from './direct.ts';
+import { definition, type Received, receiver } from './server.ts';
+
+const everything = ['stx_event', 'contract_call', 'contract_deploy', 'tenure_change', 'coinbase'].map((type) => ({
+  type,
+}));
+const mined = { mine: 'back' as const, tenure: 'same' as const, transactions: 4 };
+const grow = { ...mined, blocks: 0 };
+/** Three blocks; then one beside the second, on which two more follow that win. */
+const forked = eventsOf({
+  seed: 3,
+  steps: [grow, grow, grow, { ...mined, blocks: 2 }, { ...mined, mine: 'overtake', end: 1 }],
+}).map(received);
+const third = 1 + forked.findIndex(({ path, text }) => path === '/new_block' && JSON.parse(text).block_height === 3);
+const feed = ({ ingest }: DirectHooks, events: typeof forked) => {
+  for (const event of events) ingest.receive(event);
+};
+
+const reasonOf = ({ headers }: Received) => headers['x-chainhook-reason'];
+const hashesOf = (blocks: { block_identifier: { hash: string } }[]) =>
+  blocks.map(({ block_identifier }) => block_identifier.hash);
+
+/** A hook that is live from the tip of three blocks on. */
+async function liveAtThree(direct: DirectHooks, ...urls: string[]): Promise<string[]> {
+  const uuids: string[] = [];
+  for (const url of urls) uuids.push(await direct.register(definition(url, everything)));
+  feed(direct, forked.slice(0, third));
+  for (const uuid of uuids) direct.managed.setEnabled(CONSUMER, uuid, true);
+  return uuids;
+}
+
+test('what a backfill has still to send of a block that left the chain is cancelled, and the backfill ends', async () => {
+  await using direct = directHooks();
+  using target = receiver();
+  const [uuid = ''] = await liveAtThree(direct, target.url);
+  // No more than two wait, so that it goes on only when there is room.
+  const { deliveries } = direct.hooks.store;
+  const { openOfBackfill } = deliveries;
+  deliveries.openOfBackfill = (id) => (openOfBackfill(id) < 2 ? 0 : 1_000);
+  target.answer = () => new Response('', { status: 503 });
+  const { id } = direct.trial.backfill(CONSUMER, uuid, { from: 2, to: 3, dryRun: false });
+  const job = () => direct.trial.getBackfill(CONSUMER, uuid, id);
+  await until(() => direct.made(uuid).length === 2 && direct.made(uuid)[0]?.state === 'failed');
+  expect(job().state).toBe('running');
+
+  const taken: Received[] = [];
+  target.answer = (one) => {
+    taken.push(one);
+    return new Response('');
+  };
+  feed(direct, forked.slice(third));
+  await until(() => taken.some(({ payload }) => payload.event.rollback.length === 2));
+  direct.clock.time += 10_000;
+  direct.hooks.dispatcher.wake(direct.record(uuid).id, 'backfill');
+  await until(() => direct.made(uuid).every(({ state }) => state === 'delivered' || state === 'cancelled'));
+  expect(taken.map(reasonOf)).not.toContain('backfill');
+  expect(direct.made(uuid).map(({ state }) => state)).toEqual(['cancelled', 'cancelled', 'delivered']);
+  await until(() => job().state === 'completed');
+  expect(job().deliveries).toEqual({ queued: 2, delivered: 0, dead: 2 });
+});
+
+test.each([200, 500])(
+  'a rollback waits for the request of a backfill that tells of its block, answered %d',
+  async (status) => {
+    await using direct = directHooks();
+    using target = receiver();
+    using other = receiver();
+    const [uuid = ''] = await liveAtThree(direct, target.url, other.url);
+    const asked = Promise.withResolvers<void>();
+    const answer = Promise.withResolvers<Response>();
+    target.answer = (one) => {
+      if (reasonOf(one) !== 'backfill') return new Response('');
+      asked.resolve();
+      return answer.promise;
+    };
+    direct.trial.backfill(CONSUMER, uuid, { from: 3, to: 3, dryRun: false });
+    await asked.promise;
+
+    feed(direct, forked.slice(third));
+    // Its lane comes after the one that is held.
+    await until(() => other.received.length === 1);
+    const [told, rollback] = direct.made(uuid);
+    expect([told?.state, rollback?.state, rollback?.attempts]).toEqual(['cancelled', 'pending', 0]);
+    expect(direct.hooks.dispatcher.isUnderWay(rollback!.id)).toBe(false);
+    answer.resolve(new Response('', { status }));
+    await until(() => direct.made(uuid)[1]?.state === 'delivered');
+    expect(direct.made(uuid)[0]).toMatchObject({ state: 'cancelled', attempts: 0 });
+    expect(target.received.map(reasonOf)).toEqual(['backfill', 'live']);
+    const [apply, after] = target.received.map(({ payload }) => payload.event);
+    expect(hashesOf(after.rollback)).toContain(hashesOf(apply.apply)[0] as string);
+  },
+);
+
+test('what is sent again of a backfill is cancelled, too, and counted once', async () => {
+  await using direct = directHooks();
+  using target = receiver();
+  const [uuid = ''] = await liveAtThree(direct, target.url);
+  target.answer = () => new Response('', { status: 410 });
+  const { id } = direct.trial.backfill(CONSUMER, uuid, { from: 3, to: 3, dryRun: false });
+  await until(() => direct.made(uuid)[0]?.state === 'dead');
+  target.answer = () => new Response('', { status: 503 });
+  direct.log.redeliver(CONSUMER, uuid, direct.made(uuid)[0]!.webhookId);
+  await until(() => direct.made(uuid)[0]?.state === 'failed');
+  feed(direct, forked.slice(third));
+  expect(direct.made(uuid)[0]?.state).toBe('cancelled');
+  expect(direct.trial.getBackfill(CONSUMER, uuid, id).deliveries).toEqual({ queued: 1, delivered: 0, dead: 1 });
+});
