@@ -14,9 +14,9 @@ import { definition } from '../hooks/server.ts';
 import { dataDirectory } from '../support/data-directory.ts';
 import { killed, readyLine, type Stackside, stackside } from './crash-process.ts';
 
-const BLOCKS = Number(process.env.STACKSIDE_SOAK_BLOCKS ?? 90);
+const BLOCKS = Number(process.env.STACKSIDE_SOAK_BLOCKS ?? 60);
 const HOOKS = 50;
-const KILL_EVERY_BLOCKS = 30;
+const KILL_EVERY_BLOCKS = 20;
 const seed = process.env.STACKSIDE_CRASH_SEED ?? '1';
 const prng = new Prng(`hooks/soak/${seed}`);
 
