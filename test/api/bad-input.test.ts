@@ -3,35 +3,13 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { startTour, type Tour } from '../client/tour.ts';
 import { assertProperty } from '../support/property.ts';
-
-interface Schema {
-  type?: string;
-  anyOf?: Schema[];
-  const?: string;
-  items?: Schema;
-  minimum?: number;
-  maximum?: number;
-  pattern?: string;
-}
-interface Parameter {
-  name: string;
-  in: 'path' | 'query';
-  required: boolean;
-  schema: Schema;
-}
-interface Route {
-  path: string;
-  parameters: Parameter[];
-}
+import { type GetRoute, getRoutes, type Parameter, type Schema } from '../support/random-urls.ts';
 
 let tour: Tour;
-let routes: Route[];
+let routes: GetRoute[];
 beforeAll(async () => {
   tour = await startTour();
-  const paths = tour.document.paths as unknown as Record<string, { get?: { parameters?: Parameter[] } }>;
-  routes = Object.entries(paths).flatMap(([path, { get }]) =>
-    get === undefined ? [] : [{ path, parameters: get.parameters ?? [] }],
-  );
+  routes = getRoutes(tour.document);
 });
 afterAll(() => tour.end());
 
@@ -88,7 +66,7 @@ function refused({ type, anyOf, items, minimum, maximum, pattern, ...schema }: S
 }
 
 /** The path of a route with its parameters filled in; a required one of the query too. */
-function url({ path, parameters }: Route, given: Readonly<Record<string, string>>): string {
+function url({ path, parameters }: GetRoute, given: Readonly<Record<string, string>>): string {
   const query = new URLSearchParams();
   let filled = path;
   for (const parameter of parameters) {

@@ -2,18 +2,20 @@
 import type { NodeEvent } from '../../src/devnet/node-event.ts';
 import type { Prng } from '../../src/devnet/prng.ts';
 
-interface Schema {
+/** What is used of a JSON schema. */
+export interface Schema {
   type?: string;
   anyOf?: Schema[];
   const?: string;
   items?: Schema;
   minimum?: number;
   maximum?: number;
+  pattern?: string;
 }
-interface Parameter {
+export interface Parameter {
   name: string;
   in: 'path' | 'query';
-  required?: boolean;
+  required: boolean;
   schema: Schema;
 }
 export interface GetRoute {
@@ -68,7 +70,7 @@ const BITCOIN_ADDRESS = 'mhYeZXrSEuyf2wbJ14qZ2apG7ofMLDj9Ss';
 const FALLBACK_HASH = `0x${'ab'.repeat(32)}`;
 const FALLBACK_PRINCIPAL = 'ST1PQHQKV0RJXZFY1DGX8MNSNYVE3VGZJSRTPGZGM';
 
-function valueFor({ name, schema }: Parameter, of: Subjects, prng: Prng): string {
+function valueFor({ name, schema }: Pick<Parameter, 'name' | 'schema'>, of: Subjects, prng: Prng): string {
   const some = (set: ReadonlySet<string>, otherwise: string): string =>
     set.size === 0 ? otherwise : prng.pick([...set]);
   const hash = () => some(of.hashes, FALLBACK_HASH);
@@ -134,7 +136,7 @@ function valueFor({ name, schema }: Parameter, of: Subjects, prng: Prng): string
   }
   const choices = schema.anyOf?.flatMap((one) => (one.const === undefined ? [] : [one.const])) ?? [];
   if (choices.length > 0) return prng.pick(choices);
-  if (schema.type === 'array') return valueFor({ name, in: 'query', schema: schema.items ?? {} }, of, prng);
+  if (schema.type === 'array') return valueFor({ name, schema: schema.items ?? {} }, of, prng);
   if (schema.type === 'integer') return String(prng.between(schema.minimum ?? 0, (schema.minimum ?? 0) + 5));
   if (schema.type === 'boolean') return prng.pick(['true', 'false']);
   return 'x';
@@ -150,7 +152,7 @@ export function randomUrl({ path, parameters }: GetRoute, of: Subjects, prng: Pr
   for (const parameter of parameters) {
     if (parameter.in === 'path') {
       filled = filled.replace(`{${parameter.name}}`, encodeURIComponent(valueFor(parameter, of, prng)));
-    } else if (parameter.required === true || (parameter.name !== 'cursor' && prng.chance(OPTIONAL))) {
+    } else if (parameter.required || (parameter.name !== 'cursor' && prng.chance(OPTIONAL))) {
       query.set(parameter.name, valueFor(parameter, of, prng));
     }
   }
