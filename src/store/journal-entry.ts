@@ -24,6 +24,15 @@ export interface JournalEntry {
   chain: Uint8Array;
 }
 
+const REMEDY = 'Restore the journal from a backup. stackside check names what else is damaged.';
+
+/** Pages of the journal's file are damaged, so that what they held isn't known. */
+export class JournalDamagedError extends OperatorError {
+  constructor(file: string, options?: ErrorOptions) {
+    super(`${file} is damaged: some of its pages can not be read.`, REMEDY, options);
+  }
+}
+
 /** An entry that is missing or isn't what was written. It is never applied, exported or served. */
 export class JournalEntryError extends OperatorError {
   constructor(
@@ -34,11 +43,7 @@ export class JournalEntryError extends OperatorError {
     readonly fault: string,
     options?: ErrorOptions,
   ) {
-    super(
-      `Entry ${id} of ${file} ${fault}.`,
-      'Restore the journal from a backup. stackside check names what else is damaged.',
-      options,
-    );
+    super(`Entry ${id} of ${file} ${fault}.`, REMEDY, options);
   }
 }
 

@@ -12,11 +12,13 @@ import {
   compressed,
   type EntryRow,
   entryOfRow,
+  JournalDamagedError,
   type JournalEntry,
   JournalEntryError,
 } from './journal-entry.ts';
 import { bringUpToDate, requirePresentVersion, type UpgradeReport } from './journal-file.ts';
 import { makePrivateDirectory } from './private-files.ts';
+import { unavailable } from './store-failure.ts';
 
 /** Events that the journal lacks. */
 export interface Gap {
@@ -42,40 +44,53 @@ function journalReads(db: Database, file: string) {
   const breaks = db.prepare<{ after_id: number }, []>('SELECT after_id FROM breaks ORDER BY after_id');
   const lastUpTo = db.prepare<{ id: number | null }, [number]>('SELECT max(id) AS id FROM events WHERE id <= ?1');
 
+  /** Reads. @throws JournalDamagedError where the pages that hold what is read are damaged */
+  function reading<T>(look: () => T): T {
+    try {
+      return look();
+    } catch (cause) {
+      throw unavailable(cause)?.failure === 'damaged' ? new JournalDamagedError(file, { cause }) : cause;
+    }
+  }
+
   const gaps = (): Gap[] =>
-    breaks.all().map(({ after_id }) => ({ first: (lastUpTo.get(after_id)?.id ?? 0) + 1, last: after_id }));
+    reading(() =>
+      breaks.all().map(({ after_id }) => ({ first: (lastUpTo.get(after_id)?.id ?? 0) + 1, last: after_id })),
+    );
   const isKnown = (gap: Gap): boolean => gaps().some(({ first, last }) => first === gap.first && last === gap.last);
 
   return {
     /** How many there are. */
-    entries: (): number => db.query<{ n: number }, []>('SELECT count(*) AS n FROM events').get()?.n ?? 0,
+    entries: (): number => reading(() => db.query<{ n: number }, []>('SELECT count(*) AS n FROM events').get()?.n ?? 0),
 
     /** Id of the last event, one that is missing by a break included; 0 in an empty journal. */
-    lastId: (): number => Math.max(last.get()?.id ?? 0, breaks.all().at(-1)?.after_id ?? 0),
+    lastId: (): number => reading(() => Math.max(last.get()?.id ?? 0, breaks.all().at(-1)?.after_id ?? 0)),
 
     /** The chain value of an event, one that is missing by a break included; null where there is none. */
-    chainAt: (id: number): Uint8Array | null => (id === 0 ? CHAIN_START : (chainValue.get(id)?.value ?? null)),
+    chainAt: (id: number): Uint8Array | null =>
+      id === 0 ? CHAIN_START : reading(() => chainValue.get(id)?.value ?? null),
 
     /** Stretches of events that are known to be missing, oldest first. */
     gaps,
 
     /**
      * The entry, or undefined where the id is unknown.
-     * @throws JournalEntryError where it is not what was written
+     * @throws JournalEntryError where it is not what was written, JournalDamagedError where it can't be read
      */
     read(id: number): JournalEntry | undefined {
-      const row = byId.get(id);
+      const row = reading(() => byId.get(id));
       return row === null ? undefined : entryOfRow(file, row);
     },
 
     /**
      * All entries that follow `id`, oldest first; entries appended meanwhile are met too.
      * @param overGaps what is known to be missing is passed over
-     * @throws JournalEntryError at one that is missing or is not what was written
+     * @throws JournalEntryError at one that is missing or is not what was written, JournalDamagedError at one that can't be read
      */
     *entriesAfter(id: number, overGaps = false): Generator<JournalEntry> {
       let at = id;
-      for (let row = next.get(at); row !== null; row = next.get(at)) {
+      const nextRow = () => reading(() => next.get(at));
+      for (let row = nextRow(); row !== null; row = nextRow()) {
         const isNext = row.id === at + 1;
         if (!isNext && !(overGaps && isKnown({ first: at + 1, last: row.id - 1 }))) {
           throw new JournalEntryError(file, at + 1, 'is missing');

@@ -101,3 +101,28 @@ test('an index that is rebuilt from a journal of which a bit has turned is the s
   }
   expect(wrong).toEqual([]);
 });
+
+test('a page of the journal that is lost is told with the file, and nothing is made from the rest', () => {
+  const PAGE = 4096;
+  let refused = 0;
+  for (let page = 1; page < files.journal.length / PAGE; page++) {
+    using directory = ingestOf(events);
+    const before = wholeIndex(directory.path);
+    const damaged = Buffer.from(files.journal).fill(0, page * PAGE, (page + 1) * PAGE);
+    writeFileSync(journalPath(directory.path), damaged);
+    const said: string[] = [];
+    const rebuild = () =>
+      rebuildIndex({ directory: directory.path, chainId: null, log: ({ event }) => said.push(event), force: false });
+    try {
+      rebuild();
+    } catch (error) {
+      expect(error).toBeInstanceOf(OperatorError);
+      expect((error as OperatorError).message).toContain(journalPath(directory.path));
+      expect((error as OperatorError).remedy).not.toContain('rebuild');
+      expect(said).not.toContain('writes_failing');
+      refused += 1;
+    }
+    expect(wholeIndex(directory.path)).toEqual(before);
+  }
+  expect(refused).toBeGreaterThan(5);
+});
