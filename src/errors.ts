@@ -32,5 +32,9 @@ export class PassingError extends OperatorError {
   override readonly exitCode = EXIT.again;
 }
 
+/** Whether the system gave an error this code, such as `ENOENT`. */
+export const hasCode = (error: unknown, code: string): boolean =>
+  error instanceof Error && 'code' in error && error.code === code;
+
 /** What a caller is told of an error that nobody expected: its cause may hold what is not for callers. */
 export const UNEXPECTED = 'Unexpected error; the log has its cause';

@@ -194,7 +194,7 @@ function microblockOf(transaction: TransactionPayload): Microblock | null {
 /** U+0000 can't stand in the text columns of the databases clients know, so it never was shown. */
 const withoutNul = (text: string): string => text.replaceAll('\u0000', '');
 
-/** Of a signed transaction; a chain gets nowhere near, and a row could not hold more. */
+/** Checks the nonce of a signed transaction: no chain gets near the bound, and a row could hold no more. */
 function checkNonces({ txId, sender, sponsor }: TransactionContent): void {
   if (sender.nonce <= MAX_STORED_INTEGER && (sponsor?.nonce ?? 0n) <= MAX_STORED_INTEGER) return;
   throw new PayloadError(`Transaction ${toHex(txId)}: a nonce above ${MAX_STORED_INTEGER} can not be stored`);

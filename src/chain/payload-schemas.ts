@@ -25,7 +25,7 @@ const Seconds = upTo(253_402_300_799);
 const bigBelow = (limit: bigint) =>
   Type.Union([Unsigned, Type.BigInt({ minimum: 0n, exclusiveMaximum: limit })], range(limit - 1n));
 const BigUnsigned = bigBelow(2n ** 128n);
-/** The same for what is stored as an integer. */
+/** An unsigned number that is stored as an integer. */
 const StoredUnsigned = bigBelow(MAX_STORED_INTEGER + 1n);
 /** A u128 as decimal text: micro-STX or a token's base units. */
 const Amount = Type.String({ pattern: '^[0-9]{1,39}$' });

@@ -12,7 +12,7 @@ import { hostCheck } from '../hooks/hosts.ts';
 export const KEY_VARIABLE = 'STACKSIDE_HOOK_KEY';
 
 export interface Connection {
-  /** Of the API, such as `http://127.0.0.1:3999`. */
+  /** The origin of the API, such as `http://127.0.0.1:3999`. */
   url: string;
   /** Data directory of the server, where it was given. */
   data?: string;

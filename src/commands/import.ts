@@ -43,7 +43,7 @@ async function importedOf(file: string, imported: Imported, again: boolean): Pro
   return (await beginsWith(file, imported)) ? imported : NOTHING_IMPORTED;
 }
 
-/** Of stdin, which can't be read once more. */
+/** The refusal of another recording on stdin, which can not be read a second time. */
 const otherRecording = (file: string, rows: number): OperatorError =>
   new OperatorError(
     `${file} begins like a recording of which ${rows} rows were imported, but isn't that one.`,

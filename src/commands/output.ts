@@ -3,12 +3,12 @@ import { createWriteStream, statSync } from 'node:fs';
 import { Readable, type Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { constants, createGzip, createZstdCompress } from 'node:zlib';
-import { EXIT, OperatorError } from '../errors.ts';
+import { EXIT, hasCode, OperatorError } from '../errors.ts';
 import { onFile, operatorErrorOf } from '../system-errors.ts';
 import { wholeFile } from '../whole-file.ts';
 
 /** Whether whoever read the output has enough of it, as `head` has after some lines. */
-const isClosedPipe = (error: unknown): boolean => error instanceof Error && 'code' in error && error.code === 'EPIPE';
+const isClosedPipe = (error: unknown): boolean => hasCode(error, 'EPIPE');
 
 /**
  * Sees to it that a command goes on where nobody reads what it prints, and ends with two lines where its output can't be

@@ -5,7 +5,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { toHex } from '../codec/hex.ts';
-import { OperatorError } from '../errors.ts';
+import { hasCode, OperatorError } from '../errors.ts';
 import { wholeFile } from '../whole-file.ts';
 
 const KEY_BYTES = 32;
@@ -14,8 +14,6 @@ const KEY = /^[0-9a-f]{64}$/;
 const OWN = 0o600;
 
 export const adminKeyFile = (directory: string): string => join(directory, 'admin.key');
-
-const isMissing = (error: unknown): boolean => error instanceof Error && 'code' in error && error.code === 'ENOENT';
 
 /**
  * The admin key of a data directory, null where there is none.
@@ -27,7 +25,7 @@ export function readAdminKey(directory: string): string | null {
   try {
     text = readFileSync(file, 'utf8');
   } catch (cause) {
-    if (isMissing(cause)) return null;
+    if (hasCode(cause, 'ENOENT')) return null;
     throw new OperatorError(`${file} can't be read.`, 'Run this as the user that stackside serve runs as.', { cause });
   }
   const key = text.trim();

@@ -27,7 +27,7 @@ interface MaintenanceOptions {
   retentionMs: number;
   log: HookLog;
   clock: Clock;
-  /** Of what a hook keeps; for tests. */
+  /** The number of bodies that a hook keeps; for tests. */
   mostBodies?: number;
 }
 

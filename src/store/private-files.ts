@@ -1,6 +1,7 @@
 /** Files and directories for their owner alone: the data holds the secrets that chainhooks are signed with. */
 import { closeSync, mkdirSync, openSync, readdirSync, statSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
+import { hasCode } from '../errors.ts';
 
 const DIRECTORY_MODE = 0o700;
 export const FILE_MODE = 0o600;
@@ -22,7 +23,7 @@ export function makePrivateFile(path: string): void {
   try {
     closeSync(openSync(path, 'ax', FILE_MODE));
   } catch (error) {
-    if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error;
+    if (!hasCode(error, 'EEXIST')) throw error;
     // SQLite would only say that it can't open it.
     if (statSync(path).isDirectory()) {
       throw Object.assign(new Error(`${path} is a directory`, { cause: error }), { code: 'EISDIR', path });

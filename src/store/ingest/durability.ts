@@ -4,6 +4,7 @@
  */
 import { closeSync, fdatasyncSync, openSync } from 'node:fs';
 import { open } from 'node:fs/promises';
+import { hasCode } from '../../errors.ts';
 import type { Participant } from './transactions.ts';
 import type { WriterHealth } from './writer-health.ts';
 
@@ -13,8 +14,6 @@ export interface FileSync {
   soon(path: string): Promise<void>;
 }
 
-const isMissing = (error: unknown): boolean => error instanceof Error && 'code' in error && error.code === 'ENOENT';
-
 /** Not for a database file itself: to close it here would free SQLite's locks on it. */
 export const fileSync: FileSync = {
   now(path) {
@@ -22,7 +21,7 @@ export const fileSync: FileSync = {
     try {
       file = openSync(path, 'r+');
     } catch (error) {
-      if (isMissing(error)) return;
+      if (hasCode(error, 'ENOENT')) return;
       throw error;
     }
     try {
@@ -33,7 +32,7 @@ export const fileSync: FileSync = {
   },
   async soon(path) {
     const file = await open(path, 'r+').catch((error: unknown) => {
-      if (isMissing(error)) return null;
+      if (hasCode(error, 'ENOENT')) return null;
       throw error;
     });
     try {
