@@ -1185,7 +1185,7 @@ CREATE INDEX hook_backfills_open ON hook_backfills (id) WHERE state <= 1;
 CREATE TABLE progress (
   id                INTEGER PRIMARY KEY CHECK (id = 1),
   chain_id          INTEGER,
-  -- number of the last event that is in the index, journaled or not, and its chain value (store/journal-entry.ts); no
+  -- number of the last event that is in the index, journaled or not, and its chain value (store/files/journal-entry.ts); no
   -- bytes in an index of schema 1 until it met its journal
   journal_id        INTEGER NOT NULL,
   journal_chain     BLOB NOT NULL,

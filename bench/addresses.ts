@@ -1,7 +1,7 @@
 /** What sums of the busiest account cost by how far back they are, and pages of the longest lists by their offset. */
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { directoryStatus } from '../src/store/status.ts';
+import { directoryStatus } from '../src/store/files/status.ts';
 import { devnetIndex, SEED } from './dataset.ts';
 import { heading, onCore, ROOT, run, say, script, shown, spread, table } from './harness.ts';
 import type { Timed } from './parts/address-times.ts';

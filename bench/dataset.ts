@@ -17,7 +17,7 @@ import { recordingRow } from '../src/chain/recording.ts';
 import { SimulatedChain } from '../src/devnet/chain.ts';
 import type { NodeEvent } from '../src/devnet/node-event.ts';
 import { devnetEvents } from '../src/devnet/scenario.ts';
-import { indexPath } from '../src/store/database.ts';
+import { indexPath } from '../src/store/files/database.ts';
 import { MAIN, ROOT, run, say, script } from './harness.ts';
 
 const DIRECTORY = join(tmpdir(), 'stackside-bench');

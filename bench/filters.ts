@@ -1,7 +1,7 @@
 /** What a page of v1's list of transactions costs with each filter and order, by how long the chain is. */
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { directoryStatus } from '../src/store/status.ts';
+import { directoryStatus } from '../src/store/files/status.ts';
 import { devnetIndex, SEED } from './dataset.ts';
 import { heading, onCore, ROOT, run, say, script, shown, spread, table } from './harness.ts';
 import type { TimedFilter } from './parts/filter-times.ts';

@@ -2,7 +2,7 @@
 import { Database } from 'bun:sqlite';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { indexPath } from '../src/store/database.ts';
+import { indexPath } from '../src/store/files/database.ts';
 import { devnetRecording, fillMempool, importInto, SEED } from './dataset.ts';
 import {
   heading,

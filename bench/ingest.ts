@@ -2,7 +2,7 @@
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { directoryStatus } from '../src/store/status.ts';
+import { directoryStatus } from '../src/store/files/status.ts';
 import { BLOCKS, devnetRecording, genesisRecording, SEED } from './dataset.ts';
 import {
   type Finished,

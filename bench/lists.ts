@@ -1,7 +1,7 @@
 /** What a page of a list costs, by where it is in the list and how long that is. */
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { directoryStatus } from '../src/store/status.ts';
+import { directoryStatus } from '../src/store/files/status.ts';
 import { devnetIndex, SEED } from './dataset.ts';
 import { heading, onCore, ROOT, run, say, script, shown, spread, table } from './harness.ts';
 import type { TimedList } from './parts/page-times.ts';

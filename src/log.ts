@@ -1,14 +1,14 @@
 /** What Stackside says of its work: JSON lines on stderr, each an event of a known type. */
 import pino from 'pino';
-import type { ApiEvent } from './api/conventions/errors.ts';
 import type { FaucetEvent } from './faucets/faucets.ts';
 import type { HookEvent } from './hooks/log-event.ts';
+import type { ApiEvent } from './http/errors.ts';
 import type { RealtimeEvent } from './live/realtime.ts';
 import type { BroadcastEvent } from './node/broadcast.ts';
 import type { ReceiverEvent } from './node/receiver.ts';
-import type { IngestEvent } from './store/ingest.ts';
-import type { SnapshotEvent } from './store/snapshots.ts';
-import type { WalEvent } from './store/wal-upkeep.ts';
+import type { WalEvent } from './store/files/wal-upkeep.ts';
+import type { IngestEvent } from './store/ingest/ingest.ts';
+import type { SnapshotEvent } from './store/read/snapshots.ts';
 
 export type ServerEvent =
   | { event: 'old_names_imported'; rows: number }

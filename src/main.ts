@@ -5,13 +5,13 @@
  * Each action loads its own command, so that --help or a script that asks for `status` waits for no server code.
  */
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
+import { EXIT, OperatorError } from './base/errors.ts';
+import { operatorErrorOf } from './base/system-errors.ts';
 import { recordingFormats } from './chain/recording.ts';
 import { hooksCommand } from './commands/hooks.ts';
 import { guardOutput, printError } from './commands/output.ts';
-import { readSettings, type SettingName, type Settings, settings } from './config.ts';
-import { EXIT, OperatorError } from './errors.ts';
-import { operatorErrorOf } from './system-errors.ts';
-import { serverVersion } from './version.ts';
+import { serverVersion } from './commands/version.ts';
+import { readSettings, type SettingName, type Settings, settings } from './settings/config.ts';
 
 const program = new Command('stackside')
   .description('The Stacks chain-data API beside your node: one executable, one data directory.')
@@ -145,7 +145,10 @@ command('rebuild', 'Make the index anew from the journal', ['data', 'logLevel'],
   .option('--force', 'Even if events that the journal lacks, or chainhooks that can not be read, are lost', false)
   .action(async (options) => {
     await onData(given({ logLevel: 'error', ...options }), async ({ data, logLevel }) => {
-      const [{ createLog }, { rebuildIndex }] = await Promise.all([import('./log.ts'), import('./store/rebuild.ts')]);
+      const [{ createLog }, { rebuildIndex }] = await Promise.all([
+        import('./log.ts'),
+        import('./store/ingest/rebuild.ts'),
+      ]);
       const log = createLog(logLevel);
       const { tipHeight } = rebuildIndex({ directory: data, chainId: null, log, force: options.force });
       process.stdout.write(`The index is at height ${tipHeight}.\n`);
@@ -173,7 +176,7 @@ command(
   .argument('<file>')
   .action(async (file: string, options) => {
     await onData(given(options), async ({ data }) => {
-      const { backupDirectory } = await import('./store/backup.ts');
+      const { backupDirectory } = await import('./store/files/backup.ts');
       for (const written of backupDirectory(data, file)) process.stdout.write(`${written}\n`);
     });
   });

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
-import { readSettings, settings } from '../src/config.ts';
-import { OperatorError } from '../src/errors.ts';
+import { OperatorError } from '../src/base/errors.ts';
+import { readSettings, settings } from '../src/settings/config.ts';
 import { operatorsPage, pageWithSettings } from './support/settings-table.ts';
 
 describe('settings', () => {

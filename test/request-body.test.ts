@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import { bodyBytes, bodyText } from '../src/request-body.ts';
+import { bodyBytes, bodyText } from '../src/http/request-body.ts';
 
 const post = (body: RequestInit['body'], headers: Record<string, string> = {}) =>
   new Request('http://api/', { method: 'POST', body, headers });

@@ -3,9 +3,9 @@
  * of it. Prints it, with the median of each by round, in microseconds.
  */
 import { Database } from 'bun:sqlite';
-import { indexPath } from '../../src/store/database.ts';
-import type { Reader, Snapshots } from '../../src/store/reader.ts';
-import { openSnapshots } from '../../src/store/snapshots.ts';
+import { indexPath } from '../../src/store/files/database.ts';
+import type { Reader, Snapshots } from '../../src/store/model/reader.ts';
+import { openSnapshots } from '../../src/store/read/snapshots.ts';
 import { spread } from '../harness.ts';
 
 const [roundCount, repetitionCount, limitText, ...directories] = process.argv.slice(2);

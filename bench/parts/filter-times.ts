@@ -3,10 +3,10 @@
  * how many pass, and the median of its page by round, in microseconds.
  */
 import { Database } from 'bun:sqlite';
-import { indexPath } from '../../src/store/database.ts';
-import type { TransactionFilter, TransactionOrder } from '../../src/store/model.ts';
+import { indexPath } from '../../src/store/files/database.ts';
+import type { TransactionFilter, TransactionOrder } from '../../src/store/model/model.ts';
 import { NO_FILTER } from '../../src/store/queries/transaction-search.ts';
-import { openSnapshots } from '../../src/store/snapshots.ts';
+import { openSnapshots } from '../../src/store/read/snapshots.ts';
 import { spread } from '../harness.ts';
 
 const [roundCount, repetitionCount, limitText, ...directories] = process.argv.slice(2);

@@ -11,7 +11,7 @@ import type { HookDefinition } from '../../src/hooks/definition.ts';
 import { hookEvaluator } from '../../src/hooks/evaluation.ts';
 import type { Filter } from '../../src/hooks/filters.ts';
 import { lifecycle } from '../../src/hooks/lifecycle.ts';
-import { openIngest } from '../../src/store/ingest.ts';
+import { openIngest } from '../../src/store/ingest/ingest.ts';
 
 const [file = '', number = '0', kind = 'miss', ...contracts] = process.argv.slice(2);
 const hooks = Number(number);

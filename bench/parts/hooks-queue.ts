@@ -1,5 +1,5 @@
 /** Queues deliveries of a few hooks that nobody sent yet. Arguments: directory, deliveries, hooks, bytes of a body, URL. */
-import { openIngest } from '../../src/store/ingest.ts';
+import { openIngest } from '../../src/store/ingest/ingest.ts';
 
 const [directory = '', deliveries = '0', hooks = '1', bytes = '0', url = ''] = process.argv.slice(2);
 const ingest = openIngest({ directory, journal: true, chainId: 0x8000_0000, log: () => {} });

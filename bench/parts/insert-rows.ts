@@ -1,6 +1,6 @@
 /** All rows of an index into an empty one, with no decoding. Prints what the writing took. */
 import type { SQLQueryBindings } from 'bun:sqlite';
-import { openReader, openWriter } from '../../src/store/database.ts';
+import { openReader, openWriter } from '../../src/store/files/database.ts';
 
 const BATCH_ROWS = 5_000;
 

@@ -1,10 +1,10 @@
 /** The node's own routes, so that a wallet needs one address: whatever of /v2 and /v3 is not ours. */
 import { type AnyElysia, Elysia } from 'elysia';
+import { problem } from '../http/errors.ts';
+import { pathSegment } from '../http/request-url.ts';
+import type { Responder } from '../http/respond.ts';
 import type { RequestTimer } from '../metrics/requests.ts';
 import type { ProxyFailure } from '../node/proxy.ts';
-import { problem } from './conventions/errors.ts';
-import { pathSegment } from './conventions/request-url.ts';
-import type { Responder } from './conventions/respond.ts';
 
 /** Passes a request on to the node; a word where there is no answer. */
 export type NodeProxy = (request: Request) => Promise<Response | ProxyFailure>;

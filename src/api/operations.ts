@@ -1,6 +1,6 @@
 /** What operators and their tools ask: is it alive, is it of use now, and how does it do. */
 import { type AnyElysia, Elysia } from 'elysia';
-import type { Responder } from './conventions/respond.ts';
+import type { Responder } from '../http/respond.ts';
 
 /** Whether answers are up to date. Heights are of Stacks blocks. */
 export interface Readiness {

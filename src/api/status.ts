@@ -2,11 +2,11 @@
 import { type Static, Type } from '@sinclair/typebox';
 import { type AnyElysia, Elysia } from 'elysia';
 import { toHex } from '../codec/hex.ts';
-import type { ChainTip } from '../store/model.ts';
-import { chainAndBurnTip } from './conventions/etag.ts';
-import type { Responder } from './conventions/respond.ts';
-import { route } from './route.ts';
-import { Hash, Height } from './v3/schemas/values.ts';
+import { chainAndBurnTip } from '../http/etag.ts';
+import type { Responder } from '../http/respond.ts';
+import { route } from '../http/route.ts';
+import type { ChainTip } from '../store/model/model.ts';
+import { Hash, Height } from './shared/schemas/values.ts';
 
 const Tip = Type.Object({
   block_height: Height,

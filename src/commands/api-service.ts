@@ -1,20 +1,20 @@
 /** The API with everything about it: routes, the node's, what is pushed. In the main thread or in one of its own. */
 import type { Registry } from 'prom-client';
-import { createApp } from '../api/app.ts';
 import type { Operations } from '../api/operations.ts';
-import { type ApiServer, startApi } from '../api/server.ts';
-import { type Clock, systemClock } from '../clock.ts';
-import type { Settings } from '../config.ts';
+import { type Clock, systemClock } from '../base/clock.ts';
 import type { Faucets } from '../faucets/faucets.ts';
 import type { HookApi } from '../hooks/routes/hook-route.ts';
-import { type Listen, listenHttp } from '../http-listener.ts';
+import { type Listen, listenHttp } from '../http/listener.ts';
+import { type ApiServer, startApi } from '../http/server.ts';
 import { startRealtime } from '../live/realtime.ts';
 import type { Log } from '../log.ts';
 import { requestTimer } from '../metrics/requests.ts';
 import { nodeProxy } from '../node/proxy.ts';
 import type { NodeRpc } from '../node/rpc.ts';
-import type { Snapshots } from '../store/reader.ts';
-import { serverVersion } from '../version.ts';
+import type { Settings } from '../settings/config.ts';
+import type { Snapshots } from '../store/model/reader.ts';
+import { createApp } from './app.ts';
+import { serverVersion } from './version.ts';
 
 export interface ApiServiceOptions {
   settings: Settings;

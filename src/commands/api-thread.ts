@@ -2,15 +2,15 @@
 
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
 import { Registry } from 'prom-client';
-import { forwardTo } from '../api/forward.ts';
 import type { Readiness } from '../api/operations.ts';
-import type { ApiServer } from '../api/server.ts';
-import { directFetch } from '../direct-fetch.ts';
+import { operatorErrorOf } from '../base/system-errors.ts';
+import { directFetch } from '../http/direct-fetch.ts';
+import { forwardTo } from '../http/forward.ts';
+import type { ApiServer } from '../http/server.ts';
 import { createLog } from '../log.ts';
 import { snapshotLog } from '../metrics/snapshots.ts';
 import { nodeRpc } from '../node/rpc.ts';
-import { openSnapshots } from '../store/snapshots.ts';
-import { operatorErrorOf } from '../system-errors.ts';
+import { openSnapshots } from '../store/read/snapshots.ts';
 import { startApiService } from './api-service.ts';
 import type { FromThread, ThreadStart, ToThread } from './thread-messages.ts';
 

@@ -1,9 +1,9 @@
 /** The API's threads, as the main thread has them. */
 import { Worker } from 'node:worker_threads';
 import { apiThreadUrl } from '../api-thread-url.ts';
-import type { Settings } from '../config.ts';
-import { OperatorError } from '../errors.ts';
-import { listenHttp } from '../http-listener.ts';
+import { OperatorError } from '../base/errors.ts';
+import { listenHttp } from '../http/listener.ts';
+import type { Settings } from '../settings/config.ts';
 import type { Figures, FromThread, ThreadStart, ToThread } from './thread-messages.ts';
 
 export interface ApiThreads {

@@ -3,8 +3,8 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { TESTNET_CHAIN_ID } from '../chain/network.ts';
-import type { Settings } from '../config.ts';
 import { runDevnet } from '../devnet/live.ts';
+import type { Settings } from '../settings/config.ts';
 import { serveUntilSignal, startServing } from './serve.ts';
 
 export interface DemoOptions {

@@ -1,10 +1,10 @@
 /** What a server has of the world around it: time, chance, its files and the network. Tests give it another world. */
-import { type Chance, systemChance } from '../chance.ts';
-import { type Clock, systemClock } from '../clock.ts';
+import { type Chance, systemChance } from '../base/chance.ts';
+import { type Clock, systemClock } from '../base/clock.ts';
 import { type Post, post } from '../hooks/post.ts';
-import { type Listen, listenHttp } from '../http-listener.ts';
+import { type Listen, listenHttp } from '../http/listener.ts';
 import { createLog, type Level, type Log } from '../log.ts';
-import { type Connect, openToWrite } from '../store/connection.ts';
+import { type Connect, openToWrite } from '../store/files/connection.ts';
 import { type FileSync, fileSync } from '../store/ingest/durability.ts';
 
 export interface Environment {

@@ -1,7 +1,8 @@
 /** `stackside export`: the journal as an event recording. */
+
+import { OperatorError } from '../base/errors.ts';
 import { recordingRow } from '../chain/recording.ts';
-import { OperatorError } from '../errors.ts';
-import { type JournalReader, openJournalReader } from '../store/journal.ts';
+import { type JournalReader, openJournalReader } from '../store/files/journal.ts';
 import { printLines, writeLines } from './output.ts';
 
 /** @param file where to; undefined for stdout. Written only if it isn't there yet, unless `overwrite`. */

@@ -1,10 +1,11 @@
 /** The faucets as the settings have them. */
-import type { Settings } from '../config.ts';
+
 import { type FaucetSettings, type Faucets, openFaucets } from '../faucets/faucets.ts';
 import type { Log } from '../log.ts';
 import { type NodeRpc, nodeRpc } from '../node/rpc.ts';
-import type { Ingest } from '../store/ingest.ts';
-import type { Snapshots } from '../store/reader.ts';
+import type { Settings } from '../settings/config.ts';
+import type { Ingest } from '../store/ingest/ingest.ts';
+import type { Snapshots } from '../store/model/reader.ts';
 
 const bitcoinOf = ({ btcRpc, btcRpcUser, btcRpcPassword, btcFaucetKey }: Settings): FaucetSettings['bitcoin'] =>
   btcRpc === null || btcRpcUser === null || btcRpcPassword === null || btcFaucetKey === null

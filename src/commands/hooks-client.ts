@@ -1,12 +1,12 @@
 /** Requests of `stackside hooks …` to the API of a running Stackside, with a key. */
 import { Type } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
-import { settings } from '../config.ts';
-import { directFetch } from '../direct-fetch.ts';
-import { OperatorError } from '../errors.ts';
+import { OperatorError } from '../base/errors.ts';
 import { CONSUMER_HEADER } from '../hooks/access.ts';
 import { adminKeyFile, readAdminKey } from '../hooks/admin-key.ts';
 import { hostCheck } from '../hooks/hosts.ts';
+import { directFetch } from '../http/direct-fetch.ts';
+import { settings } from '../settings/config.ts';
 
 /** The key has no flag: flags are seen by everybody on the machine. */
 export const KEY_VARIABLE = 'STACKSIDE_HOOK_KEY';

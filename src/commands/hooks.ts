@@ -4,9 +4,9 @@ import { readFileSync } from 'node:fs';
 import { type Static, Type } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
 import type { Command } from 'commander';
-import { settings } from '../config.ts';
-import { OperatorError } from '../errors.ts';
+import { OperatorError } from '../base/errors.ts';
 import { BackfillShown, DeliveryShown, HookPage, PreviewShown } from '../hooks/schemas.ts';
+import { settings } from '../settings/config.ts';
 import { ask, type Connection, call, KEY_VARIABLE } from './hooks-client.ts';
 
 const print = (text: string): void => {

@@ -1,13 +1,14 @@
 /** `stackside import`: an event recording into the index. */
+
+import { EXIT, OperatorError } from '../base/errors.ts';
 import { PayloadError } from '../chain/payload-reader.ts';
 import { type RecordingFormat, RowError } from '../chain/recording.ts';
-import type { Settings } from '../config.ts';
-import { EXIT, OperatorError } from '../errors.ts';
 import { createLog } from '../log.ts';
-import { ForeignChainError } from '../store/chain-origin.ts';
-import { UnknownParentError } from '../store/chain-writer.ts';
-import type { Imported } from '../store/import-progress.ts';
-import { type Ingest, openIngest } from '../store/ingest.ts';
+import type { Settings } from '../settings/config.ts';
+import type { Imported } from '../store/files/import-progress.ts';
+import { ForeignChainError } from '../store/ingest/chain-origin.ts';
+import { UnknownParentError } from '../store/ingest/chain-writer.ts';
+import { type Ingest, openIngest } from '../store/ingest/ingest.ts';
 import { beginsWith, NOTHING_IMPORTED, RowDigest } from './imported-rows.ts';
 import { openInput, requireInput } from './input.ts';
 import { type Progress, progressReport } from './progress.ts';

@@ -1,6 +1,6 @@
 /** How much of a recording was imported before. */
 import { hash } from 'bun';
-import type { Imported } from '../store/import-progress.ts';
+import type { Imported } from '../store/files/import-progress.ts';
 import { openInput } from './input.ts';
 
 /** A digest of rows, each hashed onto those before it. */

@@ -1,7 +1,7 @@
 /** Lines of a recording, from a file or stdin, plain or compressed; never more than a line in memory. */
 import { createReadStream, statSync } from 'node:fs';
-import { OperatorError } from '../errors.ts';
-import { onFile, operatorErrorOf } from '../system-errors.ts';
+import { OperatorError } from '../base/errors.ts';
+import { onFile, operatorErrorOf } from '../base/system-errors.ts';
 
 export interface Input {
   /** @throws OperatorError where the file can't be read to its end */

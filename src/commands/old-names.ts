@@ -4,12 +4,12 @@
  */
 import { createReadStream, existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { OperatorError } from '../base/errors.ts';
 import { LONGEST } from '../chain/name-system.ts';
 import { bitcoinToStacks } from '../codec/bitcoin-address.ts';
-import type { Settings } from '../config.ts';
-import { OperatorError } from '../errors.ts';
 import type { Log } from '../log.ts';
-import { type OldNameRow, takeOldNames } from '../store/old-name-writer.ts';
+import type { Settings } from '../settings/config.ts';
+import { type OldNameRow, takeOldNames } from '../store/ingest/old-name-writer.ts';
 import { openInput } from './input.ts';
 
 const FILES = {

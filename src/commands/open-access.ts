@@ -1,8 +1,8 @@
 /** What `--hook-access open` needs: nobody but this machine reaches any port. */
 import { lookup } from 'node:dns/promises';
-import type { Settings } from '../config.ts';
-import { OperatorError } from '../errors.ts';
+import { OperatorError } from '../base/errors.ts';
 import { isLoopback, parseAddress } from '../hooks/ip-address.ts';
+import type { Settings } from '../settings/config.ts';
 
 /** The addresses of a name. @throws what the resolver throws */
 export type ResolveHost = (host: string) => Promise<string[]>;

@@ -4,10 +4,10 @@ import type { Operations, Readiness } from '../api/operations.ts';
 import { processMetrics } from '../metrics/process.ts';
 import { type ServerState, stateMetrics } from '../metrics/state.ts';
 import { type NodeRpc, NodeUnreachableError } from '../node/rpc.ts';
+import { fileSizes } from '../store/files/status.ts';
+import { unavailable } from '../store/files/store-failure.ts';
 import type { WriterHealth } from '../store/ingest/writer-health.ts';
-import { NoSnapshotError, type Snapshots } from '../store/reader.ts';
-import { fileSizes } from '../store/status.ts';
-import { unavailable } from '../store/store-failure.ts';
+import { NoSnapshotError, type Snapshots } from '../store/model/reader.ts';
 import type { Figures } from './thread-messages.ts';
 
 export interface OperationsOptions {

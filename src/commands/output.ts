@@ -3,9 +3,9 @@ import { createWriteStream, statSync } from 'node:fs';
 import { Readable, type Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { constants, createGzip, createZstdCompress } from 'node:zlib';
-import { EXIT, hasCode, OperatorError } from '../errors.ts';
-import { onFile, operatorErrorOf } from '../system-errors.ts';
-import { wholeFile } from '../whole-file.ts';
+import { EXIT, hasCode, OperatorError } from '../base/errors.ts';
+import { onFile, operatorErrorOf } from '../base/system-errors.ts';
+import { wholeFile } from '../base/whole-file.ts';
 
 /** Whether whoever read the output has enough of it, as `head` has after some lines. */
 const isClosedPipe = (error: unknown): boolean => hasCode(error, 'EPIPE');

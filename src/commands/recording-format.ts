@@ -1,4 +1,6 @@
 /** How the rows of a recording are written, where a row can't say it for itself. */
+
+import { OperatorError } from '../base/errors.ts';
 import {
   formatShownBy,
   MixedFormatsError,
@@ -10,7 +12,6 @@ import {
   UndecidedFormatError,
 } from '../chain/recording.ts';
 import { strictText } from '../codec/utf8.ts';
-import { OperatorError } from '../errors.ts';
 import { openInput } from './input.ts';
 
 const BACKSLASH = 0x5c;

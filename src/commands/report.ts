@@ -1,8 +1,8 @@
 /** `stackside check`, `status` and `accept-journal`: what is printed of them. */
 import { chainIdText } from '../chain/network.ts';
-import { acceptJournal } from '../store/accept-journal.ts';
-import { checkDirectory } from '../store/check.ts';
-import { type DirectoryStatus, directoryStatus } from '../store/status.ts';
+import { checkDirectory } from '../store/check/check.ts';
+import { acceptJournal } from '../store/files/accept-journal.ts';
+import { type DirectoryStatus, directoryStatus } from '../store/files/status.ts';
 
 /** @returns whether everything is as it should be */
 export function reportCheck(directory: string, deep: boolean): boolean {

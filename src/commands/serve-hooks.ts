@@ -1,6 +1,6 @@
 /** The chainhooks of a serving process, as its settings want them. */
-import type { Settings } from '../config.ts';
-import { OperatorError } from '../errors.ts';
+
+import { OperatorError } from '../base/errors.ts';
 import { type Access, access } from '../hooks/access.ts';
 import { adminKeyOf } from '../hooks/admin-key.ts';
 import type { HookTimers } from '../hooks/counters.ts';
@@ -14,9 +14,10 @@ import { type Chainhooks, type HookRules, startChainhooks } from '../hooks/servi
 import { trial } from '../hooks/trial.ts';
 import { type WrongKeys, wrongKeys } from '../hooks/wrong-keys.ts';
 import type { Log } from '../log.ts';
-import type { Ingest } from '../store/ingest.ts';
-import { serverVersion } from '../version.ts';
+import type { Settings } from '../settings/config.ts';
+import type { Ingest } from '../store/ingest/ingest.ts';
 import { type Environment, realEnvironment } from './environment.ts';
+import { serverVersion } from './version.ts';
 
 const SECOND = 1_000;
 const HOUR = 3_600 * SECOND;

@@ -1,8 +1,7 @@
 /** `stackside serve`: takes the node's events and answers the API, until it is told to stop. */
 import { Registry } from 'prom-client';
 import { type Operations, operationAnswer } from '../api/operations.ts';
-import type { Settings } from '../config.ts';
-import { EXIT } from '../errors.ts';
+import { EXIT } from '../base/errors.ts';
 import { type Faucets, noFaucets } from '../faucets/faucets.ts';
 import type { HookApi } from '../hooks/routes/hook-route.ts';
 import { createLog, type Log } from '../log.ts';
@@ -12,12 +11,12 @@ import { snapshotLog } from '../metrics/snapshots.ts';
 import { storeMetrics } from '../metrics/store.ts';
 import { type Receiver, startReceiver } from '../node/receiver.ts';
 import { type NodeRpc, nodeRpc } from '../node/rpc.ts';
-import { type Ingest, openIngest } from '../store/ingest.ts';
-import { openToOthers } from '../store/private-files.ts';
-import type { Snapshots } from '../store/reader.ts';
-import { openSnapshots } from '../store/snapshots.ts';
-import { startWalUpkeep } from '../store/wal-upkeep.ts';
-import { serverVersion } from '../version.ts';
+import type { Settings } from '../settings/config.ts';
+import { openToOthers } from '../store/files/private-files.ts';
+import { startWalUpkeep } from '../store/files/wal-upkeep.ts';
+import { type Ingest, openIngest } from '../store/ingest/ingest.ts';
+import type { Snapshots } from '../store/model/reader.ts';
+import { openSnapshots } from '../store/read/snapshots.ts';
 import { startApiService } from './api-service.ts';
 import { type ApiThreads, startApiThreads } from './api-threads.ts';
 import { type Environment, realEnvironment } from './environment.ts';
@@ -26,6 +25,7 @@ import { importOldNames } from './old-names.ts';
 import { requireLoopback } from './open-access.ts';
 import { serverOperations } from './operations.ts';
 import { serveHooks } from './serve-hooks.ts';
+import { serverVersion } from './version.ts';
 import { probeWrites } from './write-probe.ts';
 
 export interface Running {

@@ -1,6 +1,6 @@
 /** What the main thread and the API's threads say to each other. */
 import type { MetricObjectWithValues, MetricValue } from 'prom-client';
-import type { Settings } from '../config.ts';
+import type { Settings } from '../settings/config.ts';
 
 /** What a registry holds, to be added to that of others. */
 export type Figures = MetricObjectWithValues<MetricValue<string>>[];

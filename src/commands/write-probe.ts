@@ -2,7 +2,7 @@
  * Finds out that writes succeed again where no event comes that would show it. By a timer and not when `/ready` is asked:
  * what the journal is ahead of the index, and deliveries of chainhooks, wait for it whether somebody asks or not.
  */
-import { type Every, systemClock } from '../clock.ts';
+import { type Every, systemClock } from '../base/clock.ts';
 
 /** Milliseconds. */
 const EVERY_MS = 2_000;

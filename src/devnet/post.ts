@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { directFetch } from '../direct-fetch.ts';
+import { directFetch } from '../http/direct-fetch.ts';
 import type { NodeEvent } from './node-event.ts';
 
 export interface PostOptions {

@@ -2,7 +2,7 @@
 
 import { type Static, type TSchema, Type } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
-import { directFetch } from '../direct-fetch.ts';
+import { directFetch } from '../http/direct-fetch.ts';
 import { failed, unavailable } from './faucet-error.ts';
 
 export interface BitcoinRpcOptions {

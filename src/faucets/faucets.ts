@@ -1,6 +1,6 @@
 /** Faucets of test networks: who may have how much how often. */
 import { canonicalPrincipal, parseStacksAddress, splitPrincipal } from '../codec/address.ts';
-import type { Currency, FaucetRequests } from '../store/faucet-requests.ts';
+import type { Currency, FaucetRequests } from '../store/ingest/faucet-requests.ts';
 import type { SentBitcoin } from './bitcoin-faucet.ts';
 import { type BitcoinRpcOptions, bitcoinRpc } from './bitcoin-rpc.ts';
 import { FaucetError, failed } from './faucet-error.ts';

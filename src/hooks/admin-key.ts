@@ -4,9 +4,9 @@
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { hasCode, OperatorError } from '../base/errors.ts';
+import { wholeFile } from '../base/whole-file.ts';
 import { toHex } from '../codec/hex.ts';
-import { hasCode, OperatorError } from '../errors.ts';
-import { wholeFile } from '../whole-file.ts';
 
 const KEY_BYTES = 32;
 const KEY = /^[0-9a-f]{64}$/;

@@ -2,8 +2,8 @@
  * Tells the operator of hooks that ended, by a POST to a URL of the operator's. One after the other and apart from the
  * deliveries, so that nothing waits for it; best effort, since the log and the hook's status say the same.
  */
-import type { Chance } from '../chance.ts';
-import { pause } from '../clock.ts';
+import type { Chance } from '../base/chance.ts';
+import { pause } from '../base/clock.ts';
 import type { HookStore } from '../store/hooks/store.ts';
 import { attempt, type Outgoing } from './attempt.ts';
 import { backoff, type DeliveryRules, failureOf, isSuccess } from './delivery.ts';

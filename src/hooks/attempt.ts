@@ -1,5 +1,5 @@
 /** One try to deliver: a POST to an address that was checked, and what came of it. */
-import type { Clock } from '../clock.ts';
+import type { Clock } from '../base/clock.ts';
 import type { Attempt } from '../store/hooks/model.ts';
 import { type TargetGuard, TargetRefused, TargetUnresolved } from './delivery-target.ts';
 import type { Post } from './post.ts';

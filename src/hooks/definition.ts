@@ -1,8 +1,8 @@
 /** What a chainhook is registered with: its form, and what is made of a caller's JSON. */
 import { type Static, Type } from '@sinclair/typebox';
-import { checker } from '../api/conventions/body.ts';
 import type { Network } from '../chain/network.ts';
 import { parseStacksAddress, splitPrincipal } from '../codec/address.ts';
+import { checker } from '../http/body.ts';
 import { type Condition, conditionsOf, type Filter, filterSchemas, formerFilters, isFilterType } from './filters.ts';
 import { HookProblem, invalidField } from './problem.ts';
 

@@ -3,7 +3,7 @@
  * that is slow or gone holds up nobody else. Nothing of it lives in memory alone: after a crash what was under way is
  * sent again, under the same id.
  */
-import type { Chance } from '../chance.ts';
+import type { Chance } from '../base/chance.ts';
 import type { Delivery, HookRecord, Lane, Reason } from '../store/hooks/model.ts';
 import { isSendable } from '../store/hooks/records.ts';
 import type { HookStore } from '../store/hooks/store.ts';

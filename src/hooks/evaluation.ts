@@ -7,12 +7,12 @@
 import type { Block } from '../chain/block.ts';
 import type { Network } from '../chain/network.ts';
 import { toHex } from '../codec/hex.ts';
-import type { ChainChange } from '../store/chain-writer.ts';
-import { UnknownParentError } from '../store/chain-writer.ts';
+import { isStorageError } from '../store/files/store-failure.ts';
 import type { Cursor, HookProgress, HookRecord, Lane, Reason, ToldBlocks } from '../store/hooks/model.ts';
 import type { HookStore } from '../store/hooks/store.ts';
-import type { ChainFollower, ChainHistory } from '../store/ingest.ts';
-import { isStorageError } from '../store/store-failure.ts';
+import type { ChainChange } from '../store/ingest/chain-writer.ts';
+import { UnknownParentError } from '../store/ingest/chain-writer.ts';
+import type { ChainFollower, ChainHistory } from '../store/ingest/ingest.ts';
 import { type ActiveHook, activeHook, evaluationsLeft, isUsedUp } from './active-hook.ts';
 import type { HookEnd } from './alerts.ts';
 import { cancelBackfilled } from './cancel-backfilled.ts';

@@ -1,7 +1,7 @@
 /** API keys, each of a consumer, as the operator lists them in a file. What is kept of a key is its digest. */
 import { timingSafeEqual } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { OperatorError } from '../errors.ts';
+import { OperatorError } from '../base/errors.ts';
 
 export interface Key {
   /** SHA-256: whatever is compared has the same length. */

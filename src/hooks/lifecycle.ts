@@ -1,8 +1,8 @@
 /** What a hook may become, and by whom: registered, enabled, disabled, deleted. Each is called in a transaction. */
-import { type Chance, systemChance } from '../chance.ts';
+import { type Chance, systemChance } from '../base/chance.ts';
 import type { HookRecord } from '../store/hooks/model.ts';
 import type { HookStore } from '../store/hooks/store.ts';
-import type { ChainHistory } from '../store/ingest.ts';
+import type { ChainHistory } from '../store/ingest/ingest.ts';
 import { activeHook } from './active-hook.ts';
 import type { HookDefinition } from './definition.ts';
 import type { Evaluator } from './evaluation.ts';

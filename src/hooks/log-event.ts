@@ -1,5 +1,5 @@
 /** What chainhooks say of their work. Of a URL only the host: users put secrets into the rest. */
-import { StoreUnavailableError } from '../store/store-failure.ts';
+import { StoreUnavailableError } from '../store/files/store-failure.ts';
 
 export type HookEvent =
   | { event: 'hook_interrupted'; uuid: string; name: string; reason: string }

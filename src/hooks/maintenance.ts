@@ -1,5 +1,5 @@
 /** Forgets what is old: bodies and rows of what was delivered, and what stands too deep in the chain to leave it. */
-import type { Clock } from '../clock.ts';
+import type { Clock } from '../base/clock.ts';
 import type { HookStore } from '../store/hooks/store.ts';
 import { type HookLog, logTaskFailure } from './log-event.ts';
 

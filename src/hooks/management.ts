@@ -1,7 +1,7 @@
 /** What a consumer does with its hooks. Every function takes the consumer, who sees nobody else's. */
 import { fromHex } from '../codec/hex.ts';
-import { UnknownParentError } from '../store/chain-writer.ts';
 import type { HookRecord } from '../store/hooks/model.ts';
+import { UnknownParentError } from '../store/ingest/chain-writer.ts';
 import { activeHook, definitionOf } from './active-hook.ts';
 import { type HookDefinition, patchedDefinition, readDefinition } from './definition.ts';
 import { TargetRefused, TargetUnresolved } from './delivery-target.ts';

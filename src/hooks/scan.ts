@@ -2,7 +2,7 @@
 
 import type { Block } from '../chain/block.ts';
 import type { HookCandidates } from '../store/hooks/candidates.ts';
-import type { ChainHistory } from '../store/ingest.ts';
+import type { ChainHistory } from '../store/ingest/ingest.ts';
 import { declarations } from './declarations.ts';
 import { type Condition, landmarkOf } from './filters.ts';
 import { Matcher } from './matching.ts';

@@ -1,5 +1,5 @@
 /** Looks through the past for what a hook matches, in small slices, so that a search holds up nobody. */
-import { type Clock, systemClock } from '../clock.ts';
+import { type Clock, systemClock } from '../base/clock.ts';
 import type { MatchedBlock } from './payload.ts';
 import { HookProblem } from './problem.ts';
 import type { Scanner } from './scan.ts';

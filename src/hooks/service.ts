@@ -1,8 +1,9 @@
 /** All of the chainhooks in a process that writes: what its routes call, and what runs beside the requests. */
+
+import { type Chance, systemChance } from '../base/chance.ts';
+import { type Clock, systemClock } from '../base/clock.ts';
 import type { Network } from '../chain/network.ts';
-import { type Chance, systemChance } from '../chance.ts';
-import { type Clock, systemClock } from '../clock.ts';
-import type { Ingest } from '../store/ingest.ts';
+import type { Ingest } from '../store/ingest/ingest.ts';
 import { alerts, noAlerts } from './alerts.ts';
 import { type HookCounters, type HookTimers, newCounters, untimedHooks } from './counters.ts';
 import { type DeliveryRules, dispatcher } from './delivery.ts';

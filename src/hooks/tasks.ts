@@ -3,12 +3,12 @@
  * the node, each a transaction, so that neither waits for the other.
  */
 
+import type { Clock } from '../base/clock.ts';
 import type { Network } from '../chain/network.ts';
-import type { Clock } from '../clock.ts';
+import { isStorageError } from '../store/files/store-failure.ts';
 import type { Backfill, HookRecord } from '../store/hooks/model.ts';
 import type { HookStore } from '../store/hooks/store.ts';
-import type { ChainHistory } from '../store/ingest.ts';
-import { isStorageError } from '../store/store-failure.ts';
+import type { ChainHistory } from '../store/ingest/ingest.ts';
 import { activeHook } from './active-hook.ts';
 import type { Evaluator } from './evaluation.ts';
 import { webhookId } from './evaluation.ts';

@@ -1,12 +1,13 @@
 /** What a change is to those who are subscribed: the objects that the API's v1 routes show, read in the change's own snapshot. */
+
+import { clarity } from '../api/shared/serialize/values.ts';
 import { declarationsFor } from '../api/v1/declarations.ts';
 import { stxBalanceWithTotals, withStxTransfers } from '../api/v1/serialize/address.ts';
 import { block as blockObject, microblock as microblockObject } from '../api/v1/serialize/block.ts';
 import { mempoolTransaction, transaction as transactionObject } from '../api/v1/serialize/transaction.ts';
-import { clarity } from '../api/v3/serialize/values.ts';
 import { toHex } from '../codec/hex.ts';
-import type { Change, FoundInForks, NftMove } from '../store/model.ts';
-import type { Reader } from '../store/reader.ts';
+import type { Change, FoundInForks, NftMove } from '../store/model/model.ts';
+import type { Reader } from '../store/model/reader.ts';
 import { Message } from './message.ts';
 import type { Subscriptions } from './subscriptions.ts';
 import {

@@ -1,10 +1,10 @@
 /** Everything that is pushed to clients: what the API's server needs of it. */
 import type { WebSocketData } from '@socket.io/bun-engine/dist/transports/websocket';
 import type { Registry } from 'prom-client';
-import { problem } from '../api/conventions/errors.ts';
-import type { Pushed } from '../api/server.ts';
-import { type Clock, systemClock } from '../clock.ts';
-import type { Snapshots } from '../store/reader.ts';
+import { type Clock, systemClock } from '../base/clock.ts';
+import { problem } from '../http/errors.ts';
+import type { Pushed } from '../http/server.ts';
+import type { Snapshots } from '../store/model/reader.ts';
 import { MAX_MESSAGE } from './client-message.ts';
 import { type FeedEvent, startFeed } from './feed.ts';
 import { type ConnectionEvent, connectionGuard } from './guard.ts';

@@ -2,7 +2,7 @@
 import { Server as Engine } from '@socket.io/bun-engine';
 import type { WebSocketData } from '@socket.io/bun-engine/dist/transports/websocket';
 import { Server, type Socket } from 'socket.io';
-import { BodyError, bodyText } from '../request-body.ts';
+import { BodyError, bodyText } from '../http/request-body.ts';
 import { excerpt, MAX_MESSAGE, MessageError } from './client-message.ts';
 import { closeCodes, type EndReason, type Guard } from './guard.ts';
 import { checkBody, PacketCheck, topicNames } from './io-packets.ts';

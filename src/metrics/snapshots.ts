@@ -1,6 +1,6 @@
 /** What befalls the snapshots that requests read. */
 import { Counter, type Registry } from 'prom-client';
-import type { SnapshotEvent } from '../store/snapshots.ts';
+import type { SnapshotEvent } from '../store/read/snapshots.ts';
 
 /** @returns what counts an event, and passes it on to the log */
 export function snapshotLog(registry: Registry, log: (event: SnapshotEvent) => void): (event: SnapshotEvent) => void {

@@ -1,7 +1,7 @@
 /** Whether what is to be written can be written. */
 import { Counter, Gauge, type Registry } from 'prom-client';
+import { storeFailures } from '../store/files/store-failure.ts';
 import type { WriterHealth } from '../store/ingest/writer-health.ts';
-import { storeFailures } from '../store/store-failure.ts';
 
 /** Registers them; both are read when they are asked for. */
 export function storeMetrics(registry: Registry, health: WriterHealth): void {

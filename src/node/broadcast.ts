@@ -1,5 +1,5 @@
 /** Further nodes that every broadcast transaction is given to. */
-import { directFetch } from '../direct-fetch.ts';
+import { directFetch } from '../http/direct-fetch.ts';
 
 export type BroadcastEvent =
   | { event: 'extra_endpoints_unreadable'; file: string; cause: unknown }

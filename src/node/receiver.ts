@@ -2,15 +2,16 @@
  * Where the node posts its events. A node reads any status but 200 as failure and sends the same bytes again until it
  * gets one, so 200 is answered when the event is on disk, and 4xx and 5xx leave nothing behind.
  */
+
+import { type Clock, systemClock } from '../base/clock.ts';
+import { UNEXPECTED } from '../base/errors.ts';
 import { isEventPath, PayloadError } from '../chain/payload-reader.ts';
-import { type Clock, systemClock } from '../clock.ts';
-import { UNEXPECTED } from '../errors.ts';
-import { type Listen, type ListenerEvent, listenHttp } from '../http-listener.ts';
-import { stopGracefully } from '../listening.ts';
+import { type Listen, type ListenerEvent, listenHttp } from '../http/listener.ts';
+import { stopGracefully } from '../http/listening.ts';
 import type { EventDone, EventOutcome } from '../metrics/events.ts';
-import { UnknownParentError } from '../store/chain-writer.ts';
-import type { Outcome, ReceivedEvent } from '../store/ingest.ts';
-import { StoreUnavailableError } from '../store/store-failure.ts';
+import { StoreUnavailableError } from '../store/files/store-failure.ts';
+import { UnknownParentError } from '../store/ingest/chain-writer.ts';
+import type { Outcome, ReceivedEvent } from '../store/ingest/ingest.ts';
 
 export type ReceiverEvent =
   | ListenerEvent

@@ -2,7 +2,7 @@
 
 import { Type } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
-import { directFetch } from '../direct-fetch.ts';
+import { directFetch } from '../http/direct-fetch.ts';
 
 /** The node can't be reached, or doesn't answer in time. */
 export class NodeUnreachableError extends Error {

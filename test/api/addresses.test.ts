@@ -1,12 +1,12 @@
 /** The routes of addresses and tokens in v1 and v2, over a simulated chain: answers, refusals, deprecation. */
 import { Database } from 'bun:sqlite';
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import { createApp } from '../../src/api/app.ts';
-import type { ApiEvent } from '../../src/api/conventions/errors.ts';
+import { createApp } from '../../src/commands/app.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
-import { indexPath } from '../../src/store/database.ts';
-import type { Snapshots } from '../../src/store/reader.ts';
-import { openSnapshots } from '../../src/store/snapshots.ts';
+import type { ApiEvent } from '../../src/http/errors.ts';
+import { indexPath } from '../../src/store/files/database.ts';
+import type { Snapshots } from '../../src/store/model/reader.ts';
+import { openSnapshots } from '../../src/store/read/snapshots.ts';
 import type { DataDirectory } from '../support/data-directory.ts';
 import { alice, announcement, bob, transfer } from '../support/handmade.ts';
 import { ingestOf, received } from '../support/ingest.ts';

@@ -1,8 +1,8 @@
 /** Bodies of requests, on a route that is declared for the purpose. */
 import { expect, test } from 'bun:test';
 import { Type } from '@sinclair/typebox';
-import { resource, route } from '../../src/api/route.ts';
-import type { Reader } from '../../src/store/reader.ts';
+import { resource, route } from '../../src/http/route.ts';
+import type { Reader } from '../../src/store/model/reader.ts';
 import { routeContext } from './route-context.ts';
 
 const context = routeContext({

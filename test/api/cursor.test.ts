@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { decodeCursor, encodeCursor } from '../../src/api/conventions/cursor.ts';
+import { decodeCursor, encodeCursor } from '../../src/http/cursor.ts';
 import { assertProperty } from '../support/property.ts';
 
 const part = fc.oneof(

@@ -4,9 +4,9 @@
  */
 import { describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
-import { resources } from '../../src/api/app.ts';
-import type { DeprecationPolicy } from '../../src/api/conventions/deprecation.ts';
-import type { Route } from '../../src/api/route.ts';
+import { resources } from '../../src/commands/app.ts';
+import type { DeprecationPolicy } from '../../src/http/deprecation.ts';
+import type { Route } from '../../src/http/route.ts';
 import { routeContext } from './route-context.ts';
 
 /** Successors of each deprecated route; parameters are named as its own path names them. */

@@ -2,9 +2,9 @@
 import { describe, expect, test } from 'bun:test';
 import { Type } from '@sinclair/typebox';
 import { Elysia } from 'elysia';
-import type { Deprecation, DeprecationPolicy } from '../../src/api/conventions/deprecation.ts';
-import { notFound } from '../../src/api/conventions/errors.ts';
-import { resource, route } from '../../src/api/route.ts';
+import type { Deprecation, DeprecationPolicy } from '../../src/http/deprecation.ts';
+import { notFound } from '../../src/http/errors.ts';
+import { resource, route } from '../../src/http/route.ts';
 import { fakeChain, fakeSnapshots } from './fake-store.ts';
 import { routeContext } from './route-context.ts';
 

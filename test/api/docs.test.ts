@@ -1,6 +1,6 @@
 /** The description of the API: that it is whole, consistent, and asks nobody else. */
 import { expect, test } from 'bun:test';
-import { resources } from '../../src/api/app.ts';
+import { resources } from '../../src/commands/app.ts';
 import { hookRoutes } from '../../src/hooks/routes/routes.ts';
 import { testApp } from './samples.ts';
 

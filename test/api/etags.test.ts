@@ -1,7 +1,7 @@
 /** A tag holds for one answer: what changes the answer changes the tag, wherever the change comes from. */
 import { expect, test } from 'bun:test';
-import { takeOldNames } from '../../src/store/old-name-writer.ts';
-import { rebuildIndex } from '../../src/store/rebuild.ts';
+import { takeOldNames } from '../../src/store/ingest/old-name-writer.ts';
+import { rebuildIndex } from '../../src/store/ingest/rebuild.ts';
 import { openApi } from '../support/api.ts';
 import { dataDirectory } from '../support/data-directory.ts';
 import { alice, announcement, block, bob, deployment, receipt, START, transfer } from '../support/handmade.ts';

@@ -29,8 +29,8 @@ import type {
   StxTransfer,
   TransactionDetail,
   TransactionEvent,
-} from '../../src/store/model.ts';
-import type { Reader, Snapshots } from '../../src/store/reader.ts';
+} from '../../src/store/model/model.ts';
+import type { Reader, Snapshots } from '../../src/store/model/reader.ts';
 import {
   ADDRESS,
   anchor,

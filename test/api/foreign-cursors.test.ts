@@ -3,14 +3,14 @@
  * shows nothing of the other. The routes are those of the OpenAPI document, so that a new one is tried as well.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import { createApp } from '../../src/api/app.ts';
 import { clarity } from '../../src/codec/clarity-encode.ts';
 import { toHex } from '../../src/codec/hex.ts';
+import { createApp } from '../../src/commands/app.ts';
 import { networks } from '../../src/devnet/network.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { accounts } from '../../src/devnet/wallet.ts';
 import type { HookApi } from '../../src/hooks/routes/hook-route.ts';
-import type { Reader } from '../../src/store/reader.ts';
+import type { Reader } from '../../src/store/model/reader.ts';
 import { type OpenApi, openApi } from '../support/api.ts';
 import type { DataDirectory } from '../support/data-directory.ts';
 import { hashOf } from '../support/handmade.ts';

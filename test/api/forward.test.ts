@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import { forwardTo } from '../../src/api/forward.ts';
+import { forwardTo } from '../../src/http/forward.ts';
 import { standInNode } from '../support/stand-in-node.ts';
 
 test('a body of too many bytes is refused before it is passed on', async () => {

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { jsonOf } from '../../src/api/conventions/json.ts';
-import { keptAnswers } from '../../src/api/conventions/kept-answers.ts';
+import { jsonOf } from '../../src/http/json.ts';
+import { keptAnswers } from '../../src/http/kept-answers.ts';
 import { assertProperty } from '../support/property.ts';
 
 test('an answer is kept from its second making on, and given for its own URL and tag only', () => {

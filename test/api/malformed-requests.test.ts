@@ -1,7 +1,7 @@
 /** Requests that no client library would send, to every port: none is a failure of ours. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { Glob } from 'bun';
-import { type ListenerEvent, listenHttp } from '../../src/http-listener.ts';
+import { type ListenerEvent, listenHttp } from '../../src/http/listener.ts';
 import { type RawAnswer, rawExchange } from '../support/raw-http.ts';
 import { type Serving, serving } from '../support/serving.ts';
 import { type StandInNode, standInNode } from '../support/stand-in-node.ts';
@@ -218,5 +218,5 @@ test('every port is opened by the one listener', async () => {
   for await (const file of new Glob('src/**/*.ts').scan('.')) {
     if (/\b(Bun\.serve|createServer)\b/.test(await Bun.file(file).text())) openers.push(file);
   }
-  expect(openers).toEqual(['src/http-listener.ts']);
+  expect(openers).toEqual(['src/http/listener.ts']);
 });

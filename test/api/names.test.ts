@@ -1,9 +1,9 @@
 /** The routes of the name system: their parameters, answers, and what they say where there is nothing. */
 import { describe, expect, test } from 'bun:test';
-import { createApp } from '../../src/api/app.ts';
 import { namePrice, namespacePrice } from '../../src/api/names/prices.ts';
 import type { PriceFunction } from '../../src/chain/name-system.ts';
-import type { Reader } from '../../src/store/reader.ts';
+import { createApp } from '../../src/commands/app.ts';
+import type { Reader } from '../../src/store/model/reader.ts';
 import { asReader, fakeChain } from './fake-store.ts';
 import { bytes, hash, VERSION } from './samples.ts';
 

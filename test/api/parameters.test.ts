@@ -1,8 +1,8 @@
 /** Parsing and checking, apart from any route. */
 import { describe, expect, test } from 'bun:test';
 import { type TProperties, Type } from '@sinclair/typebox';
-import { pathReader, queryReader } from '../../src/api/conventions/parameters.ts';
-import { words } from '../../src/api/v3/schemas/values.ts';
+import { words } from '../../src/api/shared/schemas/values.ts';
+import { pathReader, queryReader } from '../../src/http/parameters.ts';
 
 const url = (query: string) => `http://host:3999/list${query}`;
 const read = (properties: TProperties, query: string): unknown => queryReader(properties)(url(query));

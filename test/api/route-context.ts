@@ -1,12 +1,13 @@
 /** What routes need of an application, for tests of routes by themselves. */
-import { NO_SUNSET } from '../../src/api/conventions/deprecation.ts';
-import { failures } from '../../src/api/conventions/errors.ts';
-import { keptAnswers } from '../../src/api/conventions/kept-answers.ts';
-import { responder } from '../../src/api/conventions/respond.ts';
-import type { RouteContext } from '../../src/api/route.ts';
+
 import { noFaucets } from '../../src/faucets/faucets.ts';
+import { NO_SUNSET } from '../../src/http/deprecation.ts';
+import { failures } from '../../src/http/errors.ts';
+import { keptAnswers } from '../../src/http/kept-answers.ts';
+import { responder } from '../../src/http/respond.ts';
+import type { RouteContext } from '../../src/http/route.ts';
 import { untimed } from '../../src/metrics/requests.ts';
-import { StoreClosedError } from '../../src/store/reader.ts';
+import { StoreClosedError } from '../../src/store/model/reader.ts';
 
 /** Without data, unless it is given. */
 export function routeContext(given: Partial<RouteContext> = {}): RouteContext {

@@ -1,9 +1,9 @@
 /** Each route's own parameters, answers and 404s. */
 import { describe, expect, test } from 'bun:test';
 import { Type } from '@sinclair/typebox';
-import { encodeCursor } from '../../src/api/conventions/cursor.ts';
-import { checkedBody } from '../../src/api/response-check.ts';
 import { stacksAddress } from '../../src/codec/address.ts';
+import { encodeCursor } from '../../src/http/cursor.ts';
+import { checkedBody } from '../../src/http/response-check.ts';
 import { ADDRESS, bytes, CONTRACT, hash, MISTYPED, NFT, OTHER, TOKEN, testApp } from './samples.ts';
 
 /** For whoever changes nothing of its chain and doesn't look at its log. */

@@ -1,7 +1,7 @@
 /** Hand-made domain objects, and the application over a fake chain. */
-import { createApp } from '../../src/api/app.ts';
-import type { ApiEvent } from '../../src/api/conventions/errors.ts';
-import { versionText } from '../../src/api/conventions/respond.ts';
+import { createApp } from '../../src/commands/app.ts';
+import type { ApiEvent } from '../../src/http/errors.ts';
+import { versionText } from '../../src/http/respond.ts';
 import type {
   AnchorBurnBlock,
   BalanceChange,
@@ -13,7 +13,7 @@ import type {
   StxTransfer,
   TransactionDetail,
   TransactionSummary,
-} from '../../src/store/model.ts';
+} from '../../src/store/model/model.ts';
 import { type FakeChain, fakeChain, fakeSnapshots } from './fake-store.ts';
 
 export const ADDRESS = 'ST1HB1T8WRNBYB0Y3T7WXZS38NKKPTBR3EG9EPJKR';

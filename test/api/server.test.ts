@@ -1,6 +1,6 @@
 /** Over a socket: what only the server itself decides. */
 import { afterAll, expect, test } from 'bun:test';
-import { startApi } from '../../src/api/server.ts';
+import { startApi } from '../../src/http/server.ts';
 import { hash, testApp } from './samples.ts';
 
 const server = await startApi({

@@ -1,10 +1,10 @@
 /** The routes of stacking and staking over a real index: what they refuse, what they don't find, and what they say. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import type { AnyElysia } from 'elysia';
-import { createApp } from '../../src/api/app.ts';
 import { clarity } from '../../src/codec/clarity-encode.ts';
-import type { Snapshots } from '../../src/store/reader.ts';
-import { openSnapshots } from '../../src/store/snapshots.ts';
+import { createApp } from '../../src/commands/app.ts';
+import type { Snapshots } from '../../src/store/model/reader.ts';
+import { openSnapshots } from '../../src/store/read/snapshots.ts';
 import type { DataDirectory } from '../support/data-directory.ts';
 import { alice, bob, carol, transfer } from '../support/handmade.ts';
 import { ingestOf } from '../support/ingest.ts';

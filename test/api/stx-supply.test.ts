@@ -1,7 +1,7 @@
 /** The supply, block times and fee rate of v1. */
 import { describe, expect, test } from 'bun:test';
-import { createApp } from '../../src/api/app.ts';
 import { stxText } from '../../src/api/v1/serialize/stx-supply.ts';
+import { createApp } from '../../src/commands/app.ts';
 import { asReader, fakeChain } from './fake-store.ts';
 import { VERSION } from './samples.ts';
 

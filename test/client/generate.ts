@@ -3,8 +3,8 @@
  * route has changed; a test holds that they are up to date, and the type check that the tour compiles with them.
  */
 import openapiTS, { astToString, type OpenAPI3 } from 'openapi-typescript';
-import { createApp } from '../../src/api/app.ts';
-import type { Snapshots } from '../../src/store/reader.ts';
+import { createApp } from '../../src/commands/app.ts';
+import type { Snapshots } from '../../src/store/model/reader.ts';
 
 export const typesFile = `${import.meta.dir}/openapi.d.ts`;
 

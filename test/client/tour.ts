@@ -1,8 +1,8 @@
 /** What the tours of the clients share: a simulated chain behind the API, and what was asked for. */
 import createClient from 'openapi-fetch';
-import { createApp } from '../../src/api/app.ts';
+import { createApp } from '../../src/commands/app.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
-import { openSnapshots } from '../../src/store/snapshots.ts';
+import { openSnapshots } from '../../src/store/read/snapshots.ts';
 import { ingestOf, received } from '../support/ingest.ts';
 import type { paths } from './openapi.d.ts';
 

@@ -1,7 +1,7 @@
 /** Which key `stackside hooks` sends, and to whom. */
 import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { OperatorError } from '../../src/base/errors.ts';
 import { ask, call, keyFor } from '../../src/commands/hooks-client.ts';
-import { OperatorError } from '../../src/errors.ts';
 import { adminKeyOf } from '../../src/hooks/admin-key.ts';
 import { type DataDirectory, dataDirectory } from '../support/data-directory.ts';
 

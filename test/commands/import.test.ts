@@ -1,12 +1,12 @@
 import { expect, test } from 'bun:test';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { OperatorError } from '../../src/base/errors.ts';
 import { recordingRow } from '../../src/chain/recording.ts';
 import { runImport } from '../../src/commands/import.ts';
-import { readSettings } from '../../src/config.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
-import { OperatorError } from '../../src/errors.ts';
-import type { ReceivedEvent } from '../../src/store/ingest.ts';
+import { readSettings } from '../../src/settings/config.ts';
+import type { ReceivedEvent } from '../../src/store/ingest/ingest.ts';
 import { dataDirectory } from '../support/data-directory.ts';
 import { ingestOf, received } from '../support/ingest.ts';
 import { everything, tables } from '../support/tables.ts';

@@ -3,8 +3,8 @@ import { afterAll, describe, expect, test } from 'bun:test';
 import { readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { constants, gzipSync, zstdCompressSync } from 'node:zlib';
+import { OperatorError } from '../../src/base/errors.ts';
 import { openInput } from '../../src/commands/input.ts';
-import { OperatorError } from '../../src/errors.ts';
 import { dataDirectory } from '../support/data-directory.ts';
 
 const directory = dataDirectory();

@@ -3,9 +3,9 @@ import { afterEach, beforeEach, expect, test } from 'bun:test';
 import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gunzipSync, zstdDecompressSync } from 'node:zlib';
+import { OperatorError } from '../../src/base/errors.ts';
+import { wholeFile } from '../../src/base/whole-file.ts';
 import { writeLines } from '../../src/commands/output.ts';
-import { OperatorError } from '../../src/errors.ts';
-import { wholeFile } from '../../src/whole-file.ts';
 import { type DataDirectory, dataDirectory } from '../support/data-directory.ts';
 
 let directory: DataDirectory;

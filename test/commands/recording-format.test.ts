@@ -2,10 +2,10 @@
 import { afterAll, expect, test } from 'bun:test';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { OperatorError } from '../../src/base/errors.ts';
 import { type RecordingFormat, RowError } from '../../src/chain/recording.ts';
 import { openInput } from '../../src/commands/input.ts';
 import { rowReader } from '../../src/commands/recording-format.ts';
-import { OperatorError } from '../../src/errors.ts';
 import { dataDirectory } from '../support/data-directory.ts';
 
 const directory = dataDirectory();

@@ -4,10 +4,10 @@
  */
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { createApp } from '../../src/api/app.ts';
+import { createApp } from '../../src/commands/app.ts';
 import type { NodeEvent } from '../../src/devnet/node-event.ts';
 import { Prng } from '../../src/devnet/prng.ts';
-import { openSnapshots } from '../../src/store/snapshots.ts';
+import { openSnapshots } from '../../src/store/read/snapshots.ts';
 import { eventsOf, forks } from '../support/forked-chain.ts';
 import { openNew, received } from '../support/ingest.ts';
 import { assertProperty } from '../support/property.ts';

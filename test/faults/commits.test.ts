@@ -1,10 +1,10 @@
 /** The moments that matter most, each by itself: the locks, the two commits, and a disk that is really full. */
 import { Database } from 'bun:sqlite';
 import { afterAll, expect, test } from 'bun:test';
-import { BUSY_TIMEOUT_MS } from '../../src/store/connection.ts';
-import { indexPath, journalPath } from '../../src/store/database.ts';
-import type { ReceivedEvent } from '../../src/store/ingest.ts';
-import { StoreUnavailableError } from '../../src/store/store-failure.ts';
+import { BUSY_TIMEOUT_MS } from '../../src/store/files/connection.ts';
+import { indexPath, journalPath } from '../../src/store/files/database.ts';
+import { StoreUnavailableError } from '../../src/store/files/store-failure.ts';
+import type { ReceivedEvent } from '../../src/store/ingest/ingest.ts';
 import { everything, journalRows, wholeIndex } from '../support/tables.ts';
 import { type Fault, faultStore, never, type Plan } from './fault-store.ts';
 import { copyOf, openWithHooks, stretch, template } from './stretch.ts';

@@ -3,7 +3,7 @@
  * a lock throws. Calls of all connections of a store are counted together, in the order they are made.
  */
 import { type Database, SQLiteError, type Statement } from 'bun:sqlite';
-import { type Connect, openToWrite } from '../../src/store/connection.ts';
+import { type Connect, openToWrite } from '../../src/store/files/connection.ts';
 
 const codes = { full: ['SQLITE_FULL', 13], io: ['SQLITE_IOERR_WRITE', 778], busy: ['SQLITE_BUSY', 5] } as const;
 

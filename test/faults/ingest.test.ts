@@ -5,9 +5,9 @@
 import { Database } from 'bun:sqlite';
 import { afterAll, describe, expect, test } from 'bun:test';
 import { Prng } from '../../src/devnet/prng.ts';
-import { indexPath } from '../../src/store/database.ts';
-import type { ReceivedEvent } from '../../src/store/ingest.ts';
-import { StoreUnavailableError } from '../../src/store/store-failure.ts';
+import { indexPath } from '../../src/store/files/database.ts';
+import { StoreUnavailableError } from '../../src/store/files/store-failure.ts';
+import type { ReceivedEvent } from '../../src/store/ingest/ingest.ts';
 import type { DataDirectory } from '../support/data-directory.ts';
 import { casesOf } from '../support/property.ts';
 import { everything } from '../support/tables.ts';

@@ -7,7 +7,7 @@ import { newCounters, untimedHooks } from '../../src/hooks/counters.ts';
 import { readDefinition } from '../../src/hooks/definition.ts';
 import { hookEvaluator } from '../../src/hooks/evaluation.ts';
 import { lifecycle } from '../../src/hooks/lifecycle.ts';
-import type { IngestOptions, ReceivedEvent } from '../../src/store/ingest.ts';
+import type { IngestOptions, ReceivedEvent } from '../../src/store/ingest/ingest.ts';
 import { definition } from '../hooks/server.ts';
 import { type DataDirectory, dataDirectory } from '../support/data-directory.ts';
 import { openAt, received } from '../support/ingest.ts';

@@ -4,8 +4,8 @@ import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync }
 import http from 'node:http';
 import { join } from 'node:path';
 import fc from 'fast-check';
+import { OperatorError } from '../../src/base/errors.ts';
 import { requireLoopback } from '../../src/commands/open-access.ts';
-import { OperatorError } from '../../src/errors.ts';
 import { type Access, access } from '../../src/hooks/access.ts';
 import { adminKeyFile, adminKeyOf, readAdminKey } from '../../src/hooks/admin-key.ts';
 import { keyOf, readKeys } from '../../src/hooks/keys.ts';

@@ -1,7 +1,7 @@
 /** What deliveries hold to whatever receivers answer and whatever is asked meanwhile. The test's own clock. */
 import { describe, expect, test } from 'bun:test';
 import net from 'node:net';
-import { systemClock } from '../../src/clock.ts';
+import { systemClock } from '../../src/base/clock.ts';
 import { attempt } from '../../src/hooks/attempt.ts';
 import { targetGuard } from '../../src/hooks/delivery-target.ts';
 import { post } from '../../src/hooks/post.ts';

@@ -1,7 +1,7 @@
 /** Where deliveries may go. */
 import { describe, expect, test } from 'bun:test';
 import net from 'node:net';
-import { systemClock } from '../../src/clock.ts';
+import { systemClock } from '../../src/base/clock.ts';
 import { attempt } from '../../src/hooks/attempt.ts';
 import { type Address, parseNetworks, targetGuard } from '../../src/hooks/delivery-target.ts';
 import { post } from '../../src/hooks/post.ts';

@@ -1,7 +1,7 @@
 /** Chainhooks without a server around them, with a clock and a resolver of the test's own. */
 import { Database, SQLiteError } from 'bun:sqlite';
 import { join } from 'node:path';
-import { type Every, systemClock } from '../../src/clock.ts';
+import { type Every, systemClock } from '../../src/base/clock.ts';
 import { deliveryLog } from '../../src/hooks/delivery-log.ts';
 import { parseNetworks, type TargetGuard, targetGuard } from '../../src/hooks/delivery-target.ts';
 import { management } from '../../src/hooks/management.ts';
@@ -10,7 +10,7 @@ import { trial } from '../../src/hooks/trial.ts';
 import type { LogEvent } from '../../src/log.ts';
 import { everyDelivery } from '../../src/store/hooks/deliveries.ts';
 import type { Delivery, HookRecord } from '../../src/store/hooks/model.ts';
-import { openIngest } from '../../src/store/ingest.ts';
+import { openIngest } from '../../src/store/ingest/ingest.ts';
 import { dataDirectory } from '../support/data-directory.ts';
 
 export const CONSUMER = 'default';

@@ -3,7 +3,7 @@ import { Database } from 'bun:sqlite';
 import { expect, test } from 'bun:test';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { maintenance } from '../../src/hooks/maintenance.ts';
-import { indexPath } from '../../src/store/database.ts';
+import { indexPath } from '../../src/store/files/database.ts';
 import type { DeliveryState } from '../../src/store/hooks/model.ts';
 import { received } from '../support/ingest.ts';
 import { manualClock } from '../support/manual-clock.ts';

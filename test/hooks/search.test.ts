@@ -1,6 +1,6 @@
 /** What a search for a match in the past reads, and where it ends. */
 import { expect, test } from 'bun:test';
-import { systemClock } from '../../src/clock.ts';
+import { systemClock } from '../../src/base/clock.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { conditionsOfDefinition } from '../../src/hooks/definition.ts';
 import { HookProblem } from '../../src/hooks/problem.ts';

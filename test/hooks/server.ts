@@ -1,14 +1,14 @@
 /** Chainhooks as a server has them, in this process: ingest, routes, deliveries. */
 import { Registry } from 'prom-client';
-import { createApp } from '../../src/api/app.ts';
-import { startApi } from '../../src/api/server.ts';
+import { createApp } from '../../src/commands/app.ts';
 import { serveHooks } from '../../src/commands/serve-hooks.ts';
-import { readSettings, type Settings } from '../../src/config.ts';
 import type { Chainhooks } from '../../src/hooks/service.ts';
+import { startApi } from '../../src/http/server.ts';
 import type { LogEvent } from '../../src/log.ts';
 import { hookTimers } from '../../src/metrics/hooks.ts';
-import { type Ingest, openIngest } from '../../src/store/ingest.ts';
-import { openSnapshots } from '../../src/store/snapshots.ts';
+import { readSettings, type Settings } from '../../src/settings/config.ts';
+import { type Ingest, openIngest } from '../../src/store/ingest/ingest.ts';
+import { openSnapshots } from '../../src/store/read/snapshots.ts';
 import { type DataDirectory, dataDirectory } from '../support/data-directory.ts';
 
 export interface HookServer extends AsyncDisposable {

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { io, type Socket } from 'socket.io-client';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { MOST_SUBSCRIPTIONS } from '../../src/live/subscriptions.ts';
-import type { ReceivedEvent } from '../../src/store/ingest.ts';
+import type { ReceivedEvent } from '../../src/store/ingest/ingest.ts';
 import { alice, announcement, block, type Microblock, microblockHash, stream, transfer } from '../support/handmade.ts';
 import { rawExchange } from '../support/raw-http.ts';
 import { type Serving, serving } from '../support/serving.ts';

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'bun:test';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { type FeeSettings, isQuiet, type TenureLimits, withFees } from '../../src/node/fee-estimates.ts';
-import type { TenureLoad } from '../../src/store/model.ts';
-import { openSnapshots } from '../../src/store/snapshots.ts';
+import type { TenureLoad } from '../../src/store/model/model.ts';
+import { openSnapshots } from '../../src/store/read/snapshots.ts';
 import { ingestOf, received } from '../support/ingest.ts';
 import { serving } from '../support/serving.ts';
 import { standInNode } from '../support/stand-in-node.ts';

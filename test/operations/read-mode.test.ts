@@ -2,8 +2,8 @@
 import { expect, test } from 'bun:test';
 import { rmSync } from 'node:fs';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
-import { indexPath } from '../../src/store/database.ts';
-import { rebuildIndex } from '../../src/store/rebuild.ts';
+import { indexPath } from '../../src/store/files/database.ts';
+import { rebuildIndex } from '../../src/store/ingest/rebuild.ts';
 import { dataDirectory } from '../support/data-directory.ts';
 import { openAt, received } from '../support/ingest.ts';
 import { type Serving, serving } from '../support/serving.ts';

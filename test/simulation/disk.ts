@@ -4,7 +4,7 @@
  */
 import { closeSync, copyFileSync, existsSync, openSync, readdirSync, readSync, truncateSync } from 'node:fs';
 import { join } from 'node:path';
-import { indexPath } from '../../src/store/database.ts';
+import { indexPath } from '../../src/store/files/database.ts';
 import type { FileSync } from '../../src/store/ingest/durability.ts';
 import { type Call, errorOf, type Fault, faultStore } from '../faults/fault-store.ts';
 import { type DataDirectory, dataDirectory } from '../support/data-directory.ts';

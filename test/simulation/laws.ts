@@ -1,7 +1,7 @@
 /** What holds when a run is over, whatever happened in it. */
 import { expect } from 'bun:test';
 import type { NodeEvent } from '../../src/devnet/node-event.ts';
-import { checkDirectory } from '../../src/store/check.ts';
+import { checkDirectory } from '../../src/store/check/check.ts';
 import { expectedMatches, followed } from '../hooks/follow.ts';
 import { ingestOf, received } from '../support/ingest.ts';
 import { journalRows, type Tables, tables } from '../support/tables.ts';

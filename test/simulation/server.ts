@@ -1,10 +1,10 @@
 /** The server under test: `serve` as it is, in a world that may take away its process, its power or its connections. */
 import type { Environment } from '../../src/commands/environment.ts';
 import { type Running, startServing } from '../../src/commands/serve.ts';
-import { readSettings } from '../../src/config.ts';
-import type { HttpListenerOptions, Listen } from '../../src/http-listener.ts';
+import type { HttpListenerOptions, Listen } from '../../src/http/listener.ts';
 import type { LogEvent } from '../../src/log.ts';
-import { unavailable } from '../../src/store/store-failure.ts';
+import { readSettings } from '../../src/settings/config.ts';
+import { unavailable } from '../../src/store/files/store-failure.ts';
 import { Disk } from './disk.ts';
 import type { Receivers } from './receivers.ts';
 import type { World } from './world.ts';

@@ -1,6 +1,6 @@
 /** Time that passes when nothing else is left to do, and whatever happens in it, in an order that a seed draws. */
-import type { Chance } from '../../src/chance.ts';
-import type { Clock } from '../../src/clock.ts';
+import type { Chance } from '../../src/base/chance.ts';
+import type { Clock } from '../../src/base/clock.ts';
 import { Prng } from '../../src/devnet/prng.ts';
 
 /** When every simulation begins: Unix milliseconds. */

@@ -3,10 +3,10 @@ import { Database } from 'bun:sqlite';
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { ANCHORED_SEQUENCE } from '../../src/chain/block.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
-import { indexPath } from '../../src/store/database.ts';
-import type { ChainBlock, ChainPage, ChainStart, EventPlace } from '../../src/store/model.ts';
-import type { Reader, Snapshots } from '../../src/store/reader.ts';
-import { openSnapshots } from '../../src/store/snapshots.ts';
+import { indexPath } from '../../src/store/files/database.ts';
+import type { ChainBlock, ChainPage, ChainStart, EventPlace } from '../../src/store/model/model.ts';
+import type { Reader, Snapshots } from '../../src/store/model/reader.ts';
+import { openSnapshots } from '../../src/store/read/snapshots.ts';
 import type { DataDirectory } from '../support/data-directory.ts';
 import { ingestOf, received } from '../support/ingest.ts';
 

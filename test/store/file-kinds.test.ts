@@ -2,9 +2,9 @@
 import { Database } from 'bun:sqlite';
 import { expect, test } from 'bun:test';
 import { copyFileSync, rmSync } from 'node:fs';
-import { OperatorError } from '../../src/errors.ts';
-import { indexPath, journalPath, openReader } from '../../src/store/database.ts';
-import { openJournalReader } from '../../src/store/journal.ts';
+import { OperatorError } from '../../src/base/errors.ts';
+import { indexPath, journalPath, openReader } from '../../src/store/files/database.ts';
+import { openJournalReader } from '../../src/store/files/journal.ts';
 import { dataDirectory } from '../support/data-directory.ts';
 import { openAt } from '../support/ingest.ts';
 

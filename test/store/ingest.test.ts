@@ -1,18 +1,18 @@
 import { Database } from 'bun:sqlite';
 import { expect, test } from 'bun:test';
 import { copyFileSync, existsSync, rmSync } from 'node:fs';
+import { OperatorError } from '../../src/base/errors.ts';
 import { PayloadError } from '../../src/chain/payload-reader.ts';
 import { SimulatedChain } from '../../src/devnet/chain.ts';
 import type { NodeEvent } from '../../src/devnet/node-event.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
-import { OperatorError } from '../../src/errors.ts';
-import { acceptJournal } from '../../src/store/accept-journal.ts';
-import { UnknownParentError } from '../../src/store/chain-writer.ts';
-import { checkDirectory } from '../../src/store/check.ts';
-import { indexPath, journalPath, SCHEMA_VERSION } from '../../src/store/database.ts';
-import type { IngestOptions, ReceivedEvent } from '../../src/store/ingest.ts';
-import { JOURNAL_VERSION } from '../../src/store/journal-file.ts';
-import { rebuildIndex } from '../../src/store/rebuild.ts';
+import { checkDirectory } from '../../src/store/check/check.ts';
+import { acceptJournal } from '../../src/store/files/accept-journal.ts';
+import { indexPath, journalPath, SCHEMA_VERSION } from '../../src/store/files/database.ts';
+import { JOURNAL_VERSION } from '../../src/store/files/journal-file.ts';
+import { UnknownParentError } from '../../src/store/ingest/chain-writer.ts';
+import type { IngestOptions, ReceivedEvent } from '../../src/store/ingest/ingest.ts';
+import { rebuildIndex } from '../../src/store/ingest/rebuild.ts';
 import { imagesAtCommits } from '../support/crash-image.ts';
 import { dataDirectory } from '../support/data-directory.ts';
 import {

@@ -1,11 +1,11 @@
 /** The writer's place in a data directory. */
 import { expect, test } from 'bun:test';
 import { join } from 'node:path';
-import { OperatorError } from '../../src/errors.ts';
-import { lockWriter } from '../../src/store/lock.ts';
+import { OperatorError } from '../../src/base/errors.ts';
+import { lockWriter } from '../../src/store/files/lock.ts';
 import { dataDirectory } from '../support/data-directory.ts';
 
-const lockModule = join(import.meta.dir, '../../src/store/lock.ts');
+const lockModule = join(import.meta.dir, '../../src/store/files/lock.ts');
 
 /** Whether another process gets the writer's place. */
 function isFreeForOthers(directory: string): boolean {

@@ -1,6 +1,6 @@
 /** The last block of a lock, and the first one after it: as the tip, and in the past. */
 import { expect, test } from 'bun:test';
-import { openSnapshots } from '../../src/store/snapshots.ts';
+import { openSnapshots } from '../../src/store/read/snapshots.ts';
 import { bob, type MadeBlock } from '../support/handmade.ts';
 import { openNew } from '../support/ingest.ts';
 import { locked, poxBlock } from '../support/pox.ts';

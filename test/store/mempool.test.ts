@@ -1,7 +1,7 @@
 import { Database } from 'bun:sqlite';
 import { expect, test } from 'bun:test';
-import { checkDirectory } from '../../src/store/check.ts';
-import { indexPath } from '../../src/store/database.ts';
+import { checkDirectory } from '../../src/store/check/check.ts';
+import { indexPath } from '../../src/store/files/database.ts';
 import {
   alice,
   announcement,

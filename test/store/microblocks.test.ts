@@ -1,8 +1,8 @@
 import { Database } from 'bun:sqlite';
 import { expect, test } from 'bun:test';
-import { checkDirectory } from '../../src/store/check.ts';
-import { indexPath } from '../../src/store/database.ts';
-import { openSnapshots } from '../../src/store/snapshots.ts';
+import { checkDirectory } from '../../src/store/check/check.ts';
+import { indexPath } from '../../src/store/files/database.ts';
+import { openSnapshots } from '../../src/store/read/snapshots.ts';
 import {
   alice,
   announcement,

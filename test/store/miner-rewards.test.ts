@@ -1,7 +1,7 @@
 /** The parts of a miner's reward, each in its column: their sum alone is served, and would not tell two apart. */
 import { Database } from 'bun:sqlite';
 import { expect, test } from 'bun:test';
-import { indexPath } from '../../src/store/database.ts';
+import { indexPath } from '../../src/store/files/database.ts';
 import { alice, block, bob, hashOf } from '../support/handmade.ts';
 import { openNew } from '../support/ingest.ts';
 

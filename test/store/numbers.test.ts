@@ -2,7 +2,7 @@
 import { expect, test } from 'bun:test';
 import { PayloadError, parseJson } from '../../src/chain/payload-reader.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
-import type { ReceivedEvent } from '../../src/store/ingest.ts';
+import type { ReceivedEvent } from '../../src/store/ingest/ingest.ts';
 import {
   alice,
   block,

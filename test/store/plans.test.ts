@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
-import { indexPath, openWriter } from '../../src/store/database.ts';
+import { indexPath, openWriter } from '../../src/store/files/database.ts';
 import type { DataDirectory } from '../support/data-directory.ts';
 import { ingestOf, openAt, received } from '../support/ingest.ts';
 

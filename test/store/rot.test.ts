@@ -1,13 +1,13 @@
 /** Single bits of the files turn: somebody says so, or nothing of what they hold is another. */
 import { expect, test } from 'bun:test';
 import { readFileSync, writeFileSync } from 'node:fs';
+import { OperatorError } from '../../src/base/errors.ts';
 import { Prng } from '../../src/devnet/prng.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
-import { OperatorError } from '../../src/errors.ts';
-import { checkDirectory } from '../../src/store/check.ts';
-import { indexPath, journalPath } from '../../src/store/database.ts';
-import { openJournalReader } from '../../src/store/journal.ts';
-import { rebuildIndex } from '../../src/store/rebuild.ts';
+import { checkDirectory } from '../../src/store/check/check.ts';
+import { indexPath, journalPath } from '../../src/store/files/database.ts';
+import { openJournalReader } from '../../src/store/files/journal.ts';
+import { rebuildIndex } from '../../src/store/ingest/rebuild.ts';
 import { dataDirectory } from '../support/data-directory.ts';
 import { ingestOf, received } from '../support/ingest.ts';
 import { casesOf } from '../support/property.ts';

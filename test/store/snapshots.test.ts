@@ -3,10 +3,10 @@ import { Database } from 'bun:sqlite';
 import { describe, expect, test } from 'bun:test';
 import { readdirSync, readlinkSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { createApp } from '../../src/api/app.ts';
+import { createApp } from '../../src/commands/app.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
-import { indexPath, journalPath, SCHEMA_VERSION } from '../../src/store/database.ts';
-import { IndexUnavailableError, type Snapshots } from '../../src/store/reader.ts';
+import { indexPath, journalPath, SCHEMA_VERSION } from '../../src/store/files/database.ts';
+import { IndexUnavailableError, type Snapshots } from '../../src/store/model/reader.ts';
 import { dataDirectory, moveIndex } from '../support/data-directory.ts';
 import { ingestOf, openAt, received } from '../support/ingest.ts';
 import { watchedSnapshots } from '../support/watched-snapshots.ts';
@@ -121,7 +121,7 @@ test.skipIf(process.platform === 'win32')(
     // In a process of its own, which a signal would end.
     const program = `
     import { truncateSync } from 'node:fs';
-    import { openSnapshots } from '${join(import.meta.dir, '../../src/store/snapshots.ts')}';
+    import { openSnapshots } from '${join(import.meta.dir, '../../src/store/read/snapshots.ts')}';
     const snapshots = openSnapshots('${directory.path}');
     const answer = snapshots.read(async (read) => {
       await read.chain.tip();

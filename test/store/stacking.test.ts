@@ -1,9 +1,9 @@
 /** Stacking by pox-2 to pox-4 and what Bitcoin paid, through the index. */
 import { afterEach, describe, expect, test } from 'bun:test';
 import { clarity } from '../../src/codec/clarity-encode.ts';
-import type { ReceivedEvent } from '../../src/store/ingest.ts';
-import type { Reader } from '../../src/store/reader.ts';
-import { openSnapshots } from '../../src/store/snapshots.ts';
+import type { ReceivedEvent } from '../../src/store/ingest/ingest.ts';
+import type { Reader } from '../../src/store/model/reader.ts';
+import { openSnapshots } from '../../src/store/read/snapshots.ts';
 import { alice, bob, carol, hashOf } from '../support/handmade.ts';
 import { type OpenIngest, openNew } from '../support/ingest.ts';
 import { burnBlock, keyOf, p, poxBlock, rewardSet, stacked, u } from '../support/pox.ts';

@@ -2,10 +2,10 @@
 import { afterEach, describe, expect, test } from 'bun:test';
 import { networks } from '../../src/devnet/network.ts';
 import { accounts } from '../../src/devnet/wallet.ts';
-import { checkDirectory } from '../../src/store/check.ts';
-import type { CursorKey, Page } from '../../src/store/model.ts';
-import type { Reader } from '../../src/store/reader.ts';
-import { openSnapshots } from '../../src/store/snapshots.ts';
+import { checkDirectory } from '../../src/store/check/check.ts';
+import type { CursorKey, Page } from '../../src/store/model/model.ts';
+import type { Reader } from '../../src/store/model/reader.ts';
+import { openSnapshots } from '../../src/store/read/snapshots.ts';
 import { alice, bob, carol, type MadeBlock } from '../support/handmade.ts';
 import { type OpenIngest, openNew } from '../support/ingest.ts';
 import { bonds, keyOf, locked, poxBlock, printed, rewardSet } from '../support/pox.ts';

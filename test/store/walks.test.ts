@@ -3,10 +3,10 @@ import { Database } from 'bun:sqlite';
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { SimulatedChain } from '../../src/devnet/chain.ts';
-import { indexPath } from '../../src/store/database.ts';
-import type { CursorKey, Page } from '../../src/store/model.ts';
-import type { Reader, Snapshots } from '../../src/store/reader.ts';
-import { openSnapshots } from '../../src/store/snapshots.ts';
+import { indexPath } from '../../src/store/files/database.ts';
+import type { CursorKey, Page } from '../../src/store/model/model.ts';
+import type { Reader, Snapshots } from '../../src/store/model/reader.ts';
+import { openSnapshots } from '../../src/store/read/snapshots.ts';
 import { type OpenIngest, openNew, received } from '../support/ingest.ts';
 import { assertProperty } from '../support/property.ts';
 

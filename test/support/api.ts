@@ -1,6 +1,6 @@
 /** The API over a data directory, without a server. */
-import { createApp } from '../../src/api/app.ts';
-import { openSnapshots } from '../../src/store/snapshots.ts';
+import { createApp } from '../../src/commands/app.ts';
+import { openSnapshots } from '../../src/store/read/snapshots.ts';
 
 export interface OpenApi extends Disposable {
   get(path: string, headers?: Record<string, string>): Promise<Response>;

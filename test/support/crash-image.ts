@@ -1,7 +1,7 @@
 /** What a crash leaves, at every moment that matters: the files as they are before and after each commit. */
 import { Database } from 'bun:sqlite';
 import { copyFileSync, existsSync } from 'node:fs';
-import { indexPath, journalPath } from '../../src/store/database.ts';
+import { indexPath, journalPath } from '../../src/store/files/database.ts';
 import { type DataDirectory, dataDirectory } from './data-directory.ts';
 
 /** The files as they are now, in a directory of their own. */

@@ -2,7 +2,7 @@
 import { mkdtempSync, renameSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { indexPath } from '../../src/store/database.ts';
+import { indexPath } from '../../src/store/files/database.ts';
 
 export interface DataDirectory extends Disposable {
   readonly path: string;

@@ -5,7 +5,7 @@ import { networks } from '../../src/devnet/network.ts';
 import { smartContract, tokenTransfer } from '../../src/devnet/payloads.ts';
 import { signTransaction } from '../../src/devnet/transaction-encode.ts';
 import { type Account, accounts } from '../../src/devnet/wallet.ts';
-import type { ReceivedEvent } from '../../src/store/ingest.ts';
+import type { ReceivedEvent } from '../../src/store/ingest/ingest.ts';
 import { jsonOf } from './payload-text.ts';
 
 const network = networks.testnet;

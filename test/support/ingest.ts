@@ -6,7 +6,7 @@ import {
   type IngestOptions,
   openIngest,
   type ReceivedEvent,
-} from '../../src/store/ingest.ts';
+} from '../../src/store/ingest/ingest.ts';
 import { type DataDirectory, dataDirectory } from './data-directory.ts';
 
 const MICROSECONDS_PER_MILLISECOND = 1_000;

@@ -1,5 +1,5 @@
 /** A clock that stands still, and what hangs on it. */
-import type { Every } from '../../src/clock.ts';
+import type { Every } from '../../src/base/clock.ts';
 
 export interface ManualClock {
   /** Milliseconds since it was made. */

@@ -1,7 +1,7 @@
 /** Blocks whose transactions are prints of the stacking contracts, put together by hand. */
 import { clarity } from '../../src/codec/clarity-encode.ts';
 import { toHex } from '../../src/codec/hex.ts';
-import type { ReceivedEvent } from '../../src/store/ingest.ts';
+import type { ReceivedEvent } from '../../src/store/ingest/ingest.ts';
 import { alice, block, hashOf, type MadeBlock, START, type Transaction, transfer } from './handmade.ts';
 
 export const BOOT = 'ST000000000000000000002AMW42H';

@@ -1,8 +1,8 @@
 /** The whole server inside the test's process, on free ports. */
 import { startServing } from '../../src/commands/serve.ts';
-import { readSettings } from '../../src/config.ts';
 import type { NodeEvent } from '../../src/devnet/node-event.ts';
 import { postEvents } from '../../src/devnet/post.ts';
+import { readSettings } from '../../src/settings/config.ts';
 import { dataDirectory } from './data-directory.ts';
 
 export interface Serving extends AsyncDisposable {

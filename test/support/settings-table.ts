@@ -1,6 +1,6 @@
 /** The table of settings in docs/operators.md, made of their declarations: `bun test/support/settings-table.ts` writes it. */
 import { join } from 'node:path';
-import { settings } from '../../src/config.ts';
+import { settings } from '../../src/settings/config.ts';
 
 export const operatorsPage = join(import.meta.dir, '../../docs/operators.md');
 

@@ -1,8 +1,8 @@
 /** Tables as text that can be compared: one line for each row, sorted, and no number that depends on the order of events. */
 import { Database } from 'bun:sqlite';
 import { existsSync } from 'node:fs';
-import { indexPath, journalPath } from '../../src/store/database.ts';
-import { decompressed } from '../../src/store/journal-entry.ts';
+import { indexPath, journalPath } from '../../src/store/files/database.ts';
+import { decompressed } from '../../src/store/files/journal-entry.ts';
 
 /** Rows of each table by its name. */
 export type Tables = Record<string, string[]>;

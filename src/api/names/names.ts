@@ -1,11 +1,11 @@
 /** Names, subdomains and their zonefiles. */
 import { Type } from '@sinclair/typebox';
 import { toHex } from '../../codec/hex.ts';
-import type { NameInfo, SubdomainInfo } from '../../store/model.ts';
-import type { Reader } from '../../store/reader.ts';
-import { ApiError, notFound } from '../conventions/errors.ts';
-import { chainTipAndAttachments } from '../conventions/etag.ts';
-import { OtherServer, route } from '../route.ts';
+import { ApiError, notFound } from '../../http/errors.ts';
+import { chainTipAndAttachments } from '../../http/etag.ts';
+import { OtherServer, route } from '../../http/route.ts';
+import type { NameInfo, SubdomainInfo } from '../../store/model/model.ts';
+import type { Reader } from '../../store/model/reader.ts';
 import { Name, paged, unanchored, ZonefileHash } from './parameters.ts';
 import { NameList, NameOrSubdomain, Zonefile } from './schemas.ts';
 

@@ -1,7 +1,7 @@
 /** Namespaces, and what they and their names cost. */
 import { Type } from '@sinclair/typebox';
-import { ApiError } from '../conventions/errors.ts';
-import { route } from '../route.ts';
+import { ApiError } from '../../http/errors.ts';
+import { route } from '../../http/route.ts';
 import { family, pageOf } from './names.ts';
 import { Name, Namespace, paged, unanchored } from './parameters.ts';
 import { namePrice, namespacePrice } from './prices.ts';

@@ -1,10 +1,10 @@
 /** What an address has, or had up to a block. */
 import { Type } from '@sinclair/typebox';
 import { fromHex, toHex } from '../../codec/hex.ts';
-import type { BlockId, Nonces as NonceState } from '../../store/model.ts';
-import { ApiError, notFound } from '../conventions/errors.ts';
-import { principalAndMempool } from '../conventions/etag.ts';
-import { route } from '../route.ts';
+import { ApiError, notFound } from '../../http/errors.ts';
+import { principalAndMempool } from '../../http/etag.ts';
+import { route } from '../../http/route.ts';
+import type { BlockId, Nonces as NonceState } from '../../store/model/model.ts';
 import { NO_BLOCK, untilHeight, untilQuery } from './heights.ts';
 import { Principal } from './parameters.ts';
 import { Balances, Nonces, StxBalanceWithTotals } from './schemas/address.ts';

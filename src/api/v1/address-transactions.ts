@@ -1,9 +1,9 @@
 /** Transactions of an address. */
-import { notFound } from '../conventions/errors.ts';
-import { principalAndMempool, principal as principalTag, transaction as transactionTag } from '../conventions/etag.ts';
-import { legacyOffsetQuery, OffsetPage, offsetPage } from '../conventions/offset-pagination.ts';
-import { route } from '../route.ts';
-import { TxId } from '../v3/parameters.ts';
+import { notFound } from '../../http/errors.ts';
+import { principalAndMempool, principal as principalTag, transaction as transactionTag } from '../../http/etag.ts';
+import { legacyOffsetQuery, OffsetPage, offsetPage } from '../../http/offset-pagination.ts';
+import { route } from '../../http/route.ts';
+import { TxId } from '../shared/parameters.ts';
 import { declarationsFor } from './declarations.ts';
 import { heightQuery, heightsOf, NO_BLOCK, untilQuery } from './heights.ts';
 import { excludeFunctionArgs, Principal } from './parameters.ts';

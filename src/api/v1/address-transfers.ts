@@ -1,7 +1,7 @@
 /** What moved an address's assets. */
-import { principal as principalTag } from '../conventions/etag.ts';
-import { legacyOffsetQuery, OffsetPage, offsetPage } from '../conventions/offset-pagination.ts';
-import { route } from '../route.ts';
+import { principal as principalTag } from '../../http/etag.ts';
+import { legacyOffsetQuery, OffsetPage, offsetPage } from '../../http/offset-pagination.ts';
+import { route } from '../../http/route.ts';
 import { heightQuery, heightsOf, NO_BLOCK, untilHeight, untilQuery } from './heights.ts';
 import { Principal } from './parameters.ts';
 import { InboundTransfer } from './schemas/address.ts';

@@ -1,11 +1,12 @@
 /** The transactions of a block, whole, as v1 and v2 list them. */
-import type { OffsetPage as Found, TransactionDetail } from '../../store/model.ts';
-import type { Reader } from '../../store/reader.ts';
-import { notFound } from '../conventions/errors.ts';
-import { anyFork, block as blockTag } from '../conventions/etag.ts';
-import { legacyOffsetQuery, OffsetPage } from '../conventions/offset-pagination.ts';
-import { route } from '../route.ts';
-import { BlockParameter } from '../v3/parameters.ts';
+
+import { notFound } from '../../http/errors.ts';
+import { anyFork, block as blockTag } from '../../http/etag.ts';
+import { legacyOffsetQuery, OffsetPage } from '../../http/offset-pagination.ts';
+import { route } from '../../http/route.ts';
+import type { OffsetPage as Found, TransactionDetail } from '../../store/model/model.ts';
+import type { Reader } from '../../store/model/reader.ts';
+import { BlockParameter } from '../shared/parameters.ts';
 import { declarationsFor } from './declarations.ts';
 import { BlockHeight, excludeFunctionArgs, HexHash } from './parameters.ts';
 import { Transaction } from './schemas/transaction.ts';

@@ -1,11 +1,12 @@
 /** Blocks of v1: with the ids of what they hold, and of any fork where nothing canonical answers. */
-import type { BlockSearch } from '../../store/model.ts';
-import type { Reader } from '../../store/reader.ts';
-import { notFound } from '../conventions/errors.ts';
-import { anyFork, chainTip } from '../conventions/etag.ts';
-import { ANY_TEXT, prefixed } from '../conventions/hex-prefix.ts';
-import { legacyOffsetQuery, OffsetPage, offsetPage } from '../conventions/offset-pagination.ts';
-import { route } from '../route.ts';
+
+import { notFound } from '../../http/errors.ts';
+import { anyFork, chainTip } from '../../http/etag.ts';
+import { ANY_TEXT, prefixed } from '../../http/hex-prefix.ts';
+import { legacyOffsetQuery, OffsetPage, offsetPage } from '../../http/offset-pagination.ts';
+import { route } from '../../http/route.ts';
+import type { BlockSearch } from '../../store/model/model.ts';
+import type { Reader } from '../../store/model/reader.ts';
 import { BlockHeight, HexHash } from './parameters.ts';
 import { Block } from './schemas/block.ts';
 import { block } from './serialize/block.ts';

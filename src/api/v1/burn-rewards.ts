@@ -1,15 +1,15 @@
 /** What Bitcoin paid to those who stacked by pox to pox-4. pox-5 pays through bonds, and nothing is added here. */
 import { Type } from '@sinclair/typebox';
 import { isBitcoinAddress, stacksToBitcoin } from '../../codec/bitcoin-address.ts';
-import { ApiError } from '../conventions/errors.ts';
+import { ApiError } from '../../http/errors.ts';
 import {
   legacyOffsetQuery,
   OffsetPage,
   offsetPage,
   UncountedPage,
   uncountedPage,
-} from '../conventions/offset-pagination.ts';
-import { route } from '../route.ts';
+} from '../../http/offset-pagination.ts';
+import { route } from '../../http/route.ts';
 import { BurnReward, RewardSlot, RewardTotal } from './schemas/burn-reward.ts';
 import { burnReward, rewardSlot } from './serialize/burn-reward.ts';
 

@@ -1,11 +1,11 @@
 /** Contracts of v1: with their interface, of any fork, and by the trait they implement. */
 import { Type } from '@sinclair/typebox';
 import { implementsTrait, type TraitFunction, traitFunctions } from '../../codec/trait.ts';
-import { notFound } from '../conventions/errors.ts';
-import { anyFork, chainTip } from '../conventions/etag.ts';
-import { legacyOffsetQuery, UncountedPage } from '../conventions/offset-pagination.ts';
-import { InvalidValue } from '../conventions/value-reader.ts';
-import { route } from '../route.ts';
+import { notFound } from '../../http/errors.ts';
+import { anyFork, chainTip } from '../../http/etag.ts';
+import { legacyOffsetQuery, UncountedPage } from '../../http/offset-pagination.ts';
+import { route } from '../../http/route.ts';
+import { InvalidValue } from '../../http/value-reader.ts';
 import { contractLog } from '../v2/serialize/smart-contract.ts';
 import { Contract } from './schemas/contract.ts';
 import { TransactionEvent } from './schemas/event.ts';

@@ -2,13 +2,13 @@
 import { type Static, type TProperties, type TSchema, Type } from '@sinclair/typebox';
 import { FaucetError } from '../../faucets/faucet-error.ts';
 import type { BitcoinSize, Faucets } from '../../faucets/faucets.ts';
-import { BodyError, bodyText } from '../../request-body.ts';
-import { deprecatedRoute } from '../conventions/deprecation.ts';
-import type { ErrorBody } from '../conventions/errors.ts';
-import { pathReader } from '../conventions/parameters.ts';
-import { queryText } from '../conventions/request-url.ts';
-import { operation } from '../openapi.ts';
-import type { Method, Route, RouteContext } from '../route.ts';
+import { deprecatedRoute } from '../../http/deprecation.ts';
+import type { ErrorBody } from '../../http/errors.ts';
+import { operation } from '../../http/openapi.ts';
+import { pathReader } from '../../http/parameters.ts';
+import { BodyError, bodyText } from '../../http/request-body.ts';
+import { queryText } from '../../http/request-url.ts';
+import type { Method, Route, RouteContext } from '../../http/route.ts';
 
 const tag = 'Faucets';
 

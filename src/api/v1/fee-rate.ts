@@ -1,5 +1,5 @@
 import { Type } from '@sinclair/typebox';
-import { route } from '../route.ts';
+import { route } from '../../http/route.ts';
 
 /** micro-STX for each byte: what v1 has answered for every transaction, whatever the state of the mempool. */
 const FEE_RATE = 400;

@@ -1,9 +1,9 @@
 /** Up to which block, or of which one, a route of v1 speaks. */
 import { Type } from '@sinclair/typebox';
 import { fromHex, toHex } from '../../codec/hex.ts';
-import type { Heights } from '../../store/model.ts';
-import type { Reader } from '../../store/reader.ts';
-import { ApiError, notFound } from '../conventions/errors.ts';
+import { ApiError, notFound } from '../../http/errors.ts';
+import type { Heights } from '../../store/model/model.ts';
+import type { Reader } from '../../store/model/reader.ts';
 
 /** A block by height or block hash; null for an empty text, which names none. */
 type Until = { height: number } | { hash: Uint8Array } | null;

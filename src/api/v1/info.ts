@@ -1,7 +1,7 @@
 /** What each network aims at. */
 import { Type } from '@sinclair/typebox';
-import { chainTip } from '../conventions/etag.ts';
-import { route } from '../route.ts';
+import { chainTip } from '../../http/etag.ts';
+import { route } from '../../http/route.ts';
 
 /** Seconds from one Bitcoin block to the next, as v1 always gave them. */
 const targets = { mainnet: { target_block_time: 600 }, testnet: { target_block_time: 120 } } as const;

@@ -1,10 +1,10 @@
 /** The mempool of v1: what waits, filtered and ordered, and its statistics. */
 import { Type } from '@sinclair/typebox';
-import { ApiError } from '../conventions/errors.ts';
-import { mempool as mempoolTag } from '../conventions/etag.ts';
-import { legacyOffsetQuery, OffsetPage } from '../conventions/offset-pagination.ts';
-import { route } from '../route.ts';
-import { words } from '../v3/schemas/values.ts';
+import { ApiError } from '../../http/errors.ts';
+import { mempool as mempoolTag } from '../../http/etag.ts';
+import { legacyOffsetQuery, OffsetPage } from '../../http/offset-pagination.ts';
+import { route } from '../../http/route.ts';
+import { words } from '../shared/schemas/values.ts';
 import { declarationsFor } from './declarations.ts';
 import { excludeFunctionArgs, Principal, unanchored } from './parameters.ts';
 import { MempoolStats } from './schemas/mempool.ts';

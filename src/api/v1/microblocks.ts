@@ -1,10 +1,10 @@
 /** Microblocks: chain data of Stacks 2.x. Later chains have none. */
 import { Type } from '@sinclair/typebox';
-import { notFound } from '../conventions/errors.ts';
-import { chainTip } from '../conventions/etag.ts';
-import { ANY_TEXT, prefixed } from '../conventions/hex-prefix.ts';
-import { legacyOffsetQuery, OffsetPage, offsetPage } from '../conventions/offset-pagination.ts';
-import { route } from '../route.ts';
+import { notFound } from '../../http/errors.ts';
+import { chainTip } from '../../http/etag.ts';
+import { ANY_TEXT, prefixed } from '../../http/hex-prefix.ts';
+import { legacyOffsetQuery, OffsetPage, offsetPage } from '../../http/offset-pagination.ts';
+import { route } from '../../http/route.ts';
 import { declarationsFor } from './declarations.ts';
 import { HexHash } from './parameters.ts';
 import { Microblock } from './schemas/block.ts';

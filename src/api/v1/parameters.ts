@@ -2,8 +2,8 @@
 import { Type } from '@sinclair/typebox';
 import { isPrincipal } from '../../codec/address.ts';
 import { fromHex, toHex } from '../../codec/hex.ts';
-import { InvalidValue } from '../conventions/value-reader.ts';
-import { words } from '../v3/schemas/values.ts';
+import { InvalidValue } from '../../http/value-reader.ts';
+import { words } from '../shared/schemas/values.ts';
 import { typeWords } from './schemas/transaction.ts';
 
 const ADDRESS = '[0123456789ABCDEFGHJKMNPQRSTVWXYZ]{28,41}';

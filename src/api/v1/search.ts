@@ -2,10 +2,10 @@
 import { type Static, Type } from '@sinclair/typebox';
 import { isPrincipal, splitPrincipal } from '../../codec/address.ts';
 import { fromHex, toHex } from '../../codec/hex.ts';
-import type { FoundInForks, TransactionDetail } from '../../store/model.ts';
-import type { Reader } from '../../store/reader.ts';
-import { ShapedError } from '../conventions/errors.ts';
-import { route } from '../route.ts';
+import { ShapedError } from '../../http/errors.ts';
+import { route } from '../../http/route.ts';
+import type { FoundInForks, TransactionDetail } from '../../store/model/model.ts';
+import type { Reader } from '../../store/model/reader.ts';
 import { declarationsFor } from './declarations.ts';
 import { Search } from './schemas/search.ts';
 import { stxBalanceWithTotals } from './serialize/address.ts';

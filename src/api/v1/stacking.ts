@@ -1,19 +1,19 @@
 /** Stacking by pox-2 to pox-4, as their contracts' prints tell of it. */
 import { Type } from '@sinclair/typebox';
 import { type AnyElysia, Elysia } from 'elysia';
-import type { StackingVersion } from '../../store/stacking-model.ts';
-import { notFound } from '../conventions/errors.ts';
-import { chainTip } from '../conventions/etag.ts';
+import { notFound } from '../../http/errors.ts';
+import { chainTip } from '../../http/etag.ts';
 import {
   legacyOffsetQuery,
   OffsetPage,
   offsetPage,
   UncountedPage,
   uncountedPage,
-} from '../conventions/offset-pagination.ts';
-import { pathAndQuery, pathSegment, queryText } from '../conventions/request-url.ts';
-import type { Responder } from '../conventions/respond.ts';
-import { route } from '../route.ts';
+} from '../../http/offset-pagination.ts';
+import { pathAndQuery, pathSegment, queryText } from '../../http/request-url.ts';
+import type { Responder } from '../../http/respond.ts';
+import { route } from '../../http/route.ts';
+import type { StackingVersion } from '../../store/model/stacking-model.ts';
 import { HexHash, Principal, unanchored } from './parameters.ts';
 import { Delegation, StackingEvent } from './schemas/stacking.ts';
 import { delegation, stackingEvent } from './serialize/stacking.ts';

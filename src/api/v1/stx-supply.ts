@@ -1,8 +1,8 @@
 /** How many STX there are, in the forms of v1. */
 import { Type } from '@sinclair/typebox';
-import type { Reader } from '../../store/reader.ts';
-import { chainTip } from '../conventions/etag.ts';
-import { route } from '../route.ts';
+import { chainTip } from '../../http/etag.ts';
+import { route } from '../../http/route.ts';
+import type { Reader } from '../../store/model/reader.ts';
 import { LegacyStxSupply, PlainStx, StxSupply } from './schemas/stx-supply.ts';
 import { legacyStxSupply, stxSupply, stxText } from './serialize/stx-supply.ts';
 

@@ -1,12 +1,12 @@
 /** Events of v1: of a transaction, or of all that name an address. */
 import { Type } from '@sinclair/typebox';
-import type { TransactionEvent as Event } from '../../store/model.ts';
-import { ApiError } from '../conventions/errors.ts';
-import { chainTip } from '../conventions/etag.ts';
-import { legacyOffsetQuery } from '../conventions/offset-pagination.ts';
-import { route } from '../route.ts';
-import { TxId } from '../v3/parameters.ts';
-import { words } from '../v3/schemas/values.ts';
+import { ApiError } from '../../http/errors.ts';
+import { chainTip } from '../../http/etag.ts';
+import { legacyOffsetQuery } from '../../http/offset-pagination.ts';
+import { route } from '../../http/route.ts';
+import type { TransactionEvent as Event } from '../../store/model/model.ts';
+import { TxId } from '../shared/parameters.ts';
+import { words } from '../shared/schemas/values.ts';
 import { Principal } from './parameters.ts';
 import { TransactionEvent } from './schemas/event.ts';
 import { transactionEvent } from './serialize/event.ts';

@@ -1,15 +1,15 @@
 /** Transactions of v1: all of them filtered, one, several, and its bytes. */
 import { Type } from '@sinclair/typebox';
 import { toHex } from '../../codec/hex.ts';
-import type { FoundInForks, TransactionFilter, TransactionOrder } from '../../store/model.ts';
-import type { Reader } from '../../store/reader.ts';
-import { notFound } from '../conventions/errors.ts';
-import { chainTip, mempoolAndAnyFork, transaction as transactionTag } from '../conventions/etag.ts';
-import { HASH_DIGITS, prefixed } from '../conventions/hex-prefix.ts';
-import { legacyOffsetQuery, limitOrDefault, OffsetPage } from '../conventions/offset-pagination.ts';
-import { route } from '../route.ts';
-import { TxId } from '../v3/parameters.ts';
-import { Hash, Hex, words } from '../v3/schemas/values.ts';
+import { notFound } from '../../http/errors.ts';
+import { chainTip, mempoolAndAnyFork, transaction as transactionTag } from '../../http/etag.ts';
+import { HASH_DIGITS, prefixed } from '../../http/hex-prefix.ts';
+import { legacyOffsetQuery, limitOrDefault, OffsetPage } from '../../http/offset-pagination.ts';
+import { route } from '../../http/route.ts';
+import type { FoundInForks, TransactionFilter, TransactionOrder } from '../../store/model/model.ts';
+import type { Reader } from '../../store/model/reader.ts';
+import { TxId } from '../shared/parameters.ts';
+import { Hash, Hex, words } from '../shared/schemas/values.ts';
 import { declarationsFor } from './declarations.ts';
 import { Address, excludeFunctionArgs, Principal, TransactionTypes, unanchored } from './parameters.ts';
 import { MempoolTransaction, Transaction } from './schemas/transaction.ts';

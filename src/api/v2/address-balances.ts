@@ -1,12 +1,12 @@
 /** What an address has now. */
 import { Type } from '@sinclair/typebox';
-import { principalAndMempool, principal as principalTag } from '../conventions/etag.ts';
-import { legacyOffsetQuery, OffsetPage, offsetPage } from '../conventions/offset-pagination.ts';
-import { route } from '../route.ts';
+import { principalAndMempool, principal as principalTag } from '../../http/etag.ts';
+import { legacyOffsetQuery, OffsetPage, offsetPage } from '../../http/offset-pagination.ts';
+import { route } from '../../http/route.ts';
+import { SignedAmount } from '../shared/schemas/values.ts';
 import { Principal } from '../v1/parameters.ts';
 import { AddressFtBalance, StxBalance } from '../v1/schemas/address.ts';
 import { stxBalance } from '../v1/serialize/address.ts';
-import { SignedAmount } from '../v3/schemas/values.ts';
 
 const tag = 'Addresses';
 const params = { principal: Principal };

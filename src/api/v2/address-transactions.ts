@@ -1,16 +1,16 @@
 /** Transactions of an address, and what they moved of its assets. */
 import { Type } from '@sinclair/typebox';
 import { fromHex, toHex } from '../../codec/hex.ts';
-import type { TransactionKey } from '../../store/model.ts';
-import { notFound } from '../conventions/errors.ts';
-import { principal as principalTag, transaction as transactionTag } from '../conventions/etag.ts';
-import { FlatPage, flatPage, flatStart, NO_CURSOR } from '../conventions/flat-pagination.ts';
-import { legacyOffsetQuery, OffsetPage, offsetPage } from '../conventions/offset-pagination.ts';
-import { route } from '../route.ts';
+import { notFound } from '../../http/errors.ts';
+import { principal as principalTag, transaction as transactionTag } from '../../http/etag.ts';
+import { FlatPage, flatPage, flatStart, NO_CURSOR } from '../../http/flat-pagination.ts';
+import { legacyOffsetQuery, OffsetPage, offsetPage } from '../../http/offset-pagination.ts';
+import { route } from '../../http/route.ts';
+import type { TransactionKey } from '../../store/model/model.ts';
+import { TxId } from '../shared/parameters.ts';
 import { excludeFunctionArgs } from '../v1/parameters.ts';
 import { AddressTransaction, AddressTransactionEvent } from '../v1/schemas/address.ts';
 import { addressTransaction, addressTransactionEvent } from '../v1/serialize/address.ts';
-import { TxId } from '../v3/parameters.ts';
 
 const tag = 'Addresses';
 const UNKNOWN = 'Transaction not found';

@@ -1,12 +1,12 @@
 import { Type } from '@sinclair/typebox';
 import { fromHex, toHex } from '../../codec/hex.ts';
-import { notFound } from '../conventions/errors.ts';
-import { blockAt, block as blockTag, chainTip } from '../conventions/etag.ts';
-import { FlatPage, flatPage, flatQuery, flatStart, NO_CURSOR } from '../conventions/flat-pagination.ts';
-import { OffsetPage, offsetPage, offsetQuery } from '../conventions/offset-pagination.ts';
-import { type Route, route } from '../route.ts';
-import { BlockParameter } from '../v3/parameters.ts';
-import { Hex } from '../v3/schemas/values.ts';
+import { notFound } from '../../http/errors.ts';
+import { blockAt, block as blockTag, chainTip } from '../../http/etag.ts';
+import { FlatPage, flatPage, flatQuery, flatStart, NO_CURSOR } from '../../http/flat-pagination.ts';
+import { OffsetPage, offsetPage, offsetQuery } from '../../http/offset-pagination.ts';
+import { type Route, route } from '../../http/route.ts';
+import { BlockParameter } from '../shared/parameters.ts';
+import { Hex } from '../shared/schemas/values.ts';
 import { AverageTimes, Block } from './schemas/block.ts';
 import { averageTimes, block } from './serialize/block.ts';
 

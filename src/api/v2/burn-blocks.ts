@@ -1,8 +1,8 @@
-import { notFound } from '../conventions/errors.ts';
-import { chainTip } from '../conventions/etag.ts';
-import { OffsetPage, offsetPage, offsetQuery } from '../conventions/offset-pagination.ts';
-import { route } from '../route.ts';
-import { BlockParameter } from '../v3/parameters.ts';
+import { notFound } from '../../http/errors.ts';
+import { chainTip } from '../../http/etag.ts';
+import { OffsetPage, offsetPage, offsetQuery } from '../../http/offset-pagination.ts';
+import { route } from '../../http/route.ts';
+import { BlockParameter } from '../shared/parameters.ts';
 import { Block, BurnBlock } from './schemas/block.ts';
 import { block, burnBlock } from './serialize/block.ts';
 

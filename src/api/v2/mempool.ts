@@ -1,5 +1,5 @@
-import { mempool as mempoolTag } from '../conventions/etag.ts';
-import { route } from '../route.ts';
+import { mempool as mempoolTag } from '../../http/etag.ts';
+import { route } from '../../http/route.ts';
 import { Fees } from './schemas/fees.ts';
 import { fees } from './serialize/fees.ts';
 

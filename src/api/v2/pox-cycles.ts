@@ -1,12 +1,12 @@
 /** Reward cycles with their signers, and by pox-4 whose STX those sign for. */
 import { Type } from '@sinclair/typebox';
 import { fromHex, toHex } from '../../codec/hex.ts';
-import type { Reader } from '../../store/reader.ts';
-import type { RewardCycle } from '../../store/stacking-model.ts';
-import { notFound } from '../conventions/errors.ts';
-import { chainTip } from '../conventions/etag.ts';
-import { legacyOffsetQuery, OffsetPage, offsetPage, offsetQuery } from '../conventions/offset-pagination.ts';
-import { route } from '../route.ts';
+import { notFound } from '../../http/errors.ts';
+import { chainTip } from '../../http/etag.ts';
+import { legacyOffsetQuery, OffsetPage, offsetPage, offsetQuery } from '../../http/offset-pagination.ts';
+import { route } from '../../http/route.ts';
+import type { Reader } from '../../store/model/reader.ts';
+import type { RewardCycle } from '../../store/model/stacking-model.ts';
 import { PoxCycle, PoxSigner, PoxStacker } from './schemas/stacking.ts';
 import { poxCycle, poxSigner, poxStacker } from './serialize/stacking.ts';
 

@@ -1,9 +1,9 @@
 /** Outputs of Bitcoin transactions that paid stackers. */
 import { Type } from '@sinclair/typebox';
-import { chainAndBurnBlock } from '../conventions/etag.ts';
-import { OffsetPage, offsetPage, offsetQuery } from '../conventions/offset-pagination.ts';
-import { route } from '../route.ts';
-import { BlockParameter } from '../v3/parameters.ts';
+import { chainAndBurnBlock } from '../../http/etag.ts';
+import { OffsetPage, offsetPage, offsetQuery } from '../../http/offset-pagination.ts';
+import { route } from '../../http/route.ts';
+import { BlockParameter } from '../shared/parameters.ts';
 import { PoxTransaction } from './schemas/stacking.ts';
 import { poxTransaction } from './serialize/stacking.ts';
 

@@ -1,8 +1,8 @@
 import { Type } from '@sinclair/typebox';
-import type { EventPlace } from '../../store/model.ts';
-import { chainTip, mempool } from '../conventions/etag.ts';
-import { FlatPage, flatPage, flatQuery, flatStart, NO_CURSOR } from '../conventions/flat-pagination.ts';
-import { route } from '../route.ts';
+import { chainTip, mempool } from '../../http/etag.ts';
+import { FlatPage, flatPage, flatQuery, flatStart, NO_CURSOR } from '../../http/flat-pagination.ts';
+import { route } from '../../http/route.ts';
+import type { EventPlace } from '../../store/model/model.ts';
 import { ContractLog, ContractStatuses } from './schemas/smart-contract.ts';
 import { contractLog, contractStatus, logCursor } from './serialize/smart-contract.ts';
 

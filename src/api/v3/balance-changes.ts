@@ -1,10 +1,10 @@
 /** What transactions did to a principal's assets: nothing, where one is unknown or doesn't concern the principal. */
 import { Type } from '@sinclair/typebox';
 import { toHex } from '../../codec/hex.ts';
-import { principal as principalTag, transaction } from '../conventions/etag.ts';
-import { CursorPage, cursorPage, cursorQuery, pageStart } from '../conventions/pagination.ts';
-import { route } from '../route.ts';
-import { PrincipalParameter, TxId } from './parameters.ts';
+import { principal as principalTag, transaction } from '../../http/etag.ts';
+import { CursorPage, cursorPage, cursorQuery, pageStart } from '../../http/pagination.ts';
+import { route } from '../../http/route.ts';
+import { PrincipalParameter, TxId } from '../shared/parameters.ts';
 import { BalanceChange, TransactionBalanceChange } from './schemas/principal.ts';
 import { balanceChange, transactionBalanceChange } from './serialize/principal.ts';
 

@@ -1,9 +1,9 @@
 /** What a principal has. */
 import { Type } from '@sinclair/typebox';
-import { principalAndMempool, principal as principalTag } from '../conventions/etag.ts';
-import { CursorPage, cursorPage, cursorQuery, pageStart } from '../conventions/pagination.ts';
-import { route } from '../route.ts';
-import { AssetParameter, PrincipalParameter } from './parameters.ts';
+import { principalAndMempool, principal as principalTag } from '../../http/etag.ts';
+import { CursorPage, cursorPage, cursorQuery, pageStart } from '../../http/pagination.ts';
+import { route } from '../../http/route.ts';
+import { AssetParameter, PrincipalParameter } from '../shared/parameters.ts';
 import { StxBalance } from './schemas/principal.ts';
 import { FtBalance, NftInstance } from './schemas/token.ts';
 import { stxBalance } from './serialize/principal.ts';

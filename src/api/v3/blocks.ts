@@ -1,10 +1,10 @@
 import { toHex } from '../../codec/hex.ts';
-import type { BlockId } from '../../store/model.ts';
-import { notFound } from '../conventions/errors.ts';
-import { block } from '../conventions/etag.ts';
-import { CursorPage, cursorPage, cursorQuery, pageStart } from '../conventions/pagination.ts';
-import { route } from '../route.ts';
-import { BlockParameter } from './parameters.ts';
+import { notFound } from '../../http/errors.ts';
+import { block } from '../../http/etag.ts';
+import { CursorPage, cursorPage, cursorQuery, pageStart } from '../../http/pagination.ts';
+import { route } from '../../http/route.ts';
+import type { BlockId } from '../../store/model/model.ts';
+import { BlockParameter } from '../shared/parameters.ts';
 import { TransactionSummary } from './schemas/transaction.ts';
 import { transactionSummary } from './serialize/transaction.ts';
 

@@ -1,6 +1,6 @@
-import { mempool as mempoolTag } from '../conventions/etag.ts';
-import { CursorPage, cursorPage, cursorQuery, pageStart } from '../conventions/pagination.ts';
-import { route } from '../route.ts';
+import { mempool as mempoolTag } from '../../http/etag.ts';
+import { CursorPage, cursorPage, cursorQuery, pageStart } from '../../http/pagination.ts';
+import { route } from '../../http/route.ts';
 import { PendingSummary } from './schemas/transaction.ts';
 import { pendingSummary } from './serialize/transaction.ts';
 

@@ -1,7 +1,7 @@
-import { principalAndMempool, principal as principalTag } from '../conventions/etag.ts';
-import { CursorPage, cursorPage, cursorQuery, pageStart } from '../conventions/pagination.ts';
-import { route } from '../route.ts';
-import { AddressParameter, PrincipalParameter } from './parameters.ts';
+import { principalAndMempool, principal as principalTag } from '../../http/etag.ts';
+import { CursorPage, cursorPage, cursorQuery, pageStart } from '../../http/pagination.ts';
+import { route } from '../../http/route.ts';
+import { AddressParameter, PrincipalParameter } from '../shared/parameters.ts';
 import { Nonces, PrincipalTransaction } from './schemas/principal.ts';
 import { PendingSummary } from './schemas/transaction.ts';
 import { nonces, principalTransaction } from './serialize/principal.ts';

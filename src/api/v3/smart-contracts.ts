@@ -1,7 +1,7 @@
-import { notFound } from '../conventions/errors.ts';
-import { chainTip } from '../conventions/etag.ts';
-import { route } from '../route.ts';
-import { ContractParameter, includeQuery } from './parameters.ts';
+import { notFound } from '../../http/errors.ts';
+import { chainTip } from '../../http/etag.ts';
+import { route } from '../../http/route.ts';
+import { ContractParameter, includeQuery } from '../shared/parameters.ts';
 import { SmartContract } from './schemas/smart-contract.ts';
 import { smartContract } from './serialize/smart-contract.ts';
 

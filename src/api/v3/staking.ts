@@ -1,11 +1,11 @@
 /** Staking by pox-5. */
 import { Type } from '@sinclair/typebox';
-import type { Reader } from '../../store/reader.ts';
-import { notFound } from '../conventions/errors.ts';
-import { chainAndBurnTip } from '../conventions/etag.ts';
-import { CursorPage, cursorPage, cursorQuery, pageStart } from '../conventions/pagination.ts';
-import { route } from '../route.ts';
-import { PrincipalParameter } from './parameters.ts';
+import { notFound } from '../../http/errors.ts';
+import { chainAndBurnTip } from '../../http/etag.ts';
+import { CursorPage, cursorPage, cursorQuery, pageStart } from '../../http/pagination.ts';
+import { route } from '../../http/route.ts';
+import type { Reader } from '../../store/model/reader.ts';
+import { PrincipalParameter } from '../shared/parameters.ts';
 import * as schema from './schemas/staking.ts';
 import * as serialize from './serialize/staking.ts';
 

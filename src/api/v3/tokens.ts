@@ -1,9 +1,9 @@
 /** Tokens by themselves: how much there is, who has it, what became of it. */
 import { toHex } from '../../codec/hex.ts';
-import { chainTip } from '../conventions/etag.ts';
-import { CursorPage, cursorPage, cursorQuery, pageStart } from '../conventions/pagination.ts';
-import { route } from '../route.ts';
-import { AssetParameter, NftValueParameter } from './parameters.ts';
+import { chainTip } from '../../http/etag.ts';
+import { CursorPage, cursorPage, cursorQuery, pageStart } from '../../http/pagination.ts';
+import { route } from '../../http/route.ts';
+import { AssetParameter, NftValueParameter } from '../shared/parameters.ts';
 import { FtSupply, Holder, StxSupply } from './schemas/token.ts';
 import { NftMove } from './schemas/transfer.ts';
 import { holder } from './serialize/token.ts';

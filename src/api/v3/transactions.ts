@@ -1,10 +1,10 @@
 import { Type } from '@sinclair/typebox';
 import { toHex } from '../../codec/hex.ts';
-import { notFound } from '../conventions/errors.ts';
-import { chainTip, transaction } from '../conventions/etag.ts';
-import { CursorPage, cursorPage, cursorQuery, pageStart } from '../conventions/pagination.ts';
-import { route } from '../route.ts';
-import { includeQuery, TxId } from './parameters.ts';
+import { notFound } from '../../http/errors.ts';
+import { chainTip, transaction } from '../../http/etag.ts';
+import { CursorPage, cursorPage, cursorQuery, pageStart } from '../../http/pagination.ts';
+import { route } from '../../http/route.ts';
+import { includeQuery, TxId } from '../shared/parameters.ts';
 import { TransactionEvent } from './schemas/event.ts';
 import { FullPending, FullTransaction, TransactionSummary } from './schemas/transaction.ts';
 import { transactionEvent } from './serialize/event.ts';

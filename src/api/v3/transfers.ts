@@ -1,8 +1,8 @@
 /** Events that moved a principal's tokens: one item an event, so that one transaction may have several. */
-import { principal as principalTag } from '../conventions/etag.ts';
-import { CursorPage, cursorPage, cursorQuery, pageStart } from '../conventions/pagination.ts';
-import { route } from '../route.ts';
-import { AssetParameter, PrincipalParameter } from './parameters.ts';
+import { principal as principalTag } from '../../http/etag.ts';
+import { CursorPage, cursorPage, cursorQuery, pageStart } from '../../http/pagination.ts';
+import { route } from '../../http/route.ts';
+import { AssetParameter, PrincipalParameter } from '../shared/parameters.ts';
 import { FtTransfer, StxTransfer } from './schemas/transfer.ts';
 import { ftTransfer, stxTransfer } from './serialize/transfer.ts';
 

@@ -1,12 +1,12 @@
 /** How a chainhook route is declared: as other routes, for a consumer, without a snapshot, with errors of its own shape. */
 import { type Static, type TProperties, type TSchema, type TUndefined, Type } from '@sinclair/typebox';
-import { checker, jsonBody } from '../../api/conventions/body.ts';
-import { ApiError, ParameterError } from '../../api/conventions/errors.ts';
-import { jsonOf } from '../../api/conventions/json.ts';
-import { pathReader, queryReader, type Values } from '../../api/conventions/parameters.ts';
-import { operation } from '../../api/openapi.ts';
-import { checkedBody } from '../../api/response-check.ts';
-import type { Method, Route, RouteContext } from '../../api/route.ts';
+import { checker, jsonBody } from '../../http/body.ts';
+import { ApiError, ParameterError } from '../../http/errors.ts';
+import { jsonOf } from '../../http/json.ts';
+import { operation } from '../../http/openapi.ts';
+import { pathReader, queryReader, type Values } from '../../http/parameters.ts';
+import { checkedBody } from '../../http/response-check.ts';
+import type { Method, Route, RouteContext } from '../../http/route.ts';
 import type { Access } from '../access.ts';
 import type { DeliveryLog } from '../delivery-log.ts';
 import type { Management } from '../management.ts';

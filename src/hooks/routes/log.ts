@@ -1,6 +1,6 @@
 /** The log of deliveries, and sending them again. */
 import { Type } from '@sinclair/typebox';
-import { CursorPage, cursorPage, cursorQuery, pageStart } from '../../api/conventions/pagination.ts';
+import { CursorPage, cursorPage, cursorQuery, pageStart } from '../../http/pagination.ts';
 import { type DeliveryFilter, everyDelivery } from '../../store/hooks/deliveries.ts';
 import { deliveryStates, reasons } from '../../store/hooks/model.ts';
 import { DeliveryDetail, DeliveryShown, RedeliverBody, Uuid } from '../schemas.ts';

@@ -1,6 +1,6 @@
 /** Registering and managing hooks, as the published client calls it. */
 import { Type } from '@sinclair/typebox';
-import { offsetQuery } from '../../api/conventions/offset-pagination.ts';
+import { offsetQuery } from '../../http/offset-pagination.ts';
 import { Definition } from '../definition.ts';
 import { BulkBody, EnabledBody, EvaluateBody, HookPage, HookShown, SecretShown, Uuid } from '../schemas.ts';
 import { hookRoute } from './hook-route.ts';

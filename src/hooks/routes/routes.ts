@@ -1,6 +1,6 @@
 /** The routes of chainhooks: the table of contents. */
 import { Type } from '@sinclair/typebox';
-import { type Route, route } from '../../api/route.ts';
+import { type Route, route } from '../../http/route.ts';
 import type { HookApi } from './hook-route.ts';
 import { logRoutes } from './log.ts';
 import { managementRoutes } from './manage.ts';

@@ -1,6 +1,6 @@
 /** Trying definitions and receivers, and telling hooks of the past. */
 import { Type } from '@sinclair/typebox';
-import { CursorPage, cursorPage, cursorQuery, pageStart } from '../../api/conventions/pagination.ts';
+import { CursorPage, cursorPage, cursorQuery, pageStart } from '../../http/pagination.ts';
 import { invalidField } from '../problem.ts';
 import { BackfillBody, BackfillShown, PreviewBody, PreviewShown, TestBody, TestShown, Uuid } from '../schemas.ts';
 import type { PreviewRange } from '../trial.ts';

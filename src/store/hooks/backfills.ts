@@ -1,6 +1,6 @@
 /** Jobs that tell a hook of past blocks. */
 import type { Database } from 'bun:sqlite';
-import { prepared } from '../statement.ts';
+import { prepared } from '../rows/statement.ts';
 import { type Backfill, type BackfillState, storedBackfillState } from './model.ts';
 
 const QUEUED = storedBackfillState.numberOf('queued');

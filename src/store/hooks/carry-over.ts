@@ -2,11 +2,11 @@
 import { type Database, SQLiteError } from 'bun:sqlite';
 import { existsSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { OperatorError } from '../../errors.ts';
-import { syncDirectory } from '../../whole-file.ts';
-import { openToWrite } from '../connection.ts';
-import { indexPath, openWriter } from '../database.ts';
-import { type StoreFailure, unavailable } from '../store-failure.ts';
+import { OperatorError } from '../../base/errors.ts';
+import { syncDirectory } from '../../base/whole-file.ts';
+import { openToWrite } from '../files/connection.ts';
+import { indexPath, openWriter } from '../files/database.ts';
+import { type StoreFailure, unavailable } from '../files/store-failure.ts';
 
 /** Where the new index is made, inside the data directory. */
 const WORKSHOP = 'rebuild';

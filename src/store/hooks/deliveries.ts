@@ -1,7 +1,7 @@
 /** The rows of deliveries: the queue, and the log of what became of each. Bodies stand apart, compressed. */
 import type { Database } from 'bun:sqlite';
-import { compressed, decompressed } from '../journal-entry.ts';
-import { prepared } from '../statement.ts';
+import { compressed, decompressed } from '../files/journal-entry.ts';
+import { prepared } from '../rows/statement.ts';
 import {
   type Attempt,
   type Delivery,

@@ -1,6 +1,6 @@
 /** What hooks were told of which blocks. */
 import type { Database } from 'bun:sqlite';
-import { prepared } from '../statement.ts';
+import { prepared } from '../rows/statement.ts';
 import type { LedgerEntry } from './model.ts';
 
 interface Row {

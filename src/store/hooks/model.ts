@@ -1,5 +1,5 @@
 /** Chainhooks as the store keeps them. Times are Unix milliseconds. */
-import { storedWords } from '../stored-words.ts';
+import { storedWords } from '../rows/stored-words.ts';
 
 /** A block by height and index block hash; height 0 and no bytes before block 1. */
 export interface Cursor {

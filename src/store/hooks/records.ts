@@ -1,6 +1,6 @@
 /** The rows of hooks, and where live ones stand. */
 import type { Database } from 'bun:sqlite';
-import { prepared } from '../statement.ts';
+import { prepared } from '../rows/statement.ts';
 import {
   type Cursor,
   type HookProgress,

@@ -1,6 +1,6 @@
 /** What signs a consumer's deliveries. */
 import type { Database } from 'bun:sqlite';
-import { prepared } from '../statement.ts';
+import { prepared } from '../rows/statement.ts';
 import type { Secrets } from './model.ts';
 
 export function hookSecrets(db: Database) {

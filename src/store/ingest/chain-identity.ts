@@ -1,10 +1,10 @@
 /** Which chain the data is of: as set by the operator, else as the first signed transaction says. */
 import type { Database } from 'bun:sqlite';
+import { OperatorError } from '../../base/errors.ts';
 import { MAINNET_CHAIN_ID, type Network, networkOf, TESTNET_CHAIN_ID } from '../../chain/network.ts';
 import type { BlockPayload } from '../../chain/payload-schemas.ts';
 import { fromHex } from '../../codec/hex.ts';
 import { decodeTransaction } from '../../codec/transaction.ts';
-import { OperatorError } from '../../errors.ts';
 import type { Participant } from './transactions.ts';
 
 /** The chain id of the first transaction that somebody signed; else what the version bit of an unsigned one says. */

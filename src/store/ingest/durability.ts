@@ -4,7 +4,7 @@
  */
 import { closeSync, fdatasyncSync, openSync } from 'node:fs';
 import { open } from 'node:fs/promises';
-import { hasCode } from '../../errors.ts';
+import { hasCode } from '../../base/errors.ts';
 import type { Participant } from './transactions.ts';
 import type { WriterHealth } from './writer-health.ts';
 

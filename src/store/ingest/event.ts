@@ -1,5 +1,5 @@
 /** What ingest takes, what it answers, and what it says of its work. */
-import type { StoreFailure } from '../store-failure.ts';
+import type { StoreFailure } from '../files/store-failure.ts';
 
 /** An event as it reached us. */
 export interface ReceivedEvent {

@@ -1,6 +1,6 @@
 /** Those who follow the chain as it changes: what they are told, and what they may ask. */
 import type { Block } from '../../chain/block.ts';
-import type { ChainChange } from '../chain-writer.ts';
+import type { ChainChange } from './chain-writer.ts';
 import type { Participant } from './transactions.ts';
 
 /** What takes part in the changes of the chain, inside the transaction of each. */

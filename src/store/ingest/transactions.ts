@@ -8,9 +8,9 @@
  * transaction both files are asked where they stand.
  */
 import type { Database } from 'bun:sqlite';
-import { BUSY_TIMEOUT_MS, rollBack, setPatience, touch } from '../connection.ts';
-import type { Journal } from '../journal.ts';
-import { unavailable } from '../store-failure.ts';
+import { BUSY_TIMEOUT_MS, rollBack, setPatience, touch } from '../files/connection.ts';
+import type { Journal } from '../files/journal.ts';
+import { unavailable } from '../files/store-failure.ts';
 import type { WriterHealth } from './writer-health.ts';
 
 /**

@@ -1,5 +1,5 @@
 /** Whether what is to be written can be written: known from the writes themselves. */
-import { type StoreFailure, type StoreUnavailableError, unavailable } from '../store-failure.ts';
+import { type StoreFailure, type StoreUnavailableError, unavailable } from '../files/store-failure.ts';
 import type { IngestLog } from './event.ts';
 
 export type WriterHealth = ReturnType<typeof writerHealth>;

@@ -4,10 +4,10 @@
  */
 import type { Database } from 'bun:sqlite';
 import { positionsOf } from '../../chain/position.ts';
-import { decimalOf, exactInteger } from '../amounts.ts';
-import type { AccountState, TokenSums } from '../model.ts';
-import { AFFECTED } from '../rows.ts';
-import { prepared } from '../statement.ts';
+import type { AccountState, TokenSums } from '../model/model.ts';
+import { decimalOf, exactInteger } from '../rows/amounts.ts';
+import { prepared } from '../rows/statement.ts';
+import { AFFECTED } from '../rows/words.ts';
 
 /** A checkpoint is set by the block in which an account's transactions and rewards reach or pass a multiple of this. */
 export const CHECKPOINT_EVERY = 64;

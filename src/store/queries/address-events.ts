@@ -1,8 +1,8 @@
 /** Events that a principal took part in: of one transaction, and all of them, newest first. */
 import type { Database } from 'bun:sqlite';
-import type { AssetEvent, PlacedEvent, TransactionEvent } from '../model.ts';
-import { kindMask } from '../rows.ts';
-import { prepared } from '../statement.ts';
+import type { AssetEvent, PlacedEvent, TransactionEvent } from '../model/model.ts';
+import { prepared } from '../rows/statement.ts';
+import { kindMask } from '../rows/words.ts';
 import { type EventRow, eventColumns, eventJoins, eventOf } from './events.ts';
 
 const asset = 'e.kind >= 3 AND (e.sender_id = ?2 OR e.recipient_id = ?2)';

@@ -2,9 +2,9 @@
 import type { Database } from 'bun:sqlite';
 import { ANCHORED_SEQUENCE } from '../../chain/block.ts';
 import { positionsOf } from '../../chain/position.ts';
-import type { AddressTransaction, ChainPage, ChainStart, Heights, TransactionKey } from '../model.ts';
-import { AFFECTED } from '../rows.ts';
-import { prepared } from '../statement.ts';
+import type { AddressTransaction, ChainPage, ChainStart, Heights, TransactionKey } from '../model/model.ts';
+import { prepared } from '../rows/statement.ts';
+import { AFFECTED } from '../rows/words.ts';
 import type { Entry } from './account-states.ts';
 import type { AddressEventQueries } from './address-events.ts';
 import type { DetailQueries } from './details.ts';

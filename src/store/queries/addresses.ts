@@ -1,9 +1,9 @@
 /** What v1 and v2 ask of addresses and tokens, by the texts that name them. */
 import type { Database } from 'bun:sqlite';
-import type { Heights, TokenHistory } from '../model.ts';
-import type { Reader } from '../reader.ts';
-import { TOKEN } from '../rows.ts';
-import { prepared } from '../statement.ts';
+import type { Heights, TokenHistory } from '../model/model.ts';
+import type { Reader } from '../model/reader.ts';
+import { prepared } from '../rows/statement.ts';
+import { TOKEN } from '../rows/words.ts';
 import { accountStates, type Counted } from './account-states.ts';
 import { addressEventQueries } from './address-events.ts';
 import { addressTransactionQueries, positionsIn, type Range } from './address-transactions.ts';

@@ -1,9 +1,9 @@
 /** What is asked of tokens by the texts that name them: principals and asset identifiers to their numbers. */
 import type { Database } from 'bun:sqlite';
-import { decimalOf } from '../amounts.ts';
-import type { Page } from '../model.ts';
-import type { Reader } from '../reader.ts';
-import { prepared } from '../statement.ts';
+import type { Page } from '../model/model.ts';
+import type { Reader } from '../model/reader.ts';
+import { decimalOf } from '../rows/amounts.ts';
+import { prepared } from '../rows/statement.ts';
 import { balanceChangeQueries } from './balance-changes.ts';
 import { balanceList } from './balance-lists.ts';
 import { nftQueries } from './nfts.ts';

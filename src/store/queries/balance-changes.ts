@@ -1,8 +1,8 @@
 /** What transactions did to a principal's assets. */
 import type { Database } from 'bun:sqlite';
-import type { BalanceChange, CursorKey, Page } from '../model.ts';
-import { AFFECTED, TOKEN } from '../rows.ts';
-import { prepared } from '../statement.ts';
+import type { BalanceChange, CursorKey, Page } from '../model/model.ts';
+import { prepared } from '../rows/statement.ts';
+import { AFFECTED, TOKEN } from '../rows/words.ts';
 import { keysetPage } from './page.ts';
 
 export const sql = {

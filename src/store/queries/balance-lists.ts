@@ -1,8 +1,8 @@
 /** Lists by balance, greatest first, then by a text: holders of an asset, tokens of a principal. */
 import type { Database, SQLQueryBindings } from 'bun:sqlite';
-import { decimalOf } from '../amounts.ts';
-import type { CursorKey, Page } from '../model.ts';
-import { prepared } from '../statement.ts';
+import type { CursorKey, Page } from '../model/model.ts';
+import { decimalOf } from '../rows/amounts.ts';
+import { prepared } from '../rows/statement.ts';
 import { equalThenBeyond, keysetPage, textAt } from './page.ts';
 
 /**

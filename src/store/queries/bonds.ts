@@ -1,9 +1,9 @@
 /** Bonds of pox-5, who may register for them, and who did. */
 import type { Database } from 'bun:sqlite';
-import type { CursorKey } from '../model.ts';
-import type { Bond, BondAllowance, BondRegistration } from '../staking-model.ts';
-import type { StakingReader } from '../staking-reader.ts';
-import { prepared } from '../statement.ts';
+import type { CursorKey } from '../model/model.ts';
+import type { Bond, BondAllowance, BondRegistration } from '../model/staking-model.ts';
+import type { StakingReader } from '../model/staking-reader.ts';
+import { prepared } from '../rows/statement.ts';
 import { type MadeByRow, madeBy, madeByOf } from './made-by.ts';
 import { equalThenBeyond, keysetPage, numberAt } from './page.ts';
 

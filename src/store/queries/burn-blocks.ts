@@ -1,7 +1,7 @@
 /** Bitcoin blocks that canonical blocks are anchored to. They are numbered without gaps, so lists are arithmetic. */
 import type { Database } from 'bun:sqlite';
-import type { AnchorBurnBlock, BlockId, ChainBlock, OffsetPage } from '../model.ts';
-import { prepared } from '../statement.ts';
+import type { AnchorBurnBlock, BlockId, ChainBlock, OffsetPage } from '../model/model.ts';
+import { prepared } from '../rows/statement.ts';
 import type { BlockRange } from './blocks.ts';
 
 const columns = 'ordinal, hash, height, time, first_block, blocks, transactions';

@@ -1,8 +1,8 @@
 /** What Bitcoin blocks paid to stackers. Rows are numbered, so that pages are ranges and totals the last number. */
 import type { Database } from 'bun:sqlite';
-import type { BurnReward, PoxOutput, RewardSlot } from '../stacking-model.ts';
-import type { BurnRewardReader } from '../stacking-reader.ts';
-import { prepared } from '../statement.ts';
+import type { BurnReward, PoxOutput, RewardSlot } from '../model/stacking-model.ts';
+import type { BurnRewardReader } from '../model/stacking-reader.ts';
+import { prepared } from '../rows/statement.ts';
 
 const reward = `SELECT r.height, b.hash, r.burn_amount, r.recipient, r.amount, r.reward_index AS item
                   FROM burn_rewards r JOIN burn_blocks b ON b.height = r.height`;

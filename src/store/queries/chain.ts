@@ -1,7 +1,7 @@
 /** The tip, and blocks by what names them. */
 import type { Database } from 'bun:sqlite';
-import type { BlockId, ChainTip } from '../model.ts';
-import { prepared } from '../statement.ts';
+import type { BlockId, ChainTip } from '../model/model.ts';
+import { prepared } from '../rows/statement.ts';
 
 export const sql = {
   tip: `SELECT b.height, b.block_hash, b.index_block_hash, p.burn_block_height,

@@ -1,9 +1,9 @@
 /** What happened since, and whom a block concerns. */
 import type { Database } from 'bun:sqlite';
 import { positionsOf } from '../../chain/position.ts';
-import type { BlockParties, Change, NftMove } from '../model.ts';
-import { assetEventOf, changeWord } from '../rows.ts';
-import { prepared } from '../statement.ts';
+import type { BlockParties, Change, NftMove } from '../model/model.ts';
+import { prepared } from '../rows/statement.ts';
+import { assetEventOf, changeWord } from '../rows/words.ts';
 
 export const sql = {
   newest: 'SELECT coalesce(max(id), 0) AS id FROM changes',

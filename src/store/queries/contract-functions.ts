@@ -1,8 +1,8 @@
 /** How contracts declare their functions, from the interfaces that nodes send with deployments. */
 import type { Database } from 'bun:sqlite';
 import { contractFunctions } from '../../codec/abi.ts';
-import type { ContractFunctions } from '../model.ts';
-import { prepared } from '../statement.ts';
+import type { ContractFunctions } from '../model/model.ts';
+import { prepared } from '../rows/statement.ts';
 
 export const sql = {
   newest: `SELECT t.tx_id, c.position FROM principals p JOIN contracts c ON c.contract_id = p.id

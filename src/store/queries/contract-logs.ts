@@ -2,8 +2,8 @@
 import type { Database } from 'bun:sqlite';
 import { ANCHORED_SEQUENCE } from '../../chain/block.ts';
 import { heightOf } from '../../chain/position.ts';
-import type { ChainPage, ChainStart, ContractLog, EventPlace } from '../model.ts';
-import { prepared } from '../statement.ts';
+import type { ChainPage, ChainStart, ContractLog, EventPlace } from '../model/model.ts';
+import { prepared } from '../rows/statement.ts';
 import { placeQuery } from './places.ts';
 
 const place = `e.position, e.event_index, t.tx_index, coalesce(t.microblock_sequence, ${ANCHORED_SEQUENCE}) AS sequence`;

@@ -2,9 +2,9 @@
 import type { Database } from 'bun:sqlite';
 import { heightOf } from '../../chain/position.ts';
 import { splitPrincipal } from '../../codec/address.ts';
-import type { Deployment, SmartContract } from '../model.ts';
-import { statusWord } from '../rows.ts';
-import { prepared } from '../statement.ts';
+import type { Deployment, SmartContract } from '../model/model.ts';
+import { prepared } from '../rows/statement.ts';
+import { statusWord } from '../rows/words.ts';
 import { type MadeByRow, madeByOf } from './made-by.ts';
 
 export const sql = {

@@ -1,9 +1,9 @@
 /** Deployments of contracts as v1 shows them: of any fork, and by what their interfaces declare. */
 import type { Database } from 'bun:sqlite';
 import { heightOf } from '../../chain/position.ts';
-import type { ContractDeployment } from '../model.ts';
-import { TooMuchWorkError } from '../reader.ts';
-import { prepared } from '../statement.ts';
+import type { ContractDeployment } from '../model/model.ts';
+import { TooMuchWorkError } from '../model/reader.ts';
+import { prepared } from '../rows/statement.ts';
 import type { OrphanedTransaction, OrphanQueries } from './orphans.ts';
 
 const columns = 'p.address, t.position, t.tx_id, t.clarity_version, d.contract_interface, d.raw';

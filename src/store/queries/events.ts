@@ -1,8 +1,8 @@
 /** What a transaction did, in order. */
 import type { Database } from 'bun:sqlite';
-import type { CursorKey, Page, TransactionEvent } from '../model.ts';
-import { assetEventOf, EVENT_LOCK, EVENT_LOG, kindMask } from '../rows.ts';
-import { prepared } from '../statement.ts';
+import type { CursorKey, Page, TransactionEvent } from '../model/model.ts';
+import { prepared } from '../rows/statement.ts';
+import { assetEventOf, EVENT_LOCK, EVENT_LOG, kindMask } from '../rows/words.ts';
 import { keysetPage, numberAt } from './page.ts';
 
 /** For a query whose FROM has `events e`. */

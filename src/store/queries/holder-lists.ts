@@ -1,8 +1,8 @@
 /** Who ever had STX or a token, by offset: greatest balance first, and those who have nothing left after the others. */
 import type { Database, SQLQueryBindings } from 'bun:sqlite';
-import { decimalOf } from '../amounts.ts';
-import type { FtBalance, Holder, HolderPage, OffsetPage } from '../model.ts';
-import { prepared } from '../statement.ts';
+import type { FtBalance, Holder, HolderPage, OffsetPage } from '../model/model.ts';
+import { decimalOf } from '../rows/amounts.ts';
+import { prepared } from '../rows/statement.ts';
 
 const page = 'ORDER BY balance DESC, address LIMIT ?2 OFFSET ?3';
 

@@ -1,5 +1,5 @@
 /** A transaction by its id, wherever it is: canonical, streamed, waiting, dropped or orphaned. */
-import type { FoundInForks, TransactionEvent } from '../model.ts';
+import type { FoundInForks, TransactionEvent } from '../model/model.ts';
 import type { DetailQueries } from './details.ts';
 import type { EventQueries } from './events.ts';
 import type { MempoolQueries } from './mempool.ts';

@@ -1,8 +1,8 @@
 /** STX on the way to a principal, newest first. */
 import type { Database } from 'bun:sqlite';
 import { heightOf } from '../../chain/position.ts';
-import type { ReceivedStx } from '../model.ts';
-import { prepared } from '../statement.ts';
+import type { ReceivedStx } from '../model/model.ts';
+import { prepared } from '../rows/statement.ts';
 import type { Range } from './address-transactions.ts';
 
 /** Merged as they are read, since both are in the order of the chain. */

@@ -1,8 +1,8 @@
 /** What of a principal's STX was locked when a block was the tip. */
 import type { Database } from 'bun:sqlite';
 import { heightOf, positionsOf } from '../../chain/position.ts';
-import type { StxBalance } from '../model.ts';
-import { prepared } from '../statement.ts';
+import type { StxBalance } from '../model/model.ts';
+import { prepared } from '../rows/statement.ts';
 
 const poxVersions = [1, 2, 3, 4] as const;
 

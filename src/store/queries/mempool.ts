@@ -1,6 +1,5 @@
 /** Transactions that wait, or were dropped while they did. */
 import type { Database } from 'bun:sqlite';
-import { decimalOf } from '../amounts.ts';
 import type {
   CursorKey,
   OfferedFee,
@@ -8,9 +7,10 @@ import type {
   Page,
   PendingTransaction,
   PendingTransactionDetail,
-} from '../model.ts';
-import { mempoolStatus, typeWord } from '../rows.ts';
-import { prepared } from '../statement.ts';
+} from '../model/model.ts';
+import { decimalOf } from '../rows/amounts.ts';
+import { prepared } from '../rows/statement.ts';
+import { mempoolStatus, typeWord } from '../rows/words.ts';
 import { bytesAt, keysetPage, numberAt } from './page.ts';
 import { type SpentRow, spentOf, waiting } from './summary.ts';
 

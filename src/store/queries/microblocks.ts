@@ -1,8 +1,8 @@
 /** Microblocks of the canonical chain (Stacks 2.x), and those that wait on its tip. */
 import type { Database } from 'bun:sqlite';
 import { positionsOf } from '../../chain/position.ts';
-import type { ChainMicroblock, OffsetPage } from '../model.ts';
-import { prepared } from '../statement.ts';
+import type { ChainMicroblock, OffsetPage } from '../model/model.ts';
+import { prepared } from '../rows/statement.ts';
 import type { StreamedQueries } from './streamed.ts';
 
 const columns = `m.hash, m.parent_hash, m.sequence, m.height, b.block_hash, p.block_hash AS parent_block_hash,

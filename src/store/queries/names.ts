@@ -4,10 +4,10 @@ import { LONGEST, NAME_ASSETS, nameOfToken, nameToken } from '../../chain/name-s
 import { heightOf, positionsOf } from '../../chain/position.ts';
 import { sha256 } from '../../codec/hash.ts';
 import { lossyText } from '../../codec/utf8.ts';
-import type { NameInfo, SubdomainInfo } from '../model.ts';
-import type { Reader } from '../reader.ts';
-import { nameOperationNumber, nameOperationWord } from '../rows.ts';
-import { prepared } from '../statement.ts';
+import type { NameInfo, SubdomainInfo } from '../model/model.ts';
+import type { Reader } from '../model/reader.ts';
+import { prepared } from '../rows/statement.ts';
+import { nameOperationNumber, nameOperationWord } from '../rows/words.ts';
 
 const [IMPORT, REGISTER, RENEWAL] = (['name-import', 'name-register', 'name-renewal'] as const).map(
   nameOperationNumber,

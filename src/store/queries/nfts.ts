@@ -1,7 +1,7 @@
 /** Non-fungible tokens: what a principal owns. */
 import type { Database } from 'bun:sqlite';
-import type { CursorKey, NftInstance, Page } from '../model.ts';
-import { prepared } from '../statement.ts';
+import type { CursorKey, NftInstance, Page } from '../model/model.ts';
+import { prepared } from '../rows/statement.ts';
 import { bytesAt, keysetPage } from './page.ts';
 
 export const sql = {

@@ -1,8 +1,8 @@
 /** Which nonces an account used, which it has waiting, and which lie between. */
 import type { Database } from 'bun:sqlite';
-import { exactInteger } from '../amounts.ts';
-import type { Nonces } from '../model.ts';
-import { prepared } from '../statement.ts';
+import type { Nonces } from '../model/model.ts';
+import { exactInteger } from '../rows/amounts.ts';
+import { prepared } from '../rows/statement.ts';
 
 // Nonces are read as text: they may be any below 2^63, and numbers are exact below 2^53 alone.
 export const sql = {

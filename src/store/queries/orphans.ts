@@ -2,9 +2,9 @@
 import type { Database } from 'bun:sqlite';
 import type { Block, ChainTransaction } from '../../chain/block.ts';
 import { networkOf, TESTNET_CHAIN_ID } from '../../chain/network.ts';
-import type { BlockSearch } from '../model.ts';
-import { blockOfPayload, type EntryReader, payloadText, type SourceColumns } from '../payload-source.ts';
-import { prepared } from '../statement.ts';
+import { blockOfPayload, type EntryReader, payloadText, type SourceColumns } from '../files/payload-source.ts';
+import type { BlockSearch } from '../model/model.ts';
+import { prepared } from '../rows/statement.ts';
 
 const found = 'SELECT index_block_hash, height FROM orphaned_blocks';
 

@@ -1,6 +1,6 @@
 /** Transactions that the index has no rows of, from the payload that announced them. */
 import type { Block, ChainTransaction } from '../../chain/block.ts';
-import type { SummaryPayload, TransactionDetail, TransactionEvent } from '../model.ts';
+import type { SummaryPayload, TransactionDetail, TransactionEvent } from '../model/model.ts';
 
 function summaryPayload({ payload, sender }: ChainTransaction): SummaryPayload {
   const { type } = payload;

@@ -1,9 +1,15 @@
 /** What waits, filtered and ordered as v1 offers it, and its figures. */
 import type { Database } from 'bun:sqlite';
-import { decimalOf } from '../amounts.ts';
-import type { OffsetPage, PendingFigures, PendingFilter, PendingOrder, PendingTransactionDetail } from '../model.ts';
-import { typeWord } from '../rows.ts';
-import { prepared } from '../statement.ts';
+import type {
+  OffsetPage,
+  PendingFigures,
+  PendingFilter,
+  PendingOrder,
+  PendingTransactionDetail,
+} from '../model/model.ts';
+import { decimalOf } from '../rows/amounts.ts';
+import { prepared } from '../rows/statement.ts';
+import { typeWord } from '../rows/words.ts';
 import type { MempoolQueries } from './mempool.ts';
 
 const key = 'm.tx_id, m.received_at, m.fee, m.size';

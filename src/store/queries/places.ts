@@ -2,8 +2,8 @@
 import type { Database } from 'bun:sqlite';
 import { ANCHORED_SEQUENCE } from '../../chain/block.ts';
 import { positionsOf } from '../../chain/position.ts';
-import type { PlaceInBlock } from '../model.ts';
-import { prepared } from '../statement.ts';
+import type { PlaceInBlock } from '../model/model.ts';
+import { prepared } from '../rows/statement.ts';
 
 export const sql = {
   // Looks through the transactions of one block at most.

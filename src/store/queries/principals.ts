@@ -1,8 +1,8 @@
 /** What a principal has, and had at any height. */
 import type { Database } from 'bun:sqlite';
-import { decimalOf } from '../amounts.ts';
-import type { Nonces, StxBalance, StxHistory } from '../model.ts';
-import { prepared } from '../statement.ts';
+import type { Nonces, StxBalance, StxHistory } from '../model/model.ts';
+import { decimalOf } from '../rows/amounts.ts';
+import { prepared } from '../rows/statement.ts';
 import { accountStates } from './account-states.ts';
 import { lockQuery } from './locks.ts';
 import { nonceQueries } from './nonces.ts';

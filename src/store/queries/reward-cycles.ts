@@ -2,11 +2,11 @@
 import type { Database } from 'bun:sqlite';
 import { type Network, networkOf, TESTNET_CHAIN_ID } from '../../chain/network.ts';
 import { addressOfKey } from '../../codec/address.ts';
-import { decimalOf } from '../amounts.ts';
-import { TERM } from '../rows.ts';
-import type { RewardCycle, StackingSigner } from '../stacking-model.ts';
-import type { RewardCycleReader } from '../stacking-reader.ts';
-import { prepared } from '../statement.ts';
+import type { RewardCycle, StackingSigner } from '../model/stacking-model.ts';
+import type { RewardCycleReader } from '../model/stacking-reader.ts';
+import { decimalOf } from '../rows/amounts.ts';
+import { prepared } from '../rows/statement.ts';
+import { TERM } from '../rows/words.ts';
 import { printOf } from './stacking.ts';
 
 const cycle = `SELECT c.cycle, c.height, c.signers, c.weight, c.stacked, b.index_block_hash

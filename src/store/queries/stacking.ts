@@ -3,9 +3,9 @@ import type { Database } from 'bun:sqlite';
 import { heightOf, positionOf } from '../../chain/position.ts';
 import { poxReading } from '../../chain/pox/reading.ts';
 import type { StackingPrint } from '../../chain/pox/stacking.ts';
-import type { DelegationsAt, StackingEvent } from '../stacking-model.ts';
-import type { StackingReader } from '../stacking-reader.ts';
-import { prepared } from '../statement.ts';
+import type { DelegationsAt, StackingEvent } from '../model/stacking-model.ts';
+import type { StackingReader } from '../model/stacking-reader.ts';
+import { prepared } from '../rows/statement.ts';
 
 const columns = 's.position, s.event_index, t.tx_id, t.tx_index, e.value, contract.address AS contract';
 const joins = `JOIN transactions t ON t.position = s.position

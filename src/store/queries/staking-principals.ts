@@ -1,8 +1,8 @@
 /** What a principal staked by pox-5, and what it earned. */
 import type { Database } from 'bun:sqlite';
-import type { BondPosition, Rewards } from '../staking-model.ts';
-import type { StakingReader } from '../staking-reader.ts';
-import { prepared } from '../statement.ts';
+import type { BondPosition, Rewards } from '../model/staking-model.ts';
+import type { StakingReader } from '../model/staking-reader.ts';
+import { prepared } from '../rows/statement.ts';
 import { keysetPage, numberAt } from './page.ts';
 
 const position = `SELECT p.bond_index, p.early_exit, p.active, t.tx_id, p.btc_locked, p.stx_locked,

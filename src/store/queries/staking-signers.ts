@@ -1,12 +1,12 @@
 /** Signers of pox-5, by themselves and in a reward cycle, and who stakes through them. */
 import type { Database } from 'bun:sqlite';
 import { heightOf, positionOf } from '../../chain/position.ts';
-import { decimalOf } from '../amounts.ts';
-import { KEY_ACTION } from '../rows.ts';
-import type { RewardCycle } from '../stacking-model.ts';
-import type { ManagedSigner, SignerManager, SignerStaker, StakingSigner } from '../staking-model.ts';
-import type { StakingReader } from '../staking-reader.ts';
-import { prepared } from '../statement.ts';
+import type { RewardCycle } from '../model/stacking-model.ts';
+import type { ManagedSigner, SignerManager, SignerStaker, StakingSigner } from '../model/staking-model.ts';
+import type { StakingReader } from '../model/staking-reader.ts';
+import { decimalOf } from '../rows/amounts.ts';
+import { prepared } from '../rows/statement.ts';
+import { KEY_ACTION } from '../rows/words.ts';
 import { type MadeByRow, madeBy, madeByOf } from './made-by.ts';
 import { bytesAt, equalThenBeyond, keysetPage, numberAt, textAt } from './page.ts';
 

@@ -1,5 +1,5 @@
 /** A search of the chain's transactions in which those of streamed microblocks have their places too. */
-import type { OffsetPage, TransactionDetail, TransactionFilter, TransactionOrder } from '../model.ts';
+import type { OffsetPage, TransactionDetail, TransactionFilter, TransactionOrder } from '../model/model.ts';
 import type { StreamedQueries } from './streamed.ts';
 
 type Search = (

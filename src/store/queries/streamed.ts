@@ -5,9 +5,9 @@ import type { Network } from '../../chain/network.ts';
 import { type StreamedMicroblock, streamedMicroblocks } from '../../chain/normalise.ts';
 import { readPayload } from '../../chain/payload-reader.ts';
 import { fromHex } from '../../codec/hex.ts';
-import type { TransactionDetail } from '../model.ts';
-import { type EntryReader, payloadText, type SourceColumns } from '../payload-source.ts';
-import { prepared } from '../statement.ts';
+import { type EntryReader, payloadText, type SourceColumns } from '../files/payload-source.ts';
+import type { TransactionDetail } from '../model/model.ts';
+import { prepared } from '../rows/statement.ts';
 import { detailFromPayload } from './payload-details.ts';
 
 export const sql = {

@@ -1,9 +1,9 @@
 /** Rows of transactions, mined or waiting, to what lists show of them. */
 import { heightOf } from '../../chain/position.ts';
 import { tenureChangeCauses } from '../../codec/payload.ts';
-import { decimalOf } from '../amounts.ts';
-import type { SummaryPayload, TransactionSummary } from '../model.ts';
-import { statusWord, typeWord } from '../rows.ts';
+import type { SummaryPayload, TransactionSummary } from '../model/model.ts';
+import { decimalOf } from '../rows/amounts.ts';
+import { statusWord, typeWord } from '../rows/words.ts';
 
 /** What a mined and a waiting transaction have in common. */
 export interface SpentRow {

@@ -1,7 +1,7 @@
 /** How much of the node's limits the newest tenures used. */
 import type { Database } from 'bun:sqlite';
-import type { TenureLoad } from '../model.ts';
-import { prepared } from '../statement.ts';
+import type { TenureLoad } from '../model/model.ts';
+import { prepared } from '../rows/statement.ts';
 
 export const sql = {
   // 7: a tenure change, of whatever cause, from which on the node counts anew.

@@ -9,10 +9,10 @@
 import type { Database, Statement } from 'bun:sqlite';
 import { positionsOf } from '../../chain/position.ts';
 import type { TransactionType } from '../../codec/transaction.ts';
-import type { OffsetPage, TransactionDetail, TransactionFilter, TransactionOrder } from '../model.ts';
-import { TooMuchWorkError } from '../reader.ts';
-import { typeNumbers } from '../rows.ts';
-import { prepared } from '../statement.ts';
+import type { OffsetPage, TransactionDetail, TransactionFilter, TransactionOrder } from '../model/model.ts';
+import { TooMuchWorkError } from '../model/reader.ts';
+import { prepared } from '../rows/statement.ts';
+import { typeNumbers } from '../rows/words.ts';
 import type { DetailQueries } from './details.ts';
 import { type Narrowing, sizes, sql, TYPE_PLACES } from './transaction-search-sql.ts';
 

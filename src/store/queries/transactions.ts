@@ -1,9 +1,16 @@
 /** Transactions of the canonical chain: all, of a block, of a principal, or one by its id. */
 import type { Database } from 'bun:sqlite';
 import { positionsOf } from '../../chain/position.ts';
-import type { BlockId, CursorKey, FoundTransaction, Page, PrincipalTransaction, TransactionSummary } from '../model.ts';
-import { AFFECTED, mempoolStatus, statusWord } from '../rows.ts';
-import { prepared } from '../statement.ts';
+import type {
+  BlockId,
+  CursorKey,
+  FoundTransaction,
+  Page,
+  PrincipalTransaction,
+  TransactionSummary,
+} from '../model/model.ts';
+import { prepared } from '../rows/statement.ts';
+import { AFFECTED, mempoolStatus, statusWord } from '../rows/words.ts';
 import type { ChainQueries } from './chain.ts';
 import type { DetailQueries } from './details.ts';
 import type { MempoolQueries } from './mempool.ts';

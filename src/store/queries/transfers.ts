@@ -3,8 +3,8 @@ import type { Database } from 'bun:sqlite';
 import { isSendMany } from '../../chain/memo-transfers.ts';
 import { heightOf } from '../../chain/position.ts';
 import { decodeClarity } from '../../codec/clarity.ts';
-import type { CursorKey, FtTransfer, Move, Page, StxTransfer, TransactionPlace } from '../model.ts';
-import { prepared } from '../statement.ts';
+import type { CursorKey, FtTransfer, Move, Page, StxTransfer, TransactionPlace } from '../model/model.ts';
+import { prepared } from '../rows/statement.ts';
 import { keysetPage, numberAt } from './page.ts';
 
 const place = {

@@ -2,8 +2,8 @@
 import type { Database } from 'bun:sqlite';
 import type { Block } from '../../chain/block.ts';
 import { positionsOf } from '../../chain/position.ts';
-import type { BlockSearch, ConfirmedMicroblock, OffsetPage, TransactionDetail, WholeBlock } from '../model.ts';
-import { prepared } from '../statement.ts';
+import type { BlockSearch, ConfirmedMicroblock, OffsetPage, TransactionDetail, WholeBlock } from '../model/model.ts';
+import { prepared } from '../rows/statement.ts';
 import type { BlockRange } from './blocks.ts';
 import type { DetailQueries } from './details.ts';
 import type { OrphanQueries } from './orphans.ts';

@@ -10,7 +10,7 @@ import {
   SignedAmount,
   Uint64,
   words,
-} from '../../v3/schemas/values.ts';
+} from '../../shared/schemas/values.ts';
 import { Transaction } from './transaction.ts';
 
 const lock = {

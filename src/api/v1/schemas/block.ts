@@ -1,7 +1,7 @@
 import { type Static, Type } from '@sinclair/typebox';
+import { Hash, Height, Hex, UnixTime } from '../../shared/schemas/values.ts';
 import { Block as BlockV2 } from '../../v2/schemas/block.ts';
 import { IsoTime } from '../../v2/schemas/values.ts';
-import { Hash, Height, Hex, UnixTime } from '../../v3/schemas/values.ts';
 
 export const Block = Type.Object({
   ...Type.Omit(BlockV2, ['canonical', 'parent_index_block_hash', 'tx_count']).properties,

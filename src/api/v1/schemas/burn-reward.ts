@@ -1,6 +1,6 @@
 /** What Bitcoin blocks paid to stackers. */
 import { Type } from '@sinclair/typebox';
-import { Hash, Height } from '../../v3/schemas/values.ts';
+import { Hash, Height } from '../../shared/schemas/values.ts';
 
 const Sats = Type.String({ pattern: '^[0-9]+$', description: 'Sats' });
 const BitcoinAddress = Type.String({ description: 'Of Bitcoin' });

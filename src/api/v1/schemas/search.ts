@@ -1,5 +1,5 @@
 import { Type } from '@sinclair/typebox';
-import { Hash, Height, Hex, Principal, UnixTime, words } from '../../v3/schemas/values.ts';
+import { Hash, Height, Hex, Principal, UnixTime, words } from '../../shared/schemas/values.ts';
 import { StxBalanceWithTotals } from './address.ts';
 import { Block } from './block.ts';
 import { MempoolTransaction, Transaction, typeWords } from './transaction.ts';

@@ -1,6 +1,6 @@
 /** What the contracts pox-2 to pox-4 printed. */
 import { type TProperties, Type } from '@sinclair/typebox';
-import { Amount, Hash, Height, Hex, nullable, Principal, Uint64 } from '../../v3/schemas/values.ts';
+import { Amount, Hash, Height, Hex, nullable, Principal, Uint64 } from '../../shared/schemas/values.ts';
 
 const Integer = Type.String({ pattern: '^[0-9]+$' });
 const BurnHeight = Type.String({ pattern: '^[0-9]+$', description: 'Bitcoin height' });

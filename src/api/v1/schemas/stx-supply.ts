@@ -1,5 +1,5 @@
 import { Type } from '@sinclair/typebox';
-import { Height } from '../../v3/schemas/values.ts';
+import { Height } from '../../shared/schemas/values.ts';
 
 const Stx = Type.String({ pattern: '^-?[0-9]+\\.[0-9]{6}$', description: 'STX with six decimals' });
 const GroupedStx = Type.String({ pattern: '^-?[0-9,]+\\.[0-9]{6}$', description: 'STX with commas and six decimals' });

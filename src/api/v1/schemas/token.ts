@@ -1,7 +1,7 @@
 /** What v1 shows of tokens. */
 import { type TProperties, Type } from '@sinclair/typebox';
-import { OffsetPage } from '../../conventions/offset-pagination.ts';
-import { ClarityPair, Hash, Height, nullable, Principal, SignedAmount, words } from '../../v3/schemas/values.ts';
+import { OffsetPage } from '../../../http/offset-pagination.ts';
+import { ClarityPair, Hash, Height, nullable, Principal, SignedAmount, words } from '../../shared/schemas/values.ts';
 import { Transaction } from './transaction.ts';
 
 const Holder = Type.Object({ address: Principal, balance: SignedAmount });

@@ -1,8 +1,5 @@
 /** Transactions as v1 and v2 show them: one flat object, mined or waiting, in lists and alone. */
 import { type TProperties, Type } from '@sinclair/typebox';
-import { IsoTime } from '../../v2/schemas/values.ts';
-import { PostConditions } from '../../v3/schemas/post-condition.ts';
-import { executedStatuses, tenureChange, waitingStatuses } from '../../v3/schemas/transaction.ts';
 import {
   Amount,
   ClarityPair,
@@ -14,7 +11,10 @@ import {
   Uint64,
   UnixTime,
   words,
-} from '../../v3/schemas/values.ts';
+} from '../../shared/schemas/values.ts';
+import { IsoTime } from '../../v2/schemas/values.ts';
+import { PostConditions } from '../../v3/schemas/post-condition.ts';
+import { executedStatuses, tenureChange, waitingStatuses } from '../../v3/schemas/transaction.ts';
 import { TransactionEvent } from './event.ts';
 
 export const typeWords = [

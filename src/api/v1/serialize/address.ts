@@ -10,8 +10,8 @@ import type {
   StxHistory,
   TokenHistory,
   TransactionDetail,
-} from '../../../store/model.ts';
-import { clarity, exactNumber } from '../../v3/serialize/values.ts';
+} from '../../../store/model/model.ts';
+import { clarity, exactNumber } from '../../shared/serialize/values.ts';
 import type {
   AddressTransactionEvent,
   AddressTransaction as AddressTransactionSchema,

@@ -1,7 +1,7 @@
 import type { Static } from '@sinclair/typebox';
 import { toHex } from '../../../codec/hex.ts';
-import type { ContractDeployment } from '../../../store/model.ts';
-import { payloadOf } from '../../v3/serialize/raw.ts';
+import type { ContractDeployment } from '../../../store/model/model.ts';
+import { payloadOf } from '../../shared/serialize/raw.ts';
 import type { Contract } from '../schemas/contract.ts';
 
 /**

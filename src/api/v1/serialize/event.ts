@@ -1,7 +1,7 @@
 import type { Static } from '@sinclair/typebox';
 import { toHex } from '../../../codec/hex.ts';
-import type { TransactionEvent } from '../../../store/model.ts';
-import { clarity } from '../../v3/serialize/values.ts';
+import type { TransactionEvent } from '../../../store/model/model.ts';
+import { clarity } from '../../shared/serialize/values.ts';
 import type { TransactionEvent as EventSchema } from '../schemas/event.ts';
 
 type Shown = Static<typeof EventSchema>;

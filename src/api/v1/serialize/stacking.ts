@@ -2,8 +2,8 @@ import type { Static } from '@sinclair/typebox';
 import type { StackingPrint } from '../../../chain/pox/stacking.ts';
 import { poxAddressRaw, poxAddressText } from '../../../codec/bitcoin-address.ts';
 import { toHex } from '../../../codec/hex.ts';
-import type { StackingEvent } from '../../../store/stacking-model.ts';
-import { exactNumber } from '../../v3/serialize/values.ts';
+import type { StackingEvent } from '../../../store/model/stacking-model.ts';
+import { exactNumber } from '../../shared/serialize/values.ts';
 import type { Delegation, StackingEvent as EventSchema } from '../schemas/stacking.ts';
 
 /** Null where there is none, or one of a form that Bitcoin doesn't know. */

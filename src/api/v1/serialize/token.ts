@@ -1,9 +1,9 @@
 /** What v1 shows of tokens. */
 import type { Static } from '@sinclair/typebox';
 import { toHex } from '../../../codec/hex.ts';
-import type { HolderPage, NftEvent, NftHolding, TransactionDetail } from '../../../store/model.ts';
-import { offsetPage } from '../../conventions/offset-pagination.ts';
-import { clarity } from '../../v3/serialize/values.ts';
+import { offsetPage } from '../../../http/offset-pagination.ts';
+import type { HolderPage, NftEvent, NftHolding, TransactionDetail } from '../../../store/model/model.ts';
+import { clarity } from '../../shared/serialize/values.ts';
 import type { Holders, NftHolding as HoldingSchema, NftHistoryEvent, NftMint } from '../schemas/token.ts';
 import { type Declarations, transaction } from './transaction.ts';
 

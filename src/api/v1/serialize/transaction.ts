@@ -10,11 +10,11 @@ import type {
   SummaryPayload,
   TransactionDetail,
   TransactionEvent,
-} from '../../../store/model.ts';
+} from '../../../store/model/model.ts';
+import { decoded, payloadOf } from '../../shared/serialize/raw.ts';
+import { clarity, exactNumber } from '../../shared/serialize/values.ts';
 import { isoTime } from '../../v2/serialize/values.ts';
 import { tenureChange } from '../../v3/serialize/full-transaction.ts';
-import { decoded, payloadOf } from '../../v3/serialize/raw.ts';
-import { clarity, exactNumber } from '../../v3/serialize/values.ts';
 import type { MempoolTransaction, Transaction } from '../schemas/transaction.ts';
 import { transactionEvent } from './event.ts';
 

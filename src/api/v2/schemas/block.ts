@@ -1,5 +1,5 @@
 import { Type } from '@sinclair/typebox';
-import { Hash, Height, Uint64, UnixTime } from '../../v3/schemas/values.ts';
+import { Hash, Height, Uint64, UnixTime } from '../../shared/schemas/values.ts';
 import { IsoTime } from './values.ts';
 
 export const Block = Type.Object({

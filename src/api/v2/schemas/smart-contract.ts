@@ -1,5 +1,5 @@
 import { type Static, Type } from '@sinclair/typebox';
-import { ClarityPair, Hash, Height, words } from '../../v3/schemas/values.ts';
+import { ClarityPair, Hash, Height, words } from '../../shared/schemas/values.ts';
 
 const ContractStatus = Type.Union([
   Type.Object({

@@ -1,7 +1,7 @@
 import type { Static } from '@sinclair/typebox';
 import { toHex } from '../../../codec/hex.ts';
-import type { AnchorBurnBlock, ChainBlock } from '../../../store/model.ts';
-import { exactNumber } from '../../v3/serialize/values.ts';
+import type { AnchorBurnBlock, ChainBlock } from '../../../store/model/model.ts';
+import { exactNumber } from '../../shared/serialize/values.ts';
 import type { AverageTimes, Block, BurnBlock } from '../schemas/block.ts';
 import { isoTime } from './values.ts';
 

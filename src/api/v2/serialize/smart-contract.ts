@@ -1,7 +1,7 @@
 import type { Static } from '@sinclair/typebox';
 import { toHex } from '../../../codec/hex.ts';
-import type { ContractLog, Deployment, EventPlace } from '../../../store/model.ts';
-import { clarity } from '../../v3/serialize/values.ts';
+import type { ContractLog, Deployment, EventPlace } from '../../../store/model/model.ts';
+import { clarity } from '../../shared/serialize/values.ts';
 import type { ContractStatuses, ContractLog as LogSchema } from '../schemas/smart-contract.ts';
 
 export function contractStatus(

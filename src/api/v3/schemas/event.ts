@@ -1,5 +1,5 @@
 import { type TProperties, Type } from '@sinclair/typebox';
-import { Amount, ClarityPair, Height, Memo, nullable, Principal } from './values.ts';
+import { Amount, ClarityPair, Height, Memo, nullable, Principal } from '../../shared/schemas/values.ts';
 
 const index = { event_index: Type.Integer({ minimum: 0 }) };
 

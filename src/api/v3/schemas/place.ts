@@ -1,6 +1,6 @@
 /** Where in the chain something stands. */
 import { Type } from '@sinclair/typebox';
-import { Hash, Height, UnixTime } from './values.ts';
+import { Hash, Height, UnixTime } from '../../shared/schemas/values.ts';
 
 export const Block = Type.Object({
   height: Height,

@@ -1,6 +1,6 @@
 import { Type } from '@sinclair/typebox';
+import { Amount, Hash, Height, nullable, SignedAmount, Uint64, words } from '../../shared/schemas/values.ts';
 import { TransactionSummary } from './transaction.ts';
-import { Amount, Hash, Height, nullable, SignedAmount, Uint64, words } from './values.ts';
 
 export const StxBalance = Type.Object({
   balance: Amount,

@@ -1,6 +1,6 @@
 import { Type } from '@sinclair/typebox';
+import { Hash, nullable } from '../../shared/schemas/values.ts';
 import { BitcoinBlock, Block } from './place.ts';
-import { Hash, nullable } from './values.ts';
 
 export const SmartContract = Type.Object({
   contract_id: Type.String(),

@@ -1,7 +1,7 @@
 /** Staking by pox-5: bonds, what principals have in them, and signers. */
 import { Type } from '@sinclair/typebox';
+import { Hash, Height, Hex, nullable, Principal, words } from '../../shared/schemas/values.ts';
 import { BitcoinBlock, Block } from './place.ts';
-import { Hash, Height, Hex, nullable, Principal, words } from './values.ts';
 
 const Sats = Type.String({ pattern: '^[0-9]+$', description: 'Sats' });
 const MicroStx = Type.String({ pattern: '^[0-9]+$', description: 'micro-STX' });

@@ -1,6 +1,6 @@
 /** Tokens: who has how much of what. */
 import { Type } from '@sinclair/typebox';
-import { Amount, ClarityPair, Principal } from './values.ts';
+import { Amount, ClarityPair, Principal } from '../../shared/schemas/values.ts';
 
 const asset_identifier = Type.String();
 

@@ -1,8 +1,6 @@
 /** Transactions as v3 shows them: mined and pending, in lists and alone. */
 import { type TProperties, Type } from '@sinclair/typebox';
 import { tenureChangeCauses } from '../../../codec/payload.ts';
-import { BitcoinBlock, Block } from './place.ts';
-import { PostConditions } from './post-condition.ts';
 import {
   Amount,
   ClarityPair,
@@ -15,7 +13,9 @@ import {
   Uint64,
   UnixTime,
   words,
-} from './values.ts';
+} from '../../shared/schemas/values.ts';
+import { BitcoinBlock, Block } from './place.ts';
+import { PostConditions } from './post-condition.ts';
 
 const account = Type.Object({ address: Principal, nonce: Uint64 });
 

@@ -1,7 +1,7 @@
 /** Events that moved tokens, one an item. */
 import { Type } from '@sinclair/typebox';
+import { Amount, Hash, Memo, nullable, Principal } from '../../shared/schemas/values.ts';
 import { Block } from './place.ts';
-import { Amount, Hash, Memo, nullable, Principal } from './values.ts';
 
 /** A mint has no sender, a burn no recipient. */
 const sides = { sender: nullable(Principal), recipient: nullable(Principal) };

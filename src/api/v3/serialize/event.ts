@@ -1,7 +1,7 @@
 import type { Static } from '@sinclair/typebox';
-import type { TransactionEvent } from '../../../store/model.ts';
+import type { TransactionEvent } from '../../../store/model/model.ts';
+import { clarity, memo } from '../../shared/serialize/values.ts';
 import type { TransactionEvent as EventSchema } from '../schemas/event.ts';
-import { clarity, memo } from './values.ts';
 
 type Shown = Static<typeof EventSchema>;
 

@@ -3,11 +3,11 @@ import type { Static } from '@sinclair/typebox';
 import { decodeArguments } from '../../../codec/clarity.ts';
 import { toHex } from '../../../codec/hex.ts';
 import { decodePostConditions } from '../../../codec/post-conditions.ts';
-import type { FoundTransaction, PendingTransactionDetail, TransactionDetail } from '../../../store/model.ts';
+import type { FoundTransaction, PendingTransactionDetail, TransactionDetail } from '../../../store/model/model.ts';
+import { decoded, payloadOf } from '../../shared/serialize/raw.ts';
+import { clarity, exactNumber } from '../../shared/serialize/values.ts';
 import type { FullPending, FullTransaction } from '../schemas/transaction.ts';
-import { decoded, payloadOf } from './raw.ts';
 import { minedMembers, pendingBody, pendingMembers, summaryBody } from './transaction.ts';
-import { clarity, exactNumber } from './values.ts';
 
 /** The parts too large to be shown unasked. One that doesn't apply to a transaction is ignored. */
 export const includable = ['function_args', 'source_code', 'post_conditions', 'result'] as const;

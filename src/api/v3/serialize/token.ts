@@ -1,11 +1,11 @@
 import type { Static } from '@sinclair/typebox';
-import type { FtBalance, Holder, NftInstance } from '../../../store/model.ts';
+import type { FtBalance, Holder, NftInstance } from '../../../store/model/model.ts';
+import { clarity } from '../../shared/serialize/values.ts';
 import type {
   FtBalance as BalanceSchema,
   Holder as HolderSchema,
   NftInstance as InstanceSchema,
 } from '../schemas/token.ts';
-import { clarity } from './values.ts';
 
 export const ftBalance = ({ asset, balance }: FtBalance): Static<typeof BalanceSchema> => ({
   asset_identifier: asset,

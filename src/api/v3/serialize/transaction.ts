@@ -2,10 +2,10 @@
 import type { Static } from '@sinclair/typebox';
 import type { Signer } from '../../../chain/block.ts';
 import { toHex } from '../../../codec/hex.ts';
-import type { PendingTransaction, SummaryPayload, TransactionSummary } from '../../../store/model.ts';
+import type { PendingTransaction, SummaryPayload, TransactionSummary } from '../../../store/model/model.ts';
+import { exactNumber, memo } from '../../shared/serialize/values.ts';
 import type { PendingSummary, TransactionSummary as SummarySchema } from '../schemas/transaction.ts';
 import { block } from './place.ts';
-import { exactNumber, memo } from './values.ts';
 
 export function transactionSummary(transaction: TransactionSummary): Static<typeof SummarySchema> {
   return { ...minedMembers(transaction), ...summaryBody(transaction.payload) };

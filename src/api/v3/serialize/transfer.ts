@@ -1,9 +1,9 @@
 import type { Static } from '@sinclair/typebox';
 import { toHex } from '../../../codec/hex.ts';
-import type { FtTransfer, Move, StxTransfer } from '../../../store/model.ts';
+import type { FtTransfer, Move, StxTransfer } from '../../../store/model/model.ts';
+import { memo } from '../../shared/serialize/values.ts';
 import type { FtTransfer as FtSchema, NftMove, StxTransfer as StxSchema } from '../schemas/transfer.ts';
 import { block } from './place.ts';
-import { memo } from './values.ts';
 
 const sides = ({ sender, recipient }: Move) => ({ sender, recipient });
 

@@ -1,0 +1,113 @@
+/** What the paths of v3 routes name. */
+import { Type } from '@sinclair/typebox';
+import { parseStacksAddress, splitPrincipal, stacksAddress } from '../../codec/address.ts';
+import { clarity } from '../../codec/clarity-encode.ts';
+import { fromHex, toHex } from '../../codec/hex.ts';
+import { InvalidValue } from '../../http/value-reader.ts';
+import type { BlockId } from '../../store/model/model.ts';
+import { words } from './schemas/values.ts';
+
+const ADDRESS = '[0123456789ABCDEFGHJKMNPQRSTVWXYZ]{28,41}';
+const CONTRACT_NAME = '[a-zA-Z][a-zA-Z0-9_-]{0,39}';
+
+export const TxId = Type.Transform(
+  Type.String({ pattern: '^(0x)?[a-fA-F0-9]{64}$', description: 'Transaction id, with or without 0x' }),
+)
+  .Decode(fromHex)
+  .Encode(toHex);
+
+export const BlockParameter = Type.Transform(
+  Type.String({
+    pattern: '^(latest|(0x)?[a-fA-F0-9]{64}|[0-9]+)$',
+    description: 'Height, block hash, index block hash, or `latest`. 64 digits are a hash.',
+  }),
+)
+  .Decode(blockId)
+  .Encode((id) => (id === 'latest' ? id : 'height' in id ? String(id.height) : toHex(id.hash)));
+
+function blockId(text: string): BlockId {
+  if (text === 'latest') return text;
+  if (/^(0x)?[a-fA-F0-9]{64}$/.test(text)) return { hash: fromHex(text) };
+  return { height: Math.min(Number(text), Number.MAX_SAFE_INTEGER) };
+}
+
+export const PrincipalParameter = Type.Transform(
+  Type.String({
+    pattern: `^${ADDRESS}(\\.${CONTRACT_NAME})?$`,
+    description: 'Standard address or contract identifier',
+  }),
+)
+  .Decode(knownPrincipal)
+  .Encode((principal) => principal);
+
+export const AddressParameter = Type.Transform(
+  Type.String({ pattern: `^${ADDRESS}$`, description: 'Standard address' }),
+)
+  .Decode(knownPrincipal)
+  .Encode((principal) => principal);
+
+export const ContractParameter = Type.Transform(
+  Type.String({ pattern: `^${ADDRESS}\\.${CONTRACT_NAME}$`, description: 'Contract identifier' }),
+)
+  .Decode(knownPrincipal)
+  .Encode((contractId) => contractId);
+
+export const AssetParameter = Type.Transform(
+  Type.String({
+    pattern: `^${ADDRESS}\\.${CONTRACT_NAME}::[a-zA-Z][a-zA-Z0-9_!?+<>=/*-]{0,127}$`,
+    description: 'Asset identifier: contract, `::`, and the name of the token in it. Percent-encode `/` and `?`.',
+  }),
+)
+  .Decode(knownAsset)
+  .Encode((asset) => asset);
+
+export const NftValueParameter = Type.Transform(
+  Type.String({
+    pattern: '^(0x[a-fA-F0-9]*|[a-fA-F0-9]+)$',
+    description: 'Which instance: decimal digits for an unsigned integer, or 0x and the serialized Clarity value',
+  }),
+)
+  .Decode(nftValue)
+  .Encode(toHex);
+
+/** Parts of a resource that are left out unless asked for. */
+export const includeQuery = <const P extends readonly string[]>(...parts: P) => ({
+  include: Type.Optional(
+    Type.Array(words(...parts), {
+      uniqueItems: true,
+      description: 'Parts that are left out unless asked for, with commas or as repeated keys',
+    }),
+  ),
+});
+
+/** Mainnet and testnet, single and multiple signatures. */
+const ADDRESS_VERSIONS = new Set([22, 20, 26, 21]);
+
+function knownPrincipal(text: string): string {
+  const { address, contractName } = splitPrincipal(text);
+  const parsed = parseStacksAddress(address);
+  if (parsed === null) throw new InvalidValue('STX address', 'its checksum is wrong; one of its characters may be');
+  if (!ADDRESS_VERSIONS.has(parsed.version)) {
+    throw new InvalidValue('STX address', 'it begins with none of SP, SM, ST and SN');
+  }
+  const canonical = stacksAddress(parsed.version, parsed.hash160);
+  return contractName === null ? canonical : `${canonical}.${contractName}`;
+}
+
+function knownAsset(text: string): string {
+  const colons = text.indexOf('::');
+  return knownPrincipal(text.slice(0, colons)) + text.slice(colons);
+}
+
+const MAX_UINT = 2n ** 128n - 1n;
+
+/** No instance has no bytes for its value. */
+const NOBODYS = new Uint8Array(0);
+
+/** Hex without 0x, a number beyond Clarity's, and half a byte are well-formed, but the value of no instance. */
+function nftValue(text: string): Uint8Array {
+  if (text.startsWith('0x')) return text.length % 2 === 0 ? fromHex(text) : NOBODYS;
+  if (!/^[0-9]+$/.test(text)) return NOBODYS;
+  const id = BigInt(text);
+  return id <= MAX_UINT ? clarity.uint(id) : NOBODYS;
+}

@@ -1,0 +1,169 @@
+/** The table of contents of the API: its conventions in order, then one line per resource. */
+import { type AnyElysia, Elysia } from 'elysia';
+import { names, namesOfAddress } from '../api/names/names.ts';
+import { namespaces } from '../api/names/namespaces.ts';
+import { type NodeProxy, nodeRoutes } from '../api/node-routes.ts';
+import { type Operations, operationRoutes } from '../api/operations.ts';
+import { status, statusRedirects } from '../api/status.ts';
+import { addressBalances } from '../api/v1/address-balances.ts';
+import { addressTransactions } from '../api/v1/address-transactions.ts';
+import { addressTransfers } from '../api/v1/address-transfers.ts';
+import { blockTransactions } from '../api/v1/block-transactions.ts';
+import { blocks as blocksV1 } from '../api/v1/blocks.ts';
+import { burnRewards } from '../api/v1/burn-rewards.ts';
+import { contracts as contractsV1 } from '../api/v1/contracts.ts';
+import { faucetRoutes } from '../api/v1/faucets.ts';
+import { feeRate } from '../api/v1/fee-rate.ts';
+import { info } from '../api/v1/info.ts';
+import { mempool as mempoolV1 } from '../api/v1/mempool.ts';
+import { microblocks } from '../api/v1/microblocks.ts';
+import { search } from '../api/v1/search.ts';
+import { stacking, stackingRedirects } from '../api/v1/stacking.ts';
+import { stxSupplies } from '../api/v1/stx-supply.ts';
+import { tokensV1 } from '../api/v1/tokens.ts';
+import { transactionEvents } from '../api/v1/transaction-events.ts';
+import { transactions as transactionsV1 } from '../api/v1/transactions.ts';
+import { addressBalancesV2 } from '../api/v2/address-balances.ts';
+import { addressTransactionsV2 } from '../api/v2/address-transactions.ts';
+import { blocks as blocksV2 } from '../api/v2/blocks.ts';
+import { burnBlocks } from '../api/v2/burn-blocks.ts';
+import { mempoolFees } from '../api/v2/mempool.ts';
+import { poxCycles } from '../api/v2/pox-cycles.ts';
+import { poxTransactions } from '../api/v2/pox-transactions.ts';
+import { contractRoutes } from '../api/v2/smart-contracts.ts';
+import { balanceChanges } from '../api/v3/balance-changes.ts';
+import { balances } from '../api/v3/balances.ts';
+import { blocks } from '../api/v3/blocks.ts';
+import { mempool } from '../api/v3/mempool.ts';
+import { principals } from '../api/v3/principals.ts';
+import { smartContracts } from '../api/v3/smart-contracts.ts';
+import { staking } from '../api/v3/staking.ts';
+import { tokens } from '../api/v3/tokens.ts';
+import { transactions } from '../api/v3/transactions.ts';
+import { transfers } from '../api/v3/transfers.ts';
+import { type Faucets, noFaucets } from '../faucets/faucets.ts';
+import type { HookApi } from '../hooks/routes/hook-route.ts';
+import { hookRoutes } from '../hooks/routes/routes.ts';
+import { cors } from '../http/cors.ts';
+import { type DeprecationPolicy, NO_SUNSET } from '../http/deprecation.ts';
+import { docs } from '../http/docs.ts';
+import { errors, failures, type Log } from '../http/errors.ts';
+import { tagOf } from '../http/etag.ts';
+import { markPeer, passedPeer } from '../http/forward.ts';
+import { keptAnswers } from '../http/kept-answers.ts';
+import { responder } from '../http/respond.ts';
+import { type Route, type RouteContext, resource } from '../http/route.ts';
+import { type RequestTimer, untimed } from '../metrics/requests.ts';
+import type { Snapshots } from '../store/model/reader.ts';
+
+export interface ApiOptions {
+  snapshots: Snapshots;
+  /** As `versionText` makes it. */
+  version: string;
+  log: Log;
+  deprecation?: DeprecationPolicy;
+  /** Answers /health, /ready and /metrics, where they are served here. */
+  operations?: Operations;
+  timer?: RequestTimer;
+  faucets?: Faucets;
+  /** In one of several threads: answers what only the main one can. */
+  mainThread?: (request: Request) => Promise<Response>;
+  /** What the threads of this process know and nobody else, where there are several. */
+  passage?: string;
+  /** Answers what is the node's, where there is one. */
+  nodeProxy?: NodeProxy;
+  /** Null, or not given, where this process doesn't write. */
+  hooks?: HookApi | null;
+  /** Whether chainhooks are managed without keys. */
+  openHooks?: boolean;
+  /** Holds each body against its schema; for tests. */
+  checkResponses?: boolean;
+  /** The clock, in Unix milliseconds. */
+  now?: () => number;
+}
+
+/**
+ * Every route, by resource, in the order of the reference.
+ * @param now the clock, in Unix milliseconds
+ */
+export const resources = (version: string, now: () => number): readonly (readonly Route[])[] => [
+  status(version),
+  transactions,
+  blocks,
+  mempool,
+  principals,
+  balances,
+  balanceChanges,
+  transfers,
+  smartContracts,
+  tokens,
+  transactionsV1,
+  transactionEvents,
+  blockTransactions,
+  blocksV1,
+  microblocks,
+  mempoolV1,
+  contractsV1,
+  search,
+  addressBalances,
+  addressTransfers,
+  addressTransactions,
+  tokensV1,
+  blocksV2(now),
+  burnBlocks,
+  mempoolFees,
+  contractRoutes,
+  addressBalancesV2,
+  addressTransactionsV2,
+  stxSupplies,
+  feeRate,
+  info,
+  names,
+  namesOfAddress,
+  namespaces,
+  faucetRoutes,
+  staking,
+  stacking,
+  burnRewards,
+  poxCycles,
+  poxTransactions,
+];
+
+export function createApp(options: ApiOptions): AnyElysia {
+  const { snapshots, version, log, deprecation = NO_SUNSET, checkResponses = false, now = Date.now } = options;
+  const { operations, nodeProxy, timer = untimed, faucets = noFaucets, hooks = null, mainThread } = options;
+  const { openHooks = false, passage = crypto.randomUUID() } = options;
+  const respond = responder(version);
+  const failure = failures(respond, log);
+  const clientAddress = (request: Request): string =>
+    passedPeer(request.headers, passage) ?? app.server?.requestIP(request)?.address ?? '';
+  const passOn = (request: Request, answer: (request: Request) => Promise<Response>): Promise<Response> => {
+    markPeer(request.headers, passage, clientAddress(request));
+    return answer(request);
+  };
+  const context: RouteContext = {
+    snapshots,
+    respond,
+    tag: tagOf(version),
+    failure,
+    kept: keptAnswers(),
+    deprecation,
+    now,
+    timer,
+    faucets,
+    clientAddress,
+    ...(mainThread === undefined ? {} : { mainThread: (request) => passOn(request, mainThread) }),
+    checkResponses,
+  };
+  // The framework looks for the path from the 12th character of the URL on, behind any host but one such as `api`.
+  const app: AnyElysia = new Elysia({ systemRouter: false, handler: { standardHostname: false } })
+    .use(errors(respond, failure))
+    .use(cors(respond, openHooks))
+    .use(statusRedirects(respond))
+    .use(operations === undefined ? new Elysia() : operationRoutes(operations, respond))
+    .use(stackingRedirects(respond));
+  for (const routes of resources(version, now)) app.use(resource(context, routes));
+  app.use(resource(context, hookRoutes(version, hooks)));
+  if (nodeProxy !== undefined) app.use(nodeRoutes(nodeProxy, respond, timer));
+  return app.use(docs(respond, version));
+}

@@ -1,0 +1,106 @@
+/**
+ * The tags of answers: what of the chain's state an answer depends on, and which program makes it; never a hash of its body.
+ *
+ * A tag is asked for before the handler runs and in its snapshot, so that an answer and its tag are of one moment and
+ * a caller who has the answer already costs one look-up.
+ */
+import type { BlockId } from '../store/model/model.ts';
+import type { Reader } from '../store/model/reader.ts';
+
+/** The state that a route's answer depends on, null where it has none: then the answer must not be stored. */
+export type ETagKind<Params> = (read: Reader, params: Params) => Promise<string | null>;
+
+/**
+ * A whole tag: the state, and the program, since another one may show the same state in another form.
+ * @param version of the program, as `versionText` makes it
+ */
+export const tagOf = (version: string) => {
+  const program = Bun.hash.crc32(version).toString(16);
+  return (state: string): string => `${state}-${program}`;
+};
+
+/** For what only blocks of the chain and microblocks change. */
+export const chainTip = async (read: Reader): Promise<string | null> => {
+  const tip = await read.chain.tip();
+  return tip === null ? null : `0x${(tip.microblock?.hash ?? tip.indexBlockHash).toHex()}`;
+};
+
+/** For what Bitcoin's height changes as well, such as locks that end. */
+export const chainAndBurnTip = async (read: Reader): Promise<string | null> => {
+  const tip = await read.chain.tip();
+  return tip === null ? null : `${(tip.microblock?.hash ?? tip.indexBlockHash).toHex()}-${tip.burnBlockHeight}`;
+};
+
+/** For what is answered of any fork: a block beside the chain may come while the tip stays. */
+export const anyFork = async (read: Reader): Promise<string | null> => {
+  const tip = await chainTip(read);
+  return tip === null ? null : `${tip}-${(await read.chain.newestArrival())?.toHex()}`;
+};
+
+/** For the name system: zonefiles come when they come, and the names from before the chain when the operator has them. */
+export const chainTipAndAttachments = async (read: Reader): Promise<string | null> => {
+  const tip = await chainTip(read);
+  return tip === null ? null : `${tip}-${await read.names.version()}`;
+};
+
+/** For what Bitcoin's blocks hold: another one may stand at the same height. */
+export const chainAndBurnBlock = async (read: Reader): Promise<string | null> => {
+  const tip = await chainTip(read);
+  const newest = await read.burnRewards.newestHash();
+  return tip === null || newest === null ? tip : `${tip}-${newest.toHex()}`;
+};
+
+/** For pending transactions. */
+export const mempool = async (read: Reader): Promise<string | null> => {
+  const tip = await chainTip(read);
+  return tip === null ? null : `${tip}-${await read.mempool.version()}`;
+};
+
+/** For transactions wherever they are: pending, or of any fork. */
+export const mempoolAndAnyFork = async (read: Reader): Promise<string | null> => {
+  const fork = await anyFork(read);
+  return fork === null ? null : `${fork}-${await read.mempool.version()}`;
+};
+
+/** For what depends on a principal's history: only a block adds to it. */
+export const principal = chainAndBurnTip;
+
+/** For what depends on a principal's pending transactions too. */
+export const principalAndMempool = async (read: Reader): Promise<string | null> => {
+  const tip = await chainAndBurnTip(read);
+  return tip === null ? null : `${tip}-${await read.mempool.version()}`;
+};
+
+/**
+ * For one transaction: the block that holds it, or its state in the mempool. Of the latter the status is not enough:
+ * one that was dropped and is sent again is pending as before, at another time.
+ */
+export const transaction = async (read: Reader, { tx_id }: { tx_id: Uint8Array }): Promise<string | null> => {
+  const state = await read.transactions.state(tx_id);
+  if (state === undefined) return null;
+  if (state.indexBlockHash !== null) return `${state.indexBlockHash.toHex()}-${state.status}`;
+  const tip = await read.chain.tip();
+  return tip === null ? null : `${state.status}-${await read.mempool.version()}`;
+};
+
+/** For what a canonical block holds, which is always the same. */
+export const block = async (read: Reader, params: { height_or_hash: BlockId }): Promise<string | null> => {
+  const hash = await read.chain.blockHash(params.height_or_hash);
+  return hash === undefined ? null : `${hash.toHex()}-canonical`;
+};
+
+/** For the newest block at or before a time. */
+export const blockAt = async (read: Reader, { timestamp }: { timestamp: number }): Promise<string | null> => {
+  const found = await read.blocks.at(timestamp);
+  return found === undefined ? null : `${found.indexHash.toHex()}-canonical`;
+};
+
+/**
+ * Whether an `If-None-Match` names a tag. Lenient: weak marks, missing quotes and lists are all understood. `*` names none:
+ * who sends it on a GET has no copy that a 304 could stand for.
+ */
+export function namesTag(ifNoneMatch: string | null, etag: string): boolean {
+  if (ifNoneMatch === null) return false;
+  if (ifNoneMatch.length === etag.length + 2 && ifNoneMatch === `"${etag}"`) return true;
+  return ifNoneMatch.split(',').some((part) => part.trim().replace(/^(W\/)?"?|"$/g, '') === etag);
+}

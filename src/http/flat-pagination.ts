@@ -1,0 +1,69 @@
+/**
+ * Lists that are walked by cursor, offset, or both, with the cursors beside the items. Their cursors are plain values,
+ * and `next` is the newer page, `prev` the older one: the opposite of {@link CursorPage}.
+ */
+import { type TSchema, Type } from '@sinclair/typebox';
+import type { ChainPage, ChainStart } from '../store/model/model.ts';
+import { notFound } from './errors.ts';
+import { limitOrDefault } from './offset-pagination.ts';
+
+interface FlatQuery<C extends TSchema> {
+  /** Of `limit`. */
+  maximum: number;
+  default: number;
+  /** The farthest a page may start from its cursor, either way. */
+  reach: number;
+  cursor: C;
+}
+
+export const flatQuery = <C extends TSchema>({ maximum, default: usual, reach, cursor }: FlatQuery<C>) => ({
+  limit: limitOrDefault({ maximum, default: usual }),
+  offset: Type.Integer({
+    minimum: -reach,
+    maximum: reach,
+    default: 0,
+    description: 'How many items behind the cursor the page starts; negative towards the newest',
+  }),
+  cursor: Type.Optional(cursor),
+});
+
+const cursor = (description: string) => Type.Union([Type.String(), Type.Null()], { description });
+
+export const FlatPage = <T extends TSchema>(item: T) =>
+  Type.Object({
+    limit: Type.Integer(),
+    offset: Type.Integer(),
+    total: Type.Integer({ description: 'Items in the whole list' }),
+    next_cursor: cursor('Of the newer page; null on the newest'),
+    prev_cursor: cursor('Of the older page; null on the oldest'),
+    cursor: cursor('Of this page; null where it is empty'),
+    results: Type.Array(item),
+  });
+
+/** What a 404 of such a list means. */
+export const NO_CURSOR = 'Cursor not found';
+
+export const flatStart = <Key>({ cursor, offset }: { cursor?: Key; offset: number }): ChainStart<Key> => ({
+  at: cursor ?? null,
+  offset,
+});
+
+/** @throws ApiError where the cursor, or the offset from it, led to no item */
+export function flatPage<T, Key, R>(
+  { limit, offset }: { limit: number; offset: number },
+  page: ChainPage<T, Key> | undefined,
+  cursorText: (key: Key) => string,
+  item: (of: T) => R,
+) {
+  if (page === undefined) throw notFound(NO_CURSOR);
+  const text = (key: Key | null) => (key === null ? null : cursorText(key));
+  return {
+    limit,
+    offset,
+    total: page.total,
+    next_cursor: text(page.newer),
+    prev_cursor: text(page.older),
+    cursor: text(page.current),
+    results: page.items.map(item),
+  };
+}

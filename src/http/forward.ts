@@ -1,0 +1,53 @@
+/** Requests that one thread passes on to another. */
+
+import { bodyRefused } from './body.ts';
+import { directFetch } from './direct-fetch.ts';
+import { problem } from './errors.ts';
+import { BodyError, bodyBytes } from './request-body.ts';
+import { pathAndQuery } from './request-url.ts';
+
+/** Says where a request came from that another thread passes on. */
+const PEER_HEADER = 'x-stackside-peer';
+
+/**
+ * The address that a request came from, as the thread says that passed it on.
+ * @param passage what the threads of this process know and nobody else
+ * @returns null where no thread passed it on, whatever the header says
+ */
+export function passedPeer(headers: Headers, passage: string): string | null {
+  const [known, peer] = headers.get(PEER_HEADER)?.split(' ') ?? [];
+  return known === passage ? (peer ?? '') : null;
+}
+
+/** Marks a request that is about to be passed on. */
+export function markPeer(headers: Headers, passage: string, peer: string): void {
+  headers.set(PEER_HEADER, `${passage} ${peer}`);
+}
+
+const refusal = (status: 400 | 413, message: string): Response => Response.json(problem(status, message), { status });
+
+/**
+ * Passes requests on to a server of ours, as they are.
+ * @param bodyLimit the largest body, in bytes
+ */
+export const forwardTo =
+  (origin: string, bodyLimit: number) =>
+  async (request: Request): Promise<Response> => {
+    const hasBody = request.method !== 'GET' && request.method !== 'HEAD';
+    try {
+      const response = await directFetch(origin + pathAndQuery(request.url), {
+        method: request.method,
+        headers: request.headers,
+        body: hasBody ? await bodyBytes(request, bodyLimit) : null,
+        redirect: 'manual',
+        decompress: false,
+        signal: request.signal,
+      });
+      return new Response(response.body, { status: response.status, headers: response.headers });
+    } catch (error) {
+      if (error instanceof BodyError) return refusal(...bodyRefused(error, bodyLimit));
+      // Nobody reads this answer, and nothing failed here.
+      if (request.signal.aborted) return refusal(400, 'The client left');
+      throw error;
+    }
+  };

@@ -1,0 +1,51 @@
+/** Lists that are walked by offset: what they are asked and the envelope they answer. */
+import { type TSchema, Type } from '@sinclair/typebox';
+import type { OffsetPage as Found } from '../store/model/model.ts';
+
+interface Limits {
+  maximum: number;
+  default: number;
+}
+
+const itemsBefore = Type.Integer({ minimum: 0, default: 0, description: 'Items before the page' });
+
+/** For routes on which a limit of 0 means the default. */
+export const limitOrDefault = ({ maximum, default: usual }: Limits) =>
+  Type.Transform(
+    Type.Integer({ minimum: 0, maximum, default: usual, description: `Items per page; 0 is ${usual} as well` }),
+  )
+    .Decode((limit) => (limit === 0 ? usual : limit))
+    .Encode((limit) => limit);
+
+/** For routes on which a limit of 0 asks for the total alone. */
+export const offsetQuery = (limits: Limits) => ({
+  limit: Type.Integer({ minimum: 0, ...limits, description: 'Items per page' }),
+  offset: itemsBefore,
+});
+
+/** For the lists of v1, on which a limit of 0 means the default. */
+export const legacyOffsetQuery = (limits: Limits) => ({ limit: limitOrDefault(limits), offset: itemsBefore });
+
+export const OffsetPage = <T extends TSchema>(item: T) =>
+  Type.Object({
+    limit: Type.Integer(),
+    offset: Type.Integer(),
+    total: Type.Integer({ description: 'Items in the whole list' }),
+    results: Type.Array(item),
+  });
+
+/** Of the lists of v1 that don't say how long they are. */
+export const UncountedPage = <T extends TSchema>(item: T) =>
+  Type.Object({ limit: Type.Integer(), offset: Type.Integer(), results: Type.Array(item) });
+
+export const offsetPage = <T, R>(
+  { limit, offset }: { limit: number; offset: number },
+  page: Found<T>,
+  item: (of: T) => R,
+) => ({ limit, offset, total: page.total, results: page.items.map(item) });
+
+export const uncountedPage = <T, R>(
+  { limit, offset }: { limit: number; offset: number },
+  page: Found<T>,
+  item: (of: T) => R,
+) => ({ limit, offset, results: page.items.map(item) });

@@ -1,0 +1,59 @@
+/** The API's port. */
+import type { AnyElysia } from 'elysia';
+import { problem } from './errors.ts';
+import { type Handler, type Listen, type ListenerEvent, listenHttp } from './listener.ts';
+import { stopGracefully } from './listening.ts';
+
+export interface ApiServer {
+  url: string;
+  /** Takes no more requests, and ends once those in hand are answered. */
+  stop(): Promise<void>;
+}
+
+/** What is pushed to clients, on connections that last. @template Data what a socket knows of itself */
+export interface Pushed<Data> {
+  /** By path. */
+  routes: Record<string, Handler<Data>>;
+  websocket: Bun.WebSocketHandler<Data>;
+  /** Ends the connections, and what tells them. */
+  stop(): Promise<void>;
+}
+
+export interface ApiServerOptions<Data> {
+  app: AnyElysia;
+  hostname: string;
+  /** 0 takes a free one. */
+  port: number;
+  /** Whether other threads may listen on the same port; then the system shares out the connections. */
+  shared?: boolean;
+  /** Largest body of any request, in bytes; routes may allow less. */
+  bodyLimit: number;
+  /** Where something is. */
+  pushed?: Pushed<Data>;
+  listen?: Listen;
+  log: (event: ListenerEvent) => void;
+}
+
+/** Seconds: longer than a node may take to answer what is passed on to it. */
+const IDLE_SECONDS = 75;
+
+export function startApi<Data>(options: ApiServerOptions<Data>): ApiServer {
+  const { app, pushed, listen = listenHttp, ...address } = options;
+  const server = listen<Data>({
+    what: 'The API',
+    ...address,
+    idleSeconds: IDLE_SECONDS,
+    fetch: (request) => app.fetch(request),
+    ...(pushed === undefined ? {} : { routes: pushed.routes, websocket: pushed.websocket }),
+    refuse: (status, message) => Response.json(problem(status, message), { status }),
+  });
+  app.server = server;
+  return {
+    url: server.url.origin,
+    async stop() {
+      const stopped = stopGracefully(server);
+      await pushed?.stop();
+      await stopped;
+    },
+  };
+}

@@ -1,0 +1,227 @@
+/** Bonds, positions and rewards of pox-5 once more from the contract's prints, and locks against all of them. */
+import type { Database } from 'bun:sqlite';
+import type { ChainEvent } from '../../chain/block.ts';
+import { poxReading } from '../../chain/pox/reading.ts';
+import type { StakingChange } from '../../chain/pox/staking.ts';
+import { decimalOf } from '../rows/amounts.ts';
+import { NO_BOND } from '../rows/words.ts';
+import { type CheckResult, equal, none, shown } from './result.ts';
+
+interface Totals {
+  allowed: number;
+  capacity: bigint;
+  registered: number;
+  btc: bigint;
+  stx: bigint;
+  paidOut: bigint;
+}
+
+interface Recount {
+  bonds: Map<number, Totals>;
+  /** Sats claimed, by `staker bond`. */
+  claimed: Map<string, bigint>;
+}
+
+interface PrintRow {
+  contract: string;
+  value: Uint8Array;
+}
+
+/** Every change that the prints of pox-5 say, in the order of the chain. */
+function* changes(db: Database): Generator<StakingChange> {
+  const contracts = db.query<{ id: number; address: string }, []>(
+    "SELECT id, address FROM principals WHERE address LIKE 'S_000000000000000000002%.pox-5'",
+  );
+  for (const { id, address } of contracts.all()) {
+    const prints = db.query<PrintRow, [number]>(
+      'SELECT value FROM events WHERE contract_id = ?1 AND kind = 1 ORDER BY position, event_index',
+    );
+    for (const { value } of prints.iterate(id)) {
+      const event: ChainEvent = { kind: 'contract_log', contractId: address, topic: 'print', value };
+      const reading = poxReading(event);
+      if (reading?.kind === 'staking') yield* reading.changes;
+    }
+  }
+}
+
+function recount(db: Database): Recount {
+  const bonds = new Map<number, Totals>();
+  const held = new Map<string, { btc: bigint; stx: bigint }>();
+  const claimed = new Map<string, bigint>();
+  const bond = (index: number): Totals => {
+    const known = bonds.get(index) ?? { allowed: 0, capacity: 0n, registered: 0, btc: 0n, stx: 0n, paidOut: 0n };
+    bonds.set(index, known);
+    return known;
+  };
+  const hold = (index: number, staker: string, btc: bigint, stx: bigint | null): void => {
+    const key = `${staker} ${index}`;
+    const before = held.get(key);
+    if (before === undefined && stx === null) return;
+    const after = { btc, stx: stx ?? before?.stx ?? 0n };
+    const totals = bond(index);
+    totals.btc += after.btc - (before?.btc ?? 0n);
+    totals.stx += after.stx - (before?.stx ?? 0n);
+    held.set(key, after);
+  };
+  for (const change of changes(db)) {
+    switch (change.kind) {
+      case 'allowance':
+        bond(change.bond).allowed += 1;
+        bond(change.bond).capacity += change.sats;
+        break;
+      case 'registration':
+        bond(change.bond).registered += 1;
+        hold(change.bond, change.staker, change.sats, change.stx);
+        break;
+      case 'registration_update':
+        hold(change.bond, change.staker, change.sats, change.stx);
+        break;
+      case 'withdrawal':
+        hold(change.bond, change.staker, change.sats, null);
+        break;
+      case 'reward_claim': {
+        const key = `${change.staker} ${change.bond ?? NO_BOND}`;
+        claimed.set(key, (claimed.get(key) ?? 0n) + change.sats);
+        if (change.bond !== null) bond(change.bond).paidOut += change.sats;
+      }
+    }
+  }
+  return { bonds, claimed };
+}
+
+const text = ({ allowed, capacity, registered, btc, stx, paidOut }: Totals): string =>
+  `${allowed} allowed ${capacity} sats, ${registered} registered, ${btc} sats and ${stx} micro-STX locked, ${paidOut} paid`;
+
+function bondTotals(db: Database, counted: Recount['bonds']): CheckResult {
+  const problems: string[] = [];
+  const rows = db.query<
+    {
+      bond_index: number;
+      allowed: number;
+      capacity: string;
+      registered: number;
+      btc_locked: string;
+      stx_locked: string;
+      paid_out: string;
+    },
+    []
+  >('SELECT * FROM bond_totals');
+  const none: Totals = { allowed: 0, capacity: 0n, registered: 0, btc: 0n, stx: 0n, paidOut: 0n };
+  const kept = new Map<number, Totals>();
+  for (const row of rows.iterate()) {
+    kept.set(row.bond_index, {
+      allowed: row.allowed,
+      capacity: BigInt(row.capacity),
+      registered: row.registered,
+      btc: BigInt(row.btc_locked),
+      stx: BigInt(row.stx_locked),
+      paidOut: BigInt(row.paid_out),
+    });
+  }
+  for (const index of new Set([...kept.keys(), ...counted.keys()])) {
+    const [has, should] = [text(kept.get(index) ?? none), text(counted.get(index) ?? none)];
+    if (has !== should) problems.push(`bond ${index}: kept ${has}; counted ${should}`);
+  }
+  return { name: 'totals of each bond against the prints of pox-5', problems: shown(problems) };
+}
+
+const PRECISION = 10n ** 18n;
+
+/** What accrued against the shares it is made of, what was claimed against the prints. */
+function rewards(db: Database, claimed: Recount['claimed']): CheckResult {
+  const accrued = new Map<string, bigint>();
+  const shares = db.query<{ address: string; bond_index: number; earned: string }, []>(
+    'SELECT p.address, s.bond_index, s.earned FROM staking_shares s JOIN principals p ON p.id = s.staker_id',
+  );
+  for (const { address, bond_index, earned } of shares.iterate()) {
+    const key = `${address} ${bond_index}`;
+    accrued.set(key, (accrued.get(key) ?? 0n) + BigInt(earned) / PRECISION);
+  }
+  const problems: string[] = [];
+  const seen = new Set<string>();
+  const rows = db.query<{ address: string; bond_index: number; accrued: string; claimed: string }, []>(
+    'SELECT p.address, r.bond_index, r.accrued, r.claimed FROM staking_rewards r JOIN principals p ON p.id = r.staker_id',
+  );
+  for (const row of rows.iterate()) {
+    const key = `${row.address} ${row.bond_index}`;
+    seen.add(key);
+    const [earned, taken] = [accrued.get(key) ?? 0n, claimed.get(key) ?? 0n];
+    if (BigInt(row.accrued) === earned && BigInt(row.claimed) === taken) continue;
+    problems.push(`${key}: kept ${row.accrued} accrued, ${row.claimed} claimed; counted ${earned}, ${taken}`);
+  }
+  for (const [key, sats] of [...accrued, ...claimed]) {
+    if (sats !== 0n && !seen.has(key)) problems.push(`${key} has rewards that are not kept`);
+  }
+  return { name: 'rewards of each staker: accrued and claimed', problems: shown(problems) };
+}
+
+interface LockRow {
+  address: string;
+  amount: string;
+  balance: string;
+}
+
+/** No more is locked than there is. Of a part of a chain balances are not whole: some are below zero. */
+function locks(db: Database): CheckResult {
+  const name = 'locked STX against balances';
+  const problems: string[] = [];
+  if (db.query("SELECT 1 FROM accounts WHERE balance < 'A0' LIMIT 1").get() !== null) return { name, problems };
+  const rows = db.query<LockRow, []>(
+    `SELECT a.address, l.amount, a.balance
+       FROM accounts a JOIN stx_locks l ON l.principal_id = a.principal_id
+      WHERE l.amount IS NOT NULL
+        AND (l.position, l.event_index) = (SELECT position, event_index FROM stx_locks n
+                                            WHERE n.principal_id = a.principal_id
+                                            ORDER BY position DESC, event_index DESC LIMIT 1)
+        AND l.unlock_height > (SELECT burn_block_height FROM blocks ORDER BY height DESC LIMIT 1)`,
+  );
+  for (const { address, amount, balance } of rows.iterate()) {
+    const has = BigInt(decimalOf(balance));
+    if (BigInt(amount) > has) problems.push(`${address}: ${amount} locked of ${has} micro-STX`);
+  }
+  return { name, problems: shown(problems) };
+}
+
+/** Of the states of something the last is marked, and no other. @param states a table, or some of its rows */
+const current = (db: Database, name: string, states: string, owner: readonly string[]): CheckResult =>
+  none<{ address: string }>(
+    db,
+    name,
+    `SELECT address FROM
+       (SELECT address, current, row_number() OVER (PARTITION BY ${owner.join(', ')}
+                                                    ORDER BY position DESC, event_index DESC) AS place FROM ${states})
+      WHERE current <> (place = 1)`,
+    ({ address }) => `of ${address} another one is marked than the last`,
+  );
+
+export function checkStaking(db: Database): CheckResult[] {
+  const counted = recount(db);
+  return [
+    bondTotals(db, counted.bonds),
+    rewards(db, counted.claimed),
+    locks(db),
+    none<{ address: string; amount: string }>(
+      db,
+      'STX locked by pox-5 against stakes and bonds',
+      `SELECT p.address, l.amount FROM stx_locks l JOIN principals p ON p.id = l.principal_id
+        WHERE l.pox_version = 5
+          AND (l.position, l.event_index) = (SELECT position, event_index FROM stx_locks n
+                                              WHERE n.principal_id = l.principal_id
+                                              ORDER BY position DESC, event_index DESC LIMIT 1)
+          AND NOT EXISTS (SELECT 1 FROM stakes s WHERE s.staker_id = l.principal_id AND s.current = 1
+                             AND s.amount = l.amount AND s.unlock_height = l.unlock_height)
+          AND NOT EXISTS (SELECT 1 FROM bond_positions b WHERE b.staker_id = l.principal_id AND b.current = 1
+                             AND b.stx_locked = l.amount)`,
+      ({ address, amount }) => `${address} has ${amount} locked, by no stake and no bond`,
+    ),
+    current(db, 'the current position of each staker in a bond', 'bond_positions', ['staker_id', 'bond_index']),
+    current(db, 'the current stake of each staker', 'stakes', ['staker_id']),
+    current(db, 'the current key of each signer', 'signer_keys WHERE action = 1', ['signer_id']),
+    equal(db, 'total of bonds', 'SELECT bonds AS kept, (SELECT count(*) FROM bonds) AS counted FROM staking_totals'),
+    equal(
+      db,
+      'total of signers',
+      `SELECT signers AS kept, (SELECT count(*) FROM signer_keys WHERE current = 1) AS counted FROM staking_totals`,
+    ),
+  ];
+}

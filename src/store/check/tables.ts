@@ -1,0 +1,134 @@
+/** Every table that is a function of the journal, row by row against an index that is made of it for the purpose. */
+import type { Database, SQLQueryBindings } from 'bun:sqlite';
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { OperatorError } from '../../base/errors.ts';
+import { openToRead } from '../files/connection.ts';
+import { indexPath } from '../files/database.ts';
+import { openJournalReader } from '../files/journal.ts';
+import { fitOf, type Place } from '../files/journal-link.ts';
+import { lockWriter } from '../files/lock.ts';
+import { hookTables } from '../hooks/carry-over.ts';
+import { openIngest } from '../ingest/ingest.ts';
+import { type CheckResult, examined } from './result.ts';
+
+/** Tables that no journal can make again. */
+const ofTheirOwn: ReadonlySet<string> = new Set([
+  ...hookTables,
+  'changes',
+  'faucet_requests',
+  'imports',
+  'old_namespaces',
+  'old_names',
+  'old_zonefiles',
+  'old_subdomains',
+]);
+
+/** Where the other index is made, inside the data directory: it is as large as the one that is checked. */
+const WORKSHOP = 'check';
+
+interface Table {
+  name: string;
+  /** 1 where rows have no id but their key. */
+  wr: bigint;
+}
+
+type Value = string | bigint | number | Uint8Array | null;
+
+const isSame = (a: Value, b: Value): boolean =>
+  a instanceof Uint8Array && b instanceof Uint8Array ? Buffer.compare(a, b) === 0 : a === b;
+
+const columnsOf = (db: Database, table: string): { name: string; pk: bigint }[] =>
+  db.query<{ name: string; pk: bigint }, [string]>('SELECT name, pk FROM pragma_table_info(?1)').all(table);
+
+/** The rows in an order that both files have. */
+function rowsOf(db: Database, { name, wr }: Table): Iterator<Value[]> {
+  const key = columnsOf(db, name)
+    .filter(({ pk }) => pk > 0n)
+    .sort((a, b) => Number(a.pk - b.pk));
+  const order = wr === 1n ? key.map((column) => column.name).join(', ') : 'rowid';
+  const rows = db.query<Record<string, Value>, SQLQueryBindings[]>(`SELECT * FROM ${name} ORDER BY ${order}`).iterate();
+  return (function* () {
+    for (const row of rows) yield Object.values(row);
+  })();
+}
+
+const MOST_TOLD = 5;
+
+function differences(kept: Database, made: Database, table: Table): string[] {
+  const columns = columnsOf(made, table.name).map(({ name }) => name);
+  const [ours, theirs] = [rowsOf(kept, table), rowsOf(made, table)];
+  const problems: string[] = [];
+  for (let number = 1; problems.length < MOST_TOLD; number++) {
+    const [our, their] = [ours.next(), theirs.next()];
+    if (our.done === true && their.done === true) break;
+    if (our.done === true || their.done === true) {
+      problems.push(`from row ${number} on ${our.done === true ? 'rows are missing' : 'there are rows too many'}`);
+      break;
+    }
+    const differing = columns.filter((_, at) => !isSame(our.value[at] ?? null, their.value[at] ?? null));
+    if (differing.length > 0) problems.push(`row ${number} differs in ${differing.join(', ')}`);
+  }
+  return problems;
+}
+
+/** What the index was made from. */
+interface Stand extends Place {
+  chainId: number | null;
+}
+
+function standOf(kept: Database): Stand {
+  const row = kept
+    .query<{ id: bigint; chain: Uint8Array; chainId: bigint | null }, []>(
+      'SELECT journal_id AS id, journal_chain AS chain, chain_id AS chainId FROM progress',
+    )
+    .get();
+  if (row === null) throw new Error('progress has no row');
+  return { id: Number(row.id), chain: row.chain, chainId: row.chainId === null ? null : Number(row.chainId) };
+}
+
+/** @throws OperatorError where the journal can't make the whole index */
+function requireComparable(directory: string, place: Place): void {
+  const journal = openJournalReader(directory);
+  try {
+    if (journal !== null && journal.gaps().length === 0 && fitOf(place, journal) === 'fits') return;
+  } finally {
+    journal?.close();
+  }
+  throw new OperatorError(
+    `The journal in ${directory} does not hold everything that the index was made from: there is nothing to compare it with.`,
+    'Check without --deep.',
+  );
+}
+
+/** Makes an index from the journal up to a place, gives it to `use`, and removes it. */
+function withIndexAt<T>(directory: string, { id, chainId }: Stand, use: (made: Database) => T): T {
+  const workshop = join(directory, WORKSHOP);
+  const unlock = lockWriter(workshop);
+  try {
+    for (const suffix of ['', '-wal', '-shm']) rmSync(indexPath(workshop) + suffix, { force: true });
+    openIngest({ directory, workshop, journal: true, replayTo: id, chainId, log: () => {} }).close();
+    using made = openToRead(indexPath(workshop), true);
+    return use(made);
+  } finally {
+    unlock();
+    rmSync(workshop, { recursive: true, force: true });
+  }
+}
+
+/** @throws OperatorError where there is no whole journal */
+export function checkTables(directory: string): CheckResult[] {
+  using kept = openToRead(indexPath(directory), true);
+  kept.run('BEGIN');
+  const stand = standOf(kept);
+  requireComparable(directory, stand);
+  return withIndexAt(directory, stand, (made) => {
+    const tables = made
+      .query<Table, []>("SELECT name, wr FROM pragma_table_list WHERE schema = 'main' AND type = 'table'")
+      .all()
+      .filter(({ name }) => !name.startsWith('sqlite_') && !ofTheirOwn.has(name));
+    return tables.map((table) =>
+      examined(`table ${table.name} against the journal`, () => differences(kept, made, table)),
+    );
+  });
+}

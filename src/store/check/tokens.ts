@@ -1,0 +1,170 @@
+/** Balances, holders, instances and the totals of their lists, against the events they are made of. */
+import type { Database } from 'bun:sqlite';
+import { decimalOf, isPositive } from '../rows/amounts.ts';
+import { type CheckResult, equal, none, shown } from './result.ts';
+
+interface FtRow {
+  asset_id: number;
+  sender_id: number | null;
+  recipient_id: number | null;
+  amount: string;
+}
+
+/** Kinds 6 to 8 of events are transfer, mint and burn of fungible tokens. */
+const ftEvents = 'SELECT asset_id, sender_id, recipient_id, amount FROM events WHERE kind BETWEEN 6 AND 8';
+
+function ftBalances(db: Database): CheckResult[] {
+  const balances = new Map<string, { balance: bigint; transfers: number }>();
+  const tokens = new Map<number, { supply: bigint; events: number; holders: number }>();
+  const balance = (asset: number, principal: number) => {
+    const key = `${asset} ${principal}`;
+    let known = balances.get(key);
+    if (known === undefined) {
+      known = { balance: 0n, transfers: 0 };
+      balances.set(key, known);
+    }
+    return known;
+  };
+  for (const { asset_id, sender_id, recipient_id, amount } of db.query<FtRow, []>(ftEvents).iterate()) {
+    const token = tokens.get(asset_id) ?? { supply: 0n, events: 0, holders: 0 };
+    tokens.set(asset_id, token);
+    token.events += 1;
+    token.supply += (sender_id === null ? BigInt(amount) : 0n) - (recipient_id === null ? BigInt(amount) : 0n);
+    for (const principal of new Set([sender_id, recipient_id])) {
+      if (principal !== null) balance(asset_id, principal).transfers += 1;
+    }
+    if (sender_id !== null) balance(asset_id, sender_id).balance -= BigInt(amount);
+    if (recipient_id !== null) balance(asset_id, recipient_id).balance += BigInt(amount);
+  }
+  const problems: string[] = [];
+  const rows = db.query<
+    { asset_id: number; principal_id: number; balance: string; transfers: number; address: string; identifier: string },
+    []
+  >('SELECT asset_id, principal_id, balance, transfers, address, identifier FROM ft_balances');
+  for (const row of rows.iterate()) {
+    const key = `${row.asset_id} ${row.principal_id}`;
+    const counted = balances.get(key);
+    balances.delete(key);
+    const kept = decimalOf(row.balance);
+    if (counted === undefined || counted.balance !== BigInt(kept) || counted.transfers !== row.transfers) {
+      problems.push(
+        `${row.address} of ${row.identifier}: kept ${kept} by ${row.transfers} events, ` +
+          `recomputed ${counted?.balance ?? 0n} by ${counted?.transfers ?? 0}`,
+      );
+    }
+    const token = tokens.get(row.asset_id);
+    if (token !== undefined && isPositive(row.balance)) token.holders += 1;
+  }
+  for (const key of balances.keys()) problems.push(`no balance is kept for asset and principal ${key}`);
+  const tokenProblems: string[] = [];
+  const kept = db.query<{ asset_id: number; supply: string; holders: number; events: number }, []>(
+    'SELECT asset_id, supply, holders, events FROM ft_tokens',
+  );
+  for (const { asset_id, ...row } of kept.iterate()) {
+    const token = tokens.get(asset_id);
+    tokens.delete(asset_id);
+    if (BigInt(row.supply) !== token?.supply || row.holders !== token.holders || row.events !== token.events) {
+      tokenProblems.push(
+        `asset ${asset_id}: kept supply ${row.supply}, ${row.holders} holders, ${row.events} events, ` +
+          `recomputed ${token?.supply ?? 0n}, ${token?.holders ?? 0}, ${token?.events ?? 0}`,
+      );
+    }
+  }
+  for (const asset of tokens.keys()) tokenProblems.push(`asset ${asset} has events and no token is kept`);
+  return [
+    { name: 'balances of fungible tokens against their events', problems: shown(problems) },
+    { name: 'supply and holders of fungible tokens', problems: shown(tokenProblems) },
+  ];
+}
+
+interface AddressCount {
+  address: string;
+  kept: number;
+  counted: number;
+}
+
+const countSentence = ({ address, kept, counted }: AddressCount): string =>
+  `${address}: kept ${kept}, counted ${counted}`;
+
+/** A total of accounts against a count of the list's rows. @param list a query of principal_id, one row an item */
+const accountTotal = (db: Database, name: string, column: string, list: string): CheckResult =>
+  none<AddressCount>(
+    db,
+    name,
+    `SELECT a.address, a.${column} AS kept, coalesce(n.counted, 0) AS counted FROM accounts a
+       LEFT JOIN (SELECT principal_id, count(*) AS counted FROM (${list}) GROUP BY principal_id) n
+              ON n.principal_id = a.principal_id
+      WHERE a.${column} <> coalesce(n.counted, 0)`,
+    countSentence,
+  );
+
+export const checkTokens = (db: Database): CheckResult[] => [
+  ...ftBalances(db),
+  equal(
+    db,
+    'total of STX holders',
+    `SELECT stx_holders AS kept, (SELECT count(*) FROM accounts WHERE balance > 'A0') AS counted FROM totals`,
+  ),
+  accountTotal(
+    db,
+    'STX each principal received',
+    'stx_inbound',
+    'SELECT recipient_id AS principal_id FROM events WHERE kind IN (3, 4)',
+  ),
+  accountTotal(
+    db,
+    'STX each principal sent',
+    'stx_outbound',
+    'SELECT sender_id AS principal_id FROM events WHERE kind IN (3, 5)',
+  ),
+  accountTotal(
+    db,
+    'fungible tokens of each principal',
+    'ft_tokens',
+    `SELECT principal_id FROM ft_balances WHERE balance > 'A0'`,
+  ),
+  accountTotal(
+    db,
+    'instances each principal owns',
+    'nfts',
+    'SELECT owner_id AS principal_id FROM nft_instances WHERE owner_id IS NOT NULL',
+  ),
+  none<{ identifier: string; value: Uint8Array }>(
+    db,
+    'owner and events of each instance',
+    `SELECT a.identifier, i.value FROM nft_instances i JOIN assets a ON a.id = i.asset_id
+      WHERE i.events <> (SELECT count(*) FROM events e
+                          WHERE e.asset_id = i.asset_id AND e.value = i.value AND e.kind >= 9)
+         OR i.owner_id IS NOT (SELECT e.recipient_id FROM events e
+                                WHERE e.asset_id = i.asset_id AND e.value = i.value AND e.kind >= 9
+                                ORDER BY e.position DESC, e.event_index DESC LIMIT 1)`,
+    ({ identifier, value }) => `${identifier} 0x${value.toHex()}: the last event says another owner, or there are more`,
+  ),
+  none<{ identifier: string }>(
+    db,
+    'holdings of each owner',
+    `SELECT h.identifier FROM nft_holdings h
+      WHERE h.instances <> (SELECT count(*) FROM nft_instances i
+                             WHERE i.owner_id = h.owner_id AND i.asset_id = h.asset_id)`,
+    ({ identifier }) => `an owner's count of ${identifier} is off`,
+  ),
+  none<{ position: number }>(
+    db,
+    'token changes of each transaction',
+    `SELECT position FROM (
+       SELECT position, sender_id AS principal_id, asset_id FROM events WHERE kind >= 6 AND sender_id IS NOT NULL
+       UNION SELECT position, recipient_id, asset_id FROM events WHERE kind >= 6 AND recipient_id IS NOT NULL
+     ) e WHERE NOT EXISTS (SELECT 1 FROM token_changes c WHERE c.principal_id = e.principal_id
+                             AND c.position = e.position AND c.asset_id = e.asset_id)`,
+    ({ position }) => `a change of the transaction at ${position} is missing`,
+  ),
+  none<AddressCount>(
+    db,
+    'pending transactions of each principal',
+    `SELECT p.address, n.counted, coalesce(c.transactions, 0) AS kept
+       FROM (SELECT principal_id, count(*) AS counted FROM pending_principals GROUP BY principal_id) n
+       JOIN principals p ON p.id = n.principal_id LEFT JOIN pending_counts c ON c.principal_id = n.principal_id
+      WHERE n.counted <> coalesce(c.transactions, 0)`,
+    countSentence,
+  ),
+];

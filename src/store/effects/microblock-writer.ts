@@ -1,0 +1,110 @@
+/** Microblocks (Stacks 2.x): those streamed between two blocks, and those of them that the next block confirmed. */
+import type { Database } from 'bun:sqlite';
+import type { Effect } from '../../chain/effect.ts';
+import type { StreamedMicroblock } from '../../chain/normalise.ts';
+import { type PayloadSource, sourceColumns } from '../files/payload-source.ts';
+
+interface Row {
+  microblock_hash: Uint8Array;
+  sequence: number;
+  parent_hash: Uint8Array;
+  accepted: number;
+  tx_ids: Uint8Array;
+}
+
+const TX_ID_BYTES = 32;
+
+const txIdsOf = ({ tx_ids }: { tx_ids: Uint8Array }): Uint8Array[] =>
+  Array.from({ length: tx_ids.length / TX_ID_BYTES }, (_, i) =>
+    tx_ids.subarray(i * TX_ID_BYTES, (i + 1) * TX_ID_BYTES),
+  );
+
+export type MicroblockWriter = ReturnType<typeof microblockWriter>;
+
+export function microblockWriter(db: Database) {
+  const ofParent = db.prepare<Row, [Uint8Array]>(
+    `SELECT microblock_hash, sequence, parent_hash, accepted, tx_ids FROM streamed_microblocks
+      WHERE parent_index_block_hash = ?1`,
+  );
+  const insert = db.prepare(
+    `INSERT INTO streamed_microblocks
+       (microblock_hash, sequence, parent_hash, parent_index_block_hash, accepted, tx_ids, received_at, journal_id, payload)
+     VALUES (?1, ?2, ?3, ?4, 0, ?5, ?6, ?7, ?8)`,
+  );
+  const accept = db.prepare<null, [Uint8Array, number]>(
+    'UPDATE streamed_microblocks SET accepted = ?2 WHERE microblock_hash = ?1',
+  );
+  const isKnown = db.prepare<{ found: number }, [Uint8Array]>(
+    'SELECT 1 AS found FROM streamed_microblocks WHERE microblock_hash = ?1',
+  );
+
+  return {
+    /**
+     * Takes a stream message on the tip. The chain it ends in becomes the accepted one.
+     * @param receivedAt Unix microseconds
+     * @param source where the message can be read again
+     * @returns the hashes that are new, and the transactions that joined the accepted chain and left it; null where the
+     *   message is of no use: all of it known, or with a gap down to sequence 0
+     */
+    add(
+      microblocks: readonly StreamedMicroblock[],
+      parentIndexBlockHash: Uint8Array,
+      receivedAt: number,
+      source: PayloadSource,
+    ): { added: Uint8Array[]; joined: Uint8Array[]; left: Uint8Array[] } | null {
+      const last = microblocks.at(-1);
+      const fresh = microblocks.filter(({ hash }) => isKnown.get(hash) === null);
+      if (last === undefined || fresh.length === 0) return null;
+      const byHash = new Map<string, { sequence: number; parentHash: Uint8Array }>();
+      for (const row of ofParent.all(parentIndexBlockHash)) {
+        byHash.set(row.microblock_hash.toHex(), { sequence: row.sequence, parentHash: row.parent_hash });
+      }
+      for (const microblock of microblocks) byHash.set(microblock.hash.toHex(), microblock);
+      const chain = new Set<string>();
+      let key = last.hash.toHex();
+      for (let at = byHash.get(key); ; at = byHash.get(key)) {
+        // What leads back to itself is no chain.
+        if (at === undefined || chain.has(key)) return null;
+        chain.add(key);
+        if (at.sequence === 0) break;
+        key = at.parentHash.toHex();
+      }
+      const { journal_id, payload } = sourceColumns(source);
+      for (const { hash, sequence, parentHash, transactions } of fresh) {
+        const ids = Buffer.concat(transactions.map(({ txId }) => txId));
+        insert.run(hash, sequence, parentHash, parentIndexBlockHash, ids, receivedAt, journal_id, payload);
+      }
+      const joined: Uint8Array[] = [];
+      const left: Uint8Array[] = [];
+      for (const row of ofParent.all(parentIndexBlockHash)) {
+        const accepted = chain.has(row.microblock_hash.toHex());
+        if (accepted === (row.accepted === 1)) continue;
+        accept.run(row.microblock_hash, Number(accepted));
+        (accepted ? joined : left).push(...txIdsOf(row));
+      }
+      return { added: fresh.map(({ hash }) => hash), joined, left };
+    },
+
+    /** The transactions of the accepted chain on a block. */
+    acceptedOn: (parentIndexBlockHash: Uint8Array): Uint8Array[] =>
+      ofParent.all(parentIndexBlockHash).flatMap((row) => (row.accepted === 1 ? txIdsOf(row) : [])),
+  };
+}
+
+/** What applies the effects on confirmed microblocks: appended at the tip, taken back from there. */
+export function confirmedMicroblockWriter(db: Database) {
+  const last = db.prepare<{ ordinal: number | null }, []>('SELECT max(ordinal) AS ordinal FROM microblocks');
+  const insert = db.prepare<null, [number, Uint8Array, Uint8Array, number, number]>(
+    'INSERT INTO microblocks VALUES (?1, ?2, ?3, ?4, ?5)',
+  );
+  const remove = db.prepare<null, [number]>('DELETE FROM microblocks WHERE height = ?1');
+
+  return ({ sign, height, microblocks }: Extract<Effect, { kind: 'microblocks' }>): void => {
+    if (sign === -1) {
+      remove.run(height);
+      return;
+    }
+    let ordinal = last.get()?.ordinal ?? 0;
+    for (const { hash, parentHash, sequence } of microblocks) insert.run(++ordinal, hash, parentHash, sequence, height);
+  };
+}

@@ -1,0 +1,129 @@
+/** Connections to SQLite files, by what they are for. Nothing else opens such a file. */
+import { Database, SQLiteError } from 'bun:sqlite';
+import { OperatorError } from '../../base/errors.ts';
+import { makePrivateFile } from './private-files.ts';
+
+/** Milliseconds that a statement waits for a lock of another connection. */
+export const BUSY_TIMEOUT_MS = 5_000;
+
+/** Bytes that a write-ahead log keeps on the disk once what it held is in the database. */
+export const WAL_LIMIT_BYTES = 64 * 1024 * 1024;
+
+/**
+ * A connection whose end is the end of its statements. Otherwise a closed database stays open for as long as the garbage
+ * collector leaves one of its statements: with its locks, and with the disk space of a file that was replaced.
+ */
+export class Connection extends Database {
+  /** Rolls back what is open, and gives back the file. Later use of its statements throws. May be called again. */
+  override close(): void {
+    super.close(true);
+  }
+}
+
+/** Adds the path of the file to what SQLite says of it, which names none. */
+function named<T>(path: string, run: () => T): T {
+  try {
+    return run();
+  } catch (error) {
+    if (error instanceof SQLiteError) Object.assign(error, { path });
+    throw error;
+  }
+}
+
+/** Opens a file that is there. @throws SQLiteError with its path */
+const opened = (path: string, access: { readonly: true; safeIntegers: boolean } | { readwrite: true }): Connection =>
+  named(path, () => new Connection(path, { ...access, strict: true }));
+
+/** Prepares a connection for its use; closes it again where that fails. @throws SQLiteError with the path of the file */
+export function prepared(db: Connection, prepare: (db: Connection) => void): Connection {
+  try {
+    named(db.filename, () => prepare(db));
+    return db;
+  } catch (error) {
+    db.close();
+    throw error;
+  }
+}
+
+/**
+ * Opens a file to write to it, beside others that read; creates it, for its owner alone.
+ * @param synchronous `FULL`: what is committed survives a loss of power. `NORMAL`: the last commits may not
+ */
+export function openToWrite(path: string, synchronous: 'FULL' | 'NORMAL'): Connection {
+  makePrivateFile(path);
+  return prepared(opened(path, { readwrite: true }), (db) => {
+    // Must come first: the other pragmas read the file, and another process may hold it for a moment.
+    setPatience(db, BUSY_TIMEOUT_MS);
+    db.run('PRAGMA journal_mode = WAL');
+    db.run(`PRAGMA synchronous = ${synchronous}`);
+    db.run(`PRAGMA journal_size_limit = ${WAL_LIMIT_BYTES}`);
+  });
+}
+
+/** Opens a file to write to it, as {@link openToWrite}. */
+export type Connect = typeof openToWrite;
+
+/** The version of the file's schema; 0 for a new file. */
+export const versionOf = (db: Database): number =>
+  db.query<{ user_version: number }, []>('PRAGMA user_version').get()?.user_version ?? 0;
+
+/**
+ * Sees to it that a file is of the kind it is taken for: a new one is empty, another has the column that no other kind has.
+ * @param what it is to be: `an index`
+ * @throws OperatorError where it is not
+ */
+export function requireKind(db: Database, file: string, what: string, [table, column]: [string, string]): void {
+  const known =
+    versionOf(db) === 0
+      ? db.query('SELECT 1 FROM sqlite_schema').get() === null
+      : db.query('SELECT 1 FROM pragma_table_info(?1) WHERE name = ?2').get(table, column) !== null;
+  if (known) return;
+  throw new OperatorError(
+    `${file} is a database, but not ${what}.`,
+    'Check --data; move the file out of the way, and put back the one that belongs there.',
+  );
+}
+
+/** Ends the transaction that is open, if one is: after a full disk or an I/O error SQLite may have ended it by itself. */
+export function rollBack(db: Database): void {
+  if (db.inTransaction) db.run('ROLLBACK');
+}
+
+/** @param milliseconds that statements of this connection wait for a lock of another; the thread stands still meanwhile */
+export function setPatience(db: Database, milliseconds: number): void {
+  db.run(`PRAGMA busy_timeout = ${milliseconds}`);
+}
+
+/** Writes a page of the file, and changes nothing: shows whether it can be written. */
+export function touch(db: Database): void {
+  db.run(`PRAGMA user_version = ${versionOf(db)}`);
+}
+
+/**
+ * Opens a file that is there, to read it beside whoever writes it.
+ * @param exact all integers are read as bigint, so that those beyond 2^53 keep their last digits
+ */
+export function openToRead(path: string, exact = false): Connection {
+  return prepared(opened(path, { readonly: true, safeIntegers: exact }), (db) => {
+    setPatience(db, BUSY_TIMEOUT_MS);
+    db.run('PRAGMA query_only = ON');
+  });
+}
+
+/** Opens a file that is there, to put what its write-ahead log holds into it; waits for nobody. */
+export function openToCheckpoint(path: string): Connection {
+  return new Connection(path, { readwrite: true, strict: true });
+}
+
+/**
+ * Takes a file as a lock, which goes with the process that holds it.
+ * @throws SQLiteError with code `SQLITE_BUSY` while another process has it
+ */
+export function openLocked(path: string): Connection {
+  makePrivateFile(path);
+  return prepared(opened(path, { readwrite: true }), (db) => {
+    // Nothing is written that a rollback journal would have to bring back.
+    db.run('PRAGMA journal_mode = MEMORY');
+    db.run('BEGIN EXCLUSIVE');
+  });
+}

@@ -1,0 +1,137 @@
+/** Opening the index file: connections, schema and migrations. */
+import type { Database } from 'bun:sqlite';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import schema from '../../../schema.sql' with { type: 'text' };
+import { OperatorError } from '../../base/errors.ts';
+import {
+  type Connect,
+  type Connection,
+  openToRead,
+  openToWrite,
+  prepared,
+  requireKind,
+  versionOf,
+} from './connection.ts';
+import { makePrivateDirectory } from './private-files.ts';
+
+/** Counts changes of schema.sql; kept in the file as PRAGMA user_version. */
+export const SCHEMA_VERSION = 2;
+
+export const indexPath = (directory: string): string => join(directory, 'index.db');
+export const journalPath = (directory: string): string => join(directory, 'journal.db');
+
+/** The statement of schema.sql that makes a table. */
+function creationOf(table: string): string {
+  const start = schema.indexOf(`CREATE TABLE ${table} (`);
+  return schema.slice(start, schema.indexOf(';\n', start));
+}
+
+/** What turns a file of version N into one of N + 1, by N. */
+const migrations: Readonly<Record<number, string>> = {
+  1: `ALTER TABLE progress RENAME TO progress_1;
+      ${creationOf('progress')};
+      INSERT INTO progress
+        SELECT id, chain_id, journal_id, x'', burn_block_height, mempool_pending, mempool_version FROM progress_1;
+      DROP TABLE progress_1;`,
+};
+
+const requireIndexKind = (db: Database, file: string): void =>
+  requireKind(db, file, 'an index', ['progress', 'journal_id']);
+
+function migrate(db: Database, path: string): void {
+  requireIndexKind(db, path);
+  const version = versionOf(db);
+  if (version > SCHEMA_VERSION) {
+    throw new OperatorError(
+      `${path} was written by a newer Stackside (schema ${version}; this program knows ${SCHEMA_VERSION}).`,
+      'Run the newer program, or build the index again from the journal with this one: stackside rebuild.',
+    );
+  }
+  if (version === SCHEMA_VERSION) return;
+  db.transaction(() => {
+    if (version === 0) {
+      db.run(schema);
+    } else {
+      for (let from = version; from < SCHEMA_VERSION; from++) {
+        const step = migrations[from];
+        if (step === undefined) {
+          throw new OperatorError(
+            `${path} has schema ${from}, from which there is no migration.`,
+            'Build the index again from the journal: stackside rebuild.',
+          );
+        }
+        db.run(step);
+      }
+    }
+    db.run(`PRAGMA user_version = ${SCHEMA_VERSION}`);
+  }).immediate();
+}
+
+/**
+ * Removes what ANALYZE recorded. Every statement is written for the plan that SQLite makes without statistics; those of
+ * a chain that was small once turn such plans into scans of what has become large.
+ * @returns whether there was any
+ */
+function forgetStatistics(db: Database): boolean {
+  const tables = db
+    .query<{ name: string }, []>("SELECT name FROM sqlite_schema WHERE type = 'table' AND name GLOB 'sqlite_stat[0-9]'")
+    .all();
+  for (const { name } of tables) db.run(`DROP TABLE ${name}`);
+  return tables.length > 0;
+}
+
+/** How a commit of the index reaches the disk: `journal` when the journal can bring a lost one back. */
+export type Durability = 'journal' | 'own';
+
+/**
+ * The one connection that writes.
+ * @param durability with `own`, each commit is synced: there is no journal to replay it from
+ */
+export function openWriter(directory: string, durability: Durability, connect: Connect = openToWrite): Connection {
+  makePrivateDirectory(directory);
+  const path = indexPath(directory);
+  const open = () =>
+    prepared(connect(path, durability === 'own' ? 'FULL' : 'NORMAL'), (db) => {
+      db.run('PRAGMA cache_size = -65536');
+      db.run('PRAGMA wal_autocheckpoint = 4000');
+      migrate(db, path);
+    });
+  const db = open();
+  if (!forgetStatistics(db)) return db;
+  // It would go on planning with what it read of them.
+  db.close();
+  return open();
+}
+
+/** @throws OperatorError where a directory has no index */
+export function requireIndex(directory: string): void {
+  const path = indexPath(directory);
+  if (existsSync(path)) return;
+  throw new OperatorError(
+    `There is no index at ${path}.`,
+    'Check --data, or start with stackside serve or stackside import, which create it.',
+  );
+}
+
+/**
+ * A connection that only reads; any number may be open, in other processes too.
+ * @throws OperatorError where there is no index, or one of another version
+ */
+export function openReader(directory: string): Connection {
+  requireIndex(directory);
+  const path = indexPath(directory);
+  return prepared(openToRead(path), (db) => {
+    db.run('PRAGMA cache_size = -16384');
+    // Not mapped into memory: a page that the disk can't give is an error then, and not the end of the process.
+    db.run('PRAGMA mmap_size = 0');
+    requireIndexKind(db, path);
+    const version = versionOf(db);
+    if (version !== SCHEMA_VERSION) {
+      throw new OperatorError(
+        `${path} has schema ${version}; this program reads ${SCHEMA_VERSION}.`,
+        'Let the process that writes it be of the same version, and start it first.',
+      );
+    }
+  });
+}

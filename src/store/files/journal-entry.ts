@@ -1,0 +1,131 @@
+/**
+ * One entry of the journal, and the chain value that proves it.
+ *
+ *     chain(0) = 32 zero bytes
+ *     chain(n) = SHA-256(chain(n - 1) || n || received_at || path length || path || text length || text)
+ *
+ * `n` and both lengths (in bytes) are unsigned, `received_at` (Unix microseconds) is signed; each is 8 bytes, big-endian.
+ * Path and text are UTF-8, the text as the node sent it, before compression. Nothing in it is random: whoever takes the same
+ * events in the same order at the same times comes to the same values.
+ */
+import { CryptoHasher, zstdCompressSync, zstdDecompressSync } from 'bun';
+import { OperatorError } from '../../base/errors.ts';
+
+/** One event as it was received. */
+export interface JournalEntry {
+  id: number;
+  /** Unix microseconds. */
+  receivedAt: number;
+  /** Where the node posted it, such as `/new_block`. */
+  path: string;
+  /** The body: JSON text. */
+  text: string;
+  /** Its chain value. */
+  chain: Uint8Array;
+}
+
+const REMEDY = 'Restore the journal from a backup. stackside check names what else is damaged.';
+
+/** Pages of the journal's file are damaged, so that what they held isn't known. */
+export class JournalDamagedError extends OperatorError {
+  constructor(file: string, options?: ErrorOptions) {
+    super(`${file} is damaged: some of its pages can not be read.`, REMEDY, options);
+  }
+}
+
+/** An entry that is missing or isn't what was written. It is never applied, exported or served. */
+export class JournalEntryError extends OperatorError {
+  constructor(
+    file: string,
+    /** Of the entry. */
+    readonly id: number,
+    /** As the end of a sentence that begins with the entry. */
+    readonly fault: string,
+    options?: ErrorOptions,
+  ) {
+    super(`Entry ${id} of ${file} ${fault}.`, REMEDY, options);
+  }
+}
+
+/** The value before the first entry. */
+export const CHAIN_START = new Uint8Array(32);
+
+const NUMBER_BYTES = 8;
+
+/** @param text the UTF-8 bytes of the entry's text */
+function chainValue(previous: Uint8Array, id: number, receivedAt: number, path: string, text: Uint8Array): Uint8Array {
+  const pathBytes = Buffer.from(path);
+  const head = Buffer.alloc(3 * NUMBER_BYTES);
+  head.writeBigUInt64BE(BigInt(id), 0);
+  head.writeBigInt64BE(BigInt(receivedAt), NUMBER_BYTES);
+  head.writeBigUInt64BE(BigInt(pathBytes.length), 2 * NUMBER_BYTES);
+  const length = Buffer.alloc(NUMBER_BYTES);
+  length.writeBigUInt64BE(BigInt(text.length));
+  const hasher = new CryptoHasher('sha256');
+  for (const part of [previous, head, pathBytes, length, text]) hasher.update(part);
+  return hasher.digest();
+}
+
+/** The chain value of the event that follows the one with the value `previous` as entry `id`. */
+export const nextChain = (
+  previous: Uint8Array,
+  { id, receivedAt, path, text }: Omit<JournalEntry, 'chain'>,
+): Uint8Array => chainValue(previous, id, receivedAt, path, Buffer.from(text));
+
+export const sameChain = (a: Uint8Array, b: Uint8Array): boolean => Buffer.compare(a, b) === 0;
+
+// A byte order mark is a part of the text.
+const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
+
+/** Low level: the journal is written on the hot path and read rarely. */
+const COMPRESSION_LEVEL = 1;
+
+export const compressed = (text: string): Uint8Array => zstdCompressSync(text, { level: COMPRESSION_LEVEL });
+export const decompressed = (bytes: Uint8Array): string => decoder.decode(zstdDecompressSync(bytes));
+
+/** An entry as the journal's file holds it. */
+export interface EntryRow {
+  id: number;
+  received_at: number;
+  path: string;
+  payload: Uint8Array;
+  /** Null where the file lacks it. */
+  chain: Uint8Array | null;
+  /** Chain value of what comes before it; null where the file lacks it. */
+  previous: Uint8Array | null;
+}
+
+function checked(file: string, row: EntryRow): EntryRow & { previous: Uint8Array } {
+  const { id, received_at, path, payload, previous } = row;
+  if (previous === null) throw new JournalEntryError(file, id - 1, 'is missing');
+  // A damaged file may hold anything in a column.
+  if (!Number.isSafeInteger(received_at) || typeof path !== 'string' || !(payload instanceof Uint8Array)) {
+    throw new JournalEntryError(file, id, 'is damaged: a column holds another type');
+  }
+  return { ...row, previous };
+}
+
+function unpacked(file: string, { id, payload }: EntryRow): Uint8Array {
+  try {
+    return zstdDecompressSync(payload);
+  } catch (cause) {
+    // Whatever is wrong, it is the bytes.
+    throw new JournalEntryError(file, id, 'is damaged: its payload can not be decompressed', { cause });
+  }
+}
+
+/** The chain value that the row should have. @throws JournalEntryError */
+export function chainOfRow(file: string, row: EntryRow): Uint8Array {
+  const { id, received_at, path, previous } = checked(file, row);
+  return chainValue(previous, id, received_at, path, unpacked(file, row));
+}
+
+/** @param file names the journal in errors @throws JournalEntryError where the row is not what was written */
+export function entryOfRow(file: string, row: EntryRow): JournalEntry {
+  const { id, received_at, path, previous, chain } = checked(file, row);
+  const bytes = unpacked(file, row);
+  if (chain === null || !sameChain(chainValue(previous, id, received_at, path, bytes), chain)) {
+    throw new JournalEntryError(file, id, 'is damaged: its chain value is another');
+  }
+  return { id, receivedAt: received_at, path, text: decoder.decode(bytes), chain };
+}

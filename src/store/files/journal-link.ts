@@ -1,0 +1,163 @@
+/**
+ * Whether the index and the journal of a data directory belong together. The index keeps the number and the chain value
+ * of its last event: what the journal has under that number tells whether it is the same history.
+ */
+import { type Database, SQLiteError } from 'bun:sqlite';
+import { existsSync } from 'node:fs';
+import { OperatorError } from '../../base/errors.ts';
+import { type Connect, openToRead, versionOf } from './connection.ts';
+import { journalPath } from './database.ts';
+import { type Journal, type JournalReads, openJournal, openJournalReader } from './journal.ts';
+import { CHAIN_START, type JournalEntry, nextChain, sameChain } from './journal-entry.ts';
+import type { UpgradeReport } from './journal-file.ts';
+
+/** The last event that the index holds. */
+export interface Place {
+  /** Events before it and itself, whether a journal holds them or not. */
+  id: number;
+  /** Its chain value; no bytes where an index of schema 1 doesn't know it yet. */
+  chain: Uint8Array;
+}
+
+export type Places = ReturnType<typeof indexPlace>;
+
+/** Where the index stands, as its open transaction has it: nothing of it is kept in memory. */
+export function indexPlace(db: Database) {
+  const find = db.prepare<Place, []>('SELECT journal_id AS id, journal_chain AS chain FROM progress');
+  const update = db.prepare<null, [number, Uint8Array]>('UPDATE progress SET journal_id = ?1, journal_chain = ?2');
+  const current = (): Place => {
+    const place = find.get();
+    if (place === null) throw new Error('progress has no row');
+    return place;
+  };
+  return {
+    current,
+    set({ id, chain }: Place): void {
+      update.run(id, chain);
+    },
+    /** Notes that the event is in the index. */
+    advance(event: Pick<JournalEntry, 'receivedAt' | 'path' | 'text'>): void {
+      const { id, chain } = current();
+      update.run(id + 1, nextChain(chain, { ...event, id: id + 1 }));
+    },
+  };
+}
+
+/** `behind`: the journal ends before the index does. `other`: it holds another event where the index ends. */
+export type Fit = 'fits' | 'behind' | 'other';
+
+export function fitOf(place: Place, journal: JournalReads): Fit {
+  const chain = journal.chainAt(place.id);
+  if (chain !== null && (place.chain.length === 0 || sameChain(chain, place.chain))) return 'fits';
+  return journal.lastId() < place.id ? 'behind' : 'other';
+}
+
+const hasBlocksOfItsOwn = (db: Database): boolean =>
+  db.query('SELECT 1 FROM block_payloads WHERE journal_id IS NULL LIMIT 1').get() !== null;
+
+/** The place of an index file that may be of an older schema; null where it can't be read. */
+export function placeOfFile(path: string): Place | null {
+  const db = openToRead(path);
+  try {
+    if (versionOf(db) > 1) return indexPlace(db).current();
+    const place = db.query<Place, []>("SELECT journal_id AS id, x'' AS chain FROM progress").get();
+    return place === null ? null : { ...place, id: place.id + Number(hasBlocksOfItsOwn(db)) };
+  } catch (error) {
+    if (!(error instanceof SQLiteError)) throw error;
+    return null;
+  } finally {
+    db.close();
+  }
+}
+
+/**
+ * Gives an index of schema 1 its chain value: the journal's, which it was made with. Events that it took without a journal
+ * were not counted then; they count as one that the journal lacks.
+ */
+export function learnChain(db: Database, places: Places, journal: JournalReads | null): void {
+  const { id, chain } = places.current();
+  if (chain.length > 0) return;
+  if (hasBlocksOfItsOwn(db)) places.advance({ receivedAt: 0, path: '', text: '' });
+  else if (id === 0) places.set({ id, chain: CHAIN_START });
+  else places.set({ id, chain: journal?.chainAt(id) ?? chain });
+}
+
+const WAYS_OUT =
+  'If it is lost: stackside accept-journal keeps the index, and goes on without what the journal lacks; ' +
+  'stackside rebuild --force keeps the journal, and loses what only the index holds.';
+
+/** @throws OperatorError where the journal is not that of the index */
+function requireFit(directory: string, place: Place, journal: JournalReads): void {
+  const fit = fitOf(place, journal);
+  if (fit === 'behind') {
+    throw new OperatorError(
+      `The index in ${directory} holds ${place.id} events, and its journal ends at event ${journal.lastId()}.`,
+      `Put back the journal.db that belongs to this index.db. ${WAYS_OUT}`,
+    );
+  }
+  if (fit === 'other') {
+    throw new OperatorError(
+      `The journal in ${directory} is not that of the index: event ${place.id} is another in each.`,
+      `Put back the journal.db or the index.db that belongs to the other. ${WAYS_OUT}`,
+    );
+  }
+}
+
+/** @throws OperatorError where the journal holds events that the index lacks: without it, they would be lost */
+function requireNothingAhead(directory: string, place: Place, journal: JournalReads): void {
+  if (fitOf(place, journal) !== 'fits' || journal.lastId() === place.id) return;
+  throw new OperatorError(
+    `The journal in ${directory} holds ${journal.lastId()} events, and the index only ${place.id} of them.`,
+    'Start once without --no-journal: the index takes the others from the journal.',
+  );
+}
+
+export interface LinkOptions {
+  /** Whether a journal is to be kept. */
+  keep: boolean;
+  /** Opens its file. */
+  connect: Connect;
+  /** Told while a journal of an older version is brought up to date. */
+  report: UpgradeReport;
+}
+
+/**
+ * Opens the journal of an index, and creates it for an empty index.
+ * @returns null where none is to be kept
+ * @throws OperatorError where the two do not belong together
+ */
+export function openLinkedJournal(
+  directory: string,
+  db: Database,
+  { keep, connect, report }: LinkOptions,
+): Journal | null {
+  const places = indexPlace(db);
+  if (!keep) {
+    const journal = openJournalReader(directory);
+    try {
+      if (journal !== null) requireNothingAhead(directory, places.current(), journal);
+    } finally {
+      journal?.close();
+    }
+    return null;
+  }
+  if (!existsSync(journalPath(directory))) {
+    learnChain(db, places, null);
+    const { id } = places.current();
+    if (id > 0) {
+      throw new OperatorError(
+        `There is no journal in ${directory}, and the index holds ${id} events.`,
+        `Put back the journal.db that belongs to this index.db. ${WAYS_OUT}`,
+      );
+    }
+  }
+  const journal = openJournal(directory, { connect, report });
+  try {
+    learnChain(db, places, journal);
+    requireFit(directory, places.current(), journal);
+    return journal;
+  } catch (error) {
+    journal.close();
+    throw error;
+  }
+}

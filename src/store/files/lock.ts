@@ -1,0 +1,27 @@
+/** One writer for a data directory, whatever happens to it: the lock goes with the process that holds it. */
+import { SQLiteError } from 'bun:sqlite';
+import { join } from 'node:path';
+import { OperatorError } from '../../base/errors.ts';
+import { openLocked } from './connection.ts';
+import { makePrivateDirectory } from './private-files.ts';
+
+/**
+ * Takes the writer's place.
+ * @returns what gives it back
+ * @throws OperatorError while another process has it
+ */
+export function lockWriter(directory: string): () => void {
+  makePrivateDirectory(directory);
+  try {
+    const db = openLocked(join(directory, 'writer.lock'));
+    return () => db.close();
+  } catch (error) {
+    if (error instanceof SQLiteError && error.code === 'SQLITE_BUSY') {
+      throw new OperatorError(
+        `Another Stackside writes to ${directory}.`,
+        'Stop it first, give this one another --data, or run it with --mode read.',
+      );
+    }
+    throw error;
+  }
+}

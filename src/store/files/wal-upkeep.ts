@@ -1,0 +1,97 @@
+/**
+ * Keeps the write-ahead logs small. SQLite empties a log by itself as long as readers come and go; after one that held a
+ * snapshot while much was written the log keeps its size, and readers that overlap without end may keep it from being
+ * emptied at all.
+ */
+import { statSync } from 'node:fs';
+import { basename } from 'node:path';
+import { type Every, systemClock } from '../../base/clock.ts';
+import { openToCheckpoint, WAL_LIMIT_BYTES } from './connection.ts';
+import { indexPath, journalPath } from './database.ts';
+import { unavailable } from './store-failure.ts';
+
+export interface WalEvent {
+  event: 'wal_held';
+  file: string;
+  bytes: number;
+  reason: string;
+}
+
+export interface WalUpkeepOptions {
+  directory: string;
+  /** Told once of a log that is too large for a minute. */
+  log: (event: WalEvent) => void;
+  /** Above it a log is emptied. */
+  limitBytes?: number;
+  /** The clock, in milliseconds since any moment. */
+  now?: () => number;
+  every?: Every;
+}
+
+const LOOK_MS = 1_000;
+const TOLERATED_MS = 60_000;
+/** Time that readers of this moment get to end; the thread stands still meanwhile. */
+const PATIENCE_MS = 50;
+
+/** A row of `PRAGMA wal_checkpoint`: pages of the log, and those of them that are in the database. */
+interface Checkpoint {
+  busy: number;
+  log: number;
+  checkpointed: number;
+}
+
+/** @returns why the log could not be emptied; null where it was */
+function emptyLog(path: string): string | null {
+  using db = openToCheckpoint(path);
+  const checkpoint = db.prepare<Checkpoint, []>('PRAGMA wal_checkpoint(TRUNCATE)');
+  const tried = checkpoint.get();
+  if (tried?.busy === 0) return null;
+  // Where all of it is in the database, new readers need it no more: only those of this moment have to end.
+  if (tried !== null && tried.checkpointed === tried.log) {
+    db.run(`PRAGMA busy_timeout = ${PATIENCE_MS}`);
+    if (checkpoint.get()?.busy === 0) return null;
+  }
+  return 'a reader holds an old snapshot, as stackside backup and stackside check do';
+}
+
+/** As {@link emptyLog}; a disk that fails is a reason too. */
+function whyNotEmptied(path: string): string | null {
+  try {
+    return emptyLog(path);
+  } catch (error) {
+    const failure = unavailable(error);
+    if (failure === null) throw error;
+    return failure.message;
+  }
+}
+
+function logKeeper(path: string, { log, limitBytes = WAL_LIMIT_BYTES, now = systemClock.monotonic }: WalUpkeepOptions) {
+  /** When it was first too large; null where it isn't. */
+  let since: number | null = null;
+  let said = false;
+  return (): void => {
+    const bytes = statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? 0;
+    const reason = bytes > limitBytes ? whyNotEmptied(path) : null;
+    if (reason === null) {
+      since = null;
+      said = false;
+      return;
+    }
+    since ??= now();
+    if (said || now() - since < TOLERATED_MS) return;
+    said = true;
+    log({ event: 'wal_held', file: `${basename(path)}-wal`, bytes, reason });
+  };
+}
+
+/**
+ * Begins to look after the logs of index and journal, in the process that writes them.
+ * @returns what ends it
+ */
+export function startWalUpkeep(options: WalUpkeepOptions): () => void {
+  const { directory, every = systemClock.every } = options;
+  const keepers = [indexPath(directory), journalPath(directory)].map((path) => logKeeper(path, options));
+  return every(LOOK_MS, () => {
+    for (const keep of keepers) keep();
+  });
+}

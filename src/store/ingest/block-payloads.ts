@@ -1,0 +1,53 @@
+/** Where the payloads of blocks are read again, to revert a block or to apply it once more. */
+import type { Database } from 'bun:sqlite';
+import { OperatorError } from '../../base/errors.ts';
+import type { Journal } from '../files/journal.ts';
+import { type PayloadSource, payloadText, type SourceColumns, sourceColumns } from '../files/payload-source.ts';
+
+/**
+ * Canonical blocks below the tip whose payloads are kept in the index when there is no journal. Deeper reorganizations
+ * than this many Stacks blocks (some days of Bitcoin) have not been seen.
+ */
+const KEPT_BLOCKS = 6_000;
+
+export type BlockPayloads = ReturnType<typeof blockPayloads>;
+
+export function blockPayloads(db: Database, journal: Journal | null) {
+  const insert = db.prepare<null, [Uint8Array, number | null, Uint8Array | null]>(
+    'INSERT INTO block_payloads VALUES (?1, ?2, ?3)',
+  );
+  const find = db.prepare<SourceColumns, [Uint8Array]>(
+    'SELECT journal_id, payload FROM block_payloads WHERE index_block_hash = ?1',
+  );
+  const forget = db.prepare<null, [number]>(
+    `DELETE FROM block_payloads
+      WHERE index_block_hash = (SELECT index_block_hash FROM blocks WHERE height = ?1) AND payload IS NOT NULL`,
+  );
+  return {
+    keep(indexBlockHash: Uint8Array, source: PayloadSource): void {
+      const { journal_id, payload } = sourceColumns(source);
+      insert.run(indexBlockHash, journal_id, payload);
+    },
+
+    /**
+     * The JSON text of a block's payload.
+     * @throws OperatorError where it is kept no more
+     */
+    read(indexBlockHash: Uint8Array): string {
+      const row = find.get(indexBlockHash);
+      const text = row === null ? undefined : payloadText(row, journal);
+      if (text === undefined) {
+        throw new OperatorError(
+          `The payload of block 0x${indexBlockHash.toHex()} is not kept, and a fork needs it.`,
+          'Run with the journal this index was made with, or import the chain anew.',
+        );
+      }
+      return text;
+    },
+
+    /** Called when the tip has reached `height`. */
+    forgetBelow(height: number): void {
+      if (height > KEPT_BLOCKS) forget.run(height - KEPT_BLOCKS);
+    },
+  };
+}

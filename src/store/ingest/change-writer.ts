@@ -1,0 +1,69 @@
+/** What happened, in order, for those who are told of it as it happens: the rows of `changes`. */
+import type { Database } from 'bun:sqlite';
+import type { Change } from '../model/model.ts';
+import { type ChangeKind, changeNumber, MINED, PENDING } from '../rows/words.ts';
+
+/** Rows that are kept: many times what comes between two looks of a reader. */
+const KEPT = 20_000;
+/** Old rows go so many at a time. */
+const FORGOTTEN_AT_ONCE = 1_000;
+
+/** A transaction in the mempool, since the event began. */
+interface Moved {
+  txId: Uint8Array;
+  /** State of its row before; null where there was none. */
+  from: number | null;
+  to: number;
+  announced: boolean;
+}
+
+/** What there is to tell; null for one that is mined, which its block tells, and for one that is what it was. */
+function kindOf({ from, to, announced }: Moved): ChangeKind | null {
+  if (to === MINED || (from === to && !announced)) return null;
+  if (to !== PENDING) return 'dropped';
+  return announced ? 'admitted' : 'restored';
+}
+
+export type ChangeWriter = ReturnType<typeof changeWriter>;
+
+/** Writes through this connection, inside the transaction that is open on it. */
+export function changeWriter(db: Database) {
+  const insert = db.prepare<null, [number, Uint8Array]>('INSERT INTO changes (kind, subject) VALUES (?1, ?2)');
+  const forget = db.prepare<null, [number]>('DELETE FROM changes WHERE id <= ?1');
+  /** By id: one event may move a transaction several times, as where a fork brings it back and mines it again. */
+  const transactions = new Map<string, Moved>();
+
+  function write(kind: ChangeKind, subject: Uint8Array): void {
+    const id = Number(insert.run(changeNumber[kind], subject).lastInsertRowid);
+    if (id % FORGOTTEN_AT_ONCE === 0) forget.run(id - KEPT);
+  }
+
+  return {
+    /** A row of the mempool has another state. */
+    moved(txId: Uint8Array, from: number | null, to: number): void {
+      const key = txId.toHex();
+      const known = transactions.get(key);
+      if (known === undefined) transactions.set(key, { txId, from, to, announced: false });
+      else known.to = to;
+    },
+
+    /** The node announced one that was moved to wait. */
+    announced(txId: Uint8Array): void {
+      const known = transactions.get(txId.toHex());
+      if (known !== undefined) known.announced = true;
+    },
+
+    /** Ends an event. What it did to the chain comes before what it did to the mempool. */
+    tell(chain: readonly Omit<Change, 'id'>[]): void {
+      for (const { kind, subject } of chain) write(kind, subject);
+      for (const moved of transactions.values()) {
+        const kind = kindOf(moved);
+        if (kind !== null) write(kind, moved.txId);
+      }
+      transactions.clear();
+    },
+
+    /** Ends an event that nobody is told of, or that is undone. */
+    discard: (): void => transactions.clear(),
+  };
+}

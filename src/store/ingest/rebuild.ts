@@ -1,0 +1,75 @@
+/** The index made anew from the journal, beside the one that is there until the new one is whole. */
+import { existsSync } from 'node:fs';
+import { OperatorError } from '../../base/errors.ts';
+import { indexPath, journalPath } from '../files/database.ts';
+import { type JournalReads, openJournal } from '../files/journal.ts';
+import { fitOf, type Place, placeOfFile } from '../files/journal-link.ts';
+import { lockWriter } from '../files/lock.ts';
+import { clearWorkshop, takeWorkshopsIndex, workshopWithHooks } from '../hooks/carry-over.ts';
+import { type IngestOptions, openIngest } from './ingest.ts';
+
+/** @throws OperatorError where the journal is not the whole of what happened */
+function requireWholeJournal(directory: string, journal: JournalReads): void {
+  const [gap] = journal.gaps();
+  if (gap === undefined) return;
+  throw new OperatorError(
+    `The journal in ${directory} lacks the events from ${gap.first} to ${gap.last}: the index can't be made from it.`,
+    'Put back a journal that has them, or import a recording of the chain into another directory.',
+  );
+}
+
+/** What the present index holds that a new one would not, in words; null where nothing. */
+function wouldBeLost(place: Place, journal: JournalReads): string | null {
+  switch (fitOf(place, journal)) {
+    case 'fits':
+      return null;
+    case 'behind':
+      return `The index holds ${place.id} events and its journal ${journal.lastId()}: the others would be lost.`;
+    case 'other':
+      return `The journal is not that of the index: event ${place.id} is another in each.`;
+  }
+}
+
+function requireNothingLost(directory: string, journal: JournalReads): void {
+  const path = indexPath(directory);
+  const place = existsSync(path) ? placeOfFile(path) : null;
+  const lost = place === null ? null : wouldBeLost(place, journal);
+  if (lost !== null) throw new OperatorError(lost, 'To rebuild from the journal all the same: --force.');
+}
+
+/**
+ * Replays the journal into a new index that keeps the chainhooks of the old one, and puts it in its place. Nothing is
+ * delivered for it. Where it fails or is stopped, the old index is as it was.
+ * @throws OperatorError where the journal is not whole, or the index holds what it lacks, unless that may be lost
+ */
+export function rebuildIndex(options: Omit<IngestOptions, 'journal' | 'workshop'> & { force: boolean }): {
+  tipHeight: number;
+} {
+  const { directory, force } = options;
+  if (!existsSync(journalPath(directory))) {
+    throw new OperatorError(
+      `There is no journal in ${directory} to rebuild the index from.`,
+      'Import a recording of the chain, or let a node that starts from an empty chainstate send its events.',
+    );
+  }
+  const unlock = lockWriter(directory);
+  try {
+    const journal = openJournal(directory, {
+      report: (entries) => options.log({ event: 'journal_upgraded', entries }),
+    });
+    try {
+      requireWholeJournal(directory, journal);
+      if (!force) requireNothingLost(directory, journal);
+    } finally {
+      journal.close();
+    }
+    const ingest = openIngest({ ...options, journal: true, workshop: workshopWithHooks(directory, force) });
+    const tipHeight = ingest.tipHeight();
+    ingest.close();
+    takeWorkshopsIndex(directory);
+    return { tipHeight };
+  } finally {
+    clearWorkshop(directory);
+    unlock();
+  }
+}

@@ -1,0 +1,108 @@
+/** The file of the index, with the journal beside it, as readers have it open. A rebuild puts another in its place. */
+import type { Database, Statement } from 'bun:sqlite';
+import { statSync } from 'node:fs';
+import { versionOf } from '../files/connection.ts';
+import { indexPath, journalPath, openReader, SCHEMA_VERSION } from '../files/database.ts';
+import { openJournalReader } from '../files/journal.ts';
+import { IndexUnavailableError, type Reader } from '../model/reader.ts';
+import { readerOf } from './index-reader.ts';
+
+/** A connection with a snapshot of its own. */
+export interface IndexConnection {
+  readonly reader: Reader;
+  readonly db: Database;
+  readonly begin: Statement;
+  readonly end: Statement;
+}
+
+export type IndexFile = ReturnType<typeof openIndexFile>;
+
+/** What a path leads to. No other file can be the same as long as this one is open. */
+function identityOf(path: string): string {
+  const found = statSync(path, { bigint: true, throwIfNoEntry: false });
+  return found === undefined ? 'none' : `${found.dev}:${found.ino}`;
+}
+
+const filesOf = (directory: string): string => [indexPath(directory), journalPath(directory)].map(identityOf).join(' ');
+
+/**
+ * Opens the files that are in the directory now.
+ * @param number tells this file from others that were opened in its place
+ * @throws OperatorError where there is no index, or one of another version
+ * @throws IndexUnavailableError where it is replaced at this moment
+ */
+export function openIndexFile(directory: string, number: number) {
+  const files = filesOf(directory);
+  // Entries are there before the index speaks of them, and never change: they need no snapshot.
+  const journal = openJournalReader(directory);
+  const idle: IndexConnection[] = [];
+  let taken = 0;
+  let retired = false;
+
+  function connect(): IndexConnection {
+    const db = openReader(directory);
+    // One file may have been opened with the write-ahead log of another.
+    if (filesOf(directory) !== files) {
+      db.close();
+      throw new IndexUnavailableError('The index is being replaced.');
+    }
+    return { db, reader: readerOf(db, journal, number), begin: db.prepare('BEGIN'), end: db.prepare('COMMIT') };
+  }
+
+  function closeWhatIsDone(): void {
+    if (!retired) return;
+    for (const { db } of idle.splice(0)) db.close();
+    if (taken === 0) journal?.close();
+  }
+
+  try {
+    idle.push(connect());
+  } catch (error) {
+    journal?.close();
+    throw error;
+  }
+  return {
+    /** Whether the directory still has these files, of the version that this program reads. */
+    isPresent(): boolean {
+      if (filesOf(directory) !== files) return false;
+      const connection = idle[0];
+      return connection === undefined || versionOf(connection.db) === SCHEMA_VERSION;
+    },
+    hasIdle: (): boolean => idle.length > 0,
+
+    /** Begins a snapshot. Overlapping ones have a connection each, since a connection has one at a time. */
+    begin(): IndexConnection {
+      const connection = idle.pop() ?? connect();
+      try {
+        connection.begin.run();
+      } catch (error) {
+        connection.db.close();
+        throw error;
+      }
+      taken += 1;
+      return connection;
+    },
+
+    /** Ends a snapshot, and keeps its connection for the next one. */
+    end(connection: IndexConnection): void {
+      taken -= 1;
+      // SQLite may have ended it by itself, after an I/O error.
+      if (connection.db.inTransaction) connection.end.run();
+      idle.push(connection);
+      closeWhatIsDone();
+    },
+
+    /** Ends a snapshot that is in use: whatever is read of it from now on throws. */
+    cutOff(connection: IndexConnection): void {
+      taken -= 1;
+      connection.db.close();
+      closeWhatIsDone();
+    },
+
+    /** Closes the file, once the snapshots in use have ended. */
+    retire(): void {
+      retired = true;
+      closeWhatIsDone();
+    },
+  };
+}

@@ -1,0 +1,153 @@
+/** Read-only snapshots of the index for requests, of whatever file stands at its path. */
+import { SQLiteError } from 'bun:sqlite';
+import { type Every, systemClock } from '../../base/clock.ts';
+import { OperatorError } from '../../base/errors.ts';
+import { operatorErrorOf } from '../../base/system-errors.ts';
+import { indexPath } from '../files/database.ts';
+import { IndexUnavailableError, SnapshotCutOffError, type Snapshots, StoreClosedError } from '../model/reader.ts';
+import { type IndexConnection, type IndexFile, openIndexFile } from './index-file.ts';
+
+/** What befalls the file and its snapshots. */
+export type SnapshotEvent =
+  | { event: 'index_unavailable'; reason: string; remedy: string | null; cause?: unknown }
+  | { event: 'index_reopened' }
+  | { event: 'snapshot_cut_off'; seconds: number };
+
+export interface SnapshotOptions {
+  log?: (event: SnapshotEvent) => void;
+  /** The clock, in milliseconds since any moment. */
+  now?: () => number;
+  every?: Every;
+}
+
+/** Between two looks at the file and at the snapshots in use. A look costs some microseconds. */
+const LOOK_MS = 250;
+
+/**
+ * The longest that a snapshot may be in use. The write-ahead log can't be emptied while there is one, and grows by all
+ * that is written meanwhile.
+ */
+export const SNAPSHOT_LIMIT_MS = 30_000;
+
+interface InUse {
+  readonly file: IndexFile;
+  readonly connection: IndexConnection;
+  readonly since: number;
+  cutOff: boolean;
+}
+
+/** Errors that a file is to blame for: a later look may find another. */
+const isOfFile = (error: unknown): error is Error =>
+  error instanceof OperatorError ||
+  error instanceof IndexUnavailableError ||
+  error instanceof SQLiteError ||
+  (error instanceof Error && 'syscall' in error);
+
+/**
+ * Opens snapshots of a data directory. Where there is no index in it that can be read, or no longer, reading fails with
+ * {@link IndexUnavailableError} until there is one.
+ */
+export function openSnapshots(directory: string, options: SnapshotOptions = {}): Snapshots {
+  const { log = () => {}, now = systemClock.monotonic, every = systemClock.every } = options;
+  /** In the order they began in. */
+  const inUse = new Set<InUse>();
+  let file: IndexFile | null = null;
+  let filesOpened = 0;
+  /** Why there is no file; null where there is one. */
+  let unavailable: Error | null = null;
+  let closed = false;
+
+  function noteUnavailable(cause: Error): void {
+    const operator = operatorErrorOf(cause, indexPath(directory));
+    const { message: reason } = operator ?? cause;
+    if (reason !== unavailable?.message) {
+      log({
+        event: 'index_unavailable',
+        reason,
+        remedy: operator?.remedy ?? null,
+        ...(operator === cause ? {} : { cause }),
+      });
+    }
+    unavailable = operator ?? cause;
+  }
+
+  function open(): void {
+    try {
+      file = openIndexFile(directory, filesOpened + 1);
+    } catch (error) {
+      if (!isOfFile(error)) throw error;
+      noteUnavailable(error);
+      return;
+    }
+    filesOpened += 1;
+    if (filesOpened > 1 || unavailable !== null) log({ event: 'index_reopened' });
+    unavailable = null;
+  }
+
+  function lookAtFile(): void {
+    if (file !== null && isPresent(file)) return;
+    file?.retire();
+    file = null;
+    open();
+  }
+
+  function isPresent(one: IndexFile): boolean {
+    try {
+      return one.isPresent();
+    } catch (error) {
+      if (!isOfFile(error)) throw error;
+      return false;
+    }
+  }
+
+  function lookAtSnapshots(): void {
+    for (const one of inUse) {
+      const age = now() - one.since;
+      if (age < SNAPSHOT_LIMIT_MS) return;
+      one.cutOff = true;
+      inUse.delete(one);
+      one.file.cutOff(one.connection);
+      log({ event: 'snapshot_cut_off', seconds: Math.round(age / 1000) });
+    }
+  }
+
+  function begin(): InUse {
+    if (closed) throw new StoreClosedError('The store is closed');
+    // A connection that is opened now must be to the same file.
+    if (file?.hasIdle() === false) lookAtFile();
+    if (file === null) throw new IndexUnavailableError(unavailable?.message ?? '', { cause: unavailable });
+    const one = { file, connection: file.begin(), since: now(), cutOff: false };
+    inUse.add(one);
+    return one;
+  }
+
+  function end(one: InUse): void {
+    if (one.cutOff) return;
+    inUse.delete(one);
+    one.file.end(one.connection);
+  }
+
+  open();
+  const stopLooking = every(LOOK_MS, () => {
+    lookAtSnapshots();
+    lookAtFile();
+  });
+  return {
+    async read(request) {
+      const one = begin();
+      try {
+        return await request(one.connection.reader);
+      } catch (error) {
+        if (one.cutOff) throw new SnapshotCutOffError('The request took too long', { cause: error });
+        throw error;
+      } finally {
+        end(one);
+      }
+    },
+    close() {
+      closed = true;
+      stopLooking();
+      file?.retire();
+    },
+  };
+}
