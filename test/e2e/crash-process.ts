@@ -1,8 +1,6 @@
 /** Stackside as a process of its own, to be killed. */
-import { join } from 'node:path';
 import type { Subprocess } from 'bun';
-
-export const command: readonly string[] = [process.execPath, join(import.meta.dir, '../../src/main.ts')];
+import { command } from './stackside.ts';
 
 export type Stackside = Subprocess<'ignore', 'pipe', 'pipe'>;
 

@@ -1,7 +1,7 @@
 /**
  * Fifty hooks, receivers that fail half of the time in every way, a chain with forks, and a server that is killed again
  * and again: every delivery arrives at least once, in order, none that nobody expects, and the log agrees.
- * STACKSIDE_SOAK_BLOCKS for how many blocks come; STACKSIDE_CRASH_SEED draws other moments.
+ * STACKSIDE_RUNS for more blocks, STACKSIDE_SEED for other moments, STACKSIDE_BINARY for an executable to kill.
  */
 import { afterAll, expect, test } from 'bun:test';
 import net from 'node:net';
@@ -12,13 +12,14 @@ import type { Filter } from '../../src/hooks/filters.ts';
 import { expectedMatches, followed } from '../hooks/follow.ts';
 import { definition } from '../hooks/server.ts';
 import { dataDirectory } from '../support/data-directory.ts';
+import { casesOf, firstSeed, timeoutOf } from '../support/property.ts';
 import { killed, readyLine, type Stackside, stackside } from './crash-process.ts';
 
-const BLOCKS = Number(process.env.STACKSIDE_SOAK_BLOCKS ?? 60);
+const BLOCKS = casesOf(60);
 const HOOKS = 50;
 const KILL_EVERY_BLOCKS = 20;
-const seed = process.env.STACKSIDE_CRASH_SEED ?? '1';
-const prng = new Prng(`hooks/soak/${seed}`);
+const timeout = timeoutOf(600_000);
+const prng = new Prng(`hooks/soak/${firstSeed}`);
 
 // biome-ignore lint/suspicious/noExplicitAny: payloads are looked into
 type Payload = any;
@@ -85,146 +86,150 @@ interface Running {
   api: string;
 }
 
-test('nothing is lost, repeated out of order or made up', async () => {
-  using directory = dataDirectory();
-  let kills = 0;
-  const start = async (): Promise<Running> => {
-    const child = stackside(
-      ...['serve', '--data', directory.path, '--log-level', 'silent', '--api-host', '127.0.0.1', '--api-port', '0'],
-      ...[
-        '--hook-access',
-        'open',
-        '--event-port',
-        '0',
-        '--hook-targets',
-        '127.0.0.0/8',
-        '--hook-timeout',
-        '0.4',
-        '--hook-retry-cap',
-        '0.02',
-      ],
-    );
-    const ready = (await readyLine(child)) as { events: string; api: string } | null;
-    if (ready === null) throw new Error(`the server ended: ${await new Response(child.stderr).text()}`);
-    return { child, events: ready.events, api: ready.api };
-  };
-  let server = await start();
-  const { port } = receiver.address() as net.AddressInfo;
-  const uuids: string[] = [];
-  for (let hook = 0; hook < HOOKS; hook++) {
-    const url = `http://127.0.0.1:${port}/${hook}`;
-    const options = { enable_on_registration: true, decode_clarity_values: hook % 3 === 0 };
-    const response = await fetch(`${server.api}/chainhooks/me`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify({ ...definition(url, filtersOf(hook), options), name: String(hook) }),
-    });
-    uuids.push(((await response.json()) as { uuid: string }).uuid);
-  }
-
-  const stream = devnetEvents({
-    seed: 31,
-    blocks: 1_000_000,
-    accounts: 12,
-    transactionsPerBlock: 4,
-    forkEvery: 5,
-    forkDepth: 3,
-  });
-  const sent: NodeEvent[] = [];
-  let [blocksSent, nextKill] = [0, KILL_EVERY_BLOCKS];
-  for (const event of stream) {
-    for (;;) {
-      const answer = fetch(new URL(event.path, server.events), { method: 'POST', body: event.body }).then(
-        async (response) => {
-          if (response.status !== 200) throw new Error(`status ${response.status}: ${await response.text()}`);
-          return true;
-        },
-        () => false,
+test(
+  'nothing is lost, repeated out of order or made up',
+  async () => {
+    using directory = dataDirectory();
+    let kills = 0;
+    const start = async (): Promise<Running> => {
+      const child = stackside(
+        ...['serve', '--data', directory.path, '--log-level', 'silent', '--api-host', '127.0.0.1', '--api-port', '0'],
+        ...[
+          '--hook-access',
+          'open',
+          '--event-port',
+          '0',
+          '--hook-targets',
+          '127.0.0.0/8',
+          '--hook-timeout',
+          '0.4',
+          '--hook-retry-cap',
+          '0.02',
+        ],
       );
-      if (blocksSent >= nextKill) {
-        await Bun.sleep(prng.between(0, 20));
-        if (await killed(server.child)) kills += 1;
-        server = await start();
-        nextKill += KILL_EVERY_BLOCKS;
+      const ready = (await readyLine(child)) as { events: string; api: string } | null;
+      if (ready === null) throw new Error(`the server ended: ${await new Response(child.stderr).text()}`);
+      return { child, events: ready.events, api: ready.api };
+    };
+    let server = await start();
+    const { port } = receiver.address() as net.AddressInfo;
+    const uuids: string[] = [];
+    for (let hook = 0; hook < HOOKS; hook++) {
+      const url = `http://127.0.0.1:${port}/${hook}`;
+      const options = { enable_on_registration: true, decode_clarity_values: hook % 3 === 0 };
+      const response = await fetch(`${server.api}/chainhooks/me`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify({ ...definition(url, filtersOf(hook), options), name: String(hook) }),
+      });
+      uuids.push(((await response.json()) as { uuid: string }).uuid);
+    }
+
+    const stream = devnetEvents({
+      seed: 31,
+      blocks: 1_000_000,
+      accounts: 12,
+      transactionsPerBlock: 4,
+      forkEvery: 5,
+      forkDepth: 3,
+    });
+    const sent: NodeEvent[] = [];
+    let [blocksSent, nextKill] = [0, KILL_EVERY_BLOCKS];
+    for (const event of stream) {
+      for (;;) {
+        const answer = fetch(new URL(event.path, server.events), { method: 'POST', body: event.body }).then(
+          async (response) => {
+            if (response.status !== 200) throw new Error(`status ${response.status}: ${await response.text()}`);
+            return true;
+          },
+          () => false,
+        );
+        if (blocksSent >= nextKill) {
+          await Bun.sleep(prng.between(0, 20));
+          if (await killed(server.child)) kills += 1;
+          server = await start();
+          nextKill += KILL_EVERY_BLOCKS;
+        }
+        if (await answer) break;
       }
-      if (await answer) break;
+      sent.push(event);
+      if (event.path !== '/new_block') continue;
+      blocksSent += 1;
+      if (blocksSent === BLOCKS) break;
+      // Time for some deliveries, so that a kill finds all stages of them.
+      await Bun.sleep(10);
     }
-    sent.push(event);
-    if (event.path !== '/new_block') continue;
-    blocksSent += 1;
-    if (blocksSent === BLOCKS) break;
-    // Time for some deliveries, so that a kill finds all stages of them.
-    await Bun.sleep(10);
-  }
 
-  calm = true;
-  const statusOf = async (uuid: string) =>
-    ((await (await fetch(`${server.api}/chainhooks/me/${uuid}`)).json()) as Payload).status;
-  for (const uuid of uuids) {
-    for (
-      let status = await statusOf(uuid);
-      status.pending_deliveries > 0 || status.lag_blocks > 0;
-      status = await statusOf(uuid)
-    ) {
-      await Bun.sleep(20);
-    }
-    expect(await statusOf(uuid)).toMatchObject({ status: 'streaming', enabled: true, interrupted_reason: null });
-  }
-
-  let [attempts, repeated, rollbacks, blocks] = [0, 0, 0, 0];
-  for (const [hook, list] of arrived.entries()) {
-    attempts += list.length;
-    // In order: a delivery comes for the first time only after the one before it was taken.
-    const taken = new Map<number, Arrived>();
-    let highest = 0;
-    for (const one of list) {
-      if (one.sequence > highest) {
-        expect({ hook, sequence: one.sequence }).toEqual({ hook, sequence: highest + 1 });
-        expect({ hook, sequence: highest, taken: highest === 0 || taken.has(highest) }).toEqual({
-          hook,
-          sequence: highest,
-          taken: true,
-        });
-        highest = one.sequence;
-      } else expect({ hook, sequence: one.sequence }).toEqual({ hook, sequence: highest });
-      const before = taken.get(one.sequence);
-      if (before !== undefined) {
-        repeated += 1;
-        expect([one.id, one.payload]).toEqual([before.id, before.payload]);
+    calm = true;
+    const statusOf = async (uuid: string) =>
+      ((await (await fetch(`${server.api}/chainhooks/me/${uuid}`)).json()) as Payload).status;
+    for (const uuid of uuids) {
+      for (
+        let status = await statusOf(uuid);
+        status.pending_deliveries > 0 || status.lag_blocks > 0;
+        status = await statusOf(uuid)
+      ) {
+        await Bun.sleep(20);
       }
-      if (one.answered) taken.set(one.sequence, one);
+      expect(await statusOf(uuid)).toMatchObject({ status: 'streaming', enabled: true, interrupted_reason: null });
     }
-    expect({ hook, taken: taken.size }).toEqual({ hook, taken: highest });
 
-    // None missing, none too many: who follows has the winning chain's.
-    const payloads = [...taken.values()].map(({ payload }) => payload);
-    rollbacks += payloads.filter(({ event }) => event.rollback.length > 0).length;
-    const standing = [...followed(payloads)].map(([hash, block]) => [
-      hash,
-      (block as Payload).transactions.map((transaction: Payload) => transaction.transaction_identifier.hash),
-    ]);
-    expect({ hook, standing }).toEqual({ hook, standing: [...expectedMatches(sent, filtersOf(hook))] });
-    blocks += standing.length;
+    let [attempts, repeated, rollbacks, blocks] = [0, 0, 0, 0];
+    for (const [hook, list] of arrived.entries()) {
+      attempts += list.length;
+      // In order: a delivery comes for the first time only after the one before it was taken.
+      const taken = new Map<number, Arrived>();
+      let highest = 0;
+      for (const one of list) {
+        if (one.sequence > highest) {
+          expect({ hook, sequence: one.sequence }).toEqual({ hook, sequence: highest + 1 });
+          expect({ hook, sequence: highest, taken: highest === 0 || taken.has(highest) }).toEqual({
+            hook,
+            sequence: highest,
+            taken: true,
+          });
+          highest = one.sequence;
+        } else expect({ hook, sequence: one.sequence }).toEqual({ hook, sequence: highest });
+        const before = taken.get(one.sequence);
+        if (before !== undefined) {
+          repeated += 1;
+          expect([one.id, one.payload]).toEqual([before.id, before.payload]);
+        }
+        if (one.answered) taken.set(one.sequence, one);
+      }
+      expect({ hook, taken: taken.size }).toEqual({ hook, taken: highest });
 
-    // The log agrees.
-    const logged: Payload[] = [];
-    for (let cursor: string | null = ''; cursor !== null; ) {
-      const query = `limit=50${cursor === '' ? '' : `&cursor=${cursor}`}`;
-      const page = (await (
-        await fetch(`${server.api}/chainhooks/me/${uuids[hook]}/deliveries?${query}`)
-      ).json()) as Payload;
-      logged.push(...page.results);
-      cursor = page.cursor.next;
+      // None missing, none too many: who follows has the winning chain's.
+      const payloads = [...taken.values()].map(({ payload }) => payload);
+      rollbacks += payloads.filter(({ event }) => event.rollback.length > 0).length;
+      const standing = [...followed(payloads)].map(([hash, block]) => [
+        hash,
+        (block as Payload).transactions.map((transaction: Payload) => transaction.transaction_identifier.hash),
+      ]);
+      expect({ hook, standing }).toEqual({ hook, standing: [...expectedMatches(sent, filtersOf(hook))] });
+      blocks += standing.length;
+
+      // The log agrees.
+      const logged: Payload[] = [];
+      for (let cursor: string | null = ''; cursor !== null; ) {
+        const query = `limit=50${cursor === '' ? '' : `&cursor=${cursor}`}`;
+        const page = (await (
+          await fetch(`${server.api}/chainhooks/me/${uuids[hook]}/deliveries?${query}`)
+        ).json()) as Payload;
+        logged.push(...page.results);
+        cursor = page.cursor.next;
+      }
+      expect(logged.map(({ id, sequence, state }) => [id, sequence, state])).toEqual(
+        [...taken.values()].reverse().map(({ id, sequence }) => [id, sequence, 'delivered']),
+      );
     }
-    expect(logged.map(({ id, sequence, state }) => [id, sequence, state])).toEqual(
-      [...taken.values()].reverse().map(({ id, sequence }) => [id, sequence, 'delivered']),
+    server.child.kill('SIGTERM');
+    expect(await server.child.exited).toBe(0);
+    process.stderr.write(
+      `soak (seed ${firstSeed}): ${JSON.stringify({ kills, events: sent.length, attempts, repeated, rollbacks, blocks })}\n`,
     );
-  }
-  server.child.kill('SIGTERM');
-  expect(await server.child.exited).toBe(0);
-  process.stderr.write(
-    `soak (seed ${seed}): ${JSON.stringify({ kills, events: sent.length, attempts, repeated, rollbacks, blocks })}\n`,
-  );
-  expect(kills).toBeGreaterThanOrEqual(2);
-  expect(rollbacks).toBeGreaterThan(20);
-}, 600_000);
+    expect(kills).toBeGreaterThanOrEqual(2);
+    expect(rollbacks).toBeGreaterThan(20);
+  },
+  timeout,
+);

@@ -7,6 +7,12 @@ const USUAL_CASES = 100;
 /** Per cent of the cases that properties ask for: STACKSIDE_RUNS=1000 tries ten times as many. */
 const PER_CENT = Number(process.env.STACKSIDE_RUNS ?? 100);
 
+/** What chance begins from where STACKSIDE_SEED says it: each machine then draws the same cases again, or others. */
+const SEED = process.env.STACKSIDE_SEED === undefined ? undefined : Number(process.env.STACKSIDE_SEED);
+
+/** The first seed of a machine that counts its seeds upward. */
+export const firstSeed = SEED ?? 1;
+
 /** A counterexample is shrunk for so long: most of what shrinking gains comes early. Milliseconds. */
 const SHRINK_FOR = 5_000;
 
@@ -26,6 +32,9 @@ interface Options<Ts> {
 /** The number of cases, by what STACKSIDE_RUNS says; at least one. */
 export const casesOf = (usual: number): number => Math.max(1, Math.ceil((usual * PER_CENT) / 100));
 
+/** Milliseconds that a test may take which tries more cases by STACKSIDE_RUNS; `usual` is its limit without. */
+export const timeoutOf = (usual: number): number => Math.max(usual, casesOf(usual));
+
 /**
  * Asserts a property. Time bounds the shrinking alone, so that a slow machine tries as many cases as a quick one.
  * @throws Error that shows the smallest counterexample, its seed and its path
@@ -34,7 +43,7 @@ export function assertProperty<Ts>(property: fc.IAsyncProperty<Ts>, options?: Op
 export function assertProperty<Ts>(property: fc.IProperty<Ts>, options?: Options<Ts>): void;
 export function assertProperty<Ts>(
   property: fc.IAsyncProperty<Ts> | fc.IProperty<Ts>,
-  { cases = USUAL_CASES, examples = [], seed, shrink = true, shrinkFor = SHRINK_FOR }: Options<Ts> = {},
+  { cases = USUAL_CASES, examples = [], seed = SEED, shrink = true, shrinkFor = SHRINK_FOR }: Options<Ts> = {},
 ): Promise<void> | void {
   const drawn = seed === undefined ? {} : { seed };
   const parameters = { numRuns: casesOf(cases), examples, includeErrorInReport: true, ...drawn };
