@@ -4,7 +4,7 @@
  */
 import { Database } from 'bun:sqlite';
 import { indexPath } from '../../src/store/files/database.ts';
-import type { CursorKey, Page } from '../../src/store/model/model.ts';
+import type { CursorKey, Page } from '../../src/store/model/page.ts';
 import type { Reader, Snapshots } from '../../src/store/model/reader.ts';
 import { openSnapshots } from '../../src/store/read/snapshots.ts';
 import { spread } from '../harness.ts';

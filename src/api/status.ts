@@ -5,7 +5,7 @@ import { toHex } from '../codec/hex.ts';
 import { chainAndBurnTip } from '../http/etag.ts';
 import type { Responder } from '../http/respond.ts';
 import { route } from '../http/route.ts';
-import type { ChainTip } from '../store/model/model.ts';
+import type { ChainTip } from '../store/model/block.ts';
 import { Hash, Height } from './shared/schemas/values.ts';
 
 const Tip = Type.Object({

@@ -5,7 +5,7 @@
  * well as the key, so one comparison finds a cursor that was cut, mistyped, or made by another list, another principal
  * or another block. It guards against mistakes, not against forgery: a forged cursor can only start a page elsewhere.
  */
-import type { CursorKey } from '../store/model/model.ts';
+import type { CursorKey } from '../store/model/page.ts';
 
 /** Raised when keys change their meaning, which makes the cursors of old answers invalid. */
 const VERSION = 1;

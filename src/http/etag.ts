@@ -4,7 +4,7 @@
  * A tag is asked for before the handler runs and in its snapshot, so that an answer and its tag are of one moment and
  * a caller who has the answer already costs one look-up.
  */
-import type { BlockId } from '../store/model/model.ts';
+import type { BlockId } from '../store/model/block.ts';
 import type { Reader } from '../store/model/reader.ts';
 
 /** The state that a route's answer depends on, null where it has none: then the answer must not be stored. */

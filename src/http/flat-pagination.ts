@@ -3,7 +3,7 @@
  * and `next` is the newer page, `prev` the older one: the opposite of {@link CursorPage}.
  */
 import { type TSchema, Type } from '@sinclair/typebox';
-import type { ChainPage, ChainStart } from '../store/model/model.ts';
+import type { ChainPage, ChainStart } from '../store/model/page.ts';
 import { notFound } from './errors.ts';
 import { limitOrDefault } from './offset-pagination.ts';
 

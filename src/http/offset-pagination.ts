@@ -1,6 +1,6 @@
 /** Lists that are walked by offset: what they are asked and the envelope they answer. */
 import { type TSchema, Type } from '@sinclair/typebox';
-import type { OffsetPage as Found } from '../store/model/model.ts';
+import type { OffsetPage as Found } from '../store/model/page.ts';
 
 interface Limits {
   maximum: number;

@@ -1,6 +1,6 @@
 /** Lists that are walked by cursor: what they are asked and the envelope they answer. */
 import { type TSchema, Type } from '@sinclair/typebox';
-import type { CursorKey, Page } from '../store/model/model.ts';
+import type { CursorKey, Page } from '../store/model/page.ts';
 import { decodeCursor, encodeCursor } from './cursor.ts';
 import { ApiError } from './errors.ts';
 

@@ -6,8 +6,9 @@ import { stxBalanceWithTotals, withStxTransfers } from '../api/v1/serialize/addr
 import { block as blockObject, microblock as microblockObject } from '../api/v1/serialize/block.ts';
 import { mempoolTransaction, transaction as transactionObject } from '../api/v1/serialize/transaction.ts';
 import { toHex } from '../codec/hex.ts';
-import type { Change, FoundInForks, NftMove } from '../store/model/model.ts';
+import type { Change, NftMove } from '../store/model/change.ts';
 import type { Reader } from '../store/model/reader.ts';
+import type { FoundInForks } from '../store/model/transaction.ts';
 import { Message } from './message.ts';
 import type { Subscriptions } from './subscriptions.ts';
 import {

@@ -4,7 +4,7 @@
  */
 import { type Static, Type } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
-import type { TenureLoad } from '../store/model/model.ts';
+import type { TenureLoad } from '../store/model/block.ts';
 import type { NodeRpc } from './rpc.ts';
 
 export interface FeeSettings {

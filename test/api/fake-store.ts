@@ -1,36 +1,19 @@
 /** A store of a few made-up items, in memory, with the order and the paging that the real one promises. */
+
+import type { BalanceChange, Nonces, PrincipalTransaction, StxBalance } from '../../src/store/model/account.ts';
+import type { AnchorBurnBlock, BlockId, ChainBlock, ChainTip } from '../../src/store/model/block.ts';
+import type { ContractLog, Deployment, SmartContract } from '../../src/store/model/contract.ts';
+import type { EventPlace, TransactionEvent } from '../../src/store/model/event.ts';
+import type { ChainPage, ChainStart, CursorKey, OffsetPage, Page } from '../../src/store/model/page.ts';
+import type { Reader, Snapshots } from '../../src/store/model/reader.ts';
+import type { FtBalance, FtTransfer, Holder, Move, NftInstance, StxTransfer } from '../../src/store/model/token.ts';
 import type {
-  AnchorBurnBlock,
-  BalanceChange,
-  BlockId,
-  ChainBlock,
-  ChainPage,
-  ChainStart,
-  ChainTip,
-  ContractLog,
-  CursorKey,
-  Deployment,
-  EventPlace,
   FoundTransaction,
-  FtBalance,
-  FtTransfer,
-  Holder,
-  Move,
-  NftInstance,
-  Nonces,
   OfferedFee,
-  OffsetPage,
-  Page,
   PendingTransaction,
   PendingTransactionDetail,
-  PrincipalTransaction,
-  SmartContract,
-  StxBalance,
-  StxTransfer,
   TransactionDetail,
-  TransactionEvent,
-} from '../../src/store/model/model.ts';
-import type { Reader, Snapshots } from '../../src/store/model/reader.ts';
+} from '../../src/store/model/transaction.ts';
 import {
   ADDRESS,
   anchor,

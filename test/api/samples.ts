@@ -2,18 +2,15 @@
 import { createApp } from '../../src/commands/app.ts';
 import type { ApiEvent } from '../../src/http/errors.ts';
 import { versionText } from '../../src/http/respond.ts';
+import type { BalanceChange } from '../../src/store/model/account.ts';
+import type { AnchorBurnBlock, ChainBlock } from '../../src/store/model/block.ts';
+import type { SmartContract } from '../../src/store/model/contract.ts';
+import type { FtTransfer, Move, StxTransfer } from '../../src/store/model/token.ts';
 import type {
-  AnchorBurnBlock,
-  BalanceChange,
-  ChainBlock,
-  FtTransfer,
-  Move,
   PendingTransactionDetail,
-  SmartContract,
-  StxTransfer,
   TransactionDetail,
   TransactionSummary,
-} from '../../src/store/model/model.ts';
+} from '../../src/store/model/transaction.ts';
 import { type FakeChain, fakeChain, fakeSnapshots } from './fake-store.ts';
 
 export const ADDRESS = 'ST1HB1T8WRNBYB0Y3T7WXZS38NKKPTBR3EG9EPJKR';

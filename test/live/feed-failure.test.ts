@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test';
 import { type FeedEvent, startFeed } from '../../src/live/feed.ts';
 import { subscriptions } from '../../src/live/subscriptions.ts';
 import { plainTopic } from '../../src/live/topics.ts';
-import type { Change } from '../../src/store/model/model.ts';
+import type { Change } from '../../src/store/model/change.ts';
 import type { Reader, Snapshots } from '../../src/store/model/reader.ts';
 
 const broken = new Error('this one can not be read');

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { type FeeSettings, isQuiet, type TenureLimits, withFees } from '../../src/node/fee-estimates.ts';
-import type { TenureLoad } from '../../src/store/model/model.ts';
+import type { TenureLoad } from '../../src/store/model/block.ts';
 import { openSnapshots } from '../../src/store/read/snapshots.ts';
 import { ingestOf, received } from '../support/ingest.ts';
 import { serving } from '../support/serving.ts';

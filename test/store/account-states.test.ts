@@ -9,7 +9,7 @@ import { checkCheckpoints } from '../../src/store/check/checkpoints.ts';
 import { effectsWriter } from '../../src/store/effects/apply.ts';
 import { dictionaries } from '../../src/store/effects/dictionary.ts';
 import { openWriter } from '../../src/store/files/database.ts';
-import type { AccountState, TokenSums } from '../../src/store/model/model.ts';
+import type { AccountState, TokenSums } from '../../src/store/model/account.ts';
 import { accountStates } from '../../src/store/queries/account-states.ts';
 import { blocks as anyBlocks } from '../support/arbitrary-block.ts';
 import { dataDirectory } from '../support/data-directory.ts';

@@ -6,7 +6,7 @@ import { positionsOf } from '../../src/chain/position.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { checkDirectory } from '../../src/store/check/check.ts';
 import { indexPath } from '../../src/store/files/database.ts';
-import type { OffsetPage } from '../../src/store/model/model.ts';
+import type { OffsetPage } from '../../src/store/model/page.ts';
 import type { Reader, Snapshots } from '../../src/store/model/reader.ts';
 import { openSnapshots } from '../../src/store/read/snapshots.ts';
 import { decimalOf } from '../../src/store/rows/amounts.ts';

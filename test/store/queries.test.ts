@@ -6,7 +6,7 @@ import { fromHex } from '../../src/codec/hex.ts';
 import { SimulatedChain } from '../../src/devnet/chain.ts';
 import type { NodeEvent } from '../../src/devnet/node-event.ts';
 import { indexPath } from '../../src/store/files/database.ts';
-import type { CursorKey, Page } from '../../src/store/model/model.ts';
+import type { CursorKey, Page } from '../../src/store/model/page.ts';
 import { type Reader, type Snapshots, StoreClosedError } from '../../src/store/model/reader.ts';
 import { openSnapshots } from '../../src/store/read/snapshots.ts';
 import { forks, grown } from '../support/forked-chain.ts';

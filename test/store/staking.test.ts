@@ -3,7 +3,7 @@ import { afterEach, describe, expect, test } from 'bun:test';
 import { networks } from '../../src/devnet/network.ts';
 import { accounts } from '../../src/devnet/wallet.ts';
 import { checkDirectory } from '../../src/store/check/check.ts';
-import type { CursorKey, Page } from '../../src/store/model/model.ts';
+import type { CursorKey, Page } from '../../src/store/model/page.ts';
 import type { Reader } from '../../src/store/model/reader.ts';
 import { openSnapshots } from '../../src/store/read/snapshots.ts';
 import { alice, bob, carol, type MadeBlock } from '../support/handmade.ts';

@@ -4,7 +4,7 @@ import { parseStacksAddress, splitPrincipal, stacksAddress } from '../../codec/a
 import { clarity } from '../../codec/clarity-encode.ts';
 import { fromHex, toHex } from '../../codec/hex.ts';
 import { InvalidValue } from '../../http/value-reader.ts';
-import type { BlockId } from '../../store/model/model.ts';
+import type { BlockId } from '../../store/model/block.ts';
 import { words } from './schemas/values.ts';
 
 const ADDRESS = '[0123456789ABCDEFGHJKMNPQRSTVWXYZ]{28,41}';

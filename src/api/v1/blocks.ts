@@ -5,7 +5,7 @@ import { anyFork, chainTip } from '../../http/etag.ts';
 import { ANY_TEXT, prefixed } from '../../http/hex-prefix.ts';
 import { legacyOffsetQuery, OffsetPage, offsetPage } from '../../http/offset-pagination.ts';
 import { route } from '../../http/route.ts';
-import type { BlockSearch } from '../../store/model/model.ts';
+import type { BlockSearch } from '../../store/model/block.ts';
 import type { Reader } from '../../store/model/reader.ts';
 import { BlockHeight, HexHash } from './parameters.ts';
 import { Block } from './schemas/block.ts';

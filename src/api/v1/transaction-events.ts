@@ -4,7 +4,7 @@ import { ApiError } from '../../http/errors.ts';
 import { chainTip } from '../../http/etag.ts';
 import { legacyOffsetQuery } from '../../http/offset-pagination.ts';
 import { route } from '../../http/route.ts';
-import type { TransactionEvent as Event } from '../../store/model/model.ts';
+import type { TransactionEvent as Event } from '../../store/model/event.ts';
 import { TxId } from '../shared/parameters.ts';
 import { words } from '../shared/schemas/values.ts';
 import { Principal } from './parameters.ts';

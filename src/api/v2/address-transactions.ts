@@ -6,7 +6,7 @@ import { principal as principalTag, transaction as transactionTag } from '../../
 import { FlatPage, flatPage, flatStart, NO_CURSOR } from '../../http/flat-pagination.ts';
 import { legacyOffsetQuery, OffsetPage, offsetPage } from '../../http/offset-pagination.ts';
 import { route } from '../../http/route.ts';
-import type { TransactionKey } from '../../store/model/model.ts';
+import type { TransactionKey } from '../../store/model/transaction.ts';
 import { TxId } from '../shared/parameters.ts';
 import { excludeFunctionArgs } from '../v1/parameters.ts';
 import { AddressTransaction, AddressTransactionEvent } from '../v1/schemas/address.ts';

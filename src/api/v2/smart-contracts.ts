@@ -2,7 +2,7 @@ import { Type } from '@sinclair/typebox';
 import { chainTip, mempool } from '../../http/etag.ts';
 import { FlatPage, flatPage, flatQuery, flatStart, NO_CURSOR } from '../../http/flat-pagination.ts';
 import { route } from '../../http/route.ts';
-import type { EventPlace } from '../../store/model/model.ts';
+import type { EventPlace } from '../../store/model/event.ts';
 import { ContractLog, ContractStatuses } from './schemas/smart-contract.ts';
 import { contractLog, contractStatus, logCursor } from './serialize/smart-contract.ts';
 

@@ -3,7 +3,7 @@ import { notFound } from '../../http/errors.ts';
 import { block } from '../../http/etag.ts';
 import { CursorPage, cursorPage, cursorQuery, pageStart } from '../../http/pagination.ts';
 import { route } from '../../http/route.ts';
-import type { BlockId } from '../../store/model/model.ts';
+import type { BlockId } from '../../store/model/block.ts';
 import { BlockParameter } from '../shared/parameters.ts';
 import { TransactionSummary } from './schemas/transaction.ts';
 import { transactionSummary } from './serialize/transaction.ts';

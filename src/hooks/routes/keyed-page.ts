@@ -1,5 +1,5 @@
 /** Pages by the number of a row, as the lists of chainhooks are walked. */
-import type { CursorKey, Page } from '../../store/model/model.ts';
+import type { CursorKey, Page } from '../../store/model/page.ts';
 
 interface NumberedPage<T> {
   items: T[];

@@ -1,6 +1,6 @@
 /** What happened, in order, for those who are told of it as it happens: the rows of `changes`. */
 import type { Database } from 'bun:sqlite';
-import type { Change } from '../model/model.ts';
+import type { Change } from '../model/change.ts';
 import { type ChangeKind, changeNumber, MINED, PENDING } from '../rows/words.ts';
 
 /** Rows that are kept: many times what comes between two looks of a reader. */

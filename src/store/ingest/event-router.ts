@@ -10,7 +10,7 @@ import { dictionaries } from '../effects/dictionary.ts';
 import { microblockWriter } from '../effects/microblock-writer.ts';
 import type { Journal } from '../files/journal.ts';
 import type { PayloadSource } from '../files/payload-source.ts';
-import type { Change } from '../model/model.ts';
+import type { Change } from '../model/change.ts';
 import { dropReasons, UNKNOWN_DROP_REASON } from '../rows/words.ts';
 import { attachmentWriter } from './attachment-writer.ts';
 import { blockPayloads } from './block-payloads.ts';

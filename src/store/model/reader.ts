@@ -2,66 +2,58 @@
 import type { PriceFunction } from '../../chain/name-system.ts';
 import type {
   AddressTransaction,
-  AnchorBurnBlock,
-  AssetEvent,
   BalanceChange,
+  Nonces,
+  PrincipalTransaction,
+  ReceivedStx,
+  StxBalance,
+  StxHistory,
+  TokenHistory,
+} from './account.ts';
+import type {
+  AnchorBurnBlock,
   BlockId,
-  BlockParties,
   BlockSearch,
   ChainBlock,
   ChainMicroblock,
-  ChainPage,
-  ChainStart,
   ChainTip,
-  Change,
-  ContractDeployment,
-  ContractFunctions,
-  ContractLog,
-  CursorKey,
-  Deployment,
-  EventPlace,
-  FoundInForks,
-  FoundTransaction,
+  Heights,
+  TenureLoad,
+  WholeBlock,
+} from './block.ts';
+import type { BlockParties, Change, NftMove } from './change.ts';
+import type { ContractDeployment, ContractFunctions, ContractLog, Deployment, SmartContract } from './contract.ts';
+import type { AssetEvent, EventPlace, PlacedEvent, TransactionEvent } from './event.ts';
+import type { NameInfo, SubdomainInfo } from './name.ts';
+import type { ChainPage, ChainStart, CursorKey, OffsetPage, Page } from './page.ts';
+import type { BurnRewardReader, RewardCycleReader, StackingReader } from './stacking-reader.ts';
+import type { StakingReader } from './staking-reader.ts';
+import type {
   FtBalance,
   FtTransfer,
-  Heights,
   Holder,
   HolderPage,
   Move,
-  NameInfo,
   NftEvent,
   NftHolding,
   NftInstance,
-  NftMove,
-  Nonces,
+  StxTransfer,
+} from './token.ts';
+import type {
+  FoundInForks,
+  FoundTransaction,
   OfferedFee,
-  OffsetPage,
-  Page,
   PendingFigures,
   PendingFilter,
   PendingOrder,
   PendingTransaction,
   PendingTransactionDetail,
-  PlacedEvent,
-  PrincipalTransaction,
-  ReceivedStx,
-  SmartContract,
-  StxBalance,
-  StxHistory,
-  StxTransfer,
-  SubdomainInfo,
-  TenureLoad,
-  TokenHistory,
   TransactionDetail,
-  TransactionEvent,
   TransactionFilter,
   TransactionKey,
   TransactionOrder,
   TransactionSummary,
-  WholeBlock,
-} from './model.ts';
-import type { BurnRewardReader, RewardCycleReader, StackingReader } from './stacking-reader.ts';
-import type { StakingReader } from './staking-reader.ts';
+} from './transaction.ts';
 
 export interface Reader {
   /** Tells the file that this reads from those that stood in its place before: after a rebuild it is another. */

@@ -1,5 +1,6 @@
 /** What the API reads of stacking, reward cycles and what Bitcoin paid. */
-import type { BlockId, OffsetPage } from './model.ts';
+import type { BlockId } from './block.ts';
+import type { OffsetPage } from './page.ts';
 import type {
   BurnReward,
   CycleStacker,
@@ -10,7 +11,7 @@ import type {
   StackingEvent,
   StackingSigner,
   StackingVersion,
-} from './stacking-model.ts';
+} from './stacking.ts';
 
 export interface StackingReader {
   /** What a contract printed, newest first. */

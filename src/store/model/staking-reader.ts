@@ -1,6 +1,6 @@
 /** What the API reads of staking. */
-import type { CursorKey, Page } from './model.ts';
-import type { RewardCycle } from './stacking-model.ts';
+import type { CursorKey, Page } from './page.ts';
+import type { RewardCycle } from './stacking.ts';
 import type {
   Bond,
   BondAllowance,
@@ -12,7 +12,7 @@ import type {
   StakingSigner,
   StakingSignerDetail,
   StakingSummary,
-} from './staking-model.ts';
+} from './staking.ts';
 
 export interface StakingReader {
   /** Highest index first. */

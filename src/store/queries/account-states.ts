@@ -4,7 +4,7 @@
  */
 import type { Database } from 'bun:sqlite';
 import { positionsOf } from '../../chain/position.ts';
-import type { AccountState, TokenSums } from '../model/model.ts';
+import type { AccountState, TokenSums } from '../model/account.ts';
 import { decimalOf, exactInteger } from '../rows/amounts.ts';
 import { prepared } from '../rows/statement.ts';
 import { AFFECTED } from '../rows/words.ts';

@@ -1,6 +1,6 @@
 /** Events that a principal took part in: of one transaction, and all of them, newest first. */
 import type { Database } from 'bun:sqlite';
-import type { AssetEvent, PlacedEvent, TransactionEvent } from '../model/model.ts';
+import type { AssetEvent, PlacedEvent, TransactionEvent } from '../model/event.ts';
 import { prepared } from '../rows/statement.ts';
 import { kindMask } from '../rows/words.ts';
 import { type EventRow, eventColumns, eventJoins, eventOf } from './events.ts';

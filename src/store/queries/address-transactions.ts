@@ -2,7 +2,10 @@
 import type { Database } from 'bun:sqlite';
 import { ANCHORED_SEQUENCE } from '../../chain/block.ts';
 import { positionsOf } from '../../chain/position.ts';
-import type { AddressTransaction, ChainPage, ChainStart, Heights, TransactionKey } from '../model/model.ts';
+import type { AddressTransaction } from '../model/account.ts';
+import type { Heights } from '../model/block.ts';
+import type { ChainPage, ChainStart } from '../model/page.ts';
+import type { TransactionKey } from '../model/transaction.ts';
 import { prepared } from '../rows/statement.ts';
 import { AFFECTED } from '../rows/words.ts';
 import type { Entry } from './account-states.ts';

@@ -1,6 +1,7 @@
 /** What v1 and v2 ask of addresses and tokens, by the texts that name them. */
 import type { Database } from 'bun:sqlite';
-import type { Heights, TokenHistory } from '../model/model.ts';
+import type { TokenHistory } from '../model/account.ts';
+import type { Heights } from '../model/block.ts';
 import type { Reader } from '../model/reader.ts';
 import { prepared } from '../rows/statement.ts';
 import { TOKEN } from '../rows/words.ts';

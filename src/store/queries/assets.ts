@@ -1,6 +1,6 @@
 /** What is asked of tokens by the texts that name them: principals and asset identifiers to their numbers. */
 import type { Database } from 'bun:sqlite';
-import type { Page } from '../model/model.ts';
+import type { Page } from '../model/page.ts';
 import type { Reader } from '../model/reader.ts';
 import { decimalOf } from '../rows/amounts.ts';
 import { prepared } from '../rows/statement.ts';

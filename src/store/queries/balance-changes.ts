@@ -1,6 +1,7 @@
 /** What transactions did to a principal's assets. */
 import type { Database } from 'bun:sqlite';
-import type { BalanceChange, CursorKey, Page } from '../model/model.ts';
+import type { BalanceChange } from '../model/account.ts';
+import type { CursorKey, Page } from '../model/page.ts';
 import { prepared } from '../rows/statement.ts';
 import { AFFECTED, TOKEN } from '../rows/words.ts';
 import { keysetPage } from './page.ts';

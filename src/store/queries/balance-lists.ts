@@ -1,6 +1,6 @@
 /** Lists by balance, greatest first, then by a text: holders of an asset, tokens of a principal. */
 import type { Database, SQLQueryBindings } from 'bun:sqlite';
-import type { CursorKey, Page } from '../model/model.ts';
+import type { CursorKey, Page } from '../model/page.ts';
 import { decimalOf } from '../rows/amounts.ts';
 import { prepared } from '../rows/statement.ts';
 import { equalThenBeyond, keysetPage, textAt } from './page.ts';

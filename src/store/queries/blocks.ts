@@ -1,6 +1,7 @@
 /** Blocks of the canonical chain. Their heights have no gaps, so lists of them are found by arithmetic. */
 import type { Database } from 'bun:sqlite';
-import type { BlockId, ChainBlock, ChainPage, ChainStart, OffsetPage } from '../model/model.ts';
+import type { BlockId, ChainBlock } from '../model/block.ts';
+import type { ChainPage, ChainStart, OffsetPage } from '../model/page.ts';
 import { prepared } from '../rows/statement.ts';
 import type { ChainQueries } from './chain.ts';
 import { type CostRow, costColumns, costOf } from './costs.ts';

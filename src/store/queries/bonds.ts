@@ -1,7 +1,7 @@
 /** Bonds of pox-5, who may register for them, and who did. */
 import type { Database } from 'bun:sqlite';
-import type { CursorKey } from '../model/model.ts';
-import type { Bond, BondAllowance, BondRegistration } from '../model/staking-model.ts';
+import type { CursorKey } from '../model/page.ts';
+import type { Bond, BondAllowance, BondRegistration } from '../model/staking.ts';
 import type { StakingReader } from '../model/staking-reader.ts';
 import { prepared } from '../rows/statement.ts';
 import { type MadeByRow, madeBy, madeByOf } from './made-by.ts';

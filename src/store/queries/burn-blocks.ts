@@ -1,6 +1,7 @@
 /** Bitcoin blocks that canonical blocks are anchored to. They are numbered without gaps, so lists are arithmetic. */
 import type { Database } from 'bun:sqlite';
-import type { AnchorBurnBlock, BlockId, ChainBlock, OffsetPage } from '../model/model.ts';
+import type { AnchorBurnBlock, BlockId, ChainBlock } from '../model/block.ts';
+import type { OffsetPage } from '../model/page.ts';
 import { prepared } from '../rows/statement.ts';
 import type { BlockRange } from './blocks.ts';
 

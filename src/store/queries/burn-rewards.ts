@@ -1,6 +1,6 @@
 /** What Bitcoin blocks paid to stackers. Rows are numbered, so that pages are ranges and totals the last number. */
 import type { Database } from 'bun:sqlite';
-import type { BurnReward, PoxOutput, RewardSlot } from '../model/stacking-model.ts';
+import type { BurnReward, PoxOutput, RewardSlot } from '../model/stacking.ts';
 import type { BurnRewardReader } from '../model/stacking-reader.ts';
 import { prepared } from '../rows/statement.ts';
 

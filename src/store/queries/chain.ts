@@ -1,6 +1,6 @@
 /** The tip, and blocks by what names them. */
 import type { Database } from 'bun:sqlite';
-import type { BlockId, ChainTip } from '../model/model.ts';
+import type { BlockId, ChainTip } from '../model/block.ts';
 import { prepared } from '../rows/statement.ts';
 
 export const sql = {

@@ -1,7 +1,7 @@
 /** What happened since, and whom a block concerns. */
 import type { Database } from 'bun:sqlite';
 import { positionsOf } from '../../chain/position.ts';
-import type { BlockParties, Change, NftMove } from '../model/model.ts';
+import type { BlockParties, Change, NftMove } from '../model/change.ts';
 import { prepared } from '../rows/statement.ts';
 import { assetEventOf, changeWord } from '../rows/words.ts';
 

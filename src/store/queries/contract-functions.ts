@@ -1,7 +1,7 @@
 /** How contracts declare their functions, from the interfaces that nodes send with deployments. */
 import type { Database } from 'bun:sqlite';
 import { contractFunctions } from '../../codec/abi.ts';
-import type { ContractFunctions } from '../model/model.ts';
+import type { ContractFunctions } from '../model/contract.ts';
 import { prepared } from '../rows/statement.ts';
 
 export const sql = {

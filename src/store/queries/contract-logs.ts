@@ -2,7 +2,9 @@
 import type { Database } from 'bun:sqlite';
 import { ANCHORED_SEQUENCE } from '../../chain/block.ts';
 import { heightOf } from '../../chain/position.ts';
-import type { ChainPage, ChainStart, ContractLog, EventPlace } from '../model/model.ts';
+import type { ContractLog } from '../model/contract.ts';
+import type { EventPlace } from '../model/event.ts';
+import type { ChainPage, ChainStart } from '../model/page.ts';
 import { prepared } from '../rows/statement.ts';
 import { placeQuery } from './places.ts';
 

@@ -2,7 +2,7 @@
 import type { Database } from 'bun:sqlite';
 import { heightOf } from '../../chain/position.ts';
 import { splitPrincipal } from '../../codec/address.ts';
-import type { Deployment, SmartContract } from '../model/model.ts';
+import type { Deployment, SmartContract } from '../model/contract.ts';
 import { prepared } from '../rows/statement.ts';
 import { statusWord } from '../rows/words.ts';
 import { type MadeByRow, madeByOf } from './made-by.ts';

@@ -1,7 +1,7 @@
 /** Deployments of contracts as v1 shows them: of any fork, and by what their interfaces declare. */
 import type { Database } from 'bun:sqlite';
 import { heightOf } from '../../chain/position.ts';
-import type { ContractDeployment } from '../model/model.ts';
+import type { ContractDeployment } from '../model/contract.ts';
 import { TooMuchWorkError } from '../model/reader.ts';
 import { prepared } from '../rows/statement.ts';
 import type { OrphanedTransaction, OrphanQueries } from './orphans.ts';

@@ -1,6 +1,6 @@
 /** Rows of mined transactions with everything that lists leave out. */
 import type { Database } from 'bun:sqlite';
-import type { TransactionDetail } from '../model/model.ts';
+import type { TransactionDetail } from '../model/transaction.ts';
 import { prepared } from '../rows/statement.ts';
 import { type CostRow, costColumns, costOf } from './costs.ts';
 import { type SummaryRow, summary, summaryOf } from './summary.ts';

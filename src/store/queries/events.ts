@@ -1,6 +1,7 @@
 /** What a transaction did, in order. */
 import type { Database } from 'bun:sqlite';
-import type { CursorKey, Page, TransactionEvent } from '../model/model.ts';
+import type { TransactionEvent } from '../model/event.ts';
+import type { CursorKey, Page } from '../model/page.ts';
 import { prepared } from '../rows/statement.ts';
 import { assetEventOf, EVENT_LOCK, EVENT_LOG, kindMask } from '../rows/words.ts';
 import { keysetPage, numberAt } from './page.ts';

@@ -1,6 +1,7 @@
 /** Who ever had STX or a token, by offset: greatest balance first, and those who have nothing left after the others. */
 import type { Database, SQLQueryBindings } from 'bun:sqlite';
-import type { FtBalance, Holder, HolderPage, OffsetPage } from '../model/model.ts';
+import type { OffsetPage } from '../model/page.ts';
+import type { FtBalance, Holder, HolderPage } from '../model/token.ts';
 import { decimalOf } from '../rows/amounts.ts';
 import { prepared } from '../rows/statement.ts';
 

@@ -1,5 +1,7 @@
 /** A transaction by its id, wherever it is: canonical, streamed, waiting, dropped or orphaned. */
-import type { FoundInForks, TransactionEvent } from '../model/model.ts';
+
+import type { TransactionEvent } from '../model/event.ts';
+import type { FoundInForks } from '../model/transaction.ts';
 import type { DetailQueries } from './details.ts';
 import type { EventQueries } from './events.ts';
 import type { MempoolQueries } from './mempool.ts';

@@ -1,7 +1,7 @@
 /** STX on the way to a principal, newest first. */
 import type { Database } from 'bun:sqlite';
 import { heightOf } from '../../chain/position.ts';
-import type { ReceivedStx } from '../model/model.ts';
+import type { ReceivedStx } from '../model/account.ts';
 import { prepared } from '../rows/statement.ts';
 import type { Range } from './address-transactions.ts';
 

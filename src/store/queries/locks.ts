@@ -1,7 +1,7 @@
 /** What of a principal's STX was locked when a block was the tip. */
 import type { Database } from 'bun:sqlite';
 import { heightOf, positionsOf } from '../../chain/position.ts';
-import type { StxBalance } from '../model/model.ts';
+import type { StxBalance } from '../model/account.ts';
 import { prepared } from '../rows/statement.ts';
 
 const poxVersions = [1, 2, 3, 4] as const;

@@ -1,5 +1,5 @@
 /** The transactions that things of other tables were made by: the row `o` has its position. */
-import type { MadeBy } from '../model/staking-model.ts';
+import type { MadeBy } from '../model/staking.ts';
 import { placeOf } from './transfers.ts';
 
 export const madeBy = {

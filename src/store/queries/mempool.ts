@@ -1,13 +1,7 @@
 /** Transactions that wait, or were dropped while they did. */
 import type { Database } from 'bun:sqlite';
-import type {
-  CursorKey,
-  OfferedFee,
-  OffsetPage,
-  Page,
-  PendingTransaction,
-  PendingTransactionDetail,
-} from '../model/model.ts';
+import type { CursorKey, OffsetPage, Page } from '../model/page.ts';
+import type { OfferedFee, PendingTransaction, PendingTransactionDetail } from '../model/transaction.ts';
 import { decimalOf } from '../rows/amounts.ts';
 import { prepared } from '../rows/statement.ts';
 import { mempoolStatus, typeWord } from '../rows/words.ts';

@@ -1,7 +1,8 @@
 /** Microblocks of the canonical chain (Stacks 2.x), and those that wait on its tip. */
 import type { Database } from 'bun:sqlite';
 import { positionsOf } from '../../chain/position.ts';
-import type { ChainMicroblock, OffsetPage } from '../model/model.ts';
+import type { ChainMicroblock } from '../model/block.ts';
+import type { OffsetPage } from '../model/page.ts';
 import { prepared } from '../rows/statement.ts';
 import type { StreamedQueries } from './streamed.ts';
 

@@ -4,7 +4,7 @@ import { LONGEST, NAME_ASSETS, nameOfToken, nameToken } from '../../chain/name-s
 import { heightOf, positionsOf } from '../../chain/position.ts';
 import { sha256 } from '../../codec/hash.ts';
 import { lossyText } from '../../codec/utf8.ts';
-import type { NameInfo, SubdomainInfo } from '../model/model.ts';
+import type { NameInfo, SubdomainInfo } from '../model/name.ts';
 import type { Reader } from '../model/reader.ts';
 import { prepared } from '../rows/statement.ts';
 import { nameOperationNumber, nameOperationWord } from '../rows/words.ts';

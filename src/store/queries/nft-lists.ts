@@ -1,7 +1,9 @@
 /** Non-fungible tokens by offset, newest first: what a principal owns, what became of an instance, an asset's mints. */
 import type { Database } from 'bun:sqlite';
 import { heightOf } from '../../chain/position.ts';
-import type { NftEvent, NftHolding, OffsetPage, TransactionDetail } from '../model/model.ts';
+import type { OffsetPage } from '../model/page.ts';
+import type { NftEvent, NftHolding } from '../model/token.ts';
+import type { TransactionDetail } from '../model/transaction.ts';
 import { prepared } from '../rows/statement.ts';
 import type { DetailQueries } from './details.ts';
 import { type EventRow, eventColumns, eventJoins, eventOf } from './events.ts';

@@ -1,6 +1,7 @@
 /** Non-fungible tokens: what a principal owns. */
 import type { Database } from 'bun:sqlite';
-import type { CursorKey, NftInstance, Page } from '../model/model.ts';
+import type { CursorKey, Page } from '../model/page.ts';
+import type { NftInstance } from '../model/token.ts';
 import { prepared } from '../rows/statement.ts';
 import { bytesAt, keysetPage } from './page.ts';
 

@@ -1,6 +1,6 @@
 /** Which nonces an account used, which it has waiting, and which lie between. */
 import type { Database } from 'bun:sqlite';
-import type { Nonces } from '../model/model.ts';
+import type { Nonces } from '../model/account.ts';
 import { exactInteger } from '../rows/amounts.ts';
 import { prepared } from '../rows/statement.ts';
 

@@ -3,7 +3,7 @@ import type { Database } from 'bun:sqlite';
 import type { Block, ChainTransaction } from '../../chain/block.ts';
 import { networkOf, TESTNET_CHAIN_ID } from '../../chain/network.ts';
 import { blockOfPayload, type EntryReader, payloadText, type SourceColumns } from '../files/payload-source.ts';
-import type { BlockSearch } from '../model/model.ts';
+import type { BlockSearch } from '../model/block.ts';
 import { prepared } from '../rows/statement.ts';
 
 const found = 'SELECT index_block_hash, height FROM orphaned_blocks';

@@ -1,5 +1,5 @@
 /** Keyset pagination: a page is found by the key of its first item, at the same cost wherever it is. */
-import type { CursorKey, Page } from '../model/model.ts';
+import type { CursorKey, Page } from '../model/page.ts';
 
 export interface PageSource<Row, Item> {
   limit: number;

@@ -1,6 +1,7 @@
 /** Transactions that the index has no rows of, from the payload that announced them. */
 import type { Block, ChainTransaction } from '../../chain/block.ts';
-import type { SummaryPayload, TransactionDetail, TransactionEvent } from '../model/model.ts';
+import type { TransactionEvent } from '../model/event.ts';
+import type { SummaryPayload, TransactionDetail } from '../model/transaction.ts';
 
 function summaryPayload({ payload, sender }: ChainTransaction): SummaryPayload {
   const { type } = payload;

@@ -1,12 +1,7 @@
 /** What waits, filtered and ordered as v1 offers it, and its figures. */
 import type { Database } from 'bun:sqlite';
-import type {
-  OffsetPage,
-  PendingFigures,
-  PendingFilter,
-  PendingOrder,
-  PendingTransactionDetail,
-} from '../model/model.ts';
+import type { OffsetPage } from '../model/page.ts';
+import type { PendingFigures, PendingFilter, PendingOrder, PendingTransactionDetail } from '../model/transaction.ts';
 import { decimalOf } from '../rows/amounts.ts';
 import { prepared } from '../rows/statement.ts';
 import { typeWord } from '../rows/words.ts';

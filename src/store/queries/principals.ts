@@ -1,6 +1,6 @@
 /** What a principal has, and had at any height. */
 import type { Database } from 'bun:sqlite';
-import type { Nonces, StxBalance, StxHistory } from '../model/model.ts';
+import type { Nonces, StxBalance, StxHistory } from '../model/account.ts';
 import { decimalOf } from '../rows/amounts.ts';
 import { prepared } from '../rows/statement.ts';
 import { accountStates } from './account-states.ts';

@@ -2,7 +2,7 @@
 import type { Database } from 'bun:sqlite';
 import { type Network, networkOf, TESTNET_CHAIN_ID } from '../../chain/network.ts';
 import { addressOfKey } from '../../codec/address.ts';
-import type { RewardCycle, StackingSigner } from '../model/stacking-model.ts';
+import type { RewardCycle, StackingSigner } from '../model/stacking.ts';
 import type { RewardCycleReader } from '../model/stacking-reader.ts';
 import { decimalOf } from '../rows/amounts.ts';
 import { prepared } from '../rows/statement.ts';

@@ -3,7 +3,7 @@ import type { Database } from 'bun:sqlite';
 import { heightOf, positionOf } from '../../chain/position.ts';
 import { poxReading } from '../../chain/pox/reading.ts';
 import type { StackingPrint } from '../../chain/pox/stacking.ts';
-import type { DelegationsAt, StackingEvent } from '../model/stacking-model.ts';
+import type { DelegationsAt, StackingEvent } from '../model/stacking.ts';
 import type { StackingReader } from '../model/stacking-reader.ts';
 import { prepared } from '../rows/statement.ts';
 

@@ -1,6 +1,6 @@
 /** What a principal staked by pox-5, and what it earned. */
 import type { Database } from 'bun:sqlite';
-import type { BondPosition, Rewards } from '../model/staking-model.ts';
+import type { BondPosition, Rewards } from '../model/staking.ts';
 import type { StakingReader } from '../model/staking-reader.ts';
 import { prepared } from '../rows/statement.ts';
 import { keysetPage, numberAt } from './page.ts';

@@ -1,8 +1,8 @@
 /** Signers of pox-5, by themselves and in a reward cycle, and who stakes through them. */
 import type { Database } from 'bun:sqlite';
 import { heightOf, positionOf } from '../../chain/position.ts';
-import type { RewardCycle } from '../model/stacking-model.ts';
-import type { ManagedSigner, SignerManager, SignerStaker, StakingSigner } from '../model/staking-model.ts';
+import type { RewardCycle } from '../model/stacking.ts';
+import type { ManagedSigner, SignerManager, SignerStaker, StakingSigner } from '../model/staking.ts';
 import type { StakingReader } from '../model/staking-reader.ts';
 import { decimalOf } from '../rows/amounts.ts';
 import { prepared } from '../rows/statement.ts';

@@ -1,5 +1,6 @@
 /** A search of the chain's transactions in which those of streamed microblocks have their places too. */
-import type { OffsetPage, TransactionDetail, TransactionFilter, TransactionOrder } from '../model/model.ts';
+import type { OffsetPage } from '../model/page.ts';
+import type { TransactionDetail, TransactionFilter, TransactionOrder } from '../model/transaction.ts';
 import type { StreamedQueries } from './streamed.ts';
 
 type Search = (

@@ -6,7 +6,7 @@ import { type StreamedMicroblock, streamedMicroblocks } from '../../chain/normal
 import { readPayload } from '../../chain/payload-reader.ts';
 import { fromHex } from '../../codec/hex.ts';
 import { type EntryReader, payloadText, type SourceColumns } from '../files/payload-source.ts';
-import type { TransactionDetail } from '../model/model.ts';
+import type { TransactionDetail } from '../model/transaction.ts';
 import { prepared } from '../rows/statement.ts';
 import { detailFromPayload } from './payload-details.ts';
 

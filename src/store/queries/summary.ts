@@ -1,7 +1,7 @@
 /** Rows of transactions, mined or waiting, to what lists show of them. */
 import { heightOf } from '../../chain/position.ts';
 import { tenureChangeCauses } from '../../codec/payload.ts';
-import type { SummaryPayload, TransactionSummary } from '../model/model.ts';
+import type { SummaryPayload, TransactionSummary } from '../model/transaction.ts';
 import { decimalOf } from '../rows/amounts.ts';
 import { statusWord, typeWord } from '../rows/words.ts';
 

@@ -1,6 +1,6 @@
 /** How much of the node's limits the newest tenures used. */
 import type { Database } from 'bun:sqlite';
-import type { TenureLoad } from '../model/model.ts';
+import type { TenureLoad } from '../model/block.ts';
 import { prepared } from '../rows/statement.ts';
 
 export const sql = {

@@ -1,5 +1,5 @@
 /** The statements of v1's list of transactions, by what narrows it, its order and its direction. */
-import type { TransactionOrder } from '../model/model.ts';
+import type { TransactionOrder } from '../model/transaction.ts';
 
 /** ?1 is a bit for each payload type; ?9 and ?10 bound the positions that can match. */
 const matches = `(?1 IS NULL OR (?1 >> t.type) & 1)

@@ -9,8 +9,9 @@
 import type { Database, Statement } from 'bun:sqlite';
 import { positionsOf } from '../../chain/position.ts';
 import type { TransactionType } from '../../codec/transaction.ts';
-import type { OffsetPage, TransactionDetail, TransactionFilter, TransactionOrder } from '../model/model.ts';
+import type { OffsetPage } from '../model/page.ts';
 import { TooMuchWorkError } from '../model/reader.ts';
+import type { TransactionDetail, TransactionFilter, TransactionOrder } from '../model/transaction.ts';
 import { prepared } from '../rows/statement.ts';
 import { typeNumbers } from '../rows/words.ts';
 import type { DetailQueries } from './details.ts';

@@ -1,14 +1,10 @@
 /** Transactions of the canonical chain: all, of a block, of a principal, or one by its id. */
 import type { Database } from 'bun:sqlite';
 import { positionsOf } from '../../chain/position.ts';
-import type {
-  BlockId,
-  CursorKey,
-  FoundTransaction,
-  Page,
-  PrincipalTransaction,
-  TransactionSummary,
-} from '../model/model.ts';
+import type { PrincipalTransaction } from '../model/account.ts';
+import type { BlockId } from '../model/block.ts';
+import type { CursorKey, Page } from '../model/page.ts';
+import type { FoundTransaction, TransactionSummary } from '../model/transaction.ts';
 import { prepared } from '../rows/statement.ts';
 import { AFFECTED, mempoolStatus, statusWord } from '../rows/words.ts';
 import type { ChainQueries } from './chain.ts';

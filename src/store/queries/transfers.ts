@@ -3,7 +3,9 @@ import type { Database } from 'bun:sqlite';
 import { isSendMany } from '../../chain/memo-transfers.ts';
 import { heightOf } from '../../chain/position.ts';
 import { decodeClarity } from '../../codec/clarity.ts';
-import type { CursorKey, FtTransfer, Move, Page, StxTransfer, TransactionPlace } from '../model/model.ts';
+import type { CursorKey, Page } from '../model/page.ts';
+import type { FtTransfer, Move, StxTransfer } from '../model/token.ts';
+import type { TransactionPlace } from '../model/transaction.ts';
 import { prepared } from '../rows/statement.ts';
 import { keysetPage, numberAt } from './page.ts';
 

@@ -2,7 +2,9 @@
 import type { Database } from 'bun:sqlite';
 import type { Block } from '../../chain/block.ts';
 import { positionsOf } from '../../chain/position.ts';
-import type { BlockSearch, ConfirmedMicroblock, OffsetPage, TransactionDetail, WholeBlock } from '../model/model.ts';
+import type { BlockSearch, ConfirmedMicroblock, WholeBlock } from '../model/block.ts';
+import type { OffsetPage } from '../model/page.ts';
+import type { TransactionDetail } from '../model/transaction.ts';
 import { prepared } from '../rows/statement.ts';
 import type { BlockRange } from './blocks.ts';
 import type { DetailQueries } from './details.ts';

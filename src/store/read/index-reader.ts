@@ -1,7 +1,7 @@
 /** All that the API reads of the index, through one connection. */
 import type { Database } from 'bun:sqlite';
 import type { EntryReader } from '../files/payload-source.ts';
-import type { BlockId } from '../model/model.ts';
+import type { BlockId } from '../model/block.ts';
 import type { Reader } from '../model/reader.ts';
 import { addressReaders } from '../queries/addresses.ts';
 import { assetReaders } from '../queries/assets.ts';

@@ -3,14 +3,13 @@ import type { Static } from '@sinclair/typebox';
 import { toHex } from '../../../codec/hex.ts';
 import type {
   AddressTransaction,
-  AssetEvent,
   Nonces,
-  PlacedEvent,
   ReceivedStx,
   StxHistory,
   TokenHistory,
-  TransactionDetail,
-} from '../../../store/model/model.ts';
+} from '../../../store/model/account.ts';
+import type { AssetEvent, PlacedEvent } from '../../../store/model/event.ts';
+import type { TransactionDetail } from '../../../store/model/transaction.ts';
 import { clarity, exactNumber } from '../../shared/serialize/values.ts';
 import type {
   AddressTransactionEvent,

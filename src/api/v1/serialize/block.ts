@@ -1,7 +1,7 @@
 /** Blocks and microblocks as v1 shows them. */
 import type { Static } from '@sinclair/typebox';
 import { toHex } from '../../../codec/hex.ts';
-import type { ChainMicroblock, WholeBlock } from '../../../store/model/model.ts';
+import type { ChainMicroblock, WholeBlock } from '../../../store/model/block.ts';
 import { block as blockV2 } from '../../v2/serialize/block.ts';
 import { isoTime } from '../../v2/serialize/values.ts';
 import type { Block, Microblock } from '../schemas/block.ts';

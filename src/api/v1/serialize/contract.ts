@@ -1,6 +1,6 @@
 import type { Static } from '@sinclair/typebox';
 import { toHex } from '../../../codec/hex.ts';
-import type { ContractDeployment } from '../../../store/model/model.ts';
+import type { ContractDeployment } from '../../../store/model/contract.ts';
 import { payloadOf } from '../../shared/serialize/raw.ts';
 import type { Contract } from '../schemas/contract.ts';
 

@@ -1,6 +1,6 @@
 import type { Static } from '@sinclair/typebox';
 import { toHex } from '../../../codec/hex.ts';
-import type { TransactionEvent } from '../../../store/model/model.ts';
+import type { TransactionEvent } from '../../../store/model/event.ts';
 import { clarity } from '../../shared/serialize/values.ts';
 import type { TransactionEvent as EventSchema } from '../schemas/event.ts';
 

@@ -1,5 +1,5 @@
 import type { Static } from '@sinclair/typebox';
-import type { PendingFigures } from '../../../store/model/model.ts';
+import type { PendingFigures } from '../../../store/model/transaction.ts';
 import { countedTypes, type MempoolStats } from '../schemas/mempool.ts';
 
 /** @param ascending at least one value */

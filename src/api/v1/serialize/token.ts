@@ -2,7 +2,8 @@
 import type { Static } from '@sinclair/typebox';
 import { toHex } from '../../../codec/hex.ts';
 import { offsetPage } from '../../../http/offset-pagination.ts';
-import type { HolderPage, NftEvent, NftHolding, TransactionDetail } from '../../../store/model/model.ts';
+import type { HolderPage, NftEvent, NftHolding } from '../../../store/model/token.ts';
+import type { TransactionDetail } from '../../../store/model/transaction.ts';
 import { clarity } from '../../shared/serialize/values.ts';
 import type { Holders, NftHolding as HoldingSchema, NftHistoryEvent, NftMint } from '../schemas/token.ts';
 import { type Declarations, transaction } from './transaction.ts';

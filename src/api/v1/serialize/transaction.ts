@@ -4,13 +4,9 @@ import { ANCHORED_SEQUENCE } from '../../../chain/block.ts';
 import { type AbiFunction, functionSignature, typedArguments } from '../../../codec/abi.ts';
 import { toHex } from '../../../codec/hex.ts';
 import { decodePostConditions } from '../../../codec/post-conditions.ts';
-import type {
-  ContractFunctions,
-  PendingTransactionDetail,
-  SummaryPayload,
-  TransactionDetail,
-  TransactionEvent,
-} from '../../../store/model/model.ts';
+import type { ContractFunctions } from '../../../store/model/contract.ts';
+import type { TransactionEvent } from '../../../store/model/event.ts';
+import type { PendingTransactionDetail, SummaryPayload, TransactionDetail } from '../../../store/model/transaction.ts';
 import { decoded, payloadOf } from '../../shared/serialize/raw.ts';
 import { clarity, exactNumber } from '../../shared/serialize/values.ts';
 import { isoTime } from '../../v2/serialize/values.ts';

@@ -1,6 +1,6 @@
 import type { Static } from '@sinclair/typebox';
 import { toHex } from '../../../codec/hex.ts';
-import type { AnchorBurnBlock, ChainBlock } from '../../../store/model/model.ts';
+import type { AnchorBurnBlock, ChainBlock } from '../../../store/model/block.ts';
 import { exactNumber } from '../../shared/serialize/values.ts';
 import type { AverageTimes, Block, BurnBlock } from '../schemas/block.ts';
 import { isoTime } from './values.ts';

@@ -1,6 +1,6 @@
 /** What pending transactions offer, as fees to choose from. */
 import type { Static } from '@sinclair/typebox';
-import type { OfferedFee } from '../../../store/model/model.ts';
+import type { OfferedFee } from '../../../store/model/transaction.ts';
 import { exactNumber } from '../../shared/serialize/values.ts';
 import type { Fees } from '../schemas/fees.ts';
 

@@ -1,6 +1,7 @@
 import type { Static } from '@sinclair/typebox';
 import { toHex } from '../../../codec/hex.ts';
-import type { ContractLog, Deployment, EventPlace } from '../../../store/model/model.ts';
+import type { ContractLog, Deployment } from '../../../store/model/contract.ts';
+import type { EventPlace } from '../../../store/model/event.ts';
 import { clarity } from '../../shared/serialize/values.ts';
 import type { ContractStatuses, ContractLog as LogSchema } from '../schemas/smart-contract.ts';
 

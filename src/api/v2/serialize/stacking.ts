@@ -1,6 +1,6 @@
 import type { Static } from '@sinclair/typebox';
 import { toHex } from '../../../codec/hex.ts';
-import type { CycleStacker, PoxOutput, RewardCycle, StackingSigner } from '../../../store/model/stacking-model.ts';
+import type { CycleStacker, PoxOutput, RewardCycle, StackingSigner } from '../../../store/model/stacking.ts';
 import { bitcoinAddress } from '../../v1/serialize/stacking.ts';
 import { stackedPercent, weightPercent } from '../../v3/serialize/cycle-share.ts';
 import type { PoxCycle, PoxSigner, PoxStacker, PoxTransaction } from '../schemas/stacking.ts';

@@ -1,5 +1,5 @@
 /** A signer's share of its reward cycle, in percent. */
-import type { CycleShare } from '../../../store/model/stacking-model.ts';
+import type { CycleShare } from '../../../store/model/stacking.ts';
 
 /** In this order of operations; clients compare the doubles. */
 export const weightPercent = ({ signer, cycle }: CycleShare): number =>

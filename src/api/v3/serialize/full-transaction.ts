@@ -3,7 +3,11 @@ import type { Static } from '@sinclair/typebox';
 import { decodeArguments } from '../../../codec/clarity.ts';
 import { toHex } from '../../../codec/hex.ts';
 import { decodePostConditions } from '../../../codec/post-conditions.ts';
-import type { FoundTransaction, PendingTransactionDetail, TransactionDetail } from '../../../store/model/model.ts';
+import type {
+  FoundTransaction,
+  PendingTransactionDetail,
+  TransactionDetail,
+} from '../../../store/model/transaction.ts';
 import { decoded, payloadOf } from '../../shared/serialize/raw.ts';
 import { clarity, exactNumber } from '../../shared/serialize/values.ts';
 import type { FullPending, FullTransaction } from '../schemas/transaction.ts';

@@ -1,6 +1,6 @@
 import type { Static } from '@sinclair/typebox';
 import { toHex } from '../../../codec/hex.ts';
-import type { TransactionPlace } from '../../../store/model/model.ts';
+import type { TransactionPlace } from '../../../store/model/transaction.ts';
 import type { Block } from '../schemas/place.ts';
 
 export const block = ({ txIndex, block }: Omit<TransactionPlace, 'txId'>): Static<typeof Block> => ({

@@ -1,7 +1,7 @@
 import type { Static } from '@sinclair/typebox';
 import { exactNumber } from '../../../codec/exact-number.ts';
 import { toHex } from '../../../codec/hex.ts';
-import type { BalanceChange, Nonces, PrincipalTransaction, StxBalance } from '../../../store/model/model.ts';
+import type { BalanceChange, Nonces, PrincipalTransaction, StxBalance } from '../../../store/model/account.ts';
 import type {
   StxBalance as BalanceSchema,
   BalanceChange as ChangeSchema,

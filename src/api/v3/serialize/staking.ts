@@ -14,7 +14,7 @@ import type {
   StakingSigner,
   StakingSignerDetail,
   StakingSummary,
-} from '../../../store/model/staking-model.ts';
+} from '../../../store/model/staking.ts';
 import type * as schema from '../schemas/staking.ts';
 import { stackedPercent, weightPercent } from './cycle-share.ts';
 import { block } from './place.ts';

@@ -1,5 +1,5 @@
 import type { Static } from '@sinclair/typebox';
-import type { FtBalance, Holder, NftInstance } from '../../../store/model/model.ts';
+import type { FtBalance, Holder, NftInstance } from '../../../store/model/token.ts';
 import { clarity } from '../../shared/serialize/values.ts';
 import type {
   FtBalance as BalanceSchema,

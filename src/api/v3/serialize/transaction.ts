@@ -2,7 +2,7 @@
 import type { Static } from '@sinclair/typebox';
 import type { Signer } from '../../../chain/block.ts';
 import { toHex } from '../../../codec/hex.ts';
-import type { PendingTransaction, SummaryPayload, TransactionSummary } from '../../../store/model/model.ts';
+import type { PendingTransaction, SummaryPayload, TransactionSummary } from '../../../store/model/transaction.ts';
 import { exactNumber, memo } from '../../shared/serialize/values.ts';
 import type { PendingSummary, TransactionSummary as SummarySchema } from '../schemas/transaction.ts';
 import { block } from './place.ts';

@@ -1,6 +1,6 @@
 import type { Static } from '@sinclair/typebox';
 import { toHex } from '../../../codec/hex.ts';
-import type { FtTransfer, Move, StxTransfer } from '../../../store/model/model.ts';
+import type { FtTransfer, Move, StxTransfer } from '../../../store/model/token.ts';
 import { memo } from '../../shared/serialize/values.ts';
 import type { FtTransfer as FtSchema, NftMove, StxTransfer as StxSchema } from '../schemas/transfer.ts';
 import { block } from './place.ts';

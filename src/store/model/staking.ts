@@ -1,6 +1,7 @@
 /** What queries of staking (pox-5) answer. STX are in micro-STX, BTC and sBTC in sats. */
-import type { TransactionPlace } from './model.ts';
-import type { CycleShare } from './stacking-model.ts';
+
+import type { CycleShare } from './stacking.ts';
+import type { TransactionPlace } from './transaction.ts';
 
 export interface Bond {
   index: number;

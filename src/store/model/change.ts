@@ -1,0 +1,33 @@
+/** What happened to the chain and the mempool, for those who are told of it. */
+import type { AssetAction } from '../../chain/block.ts';
+import type { ChangeKind } from '../rows/words.ts';
+
+/** Something that happened. Ids grow. */
+export interface Change {
+  id: number;
+  kind: ChangeKind;
+  /** Index block hash, microblock hash or transaction id. */
+  subject: Uint8Array;
+}
+
+/** Whom and what a block concerns, in the order in which it first does. */
+export interface BlockParties {
+  txIds: Uint8Array[];
+  /** Senders, sponsors, recipients, contracts, and who takes part in an event of an asset or a lock. */
+  principals: string[];
+}
+
+/** An event of an instance, in a canonical block. */
+export interface NftMove {
+  txId: Uint8Array;
+  txIndex: number;
+  blockHeight: number;
+  /** In the transaction. */
+  eventIndex: number;
+  action: AssetAction;
+  asset: string;
+  /** Serialized Clarity value. */
+  value: Uint8Array;
+  sender: string | null;
+  recipient: string | null;
+}

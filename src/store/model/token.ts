@@ -1,0 +1,57 @@
+/** Balances, holders and transfers of STX and tokens, as queries answer them. */
+import type { AssetEvent, PlacedEvent } from './event.ts';
+import type { OffsetPage } from './page.ts';
+import type { TransactionDetail, TransactionPlace } from './transaction.ts';
+
+/** Base units, decimal. */
+export interface FtBalance {
+  asset: string;
+  balance: string;
+}
+
+/** micro-STX or base units, decimal. */
+export interface Holder {
+  principal: string;
+  balance: string;
+}
+
+export interface NftInstance {
+  asset: string;
+  /** Serialized Clarity value. */
+  value: Uint8Array;
+}
+
+/** One event that moved a token. Mints have no sender, burns no recipient. */
+export interface Move extends TransactionPlace {
+  eventIndex: number;
+  sender: string | null;
+  recipient: string | null;
+}
+
+/** Base units, decimal. */
+export interface FtTransfer extends Move {
+  amount: string;
+}
+
+/** micro-STX, decimal. */
+export interface StxTransfer extends Move {
+  amount: string;
+  memo: Uint8Array | null;
+}
+
+/** One whose transaction may be asked for with it; null where it isn't. */
+export interface NftEvent extends PlacedEvent<Extract<AssetEvent, { kind: 'nft' }>> {
+  transaction: TransactionDetail | null;
+}
+
+/** An instance with where its owner got it. */
+export interface NftHolding extends NftInstance {
+  txId: Uint8Array;
+  blockHeight: number;
+  transaction: TransactionDetail | null;
+}
+
+/** Holders, whose balances may be zero or less, and the sum of all of them. */
+export interface HolderPage extends OffsetPage<Holder> {
+  supply: string;
+}

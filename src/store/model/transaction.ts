@@ -1,0 +1,154 @@
+/** Transactions as queries answer them, in a block or waiting for one. */
+import type { ExecutionCost, Signer, TransactionStatus } from '../../chain/block.ts';
+import type { TenureChangeCause, TransactionType } from '../../codec/transaction.ts';
+import type { MempoolStatus } from '../rows/words.ts';
+import type { TransactionEvent } from './event.ts';
+
+export type SummaryPayload =
+  | { type: 'token_transfer'; recipient: string; amount: string; memo: Uint8Array | null }
+  | { type: 'smart_contract'; contractId: string; clarityVersion: number | null }
+  | { type: 'contract_call'; contractId: string; functionName: string }
+  | { type: 'poison_microblock' }
+  | { type: 'coinbase'; altRecipient: string | null }
+  | { type: 'tenure_change'; cause: TenureChangeCause };
+
+interface Spent {
+  txId: Uint8Array;
+  sender: Signer;
+  sponsor: Signer | null;
+  /** micro-STX, decimal. */
+  fee: string;
+  payload: SummaryPayload;
+}
+
+/** A transaction of the canonical chain, as lists show it. Times are Unix seconds. */
+export interface TransactionSummary extends Spent {
+  txIndex: number;
+  status: TransactionStatus;
+  block: { height: number; hash: Uint8Array; indexHash: Uint8Array; time: number };
+  burnBlock: { height: number; time: number };
+}
+
+/**
+ * With everything that a list leaves out. One that stands in a streamed microblock which no block confirmed yet has no
+ * block hashes, and -1 for the Bitcoin block.
+ */
+export interface TransactionDetail extends TransactionSummary {
+  /** False in a block that was orphaned. */
+  canonical: boolean;
+  /** The microblock that held it (Stacks 2.x), null in an anchor block. */
+  microblock: { hash: Uint8Array; sequence: number } | null;
+  /** The wire byte: 1 on chain only, 2 off chain only, 3 any. */
+  anchorMode: number;
+  /** Unix seconds. */
+  parentBurnBlockTime: number | null;
+  parentBlock: { hash: Uint8Array; indexHash: Uint8Array };
+  eventCount: number;
+  cost: ExecutionCost;
+  vmError: string | null;
+  /** Serialized Clarity value. */
+  result: Uint8Array;
+  /** Mode byte and list. */
+  postConditions: Uint8Array;
+  /** Wire bytes; the byte `00` for operations made on Bitcoin. */
+  raw: Uint8Array;
+  /** Count and values: the arguments of a call made on Bitcoin; those of others stand in `raw`. */
+  functionArgs: Uint8Array | null;
+}
+
+export interface PendingTransaction extends Spent {
+  status: MempoolStatus;
+  /** Unix seconds. */
+  receiptTime: number;
+  /** Height of the tip when it came. */
+  receiptBlockHeight: number;
+}
+
+export interface PendingTransactionDetail extends PendingTransaction {
+  replacedByTxId: Uint8Array | null;
+  raw: Uint8Array;
+}
+
+/** What narrows a list of transactions; what is null doesn't. */
+export interface TransactionFilter {
+  types: readonly TransactionType[] | null;
+  sender: string | null;
+  /** Of a token transfer. */
+  recipient: string | null;
+  /** Called, not deployed. */
+  contract: string | null;
+  /** Called. */
+  functionName: string | null;
+  nonce: number | null;
+  /** Least and greatest time of the Bitcoin block, in Unix seconds. */
+  since: number | null;
+  until: number | null;
+}
+
+/** Equals are in the order of the chain, in the same direction. */
+export interface TransactionOrder {
+  by: 'block_height' | 'burn_block_time' | 'fee';
+  direction: 'asc' | 'desc';
+}
+
+/** What a transaction id stands for. */
+export type FoundTransaction =
+  | { mined: true; transaction: TransactionDetail }
+  | { mined: false; transaction: PendingTransactionDetail };
+
+/** The same in any fork, with a part of the events of one that was mined. */
+export type FoundInForks =
+  | { mined: true; transaction: TransactionDetail; events: TransactionEvent[] }
+  | { mined: false; transaction: PendingTransactionDetail };
+
+/** A transaction's place, as rows of other lists show it. */
+export interface TransactionPlace {
+  txId: Uint8Array;
+  txIndex: number;
+  block: { height: number; hash: Uint8Array; indexHash: Uint8Array; time: number };
+}
+
+/** Where a transaction stands in its block. */
+export interface PlaceInBlock {
+  /** Of the microblock that holds it; `ANCHORED_SEQUENCE` in an anchor block. */
+  microblockSequence: number;
+  txIndex: number;
+}
+
+/** Where a transaction stands in the chain. */
+export interface TransactionKey extends PlaceInBlock {
+  indexBlockHash: Uint8Array;
+}
+
+/** What narrows a list of pending transactions; what is null doesn't. */
+export interface PendingFilter {
+  sender: string | null;
+  /** Of a token transfer. */
+  recipient: string | null;
+  /** Sender, recipient, or the contract that is called or deployed. */
+  principal: string | null;
+}
+
+/** By age, the newest receipt first where it descends; equals by id. */
+export interface PendingOrder {
+  by: 'age' | 'size' | 'fee';
+  direction: 'asc' | 'desc';
+}
+
+/** What a pending transaction adds to statistics. */
+export interface PendingFigures {
+  type: TransactionType;
+  /** micro-STX. */
+  fee: number;
+  /** Height of the tip when it came. */
+  receiptBlockHeight: number;
+  /** Bytes. */
+  size: number;
+}
+
+/** How many pending transactions of a type offer a fee, in micro-STX. */
+export interface OfferedFee {
+  type: TransactionType;
+  fee: bigint;
+  transactions: number;
+}
