@@ -1,9 +1,9 @@
 /** The API described: the OpenAPI document, and a page to read it that loads nothing from elsewhere. */
 import { swagger } from '@elysiajs/swagger';
 import { type AnyElysia, Elysia } from 'elysia';
-import script from '../../node_modules/@scalar/api-reference/dist/browser/standalone.js' with { type: 'file' };
 import type { Responder } from './respond.ts';
 import { DECLARED, type Declared } from './route.ts';
+import script from './scalar/standalone.js.gz' with { type: 'file' };
 
 const PAGE = '/docs';
 const DOCUMENT = '/docs/json';
@@ -46,7 +46,7 @@ export function docs(respond: Responder, version: string): AnyElysia {
     )
     .use(reference)
     .get(PAGE, async () => new Response(await html, { headers: pageHeaders(respond) }), hidden)
-    .get(SCRIPT, () => new Response(Bun.file(script), { headers: scriptHeaders(respond) }), hidden);
+    .get(SCRIPT, ({ request }) => scriptAnswer(request, respond), hidden);
 }
 
 /** The document with each route as it declares itself: the router knows its parameters by their places alone. */
@@ -70,11 +70,26 @@ const pageHeaders = (respond: Responder) => ({
   'content-security-policy': POLICY,
 });
 
-const scriptHeaders = (respond: Responder) => ({
-  ...respond.common(),
-  'content-type': 'text/javascript; charset=utf-8',
-  'cache-control': 'public, max-age=86400',
-});
+/** The page's script as it is kept, compressed, for a client that takes gzip, and unpacked for others. */
+async function scriptAnswer(request: Request, respond: Responder): Promise<Response> {
+  const headers = {
+    ...respond.common(),
+    'content-type': 'text/javascript; charset=utf-8',
+    'cache-control': 'public, max-age=86400',
+    vary: 'accept-encoding',
+  };
+  if (takesGzip(request)) {
+    return new Response(Bun.file(script), { headers: { ...headers, 'content-encoding': 'gzip' } });
+  }
+  return new Response(Bun.gunzipSync(await Bun.file(script).bytes()), { headers });
+}
+
+/** Whether `Accept-Encoding` names gzip, or anything, without the weight 0 (RFC 9110, 12.5.3). */
+const takesGzip = (request: Request): boolean =>
+  (request.headers.get('accept-encoding') ?? '').split(',').some((coding) => {
+    const [name, weight = ''] = coding.split(';').map((part) => part.trim().toLowerCase());
+    return (name === 'gzip' || name === '*') && !/^q=0(\.0*)?$/.test(weight);
+  });
 
 /** Beyond what the plugin's types know of the page's own settings. */
 const scalarConfig = {

@@ -2,6 +2,7 @@
 import { expect, test } from 'bun:test';
 import { resources } from '../../src/commands/app.ts';
 import { hookRoutes } from '../../src/hooks/routes/routes.ts';
+import origin from '../../src/http/scalar/origin.json' with { type: 'json' };
 import { testApp } from './samples.ts';
 
 interface Operation {
@@ -92,11 +93,32 @@ test('the page loads its script and document from this server', async () => {
 });
 
 test('the script is served whole, to be kept', async () => {
-  const response = await testApp().request('/docs/scalar.js');
-  const path = '../../node_modules/@scalar/api-reference/dist/browser/standalone.js';
-  expect(response.headers.get('content-type')).toBe('text/javascript; charset=utf-8');
-  expect(response.headers.get('cache-control')).toMatch(/^public, max-age=\d{5,}/);
-  expect((await response.bytes()).length).toBe(Bun.file(new URL(path, import.meta.url)).size);
+  const script = (encoding: string) =>
+    testApp().request('/docs/scalar.js', { headers: { 'accept-encoding': encoding } });
+  for (const [encoding, served] of [
+    ['gzip, deflate, br', 'gzip'],
+    ['*', 'gzip'],
+    ['br', null],
+    ['gzip;q=0', null],
+  ] as const) {
+    const response = await script(encoding);
+    expect([encoding, response.headers.get('content-encoding')]).toEqual([encoding, served]);
+    expect(response.headers.get('vary')).toBe('accept-encoding');
+    expect(response.headers.get('content-type')).toBe('text/javascript; charset=utf-8');
+    expect(response.headers.get('cache-control')).toMatch(/^public, max-age=\d{5,}/);
+    const bytes = await response.arrayBuffer();
+    const text = served === 'gzip' ? Bun.gunzipSync(bytes) : bytes;
+    expect(new Bun.CryptoHasher('sha256').update(text).digest('hex')).toBe(origin.sha256);
+  }
+});
+
+test('the script is the one of the release that origin.json names, under its licence', async () => {
+  const folder = new URL('../../src/http/scalar/', import.meta.url);
+  const packed = await Bun.file(new URL('standalone.js.gz', folder)).bytes();
+  const script = Buffer.from(Bun.gunzipSync(packed)).toString();
+  expect(script).toContain(`\`${origin.version}\``);
+  expect(origin).toMatchObject({ package: '@scalar/api-reference', license: 'MIT' });
+  expect(await Bun.file(new URL('LICENSE', folder)).text()).toStartWith(`${origin.license} License`);
 });
 
 test('HEAD of the page and the document', async () => {
