@@ -7,7 +7,7 @@ import { existsSync } from 'node:fs';
 import { OperatorError } from '../../base/errors.ts';
 import { type Connect, openToRead, versionOf } from './connection.ts';
 import { journalPath } from './database.ts';
-import { type Journal, type JournalReads, openJournal, openJournalReader } from './journal.ts';
+import { hasJournal, type Journal, type JournalReads, openJournal, openJournalReader } from './journal.ts';
 import { CHAIN_START, type JournalEntry, nextChain, sameChain } from './journal-entry.ts';
 import type { UpgradeReport } from './journal-file.ts';
 
@@ -133,7 +133,7 @@ export function openLinkedJournal(
 ): Journal | null {
   const places = indexPlace(db);
   if (!keep) {
-    const journal = openJournalReader(directory);
+    const journal = hasJournal(directory) ? openJournalReader(directory) : null;
     try {
       if (journal !== null) requireNothingAhead(directory, places.current(), journal);
     } finally {

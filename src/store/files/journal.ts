@@ -103,6 +103,18 @@ function journalReads(db: Database, file: string) {
 }
 export type JournalReads = ReturnType<typeof journalReads>;
 
+/** Whether the directory has a journal that was made: a first start that was ended early leaves a file without tables. */
+export function hasJournal(directory: string): boolean {
+  const path = journalPath(directory);
+  if (!existsSync(path)) return false;
+  let isMade = false;
+  const db = prepared(openToRead(path), (opened) => {
+    isMade = opened.query('SELECT 1 FROM sqlite_schema').get() !== null;
+  });
+  db.close();
+  return isMade;
+}
+
 /** Reads a journal beside whoever writes it; null where the directory has none. */
 export function openJournalReader(directory: string) {
   const path = journalPath(directory);

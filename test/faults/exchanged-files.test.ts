@@ -1,0 +1,215 @@
+/**
+ * A data directory whose two files were exchanged, lost or put back from copies of other times: whatever pair of files
+ * stands there, it is opened exactly where the journal holds the history of the index. What is refused stays as it was,
+ * and each way out that the refusal names leads on to the tables of the chain.
+ */
+import { Database } from 'bun:sqlite';
+import { afterAll, expect, test } from 'bun:test';
+import { copyFileSync, writeFileSync } from 'node:fs';
+import { OperatorError } from '../../src/base/errors.ts';
+import { Prng } from '../../src/devnet/prng.ts';
+import { devnetEvents } from '../../src/devnet/scenario.ts';
+import { checkDirectory } from '../../src/store/check/check.ts';
+import { acceptJournal } from '../../src/store/files/accept-journal.ts';
+import { indexPath, journalPath } from '../../src/store/files/database.ts';
+import type { ReceivedEvent } from '../../src/store/ingest/ingest.ts';
+import { rebuildIndex } from '../../src/store/ingest/rebuild.ts';
+import { type DataDirectory, dataDirectory } from '../support/data-directory.ts';
+import { ingestOf, openAt, received } from '../support/ingest.ts';
+import { casesOf } from '../support/property.ts';
+import { journalRows, type Tables, tables, wholeIndex } from '../support/tables.ts';
+
+const chainOf = (seed: number): ReceivedEvent[] =>
+  [...devnetEvents({ seed, blocks: 5, accounts: 4, transactionsPerBlock: 1, forkEvery: 3 })].map(received);
+
+const chain = chainOf(6);
+const quarter = (number: number): number => Math.floor((chain.length * number) / 4);
+/** An event that only the journal holds, and that only one of two histories has. */
+const aside: ReceivedEvent = { path: '/stackerdb_chunks', text: '{"modified_slots":[]}', receivedAt: 1 };
+/** As the chain's for half of it, and then another, with the same blocks. */
+const other = [...chain.slice(0, quarter(2)), aside, ...chain.slice(quarter(2))];
+const foreign = chainOf(7);
+
+interface Copy {
+  /** The events it holds. */
+  events: readonly ReceivedEvent[];
+  /** All that its node has. */
+  chain: readonly ReceivedEvent[];
+}
+const NOTHING: Copy = { events: [], chain };
+
+const copies: Readonly<Record<string, Copy>> = {
+  missing: NOTHING,
+  /** A file without bytes. */
+  empty: NOTHING,
+  'a quarter': { events: chain.slice(0, quarter(1)), chain },
+  half: { events: chain.slice(0, quarter(2)), chain },
+  whole: { events: chain, chain },
+  'another from the half on': { events: other.slice(0, quarter(3)), chain },
+  'another whole': { events: other, chain },
+  'of another chain': { events: foreign, chain: foreign },
+};
+const directories = new Map(Object.entries(copies).map(([name, { events }]) => [name, ingestOf(events)]));
+afterAll(() => {
+  for (const directory of directories.values()) directory[Symbol.dispose]();
+});
+
+/** Of two files, by the names of what they are copies of. */
+interface Pair {
+  index: string;
+  journal: string;
+}
+const pairs: Pair[] = Object.keys(copies).flatMap((index) =>
+  Object.keys(copies).map((journal) => ({ index, journal })),
+);
+
+const beginsWith = (events: readonly ReceivedEvent[], beginning: readonly ReceivedEvent[]): boolean =>
+  Bun.deepEquals(events.slice(0, beginning.length), beginning);
+
+/** What a pair is, and what is to be expected of it. */
+function truthOf({ index, journal }: Pair) {
+  const [inIndex, inJournal] = [copies[index]!, copies[journal]!];
+  const belongs = beginsWith(inJournal.events, inIndex.events);
+  const { chain: ofIndex } = inIndex.events.length > 0 ? inIndex : inJournal;
+  return { inIndex, inJournal, belongs, ahead: inJournal.events.length - inIndex.events.length, chain: ofIndex };
+}
+
+const tablesOf = new Map<readonly ReceivedEvent[], Tables>();
+function expectedTables(events: readonly ReceivedEvent[]): Tables {
+  const known = tablesOf.get(events);
+  if (known !== undefined) return known;
+  using directory = ingestOf(events);
+  const made = tables(directory.path);
+  tablesOf.set(events, made);
+  return made;
+}
+
+function put(copy: string, path: (directory: string) => string, directory: string): void {
+  if (copy === 'missing') return;
+  if (copy === 'empty') writeFileSync(path(directory), '');
+  else copyFileSync(path(directories.get(copy)!.path), path(directory));
+}
+
+/** What ANALYZE of an older program recorded. */
+function addStatistics(directory: string): void {
+  using db = new Database(indexPath(directory));
+  db.run('ANALYZE');
+}
+function hasStatistics(directory: string): boolean {
+  using db = new Database(indexPath(directory), { readonly: true });
+  return db.query("SELECT 1 FROM sqlite_schema WHERE name GLOB 'sqlite_stat*'").get() !== null;
+}
+
+function directoryOf({ index, journal }: Pair): DataDirectory {
+  const directory = dataDirectory();
+  put(index, indexPath, directory.path);
+  put(journal, journalPath, directory.path);
+  if (index !== 'missing' && index !== 'empty') addStatistics(directory.path);
+  return directory;
+}
+
+/** What the files hold; of a file that holds no events, nothing. */
+function heldIn(directory: string, pair: Pair) {
+  const { inIndex, inJournal } = truthOf(pair);
+  return {
+    index: inIndex === NOTHING ? null : wholeIndex(directory),
+    journal: inJournal === NOTHING ? null : journalRows(directory),
+  };
+}
+
+/** What somebody does with a directory. @returns why it was refused; null where it was done */
+function refusalOf(action: () => void): OperatorError | null {
+  try {
+    action();
+    return null;
+  } catch (error) {
+    if (error instanceof OperatorError) return error;
+    throw error;
+  }
+}
+
+/**
+ * Opens a directory, and takes all that a node has that doesn't know what was lost.
+ * @returns why not all was taken: a fork that goes deeper than the loss
+ */
+function goOn(
+  directory: string,
+  events: readonly ReceivedEvent[],
+  { journal }: { journal: boolean },
+): OperatorError | null {
+  using open = openAt(directory, { journal });
+  const tooDeep = refusalOf(() => {
+    for (const event of events) open.ingest.take(event);
+  });
+  if (tooDeep === null) open.ingest.commit();
+  return tooDeep;
+}
+
+/** Whatever happened before, the files are whole now, and the tables those of the chain. */
+function expectWhole(
+  pair: Pair,
+  directory: string,
+  events: readonly ReceivedEvent[],
+  { deep }: { deep: boolean },
+): void {
+  const problems = checkDirectory(directory, { deep }).flatMap((result) => result.problems);
+  expect({ pair, problems, statistics: hasStatistics(directory) }).toEqual({ pair, problems: [], statistics: false });
+  expect({ pair, tables: tables(directory) }).toEqual({ pair, tables: expectedTables(events) });
+}
+
+/** So many of the pairs, in an order of chance; all where there are no more. */
+function sampled(name: string, usual: number): Pair[] {
+  const prng = new Prng(`exchanged-files/${name}`);
+  const left = [...pairs];
+  const taken: Pair[] = [];
+  while (left.length > 0 && taken.length < casesOf(usual)) taken.push(...left.splice(prng.below(left.length), 1));
+  return taken;
+}
+
+test('with a journal, files are opened exactly where the journal holds the history of the index', () => {
+  for (const pair of sampled('open', 12)) {
+    const { belongs, chain } = truthOf(pair);
+    using directory = directoryOf(pair);
+    const before = heldIn(directory.path, pair);
+    const refusal = refusalOf(() => expect(goOn(directory.path, chain, { journal: true })).toBeNull());
+    expect({ pair, opened: refusal === null }).toEqual({ pair, opened: belongs });
+    if (refusal === null) expectWhole(pair, directory.path, chain, { deep: true });
+    else expect({ pair, files: heldIn(directory.path, pair) }).toEqual({ pair, files: before });
+  }
+});
+
+test('without a journal, an index is opened unless the journal beside it has more of its history', () => {
+  for (const pair of sampled('alone', 6)) {
+    const { belongs, ahead, inIndex } = truthOf(pair);
+    using directory = directoryOf(pair);
+    let tooDeep: OperatorError | null = null;
+    const refusal = refusalOf(() => {
+      tooDeep = goOn(directory.path, inIndex.chain, { journal: false });
+    });
+    expect({ pair, opened: refusal === null }).toEqual({ pair, opened: !(belongs && ahead > 0) });
+    if (refusal !== null || tooDeep !== null) continue;
+    expect({ pair, tables: tables(directory.path) }).toEqual({ pair, tables: expectedTables(inIndex.chain) });
+  }
+});
+
+test('where files are refused, accepting the journal and rebuilding the index each lead on', () => {
+  for (const pair of sampled('ways out', 6)) {
+    const { belongs, inIndex, inJournal } = truthOf(pair);
+    if (belongs) continue;
+    {
+      using directory = directoryOf(pair);
+      acceptJournal(directory.path);
+      if (goOn(directory.path, inIndex.chain, { journal: true }) === null) {
+        expectWhole(pair, directory.path, inIndex.chain, { deep: false });
+      }
+    }
+    if (pair.journal === 'missing') continue;
+    using directory = directoryOf(pair);
+    const rebuild = (force: boolean) =>
+      rebuildIndex({ directory: directory.path, chainId: null, log: () => {}, force });
+    expect({ pair, refused: refusalOf(() => rebuild(false)) !== null }).toEqual({ pair, refused: true });
+    rebuild(true);
+    expect(goOn(directory.path, inJournal.chain, { journal: true })).toBeNull();
+    expectWhole(pair, directory.path, inJournal.chain, { deep: true });
+  }
+});
