@@ -48,13 +48,22 @@ export interface FaultStore {
   connect: Connect;
   /** Connections that were opened, by path. */
   opened: Map<string, Database>;
+  /** Paths of the files whose commits SQLite syncs, as it says itself. */
+  syncedAtCommit: Set<string>;
   /** Counts calls from 0 on, and lets them fail as planned. */
   follow(plan: Plan): void;
   calls(): number;
 }
 
+/** What `PRAGMA synchronous` says of a connection whose commits survive a loss of power. */
+const FULL = 2;
+
+const syncsCommits = (db: Database): boolean =>
+  (db.query<{ synchronous: number }, []>('PRAGMA synchronous').get()?.synchronous ?? 0) >= FULL;
+
 export function faultStore(): FaultStore {
   const opened = new Map<string, Database>();
+  const syncedAtCommit = new Set<string>();
   let plan = never;
   let calls = 0;
 
@@ -68,6 +77,7 @@ export function faultStore(): FaultStore {
 
   const connect: Connect = (path, synchronous) => {
     const db = openToWrite(path, synchronous);
+    if (syncsCommits(db)) syncedAtCommit.add(path);
     const run = db.run.bind(db);
     const prepare = db.prepare.bind(db);
     const rollback = () => run('ROLLBACK');
@@ -91,6 +101,7 @@ export function faultStore(): FaultStore {
   return {
     connect,
     opened,
+    syncedAtCommit,
     follow(next) {
       plan = next;
       calls = 0;

@@ -24,6 +24,8 @@ export type Disturbance = { after: number } & (
 
 export interface Case {
   seed: number;
+  /** Whether a journal is kept. */
+  journal: boolean;
   stream: number;
   /** How much of the stream comes, in quarters. */
   quarters: number;
@@ -47,7 +49,11 @@ const operation: fc.Arbitrary<Operation> = fc.oneof(
   fc.record({ operate: fc.constantFrom('remove', 'move', 'redeliver', 'backfill', 'evaluate' as const), hook }),
 );
 
-const after = fc.nat(1_200);
+/** Now and then so long that what is old is forgotten meanwhile. */
+const after = fc.oneof(
+  { weight: 29, arbitrary: fc.nat(1_200) },
+  { weight: 1, arbitrary: fc.integer({ min: 30_000, max: 150_000 }) },
+);
 const at = fc.constantFrom<Moment>('now', 'next_block');
 const kept = fc.constantFrom(1, 0, 0, 0.2, 0.5, 0.8);
 const fault = fc.nat(faults.length - 1);
@@ -94,6 +100,7 @@ const disturbance: fc.Arbitrary<Disturbance> = fc.oneof(
 export const cases = (): fc.Arbitrary<Case> =>
   fc.record({
     seed: fc.nat(1_000_000_000),
+    journal: fc.constantFrom(true, true, true, false),
     stream: fc.nat(STREAMS - 1),
     quarters: fc.integer({ min: 1, max: 4 }),
     disturbances: fc.array(disturbance, { maxLength: MOST_DISTURBANCES, size: 'max' }),

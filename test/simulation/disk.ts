@@ -1,10 +1,10 @@
 /**
- * The files of a server, whose calls can fail, and what is left of them when the process or the power goes: of the
- * index's write-ahead log what was synced for certain, and of what follows it as many frames as chance will have it.
+ * The files of a server, whose calls can fail, and what is left of them when the process or the power goes: of each
+ * write-ahead log what was synced for certain, and of what follows it as many frames as chance will have it.
  */
 import { closeSync, copyFileSync, existsSync, openSync, readdirSync, readSync, truncateSync } from 'node:fs';
-import { join } from 'node:path';
-import { indexPath } from '../../src/store/files/database.ts';
+import { basename, join } from 'node:path';
+import { indexPath, journalPath } from '../../src/store/files/database.ts';
 import type { FileSync } from '../../src/store/ingest/durability.ts';
 import { type Call, errorOf, type Fault, faultStore } from '../faults/fault-store.ts';
 import { type DataDirectory, dataDirectory } from '../support/data-directory.ts';
@@ -46,23 +46,28 @@ function framesOf(path: string, known: Frames): Log {
   }
 }
 
-const logOf = (directory: string): string => `${indexPath(directory)}-wal`;
+/** A write-ahead log. */
+const logOf = (file: string): string => `${file}-wal`;
+
+/** What is known of the logs of both files, by the log's name. */
+type KnownLogs = ReadonlyMap<string, Frames>;
 
 export class Disk {
   readonly #world: World;
   readonly #directory: DataDirectory;
   readonly #store = faultStore();
-  #seen: Frames = NO_FRAMES;
-  #synced: Frames;
+  /** Frames that are known to be there, which are not read again. */
+  readonly #seen = new Map<string, Frames>();
+  readonly #synced: Map<string, Frames>;
   #full = false;
   #toFail: { calls: number; fault: Fault }[] = [];
   #commitFault: Fault | null = null;
   #toStop: { calls: number; stop: () => void } | null = null;
 
-  constructor(world: World, directory = dataDirectory(), synced = NO_FRAMES) {
+  constructor(world: World, directory = dataDirectory(), synced: KnownLogs = new Map()) {
     this.#world = world;
     this.#directory = directory;
-    this.#synced = synced;
+    this.#synced = new Map(synced);
     this.#store.follow((call) => this.#fate(call));
   }
 
@@ -76,13 +81,14 @@ export class Disk {
   readonly sync: FileSync = {
     now: (path) => {
       this.#requireHealth();
-      this.#synced = this.#written(path);
+      this.#synced.set(basename(path), this.#written(path));
     },
     soon: async (path) => {
       const written = this.#written(path);
       await this.#world.pause(this.#world.chance.number() * SYNC_MS);
       this.#requireHealth();
-      if (this.#synced.salt !== written.salt || this.#synced.count < written.count) this.#synced = written;
+      const synced = this.#syncedOf(path);
+      if (synced.salt !== written.salt || synced.count < written.count) this.#synced.set(basename(path), written);
     },
   };
 
@@ -128,21 +134,35 @@ export class Disk {
       if (name.endsWith('-shm') || name === 'writer.lock') continue;
       copyFileSync(join(this.path, name), join(copy.path, name));
     }
-    const { salt, count, frameBytes } = framesOf(logOf(this.path), this.#seen);
-    const synced = this.#synced.salt === salt ? this.#synced.count : 0;
-    const left = synced + Math.round((count - synced) * kept);
-    if (left < count) truncateSync(logOf(copy.path), HEADER_BYTES + left * frameBytes);
-    return new Disk(this.#world, copy, { salt, count: kept === 1 ? synced : left });
+    const known = [indexPath, journalPath].map((pathOf): [string, Frames] => {
+      const log = logOf(pathOf(this.path));
+      return [basename(log), this.#cut(log, logOf(pathOf(copy.path)), kept)];
+    });
+    return new Disk(this.#world, copy, new Map(known));
   }
 
   remove(): void {
     this.#directory[Symbol.dispose]();
   }
 
-  #written(path: string): Frames {
-    this.#seen = framesOf(path, this.#seen);
-    return this.#seen;
+  /** Takes from the copy of a log what the disk has not kept. @returns what is synced of it from then on */
+  #cut(log: string, copy: string, kept: number): Frames {
+    const { salt, count, frameBytes } = framesOf(log, this.#seen.get(basename(log)) ?? NO_FRAMES);
+    const isSynced = this.#store.syncedAtCommit.has(log.slice(0, -'-wal'.length));
+    const known = this.#syncedOf(log);
+    const synced = isSynced ? count : known.salt === salt ? known.count : 0;
+    const left = synced + Math.round((count - synced) * kept);
+    if (left < count) truncateSync(copy, HEADER_BYTES + left * frameBytes);
+    return { salt, count: kept === 1 ? synced : left };
   }
+
+  #written(log: string): Frames {
+    const written = framesOf(log, this.#seen.get(basename(log)) ?? NO_FRAMES);
+    this.#seen.set(basename(log), written);
+    return written;
+  }
+
+  #syncedOf = (log: string): Frames => this.#synced.get(basename(log)) ?? NO_FRAMES;
 
   #requireHealth(): void {
     if (this.#full) throw errorOf('io');

@@ -4,6 +4,7 @@ import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { faults } from '../faults/fault-store.ts';
 import type { Case, Disturbance, Moment } from './case.ts';
 import {
+  filesAreClean,
   holdsTheWinningChain,
   idsNameBodies,
   inOrder,
@@ -15,7 +16,7 @@ import {
 import { Node } from './node.ts';
 import { type Hook, type Logged, Operator } from './operator.ts';
 import { Receivers } from './receivers.ts';
-import { Server } from './server.ts';
+import { LOG_RETENTION_MS, Server } from './server.ts';
 import { World } from './world.ts';
 
 /** Milliseconds of the world within which all must come to rest. */
@@ -52,7 +53,7 @@ class Run {
     this.#disturbances = one.disturbances;
     this.world = new World(one.seed);
     this.#receivers = new Receivers(this.world);
-    this.server = new Server(this.world, this.#receivers);
+    this.server = new Server(this.world, this.#receivers, one.journal);
     this.#operator = new Operator(this.world, this.server);
     this.#node = new Node(this.world, this.server);
   }
@@ -89,6 +90,7 @@ class Run {
     const { path } = this.server.disk;
     holdsTheWinningChain(path, this.#events);
     journalIsOrdered(path, this.#events);
+    filesAreClean(path);
     idsNameBodies(arrived);
     for (const hook of this.#operator.hooks) {
       const own = arrived.filter(({ hook: uuid }) => uuid === hook.uuid);
@@ -97,7 +99,7 @@ class Run {
       if (log === undefined) continue;
       toldTheWinningChain(hook, taken, this.#events);
       leavesNoOrphans(hook, own, this.#events);
-      logAgrees(hook, log, taken);
+      logAgrees(hook, log, taken, { mayForget: this.world.age > LOG_RETENTION_MS });
     }
   }
 

@@ -12,10 +12,16 @@ import type { World } from './world.ts';
 /** Milliseconds until somebody starts a server again that ended. */
 const RESTART_MS = 500;
 
-const settingsOf = (data: string) =>
-  readSettings(
+/** Milliseconds that bodies of deliveries are kept: less than a setting may say. The log is kept four times as long. */
+const RETENTION_MS = 60_000;
+export const LOG_RETENTION_MS = 4 * RETENTION_MS;
+const DAY_MS = 86_400_000;
+
+const settingsOf = (data: string, journal: boolean) => ({
+  ...readSettings(
     {
       data,
+      journal,
       logLevel: 'silent',
       hookAccess: 'open',
       hookTargets: '10.0.0.0/8',
@@ -25,7 +31,9 @@ const settingsOf = (data: string) =>
       hookConcurrency: '3',
     },
     {},
-  );
+  ),
+  hookRetention: RETENTION_MS / DAY_MS,
+});
 
 type Handler = HttpListenerOptions<unknown>['fetch'];
 
@@ -58,6 +66,7 @@ const unexpected = new Set<LogEvent['event']>([
 export class Server {
   readonly #world: World;
   readonly #receivers: Receivers;
+  readonly #journal: boolean;
   #disk: Disk;
   #life: Life | null = null;
   /** The files of a process that was told to stop and has not yet. */
@@ -67,9 +76,10 @@ export class Server {
   /** How often it ended, however. */
   ends = 0;
 
-  constructor(world: World, receivers: Receivers) {
+  constructor(world: World, receivers: Receivers, journal: boolean) {
     this.#world = world;
     this.#receivers = receivers;
+    this.#journal = journal;
     this.#disk = new Disk(world);
   }
 
@@ -94,7 +104,7 @@ export class Server {
     this.#life = life;
     this.#world.note('start');
     try {
-      life.running = await startServing(settingsOf(disk.path), this.#environment(life));
+      life.running = await startServing(settingsOf(disk.path, this.#journal), this.#environment(life));
     } catch (error) {
       if (unavailable(error) === null) throw error;
       this.#world.note('start failed');

@@ -16,6 +16,7 @@ const casesThatOnceFailed: Case[] = [
   // Sent before it was on the disk: after the power was lost, what a hook caught up on came under other numbers.
   {
     seed: 6,
+    journal: true,
     stream: 6,
     quarters: 2,
     disturbances: [
@@ -26,6 +27,7 @@ const casesThatOnceFailed: Case[] = [
   // A commit failed, and the evaluation went on from what it had rolled back.
   {
     seed: 0,
+    journal: true,
     stream: 0,
     quarters: 1,
     disturbances: [{ after: 300, befalls: 'failed_commit', at: 'next_block', fault: 0 }],
@@ -33,6 +35,7 @@ const casesThatOnceFailed: Case[] = [
   // A commit was done and said to have failed: nobody was woken for what it had queued.
   {
     seed: 8,
+    journal: true,
     stream: 8,
     quarters: 1,
     disturbances: [{ after: 150, befalls: 'failed_commit', at: 'next_block', fault: 3 }],
@@ -40,6 +43,7 @@ const casesThatOnceFailed: Case[] = [
   // A block left the chain while a backfill had still to send it: the rollback came first, and the block stayed.
   {
     seed: 14,
+    journal: true,
     stream: 14,
     quarters: 4,
     disturbances: [

@@ -36,8 +36,13 @@ export class World {
     return new Prng(`simulation/${this.seed}/${of}`);
   }
 
+  /** Milliseconds since it began. */
+  get age(): number {
+    return this.time - BEGINNING;
+  }
+
   note(what: string): void {
-    this.trace.push(`${this.time - BEGINNING} ${what}`);
+    this.trace.push(`${this.age} ${what}`);
   }
 
   /** Something happened that must not: the run is over. */
