@@ -12,7 +12,7 @@ import { requestTimer } from '../metrics/requests.ts';
 import { nodeProxy } from '../node/proxy.ts';
 import type { NodeRpc } from '../node/rpc.ts';
 import type { Settings } from '../settings/config.ts';
-import type { Snapshots } from '../store/model/reader.ts';
+import type { Snapshots } from '../store/read/snapshots.ts';
 import { createApp } from './app.ts';
 import { serverVersion } from './version.ts';
 

@@ -54,7 +54,7 @@ import { keptAnswers } from '../http/kept-answers.ts';
 import { responder } from '../http/respond.ts';
 import { type Route, type RouteContext, resource } from '../http/route.ts';
 import { type RequestTimer, untimed } from '../metrics/requests.ts';
-import type { Snapshots } from '../store/model/reader.ts';
+import type { Snapshots } from '../store/read/snapshots.ts';
 
 export interface ApiOptions {
   snapshots: Snapshots;

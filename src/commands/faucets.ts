@@ -5,7 +5,7 @@ import type { Log } from '../log.ts';
 import { type NodeRpc, nodeRpc } from '../node/rpc.ts';
 import type { Settings } from '../settings/config.ts';
 import type { Ingest } from '../store/ingest/ingest.ts';
-import type { Snapshots } from '../store/model/reader.ts';
+import type { Snapshots } from '../store/read/snapshots.ts';
 
 const bitcoinOf = ({ btcRpc, btcRpcUser, btcRpcPassword, btcFaucetKey }: Settings): FaucetSettings['bitcoin'] =>
   btcRpc === null || btcRpcUser === null || btcRpcPassword === null || btcFaucetKey === null

@@ -7,7 +7,8 @@ import { type NodeRpc, NodeUnreachableError } from '../node/rpc.ts';
 import { fileSizes } from '../store/files/status.ts';
 import { unavailable } from '../store/files/store-failure.ts';
 import type { WriterHealth } from '../store/ingest/writer-health.ts';
-import { NoSnapshotError, type Snapshots } from '../store/model/reader.ts';
+import { NoSnapshotError } from '../store/model/read-errors.ts';
+import type { Snapshots } from '../store/read/snapshots.ts';
 import type { Figures } from './thread-messages.ts';
 
 export interface OperationsOptions {

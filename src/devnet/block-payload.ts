@@ -3,8 +3,7 @@ import type { Block } from './block.ts';
 import { eventPayload } from './chain-event.ts';
 import { type Cost, noCost, type Receipt } from './execute.ts';
 import type { Prng } from './prng.ts';
-import type { Account } from './wallet.ts';
-import { sign } from './wallet.ts';
+import { type Account, sign } from './wallet.ts';
 
 /** Burn heights at which what earlier stacking contracts locked was released; the last one is still to come. */
 const unlockHeights = {

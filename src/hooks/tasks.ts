@@ -10,11 +10,9 @@ import type { Backfill, HookRecord } from '../store/hooks/model.ts';
 import type { HookStore } from '../store/hooks/store.ts';
 import type { ChainHistory } from '../store/ingest/ingest.ts';
 import { activeHook } from './active-hook.ts';
-import type { Evaluator } from './evaluation.ts';
-import { webhookId } from './evaluation.ts';
+import { type Evaluator, webhookId } from './evaluation.ts';
 import { type HookLog, logTaskFailure } from './log-event.ts';
-import type { MatchedBlock } from './payload.ts';
-import { type PayloadHook, payloadText } from './payload.ts';
+import { type MatchedBlock, type PayloadHook, payloadText } from './payload.ts';
 import { scanner } from './scan.ts';
 
 /** Milliseconds of a slice. */

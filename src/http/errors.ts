@@ -2,7 +2,7 @@
 import { type AnyElysia, Elysia } from 'elysia';
 import { UNEXPECTED } from '../base/errors.ts';
 import { unavailable } from '../store/files/store-failure.ts';
-import { IndexUnavailableError, NoSnapshotError, TooMuchWorkError } from '../store/model/reader.ts';
+import { IndexUnavailableError, NoSnapshotError, TooMuchWorkError } from '../store/model/read-errors.ts';
 import type { ListenerEvent } from './listener.ts';
 import { pathAndQuery } from './request-url.ts';
 import type { Responder } from './respond.ts';

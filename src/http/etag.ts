@@ -5,7 +5,7 @@
  * a caller who has the answer already costs one look-up.
  */
 import type { BlockId } from '../store/model/block.ts';
-import type { Reader } from '../store/model/reader.ts';
+import type { Reader } from '../store/read/index-reader.ts';
 
 /** The state that a route's answer depends on, null where it has none: then the answer must not be stored. */
 export type ETagKind<Params> = (read: Reader, params: Params) => Promise<string | null>;

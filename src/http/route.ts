@@ -3,7 +3,8 @@ import type { Static, TProperties, TSchema, TUndefined } from '@sinclair/typebox
 import { type AnyElysia, Elysia } from 'elysia';
 import type { Faucets } from '../faucets/faucets.ts';
 import type { RequestTimer } from '../metrics/requests.ts';
-import type { Reader, Snapshots } from '../store/model/reader.ts';
+import type { Reader } from '../store/read/index-reader.ts';
+import type { Snapshots } from '../store/read/snapshots.ts';
 import { bodyReader } from './body.ts';
 import { type Deprecation, type DeprecationPolicy, deprecatedRoute } from './deprecation.ts';
 import { bareError, type Failure } from './errors.ts';

@@ -1,7 +1,9 @@
 /** Looks for changes of the index and tells those who are subscribed: in whatever thread or process the index is read. */
 import { type Clock, pause, systemClock } from '../base/clock.ts';
 import type { Change } from '../store/model/change.ts';
-import { IndexUnavailableError, type Reader, type Snapshots } from '../store/model/reader.ts';
+import { IndexUnavailableError } from '../store/model/read-errors.ts';
+import type { Reader } from '../store/read/index-reader.ts';
+import type { Snapshots } from '../store/read/snapshots.ts';
 import { changeMessages } from './messages.ts';
 import type { Subscriptions } from './subscriptions.ts';
 

@@ -7,8 +7,8 @@ import { block as blockObject, microblock as microblockObject } from '../api/v1/
 import { mempoolTransaction, transaction as transactionObject } from '../api/v1/serialize/transaction.ts';
 import { toHex } from '../codec/hex.ts';
 import type { Change, NftMove } from '../store/model/change.ts';
-import type { Reader } from '../store/model/reader.ts';
 import type { FoundInForks } from '../store/model/transaction.ts';
+import type { Reader } from '../store/read/index-reader.ts';
 import { Message } from './message.ts';
 import type { Subscriptions } from './subscriptions.ts';
 import {

@@ -4,7 +4,7 @@ import type { Registry } from 'prom-client';
 import { type Clock, systemClock } from '../base/clock.ts';
 import { problem } from '../http/errors.ts';
 import type { Pushed } from '../http/server.ts';
-import type { Snapshots } from '../store/model/reader.ts';
+import type { Snapshots } from '../store/read/snapshots.ts';
 import { MAX_MESSAGE } from './client-message.ts';
 import { type FeedEvent, startFeed } from './feed.ts';
 import { type ConnectionEvent, connectionGuard } from './guard.ts';

@@ -1,7 +1,7 @@
 /** The node's RPC interface under our address: requests go through untouched, answers come back as they stream in. */
 import { directFetch } from '../http/direct-fetch.ts';
 import { BodyError, bodyBytes } from '../http/request-body.ts';
-import type { Snapshots } from '../store/model/reader.ts';
+import type { Snapshots } from '../store/read/snapshots.ts';
 import { type BroadcastEvent, extraBroadcasts } from './broadcast.ts';
 import { type FeeSettings, isQuiet, tenureLimits, withFees } from './fee-estimates.ts';
 import type { NodeRpc } from './rpc.ts';

@@ -2,7 +2,7 @@
 import { expect, test } from 'bun:test';
 import { Type } from '@sinclair/typebox';
 import { resource, route } from '../../src/http/route.ts';
-import type { Reader } from '../../src/store/model/reader.ts';
+import type { Reader } from '../../src/store/read/index-reader.ts';
 import { routeContext } from './route-context.ts';
 
 const context = routeContext({

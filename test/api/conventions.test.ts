@@ -5,7 +5,7 @@ import {
   SnapshotCutOffError,
   StoreClosedError,
   TooMuchWorkError,
-} from '../../src/store/model/reader.ts';
+} from '../../src/store/model/read-errors.ts';
 import { ADDRESS, bytes, CONTRACT, hash, MISTYPED, NFT, TOKEN, testApp, VERSION } from './samples.ts';
 
 /** For whoever changes nothing of its chain and doesn't look at its log. */

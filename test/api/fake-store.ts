@@ -5,7 +5,6 @@ import type { AnchorBurnBlock, BlockId, ChainBlock, ChainTip } from '../../src/s
 import type { ContractLog, Deployment, SmartContract } from '../../src/store/model/contract.ts';
 import type { EventPlace, TransactionEvent } from '../../src/store/model/event.ts';
 import type { ChainPage, ChainStart, CursorKey, OffsetPage, Page } from '../../src/store/model/page.ts';
-import type { Reader, Snapshots } from '../../src/store/model/reader.ts';
 import type { FtBalance, FtTransfer, Holder, Move, NftInstance, StxTransfer } from '../../src/store/model/token.ts';
 import type {
   FoundTransaction,
@@ -14,6 +13,8 @@ import type {
   PendingTransactionDetail,
   TransactionDetail,
 } from '../../src/store/model/transaction.ts';
+import type { Reader } from '../../src/store/read/index-reader.ts';
+import type { Snapshots } from '../../src/store/read/snapshots.ts';
 import {
   ADDRESS,
   anchor,

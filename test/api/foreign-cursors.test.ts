@@ -10,7 +10,7 @@ import { networks } from '../../src/devnet/network.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { accounts } from '../../src/devnet/wallet.ts';
 import type { HookApi } from '../../src/hooks/routes/hook-route.ts';
-import type { Reader } from '../../src/store/model/reader.ts';
+import type { Reader } from '../../src/store/read/index-reader.ts';
 import { type OpenApi, openApi } from '../support/api.ts';
 import type { DataDirectory } from '../support/data-directory.ts';
 import { hashOf } from '../support/handmade.ts';

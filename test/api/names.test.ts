@@ -3,7 +3,7 @@ import { describe, expect, test } from 'bun:test';
 import { namePrice, namespacePrice } from '../../src/api/names/prices.ts';
 import type { PriceFunction } from '../../src/chain/name-system.ts';
 import { createApp } from '../../src/commands/app.ts';
-import type { Reader } from '../../src/store/model/reader.ts';
+import type { Reader } from '../../src/store/read/index-reader.ts';
 import { asReader, fakeChain } from './fake-store.ts';
 import { bytes, hash, VERSION } from './samples.ts';
 

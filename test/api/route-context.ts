@@ -7,7 +7,7 @@ import { keptAnswers } from '../../src/http/kept-answers.ts';
 import { responder } from '../../src/http/respond.ts';
 import type { RouteContext } from '../../src/http/route.ts';
 import { untimed } from '../../src/metrics/requests.ts';
-import { StoreClosedError } from '../../src/store/model/reader.ts';
+import { StoreClosedError } from '../../src/store/model/read-errors.ts';
 
 /** Without data, unless it is given. */
 export function routeContext(given: Partial<RouteContext> = {}): RouteContext {

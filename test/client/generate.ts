@@ -4,7 +4,7 @@
  */
 import openapiTS, { astToString, type OpenAPI3 } from 'openapi-typescript';
 import { createApp } from '../../src/commands/app.ts';
-import type { Snapshots } from '../../src/store/model/reader.ts';
+import type { Snapshots } from '../../src/store/read/snapshots.ts';
 
 export const typesFile = `${import.meta.dir}/openapi.d.ts`;
 

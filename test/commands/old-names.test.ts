@@ -6,7 +6,7 @@ import { bitcoinToStacks } from '../../src/codec/bitcoin-address.ts';
 import { importOldNames } from '../../src/commands/old-names.ts';
 import type { LogEvent } from '../../src/log.ts';
 import { readSettings } from '../../src/settings/config.ts';
-import type { Reader } from '../../src/store/model/reader.ts';
+import type { Reader } from '../../src/store/read/index-reader.ts';
 import { openSnapshots } from '../../src/store/read/snapshots.ts';
 import { type DataDirectory, dataDirectory } from '../support/data-directory.ts';
 import { alice, block, transfer } from '../support/handmade.ts';

@@ -3,7 +3,8 @@ import { type FeedEvent, startFeed } from '../../src/live/feed.ts';
 import { subscriptions } from '../../src/live/subscriptions.ts';
 import { plainTopic } from '../../src/live/topics.ts';
 import type { Change } from '../../src/store/model/change.ts';
-import type { Reader, Snapshots } from '../../src/store/model/reader.ts';
+import type { Reader } from '../../src/store/read/index-reader.ts';
+import type { Snapshots } from '../../src/store/read/snapshots.ts';
 
 const broken = new Error('this one can not be read');
 

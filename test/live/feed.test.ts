@@ -4,7 +4,7 @@ import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { type FeedEvent, startFeed } from '../../src/live/feed.ts';
 import { subscriptions } from '../../src/live/subscriptions.ts';
 import { plainTopic } from '../../src/live/topics.ts';
-import type { Snapshots } from '../../src/store/model/reader.ts';
+import type { Snapshots } from '../../src/store/read/snapshots.ts';
 import { moveIndex } from '../support/data-directory.ts';
 import { ingestOf, openAt, received } from '../support/ingest.ts';
 import { watchedSnapshots } from '../support/watched-snapshots.ts';

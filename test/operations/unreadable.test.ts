@@ -3,7 +3,8 @@ import { expect, test } from 'bun:test';
 import { Registry } from 'prom-client';
 import { serverOperations } from '../../src/commands/operations.ts';
 import { nodeRpc } from '../../src/node/rpc.ts';
-import { SnapshotCutOffError, type Snapshots } from '../../src/store/model/reader.ts';
+import { SnapshotCutOffError } from '../../src/store/model/read-errors.ts';
+import type { Snapshots } from '../../src/store/read/snapshots.ts';
 import { dataDirectory } from '../support/data-directory.ts';
 import { NO_NODE } from '../support/serving.ts';
 

@@ -7,8 +7,8 @@ import { indexPath } from '../../src/store/files/database.ts';
 import type { ChainBlock } from '../../src/store/model/block.ts';
 import type { EventPlace } from '../../src/store/model/event.ts';
 import type { ChainPage, ChainStart } from '../../src/store/model/page.ts';
-import type { Reader, Snapshots } from '../../src/store/model/reader.ts';
-import { openSnapshots } from '../../src/store/read/snapshots.ts';
+import type { Reader } from '../../src/store/read/index-reader.ts';
+import { openSnapshots, type Snapshots } from '../../src/store/read/snapshots.ts';
 import type { DataDirectory } from '../support/data-directory.ts';
 import { ingestOf, received } from '../support/ingest.ts';
 

@@ -3,7 +3,7 @@ import { expect, test } from 'bun:test';
 import { ANCHORED_SEQUENCE } from '../../src/chain/block.ts';
 import { toHex } from '../../src/codec/hex.ts';
 import { checkDirectory } from '../../src/store/check/check.ts';
-import type { Reader } from '../../src/store/model/reader.ts';
+import type { Reader } from '../../src/store/read/index-reader.ts';
 import { openSnapshots } from '../../src/store/read/snapshots.ts';
 import {
   alice,

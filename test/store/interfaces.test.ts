@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { implementsTrait } from '../../src/codec/trait.ts';
 import { indexPath } from '../../src/store/files/database.ts';
-import { TooMuchWorkError } from '../../src/store/model/reader.ts';
+import { TooMuchWorkError } from '../../src/store/model/read-errors.ts';
 import { deploymentQueries } from '../../src/store/queries/deployments.ts';
 import { orphanQueries } from '../../src/store/queries/orphans.ts';
 import { openApi } from '../support/api.ts';

@@ -18,7 +18,7 @@ import { checkDirectory } from '../../src/store/check/check.ts';
 import { indexPath } from '../../src/store/files/database.ts';
 import type { ReceivedEvent } from '../../src/store/ingest/ingest.ts';
 import { takeOldNames } from '../../src/store/ingest/old-name-writer.ts';
-import type { Reader } from '../../src/store/model/reader.ts';
+import type { Reader } from '../../src/store/read/index-reader.ts';
 import { openSnapshots } from '../../src/store/read/snapshots.ts';
 import { type DataDirectory, dataDirectory } from '../support/data-directory.ts';
 import { eventsOf, forks } from '../support/forked-chain.ts';

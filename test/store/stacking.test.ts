@@ -2,7 +2,7 @@
 import { afterEach, describe, expect, test } from 'bun:test';
 import { clarity } from '../../src/codec/clarity-encode.ts';
 import type { ReceivedEvent } from '../../src/store/ingest/ingest.ts';
-import type { Reader } from '../../src/store/model/reader.ts';
+import type { Reader } from '../../src/store/read/index-reader.ts';
 import { openSnapshots } from '../../src/store/read/snapshots.ts';
 import { alice, bob, carol, hashOf } from '../support/handmade.ts';
 import { type OpenIngest, openNew } from '../support/ingest.ts';

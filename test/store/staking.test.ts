@@ -4,7 +4,7 @@ import { networks } from '../../src/devnet/network.ts';
 import { accounts } from '../../src/devnet/wallet.ts';
 import { checkDirectory } from '../../src/store/check/check.ts';
 import type { CursorKey, Page } from '../../src/store/model/page.ts';
-import type { Reader } from '../../src/store/model/reader.ts';
+import type { Reader } from '../../src/store/read/index-reader.ts';
 import { openSnapshots } from '../../src/store/read/snapshots.ts';
 import { alice, bob, carol, type MadeBlock } from '../support/handmade.ts';
 import { type OpenIngest, openNew } from '../support/ingest.ts';

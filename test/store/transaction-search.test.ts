@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { indexPath } from '../../src/store/files/database.ts';
-import { TooMuchWorkError } from '../../src/store/model/reader.ts';
+import { TooMuchWorkError } from '../../src/store/model/read-errors.ts';
 import type { TransactionDetail, TransactionFilter, TransactionOrder } from '../../src/store/model/transaction.ts';
 import { detailQueries } from '../../src/store/queries/details.ts';
 import { NO_FILTER, transactionSearch } from '../../src/store/queries/transaction-search.ts';

@@ -6,7 +6,7 @@ import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { openToRead, openToWrite, WAL_LIMIT_BYTES } from '../../src/store/files/connection.ts';
 import { indexPath, journalPath } from '../../src/store/files/database.ts';
 import { startWalUpkeep, type WalEvent } from '../../src/store/files/wal-upkeep.ts';
-import { SnapshotCutOffError } from '../../src/store/model/reader.ts';
+import { SnapshotCutOffError } from '../../src/store/model/read-errors.ts';
 import { SNAPSHOT_LIMIT_MS } from '../../src/store/read/snapshots.ts';
 import { dataDirectory } from '../support/data-directory.ts';
 import { type OpenIngest, openNew, received } from '../support/ingest.ts';

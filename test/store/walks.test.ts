@@ -5,8 +5,8 @@ import fc from 'fast-check';
 import { SimulatedChain } from '../../src/devnet/chain.ts';
 import { indexPath } from '../../src/store/files/database.ts';
 import type { CursorKey, Page } from '../../src/store/model/page.ts';
-import type { Reader, Snapshots } from '../../src/store/model/reader.ts';
-import { openSnapshots } from '../../src/store/read/snapshots.ts';
+import type { Reader } from '../../src/store/read/index-reader.ts';
+import { openSnapshots, type Snapshots } from '../../src/store/read/snapshots.ts';
 import { type OpenIngest, openNew, received } from '../support/ingest.ts';
 import { assertProperty } from '../support/property.ts';
 

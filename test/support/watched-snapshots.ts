@@ -1,6 +1,5 @@
 /** Snapshots that look at their files when they are told to. */
-import type { Snapshots } from '../../src/store/model/reader.ts';
-import { openSnapshots, type SnapshotEvent } from '../../src/store/read/snapshots.ts';
+import { openSnapshots, type SnapshotEvent, type Snapshots } from '../../src/store/read/snapshots.ts';
 import { manualClock } from './manual-clock.ts';
 
 export interface WatchedSnapshots extends Snapshots, Disposable {

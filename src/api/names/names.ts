@@ -5,7 +5,7 @@ import { ApiError, notFound } from '../../http/errors.ts';
 import { chainTipAndAttachments } from '../../http/etag.ts';
 import { OtherServer, route } from '../../http/route.ts';
 import type { NameInfo, SubdomainInfo } from '../../store/model/name.ts';
-import type { Reader } from '../../store/model/reader.ts';
+import type { Reader } from '../../store/read/index-reader.ts';
 import { Name, paged, unanchored, ZonefileHash } from './parameters.ts';
 import { NameList, NameOrSubdomain, Zonefile } from './schemas.ts';
 

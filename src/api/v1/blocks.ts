@@ -6,7 +6,7 @@ import { ANY_TEXT, prefixed } from '../../http/hex-prefix.ts';
 import { legacyOffsetQuery, OffsetPage, offsetPage } from '../../http/offset-pagination.ts';
 import { route } from '../../http/route.ts';
 import type { BlockSearch } from '../../store/model/block.ts';
-import type { Reader } from '../../store/model/reader.ts';
+import type { Reader } from '../../store/read/index-reader.ts';
 import { BlockHeight, HexHash } from './parameters.ts';
 import { Block } from './schemas/block.ts';
 import { block } from './serialize/block.ts';

@@ -1,7 +1,7 @@
 /** How the contracts that transactions call declare their functions. */
 import type { ContractFunctions } from '../../store/model/contract.ts';
-import type { Reader } from '../../store/model/reader.ts';
 import type { SummaryPayload } from '../../store/model/transaction.ts';
+import type { Reader } from '../../store/read/index-reader.ts';
 import type { Declarations } from './serialize/transaction.ts';
 
 /** Of each contract that one of the transactions calls; it isn't in the map where nothing is known of it. */

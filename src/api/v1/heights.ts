@@ -3,7 +3,7 @@ import { Type } from '@sinclair/typebox';
 import { fromHex, toHex } from '../../codec/hex.ts';
 import { ApiError, notFound } from '../../http/errors.ts';
 import type { Heights } from '../../store/model/block.ts';
-import type { Reader } from '../../store/model/reader.ts';
+import type { Reader } from '../../store/read/index-reader.ts';
 
 /** A block by height or block hash; null for an empty text, which names none. */
 type Until = { height: number } | { hash: Uint8Array } | null;

@@ -2,7 +2,7 @@
 import { Type } from '@sinclair/typebox';
 import { chainTip } from '../../http/etag.ts';
 import { route } from '../../http/route.ts';
-import type { Reader } from '../../store/model/reader.ts';
+import type { Reader } from '../../store/read/index-reader.ts';
 import { LegacyStxSupply, PlainStx, StxSupply } from './schemas/stx-supply.ts';
 import { legacyStxSupply, stxSupply, stxText } from './serialize/stx-supply.ts';
 

@@ -6,8 +6,8 @@ import { chainTip, mempoolAndAnyFork, transaction as transactionTag } from '../.
 import { HASH_DIGITS, prefixed } from '../../http/hex-prefix.ts';
 import { legacyOffsetQuery, limitOrDefault, OffsetPage } from '../../http/offset-pagination.ts';
 import { route } from '../../http/route.ts';
-import type { Reader } from '../../store/model/reader.ts';
 import type { FoundInForks, TransactionFilter, TransactionOrder } from '../../store/model/transaction.ts';
+import type { Reader } from '../../store/read/index-reader.ts';
 import { TxId } from '../shared/parameters.ts';
 import { Hash, Hex, words } from '../shared/schemas/values.ts';
 import { declarationsFor } from './declarations.ts';

@@ -5,8 +5,8 @@ import { notFound } from '../../http/errors.ts';
 import { chainTip } from '../../http/etag.ts';
 import { legacyOffsetQuery, OffsetPage, offsetPage, offsetQuery } from '../../http/offset-pagination.ts';
 import { route } from '../../http/route.ts';
-import type { Reader } from '../../store/model/reader.ts';
 import type { RewardCycle } from '../../store/model/stacking.ts';
+import type { Reader } from '../../store/read/index-reader.ts';
 import { PoxCycle, PoxSigner, PoxStacker } from './schemas/stacking.ts';
 import { poxCycle, poxSigner, poxStacker } from './serialize/stacking.ts';
 

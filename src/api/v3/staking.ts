@@ -4,7 +4,7 @@ import { notFound } from '../../http/errors.ts';
 import { chainAndBurnTip } from '../../http/etag.ts';
 import { CursorPage, cursorPage, cursorQuery, pageStart } from '../../http/pagination.ts';
 import { route } from '../../http/route.ts';
-import type { Reader } from '../../store/model/reader.ts';
+import type { Reader } from '../../store/read/index-reader.ts';
 import { PrincipalParameter } from '../shared/parameters.ts';
 import * as schema from './schemas/staking.ts';
 import * as serialize from './serialize/staking.ts';

@@ -1,8 +1,12 @@
 /** What v1 and v2 ask of addresses and tokens, by the texts that name them. */
+
 import type { Database } from 'bun:sqlite';
-import type { TokenHistory } from '../model/account.ts';
+import type { AddressTransaction, ReceivedStx, TokenHistory } from '../model/account.ts';
 import type { Heights } from '../model/block.ts';
-import type { Reader } from '../model/reader.ts';
+import type { AssetEvent, PlacedEvent, TransactionEvent } from '../model/event.ts';
+import type { ChainPage, ChainStart, OffsetPage } from '../model/page.ts';
+import type { FtBalance, HolderPage, NftEvent, NftHolding } from '../model/token.ts';
+import type { PendingTransactionDetail, TransactionDetail, TransactionKey } from '../model/transaction.ts';
 import { prepared } from '../rows/statement.ts';
 import { TOKEN } from '../rows/words.ts';
 import { accountStates, type Counted } from './account-states.ts';
@@ -24,15 +28,10 @@ export const sql = {
 /** No principal or asset has this number: what is asked of it is empty. */
 const NONE = 0;
 
-export interface AddressReaders {
-  addresses: Reader['addresses'];
-  tokenLists: Reader['tokenLists'];
-}
-
 /** Kinds of events that move assets or lock STX. */
 const MOVES = ['stx', 'ft', 'nft', 'stx_lock'] as const;
 
-export function addressReaders(db: Database, details: DetailQueries, mempool: MempoolQueries): AddressReaders {
+export function addressReaders(db: Database, details: DetailQueries, mempool: MempoolQueries) {
   const principalId = prepared<{ id: number }, [string]>(db, sql.principal);
   const assetId = prepared<{ id: number }, [string]>(db, sql.asset);
   const identifier = prepared<{ identifier: string }, [number]>(db, sql.identifier);
@@ -56,11 +55,18 @@ export function addressReaders(db: Database, details: DetailQueries, mempool: Me
   }
 
   return {
+    /** Lists of a principal by offset, newest first. Heights beyond the tip's are the tip's. */
     addresses: {
-      events: async (principal, kinds, limit, offset) =>
-        events.newest(principalOf(principal), kinds, Number.MAX_SAFE_INTEGER, limit, offset),
+      /** Events of some kinds that name it, and what it logged as a contract. */
+      events: async (
+        principal: string,
+        kinds: readonly TransactionEvent['kind'][],
+        limit: number,
+        offset: number,
+      ): Promise<PlacedEvent[]> => events.newest(principalOf(principal), kinds, Number.MAX_SAFE_INTEGER, limit, offset),
 
-      async tokens(principal, height): Promise<TokenHistory[]> {
+      /** Of each token that the principal took part in an event of. */
+      async tokens(principal: string, height: number): Promise<TokenHistory[]> {
         return states.tokens(principalOf(principal), untilOf(height)).map(({ token, assetId: id, sent, received }) => ({
           token: token === TOKEN.ft ? 'ft' : 'nft',
           asset: identifier.get(id)?.identifier ?? '',
@@ -69,7 +75,13 @@ export function addressReaders(db: Database, details: DetailQueries, mempool: Me
         }));
       },
 
-      async assetEvents(principal, height, limit, offset) {
+      /** Events that moved its assets, and locks of its STX, up to a height. */
+      async assetEvents(
+        principal: string,
+        height: number,
+        limit: number,
+        offset: number,
+      ): Promise<OffsetPage<PlacedEvent>> {
         const id = principalOf(principal);
         const until = untilOf(height);
         const { events: assets, locks } = states.at(id, until);
@@ -79,7 +91,12 @@ export function addressReaders(db: Database, details: DetailQueries, mempool: Me
         return { items: events.newest(id, MOVES, entry.last, limit, entry.offset), total };
       },
 
-      async inboundTransfers(principal, heights, limit, offset) {
+      async inboundTransfers(
+        principal: string,
+        heights: Heights,
+        limit: number,
+        offset: number,
+      ): Promise<OffsetPage<ReceivedStx>> {
         const id = principalOf(principal);
         const range = positionsIn(heights);
         const total = isOneBlock(heights)
@@ -91,7 +108,12 @@ export function addressReaders(db: Database, details: DetailQueries, mempool: Me
         };
       },
 
-      async transactions(principal, heights, limit, offset) {
+      async transactions(
+        principal: string,
+        heights: Heights,
+        limit: number,
+        offset: number,
+      ): Promise<OffsetPage<TransactionDetail>> {
         const id = principalOf(principal);
         const total = isOneBlock(heights)
           ? transactions.count(id, heights).transactions
@@ -101,7 +123,13 @@ export function addressReaders(db: Database, details: DetailQueries, mempool: Me
         return { items: details.at(transactions.positions(id, range, limit)), total };
       },
 
-      async transactionsWithTransfers(principal, heights, limit, offset) {
+      /** Those of which it is not only the sponsor; of one block, all at once. */
+      async transactionsWithTransfers(
+        principal: string,
+        heights: Heights,
+        limit: number,
+        offset: number,
+      ): Promise<OffsetPage<AddressTransaction>> {
         const id = principalOf(principal);
         if (isOneBlock(heights)) {
           const { transactions: all, sponsored } = transactions.count(id, heights);
@@ -115,12 +143,18 @@ export function addressReaders(db: Database, details: DetailQueries, mempool: Me
         return { items: transactions.concerning(id, range, limit), total };
       },
 
-      async transactionWithTransfers(principal, txId) {
+      /** Undefined where the principal has no part in the transaction, or is only its sponsor. */
+      async transactionWithTransfers(principal: string, txId: Uint8Array): Promise<AddressTransaction | undefined> {
         const position = transactions.find(txId);
         return position === undefined ? undefined : transactions.ofPrincipal(principalOf(principal), position);
       },
 
-      async chainPage(principal, limit, start) {
+      /** Undefined where the page should start in a block that is none of the chain. */
+      async chainPage(
+        principal: string,
+        limit: number,
+        start: ChainStart<TransactionKey>,
+      ): Promise<ChainPage<AddressTransaction, TransactionKey> | undefined> {
         const id = principalOf(principal);
         const total = states.at(id, LAST_HEIGHT).transactions;
         return transactions.chainPage(id, total, limit, start, (offset) =>
@@ -128,27 +162,59 @@ export function addressReaders(db: Database, details: DetailQueries, mempool: Me
         );
       },
 
-      async eventsOfTransaction(principal, txId, limit, offset) {
+      /** In order; undefined where the transaction is none of the chain. */
+      async eventsOfTransaction(
+        principal: string,
+        txId: Uint8Array,
+        limit: number,
+        offset: number,
+      ): Promise<OffsetPage<AssetEvent> | undefined> {
         const position = transactions.find(txId);
         if (position === undefined) return undefined;
         const all = events.ofTransaction(principalOf(principal), position);
         return { items: all.slice(offset, offset + limit), total: all.length };
       },
 
-      mempool: async (principal, limit, offset) => mempool.detailsOfPrincipal(principal, limit, offset),
-      ftBalances: async (principal, limit, offset) => holders.tokensOf(principalOf(principal), limit, offset),
+      /** Pending ones, newest receipt first. */
+      mempool: async (
+        principal: string,
+        limit: number,
+        offset: number,
+      ): Promise<OffsetPage<PendingTransactionDetail>> => mempool.detailsOfPrincipal(principal, limit, offset),
+      /** Of which it has some, by identifier in either case. */
+      ftBalances: async (principal: string, limit: number, offset: number): Promise<OffsetPage<FtBalance>> =>
+        holders.tokensOf(principalOf(principal), limit, offset),
     },
+    /** Lists of tokens by offset. */
     tokenLists: {
-      stxHolders: async (limit, offset) => holders.stx(limit, offset),
-      ftHolders: async (asset, limit, offset) => holders.ft(assetOf(asset), limit, offset),
-      async nftHoldings(principal, assets, limit, offset, withTransactions) {
+      /** Greatest balance first, then by address, with those who have nothing left. */
+      stxHolders: async (limit: number, offset: number): Promise<HolderPage> => holders.stx(limit, offset),
+      ftHolders: async (asset: string, limit: number, offset: number): Promise<HolderPage> =>
+        holders.ft(assetOf(asset), limit, offset),
+      /** Newest first. @param assets null for all */
+      async nftHoldings(
+        principal: string,
+        assets: readonly string[] | null,
+        limit: number,
+        offset: number,
+        withTransactions: boolean,
+      ): Promise<OffsetPage<NftHolding>> {
         const numbered = assets === null ? null : new Map(assets.map((asset) => [asset, assetOf(asset)]));
         return nfts.ofOwner(principalOf(principal), numbered, limit, offset, withTransactions);
       },
-      nftHistory: async (asset, value, limit, offset, withTransactions) =>
-        nfts.history(assetOf(asset), value, limit, offset, withTransactions),
-      nftMints: async (asset, limit, offset, withTransactions) =>
-        nfts.mints(assetOf(asset), limit, offset, withTransactions),
+      nftHistory: async (
+        asset: string,
+        value: Uint8Array,
+        limit: number,
+        offset: number,
+        withTransactions: boolean,
+      ): Promise<OffsetPage<NftEvent>> => nfts.history(assetOf(asset), value, limit, offset, withTransactions),
+      nftMints: async (
+        asset: string,
+        limit: number,
+        offset: number,
+        withTransactions: boolean,
+      ): Promise<OffsetPage<NftEvent>> => nfts.mints(assetOf(asset), limit, offset, withTransactions),
     },
   };
 }

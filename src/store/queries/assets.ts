@@ -1,7 +1,9 @@
 /** What is asked of tokens by the texts that name them: principals and asset identifiers to their numbers. */
+
 import type { Database } from 'bun:sqlite';
-import type { Page } from '../model/page.ts';
-import type { Reader } from '../model/reader.ts';
+import type { BalanceChange } from '../model/account.ts';
+import type { CursorKey, Page } from '../model/page.ts';
+import type { FtTransfer, Holder, Move, NftInstance, StxTransfer } from '../model/token.ts';
 import { decimalOf } from '../rows/amounts.ts';
 import { prepared } from '../rows/statement.ts';
 import { balanceChangeQueries } from './balance-changes.ts';
@@ -22,15 +24,7 @@ export const sql = {
 /** No principal or asset has this number: what is asked of it is empty. */
 const NONE = 0;
 
-type Of<Group extends keyof Reader, Name extends keyof Reader[Group]> = Pick<Reader[Group], Name>;
-
-export interface AssetReaders {
-  principals: Of<'principals', 'ftBalances' | 'ftBalance' | 'nftBalances' | 'balanceChanges'>;
-  transfers: Reader['transfers'];
-  tokens: Reader['tokens'];
-}
-
-export function assetReaders(db: Database): AssetReaders {
+export function assetReaders(db: Database) {
   const principalId = prepared<{ id: number }, [string]>(db, sql.principal);
   const assetId = prepared<{ id: number }, [string]>(db, sql.asset);
   const ftTokens = prepared<{ total: number }, [number]>(db, sql.ftTokens);
@@ -51,32 +45,67 @@ export function assetReaders(db: Database): AssetReaders {
 
   return {
     principals: {
-      async ftBalances(principal, limit, from): Promise<Page<{ asset: string; balance: string }>> {
+      /** Tokens of which there is some: greatest balance first, then by identifier. */
+      async ftBalances(
+        principal: string,
+        limit: number,
+        from: CursorKey | null,
+      ): Promise<Page<{ asset: string; balance: string }>> {
         const id = principalOf(principal);
         const total = ftTokens.get(id)?.total ?? 0;
         return ftBalanceList(id, total, limit, from, (asset, balance) => ({ asset, balance }));
       },
-      async ftBalance(principal, asset) {
+      /** Base units, decimal; `0` where there are none. */
+      async ftBalance(principal: string, asset: string): Promise<string> {
         const row = ftBalance.get(assetOf(asset), principalOf(principal));
         return row === null ? '0' : decimalOf(row.balance);
       },
-      nftBalances: async (principal, asset, limit, from) => nfts.ofOwner(principalOf(principal), asset, limit, from),
-      balanceChanges: async (principal, txIds, limit, from) => changes.page(principalOf(principal), txIds, limit, from),
+      /** By asset identifier, then value; of one asset where that is given. */
+      nftBalances: async (
+        principal: string,
+        asset: string | null,
+        limit: number,
+        from: CursorKey | null,
+      ): Promise<Page<NftInstance>> => nfts.ofOwner(principalOf(principal), asset, limit, from),
+      /** Newest transaction first; of each STX, then fungible, then non-fungible tokens by identifier. */
+      balanceChanges: async (
+        principal: string,
+        txIds: readonly Uint8Array[],
+        limit: number,
+        from: CursorKey | null,
+      ): Promise<Page<BalanceChange>> => changes.page(principalOf(principal), txIds, limit, from),
     },
     transfers: {
-      stx: async (principal, direction, limit, from) => transfers.stx(principalOf(principal), direction, limit, from),
-      ft: async (principal, asset, limit, from) => transfers.ft(assetOf(asset), principalOf(principal), limit, from),
+      stx: async (
+        principal: string,
+        direction: 'inbound' | 'outbound',
+        limit: number,
+        from: CursorKey | null,
+      ): Promise<Page<StxTransfer>> => transfers.stx(principalOf(principal), direction, limit, from),
+      ft: async (principal: string, asset: string, limit: number, from: CursorKey | null): Promise<Page<FtTransfer>> =>
+        transfers.ft(assetOf(asset), principalOf(principal), limit, from),
     },
     tokens: {
-      stxSupply: async () => stx.get()?.stx_supply ?? '0',
-      stxSupplyAt: async (height) => stxSupplyAt.get(height)?.supply ?? '0',
-      ftSupply: async (asset) => ftToken.get(assetOf(asset))?.supply ?? '0',
-      stxHolders: async (limit, from) => stxHolderList(NONE, stx.get()?.stx_holders ?? 0, limit, from, holder),
-      async ftHolders(asset, limit, from) {
+      /** micro-STX ever minted and mined, less burnt; decimal. */
+      stxSupply: async (): Promise<string> => stx.get()?.stx_supply ?? '0',
+      /** The same as it was after the block of that height. */
+      stxSupplyAt: async (height: number): Promise<string> => stxSupplyAt.get(height)?.supply ?? '0',
+      /** Base units, decimal; `0` for an unknown token. */
+      ftSupply: async (asset: string): Promise<string> => ftToken.get(assetOf(asset))?.supply ?? '0',
+      /** Greatest balance first, then by address. */
+      stxHolders: async (limit: number, from: CursorKey | null): Promise<Page<Holder>> =>
+        stxHolderList(NONE, stx.get()?.stx_holders ?? 0, limit, from, holder),
+      async ftHolders(asset: string, limit: number, from: CursorKey | null): Promise<Page<Holder>> {
         const id = assetOf(asset);
         return ftHolderList(id, ftToken.get(id)?.holders ?? 0, limit, from, holder);
       },
-      nftHistory: async (asset, value, limit, from) => transfers.nft(assetOf(asset), value, limit, from),
+      /** Every event of an instance, newest first. */
+      nftHistory: async (
+        asset: string,
+        value: Uint8Array,
+        limit: number,
+        from: CursorKey | null,
+      ): Promise<Page<Move>> => transfers.nft(assetOf(asset), value, limit, from),
     },
   };
 }

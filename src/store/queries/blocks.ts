@@ -121,7 +121,9 @@ export function blockQueries(db: Database, chain: ChainQueries) {
 
   return {
     range,
+    /** The canonical chain, highest first, by index block hash; undefined where the start is no block of it. */
     page: async (limit: number, start: ChainStart<Uint8Array>) => page({ first: 1, last: tipHeight() }, limit, start),
+    /** Those of a tenure, in the same way; none of an unknown one. */
     ofTenure: async (tenureHeight: number, limit: number, start: ChainStart<Uint8Array>) =>
       page(tenure(tenureHeight), limit, start),
 
@@ -130,11 +132,16 @@ export function blockQueries(db: Database, chain: ChainQueries) {
       return height === undefined ? undefined : range(height, height)[0];
     },
 
+    /** The newest at or before a time, in Unix seconds. */
     async at(time: number): Promise<ChainBlock | undefined> {
       const row = at.get(time);
       return row === null ? undefined : blockOf(row);
     },
 
+    /**
+     * Mean seconds between the blocks since each of some times, in Unix seconds; 0 where there are fewer than two. What
+     * is older than the earliest of them counts for none.
+     */
     async averageTimes(times: readonly number[]): Promise<number[]> {
       const last = tipHeight();
       const timeOf = (height: number): number => key.get(height)?.block_time ?? 0;
@@ -146,6 +153,7 @@ export function blockQueries(db: Database, chain: ChainQueries) {
       });
     },
 
+    /** Of a block's signers, in order; undefined where there is no such canonical block. */
     async signatures(id: BlockId, limit: number, offset: number): Promise<OffsetPage<Uint8Array> | undefined> {
       const height = chain.block(id)?.height;
       const found = height === undefined ? null : signatures.get(height);

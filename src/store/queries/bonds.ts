@@ -1,8 +1,8 @@
 /** Bonds of pox-5, who may register for them, and who did. */
+
 import type { Database } from 'bun:sqlite';
-import type { CursorKey } from '../model/page.ts';
-import type { Bond, BondAllowance, BondRegistration } from '../model/staking.ts';
-import type { StakingReader } from '../model/staking-reader.ts';
+import type { CursorKey, Page } from '../model/page.ts';
+import type { Bond, BondAllowance, BondDetail, BondRegistration } from '../model/staking.ts';
 import { prepared } from '../rows/statement.ts';
 import { type MadeByRow, madeBy, madeByOf } from './made-by.ts';
 import { equalThenBeyond, keysetPage, numberAt } from './page.ts';
@@ -140,9 +140,7 @@ const keyOf = ({ position, event_index }: { position: number; event_index: numbe
   event_index,
 ];
 
-type Names = 'bonds' | 'bond' | 'allowances' | 'allowance' | 'registrations' | 'registration';
-
-export function bondQueries(db: Database): Pick<StakingReader, Names> {
+export function bondQueries(db: Database) {
   const totals = prepared<{ bonds: number }, []>(db, sql.totals);
   const from = prepared<BondRow, [number, number]>(db, sql.from);
   const before = prepared<BondRow, [number, number]>(db, sql.before);
@@ -161,7 +159,8 @@ export function bondQueries(db: Database): Pick<StakingReader, Names> {
   const registration = prepared<RegistrationRow, [number, number]>(db, sql.registration);
 
   return {
-    async bonds(limit, start) {
+    /** Highest index first. */
+    async bonds(limit: number, start: CursorKey | null): Promise<Page<Bond>> {
       return keysetPage<BondRow, Bond>({
         limit,
         from: start,
@@ -173,12 +172,13 @@ export function bondQueries(db: Database): Pick<StakingReader, Names> {
       });
     },
 
-    async bond(index) {
+    async bond(index: number): Promise<BondDetail | undefined> {
       const row = find.get(index);
       return row === null ? undefined : { ...bondOf(row), madeBy: madeByOf(row) };
     },
 
-    async allowances(bond, limit, start) {
+    /** Newest transaction first, inside it in the order of its events. */
+    async allowances(bond: number, limit: number, start: CursorKey | null): Promise<Page<BondAllowance>> {
       return keysetPage<AllowanceRow, BondAllowance>({
         limit,
         from: start,
@@ -205,13 +205,14 @@ export function bondQueries(db: Database): Pick<StakingReader, Names> {
       });
     },
 
-    async allowance(bond, staker) {
+    async allowance(bond: number, staker: string): Promise<BondAllowance | undefined> {
       const id = principal.get(staker)?.id;
       const row = id === undefined ? null : allowance.get(bond, id);
       return row === null ? undefined : allowanceOf(row);
     },
 
-    async registrations(bond, limit, start) {
+    /** Newest first. */
+    async registrations(bond: number, limit: number, start: CursorKey | null): Promise<Page<BondRegistration>> {
       return keysetPage<RegistrationRow, BondRegistration>({
         limit,
         from: start,
@@ -226,7 +227,7 @@ export function bondQueries(db: Database): Pick<StakingReader, Names> {
       });
     },
 
-    async registration(bond, staker) {
+    async registration(bond: number, staker: string): Promise<BondRegistration | undefined> {
       const id = principal.get(staker)?.id;
       const row = id === undefined ? null : registration.get(bond, id);
       return row === null ? undefined : registrationOf(row);

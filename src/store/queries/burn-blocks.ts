@@ -51,6 +51,7 @@ export function burnBlockQueries(db: Database, blockRange: BlockRange) {
   }
 
   return {
+    /** Those that canonical blocks are anchored to, highest first. */
     async page(limit: number, offset: number): Promise<OffsetPage<AnchorBurnBlock>> {
       const total = newest.get()?.ordinal ?? 0;
       const last = total - offset;
@@ -62,6 +63,7 @@ export function burnBlockQueries(db: Database, blockRange: BlockRange) {
       return found === null ? undefined : burnBlockOf(found);
     },
 
+    /** The blocks anchored to one, highest first. */
     async blocks(id: BlockId, limit: number, offset: number): Promise<OffsetPage<ChainBlock> | undefined> {
       const found = row(id);
       if (found === null) return undefined;

@@ -1,7 +1,9 @@
 /** What Bitcoin blocks paid to stackers. Rows are numbered, so that pages are ranges and totals the last number. */
+
 import type { Database } from 'bun:sqlite';
+import type { BlockId } from '../model/block.ts';
+import type { OffsetPage } from '../model/page.ts';
 import type { BurnReward, PoxOutput, RewardSlot } from '../model/stacking.ts';
-import type { BurnRewardReader } from '../model/stacking-reader.ts';
 import { prepared } from '../rows/statement.ts';
 
 const reward = `SELECT r.height, b.hash, r.burn_amount, r.recipient, r.amount, r.reward_index AS item
@@ -87,7 +89,7 @@ const outputOf = (row: OutputRow): PoxOutput => ({
 /** No end is known, or none is set. */
 const WITHOUT_END = Number.MAX_SAFE_INTEGER;
 
-export function burnRewardQueries(db: Database): BurnRewardReader {
+export function burnRewardQueries(db: Database) {
   const newest = prepared<{ hash: Uint8Array }, []>(db, sql.newest);
   const end = prepared<{ height: number | null }, []>(db, sql.end);
   const rewardTotal = prepared<{ total: number }, [number]>(db, sql.rewardTotal);
@@ -117,11 +119,12 @@ export function burnRewardQueries(db: Database): BurnRewardReader {
   ) => ({ items: rows(total - offset - limit + 1, total - offset).map(itemOf), total });
 
   return {
-    async newestHash() {
+    /** Of the newest Bitcoin block that was announced; null where none was. */
+    async newestHash(): Promise<Uint8Array | null> {
       return newest.get()?.hash ?? null;
     },
 
-    async rewards(recipient, limit, offset) {
+    async rewards(recipient: string | null, limit: number, offset: number): Promise<OffsetPage<BurnReward>> {
       if (recipient === null) {
         const total = rewardTotal.get(endHeight())?.total ?? 0;
         return numbered(total, limit, offset, (first, last) => rewards.all(first, last), rewardOf);
@@ -130,11 +133,12 @@ export function burnRewardQueries(db: Database): BurnRewardReader {
       return numbered(total, limit, offset, (first, last) => rewardsOf.all(recipient, first, last), rewardOf);
     },
 
-    async total(recipient) {
+    /** Sats, decimal. */
+    async total(recipient: string): Promise<string> {
       return rewardTotalOf.get(recipient, endHeight())?.amount ?? '0';
     },
 
-    async slots(address, limit, offset) {
+    async slots(address: string | null, limit: number, offset: number): Promise<OffsetPage<RewardSlot>> {
       if (address === null) {
         const total = slotTotal.get(endHeight())?.total ?? 0;
         return numbered(total, limit, offset, (first, last) => slots.all(first, last), slotOf);
@@ -143,7 +147,8 @@ export function burnRewardQueries(db: Database): BurnRewardReader {
       return numbered(total, limit, offset, (first, last) => slotsOf.all(address, first, last), slotOf);
     },
 
-    async outputsOf(id, limit, offset) {
+    /** Of a Bitcoin block, or of the newest that has some. */
+    async outputsOf(id: BlockId, limit: number, offset: number): Promise<OffsetPage<PoxOutput>> {
       const height =
         id === 'latest' ? newestOutput.get()?.height : 'height' in id ? id.height : byHash.get(id.hash)?.height;
       if (height === undefined) return { items: [], total: 0 };
@@ -153,7 +158,7 @@ export function burnRewardQueries(db: Database): BurnRewardReader {
       };
     },
 
-    async outputsTo(recipient, limit, offset) {
+    async outputsTo(recipient: string, limit: number, offset: number): Promise<OffsetPage<PoxOutput>> {
       const total = outputTotalOf.get(recipient)?.total ?? 0;
       return numbered(total, limit, offset, (first, last) => outputsOf.all(recipient, first, last), outputOf);
     },

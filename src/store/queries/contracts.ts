@@ -42,6 +42,7 @@ export function contractQueries(db: Database) {
   const principal = prepared<{ id: number }, [string]>(db, sql.principal);
   const waiting = prepared<{ tx_id: Uint8Array }, [number, number]>(db, sql.waiting);
   return {
+    /** Undefined where none of that id was deployed with success. */
     async find(contractId: string): Promise<SmartContract | undefined> {
       const row = find.get(contractId);
       if (row === null) return undefined;
@@ -53,6 +54,7 @@ export function contractQueries(db: Database) {
       };
     },
 
+    /** Of the newest that was mined, whatever came of it, else of the first that waits; undefined where there is none. */
     async deployment(contractId: string): Promise<Deployment | undefined> {
       const row = mined.get(contractId);
       if (row !== null) return { status: statusWord(row.status), txId: row.tx_id, height: heightOf(row.position) };

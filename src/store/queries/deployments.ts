@@ -2,7 +2,7 @@
 import type { Database } from 'bun:sqlite';
 import { heightOf } from '../../chain/position.ts';
 import type { ContractDeployment } from '../model/contract.ts';
-import { TooMuchWorkError } from '../model/reader.ts';
+import { TooMuchWorkError } from '../model/read-errors.ts';
 import { prepared } from '../rows/statement.ts';
 import type { OrphanedTransaction, OrphanQueries } from './orphans.ts';
 
@@ -103,6 +103,7 @@ export function deploymentQueries(db: Database, orphans: OrphanQueries, most = M
   }
 
   return {
+    /** The newest whose interface is known, canonical before orphaned, else the newest; undefined where there is none. */
     async anyDeployment(contractId: string): Promise<ContractDeployment | undefined> {
       const whole = newestWhole.get(contractId);
       if (whole !== null) return canonicalOf(whole);
@@ -113,6 +114,11 @@ export function deploymentQueries(db: Database, orphans: OrphanQueries, most = M
       return row === null ? orphaned[0] : canonicalOf(row);
     },
 
+    /**
+     * Deployments of the canonical chain whose interface passes, newest first.
+     * @param names functions that it must declare, to look for it by
+     * @throws TooMuchWorkError where too many must be looked at to find the page
+     */
     async withInterface(
       names: readonly string[],
       passes: (contractInterface: unknown) => boolean,

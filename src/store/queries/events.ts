@@ -77,6 +77,7 @@ export function eventQueries(db: Database) {
       return found === null ? [] : from.all(found.position, offset, limit).map(eventOf);
     },
 
+    /** Of some kinds, the last first; none where the id is not of a canonical transaction. */
     async lastFirst(
       txId: Uint8Array,
       kinds: readonly TransactionEvent['kind'][],
@@ -87,6 +88,7 @@ export function eventQueries(db: Database) {
       return found === null ? [] : downwards.all(found.position, kindMask(kinds), limit, offset).map(eventOf);
     },
 
+    /** In the order they happened; undefined where the id is not of a canonical transaction. */
     async ofTransaction(
       txId: Uint8Array,
       limit: number,

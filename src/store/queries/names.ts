@@ -1,11 +1,11 @@
 /** The name system: names, namespaces, zonefiles and subdomains. */
+
 import type { Database } from 'bun:sqlite';
-import { LONGEST, NAME_ASSETS, nameOfToken, nameToken } from '../../chain/name-system.ts';
+import { LONGEST, NAME_ASSETS, nameOfToken, nameToken, type PriceFunction } from '../../chain/name-system.ts';
 import { heightOf, positionsOf } from '../../chain/position.ts';
 import { sha256 } from '../../codec/hash.ts';
 import { lossyText } from '../../codec/utf8.ts';
 import type { NameInfo, SubdomainInfo } from '../model/name.ts';
-import type { Reader } from '../model/reader.ts';
 import { prepared } from '../rows/statement.ts';
 import { nameOperationNumber, nameOperationWord } from '../rows/words.ts';
 
@@ -137,7 +137,7 @@ const parentOf = (subdomain: string): string => subdomain.split('.').slice(-2).j
 
 const isSubdomain = (name: string): boolean => name.split('.').length > 2;
 
-export function nameQueries(db: Database): Reader['names'] {
+export function nameQueries(db: Database) {
   const names = prepared<{ name: string }, [number, number]>(db, sql.names);
   const namesOfNamespace = prepared<{ name: string }, [string, number, number]>(db, sql.namesOfNamespace);
   const namespaces = prepared<{ namespace: string }, []>(db, sql.namespaces);
@@ -268,13 +268,17 @@ export function nameQueries(db: Database): Reader['names'] {
   }
 
   return {
-    page: async (page) => names.all(PAGE, page * PAGE).map(({ name }) => name),
-    async ofNamespace(its, page) {
+    /** Names that are not revoked, in order, 100 a page. @param page counted from 0 */
+    page: async (page: number): Promise<string[]> => names.all(PAGE, page * PAGE).map(({ name }) => name),
+    /** Those of a namespace; undefined where it is not open. */
+    async ofNamespace(its: string, page: number): Promise<string[] | undefined> {
       if (namespace.get(its) === null && oldNamespace.get(its) === null) return undefined;
       return namesOfNamespace.all(its, PAGE, page * PAGE).map(({ name }) => name);
     },
-    namespaces: async () => namespaces.all().map((row) => row.namespace),
-    async price(its) {
+    /** Those that are open, in order. */
+    namespaces: async (): Promise<string[]> => namespaces.all().map((row) => row.namespace),
+    /** Undefined where the namespace is not open. */
+    async price(its: string): Promise<PriceFunction | undefined> {
       const row = price.get(its) ?? oldNamespace.get(its);
       if (row === null) return undefined;
       return {
@@ -285,13 +289,21 @@ export function nameQueries(db: Database): Reader['names'] {
         noVowelDiscount: BigInt(row.no_vowel_discount),
       };
     },
-    find: async (name) => findName(name),
-    findSubdomain: async (name) => findSubdomain(name),
-    async resolver(name) {
+    /** Undefined where it is unknown or revoked. */
+    find: async (name: string): Promise<NameInfo | undefined> => findName(name),
+    /** Undefined where it is unknown, or its name is revoked. */
+    findSubdomain: async (name: string): Promise<SubdomainInfo | undefined> => findSubdomain(name),
+    /** Who resolves the subdomains of its name that are not declared; undefined where none is. */
+    async resolver(name: string): Promise<string | undefined> {
       const its = parentOf(name);
       return (resolver.get(its) ?? oldResolver.get(its))?.resolver;
     },
-    async zonefile(name, hash) {
+    /**
+     * Of a name or subdomain; empty where it never reached us.
+     * @param hash of a zonefile it has or had; null for the newest
+     * @returns undefined where there is no such name, or it never had that zonefile
+     */
+    async zonefile(name: string, hash: Uint8Array | null): Promise<string | undefined> {
       if (isSubdomain(name)) return zonefileOfSubdomain(name, hash);
       if (!isActive(name)) return undefined;
       if (hash === null) return newestZonefile(name).text;
@@ -300,10 +312,12 @@ export function nameQueries(db: Database): Reader['names'] {
       const old = oldName.get(name)?.zonefile_hash;
       return old !== undefined && Buffer.compare(old, hash) === 0 ? oldText(old) : undefined;
     },
-    async subdomains(name) {
+    /** Of a name, in order; none of one that is unknown or revoked. */
+    async subdomains(name: string): Promise<string[]> {
       return isActive(name) ? subdomainsOfName.all(name).map((row) => row.subdomain) : [];
     },
-    async ofOwner(address) {
+    /** Names and subdomains of an address, in no order. */
+    async ofOwner(address: string): Promise<string[]> {
       const found: string[] = [];
       // Only the newest declaration says whose a subdomain is.
       const ever = [...subdomainsOfOwner.all(address), ...oldSubdomainsOfOwner.all(address)];
@@ -321,7 +335,8 @@ export function nameQueries(db: Database): Reader['names'] {
       }
       return found;
     },
-    version: async () => {
+    /** Changes with every attachment that comes, and with the names from before the chain. */
+    version: async (): Promise<string> => {
       const row = version.get();
       return `${row?.attachment ?? 0}-${row?.old ?? 0}`;
     },

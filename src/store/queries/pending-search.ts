@@ -91,6 +91,7 @@ export function pendingSearch(db: Database, mempool: MempoolQueries) {
       return { items: detailsOf(rows.slice(offset, offset + limit)), total: rows.length };
     },
 
+    /** Of all that wait. */
     figures: async (): Promise<PendingFigures[]> =>
       figures.all().map(({ type, fee, receipt_block_height, size }) => ({
         type: typeWord(type),

@@ -46,6 +46,7 @@ export function principalQueries(db: Database) {
   }
 
   return {
+    /** Whether a transaction of the canonical chain concerns it. */
     isKnown: async (principal: string): Promise<boolean> => known.get(principal) !== null,
 
     async stxBalance(principal: string): Promise<StxBalance> {
@@ -59,6 +60,7 @@ export function principalQueries(db: Database) {
       };
     },
 
+    /** Up to a block, or to the tip where that is below the height. */
     async stxHistory(principal: string, height: number): Promise<StxHistory> {
       const found = id.get(principal)?.id ?? NOBODY;
       const until = Math.min(height, LAST_HEIGHT);

@@ -1,9 +1,10 @@
 /** Reward cycles, who signs in them, and whose STX by pox-4 that is. */
+
 import type { Database } from 'bun:sqlite';
 import { type Network, networkOf, TESTNET_CHAIN_ID } from '../../chain/network.ts';
 import { addressOfKey } from '../../codec/address.ts';
-import type { RewardCycle, StackingSigner } from '../model/stacking.ts';
-import type { RewardCycleReader } from '../model/stacking-reader.ts';
+import type { OffsetPage } from '../model/page.ts';
+import type { CycleStacker, RewardCycle, StackingSigner } from '../model/stacking.ts';
 import { decimalOf } from '../rows/amounts.ts';
 import { prepared } from '../rows/statement.ts';
 import { TERM } from '../rows/words.ts';
@@ -76,7 +77,7 @@ const signerOf = (row: SignerRow, network: Network): StackingSigner => ({
   pooledStackers: row.pooled,
 });
 
-export function rewardCycleQueries(db: Database): RewardCycleReader {
+export function rewardCycleQueries(db: Database) {
   const totals = prepared<{ cycles: number }, []>(db, sql.totals);
   const chain = prepared<{ chain_id: number | null }, []>(db, sql.chain);
   const page = prepared<CycleRow, [number, number]>(db, sql.page);
@@ -91,28 +92,32 @@ export function rewardCycleQueries(db: Database): RewardCycleReader {
   const network = (): Network => networkOf(chain.get()?.chain_id ?? TESTNET_CHAIN_ID);
 
   return {
-    async page(limit, offset) {
+    /** Highest first. */
+    async page(limit: number, offset: number): Promise<OffsetPage<RewardCycle>> {
       return { items: page.all(limit, offset).map(cycleOf), total: totals.get()?.cycles ?? 0 };
     },
 
-    async find(cycle) {
+    /** `current` is the highest whose signers are chosen: in a prepare phase that is the one to come. */
+    async find(cycle: number | 'current'): Promise<RewardCycle | undefined> {
       const row = cycle === 'current' ? newest.get() : find.get(cycle);
       return row === null ? undefined : cycleOf(row);
     },
 
-    async signers(cycle, limit, offset) {
+    /** Heaviest first, then most stacked, then by key. */
+    async signers(cycle: number, limit: number, offset: number): Promise<OffsetPage<StackingSigner>> {
       return {
         items: signers.all(cycle, limit, offset).map((row) => signerOf(row, network())),
         total: signerCount.get(cycle)?.total ?? 0,
       };
     },
 
-    async signer(cycle, key) {
+    async signer(cycle: number, key: Uint8Array): Promise<StackingSigner | undefined> {
       const row = one.get(cycle, key);
       return row === null ? undefined : signerOf(row, network());
     },
 
-    async stackers(cycle, key, limit, offset) {
+    /** Most locked first, then by address. */
+    async stackers(cycle: number, key: Uint8Array, limit: number, offset: number): Promise<OffsetPage<CycleStacker>> {
       return {
         items: stackers.all(cycle, key, limit, offset).map((row) => ({
           stacker: row.address,

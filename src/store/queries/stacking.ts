@@ -1,10 +1,11 @@
 /** What pox-2 to pox-4 printed. */
+
 import type { Database } from 'bun:sqlite';
 import { heightOf, positionOf } from '../../chain/position.ts';
 import { poxReading } from '../../chain/pox/reading.ts';
 import type { StackingPrint } from '../../chain/pox/stacking.ts';
-import type { DelegationsAt, StackingEvent } from '../model/stacking.ts';
-import type { StackingReader } from '../model/stacking-reader.ts';
+import type { OffsetPage } from '../model/page.ts';
+import type { DelegationsAt, StackingEvent, StackingVersion } from '../model/stacking.ts';
 import { prepared } from '../rows/statement.ts';
 
 const columns = 's.position, s.event_index, t.tx_id, t.tx_index, e.value, contract.address AS contract';
@@ -63,7 +64,7 @@ const eventOf = (row: Row): StackingEvent => ({
   print: printOf(row),
 });
 
-export function stackingQueries(db: Database): StackingReader {
+export function stackingQueries(db: Database) {
   const total = prepared<{ total: number | null }, [number]>(db, sql.total);
   const range = prepared<Row, [number, number, number]>(db, sql.range);
   const transaction = prepared<{ position: number }, [Uint8Array]>(db, sql.transaction);
@@ -76,23 +77,33 @@ export function stackingQueries(db: Database): StackingReader {
   const delegationCount = prepared<{ total: number }, Held>(db, sql.delegationCount);
 
   return {
-    async events(version, limit, offset) {
+    /** What a contract printed, newest first. */
+    async events(version: StackingVersion, limit: number, offset: number): Promise<OffsetPage<StackingEvent>> {
       const count = total.get(version)?.total ?? 0;
       const last = count - offset;
       return { items: range.all(version, last - limit + 1, last).map(eventOf), total: count };
     },
 
-    async ofTransaction(version, txId) {
+    /** Those of a transaction, newest first; undefined where the id is not of a canonical one. */
+    async ofTransaction(version: StackingVersion, txId: Uint8Array): Promise<StackingEvent[] | undefined> {
       const found = transaction.get(txId);
       return found === null ? undefined : ofTransaction.all(version, found.position).map(eventOf);
     },
 
-    async ofStacker(version, stacker) {
+    /** All that was ever said of a stacker, newest first. */
+    async ofStacker(version: StackingVersion, stacker: string): Promise<StackingEvent[]> {
       const found = principal.get(stacker);
       return found === null ? [] : ofStacker.all(version, found.id).map(eventOf);
     },
 
-    async delegations(version, pool, { height, afterHeight }: DelegationsAt, limit, offset) {
+    /** The delegations to a pool that hold, one for each stacker, newest first; undefined where there is no such block. */
+    async delegations(
+      version: StackingVersion,
+      pool: string,
+      { height, afterHeight }: DelegationsAt,
+      limit: number,
+      offset: number,
+    ): Promise<OffsetPage<StackingEvent> | undefined> {
       const at = block.get(height);
       if (at === null) return undefined;
       const id = principal.get(pool)?.id ?? 0;

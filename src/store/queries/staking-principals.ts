@@ -1,7 +1,8 @@
 /** What a principal staked by pox-5, and what it earned. */
+
 import type { Database } from 'bun:sqlite';
-import type { BondPosition, Rewards } from '../model/staking.ts';
-import type { StakingReader } from '../model/staking-reader.ts';
+import type { CursorKey, Page } from '../model/page.ts';
+import type { BondPosition, Rewards, StakingSummary } from '../model/staking.ts';
 import { prepared } from '../rows/statement.ts';
 import { keysetPage, numberAt } from './page.ts';
 
@@ -48,7 +49,7 @@ const positionOf = (row: PositionRow): BondPosition => ({
 /** No principal has this number. */
 const NOBODY = 0;
 
-export function stakingPrincipalQueries(db: Database): Pick<StakingReader, 'summary' | 'positions'> {
+export function stakingPrincipalQueries(db: Database) {
   const principal = prepared<{ id: number }, [string]>(db, sql.principal);
   const tip = prepared<{ burn_block_height: number }, []>(db, sql.tip);
   const stake = prepared<{ amount: string; unlock_height: number }, [number]>(db, sql.stake);
@@ -59,7 +60,7 @@ export function stakingPrincipalQueries(db: Database): Pick<StakingReader, 'summ
   const before = prepared<PositionRow, [number, number, number]>(db, sql.before);
 
   return {
-    async summary(staker) {
+    async summary(staker: string): Promise<StakingSummary> {
       const id = principal.get(staker)?.id ?? NOBODY;
       const none = (): Rewards => ({ accrued: 0n, claimed: 0n });
       const stx = { locked: 0n, rewards: none() };
@@ -79,7 +80,8 @@ export function stakingPrincipalQueries(db: Database): Pick<StakingReader, 'summ
       return { stx, bonds };
     },
 
-    async positions(staker, limit, start) {
+    /** By the bond's index. */
+    async positions(staker: string, limit: number, start: CursorKey | null): Promise<Page<BondPosition>> {
       const id = principal.get(staker)?.id ?? NOBODY;
       return keysetPage<PositionRow, BondPosition>({
         limit,

@@ -1,9 +1,16 @@
 /** Signers of pox-5, by themselves and in a reward cycle, and who stakes through them. */
+
 import type { Database } from 'bun:sqlite';
 import { heightOf, positionOf } from '../../chain/position.ts';
+import type { CursorKey, Page } from '../model/page.ts';
 import type { RewardCycle } from '../model/stacking.ts';
-import type { ManagedSigner, SignerManager, SignerStaker, StakingSigner } from '../model/staking.ts';
-import type { StakingReader } from '../model/staking-reader.ts';
+import type {
+  ManagedSigner,
+  SignerManager,
+  SignerStaker,
+  StakingSigner,
+  StakingSignerDetail,
+} from '../model/staking.ts';
 import { decimalOf } from '../rows/amounts.ts';
 import { prepared } from '../rows/statement.ts';
 import { KEY_ACTION } from '../rows/words.ts';
@@ -76,9 +83,7 @@ const NOBODY = 0;
 /** Behind every position. */
 const END = Number.MAX_SAFE_INTEGER;
 
-type Names = 'signers' | 'signer' | 'stakers' | 'cycleSigners';
-
-export function stakingSignerQueries(db: Database): Pick<StakingReader, Names> {
+export function stakingSignerQueries(db: Database) {
   const totals = prepared<{ signers: number }, []>(db, sql.totals);
   const from = prepared<SignerRow, [string, number]>(db, sql.from);
   const before = prepared<SignerRow, [string, number]>(db, sql.before);
@@ -136,7 +141,8 @@ export function stakingSignerQueries(db: Database): Pick<StakingReader, Names> {
   }
 
   return {
-    async signers(limit, start) {
+    /** Every signer that ever registered a key, by address. */
+    async signers(limit: number, start: CursorKey | null): Promise<Page<StakingSigner>> {
       return keysetPage<SignerRow, StakingSigner>({
         limit,
         from: start,
@@ -148,12 +154,13 @@ export function stakingSignerQueries(db: Database): Pick<StakingReader, Names> {
       });
     },
 
-    async signer(address) {
+    async signer(address: string): Promise<StakingSignerDetail | undefined> {
       const row = find.get(address);
       return row === null ? undefined : { ...signerOf(row), madeBy: madeByOf(row) };
     },
 
-    async stakers(address, limit, start) {
+    /** Who stakes through a signer now, by address. */
+    async stakers(address: string, limit: number, start: CursorKey | null): Promise<Page<SignerStaker>> {
       const id = principal.get(address)?.id ?? NOBODY;
       const height = tip.get()?.burn_block_height ?? 0;
       return keysetPage<{ address: string }, SignerStaker>({
@@ -171,7 +178,8 @@ export function stakingSignerQueries(db: Database): Pick<StakingReader, Names> {
       });
     },
 
-    async cycleSigners(cycle: RewardCycle, limit, start) {
+    /** Heaviest first, then by key. */
+    async cycleSigners(cycle: RewardCycle, limit: number, start: CursorKey | null): Promise<Page<ManagedSigner>> {
       const { cycle: number } = cycle;
       const anchor = positionOf(cycle.blockHeight, 0);
       const next = chosenIn.get(number + 1);

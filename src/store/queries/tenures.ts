@@ -16,6 +16,7 @@ export function tenureQueries(db: Database) {
   const starts = prepared<{ height: number }, [number]>(db, sql.starts);
   const load = prepared<TenureLoad, [number, number]>(db, sql.load);
   return {
+    /** The present one and up to so many before it, newest first; none before the first change of tenure. */
     async loads(completed: number): Promise<TenureLoad[]> {
       const loads: TenureLoad[] = [];
       let end = Number.MAX_SAFE_INTEGER;

@@ -10,7 +10,7 @@ import type { Database, Statement } from 'bun:sqlite';
 import { positionsOf } from '../../chain/position.ts';
 import type { TransactionType } from '../../codec/transaction.ts';
 import type { OffsetPage } from '../model/page.ts';
-import { TooMuchWorkError } from '../model/reader.ts';
+import { TooMuchWorkError } from '../model/read-errors.ts';
 import type { TransactionDetail, TransactionFilter, TransactionOrder } from '../model/transaction.ts';
 import { prepared } from '../rows/statement.ts';
 import { typeNumbers } from '../rows/words.ts';

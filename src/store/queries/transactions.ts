@@ -81,6 +81,7 @@ export function transactionQueries(db: Database, chain: ChainQueries, mempool: M
   const state = prepared<{ status: number; index_block_hash: Uint8Array }, [Uint8Array]>(db, sql.state);
 
   return {
+    /** All of the canonical chain, newest first. */
     async page(limit: number, cursor: CursorKey | null): Promise<Page<TransactionSummary>> {
       return keysetPage<SummaryRow | PositionRow, TransactionSummary>({
         limit,
@@ -93,6 +94,7 @@ export function transactionQueries(db: Database, chain: ChainQueries, mempool: M
       });
     },
 
+    /** Last of the block first; undefined where there is no such canonical block. */
     async ofBlock(id: BlockId, limit: number, cursor: CursorKey | null): Promise<Page<TransactionSummary> | undefined> {
       const block = chain.block(id);
       if (block === null) return undefined;
@@ -108,6 +110,7 @@ export function transactionQueries(db: Database, chain: ChainQueries, mempool: M
       });
     },
 
+    /** Newest first. */
     async ofPrincipal(principal: string, limit: number, cursor: CursorKey | null): Promise<Page<PrincipalTransaction>> {
       const account = ofPrincipalTotal.get(principal);
       return keysetPage<InvolvementRow | PositionRow, PrincipalTransaction>({
@@ -125,6 +128,7 @@ export function transactionQueries(db: Database, chain: ChainQueries, mempool: M
       });
     },
 
+    /** Canonical, else waiting or dropped; undefined where the id is unknown. */
     async find(txId: Uint8Array): Promise<FoundTransaction | undefined> {
       const transaction = details.find(txId);
       if (transaction !== undefined) return { mined: true, transaction };
@@ -132,6 +136,7 @@ export function transactionQueries(db: Database, chain: ChainQueries, mempool: M
       return pending === undefined ? undefined : { mined: false, transaction: pending };
     },
 
+    /** What identifies the present state of a transaction; undefined where the id is unknown. */
     async state(txId: Uint8Array): Promise<{ indexBlockHash: Uint8Array | null; status: string } | undefined> {
       const row = state.get(txId);
       if (row !== null) return { indexBlockHash: row.index_block_hash, status: statusWord(row.status) };

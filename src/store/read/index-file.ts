@@ -4,8 +4,8 @@ import { statSync } from 'node:fs';
 import { versionOf } from '../files/connection.ts';
 import { indexPath, journalPath, openReader, SCHEMA_VERSION } from '../files/database.ts';
 import { openJournalReader } from '../files/journal.ts';
-import { IndexUnavailableError, type Reader } from '../model/reader.ts';
-import { readerOf } from './index-reader.ts';
+import { IndexUnavailableError } from '../model/read-errors.ts';
+import { type Reader, readerOf } from './index-reader.ts';
 
 /** A connection with a snapshot of its own. */
 export interface IndexConnection {

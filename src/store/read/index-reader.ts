@@ -1,8 +1,7 @@
-/** All that the API reads of the index, through one connection. */
+/** What the API reads. Every function answers from the snapshot it is called in. */
 import type { Database } from 'bun:sqlite';
 import type { EntryReader } from '../files/payload-source.ts';
 import type { BlockId } from '../model/block.ts';
-import type { Reader } from '../model/reader.ts';
 import { addressReaders } from '../queries/addresses.ts';
 import { assetReaders } from '../queries/assets.ts';
 import { blockQueries } from '../queries/blocks.ts';
@@ -40,7 +39,7 @@ import { wholeBlockQueries } from '../queries/whole-blocks.ts';
  * @param journal null where there is none
  * @param file tells the file from others that stand in its place before or after
  */
-export function readerOf(db: Database, journal: EntryReader | null, file: number): Reader {
+export function readerOf(db: Database, journal: EntryReader | null, file: number) {
   const chain = chainQueries(db);
   const blocks = blockQueries(db, chain);
   const mempool = mempoolQueries(db);
@@ -52,16 +51,28 @@ export function readerOf(db: Database, journal: EntryReader | null, file: number
   const { whole, wholePage, transactions: inBlock } = wholeBlockQueries(db, { range: blocks.range, orphans, details });
   const search = withStreamed(transactionSearch(db, details), streamed);
   return {
+    /** Tells the file that this reads from those that stood in its place before: after a rebuild it is another. */
     file,
     chain: {
+      /** Null before the first block. */
       tip: async () => chain.tip(),
+      /** The canonical block's index block hash, undefined where there is no such block. */
       blockHash: async (id: BlockId) => chain.block(id)?.index_block_hash,
+      /** The block that came last, of whichever fork; undefined before the first. */
       newestArrival: async () => chain.newestArrival(),
     },
     changes: changeQueries(db),
-    blocks: { ...blocks, whole, wholePage },
+    blocks: {
+      ...blocks,
+      /** Of any fork: the canonical one, else the highest. */
+      whole,
+      /** The canonical chain, highest first. */
+      wholePage,
+    },
+    /** Of Stacks 2.x. */
     microblocks: {
       ...microblockQueries(db, streamed),
+      /** Transactions that stand in those that wait, newest first. */
       transactions: async () =>
         streamed
           .transactions()
@@ -72,21 +83,33 @@ export function readerOf(db: Database, journal: EntryReader | null, file: number
     burnBlocks: burnBlockQueries(db, blocks.range),
     transactions: {
       ...transactionQueries(db, chain, mempool, details),
+      /** Of the canonical chain, with those of microblocks that wait on its tip where they are asked for. */
       search,
+      /** Of a block of any fork; an orphaned one has none. Undefined where no fork has such a block. */
       inBlock,
+      /**
+       * Canonical, else, if asked for, in a microblock that waits on the tip, else waiting or dropped, else in an orphaned
+       * block; undefined where the id is unknown.
+       */
       findInForks: inForks({ details, events, mempool, orphans, streamed }),
     },
     events,
     mempool: {
-      find: async (txId) => mempool.find(txId),
+      /** One that waited at some time, as pending where it is mined; undefined where none of the id ever did. */
+      find: async (txId: Uint8Array) => mempool.find(txId),
+      /** Pending ones, newest receipt first, ties by id. */
       page: mempool.page,
+      /** Of those that wait, by type. */
       fees: mempool.fees,
+      /** Greater with every change of the mempool, and none twice, whatever becomes of the index. */
       version: mempool.version,
+      /** Pending ones that the principal sends, receives by, or is the contract of; in the order of `page`. */
       ofPrincipal: mempool.ofPrincipal,
       ...pendingSearch(db, mempool),
     },
     ...addressReaders(db, details, mempool),
     principals: { ...principalQueries(db), ...assetQueries.principals },
+    /** One row an event, newest first. */
     transfers: assetQueries.transfers,
     tokens: assetQueries.tokens,
     stacking: stackingQueries(db),
@@ -96,9 +119,15 @@ export function readerOf(db: Database, journal: EntryReader | null, file: number
     contracts: {
       ...contractQueries(db),
       ...deploymentQueries(db, orphans),
+      /** As its newest deployment declares them; undefined where none is known to. */
       functions: contractFunctionQueries(db),
+      /** Newest first, from the newest one at or before the start; undefined where there is none. */
       logs: contractLogQueries(db),
     },
+    /** The name system. A name is written with its namespace: `alice.btc`. */
     names: nameQueries(db),
   };
 }
+
+/** A query module's functions are part of it as soon as the module stands in {@link readerOf}. */
+export type Reader = ReturnType<typeof readerOf>;

@@ -4,8 +4,17 @@ import { type Every, systemClock } from '../../base/clock.ts';
 import { OperatorError } from '../../base/errors.ts';
 import { operatorErrorOf } from '../../base/system-errors.ts';
 import { indexPath } from '../files/database.ts';
-import { IndexUnavailableError, SnapshotCutOffError, type Snapshots, StoreClosedError } from '../model/reader.ts';
+import { IndexUnavailableError, SnapshotCutOffError, StoreClosedError } from '../model/read-errors.ts';
 import { type IndexConnection, type IndexFile, openIndexFile } from './index-file.ts';
+import type { Reader } from './index-reader.ts';
+
+/** Runs a request on one snapshot of the index: nothing that is written meanwhile is seen. */
+export interface Snapshots {
+  /** @throws NoSnapshotError where there is none, or it was in use for too long */
+  read<T>(request: (reader: Reader) => Promise<T>): Promise<T>;
+  /** Snapshots in use are read to their end. */
+  close(): void;
+}
 
 /** What befalls the file and its snapshots. */
 export type SnapshotEvent =

@@ -1,0 +1,26 @@
+/** What keeps a request from being answered out of the index. */
+
+/** There is no snapshot to read, or no longer. */
+export class NoSnapshotError extends Error {
+  override readonly name: string = 'NoSnapshotError';
+}
+
+/** An answer would cost more than one request may. The message says what to ask for instead. */
+export class TooMuchWorkError extends Error {
+  override readonly name = 'TooMuchWorkError';
+}
+
+/** The store is closed, as when the process is stopping. */
+export class StoreClosedError extends NoSnapshotError {
+  override readonly name = 'StoreClosedError';
+}
+
+/** There is no index that can be read, as while it is replaced; its message says why. */
+export class IndexUnavailableError extends NoSnapshotError {
+  override readonly name = 'IndexUnavailableError';
+}
+
+/** The snapshot was in use for longer than one may be. */
+export class SnapshotCutOffError extends NoSnapshotError {
+  override readonly name = 'SnapshotCutOffError';
+}
