@@ -7,24 +7,14 @@ import { pause } from '../base/clock.ts';
 import type { HookStore } from '../store/hooks/store.ts';
 import { attempt, type Outgoing } from './attempt.ts';
 import { backoff, type DeliveryRules, failureOf, isSuccess } from './delivery.ts';
-import { webhookId } from './evaluation.ts';
+import type { HookEnd } from './evaluation/outcome.ts';
 import type { HookLog } from './log-event.ts';
 import { signatureHeader } from './signature.ts';
+import { webhookId } from './webhook-id.ts';
 
 const ATTEMPTS = 3;
 /** More are not kept: a receiver that is gone can't use up the memory. */
 const MOST_WAITING = 1_000;
-
-/** A hook that was enabled and is no more, though nobody switched it off. */
-export interface HookEnd {
-  type: 'chainhook.interrupted' | 'chainhook.expired';
-  uuid: string;
-  consumer: string;
-  name: string;
-  reason: string;
-  /** Unix milliseconds. */
-  at: number;
-}
 
 export interface AlertOptions extends Outgoing {
   url: string;

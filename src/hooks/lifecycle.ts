@@ -5,7 +5,7 @@ import type { HookStore } from '../store/hooks/store.ts';
 import type { ChainHistory } from '../store/ingest/ingest.ts';
 import { activeHook } from './active-hook.ts';
 import type { HookDefinition } from './definition.ts';
-import type { Evaluator } from './evaluation.ts';
+import type { Evaluator } from './evaluation/evaluator.ts';
 import { invalidField } from './problem.ts';
 
 /** Where an enabled hook begins: at the tip, after the last block it saw, or at a height. */

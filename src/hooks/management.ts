@@ -5,7 +5,6 @@ import { UnknownParentError } from '../store/ingest/chain-writer.ts';
 import { activeHook, definitionOf } from './active-hook.ts';
 import { type HookDefinition, patchedDefinition, readDefinition } from './definition.ts';
 import { TargetRefused, TargetUnresolved } from './delivery-target.ts';
-import { webhookId } from './evaluation.ts';
 import type { ResumeFrom } from './lifecycle.ts';
 import { payloadText } from './payload.ts';
 import { HookProblem, invalidField, unknownBlock, unknownHook } from './problem.ts';
@@ -13,6 +12,7 @@ import { scanner } from './scan.ts';
 import type { Chainhooks } from './service.ts';
 import { shownHook } from './shown.ts';
 import { newSecret, signingSecret } from './signature.ts';
+import { webhookId } from './webhook-id.ts';
 
 /** Which hooks a bulk change is of; all that is given must hold. */
 export interface BulkFilters {
@@ -191,7 +191,7 @@ export function management(hooks: Chainhooks, mostHooks: number | null) {
             lane: 'evaluate',
             reason: 'evaluate',
             sequence: null,
-            blocks: evaluator.toldBlocks(told),
+            blocks: evaluator.notifiedBlocks(told),
             body,
             problem: null,
             backfillId: null,

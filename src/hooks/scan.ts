@@ -3,7 +3,7 @@
 import type { Block } from '../chain/block.ts';
 import type { HookCandidates } from '../store/hooks/candidates.ts';
 import type { ChainHistory } from '../store/ingest/ingest.ts';
-import { declarations } from './declarations.ts';
+import { declarations } from './evaluation/declarations.ts';
 import { type Condition, landmarkOf } from './filters.ts';
 import { Matcher } from './matching.ts';
 import type { MatchedBlock } from './payload.ts';

@@ -8,7 +8,7 @@ import { alerts, noAlerts } from './alerts.ts';
 import { type HookCounters, type HookTimers, newCounters, untimedHooks } from './counters.ts';
 import { type DeliveryRules, dispatcher } from './delivery.ts';
 import { type TargetGuard, type TargetRules, targetGuard } from './delivery-target.ts';
-import { hookEvaluator } from './evaluation.ts';
+import { hookEvaluator } from './evaluation/evaluator.ts';
 import { lifecycle } from './lifecycle.ts';
 import type { HookLog } from './log-event.ts';
 import { type Maintenance, maintenance } from './maintenance.ts';

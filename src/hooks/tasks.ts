@@ -10,10 +10,11 @@ import type { Backfill, HookRecord } from '../store/hooks/model.ts';
 import type { HookStore } from '../store/hooks/store.ts';
 import type { ChainHistory } from '../store/ingest/ingest.ts';
 import { activeHook } from './active-hook.ts';
-import { type Evaluator, webhookId } from './evaluation.ts';
+import type { Evaluator } from './evaluation/evaluator.ts';
 import { type HookLog, logTaskFailure } from './log-event.ts';
 import { type MatchedBlock, type PayloadHook, payloadText } from './payload.ts';
 import { scanner } from './scan.ts';
+import { webhookId } from './webhook-id.ts';
 
 /** Milliseconds of a slice. */
 const SLICE_MS = 10;
@@ -77,7 +78,7 @@ export function hookTasks({ store, history, network, evaluator, write, log, cloc
           lane: 'backfill',
           reason: 'backfill',
           sequence: null,
-          blocks: evaluator.toldBlocks({ apply: [matched], rollback: [] }),
+          blocks: evaluator.notifiedBlocks({ apply: [matched], rollback: [] }),
           body: text,
           problem: null,
           backfillId: job.id,

@@ -5,7 +5,6 @@ import type { HookRecord } from '../store/hooks/model.ts';
 import { activeHook, definitionOf } from './active-hook.ts';
 import { conditionsOfDefinition, readDefinition } from './definition.ts';
 import { failureOf, isSuccess } from './delivery.ts';
-import { webhookId } from './evaluation.ts';
 import type { Filter } from './filters.ts';
 import type { BlockChoice, Management } from './management.ts';
 import { type MatchedBlock, type PayloadHook, payloadText } from './payload.ts';
@@ -15,6 +14,7 @@ import { scanner } from './scan.ts';
 import { MOST_BLOCKS, search } from './search.ts';
 import type { Chainhooks } from './service.ts';
 import { shownBackfill } from './shown.ts';
+import { webhookId } from './webhook-id.ts';
 
 /** Backfills of a hook that are not done yet. */
 const MOST_BACKFILLS = 100;

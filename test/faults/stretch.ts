@@ -5,7 +5,7 @@ import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { definitionOf } from '../../src/hooks/active-hook.ts';
 import { newCounters, untimedHooks } from '../../src/hooks/counters.ts';
 import { readDefinition } from '../../src/hooks/definition.ts';
-import { hookEvaluator } from '../../src/hooks/evaluation.ts';
+import { hookEvaluator } from '../../src/hooks/evaluation/evaluator.ts';
 import { lifecycle } from '../../src/hooks/lifecycle.ts';
 import type { IngestOptions, ReceivedEvent } from '../../src/store/ingest/ingest.ts';
 import { definition } from '../hooks/server.ts';

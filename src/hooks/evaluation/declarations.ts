@@ -1,8 +1,8 @@
 /** The declarations of called functions, as they were when the call was made. */
-import type { Block } from '../chain/block.ts';
-import { type AbiFunction, contractFunctions } from '../codec/abi.ts';
-import type { HookCandidates } from '../store/hooks/candidates.ts';
-import type { FindFunction } from './operations.ts';
+import type { Block } from '../../chain/block.ts';
+import { type AbiFunction, contractFunctions } from '../../codec/abi.ts';
+import type { HookCandidates } from '../../store/hooks/candidates.ts';
+import type { FindFunction } from '../operations.ts';
 
 /**
  * Looks up functions for calls in a block.

@@ -1,7 +1,7 @@
 /** What a backfill has still to send of a block, once its hook is told that the block left the chain. */
-import type { Block } from '../chain/block.ts';
-import { toHex } from '../codec/hex.ts';
-import type { HookStore } from '../store/hooks/store.ts';
+import type { Block } from '../../chain/block.ts';
+import { toHex } from '../../codec/hex.ts';
+import type { HookStore } from '../../store/hooks/store.ts';
 
 /**
  * Cancels it: lanes don't wait for each other, and nothing would take back what arrives after the rollback. What is

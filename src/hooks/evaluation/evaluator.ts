@@ -1,0 +1,99 @@
+/**
+ * The evaluation of hooks. Live hooks stand together at the tip and are evaluated inside the transaction of each block
+ * (`live.ts`); one that was away catches up from its own cursor, block by block, until it can join them
+ * (`catching-up.ts`). Both take steps along the chain (`steps.ts`), gather what each hook is notified of
+ * (`notifications.ts`) and queue one delivery for it (`queue.ts`).
+ *
+ * A cursor is the truth of what a hook has seen: whatever happens to the process or the index, nothing below it is sent
+ * again and nothing above it is left out.
+ */
+import type { Network } from '../../chain/network.ts';
+import type { HookRecord } from '../../store/hooks/model.ts';
+import type { HookStore } from '../../store/hooks/store.ts';
+import type { ChainFollower, ChainHistory } from '../../store/ingest/ingest.ts';
+import { type ActiveHook, activeHook, evaluationsLeft } from '../active-hook.ts';
+import type { HookCounters, HookTimers } from '../counters.ts';
+import type { HookLog } from '../log-event.ts';
+import { catchingUp } from './catching-up.ts';
+import { hookEndings } from './endings.ts';
+import { liveEvaluation } from './live.ts';
+import { notifiedBlocks } from './notifications.ts';
+import { type OutcomeListeners, transactionOutcome } from './outcome.ts';
+import { deliveryQueue } from './queue.ts';
+import { liveHooks } from './roster.ts';
+import { chainSteps } from './steps.ts';
+
+export interface EvaluatorOptions extends OutcomeListeners {
+  store: HookStore;
+  history: ChainHistory;
+  /** Null until a block came. */
+  network: () => Network | null;
+  counters: HookCounters;
+  timers: HookTimers;
+  log: HookLog;
+  /** Unix milliseconds. */
+  now: () => number;
+  /** Writes failed and succeed again: anything may be queued, and anything to catch up on. */
+  recovered: () => void;
+}
+
+export type Evaluator = ReturnType<typeof hookEvaluator>;
+
+export function hookEvaluator(options: EvaluatorOptions) {
+  const { store, history, network, counters, timers, log, now, recovered } = options;
+  const { records } = store;
+  const outcome = transactionOutcome(counters, options);
+  const roster = liveHooks(records);
+  const steps = chainSteps(history, log);
+  const endings = hookEndings(records, roster, outcome, log, now);
+  const queue = deliveryQueue({ store, endings, outcome, network, log, now });
+  const live = liveEvaluation({ store, roster, steps, endings, outcome, queue, timers, now });
+  const away = catchingUp({ store, roster, steps, endings, outcome, queue, now });
+
+  const follower: ChainFollower = {
+    changed: live.follow,
+    committed(): void {
+      roster.committed();
+      outcome.publish();
+    },
+    undone(): void {
+      roster.undone();
+      outcome.forget();
+    },
+    recovered,
+  };
+
+  return {
+    follower,
+    advanceLive: live.advance,
+    advanceOne: away.advance,
+    enableAtTip: away.enableAtTip,
+    enableFromCursor: away.enableFromCursor,
+    interrupt: endings.interrupt,
+    tipCursor: steps.tipCursor,
+    notifiedBlocks,
+
+    /** For a test or an on-demand evaluation: the lane has something to send once the transaction is committed. */
+    touch: outcome.queued,
+    countQueued: () => outcome.count('queued'),
+
+    /** The filters or limits of a hook changed; call it in a transaction, after its definition was stored. */
+    redefined(record: HookRecord): void {
+      roster.begin();
+      if (record.stage === 'live') roster.include(activeHook(record));
+    },
+
+    /** `hook_progress.evaluated` at which a live hook is used up. */
+    expiresAt(record: HookRecord, hook: ActiveHook): number | null {
+      roster.load();
+      const left = evaluationsLeft(record, hook.options);
+      return record.stage !== 'live' || left === null ? null : roster.progress().evaluated + left;
+    },
+
+    disable(record: HookRecord): void {
+      roster.begin();
+      if (record.stage !== 'idle') records.leaveLive(record.id);
+      roster.exclude(record.id);
+    },
+  };
+}

@@ -1,0 +1,104 @@
+/** The live hooks: they stand together at the tip and move on together, inside the transaction of each block. */
+import type { Block } from '../../chain/block.ts';
+import type { Reason } from '../../store/hooks/model.ts';
+import type { HookStore } from '../../store/hooks/store.ts';
+import type { ChainChange } from '../../store/ingest/chain-writer.ts';
+import { type ActiveHook, activeHook, isUsedUp } from '../active-hook.ts';
+import type { HookTimers } from '../counters.ts';
+import type { Endings } from './endings.ts';
+import { Notifications } from './notifications.ts';
+import type { Outcome } from './outcome.ts';
+import type { DeliveryQueue } from './queue.ts';
+import type { Roster } from './roster.ts';
+import { type Step, type Steps, standsBefore, stepOfChange } from './steps.ts';
+
+export interface LiveEvaluationOptions {
+  store: HookStore;
+  roster: Roster;
+  steps: Steps;
+  endings: Endings;
+  outcome: Outcome;
+  queue: DeliveryQueue;
+  timers: HookTimers;
+  /** Unix milliseconds. */
+  now: () => number;
+}
+
+export function liveEvaluation(options: LiveEvaluationOptions) {
+  const { store, roster, steps, endings, outcome, queue, timers, now } = options;
+  const { records, ledger, candidates } = store;
+
+  /** Who learns that a block left the chain: live hooks, and those that expired after they were notified of it. */
+  function audience(hookId: number): ActiveHook | undefined {
+    const known = roster.get(hookId);
+    if (known !== undefined) return known;
+    const record = records.get(hookId);
+    return record?.status === 'expired' && record.stage === 'idle' ? activeHook(record) : undefined;
+  }
+
+  function takeBack(step: Step, notifications: Notifications): void {
+    for (const leaving of step.leaving) {
+      for (const { hookId, places } of ledger.ofBlock(leaving.hash)) {
+        const hook = audience(hookId);
+        if (hook !== undefined) notifications.rollback(hook, leaving, places, step);
+      }
+    }
+  }
+
+  function evaluate(block: Block, notifications: Notifications): void {
+    const matches = roster.match(block);
+    roster.advance(block, now());
+    outcome.count('evaluatedBlocks');
+    const usedUp = new Set(records.usedUp(roster.progress().evaluated));
+    for (const [id, places] of matches) {
+      const hook = roster.get(id);
+      if (hook === undefined) continue;
+      notifications.apply(hook, block, places);
+      records.occurred(id, now(), block.height);
+      outcome.count('matches');
+      if (hook.options.expire_after_occurrences) usedUp.add(id);
+    }
+    for (const id of usedUp) {
+      const [hook, record] = [roster.get(id), records.get(id)];
+      if (hook !== undefined && record !== undefined && isUsedUp(record, hook.options)) endings.expire(record, hook);
+    }
+  }
+
+  function take(step: Step, reason: Reason): void {
+    const started = performance.now();
+    const before = roster.progress().cursor;
+    const notifications = new Notifications(candidates);
+    takeBack(step, notifications);
+    for (const block of step.joining) evaluate(block, notifications);
+    for (const notification of notifications) queue(notification, reason, before);
+    timers.evaluated(performance.now() - started);
+  }
+
+  return {
+    /** The chain changed. Hooks that don't stand where the change began catch up after the commit. */
+    follow(change: ChainChange): void {
+      const [first] = change.applied;
+      if (first === undefined) return;
+      roster.begin();
+      if (standsBefore(roster.progress().cursor, change, first)) take(stepOfChange(change, first), 'live');
+      else outcome.behind();
+    },
+
+    /**
+     * Moves the live hooks one step; call it in a transaction.
+     * @returns whether they stand at the tip
+     */
+    advance(): boolean {
+      roster.begin();
+      const { cursor } = roster.progress();
+      if (steps.isTip(cursor)) return true;
+      const step = steps.next(cursor);
+      if (step === null || (roster.isEmpty() && step.leaving.length === 0)) {
+        roster.moveTo(steps.tipCursor());
+        return true;
+      }
+      take(step, 'catch_up');
+      return false;
+    },
+  };
+}

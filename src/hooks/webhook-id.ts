@@ -1,0 +1,9 @@
+/**
+ * The id of a delivery: `evt_` and 32 hex digits. A delivery that is made anew has the id it had, and two bodies never
+ * share one.
+ *
+ * @param source what the delivery belongs to, such as the hook's uuid and the delivery's sequence
+ * @param body the JSON text that is sent
+ */
+export const webhookId = (source: string, body: string): string =>
+  `evt_${new Bun.CryptoHasher('sha256').update(`${source}\n${body}`).digest('hex').slice(0, 32)}`;
