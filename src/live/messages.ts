@@ -1,10 +1,10 @@
 /** What a change is to those who are subscribed: the objects that the API's v1 routes show, read in the change's own snapshot. */
 
+import { declarationsFor } from '../api/shared/declarations.ts';
+import { stxBalanceWithTotals, withStxTransfers } from '../api/shared/serialize/address.ts';
+import { block as blockObject, microblock as microblockObject } from '../api/shared/serialize/block.ts';
+import { mempoolTransaction, transaction as transactionObject } from '../api/shared/serialize/transaction.ts';
 import { clarity } from '../api/shared/serialize/values.ts';
-import { declarationsFor } from '../api/v1/declarations.ts';
-import { stxBalanceWithTotals, withStxTransfers } from '../api/v1/serialize/address.ts';
-import { block as blockObject, microblock as microblockObject } from '../api/v1/serialize/block.ts';
-import { mempoolTransaction, transaction as transactionObject } from '../api/v1/serialize/transaction.ts';
 import { toHex } from '../codec/hex.ts';
 import type { Change, NftMove } from '../store/model/change.ts';
 import type { FoundInForks } from '../store/model/transaction.ts';

@@ -2,11 +2,11 @@
 import { principal as principalTag } from '../../http/etag.ts';
 import { legacyOffsetQuery, OffsetPage, offsetPage } from '../../http/offset-pagination.ts';
 import { route } from '../../http/route.ts';
+import { Principal } from '../shared/legacy-parameters.ts';
+import { InboundTransfer } from '../shared/schemas/address.ts';
+import { TransactionEvent } from '../shared/schemas/event.ts';
+import { inboundTransfer, listedEvent } from '../shared/serialize/address.ts';
 import { heightQuery, heightsOf, NO_BLOCK, untilHeight, untilQuery } from './heights.ts';
-import { Principal } from './parameters.ts';
-import { InboundTransfer } from './schemas/address.ts';
-import { TransactionEvent } from './schemas/event.ts';
-import { inboundTransfer, listedEvent } from './serialize/address.ts';
 
 const tag = 'Addresses';
 const params = { principal: Principal };

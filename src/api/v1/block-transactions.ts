@@ -7,11 +7,11 @@ import { route } from '../../http/route.ts';
 import type { OffsetPage as Found } from '../../store/model/page.ts';
 import type { TransactionDetail } from '../../store/model/transaction.ts';
 import type { Reader } from '../../store/read/index-reader.ts';
+import { declarationsFor } from '../shared/declarations.ts';
+import { BlockHeight, excludeFunctionArgs, HexHash } from '../shared/legacy-parameters.ts';
 import { BlockParameter } from '../shared/parameters.ts';
-import { declarationsFor } from './declarations.ts';
-import { BlockHeight, excludeFunctionArgs, HexHash } from './parameters.ts';
-import { Transaction } from './schemas/transaction.ts';
-import { transaction } from './serialize/transaction.ts';
+import { Transaction } from '../shared/schemas/transaction.ts';
+import { transaction } from '../shared/serialize/transaction.ts';
 
 const tag = 'Transactions (v1)';
 const UNKNOWN = 'no block found';

@@ -6,9 +6,9 @@ import { anyFork, chainTip } from '../../http/etag.ts';
 import { legacyOffsetQuery, UncountedPage } from '../../http/offset-pagination.ts';
 import { route } from '../../http/route.ts';
 import { InvalidValue } from '../../http/value-reader.ts';
-import { contractLog } from '../v2/serialize/smart-contract.ts';
+import { TransactionEvent } from '../shared/schemas/event.ts';
+import { contractLog } from '../shared/serialize/contract-log.ts';
 import { Contract } from './schemas/contract.ts';
-import { TransactionEvent } from './schemas/event.ts';
 import { contract } from './serialize/contract.ts';
 
 const tag = 'Smart contracts (v1)';

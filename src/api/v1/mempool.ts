@@ -4,13 +4,13 @@ import { ApiError } from '../../http/errors.ts';
 import { mempool as mempoolTag } from '../../http/etag.ts';
 import { legacyOffsetQuery, OffsetPage } from '../../http/offset-pagination.ts';
 import { route } from '../../http/route.ts';
+import { declarationsFor } from '../shared/declarations.ts';
+import { excludeFunctionArgs, Principal, unanchored } from '../shared/legacy-parameters.ts';
+import { MempoolTransaction } from '../shared/schemas/transaction.ts';
 import { words } from '../shared/schemas/values.ts';
-import { declarationsFor } from './declarations.ts';
-import { excludeFunctionArgs, Principal, unanchored } from './parameters.ts';
+import { mempoolTransaction } from '../shared/serialize/transaction.ts';
 import { MempoolStats } from './schemas/mempool.ts';
-import { MempoolTransaction } from './schemas/transaction.ts';
 import { mempoolStats } from './serialize/mempool.ts';
-import { mempoolTransaction } from './serialize/transaction.ts';
 
 const tag = 'Mempool (v1)';
 

@@ -5,12 +5,12 @@ import { chainTip } from '../../http/etag.ts';
 import { ANY_TEXT, prefixed } from '../../http/hex-prefix.ts';
 import { legacyOffsetQuery, OffsetPage, offsetPage } from '../../http/offset-pagination.ts';
 import { route } from '../../http/route.ts';
-import { declarationsFor } from './declarations.ts';
-import { HexHash } from './parameters.ts';
-import { Microblock } from './schemas/block.ts';
-import { Transaction } from './schemas/transaction.ts';
-import { microblock } from './serialize/block.ts';
-import { transaction } from './serialize/transaction.ts';
+import { declarationsFor } from '../shared/declarations.ts';
+import { HexHash } from '../shared/legacy-parameters.ts';
+import { Microblock } from '../shared/schemas/block.ts';
+import { Transaction } from '../shared/schemas/transaction.ts';
+import { microblock } from '../shared/serialize/block.ts';
+import { transaction } from '../shared/serialize/transaction.ts';
 
 const tag = 'Microblocks (v1)';
 const deprecated = { replacement: null };

@@ -1,4 +1,5 @@
 /** What a text stands for: a transaction, a block, a contract or an address. */
+
 import { type Static, Type } from '@sinclair/typebox';
 import { isPrincipal, splitPrincipal } from '../../codec/address.ts';
 import { fromHex, toHex } from '../../codec/hex.ts';
@@ -6,11 +7,11 @@ import { ShapedError } from '../../http/errors.ts';
 import { route } from '../../http/route.ts';
 import type { FoundInForks, TransactionDetail } from '../../store/model/transaction.ts';
 import type { Reader } from '../../store/read/index-reader.ts';
-import { declarationsFor } from './declarations.ts';
+import { declarationsFor } from '../shared/declarations.ts';
+import { stxBalanceWithTotals } from '../shared/serialize/address.ts';
+import { block } from '../shared/serialize/block.ts';
+import { mempoolTransaction, transaction } from '../shared/serialize/transaction.ts';
 import { Search } from './schemas/search.ts';
-import { stxBalanceWithTotals } from './serialize/address.ts';
-import { block } from './serialize/block.ts';
-import { mempoolTransaction, transaction } from './serialize/transaction.ts';
 
 type Found = Static<typeof Search>;
 

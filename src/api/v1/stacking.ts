@@ -14,7 +14,7 @@ import { pathAndQuery, pathSegment, queryText } from '../../http/request-url.ts'
 import type { Responder } from '../../http/respond.ts';
 import { route } from '../../http/route.ts';
 import type { StackingVersion } from '../../store/model/stacking.ts';
-import { HexHash, Principal, unanchored } from './parameters.ts';
+import { HexHash, Principal, unanchored } from '../shared/legacy-parameters.ts';
 import { Delegation, StackingEvent } from './schemas/stacking.ts';
 import { delegation, stackingEvent } from './serialize/stacking.ts';
 

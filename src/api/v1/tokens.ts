@@ -1,4 +1,5 @@
 /** Tokens: who has them, and what became of instances. */
+
 import { Type } from '@sinclair/typebox';
 import { decodeClarity } from '../../codec/clarity.ts';
 import { fromHex, toHex } from '../../codec/hex.ts';
@@ -8,10 +9,10 @@ import { route } from '../../http/route.ts';
 import { InvalidValue } from '../../http/value-reader.ts';
 import type { TransactionDetail } from '../../store/model/transaction.ts';
 import type { Reader } from '../../store/read/index-reader.ts';
+import { declarationsFor } from '../shared/declarations.ts';
+import { Principal } from '../shared/legacy-parameters.ts';
 import { AssetParameter } from '../shared/parameters.ts';
-import { declarationsFor } from './declarations.ts';
 import { untilQuery } from './heights.ts';
-import { Principal } from './parameters.ts';
 import { Holders, NftHistoryEvent, NftHolding, NftMint } from './schemas/token.ts';
 import { holders, nftHistoryEvent, nftHolding, nftMint } from './serialize/token.ts';
 

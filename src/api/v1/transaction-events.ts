@@ -5,11 +5,11 @@ import { chainTip } from '../../http/etag.ts';
 import { legacyOffsetQuery } from '../../http/offset-pagination.ts';
 import { route } from '../../http/route.ts';
 import type { TransactionEvent as Event } from '../../store/model/event.ts';
+import { Principal } from '../shared/legacy-parameters.ts';
 import { TxId } from '../shared/parameters.ts';
+import { TransactionEvent } from '../shared/schemas/event.ts';
 import { words } from '../shared/schemas/values.ts';
-import { Principal } from './parameters.ts';
-import { TransactionEvent } from './schemas/event.ts';
-import { transactionEvent } from './serialize/event.ts';
+import { transactionEvent } from '../shared/serialize/event.ts';
 
 const kinds = {
   smart_contract_log: 'contract_log',

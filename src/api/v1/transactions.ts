@@ -1,4 +1,5 @@
 /** Transactions of v1: all of them filtered, one, several, and its bytes. */
+
 import { Type } from '@sinclair/typebox';
 import { toHex } from '../../codec/hex.ts';
 import { notFound } from '../../http/errors.ts';
@@ -8,12 +9,12 @@ import { legacyOffsetQuery, limitOrDefault, OffsetPage } from '../../http/offset
 import { route } from '../../http/route.ts';
 import type { FoundInForks, TransactionFilter, TransactionOrder } from '../../store/model/transaction.ts';
 import type { Reader } from '../../store/read/index-reader.ts';
+import { declarationsFor } from '../shared/declarations.ts';
+import { Address, excludeFunctionArgs, Principal, TransactionTypes, unanchored } from '../shared/legacy-parameters.ts';
 import { TxId } from '../shared/parameters.ts';
+import { MempoolTransaction, Transaction } from '../shared/schemas/transaction.ts';
 import { Hash, Hex, words } from '../shared/schemas/values.ts';
-import { declarationsFor } from './declarations.ts';
-import { Address, excludeFunctionArgs, Principal, TransactionTypes, unanchored } from './parameters.ts';
-import { MempoolTransaction, Transaction } from './schemas/transaction.ts';
-import { mempoolTransaction, transaction } from './serialize/transaction.ts';
+import { mempoolTransaction, transaction } from '../shared/serialize/transaction.ts';
 
 const tag = 'Transactions (v1)';
 const UNKNOWN = 'could not find transaction by ID';

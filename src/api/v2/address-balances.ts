@@ -3,10 +3,10 @@ import { Type } from '@sinclair/typebox';
 import { principalAndMempool, principal as principalTag } from '../../http/etag.ts';
 import { legacyOffsetQuery, OffsetPage, offsetPage } from '../../http/offset-pagination.ts';
 import { route } from '../../http/route.ts';
+import { Principal } from '../shared/legacy-parameters.ts';
+import { AddressFtBalance, StxBalance } from '../shared/schemas/address.ts';
 import { SignedAmount } from '../shared/schemas/values.ts';
-import { Principal } from '../v1/parameters.ts';
-import { AddressFtBalance, StxBalance } from '../v1/schemas/address.ts';
-import { stxBalance } from '../v1/serialize/address.ts';
+import { stxBalance } from '../shared/serialize/address.ts';
 
 const tag = 'Addresses';
 const params = { principal: Principal };

@@ -7,10 +7,10 @@ import { FlatPage, flatPage, flatStart, NO_CURSOR } from '../../http/flat-pagina
 import { legacyOffsetQuery, OffsetPage, offsetPage } from '../../http/offset-pagination.ts';
 import { route } from '../../http/route.ts';
 import type { TransactionKey } from '../../store/model/transaction.ts';
+import { excludeFunctionArgs } from '../shared/legacy-parameters.ts';
 import { TxId } from '../shared/parameters.ts';
-import { excludeFunctionArgs } from '../v1/parameters.ts';
-import { AddressTransaction, AddressTransactionEvent } from '../v1/schemas/address.ts';
-import { addressTransaction, addressTransactionEvent } from '../v1/serialize/address.ts';
+import { AddressTransaction, AddressTransactionEvent } from '../shared/schemas/address.ts';
+import { addressTransaction, addressTransactionEvent } from '../shared/serialize/address.ts';
 
 const tag = 'Addresses';
 const UNKNOWN = 'Transaction not found';

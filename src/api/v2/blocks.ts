@@ -6,9 +6,11 @@ import { FlatPage, flatPage, flatQuery, flatStart, NO_CURSOR } from '../../http/
 import { OffsetPage, offsetPage, offsetQuery } from '../../http/offset-pagination.ts';
 import { type Route, route } from '../../http/route.ts';
 import { BlockParameter } from '../shared/parameters.ts';
+import { ChainBlock } from '../shared/schemas/chain-block.ts';
 import { Hex } from '../shared/schemas/values.ts';
-import { AverageTimes, Block } from './schemas/block.ts';
-import { averageTimes, block } from './serialize/block.ts';
+import { chainBlock } from '../shared/serialize/chain-block.ts';
+import { AverageTimes } from './schemas/block.ts';
+import { averageTimes } from './serialize/block.ts';
 
 const tag = 'Blocks';
 const UNKNOWN = 'Block not found';
@@ -34,12 +36,12 @@ export const blocks = (now: () => number): Route[] => [
     summary: 'Blocks of the canonical chain, highest first',
     tag,
     query: listQuery,
-    response: FlatPage(Block),
+    response: FlatPage(ChainBlock),
     notFound: NO_CURSOR,
     etag: chainTip,
     handle: async ({ query, read }) => {
       const page = await read.blocks.page(query.limit, flatStart(query));
-      return flatPage(query, page, toHex, block);
+      return flatPage(query, page, toHex, chainBlock);
     },
   }),
   route({
@@ -61,13 +63,13 @@ export const blocks = (now: () => number): Route[] => [
     summary: 'The newest block of the canonical chain at or before a time',
     tag,
     params: { timestamp: Type.Integer({ minimum: 0, description: 'Unix seconds' }) },
-    response: Block,
+    response: ChainBlock,
     notFound: NONE_BEFORE,
     etag: blockAt,
     handle: async ({ params: { timestamp }, read }) => {
       const found = await read.blocks.at(timestamp);
       if (found === undefined) throw notFound(NONE_BEFORE);
-      return block(found);
+      return chainBlock(found);
     },
   }),
   route({
@@ -76,13 +78,13 @@ export const blocks = (now: () => number): Route[] => [
     summary: 'One block of the canonical chain',
     tag,
     params: { height_or_hash: BlockParameter },
-    response: Block,
+    response: ChainBlock,
     notFound: UNKNOWN,
     etag: blockTag,
     handle: async ({ params: { height_or_hash }, read }) => {
       const found = await read.blocks.find(height_or_hash);
       if (found === undefined) throw notFound(UNKNOWN);
-      return block(found);
+      return chainBlock(found);
     },
   }),
   route({
@@ -108,12 +110,12 @@ export const blocks = (now: () => number): Route[] => [
     tag,
     params: { tenure_height: Type.Integer({ minimum: 0, description: 'Height of the tenure' }) },
     query: listQuery,
-    response: FlatPage(Block),
+    response: FlatPage(ChainBlock),
     notFound: NO_CURSOR,
     etag: chainTip,
     handle: async ({ params: { tenure_height }, query, read }) => {
       const page = await read.blocks.ofTenure(tenure_height, query.limit, flatStart(query));
-      return flatPage(query, page, toHex, block);
+      return flatPage(query, page, toHex, chainBlock);
     },
   }),
 ];

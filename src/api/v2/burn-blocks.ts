@@ -3,8 +3,10 @@ import { chainTip } from '../../http/etag.ts';
 import { OffsetPage, offsetPage, offsetQuery } from '../../http/offset-pagination.ts';
 import { route } from '../../http/route.ts';
 import { BlockParameter } from '../shared/parameters.ts';
-import { Block, BurnBlock } from './schemas/block.ts';
-import { block, burnBlock } from './serialize/block.ts';
+import { ChainBlock } from '../shared/schemas/chain-block.ts';
+import { chainBlock } from '../shared/serialize/chain-block.ts';
+import { BurnBlock } from './schemas/block.ts';
+import { burnBlock } from './serialize/block.ts';
 
 const tag = 'Burn blocks';
 const UNKNOWN = 'Burn block not found';
@@ -46,13 +48,13 @@ export const burnBlocks = [
     tag,
     params: { height_or_hash: BlockParameter },
     query: listQuery,
-    response: OffsetPage(Block),
+    response: OffsetPage(ChainBlock),
     notFound: UNKNOWN,
     etag: chainTip,
     handle: async ({ params: { height_or_hash }, query, read }) => {
       const page = await read.burnBlocks.blocks(height_or_hash, query.limit, query.offset);
       if (page === undefined) throw notFound(UNKNOWN);
-      return offsetPage(query, page, block);
+      return offsetPage(query, page, chainBlock);
     },
   }),
 ];

@@ -3,8 +3,10 @@ import { chainTip, mempool } from '../../http/etag.ts';
 import { FlatPage, flatPage, flatQuery, flatStart, NO_CURSOR } from '../../http/flat-pagination.ts';
 import { route } from '../../http/route.ts';
 import type { EventPlace } from '../../store/model/event.ts';
-import { ContractLog, ContractStatuses } from './schemas/smart-contract.ts';
-import { contractLog, contractStatus, logCursor } from './serialize/smart-contract.ts';
+import { ContractLog } from '../shared/schemas/contract-log.ts';
+import { contractLog } from '../shared/serialize/contract-log.ts';
+import { ContractStatuses } from './schemas/smart-contract.ts';
+import { contractStatus, logCursor } from './serialize/smart-contract.ts';
 
 const tag = 'Smart contracts';
 

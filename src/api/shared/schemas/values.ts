@@ -1,4 +1,4 @@
-/** The small schemas that v3 bodies are made of. */
+/** The small schemas that bodies are made of. */
 import { type TSchema, Type } from '@sinclair/typebox';
 import type { RawNumber } from '../../../codec/exact-number.ts';
 
@@ -6,6 +6,7 @@ export const Hex = Type.String({ pattern: '^0x([0-9a-f]{2})*$' });
 export const Hash = Type.String({ pattern: '^0x[0-9a-f]{64}$' });
 export const Height = Type.Integer({ minimum: 0 });
 export const UnixTime = Type.Integer({ description: 'Unix seconds' });
+export const IsoTime = Type.String({ pattern: '^[0-9-]{10}T[0-9:]{8}\\.[0-9]{3}Z$', description: 'UTC' });
 /** Beyond 2^53 too: clients that need it exact parse it as a big integer. */
 export const Uint64 = Type.Unsafe<number | RawNumber>(Type.Integer({ minimum: 0 }));
 export const Amount = Type.String({ pattern: '^[0-9]+$', description: 'Integer, in micro-STX or base units' });

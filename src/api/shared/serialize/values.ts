@@ -8,3 +8,6 @@ export const clarity = (value: Uint8Array) => ({ hex: toHex(value), repr: clarit
 
 export const memo = (bytes: Uint8Array | null) =>
   bytes === null ? null : { hex: toHex(bytes), repr: memoText(bytes) };
+
+/** @param time Unix seconds */
+export const isoTime = (time: number): string => new Date(time * 1000).toISOString();

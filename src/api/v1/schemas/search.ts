@@ -1,8 +1,8 @@
 import { Type } from '@sinclair/typebox';
+import { StxBalanceWithTotals } from '../../shared/schemas/address.ts';
+import { Block } from '../../shared/schemas/block.ts';
+import { MempoolTransaction, Transaction, typeWords } from '../../shared/schemas/transaction.ts';
 import { Hash, Height, Hex, Principal, UnixTime, words } from '../../shared/schemas/values.ts';
-import { StxBalanceWithTotals } from './address.ts';
-import { Block } from './block.ts';
-import { MempoolTransaction, Transaction, typeWords } from './transaction.ts';
 
 const tx_type = words(...typeWords);
 const minedData = {

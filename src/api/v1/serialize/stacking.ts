@@ -1,14 +1,11 @@
 import type { Static } from '@sinclair/typebox';
 import type { StackingPrint } from '../../../chain/pox/stacking.ts';
-import { poxAddressRaw, poxAddressText } from '../../../codec/bitcoin-address.ts';
+import { poxAddressRaw } from '../../../codec/bitcoin-address.ts';
 import { toHex } from '../../../codec/hex.ts';
 import type { StackingEvent } from '../../../store/model/stacking.ts';
+import { bitcoinAddress } from '../../shared/serialize/bitcoin-address.ts';
 import { exactNumber } from '../../shared/serialize/values.ts';
 import type { Delegation, StackingEvent as EventSchema } from '../schemas/stacking.ts';
-
-/** Null where there is none, or one of a form that Bitcoin doesn't know. */
-export const bitcoinAddress = ({ poxAddress, network }: StackingPrint): string | null =>
-  poxAddress === null ? null : poxAddressText(poxAddress, network);
 
 function text(value: StackingPrint['data'][string]): string | null {
   if (value === null) return null;

@@ -4,9 +4,9 @@ import { toHex } from '../../../codec/hex.ts';
 import { offsetPage } from '../../../http/offset-pagination.ts';
 import type { HolderPage, NftEvent, NftHolding } from '../../../store/model/token.ts';
 import type { TransactionDetail } from '../../../store/model/transaction.ts';
+import { type Declarations, transaction } from '../../shared/serialize/transaction.ts';
 import { clarity } from '../../shared/serialize/values.ts';
 import type { Holders, NftHolding as HoldingSchema, NftHistoryEvent, NftMint } from '../schemas/token.ts';
-import { type Declarations, transaction } from './transaction.ts';
 
 export const holders = (query: { limit: number; offset: number }, page: HolderPage): Static<typeof Holders> => ({
   total_supply: page.supply,

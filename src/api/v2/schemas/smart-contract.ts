@@ -1,5 +1,5 @@
 import { type Static, Type } from '@sinclair/typebox';
-import { ClarityPair, Hash, Height, words } from '../../shared/schemas/values.ts';
+import { Hash, Height, words } from '../../shared/schemas/values.ts';
 
 const ContractStatus = Type.Union([
   Type.Object({
@@ -18,10 +18,3 @@ const ContractStatus = Type.Union([
 export const ContractStatuses = Type.Unsafe<Record<string, Static<typeof ContractStatus>>>(
   Type.Object({}, { additionalProperties: ContractStatus }),
 );
-
-export const ContractLog = Type.Object({
-  event_index: Type.Integer({ minimum: 0 }),
-  event_type: Type.Literal('smart_contract_log'),
-  tx_id: Hash,
-  contract_log: Type.Object({ contract_id: Type.String(), topic: Type.String(), value: ClarityPair }),
-});

@@ -1,8 +1,8 @@
 import type { Static } from '@sinclair/typebox';
 import { toHex } from '../../../codec/hex.ts';
 import type { CycleStacker, PoxOutput, RewardCycle, StackingSigner } from '../../../store/model/stacking.ts';
-import { bitcoinAddress } from '../../v1/serialize/stacking.ts';
-import { stackedPercent, weightPercent } from '../../v3/serialize/cycle-share.ts';
+import { bitcoinAddress } from '../../shared/serialize/bitcoin-address.ts';
+import { stackedPercent, weightPercent } from '../../shared/serialize/cycle-share.ts';
 import type { PoxCycle, PoxSigner, PoxStacker, PoxTransaction } from '../schemas/stacking.ts';
 
 export const poxCycle = (cycle: RewardCycle): Static<typeof PoxCycle> => ({

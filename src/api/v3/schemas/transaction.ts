@@ -1,6 +1,8 @@
 /** Transactions as v3 shows them: mined and pending, in lists and alone. */
 import { type TProperties, Type } from '@sinclair/typebox';
-import { tenureChangeCauses } from '../../../codec/payload.ts';
+import { PostConditions } from '../../shared/schemas/post-condition.ts';
+import { executedStatuses, waitingStatuses } from '../../shared/schemas/status.ts';
+import { tenureChange, tenureChangeCause } from '../../shared/schemas/tenure-change.ts';
 import {
   Amount,
   ClarityPair,
@@ -12,10 +14,8 @@ import {
   Principal,
   Uint64,
   UnixTime,
-  words,
 } from '../../shared/schemas/values.ts';
 import { BitcoinBlock, Block } from './place.ts';
-import { PostConditions } from './post-condition.ts';
 
 const account = Type.Object({ address: Principal, nonce: Uint64 });
 
@@ -25,18 +25,6 @@ const common = {
   sponsor: nullable(account),
   fee_rate: Amount,
 };
-
-/** Of a transaction that a block holds. */
-export const executedStatuses = words('success', 'abort_by_response', 'abort_by_post_condition', 'problematic_skipped');
-/** Of one that waits, or was dropped while it did. */
-export const waitingStatuses = words(
-  'pending',
-  'dropped_replace_by_fee',
-  'dropped_replace_across_fork',
-  'dropped_too_expensive',
-  'dropped_stale_garbage_collect',
-  'dropped_problematic',
-);
 
 const place = {
   block: Block,
@@ -50,8 +38,6 @@ const waiting = {
   status: waitingStatuses,
 };
 
-const cause = words(...tenureChangeCauses);
-
 const transfer = Type.Object({ recipient: Principal, amount: Amount, memo: nullable(Memo) });
 const contract = { clarity_version: nullable(Type.Integer()), contract_id: Type.String() };
 const call = { contract_id: Type.String(), function_name: Type.String() };
@@ -63,16 +49,6 @@ const coinbase = Type.Object({
   payload: Hex,
   alt_recipient: nullable(Principal),
   vrf_proof: nullable(Hex),
-});
-
-export const tenureChange = Type.Object({
-  tenure_consensus_hash: Hex,
-  prev_tenure_consensus_hash: Hex,
-  burn_view_consensus_hash: Hex,
-  previous_tenure_end: Hash,
-  previous_tenure_blocks: Type.Integer(),
-  cause,
-  pubkey_hash: Hex,
 });
 
 /** Whatever a transaction's body is shown as, the members it shares with others are the same. */
@@ -92,7 +68,11 @@ export const TransactionSummary = Type.Union([
     type: Type.Literal('coinbase'),
     coinbase: Type.Object({ alt_recipient: nullable(Principal) }),
   }),
-  Type.Object({ ...summary, type: Type.Literal('tenure_change'), tenure_change: Type.Object({ cause }) }),
+  Type.Object({
+    ...summary,
+    type: Type.Literal('tenure_change'),
+    tenure_change: Type.Object({ cause: tenureChangeCause }),
+  }),
 ]);
 
 const full = {

@@ -9,6 +9,7 @@ import type {
   TransactionDetail,
 } from '../../../store/model/transaction.ts';
 import { decoded, payloadOf } from '../../shared/serialize/raw.ts';
+import { tenureChange } from '../../shared/serialize/tenure-change.ts';
 import { clarity, exactNumber } from '../../shared/serialize/values.ts';
 import type { FullPending, FullTransaction } from '../schemas/transaction.ts';
 import { minedMembers, pendingBody, pendingMembers, summaryBody } from './transaction.ts';
@@ -82,19 +83,6 @@ function coinbase(raw: Uint8Array) {
     payload: toHex(data),
     alt_recipient: altRecipient,
     vrf_proof: vrfProof === null ? null : toHex(vrfProof),
-  };
-}
-
-export function tenureChange(raw: Uint8Array) {
-  const payload = payloadOf(raw, 'tenure_change');
-  return {
-    tenure_consensus_hash: toHex(payload.tenureConsensusHash),
-    prev_tenure_consensus_hash: toHex(payload.prevTenureConsensusHash),
-    burn_view_consensus_hash: toHex(payload.burnViewConsensusHash),
-    previous_tenure_end: toHex(payload.previousTenureEnd),
-    previous_tenure_blocks: payload.previousTenureBlocks,
-    cause: payload.cause,
-    pubkey_hash: toHex(payload.pubkeyHash),
   };
 }
 

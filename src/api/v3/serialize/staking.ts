@@ -15,8 +15,8 @@ import type {
   StakingSignerDetail,
   StakingSummary,
 } from '../../../store/model/staking.ts';
+import { stackedPercent, weightPercent } from '../../shared/serialize/cycle-share.ts';
 import type * as schema from '../schemas/staking.ts';
-import { stackedPercent, weightPercent } from './cycle-share.ts';
 import { block } from './place.ts';
 
 const madeBy = (transaction: MadeBy) => ({

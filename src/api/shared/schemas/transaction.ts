@@ -1,21 +1,22 @@
 /** Transactions as v1 and v2 show them: one flat object, mined or waiting, in lists and alone. */
 import { type TProperties, Type } from '@sinclair/typebox';
+import { TransactionEvent } from './event.ts';
+import { PostConditions } from './post-condition.ts';
+import { executedStatuses, waitingStatuses } from './status.ts';
+import { tenureChange } from './tenure-change.ts';
 import {
   Amount,
   ClarityPair,
   Hash,
   Height,
   Hex,
+  IsoTime,
   nullable,
   Principal,
   Uint64,
   UnixTime,
   words,
-} from '../../shared/schemas/values.ts';
-import { IsoTime } from '../../v2/schemas/values.ts';
-import { PostConditions } from '../../v3/schemas/post-condition.ts';
-import { executedStatuses, tenureChange, waitingStatuses } from '../../v3/schemas/transaction.ts';
-import { TransactionEvent } from './event.ts';
+} from './values.ts';
 
 export const typeWords = [
   'token_transfer',

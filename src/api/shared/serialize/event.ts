@@ -1,8 +1,8 @@
 import type { Static } from '@sinclair/typebox';
 import { toHex } from '../../../codec/hex.ts';
 import type { TransactionEvent } from '../../../store/model/event.ts';
-import { clarity } from '../../shared/serialize/values.ts';
 import type { TransactionEvent as EventSchema } from '../schemas/event.ts';
+import { clarity } from './values.ts';
 
 type Shown = Static<typeof EventSchema>;
 type Movement = Extract<TransactionEvent, { action: unknown }>;

@@ -1,10 +1,10 @@
-/** What the paths and queries of v1 routes name. */
+/** What the paths and queries of v1 routes, and of some of v2, name. */
 import { Type } from '@sinclair/typebox';
 import { isPrincipal } from '../../codec/address.ts';
 import { fromHex, toHex } from '../../codec/hex.ts';
 import { InvalidValue } from '../../http/value-reader.ts';
-import { words } from '../shared/schemas/values.ts';
 import { typeWords } from './schemas/transaction.ts';
+import { words } from './schemas/values.ts';
 
 const ADDRESS = '[0123456789ABCDEFGHJKMNPQRSTVWXYZ]{28,41}';
 const CONTRACT = '\\.[a-zA-Z][a-zA-Z0-9_-]{0,127}';

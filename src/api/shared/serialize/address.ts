@@ -1,4 +1,5 @@
 /** What v1 and v2 show of addresses. */
+
 import type { Static } from '@sinclair/typebox';
 import { toHex } from '../../../codec/hex.ts';
 import type {
@@ -10,7 +11,6 @@ import type {
 } from '../../../store/model/account.ts';
 import type { AssetEvent, PlacedEvent } from '../../../store/model/event.ts';
 import type { TransactionDetail } from '../../../store/model/transaction.ts';
-import { clarity, exactNumber } from '../../shared/serialize/values.ts';
 import type {
   AddressTransactionEvent,
   AddressTransaction as AddressTransactionSchema,
@@ -25,6 +25,7 @@ import type {
 import type { TransactionEvent } from '../schemas/event.ts';
 import { transactionEvent } from './event.ts';
 import { type Declarations, transaction } from './transaction.ts';
+import { clarity, exactNumber } from './values.ts';
 
 /** @param withPending also what waits */
 export function stxBalance(of: StxHistory, withPending: boolean): Static<typeof StxBalance> {

@@ -1,17 +1,7 @@
 /** What v1 and v2 show of addresses. */
 import { type TProperties, type TSchema, Type } from '@sinclair/typebox';
-import {
-  ClarityPair,
-  Hash,
-  Height,
-  Hex,
-  nullable,
-  Principal,
-  SignedAmount,
-  Uint64,
-  words,
-} from '../../shared/schemas/values.ts';
 import { Transaction } from './transaction.ts';
+import { ClarityPair, Hash, Height, Hex, nullable, Principal, SignedAmount, Uint64, words } from './values.ts';
 
 const lock = {
   lock_tx_id: Type.String({ description: 'Empty where nothing is locked' }),

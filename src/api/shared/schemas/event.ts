@@ -1,6 +1,6 @@
 /** What a transaction did, as v1 and v2 show it: a missing side of a movement is the empty string. */
 import { type TProperties, Type } from '@sinclair/typebox';
-import { Amount, ClarityPair, Hash, Height, Hex, words } from '../../shared/schemas/values.ts';
+import { Amount, ClarityPair, Hash, Height, Hex, words } from './values.ts';
 
 const event = <const W extends string, P extends TProperties>(type: W, body: P) =>
   Type.Object({

@@ -1,10 +1,9 @@
 import { type Static, Type } from '@sinclair/typebox';
-import { Hash, Height, Hex, UnixTime } from '../../shared/schemas/values.ts';
-import { Block as BlockV2 } from '../../v2/schemas/block.ts';
-import { IsoTime } from '../../v2/schemas/values.ts';
+import { ChainBlock } from './chain-block.ts';
+import { Hash, Height, Hex, IsoTime, UnixTime } from './values.ts';
 
 export const Block = Type.Object({
-  ...Type.Omit(BlockV2, ['canonical', 'parent_index_block_hash', 'tx_count']).properties,
+  ...Type.Omit(ChainBlock, ['canonical', 'parent_index_block_hash', 'tx_count']).properties,
   canonical: Type.Boolean(),
   txs: Type.Array(Hash, { description: 'Ids of its transactions, the last first' }),
   parent_microblock_hash: Type.Union([Hash, Type.Literal('')]),

@@ -2,13 +2,13 @@
 import type { Static } from '@sinclair/typebox';
 import { toHex } from '../../../codec/hex.ts';
 import type { ChainMicroblock, WholeBlock } from '../../../store/model/block.ts';
-import { block as blockV2 } from '../../v2/serialize/block.ts';
-import { isoTime } from '../../v2/serialize/values.ts';
 import type { Block, Microblock } from '../schemas/block.ts';
+import { chainBlock } from './chain-block.ts';
+import { isoTime } from './values.ts';
 
 /** @param microblocks the order of those it confirmed, by their sequence */
 export function block(of: WholeBlock, microblocks: 'ascending' | 'descending'): Block {
-  const { parent_index_block_hash: _, tx_count: __, ...shared } = blockV2(of);
+  const { parent_index_block_hash: _, tx_count: __, ...shared } = chainBlock(of);
   const accepted = of.confirmed.map(({ hash }) => toHex(hash));
   return {
     ...shared,

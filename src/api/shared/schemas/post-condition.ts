@@ -1,5 +1,5 @@
 import { Type } from '@sinclair/typebox';
-import { Amount, ClarityPair, words } from '../../shared/schemas/values.ts';
+import { Amount, ClarityPair, words } from './values.ts';
 
 const principal = Type.Union([
   Type.Object({ type_id: Type.Literal('principal_origin') }),

@@ -7,12 +7,11 @@ import { decodePostConditions } from '../../../codec/post-conditions.ts';
 import type { ContractFunctions } from '../../../store/model/contract.ts';
 import type { TransactionEvent } from '../../../store/model/event.ts';
 import type { PendingTransactionDetail, SummaryPayload, TransactionDetail } from '../../../store/model/transaction.ts';
-import { decoded, payloadOf } from '../../shared/serialize/raw.ts';
-import { clarity, exactNumber } from '../../shared/serialize/values.ts';
-import { isoTime } from '../../v2/serialize/values.ts';
-import { tenureChange } from '../../v3/serialize/full-transaction.ts';
 import type { MempoolTransaction, Transaction } from '../schemas/transaction.ts';
 import { transactionEvent } from './event.ts';
+import { decoded, payloadOf } from './raw.ts';
+import { tenureChange } from './tenure-change.ts';
+import { clarity, exactNumber, isoTime } from './values.ts';
 
 /** What the called contracts declare, by contract identifier. */
 export type Declarations = ReadonlyMap<string, ContractFunctions>;

@@ -1,0 +1,14 @@
+/** Statuses of transactions. */
+import { words } from './values.ts';
+
+/** Of a transaction that a block holds. */
+export const executedStatuses = words('success', 'abort_by_response', 'abort_by_post_condition', 'problematic_skipped');
+/** Of one that waits, or was dropped while it did. */
+export const waitingStatuses = words(
+  'pending',
+  'dropped_replace_by_fee',
+  'dropped_replace_across_fork',
+  'dropped_too_expensive',
+  'dropped_stale_garbage_collect',
+  'dropped_problematic',
+);
