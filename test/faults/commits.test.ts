@@ -113,11 +113,13 @@ test('a lock is waited for once: as long as it is held the thread does not stand
   expect(patience()).toEqual(usual);
 });
 
-test.each([
+const failures: [how: string, fault: Fault][] = [
   ['fails', busy],
   ['fails and is rolled back', full],
   ['is done and said to have failed', saidToFail],
-])(
+];
+
+test.each(failures)(
   'where the commit of the index %s, the event is there when it is sent again, and who sends deliveries was told',
   (_, fault) => {
     using open = opened();
@@ -134,16 +136,22 @@ test.each([
   },
 );
 
-test('what only the journal holds is there once, where the commit of the index failed or the process began anew', () => {
-  using open = opened();
-  open.failNext(indexPath, 'COMMIT', full);
-  expect(() => open.ingest.receive(chunks)).toThrow(StoreUnavailableError);
-  expect(open.ingest.receive(chunks)).toBe('repeated');
-  open.ingest.close();
-  using again = openWithHooks(open.directory);
-  expect(again.ingest.receive(chunks)).toBe('repeated');
-  expect(journalRows(open.directory).filter(({ path }) => path === chunks.path)).toHaveLength(1);
-});
+test.each(
+  [indexPath, journalPath].flatMap((path) => failures.map(([how, fault]) => ({ name: path.name, path, how, fault }))),
+)(
+  'where a commit ($name) $how, what only the journal holds is there once, for a process that began anew, too',
+  ({ path, fault }) => {
+    using open = opened();
+    open.failNext(path, 'COMMIT', fault);
+    expect(() => open.ingest.receive(chunks)).toThrow(StoreUnavailableError);
+    open.ingest.receive(chunks);
+    expect(open.ingest.receive(chunks)).toBe('repeated');
+    open.ingest.close();
+    using again = openWithHooks(open.directory);
+    expect(again.ingest.receive(chunks)).toBe('repeated');
+    expect(journalRows(open.directory).filter((row) => row.path === chunks.path)).toHaveLength(1);
+  },
+);
 
 test('an event that is undone is evaluated anew: a hook that had expired with it has not', () => {
   using open = opened();

@@ -139,7 +139,6 @@ function startIngest(options: IngestOptions, opened: (() => void)[]) {
           // An entry that changes nothing now (it may have, before a fix of ours) is done with too.
           places.set(entry);
           at = entry.id;
-          last = digestOf(entry);
           inBatch += 1;
           if (inBatch === REPLAY_BATCH || at === end) break;
         }
@@ -147,6 +146,9 @@ function startIngest(options: IngestOptions, opened: (() => void)[]) {
       });
     }
     if (events > 0) log({ event: 'journal_replayed', events });
+    // A commit that seemed to fail may be done all the same: its event is no news when it comes again.
+    const newest = journal.read(end);
+    last = newest === undefined ? null : digestOf(newest);
   }
 
   function report({ change }: { change: ChainChange | null }): void {
@@ -192,10 +194,6 @@ function startIngest(options: IngestOptions, opened: (() => void)[]) {
 
   if (chainId !== null) identity.require(chainId, directory);
   transaction.settle();
-  if (journal !== null) {
-    const newest = journal.read(journal.lastId());
-    if (newest !== undefined) last = digestOf(newest);
-  }
   serving = true;
 
   return {
