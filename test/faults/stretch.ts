@@ -17,9 +17,8 @@ const BEFORE = 60;
 /** Of a hook's times; nothing of these tests depends on it. */
 const NOW = 1_800_000_000_000;
 
-const stream: ReceivedEvent[] = [
-  ...devnetEvents({ seed: 3, blocks: 26, accounts: 8, transactionsPerBlock: 3, forkEvery: 4, forkDepth: 3 }),
-].map(received);
+const chain = { seed: 3, accounts: 8, transactionsPerBlock: 3, forkEvery: 4, forkDepth: 3 };
+const stream: ReceivedEvent[] = [...devnetEvents({ ...chain, blocks: 26 })].map(received);
 /** What only the journal holds. */
 const chunks = (label: number): ReceivedEvent => ({
   path: '/stackerdb_chunks',
@@ -28,10 +27,20 @@ const chunks = (label: number): ReceivedEvent => ({
 });
 
 export const before = stream.slice(0, BEFORE);
+/** An event of the stretch by its number, now and then behind one that only the journal holds. */
+const withChunks = (event: ReceivedEvent, index: number): ReceivedEvent[] =>
+  index % 7 === 3 ? [chunks(index), event] : [event];
 /** Blocks, forks, transactions that wait and are dropped, and events that only the journal holds. */
-export const stretch = stream
-  .slice(BEFORE)
-  .flatMap((event, index) => (index % 7 === 3 ? [chunks(index), event] : [event]));
+export const stretch = stream.slice(BEFORE).flatMap(withChunks);
+
+/** The stretch, and how its chain goes on for ever. */
+export function* longStretch(): Generator<ReceivedEvent> {
+  let index = -BEFORE;
+  for (const event of devnetEvents({ ...chain, blocks: Number.POSITIVE_INFINITY })) {
+    if (index >= 0) yield* withChunks(received(event), index);
+    index += 1;
+  }
+}
 
 const filters = [
   [{ type: 'stx_event' }, { type: 'coinbase' }],

@@ -1,0 +1,88 @@
+/** Takes events over a copy of a directory while calls of SQLite fail, as a node sends them: again, until they are taken. */
+import { Database } from 'bun:sqlite';
+import { expect } from 'bun:test';
+import { indexPath } from '../../src/store/files/database.ts';
+import { StoreUnavailableError } from '../../src/store/files/store-failure.ts';
+import type { ReceivedEvent } from '../../src/store/ingest/ingest.ts';
+import type { DataDirectory } from '../support/data-directory.ts';
+import { everything } from '../support/tables.ts';
+import { faultStore, never, type Plan } from './fault-store.ts';
+import { copyOf, openWithHooks } from './stretch.ts';
+
+/** More than any plan here lets fail. */
+const MOST_RETRIES = 1_000;
+
+type Open = ReturnType<typeof openWithHooks>;
+
+/** Takes an event. @returns how many attempts failed */
+function send({ ingest }: Open, event: ReceivedEvent): number {
+  for (let failed = 0; failed < MOST_RETRIES; failed++) {
+    try {
+      ingest.receive(event);
+      return failed;
+    } catch (error) {
+      if (!(error instanceof StoreUnavailableError)) throw error;
+    }
+  }
+  throw new Error('the event was never taken');
+}
+
+/** What subscribers are told, in order. */
+function told(directory: string): string[] {
+  using db = new Database(indexPath(directory), { readonly: true });
+  return db
+    .query<{ told: string }, []>("SELECT kind || ' ' || hex(subject) AS told FROM changes ORDER BY id")
+    .all()
+    .map((row) => row.told);
+}
+
+/** All that a run leaves: index, journal, and what subscribers are told. */
+const standing = (directory: string) => ({ ...everything(directory), told: told(directory) });
+
+interface Run {
+  /** What it left. */
+  files: ReturnType<typeof standing>;
+  /** Of SQLite, for each event, those of its failed attempts too. */
+  calls: number[];
+  /** Attempts to take an event that failed. */
+  failed: number;
+  /** Events of the log, in order. */
+  said: string[];
+  /** The copy, closed; whoever asked for the run removes it. */
+  directory: DataDirectory;
+}
+
+interface Disturbed {
+  journal: boolean;
+  events: readonly ReceivedEvent[];
+  plan: Plan;
+  /** Called before each event with its number, and with how many calls there were before it. */
+  begins?(event: number, calls: number): void;
+}
+
+/**
+ * Takes events over a copy while calls fail as planned.
+ * @throws Error where a delivery was queued and nobody was told to send it, or an event is never taken
+ */
+export function run(from: DataDirectory, { journal, events, plan, begins }: Disturbed): Run {
+  const directory = copyOf(from);
+  const store = faultStore();
+  using open = openWithHooks(directory.path, { journal, connect: store.connect });
+  using beside = new Database(indexPath(directory.path), { readonly: true });
+  const made = beside.prepare<{ made: number }, []>('SELECT count(*) AS made FROM hook_deliveries');
+  store.follow(plan);
+  const calls: number[] = [];
+  let failed = 0;
+  for (const [number, event] of events.entries()) {
+    const [deliveries, callsBefore] = [made.get()?.made, store.calls()];
+    begins?.(number, callsBefore);
+    open.woken.clear();
+    failed += send(open, event);
+    calls.push(store.calls() - callsBefore);
+    // Whatever was queued, somebody was told to send it.
+    if (made.get()?.made !== deliveries) expect(open.woken.size).toBeGreaterThan(0);
+  }
+  store.follow(never);
+  open.ingest.close();
+  return { files: standing(directory.path), calls, failed, said: open.said.map(({ event }) => event), directory };
+}

@@ -1,0 +1,132 @@
+/**
+ * The k-th call of SQLite fails while an event is taken: for each event, every k and every kind of failure. What is left
+ * equals what a run leaves that nothing disturbed. The suite draws a few; with STACKSIDE_RUNS=250000 each of more than 400
+ * events is taken once for every call and failure, which takes hours. STACKSIDE_SEED draws others first.
+ */
+import { expect, test } from 'bun:test';
+import { Prng } from '../../src/devnet/prng.ts';
+import type { ReceivedEvent } from '../../src/store/ingest/ingest.ts';
+import type { DataDirectory } from '../support/data-directory.ts';
+import { casesOf, firstSeed, timeoutOf } from '../support/property.ts';
+import { run } from './disturbed-run.ts';
+import { type Fault, faults, never } from './fault-store.ts';
+import { longStretch, template } from './stretch.ts';
+
+/** How many single failures are tried, with a journal and without. */
+const FAILURES = casesOf(60);
+/** Events between two copies of the files: a run goes over one section. */
+const SECTION = 40;
+/** Events that are taken undisturbed between two failures of a run, to show what the first left behind. */
+const CALM = 2;
+
+/** One call that fails while an event of the section is taken for the first time. */
+interface Failure {
+  event: number;
+  call: number;
+  fault: Fault;
+}
+
+/** A part of the stream, with what a run over it leaves that nothing disturbs. */
+interface Section {
+  journal: boolean;
+  from: DataDirectory;
+  events: readonly ReceivedEvent[];
+  undisturbed: ReturnType<typeof run>;
+}
+
+/** Runs over the section while the calls fail. @returns whether all of them came to fail, and nothing is different */
+function survives({ journal, from, events, undisturbed }: Section, failures: readonly Failure[]): boolean {
+  const failureOf = new Map(failures.map((failure) => [failure.event, failure]));
+  let struck = 0;
+  let next: { number: number; fault: Fault } | null = null;
+  const disturbed = run(from, {
+    journal,
+    events,
+    begins(event, calls) {
+      const failure = failureOf.get(event);
+      next = failure === undefined ? null : { number: calls + failure.call, fault: failure.fault };
+    },
+    plan({ number }) {
+      if (number !== next?.number) return null;
+      struck += 1;
+      return next.fault;
+    },
+  });
+  disturbed.directory[Symbol.dispose]();
+  return struck === failures.length && Bun.deepEquals(disturbed.files, undisturbed.files);
+}
+
+function shuffled<T>(items: readonly T[], prng: Prng): T[] {
+  const placed = items.map((item) => ({ item, place: prng.u32() }));
+  return placed.sort((a, b) => a.place - b.place).map(({ item }) => item);
+}
+
+/** Every failure that the section can have, by event, in an order of chance. */
+function failuresOf({ undisturbed: { calls } }: Section, prng: Prng): Failure[][] {
+  return calls.map((count, event) => {
+    const all = Array.from({ length: count }, (_, call) => faults.map((fault) => ({ event, call, fault }))).flat();
+    return shuffled(all, prng);
+  });
+}
+
+/** Takes one failure of each event that has some left, as far as they are apart. Runs begin with another event in turn. */
+function together(left: Failure[][], turn: number): Failure[] {
+  const failures: Failure[] = [];
+  let calmUntil = turn % (CALM + 1);
+  for (const [event, ofEvent] of left.entries()) {
+    if (event < calmUntil || ofEvent.length === 0) continue;
+    failures.push(ofEvent.pop()!);
+    calmUntil = event + CALM + 1;
+  }
+  return failures;
+}
+
+/** Tries failures of a section until none is left or as many as wanted. @returns how many */
+function tryFailures(section: Section, wanted: number, prng: Prng): number {
+  const left = failuresOf(section, prng);
+  let tried = 0;
+  for (let turn = 0; tried < wanted && left.some((ofEvent) => ofEvent.length > 0); turn++) {
+    const failures = together(left, turn);
+    tried += failures.length;
+    if (failures.length === 0 || survives(section, failures)) continue;
+    const guilty = failures.filter((failure) => !survives(section, [failure]));
+    throw new Error(`what is left is another: ${JSON.stringify({ alone: guilty, together: failures }, null, 1)}`);
+  }
+  return tried;
+}
+
+/** The next events of a stream. */
+function take(stream: Iterator<ReceivedEvent>, count: number): ReceivedEvent[] {
+  const events: ReceivedEvent[] = [];
+  for (let next = stream.next(); !next.done; next = stream.next()) {
+    events.push(next.value);
+    if (events.length === count) break;
+  }
+  return events;
+}
+
+test.each([true, false])(
+  'one call that fails, whichever and however, changes nothing in the end; journal %p',
+  (journal) => {
+    const prng = new Prng(`every call/${journal}/${firstSeed}`);
+    const stream = longStretch();
+    const sum = { events: 0, calls: 0, failures: 0, reverted: 0, deliveries: 0 };
+    let from = template(journal);
+    while (sum.failures < FAILURES) {
+      const events = take(stream, SECTION);
+      const undisturbed = run(from, { journal, events, plan: never });
+      sum.failures += tryFailures({ journal, from, events, undisturbed }, FAILURES - sum.failures, prng);
+      from[Symbol.dispose]();
+      from = undisturbed.directory;
+      sum.events += events.length;
+      sum.calls += undisturbed.calls.reduce((all, count) => all + count, 0);
+      sum.reverted += undisturbed.said.filter((event) => event === 'block_reverted').length;
+      sum.deliveries = undisturbed.files.index.hook_deliveries?.length ?? 0;
+      process.stderr.write(`every call (journal ${journal}, seed ${firstSeed}): ${JSON.stringify(sum)}\n`);
+    }
+    from[Symbol.dispose]();
+    expect(sum.reverted).toBeGreaterThan(0);
+    expect(sum.deliveries).toBeGreaterThan(0);
+  },
+  timeoutOf(600_000),
+);
