@@ -1,7 +1,7 @@
 /** What a server has of the world around it: time, chance, its files and the network. Tests give it another world. */
 import { type Chance, systemChance } from '../base/chance.ts';
 import { type Clock, systemClock } from '../base/clock.ts';
-import { type Post, post } from '../hooks/post.ts';
+import { type Post, post } from '../hooks/delivery/post.ts';
 import { type Listen, listenHttp } from '../http/listener.ts';
 import { createLog, type Level, type Log } from '../log.ts';
 import { type Connect, openToWrite } from '../store/files/connection.ts';

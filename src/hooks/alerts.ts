@@ -5,11 +5,11 @@
 import type { Chance } from '../base/chance.ts';
 import { pause } from '../base/clock.ts';
 import type { HookStore } from '../store/hooks/store.ts';
-import { attempt, type Outgoing } from './attempt.ts';
-import { backoff, type DeliveryRules, failureOf, isSuccess } from './delivery.ts';
+import { attempt, type Outgoing } from './delivery/attempt.ts';
+import { backoff, type DeliveryRules, failureOf, isSuccess } from './delivery/dispatcher.ts';
+import { signatureHeader } from './delivery/signature.ts';
 import type { HookEnd } from './evaluation/outcome.ts';
 import type { HookLog } from './log-event.ts';
-import { signatureHeader } from './signature.ts';
 import { webhookId } from './webhook-id.ts';
 
 const ATTEMPTS = 3;

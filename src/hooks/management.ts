@@ -4,14 +4,14 @@ import type { HookRecord } from '../store/hooks/model.ts';
 import { UnknownParentError } from '../store/ingest/chain-writer.ts';
 import { activeHook, definitionOf } from './active-hook.ts';
 import { type HookDefinition, patchedDefinition, readDefinition } from './definition.ts';
-import { TargetRefused, TargetUnresolved } from './delivery-target.ts';
+import { newSecret, signingSecret } from './delivery/signature.ts';
+import { TargetRefused, TargetUnresolved } from './delivery/target.ts';
 import type { ResumeFrom } from './lifecycle.ts';
 import { payloadText } from './payload.ts';
 import { HookProblem, invalidField, unknownBlock, unknownHook } from './problem.ts';
 import { scanner } from './scan.ts';
 import type { Chainhooks } from './service.ts';
 import { shownHook } from './shown.ts';
-import { newSecret, signingSecret } from './signature.ts';
 import { webhookId } from './webhook-id.ts';
 
 /** Which hooks a bulk change is of; all that is given must hold. */

@@ -6,13 +6,13 @@ import type { Network } from '../chain/network.ts';
 import type { Ingest } from '../store/ingest/ingest.ts';
 import { alerts, noAlerts } from './alerts.ts';
 import { type HookCounters, type HookTimers, newCounters, untimedHooks } from './counters.ts';
-import { type DeliveryRules, dispatcher } from './delivery.ts';
-import { type TargetGuard, type TargetRules, targetGuard } from './delivery-target.ts';
+import { type DeliveryRules, dispatcher } from './delivery/dispatcher.ts';
+import { type Post, post as sendPost } from './delivery/post.ts';
+import { type TargetGuard, type TargetRules, targetGuard } from './delivery/target.ts';
 import { hookEvaluator } from './evaluation/evaluator.ts';
 import { lifecycle } from './lifecycle.ts';
 import type { HookLog } from './log-event.ts';
 import { type Maintenance, maintenance } from './maintenance.ts';
-import { type Post, post as sendPost } from './post.ts';
 import { hookTasks } from './tasks.ts';
 
 export interface HookRules extends DeliveryRules {

@@ -6,7 +6,7 @@ import { Database } from 'bun:sqlite';
 import { expect, test } from 'bun:test';
 import { copyFileSync, existsSync, statSync, truncateSync } from 'node:fs';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
-import { targetGuard } from '../../src/hooks/delivery-target.ts';
+import { targetGuard } from '../../src/hooks/delivery/target.ts';
 import { management } from '../../src/hooks/management.ts';
 import { startChainhooks } from '../../src/hooks/service.ts';
 import { indexPath, journalPath } from '../../src/store/files/database.ts';

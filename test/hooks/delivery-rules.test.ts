@@ -2,9 +2,9 @@
 import { describe, expect, test } from 'bun:test';
 import net from 'node:net';
 import { systemClock } from '../../src/base/clock.ts';
-import { attempt } from '../../src/hooks/attempt.ts';
-import { targetGuard } from '../../src/hooks/delivery-target.ts';
-import { post } from '../../src/hooks/post.ts';
+import { attempt } from '../../src/hooks/delivery/attempt.ts';
+import { post } from '../../src/hooks/delivery/post.ts';
+import { targetGuard } from '../../src/hooks/delivery/target.ts';
 import { eventsOf } from '../support/forked-chain.ts';
 import { received } from '../support/ingest.ts';
 import { until } from '../support/until.ts';

@@ -2,9 +2,9 @@
 import { describe, expect, test } from 'bun:test';
 import net from 'node:net';
 import { systemClock } from '../../src/base/clock.ts';
-import { attempt } from '../../src/hooks/attempt.ts';
-import { type Address, parseNetworks, targetGuard } from '../../src/hooks/delivery-target.ts';
-import { post } from '../../src/hooks/post.ts';
+import { attempt } from '../../src/hooks/delivery/attempt.ts';
+import { post } from '../../src/hooks/delivery/post.ts';
+import { type Address, parseNetworks, targetGuard } from '../../src/hooks/delivery/target.ts';
 import { receiver } from './server.ts';
 
 const at =

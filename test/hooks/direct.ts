@@ -2,8 +2,8 @@
 import { Database, SQLiteError } from 'bun:sqlite';
 import { join } from 'node:path';
 import { type Every, systemClock } from '../../src/base/clock.ts';
+import { parseNetworks, type TargetGuard, targetGuard } from '../../src/hooks/delivery/target.ts';
 import { deliveryLog } from '../../src/hooks/delivery-log.ts';
-import { parseNetworks, type TargetGuard, targetGuard } from '../../src/hooks/delivery-target.ts';
 import { management } from '../../src/hooks/management.ts';
 import { type HookRules, startChainhooks } from '../../src/hooks/service.ts';
 import { trial } from '../../src/hooks/trial.ts';

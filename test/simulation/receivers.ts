@@ -1,7 +1,7 @@
 /** Those who deliveries go to, and the network between: what each gets, and whether and how it answers. */
 
 import type { Prng } from '../../src/devnet/prng.ts';
-import type { Answer, PostOptions } from '../../src/hooks/post.ts';
+import type { Answer, PostOptions } from '../../src/hooks/delivery/post.ts';
 import type { World } from './world.ts';
 
 /** What becomes of a request. */

@@ -1,7 +1,7 @@
 /** One POST, to addresses that were checked. Whatever the other side does, it ends with its signal, in bounded memory. */
 import http, { type ClientRequest, type IncomingMessage } from 'node:http';
 import https from 'node:https';
-import type { Target } from './delivery-target.ts';
+import type { Target } from './target.ts';
 
 /** Bytes of an answer's body that are read. */
 const MOST_READ = 4096;

@@ -1,6 +1,6 @@
 /** Signatures of deliveries, as Standard Webhooks has them (standardwebhooks.com). */
 import { createHmac } from 'node:crypto';
-import type { Secrets } from '../store/hooks/model.ts';
+import type { Secrets } from '../../store/hooks/model.ts';
 
 const SECRET_BYTES = 32;
 /** How long a replaced secret signs beside the new one, in milliseconds. */

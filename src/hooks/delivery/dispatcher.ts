@@ -3,14 +3,14 @@
  * that is slow or gone holds up nobody else. Nothing of it lives in memory alone: after a crash what was under way is
  * sent again, under the same id.
  */
-import type { Chance } from '../base/chance.ts';
-import type { Delivery, HookRecord, Lane, Reason } from '../store/hooks/model.ts';
-import { isSendable } from '../store/hooks/records.ts';
-import type { HookStore } from '../store/hooks/store.ts';
-import { definitionOf } from './active-hook.ts';
+import type { Chance } from '../../base/chance.ts';
+import type { Delivery, HookRecord, Lane, Reason } from '../../store/hooks/model.ts';
+import { isSendable } from '../../store/hooks/records.ts';
+import type { HookStore } from '../../store/hooks/store.ts';
+import { definitionOf } from '../active-hook.ts';
+import type { HookCounters, HookTimers } from '../counters.ts';
+import { type HookLog, logTaskFailure } from '../log-event.ts';
 import { attempt, type Outgoing, type Result } from './attempt.ts';
-import type { HookCounters, HookTimers } from './counters.ts';
-import { type HookLog, logTaskFailure } from './log-event.ts';
 import { secretHeaders } from './signature.ts';
 
 export interface DeliveryRules {

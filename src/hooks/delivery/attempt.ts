@@ -1,8 +1,8 @@
 /** One try to deliver: a POST to an address that was checked, and what came of it. */
-import type { Clock } from '../base/clock.ts';
-import type { Attempt } from '../store/hooks/model.ts';
-import { type TargetGuard, TargetRefused, TargetUnresolved } from './delivery-target.ts';
+import type { Clock } from '../../base/clock.ts';
+import type { Attempt } from '../../store/hooks/model.ts';
 import type { Post } from './post.ts';
+import { type TargetGuard, TargetRefused, TargetUnresolved } from './target.ts';
 
 /** Characters of an answer that are kept. */
 const EXCERPT = 1024;
