@@ -88,11 +88,9 @@ export function indexDurability(log: string | null, sync: FileSync, health: Writ
 
     participant: {
       undone() {},
+      // Told when files are brought in order, too: what an earlier process wrote, or a commit that seemed to fail, may
+      // not be on the disk yet.
       committed() {
-        committed += 1;
-      },
-      // What an earlier process wrote, or a commit that failed, may not be on the disk yet.
-      recovered() {
         committed += 1;
       },
     } satisfies Participant,
