@@ -21,6 +21,8 @@ export interface WholeFile {
   readonly partial: string;
   /** Puts what was written in its place, in the place of what is there. @throws OperatorError */
   keep(): void;
+  /** Whether it is in its place: where the name could not be synced, it is there all the same. */
+  isKept(): boolean;
   /** Removes what was written but not kept. What is in its place stays. */
   discard(): void;
 }
@@ -57,6 +59,7 @@ export function wholeFile(path: string, mode = 0o666): WholeFile {
   });
   const { ino } = fstatSync(file);
   let open = true;
+  let kept = false;
   const close = (): void => {
     if (open) closeSync(file);
     open = false;
@@ -72,11 +75,13 @@ export function wholeFile(path: string, mode = 0o666): WholeFile {
         if (!isOurs()) throw new OperatorError(`Another process writes ${path} too.`, 'Let one of them end first.');
         close();
         renameSync(partial, place);
+        kept = true;
         syncDirectory(dirname(place));
       });
     },
+    isKept: () => kept,
     discard() {
-      if (open && isOurs()) rmSync(partial);
+      if (!kept && isOurs()) rmSync(partial);
       close();
     },
   };

@@ -152,6 +152,7 @@ export async function runImport(settings: Settings, files: readonly string[], op
       );
     }
   } finally {
+    process.off('SIGINT', stop).off('SIGTERM', stop);
     ingest.close();
   }
 }

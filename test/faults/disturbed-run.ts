@@ -6,7 +6,7 @@ import { StoreUnavailableError } from '../../src/store/files/store-failure.ts';
 import type { ReceivedEvent } from '../../src/store/ingest/ingest.ts';
 import type { DataDirectory } from '../support/data-directory.ts';
 import { everything } from '../support/tables.ts';
-import { faultStore, never, type Plan } from './fault-store.ts';
+import { type FaultStore, faultStore, never, type Plan } from './fault-store.ts';
 import { copyOf, openWithHooks } from './stretch.ts';
 
 /** More than any plan here lets fail. */
@@ -14,14 +14,22 @@ const MOST_RETRIES = 1_000;
 
 type Open = ReturnType<typeof openWithHooks>;
 
-/** Takes an event. @returns how many attempts failed */
-function send({ ingest }: Open, event: ReceivedEvent): number {
+/** Nothing is left open of what failed, which others would wait for; unless it was to end it that failed. */
+function holdsNoLock(store: FaultStore, failed: string): void {
+  if (failed === 'ROLLBACK') return;
+  const open = [...store.opened.values()].filter((db) => db.inTransaction).map((db) => db.filename);
+  expect({ failed, open }).toEqual({ failed, open: [] });
+}
+
+/** Takes an event. @param refused called each time that it is not taken @returns how many attempts failed */
+function send({ ingest }: Open, event: ReceivedEvent, refused: () => void): number {
   for (let failed = 0; failed < MOST_RETRIES; failed++) {
     try {
       ingest.receive(event);
       return failed;
     } catch (error) {
       if (!(error instanceof StoreUnavailableError)) throw error;
+      refused();
     }
   }
   throw new Error('the event was never taken');
@@ -62,7 +70,7 @@ interface Disturbed {
 
 /**
  * Takes events over a copy while calls fail as planned.
- * @throws Error where a delivery was queued and nobody was told to send it, or an event is never taken
+ * @throws Error where a delivery was queued and nobody was told to send it, a lock stays held, or an event is never taken
  */
 export function run(from: DataDirectory, { journal, events, plan, begins }: Disturbed): Run {
   const directory = copyOf(from);
@@ -70,14 +78,19 @@ export function run(from: DataDirectory, { journal, events, plan, begins }: Dist
   using open = openWithHooks(directory.path, { journal, connect: store.connect });
   using beside = new Database(indexPath(directory.path), { readonly: true });
   const made = beside.prepare<{ made: number }, []>('SELECT count(*) AS made FROM hook_deliveries');
-  store.follow(plan);
+  let failing = '';
+  store.follow((call) => {
+    const fault = plan(call);
+    if (fault !== null) failing = call.sql;
+    return fault;
+  });
   const calls: number[] = [];
   let failed = 0;
   for (const [number, event] of events.entries()) {
     const [deliveries, callsBefore] = [made.get()?.made, store.calls()];
     begins?.(number, callsBefore);
     open.woken.clear();
-    failed += send(open, event);
+    failed += send(open, event, () => holdsNoLock(store, failing));
     calls.push(store.calls() - callsBefore);
     // Whatever was queued, somebody was told to send it.
     if (made.get()?.made !== deliveries) expect(open.woken.size).toBeGreaterThan(0);

@@ -44,6 +44,42 @@ export function errorOf(code: Fault['code']): Error {
   return error;
 }
 
+/** What calls pass on their way to SQLite: counts them, and lets them fail as planned. */
+export class Front {
+  #plan = never;
+  /** How many there were since the plan began. */
+  calls = 0;
+
+  /** Counts from 0 on, and lets calls fail as planned. */
+  follow(plan: Plan): void {
+    this.#plan = plan;
+    this.calls = 0;
+  }
+
+  /** How the next call fails; null where it doesn't. */
+  fate(sql: string, path: string): Fault | null {
+    return this.#plan({ number: this.calls++, sql, path });
+  }
+
+  /** Runs a call of a connection, or has it fail. @param rollback as SQLite does it by itself */
+  pass<T>(db: Database, sql: string, rollback: () => void, call: () => T): T {
+    const fault = this.fate(sql, db.filename);
+    if (fault === null) return call();
+    if (fault.effect === 'done') call();
+    if (fault.effect === 'rolled_back' && db.inTransaction) rollback();
+    throw errorOf(fault.code);
+  }
+
+  /** Has what is asked of a statement pass here, too. */
+  passing(db: Database, sql: string, rollback: () => void, statement: Statement): Statement {
+    for (const name of ['run', 'get', 'all', 'iterate'] as const) {
+      const method = statement[name].bind(statement) as (...values: unknown[]) => unknown;
+      statement[name] = ((...values: unknown[]) => this.pass(db, sql, rollback, () => method(...values))) as never;
+    }
+    return statement;
+  }
+}
+
 export interface FaultStore {
   connect: Connect;
   /** Connections that were opened, by path. */
@@ -64,16 +100,7 @@ const syncsCommits = (db: Database): boolean =>
 export function faultStore(): FaultStore {
   const opened = new Map<string, Database>();
   const syncedAtCommit = new Set<string>();
-  let plan = never;
-  let calls = 0;
-
-  function called<T>(db: Database, { sql, path }: Omit<Call, 'number'>, rollback: () => void, call: () => T): T {
-    const fault = plan({ number: calls++, sql, path });
-    if (fault === null) return call();
-    if (fault.effect === 'done') call();
-    if (fault.effect === 'rolled_back' && db.inTransaction) rollback();
-    throw errorOf(fault.code);
-  }
+  const front = new Front();
 
   const connect: Connect = (path, synchronous) => {
     const db = openToWrite(path, synchronous);
@@ -81,19 +108,11 @@ export function faultStore(): FaultStore {
     const run = db.run.bind(db);
     const prepare = db.prepare.bind(db);
     const rollback = () => run('ROLLBACK');
-    const counted = (sql: string, statement: Statement): Statement => {
-      for (const name of ['run', 'get', 'all'] as const) {
-        const method = statement[name].bind(statement) as (...values: unknown[]) => unknown;
-        statement[name] = ((...values: unknown[]) =>
-          called(db, { sql, path }, rollback, () => method(...values))) as never;
-      }
-      return statement;
-    };
+    const prepared = (sql: string, ...rest: never[]) => front.passing(db, sql, rollback, prepare(sql, ...rest));
     db.run = ((...parameters: Parameters<typeof run>) =>
-      called(db, { sql: parameters[0], path }, rollback, () => run(...parameters))) as typeof run;
-    db.prepare = ((...parameters: Parameters<typeof prepare>) =>
-      counted(parameters[0], prepare(...parameters))) as typeof prepare;
-    db.query = ((sql: string) => counted(sql, prepare(sql))) as typeof db.query;
+      front.pass(db, parameters[0], rollback, () => run(...parameters))) as typeof run;
+    db.prepare = prepared as typeof db.prepare;
+    db.query = prepared as typeof db.query;
     opened.set(path, db);
     return db;
   };
@@ -102,10 +121,7 @@ export function faultStore(): FaultStore {
     connect,
     opened,
     syncedAtCommit,
-    follow(next) {
-      plan = next;
-      calls = 0;
-    },
-    calls: () => calls,
+    follow: (plan) => front.follow(plan),
+    calls: () => front.calls,
   };
 }

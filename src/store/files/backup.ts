@@ -1,10 +1,10 @@
 /** A copy of the data, made while it is written. */
-import { existsSync } from 'node:fs';
+import { existsSync, rmSync } from 'node:fs';
 import { OperatorError } from '../../base/errors.ts';
 import { operatorErrorOf } from '../../base/system-errors.ts';
 import { type WholeFile, wholeFile } from '../../base/whole-file.ts';
 import { indexPath, journalPath, openReader } from './database.ts';
-import { type JournalReader, openJournalReader } from './journal.ts';
+import { openJournalReader } from './journal.ts';
 import { FILE_MODE } from './private-files.ts';
 import { unavailable } from './store-failure.ts';
 
@@ -18,11 +18,12 @@ function copyIndex(directory: string, file: string): void {
   }
 }
 
-function copyJournal(journal: JournalReader, file: string): void {
+function copyJournal(directory: string, file: string): void {
+  const journal = openJournalReader(directory);
   try {
-    journal.copyTo(file);
+    journal?.copyTo(file);
   } finally {
-    journal.close();
+    journal?.close();
   }
 }
 
@@ -56,16 +57,19 @@ export function backupDirectory(directory: string, file: string): string[] {
   try {
     const index = begun(file);
     copied(indexPath(directory), index, () => copyIndex(directory, index.partial));
-    const reader = openJournalReader(directory);
-    if (reader !== null) {
+    if (existsSync(journalPath(directory))) {
       const journal = begun(journalFile);
-      copied(journalPath(directory), journal, () => copyJournal(reader, journal.partial));
+      copied(journalPath(directory), journal, () => copyJournal(directory, journal.partial));
     }
     // The index last: where it is, the backup is whole.
     for (const copy of copies.toReversed()) copy.keep();
     return copies.map(({ path }) => path);
   } catch (error) {
-    for (const copy of copies) copy.discard();
+    for (const copy of copies) {
+      copy.discard();
+      // One without the other is no backup.
+      if (copy.isKept()) rmSync(copy.path);
+    }
     throw error;
   }
 }

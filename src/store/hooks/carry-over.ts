@@ -113,6 +113,8 @@ export function takeWorkshopsIndex(directory: string): void {
   settle(indexPath(workshop));
   if (existsSync(path)) settleIfReadable(path);
   for (const suffix of ['-wal', '-shm']) rmSync(path + suffix, { force: true });
+  // A log of the old index that came back with a loss of power would be read into the new one.
+  syncDirectory(directory);
   renameSync(indexPath(workshop), path);
   syncDirectory(directory);
   clearWorkshop(directory);

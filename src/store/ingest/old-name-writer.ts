@@ -1,6 +1,6 @@
 /** The names from before the chain: taken once, whole or not at all. */
+import type { Database } from 'bun:sqlite';
 import type { PriceFunction } from '../../chain/name-system.ts';
-import { rollBack } from '../files/connection.ts';
 import { openWriter } from '../files/database.ts';
 import { lockWriter } from '../files/lock.ts';
 
@@ -22,6 +22,48 @@ export type OldNameRow =
 /** The last labels of a name, as many as asked for. */
 const lastLabels = (name: string, count: number): string => name.split('.').slice(-count).join('.');
 
+/** Adds a row through this connection. */
+function rowAdder(db: Database): (row: OldNameRow) => void {
+  const addNamespace = db.prepare('INSERT INTO old_namespaces VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)');
+  const addName = db.prepare('INSERT INTO old_names VALUES (?1, ?2, ?3, ?4)');
+  const addZonefile = db.prepare('INSERT INTO old_zonefiles VALUES (?1, ?2) ON CONFLICT DO NOTHING');
+  const addSubdomain = db.prepare('INSERT INTO old_subdomains VALUES (?1, ?2, ?3, ?4, ?5, ?6)');
+  return (row) => {
+    switch (row.kind) {
+      case 'namespace': {
+        const { base, coefficient, exponents, nonalphaDiscount, noVowelDiscount } = row.price;
+        const numbers = [base, coefficient, exponents.join(' '), nonalphaDiscount, noVowelDiscount].map(String);
+        addNamespace.run(row.namespace, row.lifetime, ...numbers);
+        return;
+      }
+      case 'name':
+        addName.run(row.name, lastLabels(row.name, 1), row.owner, row.zonefileHash);
+        return;
+      case 'zonefile':
+        addZonefile.run(row.hash, row.content);
+        return;
+      case 'subdomain': {
+        const { subdomain, owner, resolver, zonefileHash, zonefile } = row;
+        addSubdomain.run(subdomain, lastLabels(subdomain, 2), owner, resolver, zonefileHash, zonefile);
+      }
+    }
+  };
+}
+
+/** Adds all rows or none: where one can't be made or added, the caller's end of the connection takes back the others. */
+async function takeInto(db: Database, rows: () => AsyncIterable<OldNameRow>): Promise<number | null> {
+  if (db.query('SELECT 1 FROM old_names LIMIT 1').get() !== null) return null;
+  const add = rowAdder(db);
+  let taken = 0;
+  db.run('BEGIN IMMEDIATE');
+  for await (const row of rows()) {
+    add(row);
+    taken += 1;
+  }
+  db.run('COMMIT');
+  return taken;
+}
+
 /**
  * Takes the rows into the index of a data directory, unless it has such names already.
  * @param rows made only where they are needed
@@ -29,48 +71,14 @@ const lastLabels = (name: string, count: number): string => name.split('.').slic
  */
 export async function takeOldNames(directory: string, rows: () => AsyncIterable<OldNameRow>): Promise<number | null> {
   const unlock = lockWriter(directory);
-  const db = openWriter(directory, 'own');
   try {
-    if (db.query('SELECT 1 FROM old_names LIMIT 1').get() !== null) return null;
-    const addNamespace = db.prepare('INSERT INTO old_namespaces VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)');
-    const addName = db.prepare('INSERT INTO old_names VALUES (?1, ?2, ?3, ?4)');
-    const addZonefile = db.prepare('INSERT INTO old_zonefiles VALUES (?1, ?2) ON CONFLICT DO NOTHING');
-    const addSubdomain = db.prepare('INSERT INTO old_subdomains VALUES (?1, ?2, ?3, ?4, ?5, ?6)');
-    const add = (row: OldNameRow): void => {
-      switch (row.kind) {
-        case 'namespace': {
-          const { base, coefficient, exponents, nonalphaDiscount, noVowelDiscount } = row.price;
-          const numbers = [base, coefficient, exponents.join(' '), nonalphaDiscount, noVowelDiscount].map(String);
-          addNamespace.run(row.namespace, row.lifetime, ...numbers);
-          return;
-        }
-        case 'name':
-          addName.run(row.name, lastLabels(row.name, 1), row.owner, row.zonefileHash);
-          return;
-        case 'zonefile':
-          addZonefile.run(row.hash, row.content);
-          return;
-        case 'subdomain': {
-          const { subdomain, owner, resolver, zonefileHash, zonefile } = row;
-          addSubdomain.run(subdomain, lastLabels(subdomain, 2), owner, resolver, zonefileHash, zonefile);
-        }
-      }
-    };
-    let taken = 0;
-    db.run('BEGIN IMMEDIATE');
+    const db = openWriter(directory, 'own');
     try {
-      for await (const row of rows()) {
-        add(row);
-        taken += 1;
-      }
-      db.run('COMMIT');
-    } catch (error) {
-      rollBack(db);
-      throw error;
+      return await takeInto(db, rows);
+    } finally {
+      db.close();
     }
-    return taken;
   } finally {
-    db.close();
     unlock();
   }
 }

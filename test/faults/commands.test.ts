@@ -1,0 +1,249 @@
+/**
+ * Whatever call of SQLite or of the file system fails in a command: it ends with words for the operator, leaves nothing
+ * half-written and no file open, and once nothing fails any more the command does its work as if nothing had been. What a
+ * command puts in its place is on the disk by then, bytes and name.
+ */
+import { afterAll, expect, spyOn, test } from 'bun:test';
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, readlinkSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { hasCode, OperatorError } from '../../src/base/errors.ts';
+import { operatorErrorOf } from '../../src/base/system-errors.ts';
+import { recordingRow } from '../../src/chain/recording.ts';
+import { runExport } from '../../src/commands/export.ts';
+import { runImport } from '../../src/commands/import.ts';
+import { adminKeyFile, adminKeyOf } from '../../src/hooks/admin-key.ts';
+import { readSettings } from '../../src/settings/config.ts';
+import { checkDirectory } from '../../src/store/check/check.ts';
+import { acceptJournal } from '../../src/store/files/accept-journal.ts';
+import { backupDirectory } from '../../src/store/files/backup.ts';
+import { indexPath, journalPath } from '../../src/store/files/database.ts';
+import { openJournalReader } from '../../src/store/files/journal.ts';
+import { type OldNameRow, takeOldNames } from '../../src/store/ingest/old-name-writer.ts';
+import { rebuildIndex } from '../../src/store/ingest/rebuild.ts';
+import { type DataDirectory, dataDirectory } from '../support/data-directory.ts';
+import { casesOf } from '../support/property.ts';
+import { everything, wholeIndex } from '../support/tables.ts';
+import { type Everywhere, everywhere, type FileCall } from './everywhere.ts';
+import { type Fault, faults, never, type Plan } from './fault-store.ts';
+import { before, template } from './stretch.ts';
+
+const filled = template(true);
+afterAll(() => filled[Symbol.dispose]());
+
+/** A folder with a data directory and what commands make beside it. */
+const inData = (folder: string): string => join(folder, 'data');
+const beside = (folder: string): string => join(folder, 'made');
+
+interface Command {
+  name: string;
+  /** What it finds; else the filled directory. */
+  prepare?: (folder: string) => void;
+  act(folder: string): unknown;
+  /** What it is to have done. */
+  result(folder: string): unknown;
+}
+
+const recording = (folder: string): string => join(folder, 'recording.tsv');
+
+async function* oldNames(): AsyncGenerator<OldNameRow> {
+  for (let number = 0; number < 5; number++) {
+    yield { kind: 'name', name: `name${number}.id`, owner: 'SP1', zonefileHash: new Uint8Array(20) };
+  }
+}
+
+const journalOf = (directory: string) => {
+  const journal = openJournalReader(directory);
+  try {
+    return { last: journal?.lastId(), gaps: journal?.gaps() };
+  } finally {
+    journal?.close();
+  }
+};
+
+const commands: readonly Command[] = [
+  {
+    name: 'import',
+    prepare(folder) {
+      rmSync(inData(folder), { recursive: true });
+      writeFileSync(
+        recording(folder),
+        before.map((event, id) => `${recordingRow({ id: id + 1, ...event })}\n`).join(''),
+      );
+    },
+    async act(folder) {
+      const settings = readSettings({ data: inData(folder), logLevel: 'silent' }, {});
+      const write = spyOn(process.stdout, 'write').mockImplementation(() => true);
+      try {
+        await runImport(settings, [recording(folder)], { skipBad: false, restart: false });
+      } finally {
+        write.mockRestore();
+      }
+    },
+    result: (folder) => everything(inData(folder)),
+  },
+  {
+    name: 'rebuild',
+    act: (folder) => rebuildIndex({ directory: inData(folder), chainId: null, log: () => {}, force: false }),
+    result: (folder) => everything(inData(folder)),
+  },
+  {
+    name: 'backup',
+    act: (folder) => backupDirectory(inData(folder), beside(folder)),
+    result(folder) {
+      const restored = `${folder}-restored`;
+      mkdirSync(restored);
+      cpSync(beside(folder), indexPath(restored));
+      cpSync(`${beside(folder)}.journal`, journalPath(restored));
+      const restoredFiles = everything(restored);
+      rmSync(restored, { recursive: true });
+      return restoredFiles;
+    },
+  },
+  {
+    name: 'export',
+    async act(folder) {
+      const write = spyOn(process.stderr, 'write').mockImplementation(() => true);
+      try {
+        await runExport(inData(folder), beside(folder), true);
+      } finally {
+        write.mockRestore();
+      }
+    },
+    result: (folder) => readFileSync(beside(folder), 'utf8'),
+  },
+  {
+    name: 'check',
+    act: (folder) => expect(checkDirectory(inData(folder), { deep: true }).flatMap((one) => one.problems)).toEqual([]),
+    result: (folder) => wholeIndex(inData(folder)),
+  },
+  {
+    name: 'accept-journal',
+    prepare: (folder) => rmSync(journalPath(inData(folder))),
+    act: (folder) => acceptJournal(inData(folder)),
+    result: (folder) => journalOf(inData(folder)),
+  },
+  {
+    name: 'the names from before the chain',
+    act: (folder) => takeOldNames(inData(folder), oldNames),
+    result: (folder) => wholeIndex(inData(folder)).old_names,
+  },
+  {
+    name: "the operator's key",
+    act: (folder) => adminKeyOf(inData(folder)),
+    result: (folder) => readFileSync(adminKeyFile(inData(folder)), 'utf8').length,
+  },
+];
+
+/** Files below a folder that this process has open. */
+const openBelow = (folder: string): string[] =>
+  !existsSync('/proc/self/fd')
+    ? []
+    : readdirSync('/proc/self/fd').flatMap((descriptor) => {
+        try {
+          const target = readlinkSync(join('/proc/self/fd', descriptor));
+          return target.startsWith(folder) ? [target] : [];
+        } catch (error) {
+          // The descriptor of the listing itself.
+          if (hasCode(error, 'ENOENT')) return [];
+          throw error;
+        }
+      });
+
+/** Turns of the event loop within which a stream closes its file. */
+const TURNS = 3000;
+
+/** Files below a folder that stay open, though whoever had them is done. */
+async function leftOpen(folder: string): Promise<string[]> {
+  for (let turn = 0; turn < TURNS && openBelow(folder).length > 0; turn++) await Bun.sleep(0);
+  return openBelow(folder);
+}
+
+/** What is half done, by its name. */
+const unfinished = (folder: string): string[] =>
+  readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((name) => /\.partial|rebuild/.test(name));
+
+async function prepared({ prepare }: Command): Promise<DataDirectory> {
+  const folder = dataDirectory();
+  cpSync(filled.path, inData(folder.path), { recursive: true });
+  prepare?.(folder.path);
+  return folder;
+}
+
+/** Runs it while calls follow a plan. @returns what it threw, null where it did its work */
+async function under(plan: Plan, command: Command, folder: string): Promise<{ error: unknown; seen: Everywhere }> {
+  using seen = everywhere(plan);
+  try {
+    await command.act(folder);
+    return { error: null, seen };
+  } catch (error) {
+    return { error, seen };
+  }
+}
+
+const once =
+  (at: number, fault: Fault): Plan =>
+  ({ number }) =>
+    number === at ? fault : null;
+
+/** What a command has put in a place without the bytes, or the name, being on the disk. */
+function notOnDisk(calls: readonly FileCall[]): string[] {
+  const opened = new Map<unknown, string>();
+  const synced = new Set<string>();
+  const renamed = new Map<string, string>();
+  const removed = new Set<string>();
+  const missing: string[] = [];
+  for (const { name, given, gave } of calls) {
+    const path = String(given[0]);
+    if (name === 'openSync') opened.set(gave, path);
+    if (name === 'fsyncSync') {
+      const file = opened.get(given[0]) ?? '';
+      synced.add(file);
+      for (const to of renamed.keys()) if (dirname(to) === file) renamed.delete(to);
+      for (const name of removed) if (dirname(name) === file) removed.delete(name);
+    }
+    if (name === 'rmSync') removed.add(path);
+    if (name !== 'renameSync') continue;
+    // What SQLite wrote it has synced when it was closed.
+    if (!synced.has(path) && !path.endsWith('.db')) missing.push(`the bytes of ${path}`);
+    const to = String(given[1]);
+    // It would be taken for the log of the file that comes into its place.
+    if (removed.has(`${to}-wal`)) missing.push(`the end of ${to}-wal`);
+    renamed.set(to, path);
+  }
+  return [...missing, ...[...renamed.keys()].map((to) => `the name ${to}`)];
+}
+
+test.each(commands.map((command) => [command.name, command] as const))(
+  '%s: whichever call fails, it is said, nothing is left, and the next try does it',
+  async (_, command) => {
+    using undisturbed = await prepared(command);
+    const { error: none, seen } = await under(never, command, undisturbed.path);
+    expect(none).toBeNull();
+    expect(notOnDisk(seen.fileCalls)).toEqual([]);
+    const expected = command.result(undisturbed.path);
+    const calls = seen.calls();
+    const wanted = Math.min(calls, casesOf(3));
+    for (let sample = 0; sample < wanted; sample++) {
+      const at = Math.floor(((sample + 0.5) * calls) / wanted);
+      const fault = faults[(sample + at) % faults.length]!;
+      using folder = await prepared(command);
+      let failing = '';
+      const plan: Plan = (call) => {
+        if (call.number === at) failing = call.sql;
+        return once(at, fault)(call);
+      };
+      const { error } = await under(plan, command, folder.path);
+      const which = { at, failing, fault };
+      if (error !== null && operatorErrorOf(error, folder.path) === null)
+        throw new Error(JSON.stringify(which), { cause: error });
+      expect({ ...which, open: await leftOpen(folder.path) }).toEqual({ ...which, open: [] });
+      if (failing !== 'rmSync') expect({ ...which, left: unfinished(folder.path) }).toEqual({ ...which, left: [] });
+      if (error !== null) {
+        const again = await under(never, command, folder.path);
+        // It may have been done, and be said to have failed.
+        if (again.error !== null && !(again.error instanceof OperatorError)) throw again.error;
+      }
+      expect({ ...which, result: command.result(folder.path) }).toEqual({ ...which, result: expected });
+    }
+  },
+);
