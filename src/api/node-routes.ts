@@ -1,9 +1,9 @@
 /** The node's own routes, so that a wallet needs one address: whatever of /v2 and /v3 is not ours. */
 import { type AnyElysia, Elysia } from 'elysia';
 import { problem } from '../http/errors.ts';
+import type { RequestMetrics } from '../http/request-metrics.ts';
 import { pathSegment } from '../http/request-url.ts';
 import type { Responder } from '../http/respond.ts';
-import type { RequestTimer } from '../metrics/requests.ts';
 import type { ProxyFailure } from '../node/proxy.ts';
 
 /** Passes a request on to the node; a word where there is no answer. */
@@ -19,15 +19,15 @@ const failures = {
 /** Requests that are timed by themselves; the others by their first segment. */
 const TIMED = new Set(['/v2/transactions', '/v2/fees/transaction', '/v2/info']);
 
-export function nodeRoutes(proxy: NodeProxy, respond: Responder, timer: RequestTimer): AnyElysia {
-  const timers = new Map<string, ReturnType<RequestTimer>>();
+export function nodeRoutes(proxy: NodeProxy, respond: Responder, metrics: RequestMetrics): AnyElysia {
+  const timers = new Map<string, ReturnType<RequestMetrics['route']>>();
   function done(request: Request, start: number, status: number): void {
     const { pathname } = new URL(request.url);
     const route = TIMED.has(pathname) ? pathname : `/${pathSegment(request.url, 1)}/*`;
     const key = `${request.method} ${route}`;
     let known = timers.get(key);
     if (known === undefined) {
-      known = timer(request.method, route);
+      known = metrics.route(request.method, route);
       timers.set(key, known);
     }
     known(status, performance.now() - start);

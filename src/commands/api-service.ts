@@ -8,7 +8,8 @@ import { type Listen, listenHttp } from '../http/listener.ts';
 import { type ApiServer, startApi } from '../http/server.ts';
 import { startRealtime } from '../live/realtime.ts';
 import type { Log } from '../log.ts';
-import { requestTimer } from '../metrics/requests.ts';
+import { liveMetrics } from '../metrics/live.ts';
+import { requestMetrics } from '../metrics/requests.ts';
 import { nodeProxy } from '../node/proxy.ts';
 import type { NodeRpc } from '../node/rpc.ts';
 import type { Settings } from '../settings/config.ts';
@@ -50,14 +51,14 @@ export async function startApiService(options: ApiServiceOptions): Promise<ApiSe
     passage,
     now: clock.now,
     ...(faucets === undefined ? {} : { faucets }),
-    timer: requestTimer(registry),
+    metrics: requestMetrics(registry),
     nodeProxy: nodeProxy({ ...proxySettings(settings), node, snapshots, log }),
     ...(mainThread === undefined ? {} : { mainThread }),
   });
   const realtime = await startRealtime({
     ...realtimeSettings(settings),
     snapshots,
-    registry,
+    metrics: liveMetrics(registry),
     log,
     clock,
     ...(mainThread === undefined ? {} : { polling: mainThread }),

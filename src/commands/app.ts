@@ -51,9 +51,9 @@ import { errors, failures, type Log } from '../http/errors.ts';
 import { tagOf } from '../http/etag.ts';
 import { markPeer, passedPeer } from '../http/forward.ts';
 import { keptAnswers } from '../http/kept-answers.ts';
+import { type RequestMetrics, uncounted } from '../http/request-metrics.ts';
 import { responder } from '../http/respond.ts';
 import { type Route, type RouteContext, resource } from '../http/route.ts';
-import { type RequestTimer, untimed } from '../metrics/requests.ts';
 import type { Snapshots } from '../store/read/snapshots.ts';
 
 export interface ApiOptions {
@@ -64,7 +64,7 @@ export interface ApiOptions {
   deprecation?: DeprecationPolicy;
   /** Answers /health, /ready and /metrics, where they are served here. */
   operations?: Operations;
-  timer?: RequestTimer;
+  metrics?: RequestMetrics;
   faucets?: Faucets;
   /** In one of several threads: answers what only the main one can. */
   mainThread?: (request: Request) => Promise<Response>;
@@ -131,7 +131,7 @@ export const resources = (version: string, now: () => number): readonly (readonl
 
 export function createApp(options: ApiOptions): AnyElysia {
   const { snapshots, version, log, deprecation = NO_SUNSET, checkResponses = false, now = Date.now } = options;
-  const { operations, nodeProxy, timer = untimed, faucets = noFaucets, hooks = null, mainThread } = options;
+  const { operations, nodeProxy, metrics = uncounted, faucets = noFaucets, hooks = null, mainThread } = options;
   const { openHooks = false, passage = crypto.randomUUID() } = options;
   const respond = responder(version);
   const failure = failures(respond, log);
@@ -149,7 +149,7 @@ export function createApp(options: ApiOptions): AnyElysia {
     kept: keptAnswers(),
     deprecation,
     now,
-    timer,
+    metrics,
     faucets,
     clientAddress,
     ...(mainThread === undefined ? {} : { mainThread: (request) => passOn(request, mainThread) }),
@@ -164,6 +164,6 @@ export function createApp(options: ApiOptions): AnyElysia {
     .use(stackingRedirects(respond));
   for (const routes of resources(version, now)) app.use(resource(context, routes));
   app.use(resource(context, hookRoutes(version, hooks)));
-  if (nodeProxy !== undefined) app.use(nodeRoutes(nodeProxy, respond, timer));
+  if (nodeProxy !== undefined) app.use(nodeRoutes(nodeProxy, respond, metrics));
   return app.use(docs(respond, version));
 }

@@ -6,7 +6,7 @@ import { type Faucets, noFaucets } from '../faucets/faucets.ts';
 import type { HookApi } from '../hooks/routes/hook-route.ts';
 import { createLog, type Log } from '../log.ts';
 import { eventMetrics } from '../metrics/events.ts';
-import { hookMetrics, hookTimers, wrongKeyMetric } from '../metrics/hooks.ts';
+import { hookMetrics, hookTimers } from '../metrics/hooks.ts';
 import { snapshotLog } from '../metrics/snapshots.ts';
 import { storeMetrics } from '../metrics/store.ts';
 import { type Receiver, startReceiver } from '../node/receiver.ts';
@@ -60,7 +60,7 @@ function takeEvents({ settings, environment, registry, operations, log, closing 
     bodyLimit: settings.eventBodyLimit,
     receive: ingest.receive,
     log,
-    done: eventMetrics(registry, () => receiver.waiting()),
+    metrics: eventMetrics(registry, () => receiver.waiting()),
     otherwise: operationAnswer(operations),
     clock,
     listen,
@@ -132,8 +132,7 @@ export async function startServing(settings: Settings, environment: Environment 
     if (served !== null) {
       const { hooks } = served;
       closing.unshift(() => hooks.stop());
-      hookMetrics(registry, hooks.counters, hooks.gauges);
-      wrongKeyMetric(registry, served.wrongKeys);
+      hookMetrics(registry, { counters: hooks.counters, gauges: hooks.gauges, wrongKeys: served.wrongKeys });
     }
     const events = ingest === null ? null : takeEvents(base, ingest);
     if (ingest !== null) {

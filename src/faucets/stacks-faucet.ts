@@ -13,7 +13,7 @@ import {
   serializePayload,
 } from '@stacks/transactions';
 import { fromHex } from '../codec/hex.ts';
-import { type NodeRpc, NodeUnreachableError } from '../node/rpc.ts';
+import { UnreachableError } from '../http/direct-fetch.ts';
 import { failed, outOfFunds, unavailable } from './faucet-error.ts';
 
 /** What was given: the id with 0x, the bytes in hex without. */
@@ -22,10 +22,18 @@ export interface Sent {
   txRaw: string;
 }
 
+/** What is asked of a node. */
+export interface FaucetNode {
+  /** @param path with the query. @throws UnreachableError */
+  request(path: string, init?: RequestInit): Promise<Response>;
+  /** @throws UnreachableError */
+  info(): Promise<{ chainId: number }>;
+}
+
 export interface StacksFaucetOptions {
   /** In hex; each is of an account that gives. */
   keys: readonly string[];
-  node: NodeRpc;
+  node: FaucetNode;
   /** The nonce that an account's next transaction takes, as the index knows it. */
   nextNonce(address: string): Promise<bigint>;
 }
@@ -90,7 +98,7 @@ export function stacksFaucet({ keys, node, nextNonce }: StacksFaucetOptions) {
         if (!TRY_ANOTHER.some((word) => reason.includes(word))) break;
       }
     } catch (cause) {
-      throw cause instanceof NodeUnreachableError ? unavailable(cause) : failed(cause);
+      throw cause instanceof UnreachableError ? unavailable(cause) : failed(cause);
     }
     throw reason.includes('NotEnoughFunds') ? outOfFunds() : failed(new Error(`the node refused it: ${reason}`));
   }

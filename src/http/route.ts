@@ -2,7 +2,6 @@
 import type { Static, TProperties, TSchema, TUndefined } from '@sinclair/typebox';
 import { type AnyElysia, Elysia } from 'elysia';
 import type { Faucets } from '../faucets/faucets.ts';
-import type { RequestTimer } from '../metrics/requests.ts';
 import type { Reader } from '../store/read/index-reader.ts';
 import type { Snapshots } from '../store/read/snapshots.ts';
 import { bodyReader } from './body.ts';
@@ -13,6 +12,7 @@ import { jsonOf } from './json.ts';
 import type { KeptAnswers } from './kept-answers.ts';
 import { operation } from './openapi.ts';
 import { pathReader, queryReader, type Values } from './parameters.ts';
+import type { RequestMetrics } from './request-metrics.ts';
 import { pathAndQuery, pathStart } from './request-url.ts';
 import type { Responder } from './respond.ts';
 import { checkedBody } from './response-check.ts';
@@ -76,8 +76,7 @@ export interface RouteContext {
   deprecation: DeprecationPolicy;
   /** The clock, in Unix milliseconds. */
   now: () => number;
-  /** Times the requests of a route. */
-  timer: RequestTimer;
+  metrics: RequestMetrics;
   faucets: Faucets;
   /** The address a request came from. */
   clientAddress: (request: Request) => string;
@@ -189,7 +188,7 @@ export function resource(context: RouteContext, routes: readonly Route[]): AnyEl
   const plugin = new Elysia();
   for (const { method, path, detail, serve, mainThread = false } of routes) {
     const respond = (mainThread ? context.mainThread : undefined) ?? serve(context);
-    const done = context.timer(method, path);
+    const done = context.metrics.route(method, path);
     const timed = async (request: Request): Promise<Response> => {
       const start = performance.now();
       const response = await respond(request);

@@ -1,77 +1,23 @@
 /** What realtime connections are counted by. */
-import { Counter, Gauge, type Registry } from 'prom-client';
 import type { TopicKind } from './topics.ts';
 
+export type Protocol = 'websocket' | 'socket_io';
+
+/** What the connections of a protocol are counted by. */
 export interface ConnectionMetrics {
   connected(): void;
   disconnected(): void;
-  /** One that took what it was sent too slowly. */
+  /** A client took what it was sent too slowly, and its connection was ended. */
   cutOff(): void;
-  /** One whose client broke a rule. */
+  /** A client broke a rule, and its connection was ended. */
   refused(): void;
-  /** One that a handler of ours failed for. */
+  /** A handler of ours failed, and the connection was ended. */
   failed(): void;
   sent(kind: TopicKind): void;
 }
 
-/** @param prefix `websocket` or `socket_io` */
-export function connectionMetrics(registry: Registry, prefix: string): ConnectionMetrics {
-  const registers = [registry];
-  const open = new Gauge({ name: `${prefix}_connections`, help: 'Open connections', registers });
-  const connects = new Counter({ name: `${prefix}_connect_total`, help: 'Connections that were opened', registers });
-  const disconnects = new Counter({ name: `${prefix}_disconnect_total`, help: 'Connections that ended', registers });
-  const cut = new Counter({
-    name: `${prefix}_cut_off_total`,
-    help: 'Connections that were ended because the client was too slow',
-    registers,
-  });
-  const refused = new Counter({
-    name: `${prefix}_refused_total`,
-    help: 'Connections that were ended because the client broke a rule of the protocol',
-    registers,
-  });
-  const failed = new Counter({
-    name: `${prefix}_failed_total`,
-    help: 'Connections that were ended because a handler failed; the log has the cause',
-    registers,
-  });
-  /** Messages by topic since they were last asked for: one may go to thousands. */
-  const unasked = new Map<TopicKind, number>();
-  new Counter({
-    name: `${prefix}_events_sent`,
-    help: 'Messages sent, by topic',
-    labelNames: ['event'],
-    registers,
-    collect() {
-      for (const [event, count] of unasked) this.inc({ event }, count);
-      unasked.clear();
-    },
-  });
-  return {
-    connected() {
-      connects.inc();
-      open.inc();
-    },
-    disconnected() {
-      disconnects.inc();
-      open.dec();
-    },
-    cutOff: () => cut.inc(),
-    refused: () => refused.inc(),
-    failed: () => failed.inc(),
-    sent: (kind) => void unasked.set(kind, (unasked.get(kind) ?? 0) + 1),
-  };
-}
-
-/** @param counts subscriptions of all connections by topic */
-export function subscriptionMetrics(registry: Registry, counts: () => Record<TopicKind, number>): void {
-  new Gauge({
-    name: 'stackside_subscriptions',
-    help: 'Subscriptions of all connections, by topic',
-    labelNames: ['topic'],
-    registers: [registry],
-    collect() {
-      for (const [topic, count] of Object.entries(counts())) this.set({ topic }, count);
-    },
-  });
+export interface LiveMetrics {
+  connections(protocol: Protocol): ConnectionMetrics;
+  /** @param counts reads the subscriptions of all connections by topic */
+  subscriptions(counts: () => Record<TopicKind, number>): void;
 }

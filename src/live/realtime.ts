@@ -1,6 +1,5 @@
 /** Everything that is pushed to clients: what the API's server needs of it. */
 import type { WebSocketData } from '@socket.io/bun-engine/dist/transports/websocket';
-import type { Registry } from 'prom-client';
 import { type Clock, systemClock } from '../base/clock.ts';
 import { problem } from '../http/errors.ts';
 import type { Pushed } from '../http/server.ts';
@@ -9,7 +8,7 @@ import { MAX_MESSAGE } from './client-message.ts';
 import { type FeedEvent, startFeed } from './feed.ts';
 import { type ConnectionEvent, connectionGuard } from './guard.ts';
 import { heartbeat } from './heartbeat.ts';
-import { connectionMetrics, subscriptionMetrics } from './metrics.ts';
+import type { LiveMetrics } from './metrics.ts';
 import type { SocketIo } from './socket-io.ts';
 import { subscriptions as noSubscriptions } from './subscriptions.ts';
 import { RpcConnection, type RpcData } from './websocket.ts';
@@ -18,7 +17,7 @@ export type RealtimeEvent = FeedEvent | ConnectionEvent;
 
 export interface RealtimeOptions {
   snapshots: Snapshots;
-  registry: Registry;
+  metrics: LiveMetrics;
   /** Milliseconds between two questions whether a client is there, and until it must have answered. */
   pingIntervalMs: number;
   pingTimeoutMs: number;
@@ -44,13 +43,13 @@ const refusal = (status: 400 | 413 | 426, message: string): Response =>
   Response.json(problem(status, message), { status, headers: { 'access-control-allow-origin': '*' } });
 
 export async function startRealtime(options: RealtimeOptions): Promise<Realtime> {
-  const { snapshots, registry, pingIntervalMs, pingTimeoutMs, maxBacklog, polling, log, clock = systemClock } = options;
+  const { snapshots, metrics, pingIntervalMs, pingTimeoutMs, maxBacklog, polling, log, clock = systemClock } = options;
   const subscriptions = noSubscriptions();
-  subscriptionMetrics(registry, () => subscriptions.counts());
-  const rpcMetrics = connectionMetrics(registry, 'websocket');
+  metrics.subscriptions(() => subscriptions.counts());
+  const rpcMetrics = metrics.connections('websocket');
   const rpcConnections = new Set<RpcConnection>();
   const rpcGuard = connectionGuard('websocket', rpcMetrics, log);
-  const ioMetrics = connectionMetrics(registry, 'socket_io');
+  const ioMetrics = metrics.connections('socket_io');
   const ioOptions = {
     subscriptions,
     metrics: ioMetrics,

@@ -1,14 +1,10 @@
 /** What the node's events are counted by. */
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
+import type { EventMetrics } from '../node/receiver.ts';
+import { collectedGauge } from './collected.ts';
 
-/** `refused` can't be understood, `failed` could not be applied now; the node sends both again. */
-export type EventOutcome = 'applied' | 'repeated' | 'refused' | 'failed';
-
-/** Says that an event was answered. @param path one of those the node posts to */
-export type EventDone = (path: string, outcome: EventOutcome, milliseconds: number) => void;
-
-/** @param waiting how many events were posted and not yet answered */
-export function eventMetrics(registry: Registry, waiting: () => number): EventDone {
+/** @param waiting how many events were posted and are not answered yet */
+export function eventMetrics(registry: Registry, waiting: () => number): EventMetrics {
   const registers = [registry];
   const counted = new Counter({
     name: 'stackside_events_total',
@@ -29,17 +25,16 @@ export function eventMetrics(registry: Registry, waiting: () => number): EventDo
     labelNames: ['event'],
     registers,
   });
-  new Gauge({
+  collectedGauge(registry, {
     name: 'stackside_events_in_hand',
     help: 'Events that were posted and are not answered yet',
-    registers,
-    collect() {
-      this.set(waiting());
-    },
+    read: waiting,
   });
-  return (event, outcome, milliseconds) => {
-    counted.inc({ event, outcome });
-    times.observe({ event }, milliseconds);
-    newest.set({ event }, Date.now());
+  return {
+    answered(event, outcome, milliseconds) {
+      counted.inc({ event, outcome });
+      times.observe({ event }, milliseconds);
+      newest.set({ event }, Date.now());
+    },
   };
 }

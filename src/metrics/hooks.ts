@@ -1,7 +1,8 @@
 /** What chainhooks are counted by. Neither hooks nor URLs are named: users put secrets into both. */
-import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
+import { Histogram, type Registry } from 'prom-client';
 import type { HookCounters, HookTimers } from '../hooks/counters.ts';
 import type { HookGauges } from '../hooks/service.ts';
+import { collectedCounter, collectedGauge } from './collected.ts';
 
 /** Each count by the name it is served under, which ends in `_total`. */
 const counts: Readonly<Record<keyof HookCounters, readonly [name: string, help: string]>> = {
@@ -15,58 +16,39 @@ const counts: Readonly<Record<keyof HookCounters, readonly [name: string, help: 
   blockedTargets: ['chainhooks_ssrf_blocked_total', 'Attempts that were not made: the target may not be called'],
 };
 
-/** Registers them; all are read when they are asked for. */
-export function hookMetrics(registry: Registry, counters: () => HookCounters, gauges: () => HookGauges): void {
-  const registers = [registry];
+/** What is read of chainhooks when metrics are asked for. */
+export interface HookReadings {
+  counters: () => HookCounters;
+  gauges: () => HookGauges;
+  /** Requests with wrong keys since the process began. */
+  wrongKeys: () => number;
+}
+
+/** Registers what chainhooks did and what waits. */
+export function hookMetrics(registry: Registry, { counters, gauges, wrongKeys }: HookReadings): void {
   for (const [key, [name, help]] of Object.entries(counts)) {
-    new Counter({
-      name,
-      help,
-      registers,
-      collect() {
-        this.reset();
-        this.inc(counters()[key as keyof HookCounters]);
-      },
-    });
+    collectedCounter(registry, { name, help, read: () => counters()[key as keyof HookCounters] });
   }
-  new Gauge({
+  collectedGauge(registry, {
     name: 'chainhooks_outbox_pending',
     help: 'Deliveries that wait',
-    registers,
-    collect() {
-      this.set(gauges().pending);
-    },
+    read: () => gauges().pending,
   });
-  new Gauge({
+  collectedGauge(registry, {
     name: 'chainhooks_outbox_oldest_seconds',
     help: 'Seconds since the oldest delivery that waits was made',
-    registers,
-    collect() {
-      this.set(gauges().oldestPendingSeconds);
-    },
+    read: () => gauges().oldestPendingSeconds,
   });
-  new Gauge({
+  collectedGauge(registry, {
     name: 'chainhooks_hooks',
     help: 'Chainhooks by status',
     labelNames: ['status', 'enabled'],
-    registers,
-    collect() {
-      this.reset();
-      for (const { status, enabled, count } of gauges().hooks) this.set({ status, enabled: String(enabled) }, count);
-    },
+    read: () => gauges().hooks.map(({ status, enabled, count }) => [{ status, enabled: String(enabled) }, count]),
   });
-}
-
-/** Registers how often wrong keys came. @param total since the process began */
-export function wrongKeyMetric(registry: Registry, total: () => number): void {
-  new Counter({
+  collectedCounter(registry, {
     name: 'chainhooks_wrong_keys_total',
     help: 'Requests with an API key that is none of this server, or that came too soon after such requests',
-    registers: [registry],
-    collect() {
-      this.reset();
-      this.inc(total());
-    },
+    read: wrongKeys,
   });
 }
 

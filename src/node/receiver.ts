@@ -8,7 +8,6 @@ import { UNEXPECTED } from '../base/errors.ts';
 import { isEventPath, PayloadError } from '../chain/payload-reader.ts';
 import { type Listen, type ListenerEvent, listenHttp } from '../http/listener.ts';
 import { stopGracefully } from '../http/listening.ts';
-import type { EventDone, EventOutcome } from '../metrics/events.ts';
 import { StoreUnavailableError } from '../store/files/store-failure.ts';
 import { UnknownParentError } from '../store/ingest/chain-writer.ts';
 import type { Outcome, ReceivedEvent } from '../store/ingest/ingest.ts';
@@ -19,6 +18,17 @@ export type ReceiverEvent =
   | { event: 'event_refused'; path: string; reason: string }
   | { event: 'event_failed'; path: string; reason: string };
 
+/** What became of an event: `refused` can't be understood, `failed` could not be applied now; the node sends both again. */
+export type EventOutcome = 'applied' | 'repeated' | 'refused' | 'failed';
+
+/** What events are counted by. */
+export interface EventMetrics {
+  /** @param path one of those the node posts to */
+  answered(path: string, outcome: EventOutcome, milliseconds: number): void;
+}
+
+const uncounted: EventMetrics = { answered() {} };
+
 export interface ReceiverOptions {
   hostname: string;
   /** 0 takes a free one. */
@@ -28,8 +38,7 @@ export interface ReceiverOptions {
   /** Takes an event; durable when it returns. */
   receive: (event: ReceivedEvent) => Outcome;
   log: (event: ReceiverEvent) => void;
-  /** Told of each event that was answered. */
-  done?: EventDone;
+  metrics?: EventMetrics;
   /** Answers GET requests for the paths it knows, and null for others. */
   otherwise?: (path: string) => Promise<Response> | null;
   clock?: Clock;
@@ -72,7 +81,7 @@ export interface Receiver {
 }
 
 export function startReceiver(options: ReceiverOptions): Receiver {
-  const { hostname, port, bodyLimit, receive, log, done = () => {}, otherwise = () => null } = options;
+  const { hostname, port, bodyLimit, receive, log, metrics = uncounted, otherwise = () => null } = options;
   const { clock = systemClock, listen = listenHttp } = options;
 
   /** Takes an event, and says what became of it. */
@@ -114,7 +123,7 @@ export function startReceiver(options: ReceiverOptions): Receiver {
     }
     const start = clock.monotonic();
     const { outcome, response } = taken(path, text);
-    done(path, outcome, clock.monotonic() - start);
+    metrics.answered(path, outcome, clock.monotonic() - start);
     return response;
   }
 

@@ -2,10 +2,10 @@
 
 import { Type } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
-import { directFetch } from '../http/direct-fetch.ts';
+import { directFetch, UnreachableError } from '../http/direct-fetch.ts';
 
 /** The node can't be reached, or doesn't answer in time. */
-export class NodeUnreachableError extends Error {
+export class NodeUnreachableError extends UnreachableError {
   override readonly name = 'NodeUnreachableError';
 }
 

@@ -4,9 +4,9 @@ import { noFaucets } from '../../src/faucets/faucets.ts';
 import { NO_SUNSET } from '../../src/http/deprecation.ts';
 import { failures } from '../../src/http/errors.ts';
 import { keptAnswers } from '../../src/http/kept-answers.ts';
+import { uncounted } from '../../src/http/request-metrics.ts';
 import { responder } from '../../src/http/respond.ts';
 import type { RouteContext } from '../../src/http/route.ts';
-import { untimed } from '../../src/metrics/requests.ts';
 import { StoreClosedError } from '../../src/store/model/read-errors.ts';
 
 /** Without data, unless it is given. */
@@ -20,7 +20,7 @@ export function routeContext(given: Partial<RouteContext> = {}): RouteContext {
     kept: keptAnswers(),
     deprecation: NO_SUNSET,
     now: Date.now,
-    timer: untimed,
+    metrics: uncounted,
     faucets: noFaucets,
     clientAddress: () => '',
     checkResponses: true,

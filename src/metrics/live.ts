@@ -1,0 +1,64 @@
+/** What realtime connections are counted by. */
+import { Counter, Gauge, type Registry } from 'prom-client';
+import type { ConnectionMetrics, LiveMetrics, Protocol } from '../live/metrics.ts';
+import type { TopicKind } from '../live/topics.ts';
+import { collectedGauge } from './collected.ts';
+
+export const liveMetrics = (registry: Registry): LiveMetrics => ({
+  connections: (protocol) => connectionMetrics(registry, protocol),
+  subscriptions: (counts) =>
+    collectedGauge(registry, {
+      name: 'stackside_subscriptions',
+      help: 'Subscriptions of all connections, by topic',
+      labelNames: ['topic'],
+      read: () => Object.entries(counts()).map(([topic, count]) => [{ topic }, count]),
+    }),
+});
+
+function connectionMetrics(registry: Registry, prefix: Protocol): ConnectionMetrics {
+  const registers = [registry];
+  const open = new Gauge({ name: `${prefix}_connections`, help: 'Open connections', registers });
+  const connects = new Counter({ name: `${prefix}_connect_total`, help: 'Connections that were opened', registers });
+  const disconnects = new Counter({ name: `${prefix}_disconnect_total`, help: 'Connections that ended', registers });
+  const cut = new Counter({
+    name: `${prefix}_cut_off_total`,
+    help: 'Connections that were ended because the client was too slow',
+    registers,
+  });
+  const refused = new Counter({
+    name: `${prefix}_refused_total`,
+    help: 'Connections that were ended because the client broke a rule of the protocol',
+    registers,
+  });
+  const failed = new Counter({
+    name: `${prefix}_failed_total`,
+    help: 'Connections that were ended because a handler failed; the log has the cause',
+    registers,
+  });
+  /** Messages by topic since they were last asked for: one may go to thousands. */
+  const unasked = new Map<TopicKind, number>();
+  new Counter({
+    name: `${prefix}_events_sent`,
+    help: 'Messages sent, by topic',
+    labelNames: ['event'],
+    registers,
+    collect() {
+      for (const [event, count] of unasked) this.inc({ event }, count);
+      unasked.clear();
+    },
+  });
+  return {
+    connected() {
+      connects.inc();
+      open.inc();
+    },
+    disconnected() {
+      disconnects.inc();
+      open.dec();
+    },
+    cutOff: () => cut.inc(),
+    refused: () => refused.inc(),
+    failed: () => failed.inc(),
+    sent: (kind) => void unasked.set(kind, (unasked.get(kind) ?? 0) + 1),
+  };
+}
