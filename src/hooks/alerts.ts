@@ -5,8 +5,8 @@
 import type { Chance } from '../base/chance.ts';
 import { pause } from '../base/clock.ts';
 import type { HookStore } from '../store/hooks/store.ts';
-import { attempt, type Outgoing } from './delivery/attempt.ts';
-import { backoff, type DeliveryRules, failureOf, isSuccess } from './delivery/dispatcher.ts';
+import { attempt, failureOf, isSuccess, type Outgoing } from './delivery/attempt.ts';
+import { backoff, type DeliveryRules } from './delivery/rules.ts';
 import { signatureHeader } from './delivery/signature.ts';
 import type { HookEnd } from './evaluation/outcome.ts';
 import type { HookLog } from './log-event.ts';

@@ -4,7 +4,7 @@ import type { Network } from '../chain/network.ts';
 import type { HookRecord } from '../store/hooks/model.ts';
 import { activeHook, definitionOf } from './active-hook.ts';
 import { conditionsOfDefinition, readDefinition } from './definition.ts';
-import { failureOf, isSuccess } from './delivery/dispatcher.ts';
+import { failureOf, isSuccess } from './delivery/attempt.ts';
 import type { Filter } from './filters.ts';
 import type { BlockChoice, Management } from './management.ts';
 import { type MatchedBlock, type PayloadHook, payloadText } from './payload.ts';

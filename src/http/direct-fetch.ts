@@ -8,7 +8,7 @@ export class UnreachableError extends Error {
 /**
  * `fetch` that connects to the server itself, whatever `HTTP_PROXY` and similar variables say. Requests
  * between threads carry API keys, and a proxy's answer would be taken for the node's. Deliveries of chainhooks are sent by
- * `hooks/attempt.ts`, which uses no proxy either.
+ * `hooks/delivery/attempt.ts`, which uses no proxy either.
  * @throws what `fetch` throws
  */
 export const directFetch = (url: string | URL, init: BunFetchRequestInit = {}): Promise<Response> =>

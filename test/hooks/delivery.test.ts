@@ -4,7 +4,7 @@ import { createHmac } from 'node:crypto';
 import net from 'node:net';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { retryAfter } from '../../src/hooks/delivery/attempt.ts';
-import { backoff } from '../../src/hooks/delivery/dispatcher.ts';
+import { backoff } from '../../src/hooks/delivery/rules.ts';
 import { filterSchemas } from '../../src/hooks/filters.ts';
 import { received } from '../support/ingest.ts';
 import { until } from '../support/until.ts';

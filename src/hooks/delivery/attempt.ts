@@ -39,6 +39,19 @@ export function retryAfter(text: string | null, now: number): number | null {
   return Number.isNaN(at) ? null : Math.min(Math.max(0, at - now), MOST_RETRY_AFTER_MS);
 }
 
+const PAYLOAD_TOO_LARGE = 413;
+
+export const isSuccess = ({ statusCode }: Result): boolean =>
+  statusCode !== null && statusCode >= 200 && statusCode < 300;
+
+/** Why an attempt failed, in a sentence without a name. */
+export function failureOf({ statusCode, error }: Result): string {
+  if (statusCode === null) return error ?? 'no answer';
+  if (statusCode === PAYLOAD_TOO_LARGE) return 'status 413: the receiver takes no body this large';
+  if (statusCode >= 300 && statusCode < 400) return `status ${statusCode}: redirects are not followed`;
+  return `status ${statusCode}`;
+}
+
 /** What an attempt is made with. */
 export interface Outgoing {
   guard: TargetGuard;
