@@ -13,7 +13,10 @@ import type { SnapshotEvent } from './store/read/snapshots.ts';
 export type ServerEvent =
   | { event: 'old_names_imported'; rows: number }
   | { event: 'data_open_to_others'; paths: readonly string[]; remedy: string }
-  | { event: 'started'; version: string; mode: string; data: string }
+  /** `settings` are those that are not at their defaults. */
+  | { event: 'started'; version: string; mode: string; data: string; settings: Readonly<Record<string, unknown>> }
+  /** `nearest` is the variable that may have been meant. */
+  | { event: 'variable_unknown'; variable: string; nearest: string | null }
   | { event: 'stopping'; signal: string }
   | { event: 'crashed'; cause: unknown };
 
@@ -35,6 +38,7 @@ export type Level = (typeof levels)[number];
 /** A new event needs a level here, or this doesn't compile. */
 const levelOf: Record<LogEvent['event'], Exclude<Level, 'silent'>> = {
   started: 'info',
+  variable_unknown: 'warn',
   old_names_imported: 'info',
   data_open_to_others: 'warn',
   stopping: 'info',
@@ -52,6 +56,7 @@ const levelOf: Record<LogEvent['event'], Exclude<Level, 'silent'>> = {
   index_reopened: 'info',
   snapshot_cut_off: 'warn',
   wal_held: 'warn',
+  event_taken: 'debug',
   event_repeated: 'debug',
   event_refused: 'error',
   event_failed: 'error',

@@ -1,66 +1,8 @@
 import { describe, expect, test } from 'bun:test';
 import { OperatorError } from '../src/base/errors.ts';
 import { readSettings, settings } from '../src/settings/config.ts';
-import { operatorsPage, pageWithSettings } from './support/settings-table.ts';
 
 describe('settings', () => {
-  test('without flags and variables are the documented defaults', () => {
-    expect(readSettings({}, {})).toEqual({
-      data: './stackside-data',
-      chainId: null,
-      network: null,
-      mode: 'full',
-      apiHost: '127.0.0.1',
-      apiPort: 3999,
-      threads: 0,
-      eventHost: '127.0.0.1',
-      eventPort: 3700,
-      eventBodyLimit: 500_000_000,
-      journal: true,
-      deprecated: true,
-      sunset: null,
-      bnsImport: null,
-      nodeRpc: 'http://127.0.0.1:20443',
-      proxyBodyLimit: 10_000_000,
-      extraTxEndpoints: null,
-      feeEstimator: false,
-      feeModifier: 1,
-      feePastTenures: 5,
-      feePastFullness: 0.9,
-      feeCurrentFullness: 0.5,
-      feeCurrentBlocks: 5,
-      pingInterval: 5,
-      pingTimeout: 5,
-      clientBacklog: 8_388_608,
-      stxFaucet: true,
-      sbtcFaucet: false,
-      btcFaucet: true,
-      faucetKeys: null,
-      sbtcFaucetAsset: 'ST1F7QA2MDF17S807EPA36TSS8AMEFY4KA9TVGWXT.sbtc-token::sbtc-token',
-      sbtcFaucetAmount: 10_000,
-      faucetLimits: true,
-      faucetNode: null,
-      btcRpc: null,
-      btcRpcUser: null,
-      btcRpcPassword: null,
-      btcFaucetKey: null,
-      allowedHosts: '',
-      hookAccess: 'key',
-      hookKeys: null,
-      hookLimit: null,
-      hookTargets: '',
-      hookHttp: false,
-      hookAlert: null,
-      hookTimeout: 20,
-      hookConnectTimeout: 5,
-      hookBudget: 24,
-      hookRetryCap: 300,
-      hookConcurrency: 32,
-      hookRetention: 7,
-      logLevel: 'info',
-    });
-  });
-
   test('a flag beats our variable, which beats the other one, which beats the default', () => {
     const other = { STACKS_CORE_EVENT_PORT: '1' };
     const ours = { ...other, STACKSIDE_EVENT_PORT: '2' };
@@ -144,9 +86,5 @@ describe('settings', () => {
       ...variables,
     ]);
     expect(new Set(names).size).toBe(names.length);
-  });
-
-  test('the table in the operators’ page is of these settings; test/support/settings-table.ts writes it', async () => {
-    expect(await Bun.file(operatorsPage).text()).toBe(await pageWithSettings());
   });
 });

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { TESTNET_CHAIN_ID } from '../chain/network.ts';
 import { runDevnet } from '../devnet/live.ts';
-import type { Settings } from '../settings/config.ts';
+import { readSettings, type SettingsOf } from '../settings/config.ts';
 import { serveUntilSignal, startServing } from './serve.ts';
 
 export interface DemoOptions {
@@ -13,11 +13,14 @@ export interface DemoOptions {
   interval: number;
 }
 
+type DemoSettings = SettingsOf<'demo'>;
+
 /**
- * The data is kept in a temporary directory that goes with the process, unless one was given.
+ * Serves the demo until a signal.
+ * @param keepData whether a data directory was given; without one, the data is kept in a temporary one that is deleted at the end
  * @throws OperatorError where it can't serve
  */
-export async function runDemo(settings: Settings, keepData: boolean, options: DemoOptions): Promise<void> {
+export async function runDemo(settings: DemoSettings, keepData: boolean, options: DemoOptions): Promise<void> {
   const data = keepData ? settings.data : mkdtempSync(join(tmpdir(), 'stackside-demo-'));
   try {
     await serveDemo({ ...settings, data }, options);
@@ -26,13 +29,12 @@ export async function runDemo(settings: Settings, keepData: boolean, options: De
   }
 }
 
-async function serveDemo(settings: Settings, { seed, interval }: DemoOptions): Promise<void> {
+async function serveDemo(settings: DemoSettings, { seed, interval }: DemoOptions): Promise<void> {
   const running = await startServing({
+    // What a demo doesn't take is as a server has it by default.
+    ...readSettings({}, {}),
     ...settings,
-    mode: 'full',
     chainId: TESTNET_CHAIN_ID,
-    // To try chainhooks with a receiver on this machine.
-    hookTargets: settings.hookTargets === '' ? '127.0.0.0/8,::1' : settings.hookTargets,
     // Where everybody is the operator there are no other consumers.
     hookKeys: settings.hookAccess === 'open' ? null : settings.hookKeys,
   });

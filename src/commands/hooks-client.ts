@@ -6,16 +6,13 @@ import { CONSUMER_HEADER } from '../hooks/access.ts';
 import { adminKeyFile, readAdminKey } from '../hooks/admin-key.ts';
 import { hostCheck } from '../hooks/hosts.ts';
 import { directFetch } from '../http/direct-fetch.ts';
-import { settings } from '../settings/config.ts';
-
-/** The key has no flag: flags are seen by everybody on the machine. */
-export const KEY_VARIABLE = 'STACKSIDE_HOOK_KEY';
+import { type Reading, settings } from '../settings/config.ts';
 
 export interface Connection {
   /** The origin of the API, such as `http://127.0.0.1:3999`. */
   url: string;
-  /** Data directory of the server, where it was given. */
-  data?: string;
+  /** Null for none. */
+  key: string | null;
   /** For whom the operator acts, where it isn't the operator's own hooks. */
   consumer?: string;
 }
@@ -29,15 +26,11 @@ const isOwnMachine = hostCheck({ names: [], addresses: 'loopback' });
  * The key to send: that of the variable, else the admin key of the data directory. Without being told, an admin key goes to
  * no other machine.
  * @returns null for none
- * @throws OperatorError where the directory that was given has none, or a damaged one
+ * @throws OperatorError where the directory that a flag names has none, or a damaged one
  */
-export function keyFor({ url, data }: Connection, environment = process.env): string | null {
-  const given = environment[KEY_VARIABLE];
-  if (given !== undefined && given !== '') return given;
-  if (data === undefined) {
-    const usual = environment.STACKSIDE_DATA || settings.data.type.default;
-    return isOwnMachine(URL.parse(url)?.host ?? null) ? readAdminKey(usual) : null;
-  }
+export function keyFor({ settings: { url, data, hookKey }, sources }: Reading<'hooks'>): string | null {
+  if (hookKey !== null) return hookKey;
+  if (sources.data?.kind !== 'flag') return isOwnMachine(URL.parse(url)?.host ?? null) ? readAdminKey(data) : null;
   const key = readAdminKey(data);
   if (key !== null) return key;
   throw new OperatorError(
@@ -57,8 +50,7 @@ export interface Answer {
 
 /** @throws OperatorError where nobody answers */
 export async function ask(connection: Connection, method: string, path: string, body?: unknown): Promise<Answer> {
-  const { url, consumer } = connection;
-  const key = keyFor(connection);
+  const { url, key, consumer } = connection;
   const request: BunFetchRequestInit = {
     method,
     // The key is for this server alone.
@@ -89,7 +81,7 @@ export async function call(connection: Connection, method: string, path: string,
   const said = Value.Check(Refusal, body) ? `${body.error}: ${body.details}` : `${connection.url} answers ${status}`;
   const remedy =
     status === UNAUTHORIZED
-      ? `Give the data directory of that server by --data, or one of its keys in ${KEY_VARIABLE}.`
+      ? `Give the data directory of that server by --data, or one of its keys in ${settings.hookKey.variables[0]}.`
       : 'Nothing was changed.';
   throw new OperatorError(`${said}.`, remedy);
 }

@@ -1,13 +1,10 @@
-/** `stackside hooks …`: chainhooks from the command line, through the API of a running Stackside. */
-
+/** What `stackside hooks …` does: chainhooks from the command line, through the API of a running Stackside. */
 import { readFileSync } from 'node:fs';
 import { type Static, Type } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
-import type { Command } from 'commander';
 import { OperatorError } from '../base/errors.ts';
 import { BackfillShown, DeliveryShown, HookPage, PreviewShown } from '../hooks/schemas.ts';
-import { settings } from '../settings/config.ts';
-import { ask, type Connection, call, KEY_VARIABLE } from './hooks-client.ts';
+import { ask, type Connection, call } from './hooks-client.ts';
 
 const print = (text: string): void => {
   process.stdout.write(`${text}\n`);
@@ -60,7 +57,7 @@ async function listOf(connection: Connection, of: string): Promise<void> {
 }
 
 /** The hooks of one consumer where the key is of one or one was named, else those of all. */
-async function list(connection: Connection): Promise<void> {
+export async function list(connection: Connection): Promise<void> {
   if (connection.consumer !== undefined) return listOf(connection, '');
   const { body } = await ask(connection, 'GET', '/consumers');
   if (!Value.Check(Consumers, body)) return listOf(connection, '');
@@ -82,14 +79,21 @@ const DeliveryPage = Type.Object({
   results: Type.Array(DeliveryShown),
 });
 
-interface DeliveryChoice extends Connection {
+export interface DeliveryChoice {
+  /** Words with commas between them. */
   state?: string;
   limit: number;
 }
 
+/** How many the API gives at once. */
 const LARGEST_PAGE = 50;
 
-async function deliveries(uuid: string, { state, limit, ...connection }: DeliveryChoice): Promise<void> {
+/** Prints deliveries, newest first. */
+export async function deliveries(
+  connection: Connection,
+  uuid: string,
+  { state, limit }: DeliveryChoice,
+): Promise<void> {
   let cursor: string | null = null;
   for (let left = limit; left > 0; ) {
     const query = new URLSearchParams({ limit: String(Math.min(left, LARGEST_PAGE)) });
@@ -103,15 +107,17 @@ async function deliveries(uuid: string, { state, limit, ...connection }: Deliver
   }
 }
 
-interface Range extends Connection {
+export interface Range {
   from: number;
   to?: number;
 }
 
-async function tryFile(
-  file: string,
-  { from, to, payloads, ...connection }: Range & { payloads: boolean },
-): Promise<void> {
+export interface TryChoice extends Range {
+  payloads: boolean;
+}
+
+/** Prints how much of past blocks a definition matches, or the first payloads. */
+export async function tryFile(connection: Connection, file: string, { from, to, payloads }: TryChoice): Promise<void> {
   const { filters, options } = jsonFile(file) as { filters?: unknown; options?: unknown };
   const range = { from_height: from, to_height: to ?? from };
   const body = {
@@ -126,8 +132,17 @@ async function tryFile(
 
 const POLL_MS = 200;
 
-async function backfill(uuid: string, choice: Range & { dryRun: boolean; wait: boolean }) {
-  const { from, to, dryRun, wait, ...connection } = choice;
+export interface BackfillChoice extends Range {
+  dryRun: boolean;
+  wait: boolean;
+}
+
+/** Begins a backfill, and prints how it stands. */
+export async function backfill(
+  connection: Connection,
+  uuid: string,
+  { from, to, dryRun, wait }: BackfillChoice,
+): Promise<void> {
   const body = { from_height: from, ...(to === undefined ? {} : { to_height: to }), dry_run: dryRun };
   let job = Value.Parse(BackfillShown, await call(connection, 'POST', `/me/${uuid}/backfills`, body));
   while (wait && (job.state === 'queued' || job.state === 'running')) {
@@ -137,14 +152,20 @@ async function backfill(uuid: string, choice: Range & { dryRun: boolean; wait: b
   printJson(job);
 }
 
-interface RedeliverChoice extends Connection {
+export interface RedeliverChoice {
+  /** Words with commas between them. */
   state?: string;
   from?: number;
   to?: number;
 }
 
-async function redeliver(uuid: string, id: string | undefined, choice: RedeliverChoice) {
-  const { state, from, to, ...connection } = choice;
+/** Queues deliveries again, and prints what came of it. @param id that of one delivery; undefined for all of the choice */
+export async function redeliver(
+  connection: Connection,
+  uuid: string,
+  id: string | undefined,
+  { state, from, to }: RedeliverChoice,
+): Promise<void> {
   if (id !== undefined) {
     printJson(await call(connection, 'POST', `/me/${uuid}/deliveries/${id}/redeliver`));
     return;
@@ -157,83 +178,24 @@ async function redeliver(uuid: string, id: string | undefined, choice: Redeliver
   printJson(await call(connection, 'POST', `/me/${uuid}/deliveries/redeliver`, body));
 }
 
-/** Adds `hooks` and what is below it. @param height reads a block height from its text */
-export function hooksCommand(program: Command, height: (text: string) => number): void {
-  const hooks = program
-    .command('hooks')
-    .summary('Chainhooks of a running Stackside: list, add, show, try, backfill, deliveries, redeliver')
-    .description(
-      `Chainhooks of a running Stackside. The key is the admin key of the data directory, or one in ${KEY_VARIABLE}.`,
-    )
-    .addHelpText('after', '\nExample:\n  stackside hooks try hook.json --from 150000 --to 150100');
-  const command = (name: string, summary: string) =>
-    hooks
-      .command(name)
-      .summary(summary)
-      .description(summary)
-      .option(
-        '--url <url>',
-        'Where its API is [http://127.0.0.1:3999] (STACKSIDE_URL)',
-        process.env.STACKSIDE_URL ?? 'http://127.0.0.1:3999',
-      )
-      .option(
-        '--data <dir>',
-        `Its data directory, for the admin key [${settings.data.type.default} for a URL of this machine] (STACKSIDE_DATA)`,
-      )
-      .option('--consumer <name>', 'With the admin key: whose chainhooks, if not your own');
+/** Registers a definition, and prints the chainhook. */
+export async function add(connection: Connection, file: string): Promise<void> {
+  printJson(await call(connection, 'POST', '/me', jsonFile(file)));
+}
 
-  command('list', 'Chainhooks, newest first; with the admin key those of every consumer').action(list);
-  command('add', 'Register a definition')
-    .argument('<file>', 'JSON; - for stdin')
-    .action(async (file: string, connection: Connection) =>
-      printJson(await call(connection, 'POST', '/me', jsonFile(file))),
-    );
-  command('show', 'A chainhook and where it stands')
-    .argument('<uuid>')
-    .action(async (uuid: string, connection: Connection) => printJson(await call(connection, 'GET', `/me/${uuid}`)));
-  for (const [name, enabled] of [
-    ['enable', true],
-    ['disable', false],
-  ] as const) {
-    command(name, `${enabled ? 'Enable' : 'Disable'} a chainhook`)
-      .argument('<uuid>')
-      .action(async (uuid: string, connection: Connection) => {
-        await call(connection, 'PATCH', `/me/${uuid}/enabled`, { enabled });
-      });
-  }
-  command('remove', 'Delete a chainhook and what it has queued')
-    .argument('<uuid>')
-    .action(async (uuid: string, connection: Connection) => {
-      await call(connection, 'DELETE', `/me/${uuid}`);
-    });
-  command('try', 'Count what a definition matches in past blocks; nothing is registered or sent')
-    .argument('<file>', 'JSON with filters and options; - for stdin')
-    .requiredOption('--from <height>', 'First block', height)
-    .option('--to <height>', 'Last block; the first if not given', height)
-    .option('--payloads', 'Print the first payloads instead', false)
-    .action(tryFile);
-  command('test', 'Send one delivery at once, and say what came of it')
-    .argument('<uuid>')
-    .action(async (uuid: string, connection: Connection) =>
-      printJson(await call(connection, 'POST', `/me/${uuid}/test`)),
-    );
-  command('backfill', 'Deliver what past blocks match')
-    .argument('<uuid>')
-    .requiredOption('--from <height>', 'First block', height)
-    .option('--to <height>', 'Last block; the tip if not given', height)
-    .option('--dry-run', 'Only count', false)
-    .option('--wait', 'Until all is queued', false)
-    .action(backfill);
-  command('deliveries', 'What was delivered or waits, newest first')
-    .argument('<uuid>')
-    .option('--state <words>', 'pending, failed, delivered, dead, cancelled; several with commas')
-    .option('--limit <number>', 'How many', height, LARGEST_PAGE)
-    .action(deliveries);
-  command('redeliver', 'Send deliveries again: one by its id, or all that the options name')
-    .argument('<uuid>')
-    .argument('[id]')
-    .option('--state <words>', 'dead, failed, delivered; several with commas')
-    .option('--from <height>', 'Of blocks from this one on', height)
-    .option('--to <height>', 'Of blocks up to this one', height)
-    .action(redeliver);
+export async function show(connection: Connection, uuid: string): Promise<void> {
+  printJson(await call(connection, 'GET', `/me/${uuid}`));
+}
+
+export async function setEnabled(connection: Connection, uuid: string, enabled: boolean): Promise<void> {
+  await call(connection, 'PATCH', `/me/${uuid}/enabled`, { enabled });
+}
+
+export async function remove(connection: Connection, uuid: string): Promise<void> {
+  await call(connection, 'DELETE', `/me/${uuid}`);
+}
+
+/** Sends a test delivery, and prints what came of it. */
+export async function sendTest(connection: Connection, uuid: string): Promise<void> {
+  printJson(await call(connection, 'POST', `/me/${uuid}/test`));
 }

@@ -4,7 +4,7 @@ import { EXIT, OperatorError } from '../base/errors.ts';
 import { PayloadError } from '../chain/payload-reader.ts';
 import { type RecordingFormat, RowError } from '../chain/recording.ts';
 import { createLog } from '../log.ts';
-import type { Settings } from '../settings/config.ts';
+import type { SettingsOf } from '../settings/config.ts';
 import type { Imported } from '../store/files/import-progress.ts';
 import { ForeignChainError } from '../store/ingest/chain-origin.ts';
 import { UnknownParentError } from '../store/ingest/chain-writer.ts';
@@ -126,15 +126,18 @@ async function importFile(
 }
 
 /** Imports recordings in the order given. */
-export async function runImport(settings: Settings, files: readonly string[], options: ImportOptions): Promise<void> {
+export async function runImport(
+  settings: SettingsOf<'import'>,
+  files: readonly string[],
+  options: ImportOptions,
+): Promise<void> {
   // Before anything is made: a mistyped name leaves no empty data directory, and takes none of the other files.
   for (const file of files) requireInput(file);
   const ingest = openIngest({
     directory: settings.data,
     journal: settings.journal,
     chainId: settings.chainId,
-    // Thousands of blocks go by, and old forks with them: the progress line tells enough unless a level is asked for.
-    log: createLog(settings.logLevel === 'info' ? 'error' : settings.logLevel),
+    log: createLog(settings.logLevel),
   });
   const stop = () => {
     ingest.close();

@@ -12,6 +12,8 @@ import { storeMetrics } from '../metrics/store.ts';
 import { type Receiver, startReceiver } from '../node/receiver.ts';
 import { type NodeRpc, nodeRpc } from '../node/rpc.ts';
 import type { Settings } from '../settings/config.ts';
+import { changedSettings } from '../settings/describe.ts';
+import { unknownVariables } from '../settings/unknown-variables.ts';
 import { openToOthers } from '../store/files/private-files.ts';
 import { startWalUpkeep } from '../store/files/wal-upkeep.ts';
 import { type Ingest, openIngest } from '../store/ingest/ingest.ts';
@@ -145,7 +147,13 @@ export async function startServing(settings: Settings, environment: Environment 
         : await answerApi(base, { faucets, hooks: served?.api ?? null }, (started) => {
             threads = started;
           });
-    log({ event: 'started', version: serverVersion, mode: settings.mode, data: settings.data });
+    log({
+      event: 'started',
+      version: serverVersion,
+      mode: settings.mode,
+      data: settings.data,
+      settings: changedSettings(settings),
+    });
     return { api, events, stop };
   } catch (error) {
     await stop();
@@ -170,8 +178,8 @@ function crash(log: Log, cause: unknown): never {
 }
 
 /** Prints the line that says where it listens, and resolves when a signal has stopped it. */
-export async function serveUntilSignal(settings: Settings, running: Running): Promise<void> {
-  const log = createLog(settings.logLevel);
+export async function serveUntilSignal({ logLevel }: Pick<Settings, 'logLevel'>, running: Running): Promise<void> {
+  const log = createLog(logLevel);
   for (const kind of ['uncaughtException', 'unhandledRejection'] as const) {
     process.on(kind, (cause: unknown) => crash(log, cause));
   }
@@ -183,4 +191,11 @@ export async function serveUntilSignal(settings: Settings, running: Running): Pr
   const signal = await signalled;
   log({ event: 'stopping', signal });
   await running.stop();
+}
+
+/** `stackside serve`, from its start until a signal. @throws OperatorError where it can't serve */
+export async function runServe(settings: Settings): Promise<void> {
+  const log = createLog(settings.logLevel);
+  for (const unknown of unknownVariables(process.env)) log({ event: 'variable_unknown', ...unknown });
+  await serveUntilSignal(settings, await startServing(settings));
 }

@@ -14,6 +14,7 @@ import type { Outcome, ReceivedEvent } from '../store/ingest/ingest.ts';
 
 export type ReceiverEvent =
   | ListenerEvent
+  | { event: 'event_taken'; path: string; ms: number }
   | { event: 'event_repeated'; path: string }
   | { event: 'event_refused'; path: string; reason: string }
   | { event: 'event_failed'; path: string; reason: string };
@@ -123,7 +124,9 @@ export function startReceiver(options: ReceiverOptions): Receiver {
     }
     const start = clock.monotonic();
     const { outcome, response } = taken(path, text);
-    metrics.answered(path, outcome, clock.monotonic() - start);
+    const ms = clock.monotonic() - start;
+    metrics.answered(path, outcome, ms);
+    if (outcome === 'applied') log({ event: 'event_taken', path, ms: Math.round(ms) });
     return response;
   }
 

@@ -1,8 +1,9 @@
 /** Which key `stackside hooks` sends, and to whom. */
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { OperatorError } from '../../src/base/errors.ts';
-import { ask, call, keyFor } from '../../src/commands/hooks-client.ts';
+import { ask, call, keyFor as keyOf } from '../../src/commands/hooks-client.ts';
 import { adminKeyOf } from '../../src/hooks/admin-key.ts';
+import { readSettingsOf } from '../../src/settings/config.ts';
 import { type DataDirectory, dataDirectory } from '../support/data-directory.ts';
 
 let directory: DataDirectory;
@@ -16,6 +17,10 @@ afterAll(() => {
   for (const one of [directory, empty]) one[Symbol.dispose]();
 });
 
+/** The key that is sent with these flags and variables. */
+const keyFor = (given: { url: string; data?: string }, environment: Record<string, string>): string | null =>
+  keyOf(readSettingsOf('hooks', given, environment));
+
 const HERE = 'http://127.0.0.1:3999';
 const ELSEWHERE = 'https://stacks.example.org';
 
@@ -24,7 +29,7 @@ test('the admin key of the usual directory goes to servers of this machine alone
   for (const url of [HERE, 'http://localhost:3999', 'http://[::1]:3999', 'http://127.1:80']) {
     expect(keyFor({ url }, environment)).toBe(key);
   }
-  for (const url of [ELSEWHERE, 'http://10.1.2.3:3999', 'http://localhost.example.org', 'http://0.0.0.0', 'none']) {
+  for (const url of [ELSEWHERE, 'http://10.1.2.3:3999', 'http://localhost.example.org', 'http://0.0.0.0']) {
     expect(keyFor({ url }, environment)).toBeNull();
   }
   expect(keyFor({ url: HERE }, { STACKSIDE_DATA: empty.path })).toBeNull();
@@ -54,7 +59,7 @@ test('a key follows no redirect, and what is no answer of a Stackside is said', 
       return Response.redirect('/elsewhere');
     },
   });
-  const connection = { url: server.url.origin, data: directory.path, consumer: 'alice' };
+  const connection = { url: server.url.origin, key, consumer: 'alice' };
   expect(await ask(connection, 'GET', '/me')).toEqual({ status: 302, body: null });
   expect(call(connection, 'GET', '/me')).rejects.toThrow(`${server.url.origin} answers 302.`);
   expect(new Set(asked)).toEqual(new Set([`/chainhooks/me ${key} alice`]));

@@ -38,6 +38,8 @@ export interface Server {
   pid: number;
   /** Answers when the process is gone. */
   stop(signal?: NodeJS.Signals): Promise<number>;
+  /** What it wrote to stderr, once the process is gone. */
+  log(): Promise<string>;
 }
 
 /** Starts a command that serves, on free ports, and waits for its ready line. */
@@ -56,12 +58,14 @@ export async function startServerIn(
     stdout: 'pipe',
     stderr: 'pipe',
   });
+  // Read from the start: a process whose log nobody reads waits once the pipe is full.
+  const log = new Response(child.stderr).text();
   let out = '';
   for await (const chunk of child.stdout) {
     out += new TextDecoder().decode(chunk);
     if (out.includes('\n')) break;
   }
-  if (!out.includes('\n')) throw new Error(`no ready line: ${await new Response(child.stderr).text()}`);
+  if (!out.includes('\n')) throw new Error(`no ready line: ${await log}`);
   const { api, events } = JSON.parse(out) as { api: string; events: string };
   return {
     api,
@@ -71,6 +75,7 @@ export async function startServerIn(
       child.kill(signal);
       return child.exited;
     },
+    log: () => log,
   };
 }
 

@@ -1,0 +1,108 @@
+/** Commands that work on a data directory. */
+import { Option } from 'commander';
+import { EXIT } from '../base/errors.ts';
+import { recordingFormats } from '../chain/recording.ts';
+import { command } from './command.ts';
+import type { ImportOptions } from './import.ts';
+import { switchOption } from './option-values.ts';
+
+export const importRecordings = command({
+  name: 'import',
+  summary: 'Import event recordings into the index, from where the last import stopped',
+  example: 'stackside import events.tsv.zst --data /srv/stacks',
+  takes: 'import',
+  arguments: [['<file...>', 'Recordings: TSV, plain or compressed with gzip or zstd; - for stdin']],
+  options: [
+    switchOption('--skip-bad', 'Count and skip rows that can not be imported'),
+    switchOption('--restart', 'Import the recording from its first row again'),
+    new Option(
+      '--format <format>',
+      "copy: with the escapes of PostgreSQL's COPY; raw: without (default: detected from the rows)",
+    ).choices(recordingFormats),
+  ],
+  async run({ settings }, options: ImportOptions, files: string[]) {
+    const { runImport } = await import('./import.ts');
+    await runImport(settings, files, options);
+  },
+});
+
+export const exportRecording = command({
+  name: 'export',
+  summary: 'Write the journal as an event recording',
+  example: 'stackside export --output events.tsv.zst',
+  takes: 'export',
+  options: [
+    new Option('--output <file>', 'File to write, compressed if its name ends in .gz or .zst (default: stdout)'),
+    switchOption('--overwrite', 'Replace the file if it exists'),
+  ],
+  async run({ settings }, { output, overwrite }: { output?: string; overwrite: boolean }) {
+    const { runExport } = await import('./export.ts');
+    await runExport(settings.data, output, overwrite);
+  },
+});
+
+export const rebuild = command({
+  name: 'rebuild',
+  summary: 'Rebuild the index from the journal',
+  example: 'stackside rebuild --data /srv/stacks',
+  takes: 'rebuild',
+  options: [
+    switchOption('--force', 'Rebuild even if this loses events that the journal lacks, or unreadable chainhooks'),
+  ],
+  async run({ settings }, { force }: { force: boolean }) {
+    const { runRebuild } = await import('./rebuild.ts');
+    runRebuild(settings, force);
+  },
+});
+
+export const acceptJournal = command({
+  name: 'accept-journal',
+  summary: 'Keep the index after its journal was lost, and go on without the events that the journal lacks',
+  example: 'stackside accept-journal --data /srv/stacks',
+  takes: 'accept-journal',
+  async run({ settings }) {
+    const { reportAcceptedJournal } = await import('./report.ts');
+    reportAcceptedJournal(settings.data);
+  },
+});
+
+export const backup = command({
+  name: 'backup',
+  summary: 'Copy the index to FILE and the journal to FILE.journal while they are in use',
+  example: 'stackside backup /backups/stacks.db',
+  takes: 'backup',
+  arguments: [['<file>', 'Where to copy the index']],
+  async run({ settings }, _options, file: string) {
+    const { backupDirectory } = await import('../store/files/backup.ts');
+    for (const written of backupDirectory(settings.data, file)) process.stdout.write(`${written}\n`);
+  },
+});
+
+export const check = command({
+  name: 'check',
+  summary: 'Verify the journal, and recount what the index derives',
+  example: 'stackside check --data /srv/stacks',
+  takes: 'check',
+  options: [
+    switchOption(
+      '--deep',
+      'Compare every row with an index made from the journal; this takes the time and space of a rebuild',
+    ),
+  ],
+  async run({ settings }, { deep }: { deep: boolean }) {
+    const { reportCheck } = await import('./report.ts');
+    if (!reportCheck(settings.data, deep)) process.exitCode = EXIT.found;
+  },
+});
+
+export const status = command({
+  name: 'status',
+  summary: 'Show the chain tip, counts and file sizes of a data directory',
+  example: 'stackside status --json',
+  takes: 'status',
+  options: [switchOption('--json', 'Print JSON')],
+  async run({ settings }, { json }: { json: boolean }) {
+    const { reportStatus } = await import('./report.ts');
+    reportStatus(settings.data, json);
+  },
+});

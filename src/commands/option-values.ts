@@ -1,0 +1,29 @@
+/** Values of options that belong to one command, from their text. */
+import { InvalidArgumentError, Option } from 'commander';
+
+/** @param least the smallest that is accepted */
+export const wholeNumber =
+  (least: number) =>
+  (text: string): number => {
+    const number = Number(text);
+    if (!/^\d+$/.test(text) || number < least) {
+      throw new InvalidArgumentError(`It must be a whole number from ${least} on.`);
+    }
+    return number;
+  };
+
+/** @returns the URL as it was given */
+export function httpUrl(text: string): string {
+  const protocol = URL.parse(text)?.protocol;
+  if (protocol !== 'http:' && protocol !== 'https:') {
+    throw new InvalidArgumentError('It must be the URL of an HTTP server, such as http://127.0.0.1:3700.');
+  }
+  return text;
+}
+
+/** An option that takes a whole number. @param fallback where it isn't given; undefined for none */
+export const numberOption = (flag: string, help: string, least: number, fallback?: number): Option =>
+  new Option(flag, help).argParser(wholeNumber(least)).default(fallback);
+
+/** An option that is given or not. */
+export const switchOption = (flag: string, help: string): Option => new Option(flag, help).default(false, 'off');

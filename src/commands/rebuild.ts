@@ -1,0 +1,10 @@
+/** `stackside rebuild`: the index anew from the journal. */
+import { createLog } from '../log.ts';
+import type { SettingsOf } from '../settings/config.ts';
+import { rebuildIndex } from '../store/ingest/rebuild.ts';
+
+/** @param force whether it may lose what the journal lacks */
+export function runRebuild({ data, logLevel }: SettingsOf<'rebuild'>, force: boolean): void {
+  const { tipHeight } = rebuildIndex({ directory: data, chainId: null, log: createLog(logLevel), force });
+  process.stdout.write(`The index is at height ${tipHeight}.\n`);
+}

@@ -1,0 +1,82 @@
+/** Settings of the data directory and of the chain in it. */
+import { Type } from '@sinclair/typebox';
+import { OperatorError } from '../base/errors.ts';
+import { chainIdText, MAINNET_CHAIN_ID, TESTNET_CHAIN_ID } from '../chain/network.ts';
+import { group, setting } from './setting.ts';
+import { integer, textOrNone, yesOrNo } from './values.ts';
+
+/** The reference API's words for modes, and ours. */
+const modeWords: Readonly<Record<string, string>> = { default: 'full', readonly: 'read', writeonly: 'write' };
+
+export const dataSettings = group('Data and chain', {
+  data: setting({
+    commands: [
+      ...['serve', 'demo', 'import', 'export', 'rebuild'],
+      ...['accept-journal', 'backup', 'check', 'status', 'hooks'],
+    ] as const,
+    flag: '--data <dir>',
+    variables: ['STACKSIDE_DATA'],
+    type: Type.String({ minLength: 1, default: './stackside-data' }),
+    help: 'Data directory, which holds the index and the journal',
+    accepts: 'a directory',
+    except: {
+      demo: { absent: 'a temporary directory, deleted at the end' },
+      hooks: { help: "The server's data directory, which holds the admin key" },
+    },
+  }),
+  mode: setting({
+    commands: ['serve'],
+    flag: '--mode <mode>',
+    variables: ['STACKSIDE_MODE', 'STACKS_API_MODE'],
+    type: Type.Union([Type.Literal('full'), Type.Literal('read'), Type.Literal('write')], { default: 'full' }),
+    read: (text) => modeWords[text] ?? text,
+    help: 'full takes events and serves the API, read only serves the API beside another process that writes, write only takes events',
+    accepts: 'full, read or write',
+  }),
+  network: setting({
+    commands: ['serve', 'import'],
+    flag: '--network <name>',
+    variables: ['STACKSIDE_NETWORK'],
+    type: Type.Union([Type.Null(), Type.Literal('mainnet'), Type.Literal('testnet')], { default: null }),
+    help: 'Name of a network, in place of its chain id: mainnet or testnet',
+    accepts: 'mainnet or testnet',
+  }),
+  chainId: setting({
+    commands: ['serve', 'import'],
+    flag: '--chain-id <id>',
+    variables: ['STACKSIDE_CHAIN_ID', 'STACKS_CHAIN_ID'],
+    type: Type.Union([Type.Null(), Type.Integer({ minimum: 0, maximum: 0xffff_ffff })], { default: null }),
+    read: (text) => (/^0x[0-9a-fA-F]{1,8}$/.test(text) ? Number(text) : integer(text)),
+    show: (id) => (id === null ? '' : chainIdText(id)),
+    absent: "the first block's",
+    help: 'Chain id, such as 0x00000001 for mainnet; events of another chain are refused',
+    accepts: 'a number such as 0x80000000',
+  }),
+  journal: setting({
+    commands: ['serve', 'demo', 'import'],
+    flag: '--no-journal',
+    variables: ['STACKSIDE_JOURNAL', 'STACKS_API_STORE_RAW_EVENTS'],
+    type: Type.Boolean({ default: true }),
+    read: yesOrNo,
+    help: 'Keep no raw events; this saves disk space, but rebuilding the index then requires a resync of the node',
+    accepts: 'true or false',
+  }),
+  bnsImport: setting({
+    commands: ['serve'],
+    flag: '--bns-import <dir>',
+    variables: ['STACKSIDE_BNS_IMPORT', 'BNS_IMPORT_DIR'],
+    type: textOrNone(),
+    help: 'Directory with the export of names registered before Stacks 2.0; serve imports it once',
+    accepts: 'a directory',
+  }),
+});
+
+/** The chain id that a network's name stands for. */
+export const networkChainId = (network: 'mainnet' | 'testnet'): number =>
+  network === 'mainnet' ? MAINNET_CHAIN_ID : TESTNET_CHAIN_ID;
+
+/** @throws OperatorError where the name and the id are of different chains; null is neither */
+export function requireSameChain(network: 'mainnet' | 'testnet' | null, chainId: number | null): void {
+  if (network === null || chainId === null || chainId === networkChainId(network)) return;
+  throw new OperatorError('--network and --chain-id say different chains.', 'Give one of them.');
+}

@@ -1,0 +1,60 @@
+/** Settings in words: for `--help`, the operators' page, `stackside settings` and the log. */
+import { type Settings, settings, settingsTakenBy } from './config.ts';
+import { defaultOf } from './resolve.ts';
+import type { CommandName, Setting } from './setting.ts';
+
+/** The name under which a setting is printed, such as `api_port`. */
+export const printedName = (name: string): string => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+
+/** A URL without the password in it. Any other text stays. */
+function withoutPassword(text: string): string {
+  const url = URL.parse(text);
+  if (url === null || url.password === '') return text;
+  url.password = '***';
+  return url.href.replace(/\/$/, '');
+}
+
+const isNothing = (value: unknown): boolean => value === null || value === '';
+
+/** A value as it may be printed: its text, with `<set>` in place of a secret; null where there is none. */
+export function printedValue({ secret, show }: Setting, value: unknown): string | null {
+  if (isNothing(value)) return null;
+  if (secret === true) return '<set>';
+  return withoutPassword(show === undefined ? String(value) : show(value));
+}
+
+/** A value as JSON may have it: numbers and booleans stay what they are, unless another form is printed. */
+export function jsonValue(declared: Setting, value: unknown): unknown {
+  const isPlain = typeof value === 'number' || typeof value === 'boolean';
+  return isPlain && declared.show === undefined && declared.secret !== true ? value : printedValue(declared, value);
+}
+
+/** What holds where a command is not given the setting, in words; null where that is nothing. */
+export function absentText(declared: Setting, command: CommandName): string | null {
+  const { absent, except } = declared;
+  return except?.[command]?.absent ?? printedValue(declared, defaultOf(declared, command)) ?? absent ?? null;
+}
+
+export const helpOf = ({ help, except }: Setting, command: CommandName): string => except?.[command]?.help ?? help;
+
+/** Everything that sets it besides the flag. */
+export const variableNames = ({ variables, hostAndPort = [] }: Setting): string[] => [
+  ...variables,
+  ...hostAndPort.map(([host, port]) => `${host} with ${port}`),
+];
+
+/** The settings of a server that are not at their defaults, as they may be logged. */
+export function changedSettings(used: Settings): Record<string, unknown> {
+  const changed = settingsTakenBy('serve').filter(([name, declared]) => {
+    return (used as Record<string, unknown>)[name] !== defaultOf(declared, 'serve');
+  });
+  return Object.fromEntries(
+    changed.map(([name, declared]) => [
+      printedName(name),
+      jsonValue(declared, (used as Record<string, unknown>)[name]),
+    ]),
+  );
+}
+
+/** Every variable of Stackside's own. */
+export const ownVariables = (): string[] => Object.values(settings).map(({ variables: [own] }) => own);

@@ -1,0 +1,91 @@
+/** Settings of what is asked of the node, and of the fees that are estimated beside it. */
+import { Type } from '@sinclair/typebox';
+import { group, servers, setting } from './setting.ts';
+import { decimal, integer, textOrNone, url, withoutSlash, yesOrNo } from './values.ts';
+
+export const nodeSettings = group('Requests to the node', {
+  nodeRpc: setting({
+    commands: servers,
+    flag: '--node-rpc <url>',
+    variables: ['STACKSIDE_NODE_RPC'],
+    hostAndPort: [
+      ['STACKS_CORE_PROXY_HOST', 'STACKS_CORE_PROXY_PORT'],
+      ['STACKS_CORE_RPC_HOST', 'STACKS_CORE_RPC_PORT'],
+    ],
+    type: url('http://127.0.0.1:20443'),
+    read: withoutSlash,
+    help: "URL of the node's RPC interface, which answers requests below /v2 and /v3",
+    accepts: 'the URL of an HTTP server, such as http://127.0.0.1:20443',
+  }),
+  proxyBodyLimit: setting({
+    commands: servers,
+    flag: '--proxy-body-limit <bytes>',
+    variables: ['STACKSIDE_PROXY_BODY_LIMIT', 'STACKS_CORE_PROXY_BODY_LIMIT'],
+    type: Type.Integer({ minimum: 1_000_000, maximum: 100_000_000, default: 10_000_000 }),
+    read: integer,
+    help: 'Maximum size of a request body that is passed on to the node, in bytes',
+    accepts: 'a number of bytes from 1000000 to 100000000',
+  }),
+  extraTxEndpoints: setting({
+    commands: ['serve'],
+    flag: '--extra-tx-endpoints <file>',
+    variables: ['STACKSIDE_EXTRA_TX_ENDPOINTS', 'STACKS_API_EXTRA_TX_ENDPOINTS_FILE'],
+    type: textOrNone(),
+    help: 'File of URLs, one per line, that receive each broadcast transaction besides the node; it is read for every broadcast',
+    accepts: 'a file',
+  }),
+  feeEstimator: setting({
+    commands: ['serve'],
+    flag: '--fee-estimator',
+    variables: ['STACKSIDE_FEE_ESTIMATOR', 'STACKS_CORE_FEE_ESTIMATOR_ENABLED'],
+    type: Type.Boolean({ default: false }),
+    read: yesOrNo,
+    help: 'Answer fee estimates with the minimum fee while tenures are not full',
+    accepts: 'true or false',
+  }),
+  feeModifier: setting({
+    commands: ['serve'],
+    flag: null,
+    variables: ['STACKSIDE_FEE_MODIFIER', 'STACKS_CORE_FEE_ESTIMATION_MODIFIER'],
+    type: Type.Number({ exclusiveMinimum: 0, maximum: 1000, default: 1 }),
+    read: decimal,
+    help: "With --fee-estimator: factor that the node's estimates are multiplied by while tenures are full",
+    accepts: 'a number above 0, 1000 at most',
+  }),
+  feePastTenures: setting({
+    commands: ['serve'],
+    flag: null,
+    variables: ['STACKSIDE_FEE_PAST_TENURES', 'STACKS_CORE_FEE_PAST_TENURE_FULLNESS_WINDOW'],
+    type: Type.Integer({ minimum: 1, maximum: 100, default: 5 }),
+    read: integer,
+    help: 'With --fee-estimator: number of previous tenures to examine',
+    accepts: 'a number from 1 to 100',
+  }),
+  feePastFullness: setting({
+    commands: ['serve'],
+    flag: null,
+    variables: ['STACKSIDE_FEE_PAST_FULLNESS', 'STACKS_CORE_FEE_PAST_DIMENSION_FULLNESS_THRESHOLD'],
+    type: Type.Number({ minimum: 0, maximum: 1, default: 0.9 }),
+    read: decimal,
+    help: 'With --fee-estimator: share of a limit at which previous tenures count as full',
+    accepts: 'a number from 0 to 1',
+  }),
+  feeCurrentFullness: setting({
+    commands: ['serve'],
+    flag: null,
+    variables: ['STACKSIDE_FEE_CURRENT_FULLNESS', 'STACKS_CORE_FEE_CURRENT_DIMENSION_FULLNESS_THRESHOLD'],
+    type: Type.Number({ minimum: 0, maximum: 1, default: 0.5 }),
+    read: decimal,
+    help: 'With --fee-estimator: share of a limit at which the current tenure counts as full',
+    accepts: 'a number from 0 to 1',
+  }),
+  feeCurrentBlocks: setting({
+    commands: ['serve'],
+    flag: null,
+    variables: ['STACKSIDE_FEE_CURRENT_BLOCKS', 'STACKS_CORE_FEE_CURRENT_BLOCK_COUNT_MINIMUM'],
+    type: Type.Integer({ minimum: 1, maximum: 10_000, default: 5 }),
+    read: integer,
+    help: 'With --fee-estimator: minimum number of blocks before the current tenure is examined',
+    accepts: 'a number from 1 to 10000',
+  }),
+});

@@ -1,0 +1,21 @@
+/** Types that several settings have, and what their texts stand for. */
+import { Type } from '@sinclair/typebox';
+
+const URL_PATTERN = '^https?://[^/?#\\s]+(/[^?#\\s]*)?$';
+
+export const port = (defaultPort: number) => Type.Integer({ minimum: 0, maximum: 65_535, default: defaultPort });
+/** The address of an HTTP server. */
+export const url = (defaultUrl: string) => Type.String({ pattern: URL_PATTERN, default: defaultUrl });
+/** The address of an HTTP server, or null. */
+export const urlOrNone = () => Type.Union([Type.Null(), Type.String({ pattern: URL_PATTERN })], { default: null });
+export const textOrNone = () => Type.Union([Type.Null(), Type.String({ minLength: 1 })], { default: null });
+
+export const integer = (text: string): unknown => (/^-?\d+$/.test(text) ? Number(text) : text);
+export const decimal = (text: string): unknown => (/^-?\d+(\.\d+)?$/.test(text) ? Number(text) : text);
+export const yesOrNo = (text: string): unknown =>
+  ({ true: true, '1': true, on: true, false: false, '0': false, off: false })[text] ?? text;
+export const withoutScheme = (text: string): string => text.replace(/^https?:\/\//, '');
+export const withoutSlash = (text: string): string => text.replace(/\/+$/, '');
+
+/** Hex of 32 bytes, with or without the mark of a compressed public key. */
+export const PRIVATE_KEY = '[0-9a-fA-F]{64}(01)?';

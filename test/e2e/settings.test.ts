@@ -1,0 +1,174 @@
+/** Settings of the program as its users run it: what is in force, and who says so. */
+import { afterAll, describe, expect, test } from 'bun:test';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { postEvents } from '../../src/devnet/post.ts';
+import { devnetEvents } from '../../src/devnet/scenario.ts';
+import { readSettings, settingsTakenBy } from '../../src/settings/config.ts';
+import { printedName } from '../../src/settings/describe.ts';
+import type { Grouped } from '../../src/settings/setting.ts';
+import { type Environment, stackside, stacksideIn, startServerIn, temporaryDirectory } from './stackside.ts';
+
+const directory = temporaryDirectory();
+afterAll(() => directory.remove());
+const at = (name: string): string => join(directory.path, name);
+
+interface Shown {
+  value: unknown;
+  source: string;
+  flag?: string;
+  variable?: string;
+}
+
+async function settingsIn(environment: Environment, ...flags: string[]): Promise<Record<string, Shown>> {
+  const { stdout, stderr, code } = await stacksideIn(environment, 'settings', '--format', 'json', ...flags);
+  expect([code, stderr]).toEqual([0, '']);
+  return JSON.parse(stdout) as Record<string, Shown>;
+}
+
+const serving = settingsTakenBy('serve');
+
+/** Texts of which each setting accepts one that is not its default. */
+const texts = [
+  ...['1', '0', '2', '0.7', '70', '2000000', 'false', 'true', 'off', 'open', 'read', 'debug', 'mainnet'],
+  ...['2027-06-30', 'http://127.0.0.1:2', '10.0.0.0/8', '11'.repeat(32), 'ST000000000000000000002AMW42H.token::token'],
+  'text',
+];
+
+function textFor(name: string, { variables: [own] }: Grouped): string {
+  const usual = readSettings({}, {}) as Record<string, unknown>;
+  const found = texts.find((text) => {
+    try {
+      return (readSettings({}, { [own]: text }) as Record<string, unknown>)[name] !== usual[name];
+    } catch {
+      return false;
+    }
+  });
+  if (found === undefined) throw new Error(`no text is accepted by ${name}: add one that is`);
+  return found;
+}
+
+describe('stackside settings', () => {
+  const usual = settingsIn({});
+
+  test('names the default of each without flags and variables', async () => {
+    const shown = Object.values(await usual);
+    expect(shown).toHaveLength(serving.length);
+    expect(new Set(shown.map(({ source }) => source))).toEqual(new Set(['default']));
+  });
+
+  for (const position of [0, 1]) {
+    test(`has each ${position === 0 ? 'STACKSIDE_ variable' : 'variable of the reference API'} in force`, async () => {
+      const set = serving.flatMap(([name, declared]) => {
+        const variable = declared.variables[position];
+        return variable === undefined ? [] : [{ name, variable, text: textFor(name, declared) }];
+      });
+      const shown = await settingsIn(Object.fromEntries(set.map(({ variable, text }) => [variable, text])));
+      const defaults = await usual;
+      for (const { name, variable } of set) {
+        const { value, ...source } = shown[printedName(name)]!;
+        expect([name, source]).toEqual([
+          name,
+          // A network's name is also its chain id.
+          { source: 'variable', variable: name === 'chainId' && position === 0 ? 'STACKSIDE_NETWORK' : variable },
+        ]);
+        expect([name, value]).not.toEqual([name, defaults[printedName(name)]?.value]);
+      }
+    });
+  }
+
+  test('has each flag in force, before its variable', async () => {
+    const set = serving.flatMap(([name, declared]) => {
+      const [flag, value] = declared.flag?.split(' ') ?? [];
+      if (flag === undefined || name === 'network') return [];
+      return [{ name, flag, given: value === undefined ? [flag] : [flag, textFor(name, declared)] }];
+    });
+    const variables = { STACKSIDE_API_PORT: '5', STACKSIDE_JOURNAL: 'true', STACKSIDE_LOG_LEVEL: 'warn' };
+    const shown = await settingsIn(variables, ...set.flatMap(({ given }) => given));
+    for (const { name, flag } of set) {
+      expect([name, shown[printedName(name)]]).toMatchObject([name, { source: 'flag', flag }]);
+    }
+  });
+
+  test('prints a table, with secrets as <set>', async () => {
+    const { stdout, code } = await stacksideIn(
+      { STACKSIDE_BTC_RPC_PASSWORD: 'hunter2' },
+      'settings',
+      '--api-port',
+      '1',
+    );
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/^API:$/m);
+    expect(stdout).toMatch(/^ {2}api_port +1 +--api-port$/m);
+    expect(stdout).toMatch(/^ {2}btc_rpc_password +<set> +STACKSIDE_BTC_RPC_PASSWORD$/m);
+    expect(stdout).toMatch(/^ {2}hook_limit +unlimited +default$/m);
+    expect(stdout).not.toContain('hunter2');
+  });
+});
+
+for (const [command = '', ...rest] of [['demo'], ['rebuild'], ['import', 'none.tsv']]) {
+  test(`STACKSIDE_LOG_LEVEL=loud stackside ${command} is refused`, async () => {
+    const { code, stderr } = await stacksideIn({ STACKSIDE_LOG_LEVEL: 'loud' }, command, ...rest, '--data', at('loud'));
+    expect([code, stderr]).toEqual([
+      1,
+      'STACKSIDE_LOG_LEVEL is "loud".\nIt must be debug, info, warn, error, silent.\n',
+    ]);
+  });
+}
+
+test('STACKSIDE_HOOK_TARGETS=here stackside serve is refused by the name of the variable', async () => {
+  const { code, stderr } = await stacksideIn({ STACKSIDE_HOOK_TARGETS: 'here' }, 'serve', '--data', at('here'));
+  expect([code, stderr.split('\n')[0]]).toEqual([1, 'STACKSIDE_HOOK_TARGETS is "here".']);
+});
+
+test('STACKSIDE_DATA=DIR stackside demo keeps its data there', async () => {
+  const demo = await startServerIn({ STACKSIDE_DATA: at('demo') }, 'demo', '--interval', '60');
+  expect(await demo.stop()).toBe(0);
+  expect(existsSync(join(at('demo'), 'index.db'))).toBe(true);
+});
+
+test('STACKSIDE_JOURNAL=false stackside import keeps no journal', async () => {
+  await stackside('devnet', '--blocks', '3', '--out', at('devnet.tsv'));
+  const imported = await stacksideIn({ STACKSIDE_JOURNAL: 'false' }, 'import', at('devnet.tsv'), '--data', at('bare'));
+  expect(imported.code).toBe(0);
+  expect(JSON.parse((await stackside('status', '--json', '--data', at('bare'))).stdout).journal).toBeNull();
+});
+
+test('stackside import --log-level info logs at info, and without the flag errors alone', async () => {
+  await stackside('devnet', '--blocks', '3', '--out', at('again.tsv'));
+  const spoken = await stackside('import', at('again.tsv'), '--data', at('spoken'), '--log-level', 'info');
+  expect(spoken.stderr).toContain('"msg":"block_applied"');
+  expect((await stackside('import', at('again.tsv'), '--data', at('quiet'))).stderr).toBe('');
+});
+
+test('an unknown STACKSIDE_ variable is warned of, with the setting that was meant', async () => {
+  const { stderr } = await stacksideIn({ STACKSIDE_API_PROT: '1', STACKSIDE_RUNS: '100' }, 'settings');
+  expect(stderr).toBe('STACKSIDE_API_PROT is not a setting and has no effect. Did you mean STACKSIDE_API_PORT?\n');
+});
+
+/** What a server logs while it takes a chain, at a level. */
+async function logOf(level: string): Promise<Record<string, unknown>[]> {
+  const flags = ['--data', at(`level-${level}`), '--log-level', level, '--hook-limit', '3'];
+  const server = await startServerIn({ STACKSIDE_API_PROT: '1' }, 'serve', ...flags);
+  await postEvents(devnetEvents({ seed: 1, blocks: 3 }), server.events);
+  expect(await server.stop()).toBe(0);
+  return server.log().then((text) =>
+    text
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line) as Record<string, unknown>),
+  );
+}
+
+test('stackside serve --log-level debug says more than info, and begins with the settings that differ', async () => {
+  const [debug, info] = await Promise.all([logOf('debug'), logOf('info')]);
+  const events = (lines: Record<string, unknown>[]) => new Set(lines.map(({ msg }) => msg));
+  expect(events(debug).difference(events(info))).toEqual(new Set(['event_taken']));
+  expect(info.find(({ msg }) => msg === 'variable_unknown')).toMatchObject({
+    variable: 'STACKSIDE_API_PROT',
+    nearest: 'STACKSIDE_API_PORT',
+  });
+  expect(info.find(({ msg }) => msg === 'started')).toMatchObject({
+    settings: { data: at('level-info'), api_port: 0, event_port: 0, hook_limit: 3 },
+  });
+});
