@@ -1,9 +1,15 @@
 import { secp256k1 } from '@noble/curves/secp256k1.js';
+import { bytesToNumberBE, numberToBytesBE } from '@noble/curves/utils.js';
 import { ripemd160 } from '@noble/hashes/legacy.js';
 import { sha256 } from '@noble/hashes/sha2.js';
 import { stacksAddress } from '../codec/address.ts';
+import { concat, u8 } from './bytes.ts';
 import type { Network } from './network.ts';
 import { Prng } from './prng.ts';
+
+const { Point } = secp256k1;
+/** Its y coordinate is even: the recovery id of a signature is 0, or 1 where its s was negated. */
+const BASE_X = Point.BASE.toAffine().x;
 
 /** Someone who signs: a single-signature (P2PKH, compressed key) account. */
 export interface Account {
@@ -30,8 +36,13 @@ function accountOf(privateKey: Uint8Array, network: Network): Account {
 /**
  * A recoverable signature over a 32-byte digest as Stacks writes it: recovery id, r, s; 65 bytes, low S.
  *
- * The nonce is the deterministic one of RFC 6979, so that equal inputs give equal bytes.
+ * The nonce of every signature is 1, so its point is the curve's base point, and to sign costs one multiplication of
+ * numbers instead of one of a point. Whoever sees such a signature can compute the private key; these keys come from a
+ * seed that anybody can guess anyway. Signing with a nonce of its own each took most of the time of making a chain.
  */
 export function sign(digest: Uint8Array, privateKey: Uint8Array): Uint8Array {
-  return secp256k1.sign(digest, privateKey, { prehash: false, lowS: true, format: 'recovered' });
+  const { ORDER } = Point.Fn;
+  const s = Point.Fn.create(bytesToNumberBE(digest) + BASE_X * bytesToNumberBE(privateKey));
+  const isHigh = s > ORDER / 2n;
+  return concat(u8(isHigh ? 1 : 0), numberToBytesBE(BASE_X, 32), numberToBytesBE(isHigh ? ORDER - s : s, 32));
 }
