@@ -64,7 +64,7 @@ export async function startApiService(options: ApiServiceOptions): Promise<ApiSe
     ...(mainThread === undefined ? {} : { polling: mainThread }),
   });
   try {
-    return startApi({ app, ...address, listen, bodyLimit: settings.proxyBodyLimit, pushed: realtime, log });
+    return startApi({ app, ...address, clock, listen, bodyLimit: settings.proxyBodyLimit, pushed: realtime, log });
   } catch (error) {
     await realtime.stop();
     throw error;

@@ -1,4 +1,5 @@
 /** How an import gets on: one line that is drawn again on a terminal, a line every few seconds elsewhere. */
+import { systemClock } from '../base/clock.ts';
 
 export interface Progress {
   rows: number;
@@ -22,17 +23,18 @@ function duration(seconds: number): string {
   return parts.map((part) => String(part).padStart(2, '0')).join(':');
 }
 
-export function progressReport(file: string, output: Output) {
-  const start = performance.now();
+/** @param now the clock, in milliseconds since any moment */
+export function progressReport(file: string, output: Output, now: () => number = systemClock.monotonic) {
+  const start = now();
   const interval = output.isTTY === true ? TERMINAL_INTERVAL_MS : LINE_INTERVAL_MS;
   let last = start;
   let drawn = false;
   return {
     update({ rows, height, read, size }: Progress): void {
-      const now = performance.now();
-      if (now - last < interval) return;
-      last = now;
-      const seconds = (now - start) / 1000;
+      const time = now();
+      if (time - last < interval) return;
+      last = time;
+      const seconds = (time - start) / 1000;
       const share = size === null || size === 0 ? null : read / size;
       const left = share === null || share === 0 ? '' : `, ETA ${duration((seconds / share) * (1 - share))}`;
       const part = share === null ? '' : `, ${(share * 100).toFixed(1)}%`;

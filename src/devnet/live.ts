@@ -1,4 +1,4 @@
-import { setTimeout as sleep } from 'node:timers/promises';
+import { pause, systemClock } from '../base/clock.ts';
 import type { NodeEvent } from './node-event.ts';
 import { type PostOptions, postEvent } from './post.ts';
 import { type DevnetOptions, devnetEvents } from './scenario.ts';
@@ -22,9 +22,9 @@ const secondsPerBlock = 200;
  * is said of the mempool spread over the time before it. Times are real ones.
  */
 export async function runDevnet(options: LiveOptions): Promise<void> {
-  const { eventsUrl, signal, blockIntervalMs = 5000, history = 100, onPosted } = options;
+  const { eventsUrl, signal, blockIntervalMs = 5000, history = 100, onPosted, clock = systemClock } = options;
   let live = false;
-  const now = () => Math.floor(Date.now() / 1000);
+  const now = () => Math.floor(clock.now() / 1000);
   const events = devnetEvents({
     ...options,
     blocks: Number.POSITIVE_INFINITY,
@@ -36,7 +36,7 @@ export async function runDevnet(options: LiveOptions): Promise<void> {
     for (const batch of untilBlock(events)) {
       const pauseMs = live ? blockIntervalMs / batch.length : 0;
       for (const event of batch) {
-        if (live) await sleep(pauseMs, undefined, signal === undefined ? {} : { signal });
+        if (live) await pause(clock, pauseMs, signal);
         await postEvent(event, eventsUrl, options);
         onPosted?.(event);
       }

@@ -1,4 +1,4 @@
-import { setTimeout as sleep } from 'node:timers/promises';
+import { type Clock, pause, systemClock } from '../base/clock.ts';
 import { directFetch } from '../http/direct-fetch.ts';
 import type { NodeEvent } from './node-event.ts';
 
@@ -7,6 +7,8 @@ export interface PostOptions {
   readonly signal?: AbortSignal | undefined;
   /** Limit of one attempt. Default 60,000; a node's own default is 1,000. */
   readonly timeoutMs?: number | undefined;
+  /** What waits between attempts; the system's where it isn't given. */
+  readonly clock?: Clock | undefined;
   /** Called after each failed attempt, before the wait. */
   readonly onRetry?: ((event: NodeEvent, cause: unknown, waitMs: number) => void) | undefined;
 }
@@ -34,7 +36,7 @@ export async function postEvents(
 
 /** Posts one event; see {@link postEvents}. */
 export async function postEvent(event: NodeEvent, eventsUrl: string, options: PostOptions = {}): Promise<void> {
-  const { signal, timeoutMs = 60_000, onRetry } = options;
+  const { signal, timeoutMs = 60_000, onRetry, clock = systemClock } = options;
   const url = new URL(event.path, eventsUrl);
   let waitMs = firstWaitMs;
   for (;;) {
@@ -43,7 +45,7 @@ export async function postEvent(event: NodeEvent, eventsUrl: string, options: Po
     if (cause === undefined) return;
     signal?.throwIfAborted();
     onRetry?.(event, cause, waitMs);
-    await sleep(waitMs, undefined, signal === undefined ? {} : { signal });
+    await pause(clock, waitMs, signal);
     // The node adds up to 99 ms by chance, for the sake of others; here there is only one.
     waitMs = Math.min(waitMs * 2, timeoutMs * 3);
   }

@@ -1,4 +1,5 @@
 /** How a server begins to listen, and how it stops. */
+import { type Clock, pause } from '../base/clock.ts';
 import { OperatorError } from '../base/errors.ts';
 
 /** Why an address can't be listened on, by the code of the error. */
@@ -34,17 +35,21 @@ export function listening<T>(what: string, { hostname, port }: { hostname: strin
 }
 
 /** How long requests that are in hand may still take when a server stops. */
-const GRACE_MS = 5_000;
+export const GRACE_MS = 5_000;
 const POLL_MS = 5;
 
 /**
  * Takes no more requests, lets those in hand be answered, then closes what is open. Connections that idle, as clients
  * keep them, hold nothing up.
  */
-export async function stopGracefully(server: Bun.Server<unknown>): Promise<void> {
+export async function stopGracefully(server: Bun.Server<unknown>, clock: Clock): Promise<void> {
   const stopped = server.stop();
-  const deadline = Date.now() + GRACE_MS;
-  while (server.pendingRequests > 0 && Date.now() < deadline) await Bun.sleep(POLL_MS);
+  let late = false;
+  const inTime = clock.after(GRACE_MS, () => {
+    late = true;
+  });
+  while (server.pendingRequests > 0 && !late) await pause(clock, POLL_MS);
+  inTime();
   await server.stop(true);
   await stopped;
 }

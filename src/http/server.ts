@@ -1,5 +1,6 @@
 /** The API's port. */
 import type { AnyElysia } from 'elysia';
+import { type Clock, systemClock } from '../base/clock.ts';
 import { problem } from './errors.ts';
 import { type Handler, type Listen, type ListenerEvent, listenHttp } from './listener.ts';
 import { stopGracefully } from './listening.ts';
@@ -30,6 +31,7 @@ export interface ApiServerOptions<Data> {
   bodyLimit: number;
   /** Where something is. */
   pushed?: Pushed<Data>;
+  clock?: Clock;
   listen?: Listen;
   log: (event: ListenerEvent) => void;
 }
@@ -38,7 +40,7 @@ export interface ApiServerOptions<Data> {
 const IDLE_SECONDS = 75;
 
 export function startApi<Data>(options: ApiServerOptions<Data>): ApiServer {
-  const { app, pushed, listen = listenHttp, ...address } = options;
+  const { app, pushed, clock = systemClock, listen = listenHttp, ...address } = options;
   const server = listen<Data>({
     what: 'The API',
     ...address,
@@ -51,7 +53,7 @@ export function startApi<Data>(options: ApiServerOptions<Data>): ApiServer {
   return {
     url: server.url.origin,
     async stop() {
-      const stopped = stopGracefully(server);
+      const stopped = stopGracefully(server, clock);
       await pushed?.stop();
       await stopped;
     },

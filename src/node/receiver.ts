@@ -151,5 +151,5 @@ export function startReceiver(options: ReceiverOptions): Receiver {
     refuse: (status, error) => answer(status, { error }),
     log,
   });
-  return { url: server.url.origin, waiting: () => server.pendingRequests, stop: () => stopGracefully(server) };
+  return { url: server.url.origin, waiting: () => server.pendingRequests, stop: () => stopGracefully(server, clock) };
 }

@@ -87,7 +87,7 @@ export async function attempt(sending: Sending, { guard, clock, post }: Outgoing
   if (sending.signal.aborted) end();
   try {
     const target = await Promise.race([guard.check(sending.url), aborted(ending.signal)]);
-    const answer = await post({ ...sending, ...target, signal: ending.signal });
+    const answer = await post({ ...sending, ...target, signal: ending.signal, clock });
     return done({
       statusCode: answer.status,
       excerpt: answer.text.slice(0, EXCERPT),

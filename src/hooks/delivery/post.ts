@@ -1,6 +1,7 @@
 /** One POST, to addresses that were checked. Whatever the other side does, it ends with its signal, in bounded memory. */
 import http, { type ClientRequest, type IncomingMessage } from 'node:http';
 import https from 'node:https';
+import type { Clock } from '../../base/clock.ts';
 import type { Target } from './target.ts';
 
 /** Bytes of an answer's body that are read. */
@@ -18,6 +19,7 @@ export interface PostOptions extends Target {
   /** How long the rest of an answer is waited for once its status is known; a second where it isn't given. */
   answerMs?: number;
   signal: AbortSignal;
+  clock: Clock;
 }
 
 export interface Answer {
@@ -33,12 +35,11 @@ export interface Answer {
  * @throws Error where there is no answer: of the connection, of its parser, or because the signal ended it
  */
 export function post(options: PostOptions): Promise<Answer> {
-  const { url, connectTimeoutMs, answerMs = ANSWER_MS, signal } = options;
+  const { url, connectTimeoutMs, answerMs = ANSWER_MS, signal, clock } = options;
   const { promise, resolve, reject } = Promise.withResolvers<Answer>();
   const request = begun(options);
-  const connecting = setTimeout(
-    () => fail(new Error(`no connection within ${connectTimeoutMs / 1000} s`)),
-    connectTimeoutMs,
+  const endConnecting = clock.after(connectTimeoutMs, () =>
+    fail(new Error(`no connection within ${connectTimeoutMs / 1000} s`)),
   );
   let interim = 0;
   let read: (() => void) | null = null;
@@ -47,12 +48,12 @@ export function post(options: PostOptions): Promise<Answer> {
     const { statusCode: status = 0, headers } = response;
     let text = '';
     const finish = () => {
-      clearTimeout(wait);
+      stopWaiting();
       resolve({ status, retryAfter: headers['retry-after'] ?? null, text });
       request.destroy();
     };
     // The status decides; what is said besides is only for the log.
-    const wait = setTimeout(finish, answerMs);
+    const stopWaiting = clock.after(answerMs, finish);
     read = finish;
     response.setEncoding('utf8');
     response.on('data', (part: string) => {
@@ -71,7 +72,7 @@ export function post(options: PostOptions): Promise<Answer> {
   const ended = () => (read === null ? fail(new Error('the attempt was ended')) : read());
   if (signal.aborted) ended();
   signal.addEventListener('abort', ended, { once: true });
-  request.on('socket', (socket) => socket.once('connect', () => clearTimeout(connecting)));
+  request.on('socket', (socket) => socket.once('connect', endConnecting));
   request.on('response', answered);
   request.on('information', () => {
     interim += 1;
@@ -85,7 +86,7 @@ export function post(options: PostOptions): Promise<Answer> {
   request.on('error', fail);
   request.end(options.body);
   return promise.finally(() => {
-    clearTimeout(connecting);
+    endConnecting();
     signal.removeEventListener('abort', ended);
   });
 }
