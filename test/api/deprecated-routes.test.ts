@@ -2,8 +2,10 @@
  * Which routes are deprecated, and by what each is replaced: the published tables, written out by hand. Every route of
  * them is declared so, and nothing else is.
  */
+
 import { describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
+import { systemClock } from '../../src/base/clock.ts';
 import { resources } from '../../src/commands/app.ts';
 import type { DeprecationPolicy } from '../../src/http/deprecation.ts';
 import type { Route } from '../../src/http/route.ts';
@@ -108,7 +110,7 @@ const shape = (path: string): string => path.replace(/\{\w+\}/g, '{}');
 
 const tables = { ...V2, ...V1, ...NAMES };
 const rows = Object.entries(tables).map(([route, successors]) => ({ route: shape(route), successors }));
-const routes = resources('stackside v0.0.0 (test:test)', Date.now).flat();
+const routes = resources('stackside v0.0.0 (test:test)', systemClock.now).flat();
 const nameOf = ({ method, path }: Route): string => shape(`${method} ${path}`);
 const deprecated = routes.filter((route) => route.deprecated !== null);
 

@@ -1,5 +1,7 @@
 /** The description of the API: that it is whole, consistent, and asks nobody else. */
+
 import { expect, test } from 'bun:test';
+import { systemClock } from '../../src/base/clock.ts';
 import { resources } from '../../src/commands/app.ts';
 import { hookRoutes } from '../../src/hooks/routes/routes.ts';
 import origin from '../../src/http/scalar/origin.json' with { type: 'json' };
@@ -25,7 +27,7 @@ const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
 const hooks = hookRoutes('', null).filter(({ detail }) => detail.hide !== true);
 
 test('every declared route is in the document, and nothing else', () => {
-  const declared = [...resources('', Date.now).flat(), ...hooks].map(
+  const declared = [...resources('', systemClock.now).flat(), ...hooks].map(
     ({ method, path }) => `${method.toLowerCase()} ${path}`,
   );
   expect(operations.map(({ method, path }) => `${method} ${path}`).sort()).toEqual(declared.sort());

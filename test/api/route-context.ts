@@ -1,5 +1,6 @@
 /** What routes need of an application, for tests of routes by themselves. */
 
+import { systemClock } from '../../src/base/clock.ts';
 import { noFaucets } from '../../src/faucets/faucets.ts';
 import { NO_SUNSET } from '../../src/http/deprecation.ts';
 import { failures } from '../../src/http/errors.ts';
@@ -19,7 +20,7 @@ export function routeContext(given: Partial<RouteContext> = {}): RouteContext {
     failure: failures(respond, () => {}),
     kept: keptAnswers(),
     deprecation: NO_SUNSET,
-    now: Date.now,
+    now: systemClock.now,
     metrics: uncounted,
     faucets: noFaucets,
     clientAddress: () => '',

@@ -1,6 +1,8 @@
 import { afterEach, expect, test } from 'bun:test';
+import { systemClock } from '../../src/base/clock.ts';
 import { runDevnet } from '../../src/devnet/live.ts';
 import { postEvents } from '../../src/devnet/post.ts';
+import { heldClock } from '../support/held-clock.ts';
 
 /** An observer that answers with the statuses given, then with 200. */
 function observer(...statuses: number[]) {
@@ -33,21 +35,33 @@ test('an event is posted again until the answer is 200, after longer and longer 
   const { received, url } = observer(500, 204);
   const waits: number[] = [];
   const event = { path: '/new_block', body: '{}', time: 0 };
-  await postEvents([event], url, { onRetry: (_event, _cause, waitMs) => waits.push(waitMs) });
+  const clock = heldClock([100, 200]);
+  const onRetry = (_event: unknown, _cause: unknown, waitMs: number) => {
+    waits.push(waitMs);
+    // It begins to wait once it has said so.
+    queueMicrotask(() => clock.pass(waitMs));
+  };
+  await postEvents([event], url, { onRetry, clock });
   expect(received).toHaveLength(3);
   expect(waits).toEqual([100, 200]);
 });
 
 test('posting ends when the signal is aborted', async () => {
-  const { url } = observer(...new Array<number>(100).fill(500));
+  const { received, url } = observer(500);
   const event = { path: '/new_block', body: '{}', time: 0 };
-  await expect(postEvents([event], url, { signal: AbortSignal.timeout(150) })).rejects.toThrow();
+  const end = new AbortController();
+  const onRetry = () => queueMicrotask(() => end.abort());
+  await expect(postEvents([event], url, { signal: end.signal, onRetry, clock: heldClock([100]) })).rejects.toThrow(
+    end.signal.reason,
+  );
+  expect(received).toHaveLength(1);
 });
 
 test('a live chain posts its history, then a block at a time, until it is aborted', async () => {
   const { received, url } = observer();
   const end = new AbortController();
   const times: number[] = [];
+  const now = Date.parse('2027-01-15T08:00:00Z');
   await runDevnet({
     eventsUrl: url,
     seed: 1,
@@ -55,6 +69,7 @@ test('a live chain posts its history, then a block at a time, until it is aborte
     blockIntervalMs: 20,
     accounts: 10,
     signal: end.signal,
+    clock: { ...systemClock, now: () => now },
     onPosted: ({ path, time }) => {
       if (path !== '/new_block') return;
       times.push(time);
@@ -62,5 +77,5 @@ test('a live chain posts its history, then a block at a time, until it is aborte
     },
   });
   expect(received.filter(({ path }) => path === '/new_block')).toHaveLength(12);
-  expect(Math.abs(times.at(-1)! - Date.now())).toBeLessThan(60_000);
+  expect(Math.abs(times.at(-1)! - now)).toBeLessThan(60_000);
 });

@@ -10,7 +10,7 @@ import { Prng } from '../../src/devnet/prng.ts';
 import { openSnapshots } from '../../src/store/read/snapshots.ts';
 import { eventsOf, forks } from '../support/forked-chain.ts';
 import { openNew, received } from '../support/ingest.ts';
-import { assertProperty } from '../support/property.ts';
+import { assertProperty, timeout } from '../support/property.ts';
 import { type GetRoute, getRoutes, randomUrl, Subjects } from '../support/random-urls.ts';
 
 /** Events of a stream after each of which every route is asked. */
@@ -111,5 +111,5 @@ test(
       { cases: 2, shrink: false },
     );
   },
-  { timeout: 600_000 },
+  { timeout },
 );

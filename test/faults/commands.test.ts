@@ -23,6 +23,7 @@ import { rebuildIndex } from '../../src/store/ingest/rebuild.ts';
 import { type DataDirectory, dataDirectory } from '../support/data-directory.ts';
 import { casesOf } from '../support/property.ts';
 import { everything, wholeIndex } from '../support/tables.ts';
+import { until } from '../support/until.ts';
 import { type Everywhere, everywhere, type FileCall } from './everywhere.ts';
 import { type Fault, faults, never, type Plan } from './fault-store.ts';
 import { before, template } from './stretch.ts';
@@ -149,15 +150,6 @@ const openBelow = (folder: string): string[] =>
         }
       });
 
-/** Turns of the event loop within which a stream closes its file. */
-const TURNS = 3000;
-
-/** Files below a folder that stay open, though whoever had them is done. */
-async function leftOpen(folder: string): Promise<string[]> {
-  for (let turn = 0; turn < TURNS && openBelow(folder).length > 0; turn++) await Bun.sleep(0);
-  return openBelow(folder);
-}
-
 /** What is half done, by its name. */
 const unfinished = (folder: string): string[] =>
   readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((name) => /\.partial|rebuild/.test(name));
@@ -236,7 +228,8 @@ test.each(commands.map((command) => [command.name, command] as const))(
       const which = { at, failing, fault };
       if (error !== null && operatorErrorOf(error, folder.path) === null)
         throw new Error(JSON.stringify(which), { cause: error });
-      expect({ ...which, open: await leftOpen(folder.path) }).toEqual({ ...which, open: [] });
+      // A stream closes its file a little later.
+      await until(() => openBelow(folder.path).length === 0, `the end of the files of ${JSON.stringify(which)}`);
       if (failing !== 'rmSync') expect({ ...which, left: unfinished(folder.path) }).toEqual({ ...which, left: [] });
       if (error !== null) {
         const again = await under(never, command, folder.path);

@@ -7,7 +7,7 @@ import { expect, test } from 'bun:test';
 import { Prng } from '../../src/devnet/prng.ts';
 import type { ReceivedEvent } from '../../src/store/ingest/ingest.ts';
 import type { DataDirectory } from '../support/data-directory.ts';
-import { casesOf, firstSeed, timeoutOf } from '../support/property.ts';
+import { casesOf, firstSeed, timeout } from '../support/property.ts';
 import { run } from './disturbed-run.ts';
 import { type Fault, faults, never } from './fault-store.ts';
 import { longStretch, template } from './stretch.ts';
@@ -128,5 +128,5 @@ test.each([true, false])(
     expect(sum.reverted).toBeGreaterThan(0);
     expect(sum.deliveries).toBeGreaterThan(0);
   },
-  timeoutOf(600_000),
+  timeout,
 );

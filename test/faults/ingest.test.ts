@@ -5,7 +5,7 @@
 import { afterAll, describe, expect, test } from 'bun:test';
 import { Prng } from '../../src/devnet/prng.ts';
 import type { DataDirectory } from '../support/data-directory.ts';
-import { casesOf, firstSeed, timeoutOf } from '../support/property.ts';
+import { casesOf, firstSeed, timeout } from '../support/property.ts';
 import { run } from './disturbed-run.ts';
 import { faults, never, type Plan } from './fault-store.ts';
 import { stretch, template } from './stretch.ts';
@@ -58,5 +58,5 @@ describe.each(expected)('journal: $journal', ({ journal, from, undisturbed }) =>
       expect(words).toEqual(words.map((_, index) => (index % 2 === 0 ? 'writes_failing' : 'writes_resumed')));
     }
   };
-  test('calls that fail again and again leave what a run leaves that nothing disturbed', disturbs, timeoutOf(60_000));
+  test('calls that fail again and again leave what a run leaves that nothing disturbed', disturbs, timeout);
 });

@@ -6,14 +6,12 @@ import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { everyDelivery } from '../../src/store/hooks/deliveries.ts';
 import { eventsOf, type Forks, forks } from '../support/forked-chain.ts';
 import { received } from '../support/ingest.ts';
-import { assertProperty } from '../support/property.ts';
+import { assertProperty, timeout } from '../support/property.ts';
 import { until } from '../support/until.ts';
 import { winningChain } from '../support/winning-chain.ts';
 import { followed, withoutCanonical } from './follow.ts';
 import { payloadMistake } from './schemas.ts';
 import { definition, type HookServer, hookServer, receiver } from './server.ts';
-
-const timeout = 600_000;
 
 /** Matches nearly everything, and shows all of it. */
 const everything = [

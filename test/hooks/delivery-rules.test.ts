@@ -6,6 +6,7 @@ import { attempt } from '../../src/hooks/delivery/attempt.ts';
 import { post } from '../../src/hooks/delivery/post.ts';
 import { targetGuard } from '../../src/hooks/delivery/target.ts';
 import { eventsOf } from '../support/forked-chain.ts';
+import { heldClock } from '../support/held-clock.ts';
 import { received } from '../support/ingest.ts';
 import { until } from '../support/until.ts';
 import { CONSUMER, type DirectHooks, directHooks, loopback } from './direct.ts';
@@ -343,6 +344,9 @@ describe('an answer', () => {
       },
     };
   }
+  /** How long the rest of an answer is waited for. */
+  const answerMs = 5;
+  const clock = heldClock([answerMs]);
   const sent = (url: string, timeoutMs = 60_000) =>
     attempt(
       {
@@ -351,17 +355,23 @@ describe('an answer', () => {
         body: Buffer.from('{}'),
         timeoutMs,
         connectTimeoutMs: 60_000,
-        answerMs: 5,
+        answerMs,
         signal: new AbortController().signal,
       },
-      { guard, clock: systemClock, post },
+      { guard, clock, post },
     );
 
   test('counts by its status, though its body never ends', async () => {
+    const sentUntilLate = async (url: string) => {
+      const sending = sent(url);
+      await until(() => clock.waiting(answerMs) === 1, 'the status');
+      clock.pass(answerMs);
+      return sending;
+    };
     using target = await saying('HTTP/1.1 200 OK\r\ncontent-length: 1000000\r\n\r\nthanks');
-    expect(await sent(target.url)).toMatchObject({ statusCode: 200, error: null, excerpt: 'thanks' });
+    expect(await sentUntilLate(target.url)).toMatchObject({ statusCode: 200, error: null, excerpt: 'thanks' });
     using broken = await saying('HTTP/1.1 503 Busy\r\nretry-after: 7\r\ncontent-length: 10\r\n\r\n');
-    expect(await sent(broken.url)).toMatchObject({ statusCode: 503, error: null, retryAfterMs: 7_000 });
+    expect(await sentUntilLate(broken.url)).toMatchObject({ statusCode: 503, error: null, retryAfterMs: 7_000 });
   });
 
   /** Sends for as long as the other side takes it. */

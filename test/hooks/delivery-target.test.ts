@@ -1,10 +1,10 @@
 /** Where deliveries may go. */
 import { describe, expect, test } from 'bun:test';
-import net from 'node:net';
-import { systemClock } from '../../src/base/clock.ts';
+import { type Clock, systemClock } from '../../src/base/clock.ts';
 import { attempt } from '../../src/hooks/delivery/attempt.ts';
 import { post } from '../../src/hooks/delivery/post.ts';
 import { type Address, parseNetworks, targetGuard } from '../../src/hooks/delivery/target.ts';
+import { heldClock } from '../support/held-clock.ts';
 import { receiver } from './server.ts';
 
 const at =
@@ -191,47 +191,26 @@ test('a name that is not known is a failure that says so', async () => {
   });
 });
 
-/** A port that takes no more connections: its process is asleep, and more wait than the system lets wait. */
-async function full(): Promise<{ url: string } & Disposable> {
-  const program = `const server = require('node:net').createServer();
-    server.listen({ port: 0, host: '127.0.0.1', backlog: 1 }, () => {
-      require('node:fs').writeSync(1, String(server.address().port));
-      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);
-    });`;
-  const child = Bun.spawn([process.execPath, '-e', program], { stdout: 'pipe' });
-  const { value } = await child.stdout.getReader().read();
-  const port = Number(Buffer.from(value ?? []).toString());
-  const waiting: net.Socket[] = [];
-  const connects = (socket: net.Socket) =>
-    Promise.race([new Promise((resolve) => socket.once('connect', () => resolve(true))), Bun.sleep(1_000)]);
-  do waiting.push(net.connect(port, '127.0.0.1'));
-  while ((await connects(waiting.at(-1) as net.Socket)) === true);
-  return {
-    url: `http://127.0.0.1:${port}/`,
-    [Symbol.dispose]: () => {
-      for (const socket of waiting) socket.destroy();
-      child.kill();
-    },
-  };
-}
-
 test('a connection has less time than the answer', async () => {
   const guard = targetGuard({ allowed: parseNetworks('127.0.0.1')!, plainHttp: false });
-  using mute = await full();
+  const connectTimeoutMs = 200;
+  using target = receiver();
+  const clock = heldClock([connectTimeoutMs]);
+  // The time is over before the event loop can hear of the connection.
+  const after: Clock['after'] = (milliseconds, call) => {
+    queueMicrotask(() => clock.pass(connectTimeoutMs));
+    return clock.after(milliseconds, call);
+  };
   const unconnected = await attempt(
-    { ...sending(mute.url), timeoutMs: 30_000, connectTimeoutMs: 200 },
-    { guard, clock: systemClock, post },
+    { ...sending(target.url), connectTimeoutMs },
+    { guard, clock: { ...clock, after }, post },
   );
   expect(unconnected).toMatchObject({ statusCode: null, error: 'no connection within 0.2 s' });
-  expect(unconnected.durationMs).toBeLessThan(10_000);
-  using slow = receiver();
-  slow.answer = async () => {
-    await Bun.sleep(1_500);
+  target.answer = () => {
+    // Connected, it has the time of the attempt.
+    expect(clock.waiting(connectTimeoutMs)).toBe(0);
     return new Response('');
   };
-  const answered = await attempt(
-    { ...sending(slow.url), timeoutMs: 30_000, connectTimeoutMs: 1_000 },
-    { guard, clock: systemClock, post },
-  );
+  const answered = await attempt({ ...sending(target.url), connectTimeoutMs }, { guard, clock, post });
   expect(answered).toMatchObject({ statusCode: 200, error: null });
 });

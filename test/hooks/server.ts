@@ -1,6 +1,7 @@
 /** Chainhooks as a server has them, in this process: ingest, routes, deliveries. */
 import { Registry } from 'prom-client';
 import { createApp } from '../../src/commands/app.ts';
+import { type Environment, realEnvironment } from '../../src/commands/environment.ts';
 import { serveHooks } from '../../src/commands/serve-hooks.ts';
 import type { Chainhooks } from '../../src/hooks/service.ts';
 import { startApi } from '../../src/http/server.ts';
@@ -28,13 +29,26 @@ export interface Answer {
   body: any;
 }
 
-/** @param given settings; receivers on this machine may be called, and no key is needed */
-export async function hookServer(given: Partial<Settings> = {}, at?: string): Promise<HookServer> {
+/** Seconds: no receiver on this machine is so slow, however busy the machine is. */
+const LONG = 300;
+
+/**
+ * @param given settings; receivers on this machine may be called, and no key is needed
+ * @param at its data, which then stays; else a directory of its own that goes with it
+ * @param environment what of the world is another than the real one
+ */
+export async function hookServer(
+  given: Partial<Settings> = {},
+  at?: string,
+  environment: Partial<Environment> = {},
+): Promise<HookServer> {
   const made: DataDirectory | null = at === undefined ? dataDirectory() : null;
   const directory = at ?? made?.path ?? '';
   const settings: Settings = {
     ...readSettings({ data: directory, logLevel: 'silent', hookTargets: '127.0.0.0/8', hookRetryCap: '0.02' }, {}),
     hookAccess: 'open',
+    hookTimeout: LONG,
+    hookConnectTimeout: LONG,
     ...given,
   };
   const said: LogEvent[] = [];
@@ -43,7 +57,13 @@ export async function hookServer(given: Partial<Settings> = {}, at?: string): Pr
   };
   const ingest = openIngest({ directory, journal: settings.journal, chainId: settings.chainId, log });
   const registry = new Registry();
-  const { hooks, api } = serveHooks({ settings, ingest, log, timers: hookTimers(registry) });
+  const { hooks, api } = serveHooks({
+    settings,
+    ingest,
+    log,
+    timers: hookTimers(registry),
+    environment: { ...realEnvironment, ...environment },
+  });
   const snapshots = openSnapshots(directory);
   const openHooks = settings.hookAccess === 'open';
   const version = 'stackside v0 (test:test)';

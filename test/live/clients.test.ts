@@ -3,7 +3,10 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { connectWebSocketClient, StacksApiSocketClient } from '@stacks/blockchain-api-client';
 import type { NodeEvent } from '../../src/devnet/node-event.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
+import { alice, announcement, transfer } from '../support/handmade.ts';
+import { heldClock } from '../support/held-clock.ts';
 import { type Serving, serving } from '../support/serving.ts';
+import { until } from '../support/until.ts';
 
 const START_HEIGHT = 12;
 const events = [...devnetEvents({ seed: 22, blocks: 40, transactionsPerBlock: 8, forkEvery: 6, forkDepth: 3 })];
@@ -37,8 +40,15 @@ type Json = any;
 /** What a client was told, by topic. */
 type Heard = Record<string, Json[]>;
 
-/** Subscribes to everything with one client, on one connection. @returns what it hears, and what ends it */
-type Listen = (url: string, wanted: Wanted) => Promise<{ heard: Heard; end: () => Promise<void> | void }>;
+interface Listener {
+  heard: Heard;
+  /** Resolves once it has answered the next question, or the last, whether it is there. */
+  answered(): Promise<void>;
+  end(): void;
+}
+
+/** Subscribes to everything with one client, on one connection. */
+type Listen = (url: string, wanted: Wanted) => Promise<Listener>;
 
 interface Wanted {
   txIds: string[];
@@ -74,7 +84,17 @@ const overWebSocket: Listen = async (url, { txIds, addresses, asset, value }) =>
   await client.subscribeNftEventUpdates(hear('nft-event'));
   await client.subscribeNftAssetEventUpdates(asset, value, hear('nft-asset-event'));
   await client.subscribeNftCollectionEventUpdates(asset, hear('nft-collection-event'));
-  return { heard, end: () => client.webSocket.close() };
+  /** The server was asked, after the client was, and has answered. */
+  const exchange = (id: string) => client.subscribeTxUpdates(`0x${id.repeat(64)}`, () => {});
+  return {
+    heard,
+    async answered() {
+      // The client reads a ping before the first answer, so its pong comes before the second request.
+      await exchange('0');
+      await exchange('1');
+    },
+    end: () => client.webSocket.close(),
+  };
 };
 
 /** With the transports that the client is to use. */
@@ -105,7 +125,11 @@ const overSocketIo =
     client.subscribeNftCollectionEvent(asset, (_asset, event) => heard['nft-collection-event']?.push(event));
     // What was sent before this is answered was done.
     await client.socket.emitWithAck('subscribe', 'block');
-    return { heard, end: () => void client.socket.disconnect() };
+    return {
+      heard,
+      answered: () => new Promise((resolve) => client.socket.io.once('ping', resolve)),
+      end: () => void client.socket.disconnect(),
+    };
   };
 
 const clients: [name: string, listen: Listen][] = [
@@ -115,14 +139,14 @@ const clients: [name: string, listen: Listen][] = [
   ['StacksApiSocketClient, polling at first', overSocketIo(['polling', 'websocket'])],
 ];
 
-/** Waits until nothing new was heard for a while. */
-async function settled(all: readonly Heard[]): Promise<void> {
-  const count = () => all.reduce((sum, heard) => sum + Object.values(heard).flat().length, 0);
-  const deadline = Date.now() + 5000;
-  for (let before = -1; before !== count() && Date.now() < deadline; ) {
-    before = count();
-    await Bun.sleep(250);
-  }
+let nonce = 0;
+/** Announces a transaction, and waits until all were told of it: then they were told of whatever came before. */
+async function allTold(listeners: readonly Heard[]): Promise<void> {
+  const marker = transfer(alice, nonce++, 400);
+  const { path, text } = announcement([marker]);
+  await server.post([{ path, body: text, time: 0 }]);
+  const isTold = ({ mempool }: Heard) => mempool?.some(({ tx_id }) => tx_id === marker.id) === true;
+  await until(() => listeners.every(isTold), 'the last announcement');
 }
 
 /** The chain's blocks that were announced while they listened, as the API shows them. */
@@ -133,45 +157,75 @@ async function newBlocks(): Promise<Json[]> {
   return shown.filter(({ index_block_hash }) => announced.has(index_block_hash));
 }
 
+/** Between two questions to a client whether it is there. */
+const PING_MS = 1_000;
+/** WebSockets are asked by it, Socket.IO clients by a timer of their own. */
+const clock = heldClock([PING_MS]);
 let server: Serving;
 const heardBy = new Map<string, Heard>();
-const ends: (() => Promise<void> | void)[] = [];
+const ends: (() => void)[] = [];
 let wanted: Wanted;
 /** Paths of what was told of and could not be read at that moment. */
 const unreadable: string[] = [];
 
 const get = async (path: string): Promise<Json> => (await server.get(path)).json();
+const connect = () => connectWebSocketClient(server.api.replace('http', 'ws'));
+
+/** Posts what was there before the clients came: who comes after this is told of none of it. */
+async function postHistory(): Promise<void> {
+  const first = await connect();
+  const heard = nothing();
+  await first.subscribeMempool((tx) => void heard.mempool?.push(tx));
+  await server.post(events.slice(0, begin));
+  await allTold([heard]);
+  first.webSocket.close();
+}
+
+/** One more client, that asks for what it is told of as soon as it is told. */
+async function listenAndRead(): Promise<{ heard: Heard; checks: Promise<void>[] }> {
+  const reader = await connect();
+  const heard = nothing();
+  const checks: Promise<void>[] = [];
+  const check = async (path: string) => {
+    if ((await server.get(path)).status !== 200) unreadable.push(path);
+  };
+  await reader.subscribeBlocks(({ hash }) => void checks.push(check(`/extended/v1/block/${hash}`)));
+  await reader.subscribeMempool((tx: Json) => {
+    heard.mempool?.push(tx);
+    checks.push(check(`/extended/v1/tx/${tx.tx_id}`));
+  });
+  ends.push(() => reader.webSocket.close());
+  return { heard, checks };
+}
 
 beforeAll(async () => {
-  server = await serving({ pingInterval: '1', pingTimeout: '1', logLevel: 'error' });
-  await server.post(events.slice(0, begin));
-  // Who comes at once may still be told of the last of these.
-  await Bun.sleep(100);
+  const settings = { pingInterval: String(PING_MS / 1_000), logLevel: 'error' };
+  server = await serving(settings, undefined, {}, { clock });
+  await postHistory();
   const holders = await get('/extended/v3/tokens/stx/holders?limit=50');
   const people = holders.results.map(({ principal }: Json) => principal).filter((of: string) => !of.includes('.'));
   const txIds = blocksToCome.flatMap(({ transactions }) => transactions.slice(0, 3).map(({ txid }) => txid));
   const { asset_identifier: asset, raw_value: value } = nftsToCome[0]!;
   wanted = { txIds: [...new Set(txIds)].slice(0, 40), addresses: people.slice(0, 4), asset, value };
+  const listeners: Listener[] = [];
   for (const [name, listen] of clients) {
-    const { heard, end } = await listen(server.api, wanted);
-    heardBy.set(name, heard);
-    ends.push(end);
+    const listener = await listen(server.api, wanted);
+    listeners.push(listener);
+    heardBy.set(name, listener.heard);
+    ends.push(listener.end);
   }
-  // One more, that asks for what it is told of as soon as it is told.
-  const reader = await connectWebSocketClient(server.api.replace('http', 'ws'));
-  const check = async (path: string) => {
-    if ((await server.get(path)).status !== 200) unreadable.push(path);
-  };
-  await reader.subscribeBlocks(({ hash }) => void check(`/extended/v1/block/${hash}`));
-  await reader.subscribeMempool(({ tx_id }: Json) => void check(`/extended/v1/tx/${tx_id}`));
-  ends.push(() => reader.webSocket.close());
-  // Longer than two questions whether they are there.
-  await Bun.sleep(2300);
+  // Who doesn't answer the first question is cut off with the second.
+  for (let question = 0; question < 2; question++) {
+    clock.pass(PING_MS);
+    await Promise.all(listeners.map(({ answered }) => answered()));
+  }
+  const { heard, checks } = await listenAndRead();
   await server.post(toCome);
-  await settled([...heardBy.values()]);
+  await allTold([...heardBy.values(), heard]);
+  await Promise.all(checks);
 });
 afterAll(async () => {
-  for (const end of ends) await end();
+  for (const end of ends) end();
   await server[Symbol.asyncDispose]();
 });
 

@@ -5,11 +5,9 @@
  */
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { assertProperty } from '../support/property.ts';
+import { assertProperty, timeout } from '../support/property.ts';
 import { type Case, cases } from './case.ts';
 import { run } from './run.ts';
-
-const timeout = 24 * 3_600_000;
 
 /** Shrunk cases of failures that were mended, and of mends that were taken back to see it; they are tried first. */
 const casesThatOnceFailed: Case[] = [

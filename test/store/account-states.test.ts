@@ -13,13 +13,10 @@ import type { AccountState, TokenSums } from '../../src/store/model/account.ts';
 import { accountStates } from '../../src/store/queries/account-states.ts';
 import { blocks as anyBlocks } from '../support/arbitrary-block.ts';
 import { dataDirectory } from '../support/data-directory.ts';
-import { assertProperty, casesOf } from '../support/property.ts';
+import { assertProperty, casesOf, timeout } from '../support/property.ts';
 import { tablesThrough } from '../support/tables.ts';
 
 const CASES = 60;
-/** Longer than any number of runs that somebody would wait for. */
-const timeout = 3_600_000;
-
 /** Blocks whose nonces a row can hold. */
 const blocks = anyBlocks().map((list) =>
   list.map((block) => ({

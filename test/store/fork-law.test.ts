@@ -18,12 +18,9 @@ import { dataDirectory } from '../support/data-directory.ts';
 import { type Forks, forks, grown } from '../support/forked-chain.ts';
 import { ingestOf, openNew, received } from '../support/ingest.ts';
 import { mempoolModel, noncesOf, spendsOf } from '../support/mempool-model.ts';
-import { assertProperty } from '../support/property.ts';
+import { assertProperty, timeout } from '../support/property.ts';
 import { besideTheChain, type Tables, tables, tablesThrough } from '../support/tables.ts';
 import { BlockTree, BurnTree, treesOf, winningChain } from '../support/winning-chain.ts';
-
-/** Longer than any number of runs that somebody would wait for. */
-const timeout = 3_600_000;
 
 /** Shrunk cases of failures that were mended; each law tries them first. */
 const casesThatOnceFailed: Forks[] = [

@@ -13,7 +13,7 @@ import { openSnapshots, type Snapshots } from '../../src/store/read/snapshots.ts
 import { forks, grown } from '../support/forked-chain.ts';
 import { alice, announcement, block, bob, carol, drop, transfer } from '../support/handmade.ts';
 import { ingestOf, type OpenIngest, openNew, received } from '../support/ingest.ts';
-import { assertProperty } from '../support/property.ts';
+import { assertProperty, timeout } from '../support/property.ts';
 
 let open: OpenIngest;
 let chain: SimulatedChain;
@@ -275,40 +275,44 @@ test('nonces between the last mined and the last that waits are either waiting o
   reading.close();
 });
 
-test('after any stream with forks, balances, locks and nonces are those of the simulated chain at the tip', async () => {
-  await assertProperty(
-    fc.asyncProperty(forks(), async (generated) => {
-      const { chain: made, events } = grown(generated);
-      using directory = ingestOf(events.map(received), { journal: false });
-      const world = made.world(made.tip.indexBlockHash);
-      // Attachments name the block too, and may come before it.
-      const tip = events.find(
-        ({ path, body }) => path === '/new_block' && body.includes(`"index_block_hash":"${made.tip.indexBlockHash}"`),
-      );
-      const burnHeight: number = tip === undefined ? 0 : JSON.parse(tip.body).burn_block_height;
-      const reading = openSnapshots(directory.path);
-      await reading.read(async (reader) => {
-        if (made.tip.height === 0) return;
-        for (const [principal, balance] of world.balances()) {
-          const found = await reader.principals.stxBalance(principal);
-          const lock = world.locked(principal, burnHeight);
-          expect({ principal, balance: found.balance, locked: found.locked?.amount ?? 0n }).toEqual({
-            principal,
-            balance,
-            locked: lock?.amount ?? 0n,
-          });
-          const { lastConfirmed } = await reader.principals.nonces(principal);
-          expect({ principal, next: lastConfirmed === null ? 0 : Number(lastConfirmed) + 1 }).toEqual({
-            principal,
-            next: world.nonce(principal),
-          });
-        }
-      });
-      reading.close();
-    }),
-    { cases: 17 },
-  );
-}, 3_600_000);
+test(
+  'after any stream with forks, balances, locks and nonces are those of the simulated chain at the tip',
+  async () => {
+    await assertProperty(
+      fc.asyncProperty(forks(), async (generated) => {
+        const { chain: made, events } = grown(generated);
+        using directory = ingestOf(events.map(received), { journal: false });
+        const world = made.world(made.tip.indexBlockHash);
+        // Attachments name the block too, and may come before it.
+        const tip = events.find(
+          ({ path, body }) => path === '/new_block' && body.includes(`"index_block_hash":"${made.tip.indexBlockHash}"`),
+        );
+        const burnHeight: number = tip === undefined ? 0 : JSON.parse(tip.body).burn_block_height;
+        const reading = openSnapshots(directory.path);
+        await reading.read(async (reader) => {
+          if (made.tip.height === 0) return;
+          for (const [principal, balance] of world.balances()) {
+            const found = await reader.principals.stxBalance(principal);
+            const lock = world.locked(principal, burnHeight);
+            expect({ principal, balance: found.balance, locked: found.locked?.amount ?? 0n }).toEqual({
+              principal,
+              balance,
+              locked: lock?.amount ?? 0n,
+            });
+            const { lastConfirmed } = await reader.principals.nonces(principal);
+            expect({ principal, next: lastConfirmed === null ? 0 : Number(lastConfirmed) + 1 }).toEqual({
+              principal,
+              next: world.nonce(principal),
+            });
+          }
+        });
+        reading.close();
+      }),
+      { cases: 17 },
+    );
+  },
+  timeout,
+);
 
 test('a store that is closed says so, and opens nothing anew', async () => {
   const closed = openSnapshots(open.directory);

@@ -32,8 +32,8 @@ interface Options<Ts> {
 /** The number of cases, by what STACKSIDE_RUNS says; at least one. */
 export const casesOf = (usual: number): number => Math.max(1, Math.ceil((usual * PER_CENT) / 100));
 
-/** Milliseconds that a test may take which tries more cases by STACKSIDE_RUNS; `usual` is its limit without. */
-export const timeoutOf = (usual: number): number => Math.max(usual, casesOf(usual));
+/** For tests whose cases STACKSIDE_RUNS multiplies: longer than anybody would wait. Milliseconds. */
+export const timeout = 24 * 3_600_000;
 
 /**
  * Asserts a property. Time bounds the shrinking alone, so that a slow machine tries as many cases as a quick one.

@@ -1,4 +1,5 @@
 /** The whole server inside the test's process, on free ports. */
+import { type Environment, realEnvironment } from '../../src/commands/environment.ts';
 import { startServing } from '../../src/commands/serve.ts';
 import type { NodeEvent } from '../../src/devnet/node-event.ts';
 import { postEvents } from '../../src/devnet/post.ts';
@@ -21,12 +22,14 @@ export const NO_NODE = 'http://127.0.0.1:1';
 /**
  * @param given settings by name, as text
  * @param directory its data, which then stays; else a directory of its own that goes with it
- * @param variables of the environment, of which it sees no others
+ * @param variables of the process, of which it sees no others
+ * @param environment what of the world is another than the real one
  */
 export async function serving(
   given: Record<string, string> = {},
   directory?: string,
   variables: Record<string, string> = {},
+  environment: Partial<Environment> = {},
 ): Promise<Serving> {
   const own = directory === undefined ? dataDirectory() : null;
   const path = directory ?? own?.path ?? '';
@@ -37,9 +40,13 @@ export async function serving(
     eventPort: '0',
     nodeRpc: NO_NODE,
     logLevel: 'silent',
+    // No client of this process is so slow, however busy the machine is.
+    pingInterval: '300',
+    pingTimeout: '300',
   };
   try {
-    const { api, events, stop } = await startServing(readSettings({ ...fixed, ...given }, variables));
+    const settings = readSettings({ ...fixed, ...given }, variables);
+    const { api, events, stop } = await startServing(settings, { ...realEnvironment, ...environment });
     return {
       directory: path,
       api: api ?? '',

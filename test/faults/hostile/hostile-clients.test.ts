@@ -7,7 +7,7 @@ import { readFileSync } from 'node:fs';
 import { postEvents } from '../../../src/devnet/post.ts';
 import { devnetEvents } from '../../../src/devnet/scenario.ts';
 import { type Server, startServer, temporaryDirectory } from '../../e2e/stackside.ts';
-import { casesOf, firstSeed, timeoutOf } from '../../support/property.ts';
+import { casesOf, firstSeed, timeout } from '../../support/property.ts';
 import { getRoutes, Subjects } from '../../support/random-urls.ts';
 import { attack, attacks, type Tally, type Target } from './attack.ts';
 
@@ -81,5 +81,5 @@ test.each(Object.keys(attacks))(
     expect([await metric('websocket_failed_total'), await metric('socket_io_failed_total')]).toEqual([0, 0]);
     expect(memoryOf(server.pid)).toBeLessThan(MEMORY);
   },
-  timeoutOf(600_000),
+  timeout,
 );

@@ -1,0 +1,94 @@
+/** Tests wait for what happens and never for time to pass, and none has a limit that a busy machine could exceed. */
+import { expect, test } from 'bun:test';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+/** What reads the clock, waits for it or limits by it. Comments and programs in strings count too. */
+const clocks = new RegExp(
+  [
+    /\bsleep(Sync)?\b/,
+    /\bset(Timeout|Interval)\b/,
+    /\btimers\/promises\b/,
+    /\bscheduler\b/,
+    /\bAbortSignal\.timeout\b/,
+    /\bDate\.now\b/,
+    /\bnew Date\(\)/,
+    /\bDate\(\)/,
+    /\bperformance\b/,
+    /\bhrtime\b/,
+    /\bnanoseconds\b/,
+    /\bcpuUsage\b/,
+    /\bsystemClock\.\w+\(/,
+    /\bpause\b.*\/clock\.ts/,
+    // A test's own limit: as an option, and as the last argument.
+    /\btimeout\s*[:=]\s*\d/,
+    /\},\s*\d[\d_]{2,}\s*,?\s*\)/,
+  ]
+    .map(({ source }) => source)
+    .join('|'),
+  'g',
+);
+
+/** What a file may use of these, with the reason. */
+const allowed: Readonly<Record<string, { use: readonly string[]; because: string }>> = {
+  'support/until.ts': {
+    use: ['sleep'],
+    because: 'a moment passes between two looks at a condition; looks are counted',
+  },
+  'support/moment.ts': { use: ['sleep'], because: 'nothing depends on how far another process comes meanwhile' },
+  'support/held-clock.ts': {
+    use: ['systemClock.after(', 'systemClock.every('],
+    because: 'what it does not hold is handed on',
+  },
+  'support/property.ts': { use: ['timeout = 2'], because: 'an end for runs of any number of cases' },
+  'codec/malformed.test.ts': { use: ['cpuUsage'], because: 'this time stands still while other processes run' },
+};
+/** Names what is refused. */
+const OWN = 'no-clock.test.ts';
+
+/** The words of a text that speak of the clock. */
+const found = (text: string): string[] => [...text.matchAll(clocks)].map(([words]) => words);
+
+test('tests and what supports them read no clock', () => {
+  const files = readdirSync(import.meta.dir, { recursive: true, encoding: 'utf8' }).filter(
+    (file) => /\.[cm]?[jt]sx?$/.test(file) && file !== OWN,
+  );
+  const used = files.flatMap((file) => {
+    const words = new Set(found(readFileSync(join(import.meta.dir, file), 'utf8')));
+    return words.size === 0 ? [] : [[file, [...words].sort()] as const];
+  });
+  // What is allowed and no longer used is allowed no longer.
+  expect(Object.fromEntries(used)).toEqual(
+    Object.fromEntries(Object.entries(allowed).map(([file, { use }]) => [file, [...use].sort()])),
+  );
+});
+
+test.each([
+  'await Bun.sleep(30);',
+  "import { setTimeout as wait } from 'node:timers/promises';",
+  'const { setInterval: again } = globalThis;',
+  'sleepSync(5)',
+  "import { sleep as wait } from 'bun';",
+  'const start = performance.now();',
+  'const { now } = Date; Date.now',
+  'new Date().getTime()',
+  'process.hrtime.bigint()',
+  'signal: AbortSignal.timeout(150)',
+  'await systemClock.after(5, call)',
+  "import { pause } from '../../src/base/clock.ts';",
+  'const timeout = 5_000;',
+  '}, 10_000);',
+  '{ timeout: 600 }',
+])('refused: %s', (text) => {
+  expect(found(text)).not.toEqual([]);
+});
+
+test.each([
+  'socket.pause()',
+  'timeoutMs: 30',
+  'clock: systemClock',
+  'until(() => heard === 1)',
+  "new Date('2027-01-15')",
+])('allowed: %s', (text) => {
+  expect(found(text)).toEqual([]);
+});
