@@ -1,4 +1,7 @@
-/** Single bits of the files turn: somebody says so, or nothing of what they hold is another. */
+/**
+ * Single bits of the files turn: somebody says so, or nothing of what they hold is another. STACKSIDE_RUNS for more bits,
+ * STACKSIDE_SEED for others.
+ */
 import { expect, test } from 'bun:test';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { OperatorError } from '../../src/base/errors.ts';
@@ -10,9 +13,10 @@ import { openJournalReader } from '../../src/store/files/journal.ts';
 import { rebuildIndex } from '../../src/store/ingest/rebuild.ts';
 import { dataDirectory } from '../support/data-directory.ts';
 import { ingestOf, received } from '../support/ingest.ts';
-import { casesOf } from '../support/property.ts';
+import { casesOf, firstSeed, timeoutOf } from '../support/property.ts';
 import { type Tables, wholeIndex } from '../support/tables.ts';
 
+const timeout = timeoutOf(60_000);
 const events = [...devnetEvents({ seed: 6, blocks: 5, accounts: 4, transactionsPerBlock: 2, forkEvery: 3 })].map(
   received,
 );
@@ -56,18 +60,25 @@ function isNoticed(directory: string): boolean {
   }
 }
 
-/** Bits of a file, so many as are to be tried, of chance: half of them all over it, half in bytes that hold something. */
+/**
+ * Bits of a file, so many as are to be tried, of chance, from its beginning to its end: half of them all over it, half in
+ * bytes that hold something.
+ */
 function bitsOf(bytes: Buffer, name: string, usual: number): number[] {
-  const prng = new Prng(`rot/${name}`);
+  const prng = new Prng(`rot/${name}/${firstSeed}`);
   const used = [...bytes.keys()].filter((at) => bytes[at] !== 0);
-  return Array.from({ length: casesOf(usual) }, (_, number) => {
-    const at = number % 2 === 0 ? prng.below(bytes.length) : (used[prng.below(used.length)] ?? 0);
-    return at * 8 + prng.below(8);
-  });
+  // Each pair in a part of its own, so that enough of them reach every region.
+  const parts = Math.ceil(casesOf(usual) / 2);
+  const within = (length: number, part: number): number =>
+    Math.floor(((part + prng.below(1_000) / 1_000) / parts) * length);
+  return Array.from({ length: parts }, (_, part) => [
+    within(bytes.length, part) * 8 + prng.below(8),
+    (used[within(used.length, part)] ?? 0) * 8 + prng.below(8),
+  ]).flat();
 }
 
 for (const name of ['index', 'journal'] as const) {
-  test(`a bit of the ${name} that turns is noticed by a check, or changes nothing that is read`, () => {
+  const turns = () => {
     const path = name === 'index' ? indexPath : journalPath;
     const missed: number[] = [];
     for (const bit of bitsOf(files[name], name, 12)) {
@@ -81,10 +92,11 @@ for (const name of ['index', 'journal'] as const) {
       if (!same) missed.push(bit);
     }
     expect(missed).toEqual([]);
-  });
+  };
+  test(`a bit of the ${name} that turns is noticed by a check, or changes nothing that is read`, turns, timeout);
 }
 
-test('an index that is rebuilt from a journal of which a bit has turned is the same, or is none', () => {
+function rebuilds() {
   const wrong: number[] = [];
   for (const bit of bitsOf(files.journal, 'rebuild', 12)) {
     using directory = dataDirectory();
@@ -100,7 +112,8 @@ test('an index that is rebuilt from a journal of which a bit has turned is the s
     if (rebuilt !== null && !Bun.deepEquals(rebuilt, tables)) wrong.push(bit);
   }
   expect(wrong).toEqual([]);
-});
+}
+test('an index that is rebuilt from a journal of which a bit has turned is the same, or is none', rebuilds, timeout);
 
 test('a page of the journal that is lost is told with the file, and nothing is made from the rest', () => {
   const PAGE = 4096;
