@@ -13,10 +13,9 @@ import { openJournalReader } from '../../src/store/files/journal.ts';
 import { rebuildIndex } from '../../src/store/ingest/rebuild.ts';
 import { dataDirectory } from '../support/data-directory.ts';
 import { ingestOf, received } from '../support/ingest.ts';
-import { casesOf, firstSeed, timeoutOf } from '../support/property.ts';
+import { casesOf, firstSeed, timeout } from '../support/property.ts';
 import { type Tables, wholeIndex } from '../support/tables.ts';
 
-const timeout = timeoutOf(60_000);
 const events = [...devnetEvents({ seed: 6, blocks: 5, accounts: 4, transactionsPerBlock: 2, forkEvery: 3 })].map(
   received,
 );
