@@ -50,9 +50,9 @@ import { docs } from '../http/docs.ts';
 import { errors, failures, type Log } from '../http/errors.ts';
 import { tagOf } from '../http/etag.ts';
 import { markPeer, passedPeer } from '../http/forward.ts';
-import { keptAnswers } from '../http/kept-answers.ts';
 import { type RequestMetrics, uncounted } from '../http/request-metrics.ts';
 import { responder } from '../http/respond.ts';
+import { responseCache } from '../http/response-cache.ts';
 import { type Route, type RouteContext, resource } from '../http/route.ts';
 import type { Snapshots } from '../store/read/snapshots.ts';
 
@@ -146,7 +146,7 @@ export function createApp(options: ApiOptions): AnyElysia {
     respond,
     tag: tagOf(version),
     failure,
-    kept: keptAnswers(),
+    cache: responseCache(),
     deprecation,
     now,
     metrics,

@@ -4,8 +4,8 @@ import { type DeliveryFilter, everyDelivery } from '../store/hooks/deliveries.ts
 import type { Delivery, HookRecord } from '../store/hooks/model.ts';
 import type { Management } from './management.ts';
 import { HookProblem, unknownHook } from './problem.ts';
+import { serializedAttempts, serializedDelivery } from './serialize.ts';
 import type { Chainhooks } from './service.ts';
-import { shownAttempts, shownDelivery } from './shown.ts';
 
 /** Deliveries that one request queues again at most before others may be served. */
 const BATCH = 500;
@@ -27,7 +27,8 @@ export function deliveryLog(hooks: Chainhooks, { own }: Management) {
     return found;
   }
 
-  const shown = (one: Delivery) => shownDelivery(one, deliveries.attempts(one.id, 1)[0], dispatcher.isUnderWay(one.id));
+  const shown = (one: Delivery) =>
+    serializedDelivery(one, deliveries.attempts(one.id, 1)[0], dispatcher.isUnderWay(one.id));
 
   /** Puts a delivery into the queue again, with the same id and body. */
   function requeue(record: HookRecord, one: Delivery): void {
@@ -48,7 +49,7 @@ export function deliveryLog(hooks: Chainhooks, { own }: Management) {
       const body = deliveries.body(one.id);
       return {
         ...shown(one),
-        attempts: shownAttempts(deliveries.attempts(one.id)),
+        attempts: serializedAttempts(deliveries.attempts(one.id)),
         payload: body === undefined ? null : (JSON.parse(body) as object),
       };
     },

@@ -10,8 +10,8 @@ import type { ResumeFrom } from './lifecycle.ts';
 import { payloadText } from './payload.ts';
 import { HookProblem, invalidField, unknownBlock, unknownHook } from './problem.ts';
 import { scanner } from './scan.ts';
+import { serializedHook } from './serialize.ts';
 import type { Chainhooks } from './service.ts';
-import { shownHook } from './shown.ts';
 import { webhookId } from './webhook-id.ts';
 
 /** Which hooks a bulk change is of; all that is given must hold. */
@@ -44,7 +44,7 @@ export function management(hooks: Chainhooks, mostHooks: number | null) {
 
   function shown(record: HookRecord) {
     const lag = Math.max(0, history.tip().height - record.cursor.height);
-    return shownHook(
+    return serializedHook(
       record,
       deliveries.waiting(record.id),
       record.stage === 'idle' && record.status === 'new' ? 0 : lag,

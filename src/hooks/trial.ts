@@ -12,8 +12,8 @@ import { HookProblem, invalidField } from './problem.ts';
 import { sampleBlock } from './sample.ts';
 import { scanner } from './scan.ts';
 import { MOST_BLOCKS, search } from './search.ts';
+import { serializedBackfill } from './serialize.ts';
 import type { Chainhooks } from './service.ts';
-import { shownBackfill } from './shown.ts';
 import { webhookId } from './webhook-id.ts';
 
 /** Backfills of a hook that are not done yet. */
@@ -169,7 +169,7 @@ export function trial(hooks: Chainhooks, { own, chosenBlock }: Management) {
 
     backfills(consumer: string, uuid: string, limit: number, start: number | null) {
       const page = backfills.page(own(consumer, uuid).id, limit, start);
-      return { ...page, items: page.items.map(shownBackfill) };
+      return { ...page, items: page.items.map(serializedBackfill) };
     },
 
     /** What it queued and is not under way is cancelled too. */
@@ -187,7 +187,7 @@ export function trial(hooks: Chainhooks, { own, chosenBlock }: Management) {
   function backfillOf(hookId: number, job: string) {
     const found = backfills.find(job.toLowerCase(), hookId);
     if (found === undefined) throw new HookProblem(404, 'Backfill not found');
-    return shownBackfill(found);
+    return serializedBackfill(found);
   }
 }
 export type Trial = ReturnType<typeof trial>;

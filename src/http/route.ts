@@ -9,12 +9,12 @@ import { type Deprecation, type DeprecationPolicy, deprecatedRoute } from './dep
 import { bareError, type Failure } from './errors.ts';
 import { type ETagKind, namesTag } from './etag.ts';
 import { jsonOf } from './json.ts';
-import type { KeptAnswers } from './kept-answers.ts';
 import { operation } from './openapi.ts';
 import { pathReader, queryReader, type Values } from './parameters.ts';
 import type { RequestMetrics } from './request-metrics.ts';
 import { pathAndQuery, pathStart } from './request-url.ts';
 import type { Responder } from './respond.ts';
+import type { ResponseCache } from './response-cache.ts';
 import { checkedBody } from './response-check.ts';
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
@@ -72,7 +72,7 @@ export interface RouteContext {
   /** A whole tag of the state that an answer depends on. */
   tag: (state: string) => string;
   failure: Failure;
-  kept: KeptAnswers;
+  cache: ResponseCache;
   deprecation: DeprecationPolicy;
   /** The clock, in Unix milliseconds. */
   now: () => number;
@@ -115,7 +115,7 @@ export function route<
     path,
     deprecated,
     detail: operation(declaration),
-    serve: ({ snapshots, respond, tag: whole, failure, kept, deprecation, now, checkResponses }) => {
+    serve: ({ snapshots, respond, tag: whole, failure, cache, deprecation, now, checkResponses }) => {
       /** Null for an answer that must not be stored. */
       const currentTag = async (read: Reader, params: Values<P>): Promise<string | null> => {
         const state = etag === null ? null : await etag(read, params);
@@ -131,15 +131,15 @@ export function route<
         if (tag !== null && namesTag(request.headers.get('if-none-match'), tag)) return respond.notModified(tag);
         const url = pathAndQuery(request.url);
         // An index that was made anew may tell another story of the same chain.
-        const keptTag = tag === null ? null : `${read.file} ${tag}`;
-        const known = keptTag === null ? undefined : kept.get(url, keptTag);
+        const cacheTag = tag === null ? null : `${read.file} ${tag}`;
+        const known = cacheTag === null ? undefined : cache.get(url, cacheTag);
         if (known !== undefined) return success(200, known, tag);
         const answered = await handle({ params, query, body, read, target: url });
         if (answered instanceof OtherServer) return respond.redirect(302, answered.location, tag);
         const json = jsonOf(answered);
         if (checkResponses) checkedBody(path, response, json);
         const text = plainText ? String(answered) : json;
-        if (keptTag !== null) kept.keep(url, keptTag, text);
+        if (cacheTag !== null) cache.set(url, cacheTag, text);
         return success(200, text, tag);
       };
       /** With the tag of what is found there. What the route there would refuse, it refuses here. */

@@ -115,7 +115,7 @@ test('the script is served whole, to be kept', async () => {
 });
 
 test('the script is the one of the release that origin.json names, under its licence', async () => {
-  const folder = new URL('../../src/http/scalar/', import.meta.url);
+  const folder = new URL('../../src/http/scalar', import.meta.url);
   const packed = await Bun.file(new URL('standalone.js.gz', folder)).bytes();
   const script = Buffer.from(Bun.gunzipSync(packed)).toString();
   expect(script).toContain(`\`${origin.version}\``);

@@ -4,9 +4,9 @@ import { systemClock } from '../../src/base/clock.ts';
 import { noFaucets } from '../../src/faucets/faucets.ts';
 import { NO_SUNSET } from '../../src/http/deprecation.ts';
 import { failures } from '../../src/http/errors.ts';
-import { keptAnswers } from '../../src/http/kept-answers.ts';
 import { uncounted } from '../../src/http/request-metrics.ts';
 import { responder } from '../../src/http/respond.ts';
+import { responseCache } from '../../src/http/response-cache.ts';
 import type { RouteContext } from '../../src/http/route.ts';
 import { StoreClosedError } from '../../src/store/model/read-errors.ts';
 
@@ -18,7 +18,7 @@ export function routeContext(given: Partial<RouteContext> = {}): RouteContext {
     respond,
     tag: (state) => state,
     failure: failures(respond, () => {}),
-    kept: keptAnswers(),
+    cache: responseCache(),
     deprecation: NO_SUNSET,
     now: systemClock.now,
     metrics: uncounted,

@@ -1,12 +1,12 @@
 /**
- * Answers that were made already. A tag says all of the chain's state that an answer depends on, so one of the same
- * tag is the answer still: what everybody asks for between two blocks is made once or twice.
+ * A cache of answers. A tag says all of the chain's state that an answer depends on, so a cached answer of the current
+ * tag is still right: what everybody asks for between two blocks is made once or twice.
  */
-export interface KeptAnswers {
-  /** The JSON text, undefined where none of this tag is kept. @param url the path and query */
+export interface ResponseCache {
+  /** The text of the answer, undefined where none of this tag is cached. @param url the path and query */
   get(url: string, tag: string): string | undefined;
-  /** Keeps the text if its URL was asked for lately: most are never asked for again, and would only take memory. */
-  keep(url: string, tag: string, text: string): void;
+  /** Caches the text if its URL was asked for lately: most are never asked for again, and would only take memory. */
+  set(url: string, tag: string, text: string): void;
 }
 
 interface Answer {
@@ -26,7 +26,7 @@ const ENTRY = 100;
  * When the younger generation is full the older one is forgotten, and with it what nobody asked for meanwhile: nothing
  * is to be done for each answer that goes.
  */
-export function keptAnswers(): KeptAnswers {
+export function responseCache(): ResponseCache {
   let older = new Map<string, Answer>();
   let younger = new Map<string, Answer>();
   let characters = 0;
@@ -50,7 +50,7 @@ export function keptAnswers(): KeptAnswers {
       add(url, old);
       return old.text;
     },
-    keep(url, tag, text) {
+    set(url, tag, text) {
       const again = younger.has(url) || older.has(url);
       add(url, { tag, text: again && text.length <= MAX_ANSWER ? text : undefined });
     },

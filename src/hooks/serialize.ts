@@ -18,7 +18,7 @@ export interface Waiting {
 }
 
 /** @param lag blocks from the hook's cursor to the tip */
-export function shownHook(record: HookRecord, waiting: Waiting, lag: number): Static<typeof HookShown> {
+export function serializedHook(record: HookRecord, waiting: Waiting, lag: number): Static<typeof HookShown> {
   const definition = definitionOf(record);
   return {
     uuid: record.uuid,
@@ -45,7 +45,7 @@ export function shownHook(record: HookRecord, waiting: Waiting, lag: number): St
   };
 }
 
-const shownAttempt = ({ at, durationMs, urlHost, statusCode, error, excerpt }: Attempt) => ({
+const serializedAttempt = ({ at, durationMs, urlHost, statusCode, error, excerpt }: Attempt) => ({
   at: seconds(at),
   duration_ms: durationMs,
   url_host: urlHost,
@@ -55,7 +55,7 @@ const shownAttempt = ({ at, durationMs, urlHost, statusCode, error, excerpt }: A
 });
 
 /** @param underWay whether a request of it is being made */
-export function shownDelivery(
+export function serializedDelivery(
   delivery: Delivery,
   lastAttempt: Attempt | undefined,
   underWay: boolean,
@@ -73,14 +73,14 @@ export function shownDelivery(
     next_attempt_at: maybeSeconds(delivery.nextAttemptAt),
     delivered_at: maybeSeconds(delivery.deliveredAt),
     attempt_count: delivery.attempts,
-    last_attempt: lastAttempt === undefined ? null : shownAttempt(lastAttempt),
+    last_attempt: lastAttempt === undefined ? null : serializedAttempt(lastAttempt),
     problem: delivery.problem,
   };
 }
 
-export const shownAttempts = (attempts: readonly Attempt[]) => attempts.map(shownAttempt);
+export const serializedAttempts = (attempts: readonly Attempt[]) => attempts.map(serializedAttempt);
 
-export const shownBackfill = (job: Backfill): Static<typeof BackfillShown> => ({
+export const serializedBackfill = (job: Backfill): Static<typeof BackfillShown> => ({
   id: job.uuid,
   state: job.state,
   dry_run: job.dryRun,

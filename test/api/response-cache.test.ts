@@ -1,0 +1,63 @@
+import { expect, test } from 'bun:test';
+import fc from 'fast-check';
+import { jsonOf } from '../../src/http/json.ts';
+import { responseCache } from '../../src/http/response-cache.ts';
+import { assertProperty } from '../support/property.ts';
+
+test('an answer is cached from its second making on, and given for its own URL and tag only', () => {
+  const cache = responseCache();
+  cache.set('/a', 'tag', 'text');
+  expect(cache.get('/a', 'tag')).toBeUndefined();
+  cache.set('/a', 'tag', 'text');
+  expect(cache.get('/a', 'tag')).toBe('text');
+  expect(cache.get('/a', 'another')).toBeUndefined();
+  expect(cache.get('/b', 'tag')).toBeUndefined();
+});
+
+test('an answer of a new tag takes the place of the one before', () => {
+  const cache = responseCache();
+  for (const tag of ['old', 'old', 'new']) cache.set('/a', tag, tag);
+  expect(cache.get('/a', 'old')).toBeUndefined();
+  expect(cache.get('/a', 'new')).toBe('new');
+});
+
+test('what nobody asks for is forgotten, what is asked for stays, and memory has a bound', () => {
+  const cache = responseCache();
+  const text = 'x'.repeat(50_000);
+  for (const url of ['/busy', '/idle']) for (let i = 0; i < 2; i++) cache.set(url, 'tag', text);
+  let others = 0;
+  for (let i = 0; i < 1000; i++) {
+    for (let again = 0; again < 2; again++) cache.set(`/${i}`, 'tag', text);
+    cache.get('/busy', 'tag');
+  }
+  for (let i = 0; i < 1000; i++) if (cache.get(`/${i}`, 'tag') !== undefined) others += 1;
+  expect(cache.get('/busy', 'tag')).toBe(text);
+  expect(cache.get('/idle', 'tag')).toBeUndefined();
+  expect(others * text.length).toBeLessThan(10_000_000);
+});
+
+test('an answer of the older generation is given for its own tag only', () => {
+  const cache = responseCache();
+  for (let i = 0; i < 2; i++) cache.set('/old', 'tag', 'text');
+  const filler = 'x'.repeat(90_000);
+  for (let i = 0; i < 50; i++) for (let again = 0; again < 2; again++) cache.set(`/${i}`, 'tag', filler);
+  expect(cache.get('/old', 'another')).toBeUndefined();
+  expect(cache.get('/old', 'tag')).toBe('text');
+});
+
+test('a text that is longer than the bound of one is not cached', () => {
+  const cache = responseCache();
+  for (let i = 0; i < 3; i++) cache.set('/long', 'tag', 'x'.repeat(200_000));
+  expect(cache.get('/long', 'tag')).toBeUndefined();
+});
+
+test('the JSON of a list is that of JSON.stringify, whatever its items', () => {
+  assertProperty(
+    fc.property(fc.jsonValue(), fc.array(fc.jsonValue()), (body, results) => {
+      expect(JSON.parse(jsonOf(body))).toEqual(JSON.parse(JSON.stringify(body)));
+      const list = { total: 3, cursor: body, results };
+      expect(JSON.parse(jsonOf(list))).toEqual(JSON.parse(JSON.stringify(list)));
+      expect(JSON.parse(jsonOf({ results }))).toEqual(JSON.parse(JSON.stringify({ results })));
+    }),
+  );
+});
