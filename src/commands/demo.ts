@@ -2,9 +2,11 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { OperatorError } from '../base/errors.ts';
 import { TESTNET_CHAIN_ID } from '../chain/network.ts';
 import { runDevnet } from '../devnet/live.ts';
 import { readSettings, type SettingsOf } from '../settings/config.ts';
+import { fileSizes } from '../store/files/status.ts';
 import { serveUntilSignal, startServing } from './serve.ts';
 
 export interface DemoOptions {
@@ -15,12 +17,22 @@ export interface DemoOptions {
 
 type DemoSettings = SettingsOf<'demo'>;
 
+/** A simulated chain never goes on: the blocks of a demo would be taken for a fork of what is there. @throws OperatorError */
+function requireNoData(directory: string): void {
+  if (fileSizes(directory).size === 0) return;
+  throw new OperatorError(
+    `The directory ${directory} already has data, and a demo begins another chain each time.`,
+    `Give an empty directory by --data, or serve what is there: stackside serve --data ${directory}.`,
+  );
+}
+
 /**
  * Serves the demo until a signal.
  * @param keepData whether a data directory was given; without one, the data is kept in a temporary one that is deleted at the end
  * @throws OperatorError where it can't serve
  */
 export async function runDemo(settings: DemoSettings, keepData: boolean, options: DemoOptions): Promise<void> {
+  if (keepData) requireNoData(settings.data);
   const data = keepData ? settings.data : mkdtempSync(join(tmpdir(), 'stackside-demo-'));
   try {
     await serveDemo({ ...settings, data }, options);

@@ -2,7 +2,7 @@
 import { InvalidArgumentError, Option } from 'commander';
 
 /** @param least the smallest that is accepted */
-export const wholeNumber =
+const wholeNumber =
   (least: number) =>
   (text: string): number => {
     const number = Number(text);

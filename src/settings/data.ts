@@ -20,7 +20,10 @@ export const dataSettings = group('Data and chain', {
     help: 'Data directory, which holds the index and the journal',
     accepts: 'a directory',
     except: {
-      demo: { absent: 'a temporary directory, deleted at the end' },
+      demo: {
+        help: 'Data directory for the simulated chain, which must be empty',
+        absent: 'a temporary directory, deleted at the end',
+      },
       hooks: { help: "The server's data directory, which holds the admin key" },
     },
   }),

@@ -13,7 +13,7 @@ export interface Found {
   source: Source;
 }
 
-export const flagName = (flag: string): string => flag.split(' ')[0] ?? flag;
+const flagName = (flag: string): string => flag.split(' ')[0] ?? flag;
 
 /** The default of a setting for one command. */
 export const defaultOf = ({ type, except }: Setting<TSchema>, command: CommandName): unknown => {

@@ -16,7 +16,7 @@ export type CommandName =
   | 'devnet';
 
 /** What one command has otherwise than the others. */
-export interface Exception<Value> {
+interface Exception<Value> {
   default?: Value;
   /** What holds where the setting isn't given, in words; instead of the default's own text. */
   absent?: string;

@@ -121,10 +121,16 @@ test('STACKSIDE_HOOK_TARGETS=here stackside serve is refused by the name of the 
   expect([code, stderr.split('\n')[0]]).toEqual([1, 'STACKSIDE_HOOK_TARGETS is "here".']);
 });
 
-test('STACKSIDE_DATA=DIR stackside demo keeps its data there', async () => {
+test('STACKSIDE_DATA=DIR stackside demo keeps its data there, and touches none that is there already', async () => {
   const demo = await startServerIn({ STACKSIDE_DATA: at('demo') }, 'demo', '--interval', '60');
   expect(await demo.stop()).toBe(0);
   expect(existsSync(join(at('demo'), 'index.db'))).toBe(true);
+
+  const again = await stacksideIn({ STACKSIDE_DATA: at('demo') }, 'demo', '--api-port', '0', '--event-port', '0');
+  expect([again.code, again.stderr.split('\n')[0]]).toEqual([
+    1,
+    `The directory ${at('demo')} already has data, and a demo begins another chain each time.`,
+  ]);
 });
 
 test('STACKSIDE_JOURNAL=false stackside import keeps no journal', async () => {
