@@ -29,7 +29,7 @@ export const hookSettings = group('Chainhooks', {
     flag: '--hook-access <key|open>',
     variables: ['STACKSIDE_HOOK_ACCESS'],
     type: Type.Union([Type.Literal('key'), Type.Literal('open')], { default: 'key' }),
-    help: 'key requires an API key to manage chainhooks, open lets every program on this machine and requires both ports on the loopback',
+    help: 'Access to the management of chainhooks: key requires an API key, open allows every program on this machine if both ports listen on the loopback',
     accepts: 'key or open',
     except: { demo: { default: 'open' } },
   }),
@@ -39,7 +39,7 @@ export const hookSettings = group('Chainhooks', {
     variables: ['STACKSIDE_HOOK_KEYS'],
     type: textOrNone(),
     absent: 'the admin key alone',
-    help: 'File with the API keys of consumers, one per line after the name of its consumer',
+    help: 'File with API keys of consumers, one per line: the consumer, a blank, the key',
     accepts: 'a file',
   }),
   allowedHosts: setting({
@@ -47,7 +47,7 @@ export const hookSettings = group('Chainhooks', {
     flag: '--allowed-hosts <names>',
     variables: ['STACKSIDE_ALLOWED_HOSTS'],
     type: Type.String({ pattern: '^([\\w.-]+(\\s*,\\s*[\\w.-]+)*)?$', default: '' }),
-    help: 'Host names through which chainhooks may be managed, such as that of a proxy; localhost, --api-host and IP addresses always may',
+    help: 'Additional host names in requests that manage chainhooks, such as the name of a proxy; localhost, --api-host and IP addresses are always allowed',
     accepts: 'names of hosts with commas, such as api.example.org',
   }),
   hookLimit: setting({
@@ -96,7 +96,7 @@ export const hookSettings = group('Chainhooks', {
     variables: ['STACKSIDE_HOOK_TIMEOUT'],
     type: Type.Number({ minimum: 0.1, maximum: 300, default: 20 }),
     read: decimal,
-    help: 'Maximum time that a receiver takes to answer a delivery',
+    help: 'Maximum time for a receiver to answer a delivery',
     accepts: 'seconds from 0.1 to 300',
   }),
   hookConnectTimeout: setting({

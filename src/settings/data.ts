@@ -33,7 +33,7 @@ export const dataSettings = group('Data and chain', {
     variables: ['STACKSIDE_MODE', 'STACKS_API_MODE'],
     type: Type.Union([Type.Literal('full'), Type.Literal('read'), Type.Literal('write')], { default: 'full' }),
     read: (text) => modeWords[text] ?? text,
-    help: 'full takes events and serves the API, read only serves the API beside another process that writes, write only takes events',
+    help: 'Work of this process: full takes events and serves the API, write only takes events, read only serves the API beside a process that writes',
     accepts: 'full, read or write',
   }),
   network: setting({

@@ -13,7 +13,7 @@ export const logSettings = group('Log', {
       { default: 'info' },
     ),
     help: `Minimum log level: ${levels.join(', ')}`,
-    accepts: levels.join(', '),
+    accepts: `one of ${levels.join(', ')}`,
     // Their log would hide what they print: thousands of blocks go by.
     except: { demo: { default: 'error' }, import: { default: 'error' }, rebuild: { default: 'error' } },
   }),

@@ -19,7 +19,7 @@ export const realtimeSettings = group('Realtime', {
     variables: ['STACKSIDE_PING_TIMEOUT', 'STACKS_API_WS_PING_TIMEOUT'],
     type: Type.Integer({ minimum: 1, maximum: 300, default: 5 }),
     read: integer,
-    help: 'Maximum time that a Socket.IO client takes to answer a ping; a WebSocket client has until the next one',
+    help: 'Maximum time for a Socket.IO client to answer a ping; a WebSocket client has until the next ping',
     accepts: 'a number of seconds from 1 to 300',
   }),
   clientBacklog: setting({

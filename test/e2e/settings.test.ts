@@ -111,7 +111,7 @@ for (const [command = '', ...rest] of [['demo'], ['rebuild'], ['import', 'none.t
     const { code, stderr } = await stacksideIn({ STACKSIDE_LOG_LEVEL: 'loud' }, command, ...rest, '--data', at('loud'));
     expect([code, stderr]).toEqual([
       1,
-      'STACKSIDE_LOG_LEVEL is "loud".\nIt must be debug, info, warn, error, silent.\n',
+      'STACKSIDE_LOG_LEVEL is "loud".\nIt must be one of debug, info, warn, error, silent.\n',
     ]);
   });
 }
