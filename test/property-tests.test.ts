@@ -3,7 +3,7 @@ import { expect, test } from 'bun:test';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
-import { assertProperty } from './support/property.ts';
+import { assertProperty, assertSeeds, casesOf } from './support/property.ts';
 
 const long = fc.array(fc.nat(), { minLength: 30, maxLength: 60 });
 
@@ -49,7 +49,24 @@ test('a property that holds tries as many cases as it asks for', () => {
   expect(runs).toBeGreaterThanOrEqual(7);
 });
 
-test('every property test is run by assertProperty', () => {
+test('seeds are counted up from the first, and one alone brings its failure back', async () => {
+  const tried: number[] = [];
+  let failing: number | null = null;
+  const property = fc.asyncProperty(fc.noShrink(fc.nat()), async (drawn) => {
+    tried.push(drawn);
+    expect(drawn).not.toBe(failing ?? Number.NaN);
+  });
+  await assertSeeds(property, { cases: 5, seed: 40 });
+  const all = tried.splice(0);
+  expect(new Set(all).size).toBe(casesOf(5));
+  failing = all.at(-1) ?? null;
+  const seed = 40 + all.length - 1;
+  const failure = await assertSeeds(property, { cases: 1, seed }).catch((error: Error) => error.message);
+  expect(failure).toContain(`seed: ${seed},`);
+  expect(tried[0]).toBe(all.at(-1));
+});
+
+test('every property test is run by assertProperty or assertSeeds', () => {
   const files = readdirSync(import.meta.dir, { recursive: true, encoding: 'utf8' });
   const direct = files.filter(
     (file) =>

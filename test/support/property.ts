@@ -16,17 +16,20 @@ export const firstSeed = SEED ?? 1;
 /** A counterexample is shrunk for so long: most of what shrinking gains comes early. Milliseconds. */
 const SHRINK_FOR = 5_000;
 
-interface Options<Ts> {
+interface Shrinking {
+  /** False where a case takes so long that even a few more to shrink it are too many. */
+  shrink?: boolean;
+  /** Milliseconds of shrinking. */
+  shrinkFor?: number;
+}
+
+interface Options<Ts> extends Shrinking {
   /** How many are tried where STACKSIDE_RUNS says nothing. */
   cases?: number;
   /** Tried before those of chance. */
   examples?: Ts[];
   /** Of what chance draws, where several properties look at the same cases. */
   seed?: number;
-  /** Where a case takes so long that even a few more to shrink it are too many. */
-  shrink?: boolean;
-  /** Milliseconds of shrinking; others than usual are for this file's own test. */
-  shrinkFor?: number;
 }
 
 /** The number of cases, by what STACKSIDE_RUNS says; at least one. */
@@ -35,18 +38,13 @@ export const casesOf = (usual: number): number => Math.max(1, Math.ceil((usual *
 /** For tests whose cases STACKSIDE_RUNS multiplies: longer than anybody would wait. Milliseconds. */
 export const timeout = 24 * 3_600_000;
 
-/**
- * Asserts a property. Time bounds the shrinking alone, so that a slow machine tries as many cases as a quick one.
- * @throws Error that shows the smallest counterexample, its seed and its path
- */
-export function assertProperty<Ts>(property: fc.IAsyncProperty<Ts>, options?: Options<Ts>): Promise<void>;
-export function assertProperty<Ts>(property: fc.IProperty<Ts>, options?: Options<Ts>): void;
-export function assertProperty<Ts>(
+/** Runs a property. @throws Error that shows the smallest counterexample, its seed and its path */
+function assertRuns<Ts>(
   property: fc.IAsyncProperty<Ts> | fc.IProperty<Ts>,
-  { cases = USUAL_CASES, examples = [], seed = SEED, shrink = true, shrinkFor = SHRINK_FOR }: Options<Ts> = {},
+  runs: fc.Parameters<Ts>,
+  { shrink = true, shrinkFor = SHRINK_FOR }: Shrinking,
 ): Promise<void> | void {
-  const drawn = seed === undefined ? {} : { seed };
-  const parameters = { numRuns: casesOf(cases), examples, includeErrorInReport: true, ...drawn };
+  const parameters = { ...runs, includeErrorInReport: true };
   /** The failure once more from its seed, to shrink it. What doesn't fail again is reported as it was. */
   const replay = ({ seed, counterexamplePath }: fc.RunDetails<Ts>) =>
     fc.check(property as fc.IProperty<Ts>, {
@@ -66,4 +64,33 @@ export function assertProperty<Ts>(
     });
   }
   if (found.failed) report(found, shrink ? replay(found) : found);
+}
+
+/**
+ * Asserts a property. Time bounds the shrinking alone, so that a slow machine tries as many cases as a quick one.
+ * @throws Error that shows the smallest counterexample, its seed and its path
+ */
+export function assertProperty<Ts>(property: fc.IAsyncProperty<Ts>, options?: Options<Ts>): Promise<void>;
+export function assertProperty<Ts>(property: fc.IProperty<Ts>, options?: Options<Ts>): void;
+export function assertProperty<Ts>(
+  property: fc.IAsyncProperty<Ts> | fc.IProperty<Ts>,
+  { cases = USUAL_CASES, examples = [], seed = SEED, ...shrinking }: Options<Ts> = {},
+): Promise<void> | void {
+  const drawn = seed === undefined ? {} : { seed };
+  return assertRuns(property, { numRuns: casesOf(cases), examples, ...drawn }, shrinking);
+}
+
+/**
+ * Asserts a property whose cases have a seed each, counted up from the first: processes share a long run by ranges of
+ * seeds, and a seed alone brings a failure back.
+ * @throws Error as {@link assertProperty} does
+ */
+export async function assertSeeds<Ts>(
+  property: fc.IAsyncProperty<Ts>,
+  { cases = USUAL_CASES, examples = [], seed: first = firstSeed, ...shrinking }: Options<Ts>,
+): Promise<void> {
+  if (examples.length > 0) await assertRuns(property, { numRuns: examples.length, examples }, shrinking);
+  for (let at = first; at < first + casesOf(cases); at++) {
+    await assertRuns(property, { numRuns: 1, seed: at }, shrinking);
+  }
 }
