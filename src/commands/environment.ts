@@ -4,8 +4,9 @@ import { type Clock, systemClock } from '../base/clock.ts';
 import { type Post, post } from '../hooks/delivery/post.ts';
 import { type Listen, listenHttp } from '../http/listener.ts';
 import { createLog, type Level, type Log } from '../log.ts';
-import { type Connect, openToWrite } from '../store/files/connection.ts';
+import { type Connect, openToWrite, WAL_LIMIT_BYTES } from '../store/files/connection.ts';
 import { type FileSync, fileSync } from '../store/ingest/durability.ts';
+import { type OpenSnapshots, openSnapshots } from '../store/read/snapshots.ts';
 
 export interface Environment {
   clock: Clock;
@@ -14,6 +15,10 @@ export interface Environment {
   connect: Connect;
   /** Puts what was written to a file on the disk. */
   sync: FileSync;
+  /** Bytes above which a write-ahead log is emptied. */
+  walLimitBytes: number;
+  /** Opens what requests are answered from. */
+  openSnapshots: OpenSnapshots;
   listen: Listen;
   /** Carries deliveries to their receivers. */
   post: Post;
@@ -25,6 +30,8 @@ export const realEnvironment: Environment = {
   chance: systemChance,
   connect: openToWrite,
   sync: fileSync,
+  walLimitBytes: WAL_LIMIT_BYTES,
+  openSnapshots,
   listen: listenHttp,
   post,
   createLog,

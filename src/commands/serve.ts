@@ -17,7 +17,7 @@ import { unknownVariables } from '../settings/unknown-variables.ts';
 import { openToOthers } from '../store/files/private-files.ts';
 import { startWalUpkeep } from '../store/files/wal-upkeep.ts';
 import { type Ingest, openIngest } from '../store/ingest/ingest.ts';
-import { openSnapshots, type Snapshots } from '../store/read/snapshots.ts';
+import type { Snapshots } from '../store/read/snapshots.ts';
 import { startApiService } from './api-service.ts';
 import { type ApiThreads, startApiThreads } from './api-threads.ts';
 import { type Environment, realEnvironment } from './environment.ts';
@@ -108,10 +108,18 @@ export async function startServing(settings: Settings, environment: Environment 
     if (ingest !== null) {
       closing.unshift(() => ingest.close());
       warnOfOthers(settings.data, log);
-      closing.unshift(startWalUpkeep({ directory: settings.data, log, now: clock.monotonic, every: clock.every }));
+      closing.unshift(
+        startWalUpkeep({
+          directory: settings.data,
+          log,
+          limitBytes: environment.walLimitBytes,
+          now: clock.monotonic,
+          every: clock.every,
+        }),
+      );
     }
     const [registry, node] = [new Registry(), nodeRpc(settings.nodeRpc)];
-    const snapshots = openSnapshots(settings.data, {
+    const snapshots = environment.openSnapshots(settings.data, {
       log: snapshotLog(registry, log),
       now: clock.monotonic,
       every: clock.every,

@@ -1,6 +1,7 @@
 /** What a run is made from, as fast-check draws and shrinks it. */
 import fc from 'fast-check';
 import { faults } from '../faults/fault-store.ts';
+import type { ClientPlan, Manner } from './clients.ts';
 import type { Operation } from './operator.ts';
 import type { Mood } from './receivers.ts';
 
@@ -10,8 +11,12 @@ export type Moment = 'now' | 'next_block';
 /** What befalls the server, so many milliseconds after what befell it before. */
 export type Disturbance = { after: number } & (
   | { befalls: 'restart' }
+  /** Stopped, its index made anew from the journal, and started. */
+  | { befalls: 'rebuild' }
   /** The process ends after so many calls of SQLite; of what was not synced, a part is kept. */
   | { befalls: 'crash'; at: Moment; calls: number; kept: number }
+  /** It ends between two things that happen in the world, so many from now: at any await. */
+  | { befalls: 'crash_between'; steps: number; kept: number }
   /** It ends when a delivery arrives. */
   | { befalls: 'crash_at_delivery'; kept: number }
   | { befalls: 'fault'; at: Moment; calls: number; fault: number }
@@ -19,6 +24,8 @@ export type Disturbance = { after: number } & (
   | { befalls: 'failed_commit'; at: Moment; fault: number }
   | { befalls: 'full_disk'; milliseconds: number }
   | { befalls: 'mood'; path: number; mood: Mood }
+  /** Another process holds a snapshot, as a backup does. */
+  | { befalls: 'held_snapshot'; milliseconds: number }
   | { befalls: 'operation'; operation: Operation }
 );
 
@@ -29,12 +36,20 @@ export interface Case {
   stream: number;
   /** How much of the stream comes, in quarters. */
   quarters: number;
+  /** Bytes above which the server empties a write-ahead log. */
+  walLimitBytes: number;
+  clients: ClientPlan[];
+  /** How many read the API all the while. */
+  readers: number;
   disturbances: Disturbance[];
 }
 
 /** Chains that cases take turns with: to make one takes as long as to run it. */
 const STREAMS = 64;
 const MOST_DISTURBANCES = 14;
+const MEGABYTE = 1024 * 1024;
+const MOST_CLIENTS = 3;
+const MOST_READERS = 2;
 
 const hook = fc.nat(5);
 const operation: fc.Arbitrary<Operation> = fc.oneof(
@@ -58,7 +73,13 @@ const at = fc.constantFrom<Moment>('now', 'next_block');
 const kept = fc.constantFrom(1, 0, 0, 0.2, 0.5, 0.8);
 const fault = fc.nat(faults.length - 1);
 const disturbance: fc.Arbitrary<Disturbance> = fc.oneof(
-  { weight: 2, arbitrary: fc.record({ after, befalls: fc.constant('restart' as const) }) },
+  {
+    weight: 3,
+    arbitrary: fc.record({
+      after,
+      befalls: fc.constantFrom('restart' as const, 'restart' as const, 'rebuild' as const),
+    }),
+  },
   {
     weight: 6,
     arbitrary: fc.record({
@@ -79,6 +100,10 @@ const disturbance: fc.Arbitrary<Disturbance> = fc.oneof(
       fault,
     }),
   },
+  {
+    weight: 4,
+    arbitrary: fc.record({ after, befalls: fc.constant('crash_between' as const), steps: fc.nat(300), kept }),
+  },
   { weight: 3, arbitrary: fc.record({ after, befalls: fc.constant('crash_at_delivery' as const), kept }) },
   { weight: 4, arbitrary: fc.record({ after, befalls: fc.constant('failed_commit' as const), at, fault }) },
   {
@@ -94,14 +119,30 @@ const disturbance: fc.Arbitrary<Disturbance> = fc.oneof(
       mood: fc.constantFrom<Mood>('well', 'moody', 'down', 'gone'),
     }),
   },
+  {
+    weight: 1,
+    arbitrary: fc.record({ after, befalls: fc.constant('held_snapshot' as const), milliseconds: fc.nat(3_000) }),
+  },
   { weight: 8, arbitrary: fc.record({ after, befalls: fc.constant('operation' as const), operation }) },
 );
 
-export const cases = (): fc.Arbitrary<Case> =>
+const client: fc.Arbitrary<ClientPlan> = fc.record({
+  after: fc.nat(2_000),
+  protocol: fc.constantFrom('rpc' as const, 'rpc' as const, 'socketIo' as const),
+  manner: fc.constantFrom<Manner>('steady', 'slow', 'silent', 'restless'),
+  account: fc.nat(5),
+});
+
+const anyChain = { quarters: fc.integer({ min: 1, max: 4 }), stream: fc.nat(STREAMS - 1) };
+
+/** In the order in which a failure is shrunk: what befalls the server first, the chain last; another seed is another world. */
+export const cases = (chain = anyChain): fc.Arbitrary<Case> =>
   fc.record({
-    seed: fc.nat(1_000_000_000),
-    journal: fc.constantFrom(true, true, true, false),
-    stream: fc.nat(STREAMS - 1),
-    quarters: fc.integer({ min: 1, max: 4 }),
     disturbances: fc.array(disturbance, { maxLength: MOST_DISTURBANCES, size: 'max' }),
+    clients: fc.array(client, { maxLength: MOST_CLIENTS, size: 'max' }),
+    readers: fc.nat(MOST_READERS),
+    journal: fc.constantFrom(true, true, true, false),
+    walLimitBytes: fc.constantFrom(64 * MEGABYTE, MEGABYTE, MEGABYTE / 4),
+    ...chain,
+    seed: fc.noShrink(fc.nat(1_000_000_000)),
   });

@@ -2,7 +2,7 @@
  * The files of a server, whose calls can fail, and what is left of them when the process or the power goes: of each
  * write-ahead log what was synced for certain, and of what follows it as many frames as chance will have it.
  */
-import { closeSync, copyFileSync, existsSync, openSync, readdirSync, readSync, truncateSync } from 'node:fs';
+import { closeSync, cpSync, existsSync, openSync, readdirSync, readSync, truncateSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { indexPath, journalPath } from '../../src/store/files/database.ts';
 import type { FileSync } from '../../src/store/ingest/durability.ts';
@@ -10,8 +10,6 @@ import { type Call, errorOf, type Fault, faultStore } from '../faults/fault-stor
 import { type DataDirectory, dataDirectory } from '../support/data-directory.ts';
 import type { World } from './world.ts';
 
-const HEADER_BYTES = 32;
-const FRAME_HEADER_BYTES = 24;
 /** Milliseconds that a sync takes at most. */
 const SYNC_MS = 30;
 
@@ -22,32 +20,42 @@ interface Frames {
 }
 const NO_FRAMES: Frames = { salt: '', count: 0 };
 
+/** What the connections of a log share of it: https://sqlite.org/walformat.html#the_wal_index_file_format */
 interface Log extends Frames {
   frameBytes: number;
+  /** Frames that are in the database by now: SQLite synced them before. */
+  inDatabase: number;
 }
 
-/** @param known frames that are known to be there, which are not read again */
-function framesOf(path: string, known: Frames): Log {
-  if (!existsSync(path)) return { ...NO_FRAMES, frameBytes: 0 };
+const LOG_HEADER_BYTES = 32;
+const FRAME_HEADER_BYTES = 24;
+const SHARED_BYTES = 100;
+const at = { pageSize: 14, frames: 16, salt: 32, inDatabase: 96 };
+
+const logOf = (file: string): string => `${file}-wal`;
+const sharedOf = (log: string): string => log.replace(/-wal$/, '-shm');
+
+/** The committed frames of a log; null where nobody has it open. */
+function framesOf(log: string): Log | null {
+  const path = sharedOf(log);
+  const bytes = Buffer.alloc(SHARED_BYTES);
+  if (!existsSync(path) || readInto(bytes, path) < SHARED_BYTES) return null;
+  return {
+    salt: bytes.toString('hex', at.salt, at.salt + 8),
+    count: bytes.readUInt32LE(at.frames),
+    frameBytes: FRAME_HEADER_BYTES + bytes.readUInt16LE(at.pageSize),
+    inDatabase: bytes.readUInt32LE(at.inDatabase),
+  };
+}
+
+function readInto(bytes: Buffer, path: string): number {
   const file = openSync(path, 'r');
   try {
-    const bytes = Buffer.alloc(HEADER_BYTES);
-    if (readSync(file, bytes, 0, HEADER_BYTES, 0) < HEADER_BYTES) return { ...NO_FRAMES, frameBytes: 0 };
-    const salt = bytes.toString('hex', 16, 24);
-    const frameBytes = FRAME_HEADER_BYTES + bytes.readUInt32BE(8);
-    let count = salt === known.salt ? known.count : 0;
-    for (;;) {
-      const read = readSync(file, bytes, 0, FRAME_HEADER_BYTES, HEADER_BYTES + count * frameBytes);
-      if (read < FRAME_HEADER_BYTES || bytes.toString('hex', 8, 16) !== salt) return { salt, count, frameBytes };
-      count += 1;
-    }
+    return readSync(file, bytes, 0, bytes.length, 0);
   } finally {
     closeSync(file);
   }
 }
-
-/** A write-ahead log. */
-const logOf = (file: string): string => `${file}-wal`;
 
 /** What is known of the logs of both files, by the log's name. */
 type KnownLogs = ReadonlyMap<string, Frames>;
@@ -56,8 +64,6 @@ export class Disk {
   readonly #world: World;
   readonly #directory: DataDirectory;
   readonly #store = faultStore();
-  /** Frames that are known to be there, which are not read again. */
-  readonly #seen = new Map<string, Frames>();
   readonly #synced: Map<string, Frames>;
   #full = false;
   #toFail: { calls: number; fault: Fault }[] = [];
@@ -81,10 +87,10 @@ export class Disk {
   readonly sync: FileSync = {
     now: (path) => {
       this.#requireHealth();
-      this.#synced.set(basename(path), this.#written(path));
+      this.#synced.set(basename(path), framesOf(path) ?? NO_FRAMES);
     },
     soon: async (path) => {
-      const written = this.#written(path);
+      const written = framesOf(path) ?? NO_FRAMES;
       await this.#world.pause(this.#world.chance.number() * SYNC_MS);
       this.#requireHealth();
       const synced = this.#syncedOf(path);
@@ -132,7 +138,7 @@ export class Disk {
     const copy = dataDirectory();
     for (const name of readdirSync(this.path)) {
       if (name.endsWith('-shm') || name === 'writer.lock') continue;
-      copyFileSync(join(this.path, name), join(copy.path, name));
+      cpSync(join(this.path, name), join(copy.path, name), { recursive: true });
     }
     const known = [indexPath, journalPath].map((pathOf): [string, Frames] => {
       const log = logOf(pathOf(this.path));
@@ -147,19 +153,15 @@ export class Disk {
 
   /** Takes from the copy of a log what the disk has not kept. @returns what is synced of it from then on */
   #cut(log: string, copy: string, kept: number): Frames {
-    const { salt, count, frameBytes } = framesOf(log, this.#seen.get(basename(log)) ?? NO_FRAMES);
-    const isSynced = this.#store.syncedAtCommit.has(log.slice(0, -'-wal'.length));
     const known = this.#syncedOf(log);
-    const synced = isSynced ? count : known.salt === salt ? known.count : 0;
+    const frames = framesOf(log);
+    if (frames === null) return known;
+    const { salt, count, frameBytes, inDatabase } = frames;
+    const isSynced = this.#store.syncedAtCommit.has(log.slice(0, -'-wal'.length));
+    const synced = isSynced ? count : Math.max(inDatabase, known.salt === salt ? known.count : 0);
     const left = synced + Math.round((count - synced) * kept);
-    if (left < count) truncateSync(copy, HEADER_BYTES + left * frameBytes);
+    if (left < count) truncateSync(copy, LOG_HEADER_BYTES + left * frameBytes);
     return { salt, count: kept === 1 ? synced : left };
-  }
-
-  #written(log: string): Frames {
-    const written = framesOf(log, this.#seen.get(basename(log)) ?? NO_FRAMES);
-    this.#seen.set(basename(log), written);
-    return written;
   }
 
   #syncedOf = (log: string): Frames => this.#synced.get(basename(log)) ?? NO_FRAMES;

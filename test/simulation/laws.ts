@@ -1,9 +1,10 @@
 /** What holds when a run is over, whatever happened in it. */
 import { Database } from 'bun:sqlite';
 import { expect } from 'bun:test';
+import { statSync } from 'node:fs';
 import type { NodeEvent } from '../../src/devnet/node-event.ts';
 import { checkDirectory } from '../../src/store/check/check.ts';
-import { indexPath } from '../../src/store/files/database.ts';
+import { indexPath, journalPath } from '../../src/store/files/database.ts';
 import { openToOthers } from '../../src/store/files/private-files.ts';
 import { expectedMatches, followed } from '../hooks/follow.ts';
 import { ingestOf, received } from '../support/ingest.ts';
@@ -45,6 +46,14 @@ export function filesAreClean(directory: string): void {
   using db = new Database(indexPath(directory), { readonly: true });
   expect(db.query("SELECT name FROM sqlite_schema WHERE name GLOB 'sqlite_stat*'").all()).toEqual([]);
   expect(openToOthers(directory)).toEqual([]);
+}
+
+/** Nobody holds a snapshot: what the write-ahead logs take of the disk is what they may. */
+export function logIsBounded(directory: string, limitBytes: number): void {
+  for (const path of [indexPath(directory), journalPath(directory)]) {
+    const bytes = statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? 0;
+    expect({ path, bytes: Math.min(bytes, limitBytes) }).toEqual({ path, bytes });
+  }
 }
 
 /** One id names one body, whatever became of process and power between two attempts. */

@@ -3,6 +3,8 @@ import type { NodeEvent } from '../../src/devnet/node-event.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { faults } from '../faults/fault-store.ts';
 import type { Case, Disturbance, Moment } from './case.ts';
+import { Clients } from './clients.ts';
+import { heldSnapshot } from './held-snapshot.ts';
 import {
   filesAreClean,
   holdsTheWinningChain,
@@ -11,16 +13,21 @@ import {
   journalIsOrdered,
   leavesNoOrphans,
   logAgrees,
+  logIsBounded,
   toldTheWinningChain,
 } from './laws.ts';
 import { Node } from './node.ts';
 import { type Hook, type Logged, Operator } from './operator.ts';
+import { hearsEachBlock, pushedBlocks } from './pushed.ts';
+import { Readers } from './readers.ts';
 import { Receivers } from './receivers.ts';
 import { LOG_RETENTION_MS, Server } from './server.ts';
 import { World } from './world.ts';
 
 /** Milliseconds of the world within which all must come to rest. */
 const PATIENCE = 600_000;
+/** Milliseconds until the server has looked at its write-ahead logs, and told of what it holds. */
+const UPKEEP = 2_500;
 
 const streams = new Map<string, NodeEvent[]>();
 
@@ -40,28 +47,36 @@ type Log = readonly Logged[];
 
 class Run {
   readonly #events: readonly NodeEvent[];
-  readonly #disturbances: readonly Disturbance[];
   readonly world: World;
   readonly #receivers: Receivers;
   readonly server: Server;
   readonly #operator: Operator;
   readonly #node: Node;
+  readonly #clients: Clients;
+  readonly #readers: Readers;
+  readonly #case: Case;
   #isDisturbed = true;
+  /** Snapshots that others hold. */
+  #held = 0;
 
   constructor(one: Case) {
     this.#events = streamOf(one);
-    this.#disturbances = one.disturbances;
+    this.#case = one;
     this.world = new World(one.seed);
     this.#receivers = new Receivers(this.world);
-    this.server = new Server(this.world, this.#receivers, one.journal);
+    this.server = new Server(this.world, this.#receivers, one);
     this.#operator = new Operator(this.world, this.server);
     this.#node = new Node(this.world, this.server);
+    const addresses = addressesOf(this.#events);
+    this.#clients = new Clients(this.world, this.server, one.clients, addresses);
+    this.#readers = new Readers(this.world, this.server, { events: this.#events, addresses });
   }
 
   /** Until the node is told of its last event that it is taken, and nothing more befalls the server. */
   async disturbed(): Promise<void> {
     await this.server.start();
     this.#operator.do({ operate: 'register', filters: this.world.seed });
+    this.#readers.start(this.#case.readers);
     void this.#disturb();
     void this.#node.run(this.#events);
     const isOver = () => this.#node.isDone && !this.#isDisturbed && this.#operator.isDone;
@@ -72,11 +87,18 @@ class Run {
   async calm(): Promise<Map<Hook, Log>> {
     this.server.disk.calm();
     this.#receivers.calm();
-    return this.world.outcome(
+    this.#readers.calm();
+    this.#clients.calm();
+    const logs = await this.world.outcome(
       this.#operator.settle().then(() => this.#operator.logs()),
       PATIENCE,
       'rest',
     );
+    await this.world.until(() => this.#readers.isDone && this.#held === 0, PATIENCE, 'the end of those who read');
+    await this.world.outcome(this.world.pause(UPKEEP), PATIENCE, 'the upkeep');
+    await this.world.until(() => this.#clients.isAtRest, PATIENCE, 'what is pushed');
+    logIsBounded(this.server.disk.path, this.#case.walLimitBytes);
+    return logs;
   }
 
   async stop(): Promise<void> {
@@ -89,9 +111,11 @@ class Run {
     const { arrived } = this.#receivers;
     const { path } = this.server.disk;
     holdsTheWinningChain(path, this.#events);
-    journalIsOrdered(path, this.#events);
+    if (this.#case.journal) journalIsOrdered(path, this.#events);
     filesAreClean(path);
     idsNameBodies(arrived);
+    const pushed = pushedBlocks(this.#events);
+    for (const session of this.#clients.sessions) hearsEachBlock(session, pushed);
     for (const hook of this.#operator.hooks) {
       const own = arrived.filter(({ hook: uuid }) => uuid === hook.uuid);
       const taken = inOrder(own);
@@ -104,12 +128,22 @@ class Run {
   }
 
   async #disturb(): Promise<void> {
-    for (const one of this.#disturbances) {
+    for (const one of this.#case.disturbances) {
       await this.world.pause(one.after);
       this.world.note(JSON.stringify(one));
       this.#befall(one);
     }
     this.#isDisturbed = false;
+  }
+
+  #hold(directory: string, milliseconds: number): void {
+    const snapshot = heldSnapshot(directory);
+    if (snapshot === null) return;
+    this.#held += 1;
+    this.world.after(milliseconds, () => {
+      this.#held -= 1;
+      if (!snapshot.end()) this.world.wrong('a snapshot changed');
+    });
   }
 
   #at(moment: Moment, befall: () => void): void {
@@ -122,6 +156,15 @@ class Run {
     switch (one.befalls) {
       case 'restart':
         void this.server.restart();
+        break;
+      case 'rebuild':
+        void this.server.rebuild();
+        break;
+      case 'crash_between':
+        this.world.afterSteps(one.steps, () => this.server.crash(one.kept));
+        break;
+      case 'held_snapshot':
+        this.#hold(disk.path, one.milliseconds);
         break;
       case 'crash':
         this.#at(one.at, () => this.server.stopAfter(one.calls, one.kept));
@@ -148,6 +191,13 @@ class Run {
     }
   }
 }
+
+/** Of those who got STX, in the order they got it first. */
+const addressesOf = (events: readonly NodeEvent[]): string[] => [
+  ...new Set(
+    events.flatMap(({ body }) => [...body.matchAll(/"recipient":"(S[0-9A-Z]+)"/g)].map(([, address = '']) => address)),
+  ),
+];
 
 /** @returns what happened, in order @throws where a law doesn't hold */
 export async function run(one: Case): Promise<string[]> {

@@ -1,12 +1,20 @@
 /** The server under test: `serve` as it is, in a world that may take away its process, its power or its connections. */
+import { Database } from 'bun:sqlite';
 import type { Environment } from '../../src/commands/environment.ts';
+// Loaded by the server when the first client comes: by then it is there in every run, so that all take the same turns.
+import '../../src/live/socket-io.ts';
 import { type Running, startServing } from '../../src/commands/serve.ts';
+import type { Prng } from '../../src/devnet/prng.ts';
 import type { HttpListenerOptions, Listen } from '../../src/http/listener.ts';
 import type { LogEvent } from '../../src/log.ts';
 import { readSettings } from '../../src/settings/config.ts';
+import { indexPath } from '../../src/store/files/database.ts';
 import { unavailable } from '../../src/store/files/store-failure.ts';
+import { rebuildIndex } from '../../src/store/ingest/rebuild.ts';
 import { Disk } from './disk.ts';
+import { Line, type LineClient } from './line.ts';
 import type { Receivers } from './receivers.ts';
+import { slowReads } from './slow-reads.ts';
 import type { World } from './world.ts';
 
 /** Milliseconds until somebody starts a server again that ended. */
@@ -22,6 +30,7 @@ const settingsOf = (data: string, journal: boolean) => ({
     {
       data,
       journal,
+      pingInterval: '1',
       logLevel: 'silent',
       hookAccess: 'open',
       hookTargets: '10.0.0.0/8',
@@ -35,13 +44,21 @@ const settingsOf = (data: string, journal: boolean) => ({
   hookRetention: RETENTION_MS / DAY_MS,
 });
 
-type Handler = HttpListenerOptions<unknown>['fetch'];
+type Listener = 'The API' | 'The event receiver';
+
+export interface ServerSettings {
+  /** Whether it keeps a journal. */
+  journal: boolean;
+  /** Bytes above which it empties a write-ahead log. */
+  walLimitBytes: number;
+}
 
 /** A process, from its start to its end. */
 interface Life {
   running: Running | null;
   /** By what listens: `The API`, `The event receiver`. */
-  handlers: Map<string, Handler>;
+  listeners: Map<Listener, HttpListenerOptions<unknown>>;
+  lines: Set<Line>;
   /** Nothing that it does from now on is seen by anybody. */
   ended: boolean;
 }
@@ -49,6 +66,11 @@ interface Life {
 /** What was asked and got no answer: the connection was cut, or nobody listened. */
 export class NoAnswer extends Error {
   override readonly name = 'NoAnswer';
+}
+
+function requestFor(path: string, { headers, ...init }: RequestInit): Request {
+  const usual = { 'content-type': 'application/json', host: '127.0.0.1:3999' };
+  return new Request(`http://127.0.0.1:3999${path}`, { ...init, headers: { ...usual, ...(headers as object) } });
 }
 
 /** What a server says when something failed that it did not expect. */
@@ -66,7 +88,7 @@ const unexpected = new Set<LogEvent['event']>([
 export class Server {
   readonly #world: World;
   readonly #receivers: Receivers;
-  readonly #journal: boolean;
+  readonly #settings: ServerSettings;
   #disk: Disk;
   #life: Life | null = null;
   /** The files of a process that was told to stop and has not yet. */
@@ -76,10 +98,10 @@ export class Server {
   /** How often it ended, however. */
   ends = 0;
 
-  constructor(world: World, receivers: Receivers, journal: boolean) {
+  constructor(world: World, receivers: Receivers, settings: ServerSettings) {
     this.#world = world;
     this.#receivers = receivers;
-    this.#journal = journal;
+    this.#settings = settings;
     this.#disk = new Disk(world);
   }
 
@@ -99,12 +121,12 @@ export class Server {
   /** Starts it, and again later where the disk doesn't let it. @throws what it should never throw */
   async start(): Promise<void> {
     if (this.#life !== null) return;
-    const life: Life = { running: null, handlers: new Map(), ended: false };
+    const life: Life = { running: null, listeners: new Map(), lines: new Set(), ended: false };
     const disk = this.#disk;
     this.#life = life;
     this.#world.note('start');
     try {
-      life.running = await startServing(settingsOf(disk.path, this.#journal), this.#environment(life));
+      life.running = await startServing(settingsOf(disk.path, this.#settings.journal), this.#environment(life));
     } catch (error) {
       if (unavailable(error) === null) throw error;
       this.#world.note('start failed');
@@ -117,19 +139,39 @@ export class Server {
   }
 
   /** Stops it as a signal does, and starts it again. */
-  async restart(): Promise<void> {
+  restart(): Promise<void> {
+    return this.#pauseFor('restart', () => {});
+  }
+
+  /** @param work is done on its files meanwhile */
+  async #pauseFor(what: string, work: (disk: Disk) => void): Promise<void> {
     const [life, disk] = [this.#life, this.#disk];
     if (life?.running == null) return;
-    this.#world.note('restart');
+    this.#world.note(what);
     this.#end();
     this.#remains += 1;
     this.#stopping = disk;
     await life.running.stop();
+    work(disk);
     this.#remains -= 1;
     this.#stopping = null;
     // It may have ended otherwise meanwhile.
     if (disk === this.#disk) this.#startSoon();
     else disk.remove();
+  }
+
+  /** Stops it, makes its index anew, and starts it again. Whatever fails meanwhile, the index is there as it was or new. */
+  async rebuild(): Promise<void> {
+    if (this.#settings.journal) await this.#pauseFor('rebuild', (disk) => this.#makeAnew(disk));
+  }
+
+  #makeAnew({ connect, sync, path: directory }: Disk): void {
+    try {
+      rebuildIndex({ directory, chainId: null, force: false, log: () => {}, connect, sync });
+    } catch (error) {
+      if (unavailable(error) === null) throw error;
+      this.#world.note('rebuild failed');
+    }
   }
 
   /**
@@ -150,20 +192,43 @@ export class Server {
     const life = this.#life;
     if (life?.running == null) throw new Error('it does not run');
     this.#life = null;
+    for (const line of life.lines) line.abandon();
     await life.running.stop();
     life.ended = true;
   }
 
   /** @throws NoAnswer */
-  async request(to: 'The API' | 'The event receiver', path: string, init: RequestInit): Promise<Response> {
+  async request(to: Listener, path: string, init: RequestInit): Promise<Response> {
     const life = this.#life;
-    const handler = life?.handlers.get(to);
-    if (life?.running == null || handler === undefined) throw new NoAnswer('nobody listens');
-    const headers = { 'content-type': 'application/json', host: '127.0.0.1:3999' };
-    const request = new Request(`http://127.0.0.1:3999${path}`, { headers, ...init });
-    const response = await handler(request, {} as Bun.Server<unknown>);
+    const listener = life?.listeners.get(to);
+    if (life?.running == null || listener === undefined) throw new NoAnswer('nobody listens');
+    const response = await listener.fetch(requestFor(path, init), {} as Bun.Server<unknown>);
     if (life.ended || response === undefined) throw new NoAnswer('the connection was cut');
     return response;
+  }
+
+  /** Opens a WebSocket to the API. @throws NoAnswer */
+  async connect(path: string, client: LineClient, prng: Prng): Promise<Line> {
+    const life = this.#life;
+    const listener = life?.listeners.get('The API');
+    if (life?.running == null || listener?.websocket === undefined) throw new NoAnswer('nobody listens');
+    const { websocket: handlers, routes = {} } = listener;
+    const request = requestFor(path, { headers: { upgrade: 'websocket' } });
+    const upgraded: Line[] = [];
+    const upgrade = (_: Request, { data }: { data: unknown }): boolean =>
+      upgraded.push(new Line({ world: this.#world, prng, client, handlers, data })) > 0;
+    await routes[new URL(request.url).pathname]?.(request, { upgrade } as Bun.Server<unknown>);
+    const [line] = upgraded;
+    if (line === undefined) throw new Error(`${path} is no address of a WebSocket`);
+    if (life.ended) line.abandon();
+    life.lines.add(line);
+    return line;
+  }
+
+  /** How many blocks the index holds, whether they are on the chain or not. */
+  blocksTaken(): number {
+    using db = new Database(indexPath(this.#disk.path), { readonly: true });
+    return db.query<{ n: number }, []>('SELECT count(*) AS n FROM block_payloads').get()?.n ?? 0;
   }
 
   /** Its process ends at once. @param kept as {@link Disk.image} has it */
@@ -180,7 +245,10 @@ export class Server {
 
   #end(): void {
     this.ends += 1;
-    if (this.#life !== null) this.#life.ended = true;
+    if (this.#life !== null) {
+      this.#life.ended = true;
+      for (const line of this.#life.lines) line.abandon();
+    }
     this.#life = null;
   }
 
@@ -203,7 +271,7 @@ export class Server {
   #environment(life: Life): Environment {
     const { clock, chance } = this.#world;
     const listen = ((options: HttpListenerOptions<unknown>) => {
-      life.handlers.set(options.what, options.fetch);
+      life.listeners.set(options.what as Listener, options);
       return {
         url: new URL('http://127.0.0.1:3999'),
         pendingRequests: 0,
@@ -216,6 +284,8 @@ export class Server {
       chance,
       connect: this.#disk.connect,
       sync: this.#disk.sync,
+      walLimitBytes: this.#settings.walLimitBytes,
+      openSnapshots: slowReads(this.#world, () => life.running !== null),
       listen,
       post: (options) => (life.ended ? Promise.reject(new Error('nobody sends')) : this.#receivers.take(options)),
       createLog: () => (event) => {

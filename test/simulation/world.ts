@@ -25,6 +25,7 @@ export class World {
   readonly #prng: Prng;
   readonly #planned = new Set<Planned>();
   #number = 0;
+  #atSteps: { left: number; call: () => void }[] = [];
   #wrong: Error | null = null;
 
   constructor(readonly seed: number) {
@@ -55,6 +56,11 @@ export class World {
     const planned = { at: this.time + Math.max(0, milliseconds), number: this.#number++, call };
     this.#planned.add(planned);
     return () => this.#planned.delete(planned);
+  }
+
+  /** Calls it between two things that happen, so many from now. */
+  afterSteps(left: number, call: () => void): void {
+    this.#atSteps.push({ left, call });
   }
 
   pause(milliseconds: number): Promise<void> {
@@ -90,6 +96,8 @@ export class World {
     await next.call();
     for (let turn = 0; turn < TURNS; turn++) await new Promise((resolve) => setImmediate(resolve));
     if (this.#wrong !== null) throw this.#wrong;
+    for (const one of this.#atSteps) if (one.left-- === 0) one.call();
+    this.#atSteps = this.#atSteps.filter(({ left }) => left >= 0);
   }
 
   #next(): Planned | undefined {

@@ -160,3 +160,6 @@ export function openSnapshots(directory: string, options: SnapshotOptions = {}):
     },
   };
 }
+
+/** Opens snapshots, as {@link openSnapshots}. */
+export type OpenSnapshots = typeof openSnapshots;

@@ -1,0 +1,193 @@
+/** Realtime clients: they connect, subscribe, take what comes, go away in one way or another, and come again. */
+import type { Prng } from '../../src/devnet/prng.ts';
+import { CUT, type Line, type LineClient } from './line.ts';
+import { type Body, protocols } from './protocols.ts';
+import { NoAnswer, type Server } from './server.ts';
+import type { World } from './world.ts';
+
+/** `slow` takes little at a time, `silent` doesn't say that it is there, `restless` goes away, or its network does. */
+export type Manner = 'steady' | 'slow' | 'silent' | 'restless';
+
+export interface ClientPlan {
+  /** Milliseconds until it comes. */
+  after: number;
+  protocol: keyof typeof protocols;
+  manner: Manner;
+  /** Of the addresses, whose it is. */
+  account: number;
+}
+
+/** What a client heard from one subscription on, until the connection ended. */
+export interface Session {
+  /** How many blocks had been taken when it learned that it is subscribed; null before. */
+  since: number | null;
+  /** Index block hashes, as they came. */
+  blocks: string[];
+  /** Whether the connection is there yet. */
+  open: boolean;
+}
+
+/** Milliseconds. */
+const RETRY = 300;
+const SLOW_PACE = 150;
+const STAYS = 3_000;
+/** Characters that may wait for a slow client: in the world, its messages are long. */
+const SLOW_ROOM = 6_000;
+/** Of what is told, so much is asked for at once, per cent. */
+const ASKED = 30;
+
+/** What it knows of the block that was told last: what is told of addresses is of that block. */
+interface LastBlock {
+  hash: string;
+  told: Set<string>;
+}
+
+class Client implements LineClient {
+  readonly sessions: Session[] = [];
+  calm = false;
+  readonly #plan: ClientPlan;
+  readonly #world: World;
+  readonly #server: Server;
+  readonly #prng: Prng;
+  readonly #topics: readonly string[];
+  #line: Line | null = null;
+  #session: Session = { since: null, blocks: [], open: false };
+  #lastBlock: LastBlock | null = null;
+  /** Whether it ended the connection itself, or the network did. */
+  #expected = false;
+
+  constructor(plan: ClientPlan, world: World, server: Server, { name, address }: { name: string; address: string }) {
+    this.#plan = plan;
+    this.#world = world;
+    this.#server = server;
+    this.#prng = world.prng(name);
+    this.#topics = ['block', 'mempool', `address-transaction:${address}`];
+  }
+
+  get pace(): number {
+    return this.#isNow('slow') ? SLOW_PACE : 0;
+  }
+  get room(): number {
+    return this.#isNow('slow') ? SLOW_ROOM : Number.POSITIVE_INFINITY;
+  }
+  get answers(): boolean {
+    return !this.#isNow('silent');
+  }
+  /** It is subscribed, and nothing is under way to it. */
+  get isAtRest(): boolean {
+    return this.#session.open && this.#session.since !== null && this.#line?.isDrained === true;
+  }
+
+  #isNow(manner: Manner): boolean {
+    return !this.calm && this.#plan.manner === manner;
+  }
+
+  async connect(): Promise<void> {
+    const { path, greeting } = protocols[this.#plan.protocol];
+    this.#session = { since: null, blocks: [], open: true };
+    this.#lastBlock = null;
+    this.#expected = false;
+    try {
+      this.#line = await this.#server.connect(path, this, this.#prng);
+    } catch (error) {
+      if (!(error instanceof NoAnswer)) throw error;
+      this.#world.after(RETRY, () => this.connect());
+      return;
+    }
+    this.sessions.push(this.#session);
+    for (const text of greeting(this.#topics)) this.#line.send(text);
+    if (this.#isNow('restless')) this.#world.after(this.#prng.below(STAYS), () => this.#leave());
+  }
+
+  #leave(): void {
+    if (this.calm) return;
+    this.#expected = true;
+    if (this.#prng.chance(0.5)) this.#line?.close();
+    else this.#line?.cut();
+  }
+
+  closed(code: number): void {
+    this.#session.open = false;
+    // Nobody is cut off who is there and takes what comes.
+    const isServers = !this.#expected && this.#line?.isAbandoned === false;
+    if (isServers && (code !== CUT || this.#plan.manner === 'steady')) {
+      this.#world.wrong(`a ${this.#plan.manner} client was cut off with ${code}`);
+    }
+    this.#world.after(this.#prng.below(RETRY), () => this.connect());
+  }
+
+  received(text: string): void {
+    const heard = protocols[this.#plan.protocol].read(text, this.#topics);
+    switch (heard?.heard) {
+      case 'subscribed':
+        this.#session.since = this.#server.blocksTaken();
+        break;
+      case 'asked':
+        this.#line?.send(heard.answer);
+        break;
+      case 'told':
+        this.#told(heard.topic, heard.body);
+        break;
+    }
+  }
+
+  #told(topic: string, body: Body): void {
+    this.#world.note(`told ${topic} ${body.index_block_hash ?? body.tx_id ?? body.tx.tx_id}`);
+    if (topic === 'block') {
+      this.#session.blocks.push(body.index_block_hash);
+      this.#lastBlock = { hash: body.hash, told: new Set() };
+      this.#canBeRead(`/extended/v1/block/${body.hash}`);
+    } else if (topic === 'mempool') this.#canBeRead(`/extended/v1/tx/${body.tx_id}`);
+    else this.#ofAddress(body.tx);
+  }
+
+  #ofAddress({ tx_id, block_hash }: Body): void {
+    // It may have come to hear of a block while that was told.
+    const last = this.#lastBlock;
+    if (last !== null) {
+      if (last.hash !== block_hash) this.#world.wrong(`${tx_id} was told outside of its block`);
+      if (last.told.has(tx_id)) this.#world.wrong(`${tx_id} was told twice`);
+      last.told.add(tx_id);
+    }
+    this.#canBeRead(`/extended/v1/tx/${tx_id}`);
+  }
+
+  #canBeRead(path: string): void {
+    if (this.#prng.below(100) >= ASKED) return;
+    this.#server.request('The API', path, { method: 'GET' }).then(
+      ({ status }) => {
+        if (status !== 200) this.#world.wrong(`${path} was told of, and is answered with ${status}`);
+      },
+      (error) => {
+        if (!(error instanceof NoAnswer)) this.#world.wrong(`${path} could not be asked for`, error);
+      },
+    );
+  }
+}
+
+export class Clients {
+  readonly #all: Client[];
+
+  /** @param addresses of the chain */
+  constructor(world: World, server: Server, plans: readonly ClientPlan[], addresses: readonly string[]) {
+    this.#all = plans.map((plan, number) => {
+      const address = addresses[plan.account % addresses.length] ?? '';
+      const client = new Client(plan, world, server, { name: `client ${number}`, address });
+      world.after(plan.after, () => client.connect());
+      return client;
+    });
+  }
+
+  /** From now on each stays, takes what comes at once, and says that it is there. */
+  calm(): void {
+    for (const client of this.#all) client.calm = true;
+  }
+
+  get isAtRest(): boolean {
+    return this.#all.every(({ isAtRest }) => isAtRest);
+  }
+
+  get sessions(): Session[] {
+    return this.#all.flatMap(({ sessions }) => sessions);
+  }
+}

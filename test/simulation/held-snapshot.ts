@@ -1,0 +1,34 @@
+/** A snapshot that another process holds while the server goes on, as a backup does. */
+import { existsSync } from 'node:fs';
+import { openToRead } from '../../src/store/files/connection.ts';
+import { indexPath } from '../../src/store/files/database.ts';
+
+/** What changes with each block. */
+const looks = [
+  'SELECT count(*) AS n, max(height) AS tip FROM blocks',
+  'SELECT count(*) AS n, max(position) AS last FROM transactions',
+  'SELECT * FROM progress',
+  'SELECT count(*) AS n FROM block_payloads',
+];
+
+export interface HeldSnapshot {
+  /** Lets go of it. @returns whether it is what it was */
+  end(): boolean;
+}
+
+/** Null where there is no index. */
+export function heldSnapshot(directory: string): HeldSnapshot | null {
+  const path = indexPath(directory);
+  if (!existsSync(path)) return null;
+  const db = openToRead(path);
+  db.run('BEGIN');
+  const seen = () => JSON.stringify(looks.map((sql) => db.query(sql).all()));
+  const before = seen();
+  return {
+    end() {
+      const isSame = seen() === before;
+      db.close();
+      return isSame;
+    },
+  };
+}

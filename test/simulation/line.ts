@@ -1,0 +1,134 @@
+/** A WebSocket of the simulated network: what either end sends arrives later, in order, until it is closed or cut. */
+import type { Prng } from '../../src/devnet/prng.ts';
+import type { World } from './world.ts';
+
+/** Of a connection that nobody closed (RFC 6455, 7.4.1), and of one that was closed without a code. */
+export const CUT = 1006;
+const NO_CODE = 1005;
+
+const OPEN = 1;
+const CLOSED = 3;
+/** Milliseconds that a message takes at most. */
+const DELAY = 30;
+
+/** The end of the client. */
+export interface LineClient {
+  /** Milliseconds that it takes for a message. */
+  readonly pace: number;
+  /** Bytes that may wait for it. */
+  readonly room: number;
+  /** Whether it answers when it is asked whether it is there. */
+  readonly answers: boolean;
+  received(text: string): void;
+  closed(code: number): void;
+}
+
+export interface LineOptions<Data> {
+  world: World;
+  prng: Prng;
+  client: LineClient;
+  /** What the server does with its end, and what it knows of it. */
+  handlers: Bun.WebSocketHandler<Data>;
+  data: Data;
+}
+
+export class Line<Data = unknown> {
+  readonly #options: LineOptions<Data>;
+  #open = true;
+  /** Messages under way are lost with a connection that is cut. */
+  #cut = false;
+  /** Whether the server's process is there. */
+  #served = true;
+  #lastDown = 0;
+  #lastUp = 0;
+  #waiting = 0;
+  readonly #socket: Bun.ServerWebSocket<Data>;
+
+  constructor(options: LineOptions<Data>) {
+    this.#options = options;
+    this.#socket = {
+      data: options.data,
+      readyState: OPEN,
+      send: (text: string) => this.#push(text),
+      ping: () => this.#ask(),
+      close: (code = NO_CODE) => this.#end(code),
+      terminate: () => this.cut(),
+    } as unknown as Bun.ServerWebSocket<Data>;
+    void options.handlers.open?.(this.#socket);
+  }
+
+  /** Whether it ended with the server's process. */
+  get isAbandoned(): boolean {
+    return !this.#served;
+  }
+  /** Nothing is under way to the client. */
+  get isDrained(): boolean {
+    return this.#waiting === 0;
+  }
+
+  /** From the client. */
+  send(text: string): void {
+    this.#up(() => this.#options.handlers.message?.(this.#socket, text));
+  }
+
+  /** The client closes it. */
+  close(): void {
+    this.#end(NO_CODE);
+  }
+
+  /** The network cuts it, or the server does. */
+  cut(): void {
+    this.#cut = true;
+    this.#end(CUT);
+  }
+
+  /** The server's process ends. */
+  abandon(): void {
+    this.#served = false;
+    this.cut();
+  }
+
+  #push(text: string): number {
+    const { client, handlers, world } = this.#options;
+    if (!this.#open || !this.#served) return 0;
+    if (this.#waiting + text.length > client.room) {
+      if (handlers.closeOnBackpressureLimit === true) this.cut();
+      return 0;
+    }
+    this.#waiting += text.length;
+    this.#lastDown = Math.max(this.#lastDown + client.pace, world.time + this.#delay());
+    world.after(this.#lastDown - world.time, () => {
+      this.#waiting -= text.length;
+      if (!this.#cut) client.received(text);
+    });
+    return text.length;
+  }
+
+  #ask(): number {
+    if (this.#options.client.answers) this.#up(() => this.#options.handlers.pong?.(this.#socket, Buffer.alloc(0)));
+    return 1;
+  }
+
+  #up(arrive: () => unknown): void {
+    const { world } = this.#options;
+    this.#lastUp = Math.max(this.#lastUp, world.time + this.#delay());
+    world.after(this.#lastUp - world.time, () => {
+      if (this.#open && this.#served) arrive();
+    });
+  }
+
+  #end(code: number): void {
+    if (!this.#open) return;
+    this.#open = false;
+    const { world, handlers, client } = this.#options;
+    (this.#socket as { readyState: number }).readyState = CLOSED;
+    world.after(0, () => {
+      if (this.#served) handlers.close?.(this.#socket, code, '');
+    });
+    world.after(Math.max(0, this.#lastDown - world.time), () => client.closed(code));
+  }
+
+  #delay(): number {
+    return this.#options.prng.below(DELAY);
+  }
+}

@@ -1,0 +1,62 @@
+/** The two protocols of realtime clients, from the client's side. */
+
+/** What a message from the server says. */
+export type Heard =
+  /** It is subscribed to all that it asked for. */
+  | { heard: 'subscribed' }
+  | { heard: 'told'; topic: string; body: Body }
+  /** An answer to be sent. */
+  | { heard: 'asked'; answer: string };
+
+// biome-ignore lint/suspicious/noExplicitAny: messages are looked into
+export type Body = any;
+
+export interface Protocol {
+  /** Where it connects to. */
+  path: string;
+  /** What a client says first. */
+  greeting(topics: readonly string[]): string[];
+  /** @param topics what the client subscribes to @throws Error for what a server must not say */
+  read(text: string, topics: readonly string[]): Heard | null;
+}
+
+const rpcEvents: Readonly<Record<string, string>> = {
+  block: 'block',
+  mempool: 'mempool',
+  'address-transaction': 'address_tx_update',
+};
+
+const rpc: Protocol = {
+  path: '/extended/v1/ws',
+  greeting: (topics) =>
+    topics.map((topic, id) => {
+      const [kind = '', address] = topic.split(':');
+      const params = { event: rpcEvents[kind], ...(address === undefined ? {} : { address }) };
+      return JSON.stringify({ jsonrpc: '2.0', id, method: 'subscribe', params });
+    }),
+  read(text, topics) {
+    const { id, method, params, error } = JSON.parse(text);
+    if (error !== undefined) throw new Error(`a request was refused: ${text}`);
+    if (method === undefined) return id === topics.length - 1 ? { heard: 'subscribed' } : null;
+    const kind = Object.keys(rpcEvents).find((one) => rpcEvents[one] === method) ?? method;
+    const address = kind === 'address-transaction' ? `:${params.address}` : '';
+    return { heard: 'told', topic: kind + address, body: params };
+  },
+};
+
+/** Packets of Socket.IO (version 5 of its protocol) in those of Engine.IO (version 4). */
+const socketIo: Protocol = {
+  path: '/socket.io/?EIO=4&transport=websocket',
+  greeting: () => [],
+  read(text, topics) {
+    if (text.startsWith('0')) return { heard: 'asked', answer: '40' };
+    if (text.startsWith('40')) return { heard: 'asked', answer: `420${JSON.stringify(['subscribe', topics])}` };
+    if (text === '430[null]') return { heard: 'subscribed' };
+    if (text === '2') return { heard: 'asked', answer: '3' };
+    if (!text.startsWith('42')) throw new Error(`a packet that nobody asked for: ${text}`);
+    const [topic, ...said] = JSON.parse(text.slice(2));
+    return { heard: 'told', topic, body: said.at(-1) };
+  },
+};
+
+export const protocols = { rpc, socketIo } as const;

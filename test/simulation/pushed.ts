@@ -1,0 +1,41 @@
+/** What holds of what is pushed: told from the node's events alone. */
+import { expect } from 'bun:test';
+import type { NodeEvent } from '../../src/devnet/node-event.ts';
+import { BlockTree } from '../support/winning-chain.ts';
+import type { Session } from './clients.ts';
+
+/** Blocks that are pushed for each new block of the node, in order: what came onto the chain with it, or itself. */
+export function pushedBlocks(events: readonly NodeEvent[]): string[][] {
+  const tree = new BlockTree();
+  let chain = new Set<string>();
+  const pushed: string[][] = [];
+  for (const event of events) {
+    if (event.path !== '/new_block') continue;
+    const before = tree.tip;
+    if (!tree.add(event)) continue;
+    const { index_block_hash, block_height } = JSON.parse(event.body);
+    if (tree.tip === before) {
+      pushed.push(block_height === 0 ? [] : [index_block_hash]);
+      continue;
+    }
+    const hashes = tree.chain().map(({ head }) => head.index_block_hash);
+    pushed.push(hashes.filter((hash) => !chain.has(hash)));
+    chain = new Set(hashes);
+  }
+  return pushed;
+}
+
+/**
+ * Who is subscribed hears of each block that comes onto the chain or beside it, once, in order, until the connection
+ * ends.
+ * @param pushed as {@link pushedBlocks} has it, for the whole run
+ */
+export function hearsEachBlock({ since, blocks, open }: Session, pushed: readonly (readonly string[])[]): void {
+  const all = pushed.flat();
+  // What came before it knew that it is subscribed may be told as well.
+  const latest = since === null ? all.length : pushed.slice(0, since).flat().length;
+  const isFrom = (start: number): boolean => blocks.every((hash, place) => all[start + place] === hash);
+  const starts = Array.from({ length: latest + 1 }, (_, start) => start).filter(isFrom);
+  const isHeard = starts.some((start) => !open || start + blocks.length === all.length);
+  expect({ since, blocks, open, isHeard }).toEqual({ since, blocks, open, isHeard: true });
+}
