@@ -41,6 +41,11 @@ const allowed: Readonly<Record<string, { use: readonly string[]; because: string
     because: 'what it does not hold is handed on',
   },
   'support/property.ts': { use: ['timeout = 2'], because: 'an end for runs of any number of cases' },
+  'faults/hook-changes.test.ts': { use: ['scheduler'], because: 'promises are put in order by it, and by no clock' },
+  'faults/hostile/witness.ts': {
+    use: ['AbortSignal.timeout', 'performance'],
+    because: 'what a busy machine took is taken off the time of an answer, and a server that hangs must be noticed',
+  },
   'codec/malformed.test.ts': { use: ['cpuUsage'], because: 'this time stands still while other processes run' },
 };
 /** Names what is refused. */

@@ -7,15 +7,16 @@ import fc from 'fast-check';
 import { createApp } from '../../src/commands/app.ts';
 import type { NodeEvent } from '../../src/devnet/node-event.ts';
 import { Prng } from '../../src/devnet/prng.ts';
+import { rebuildIndex } from '../../src/store/ingest/rebuild.ts';
 import { openSnapshots } from '../../src/store/read/snapshots.ts';
-import { eventsOf, forks } from '../support/forked-chain.ts';
-import { openNew, received } from '../support/ingest.ts';
+import { dataDirectory } from '../support/data-directory.ts';
+import { besides, eventsOf, forks } from '../support/forked-chain.ts';
+import { openAt, received } from '../support/ingest.ts';
 import { assertProperty, timeout } from '../support/property.ts';
 import { type GetRoute, getRoutes, randomUrl, Subjects } from '../support/random-urls.ts';
 
 /** Events of a stream after each of which every route is asked. */
 const LOOKS = 8;
-
 interface Answer {
   status: number;
   tag: string | null;
@@ -25,9 +26,14 @@ interface Answer {
 class App {
   readonly #snapshots;
   readonly #app;
-  constructor(directory: string, now: () => number) {
+  constructor(directory: string, now: () => number, build = 'cache') {
     this.#snapshots = openSnapshots(directory);
-    this.#app = createApp({ snapshots: this.#snapshots, version: 'stackside v0.0.0 (test:cache)', log: () => {}, now });
+    this.#app = createApp({
+      snapshots: this.#snapshots,
+      version: `stackside v0.0.0 (test:${build})`,
+      log: () => {},
+      now,
+    });
   }
   async ask(url: string, tag?: string | null): Promise<Answer> {
     const headers: Record<string, string> = tag == null ? {} : { 'if-none-match': tag };
@@ -50,47 +56,91 @@ async function learnNames(app: App, subjects: Subjects): Promise<void> {
   for (const tld of JSON.parse((await app.ask('/v1/namespaces')).text).namespaces) subjects.namespaces.add(tld);
 }
 
-/** A stretch of the stream, drawn at random, that is followed by questions after each of its events. */
-function stretchOf(events: readonly NodeEvent[], prng: Prng): { from: number; to: number } {
-  const from = prng.below(events.length);
-  return { from, to: Math.min(events.length, from + LOOKS) };
+/** A stretch of the stream, which is followed by questions after each of its events. */
+interface Stretch {
+  from: number;
+  to: number;
+  /** URLs of each route. */
+  drawn: number;
 }
 
-/** Takes the events, and compares answers about what a stretch of them speaks of, after each of that stretch. */
-async function compare(events: readonly NodeEvent[], seed: number): Promise<void> {
-  const prng = new Prng(`cached answers ${seed}`);
-  const { from, to } = stretchOf(events, prng);
-  const subjects = new Subjects();
-  for (const event of events.slice(from, to)) subjects.add(event);
-  let time = 0;
-  using open = openNew();
-  const take = (event: NodeEvent) => {
-    open.ingest.receive(received(event));
-    time = Math.max(time, event.time);
-  };
-  for (const event of events.slice(0, from)) take(event);
-  const old = new App(open.directory, () => time);
-  try {
-    const routes = await old.routes();
-    await learnNames(old, subjects);
-    const urls = routes.map((route) => randomUrl(route, subjects, prng));
-    const known = new Map<string, Answer>();
-    for (const event of events.slice(from, to)) {
-      take(event);
-      const fresh = new App(open.directory, () => time);
-      try {
-        for (const url of urls) await sameAnswers(url, old, fresh, known);
-      } finally {
-        fresh.close();
-      }
+const anyStretch = (events: readonly NodeEvent[], prng: Prng): Stretch => {
+  const from = prng.below(events.length);
+  return { from, to: Math.min(events.length, from + LOOKS), drawn: 1 };
+};
+const lastStretch = (events: readonly NodeEvent[]): Stretch => ({
+  from: events.length - 2 * LOOKS,
+  to: events.length,
+  drawn: 2,
+});
+
+/** A data directory with the apps that read it: one that lives on, and one after the other that is made anew. */
+class World {
+  readonly #directory = dataDirectory();
+  #open = openAt(this.#directory.path);
+  #time = 0;
+  old = this.#app();
+
+  #app(build?: string): App {
+    return new App(this.#directory.path, () => this.#time, build);
+  }
+  take(event: NodeEvent): void {
+    this.#open.ingest.receive(received(event));
+    this.#time = Math.max(this.#time, event.time);
+  }
+  async withFresh(ask: (fresh: App, otherBuild: App) => Promise<void>): Promise<void> {
+    const [fresh, other] = [this.#app(), this.#app('another')];
+    try {
+      await ask(fresh, other);
+    } finally {
+      fresh.close();
+      other.close();
     }
-  } finally {
-    old.close();
+  }
+  /** Makes the index anew from the journal, as an operator does while the server is stopped. */
+  rebuild(): void {
+    this.old.close();
+    this.#open[Symbol.dispose]();
+    rebuildIndex({ directory: this.#directory.path, chainId: null, log: () => {}, force: false });
+    this.#open = openAt(this.#directory.path);
+    this.old = this.#app();
+  }
+  [Symbol.dispose](): void {
+    this.old.close();
+    this.#open[Symbol.dispose]();
+    this.#directory[Symbol.dispose]();
   }
 }
 
+/** Takes the events, and compares answers about what a stretch of them speaks of, after each of that stretch. */
+async function compare(events: readonly NodeEvent[], { from, to, drawn }: Stretch, prng: Prng): Promise<void> {
+  const subjects = new Subjects();
+  for (const event of events.slice(from, to)) subjects.add(event);
+  using world = new World();
+  for (const event of events.slice(0, from)) world.take(event);
+  await learnNames(world.old, subjects);
+  const routes = await world.old.routes();
+  const urls = routes.flatMap((route) => Array.from({ length: drawn }, () => randomUrl(route, subjects, prng)));
+  const known = new Map<string, Answer>();
+  const rebuiltAt = prng.between(from, to - 1);
+  for (const [index, event] of events.slice(from, to).entries()) {
+    world.take(event);
+    if (from + index === rebuiltAt) world.rebuild();
+    await world.withFresh(async (fresh, otherBuild) => {
+      for (const url of new Set(urls)) await sameAnswers(url, { old: world.old, fresh, otherBuild }, known);
+    });
+  }
+}
+
+interface Apps {
+  old: App;
+  fresh: App;
+  /** Of another version of the program, whose tags are its own. */
+  otherBuild: App;
+}
+
 /** @param known the last whole answer of each URL, as a client would have kept it */
-async function sameAnswers(url: string, old: App, fresh: App, known: Map<string, Answer>): Promise<void> {
+async function sameAnswers(url: string, { old, fresh, otherBuild }: Apps, known: Map<string, Answer>): Promise<void> {
   const expected = { url, ...(await fresh.ask(url)) };
   // An answer is kept when its URL was asked for before.
   for (let times = 0; times < 3; times++) expect({ url, ...(await old.ask(url)) }).toEqual(expected);
@@ -100,16 +150,39 @@ async function sameAnswers(url: string, old: App, fresh: App, known: Map<string,
     const shown = again.status === 304 ? before.text : again.text;
     expect({ url, shown }).toEqual({ url, shown: expected.text });
   }
+  if (expected.tag !== null) {
+    const { status } = await otherBuild.ask(url, expected.tag);
+    expect({ url, ofAnotherBuild: status }).toEqual({ url, ofAnotherBuild: expected.status });
+  }
   known.set(url, expected);
 }
+
+const prngOf = (seed: number) => new Prng(`cached answers ${seed}`);
 
 test(
   'an app that lived through a stream answers as one that was made just now',
   async () => {
     await assertProperty(
-      fc.asyncProperty(forks(), fc.nat(), async (stream, seed) => compare(eventsOf(stream), seed)),
+      fc.asyncProperty(forks(), fc.nat(), async (stream, seed) => {
+        const [events, prng] = [eventsOf(stream), prngOf(seed)];
+        await compare(events, anyStretch(events, prng), prng);
+      }),
       { cases: 2, shrink: false },
     );
   },
-  { timeout },
+  timeout,
+);
+
+test(
+  'so it does while branches grow beside a tip that stays',
+  async () => {
+    await assertProperty(
+      fc.asyncProperty(besides(), fc.nat(), async (stream, seed) => {
+        const events = eventsOf(stream);
+        await compare(events, lastStretch(events), prngOf(seed));
+      }),
+      { cases: 1, shrink: false },
+    );
+  },
+  timeout,
 );

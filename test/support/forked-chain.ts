@@ -11,6 +11,8 @@ export type Step =
   | { mine: 'back'; blocks: number; tenure: Tenure; transactions: number }
   /** Mines on a block that has no child, wherever it stands. */
   | { mine: 'on_end'; end: number; tenure: Tenure; transactions: number }
+  /** Mines on the block that was mined last, on whichever branch. */
+  | { mine: 'on_newest'; tenure: Tenure; transactions: number }
   /** Mines on a block without a child until it is the tip: a branch that lost wins again. */
   | { mine: 'overtake'; end: number; tenure: Tenure; transactions: number }
   /** Sends an event once more, counted from the newest. */
@@ -56,6 +58,35 @@ export const forks = (): fc.Arbitrary<Forks> =>
     steps: fc.array(step, { minLength: 1, maxLength: MOST_STEPS, size: 'max' }),
   });
 
+/** A chain, and beside its end branches that grow while the tip stays, now and then with a block on the tip between. */
+export const besides = (): fc.Arbitrary<Forks> => {
+  const some = { transactions: fc.integer({ min: 1, max: MOST_TRANSACTIONS }) };
+  // On one Bitcoin block, so that branches reach heights of Bitcoin that the chain has no block at.
+  const tenure = fc.constant<Tenure>('same');
+  const trunk = fc.record({ mine: fc.constant('back' as const), blocks: fc.constant(0), tenure, ...some });
+  const branch = fc.record({
+    mine: fc.constant('back' as const),
+    blocks: fc.integer({ min: 4, max: 6 }),
+    tenure: fc.constant<Tenure>('burn_fork'),
+    ...some,
+  });
+  const growth = fc.record({ mine: fc.constant('on_newest' as const), tenure, ...some });
+  return fc.record({
+    seed: fc.nat(1_000_000),
+    steps: fc
+      .tuple(
+        fc.array<Step>(trunk, { minLength: 6, maxLength: 8 }),
+        fc.array(fc.tuple(branch, growth, fc.option(growth)), { minLength: 1, maxLength: 2 }),
+        fc.option(trunk),
+      )
+      .map(([before, branches, last]) => [
+        ...before,
+        ...branches.flat().filter((one) => one !== null),
+        ...(last === null ? [] : [last]),
+      ]),
+  });
+};
+
 const options = (tenure: Tenure, transactions: number): MineOptions => {
   switch (tenure) {
     case 'same':
@@ -88,8 +119,10 @@ export function grown({ seed, steps }: Forks): { chain: SimulatedChain; events: 
     parents.set(block.indexBlockHash, parent);
     ends.delete(parent);
     ends.add(block.indexBlockHash);
+    newest = block.indexBlockHash;
     return { hash: block.indexBlockHash, height: block.height };
   };
+  let newest = chain.genesisHash;
   const endAt = (index: number): string => [...ends][index % ends.size] ?? chain.genesisHash;
 
   for (const step of steps) {
@@ -102,6 +135,8 @@ export function grown({ seed, steps }: Forks): { chain: SimulatedChain; events: 
       let parent = chain.tip.indexBlockHash;
       for (let i = 0; i < step.blocks; i++) parent = parents.get(parent) ?? parent;
       mine(parent, step.tenure, step.transactions);
+    } else if (step.mine === 'on_newest') {
+      mine(newest, step.tenure, step.transactions);
     } else if (step.mine === 'on_end') {
       mine(endAt(step.end), step.tenure, step.transactions);
     } else {

@@ -23,13 +23,25 @@ export interface GetRoute {
   parameters: Parameter[];
 }
 
-/** The GET routes that an OpenAPI document describes. */
-export function getRoutes(document: unknown): GetRoute[] {
-  const { paths } = document as { paths: Record<string, { get?: { parameters?: Parameter[] } }> };
-  return Object.entries(paths).flatMap(([path, { get }]) =>
-    get === undefined ? [] : [{ path, parameters: get.parameters ?? [] }],
+export interface Route extends GetRoute {
+  /** `GET`. */
+  method: string;
+}
+
+/** The routes that an OpenAPI document describes. */
+export function routesOf(document: unknown): Route[] {
+  const { paths } = document as { paths: Record<string, Record<string, { parameters?: Parameter[] }>> };
+  return Object.entries(paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, { parameters = [] }]) => ({
+      method: method.toUpperCase(),
+      path,
+      parameters,
+    })),
   );
 }
+
+/** Those of GET alone. */
+export const getRoutes = (document: unknown): GetRoute[] => routesOf(document).filter(({ method }) => method === 'GET');
 
 const HASH = /\b0x[0-9a-f]{64}\b/g;
 const BITCOIN_RECIPIENT = /"recipient":\s*"([^"]+)"/g;

@@ -7,6 +7,9 @@ export interface RawAnswer {
   head: string;
 }
 
+/** `100 Continue`, which Bun may send twice: the answer is yet to come. */
+const INTERIM = /^(?:HTTP\/1\.1 100 [^\r]*\r\n(?:[^\r]+\r\n)*\r\n)+/;
+
 /**
  * Sends bytes and waits for the head of an answer, or for the end of the connection.
  * @param request each character a byte
@@ -26,7 +29,7 @@ export async function rawExchange(origin: string, request: string): Promise<RawA
       open: write,
       drain: write,
       data(_, bytes) {
-        received += bytes.toString('latin1');
+        received = (received + bytes.toString('latin1')).replace(INTERIM, '');
         if (received.includes('\r\n\r\n')) resolve();
       },
       close: () => resolve(),

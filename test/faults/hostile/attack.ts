@@ -1,14 +1,16 @@
 /** Sends hostile messages to the listeners of a server, a given number to each, and counts the answers. */
 import type { NodeEvent } from '../../../src/devnet/node-event.ts';
 import { Prng } from '../../../src/devnet/prng.ts';
-import type { GetRoute, Subjects } from '../../support/random-urls.ts';
+import { type Route, randomUrl, type Subjects } from '../../support/random-urls.ts';
 import { rawExchange } from '../../support/raw-http.ts';
-import { event, httpRequest, ioPacket, rpcFrame } from './messages.ts';
+import { event, httpRequest, ioHoard, ioPacket, type Messages, rpcFrame, rpcHoard } from './messages.ts';
 
 export interface Target {
   api: string;
   events: string;
-  routes: readonly GetRoute[];
+  /** The admin key. */
+  key: string;
+  routes: readonly Route[];
   subjects: Subjects;
   stream: readonly NodeEvent[];
 }
@@ -29,6 +31,13 @@ const CONNECTIONS = 8;
 const PER_CONNECTION = 200;
 const IO = '/socket.io/?EIO=4';
 
+function shuffled<T>(items: readonly T[], prng: Prng): T[] {
+  const left = [...items];
+  const drawn: T[] = [];
+  while (left.length > 0) drawn.push(...left.splice(prng.below(left.length), 1));
+  return drawn;
+}
+
 /**
  * Sends so many messages, through several connections at once.
  * @param one sends some, and says how many
@@ -37,20 +46,40 @@ async function repeatedly(messages: number, one: () => Promise<number>): Promise
   let sent = 0;
   await Promise.all(
     Array.from({ length: CONNECTIONS }, async () => {
-      while (sent < messages) sent += await one();
+      while (sent < messages) {
+        const more = await one();
+        sent += more;
+      }
     }),
   );
 }
 
-async function overHttp({ api, routes, subjects }: Target, count: number, prng: Prng, tally: Tally): Promise<void> {
-  await repeatedly(count, async () => {
-    const request = httpRequest(routes, subjects, prng);
-    tally.note((await rawExchange(api, request)).status, request);
-    return 1;
-  });
-}
+/** The answer that nobody may get. */
+export const OPEN_TO_STRANGERS = 'managed by a stranger';
+/** What may be asked for with a key alone. */
+const isManagement = (text: string): boolean => /^\S+ \/chainhooks(\/v1)?\/(me|preview|consumers)/.test(text);
+const isDone = (status: number): boolean => status >= 200 && status < 300;
 
-async function toEventPort({ events, stream }: Target, count: number, prng: Prng, tally: Tally): Promise<void> {
+/** @param port which listener gets the requests, whichever is meant */
+const overHttp =
+  (port: 'api' | 'events') =>
+  async ({ key, subjects, ...target }: Target, count: number, prng: Prng, tally: Tally): Promise<void> => {
+    const routes = shuffled(target.routes, prng);
+    const host = new URL(target[port]).host;
+    let next = 0;
+    await repeatedly(count, async () => {
+      // Each in its turn, so that few messages reach all.
+      const route = routes[next++ % routes.length]!;
+      const { text, isTrusted } = httpRequest(route, subjects, { host, key }, prng);
+      const { status } = await rawExchange(target[port], text);
+      const isOpen = isDone(status) && !isTrusted && port === 'api' && isManagement(text) && !/^(OPTIONS)/.test(text);
+      tally.note(isOpen ? OPEN_TO_STRANGERS : status, text);
+      return 1;
+    });
+  };
+
+async function toEventPort(target: Target, count: number, prng: Prng, tally: Tally): Promise<void> {
+  const { events, stream } = target;
   await repeatedly(count, async () => {
     const { path, body } = event(stream, prng);
     const headers = { 'content-type': 'application/json' };
@@ -61,38 +90,71 @@ async function toEventPort({ events, stream }: Target, count: number, prng: Prng
     tally.note(isEarly ? 'unknown parent' : response.status, `${path} ${answer} ${body}`);
     return 1;
   });
+  await lookRound(target, prng, tally);
+}
+
+/** URLs of each route that what was taken is looked at by. */
+const LOOKS = 4;
+
+/** Asks every route for what the events left behind: what was taken may not be what can be read. */
+async function lookRound({ api, key, routes, subjects }: Target, prng: Prng, tally: Tally): Promise<void> {
+  for (const route of routes.filter(({ method }) => method === 'GET')) {
+    for (let looks = 0; looks < LOOKS; looks++) {
+      const url = randomUrl(route, subjects, prng);
+      const response = await fetch(api + url, { headers: { 'x-api-key': key } });
+      await response.arrayBuffer();
+      tally.note(response.status, url);
+    }
+  }
+}
+
+/** The share of connections that do nothing but fill the memory. */
+const HOARDERS = 0.5;
+
+/** What a client of one protocol sends, by its habit, which it keeps for a connection. */
+interface Habits {
+  usual: Messages;
+  hoard: Messages;
+}
+const rpc: Habits = { usual: rpcFrame, hoard: rpcHoard };
+const io: Habits = { usual: ioPacket, hoard: ioHoard };
+const habitOf = ({ usual, hoard }: Habits, prng: Prng): Messages => (prng.chance(HOARDERS) ? hoard : usual);
+
+interface Frames {
+  /** Where the WebSocket is. */
+  path: string;
+  /** Sent when it is open. */
+  first: readonly string[];
+  habits: Habits;
 }
 
 /** Sends frames until the connection ends, then through another. */
-async function throughWebSocket(
-  url: string,
-  first: readonly string[],
-  count: number,
-  frame: () => string,
-  tally: Tally,
-): Promise<void> {
-  await repeatedly(count, async () => {
-    const socket = new WebSocket(url);
-    const { promise: over, resolve: end } = Promise.withResolvers<number>();
-    let last = '';
-    socket.onclose = ({ code }) => end(code);
-    await new Promise((opened) => {
-      socket.onopen = opened;
-      void over.then(opened);
+const throughWebSocket =
+  ({ path, first, habits }: Frames) =>
+  async ({ api, subjects }: Target, count: number, prng: Prng, tally: Tally): Promise<void> => {
+    await repeatedly(count, async () => {
+      const socket = new WebSocket(api.replace('http', 'ws') + path);
+      const { promise: over, resolve: end } = Promise.withResolvers<number>();
+      const frame = habitOf(habits, prng);
+      let last = '';
+      socket.onclose = ({ code }) => end(code);
+      await new Promise((opened) => {
+        socket.onopen = opened;
+        void over.then(opened);
+      });
+      for (const text of first) socket.send(text);
+      let sent = 0;
+      for (; sent < PER_CONNECTION && socket.readyState === WebSocket.OPEN; sent++) {
+        last = frame(subjects, prng);
+        socket.send(last);
+        // What the server thinks of it arrives in a turn of its own.
+        await new Promise((turn) => setImmediate(turn));
+      }
+      socket.close();
+      tally.note(await over, last);
+      return Math.max(1, sent);
     });
-    for (const text of first) socket.send(text);
-    let sent = 0;
-    for (; sent < PER_CONNECTION && socket.readyState === WebSocket.OPEN; sent++) {
-      last = frame();
-      socket.send(last);
-      // What the server thinks of it arrives in a turn of its own.
-      await new Promise((turn) => setImmediate(turn));
-    }
-    socket.close();
-    tally.note(await over, last);
-    return Math.max(1, sent);
-  });
-}
+  };
 
 async function byPolling({ api, subjects }: Target, count: number, prng: Prng, tally: Tally): Promise<void> {
   await repeatedly(count, async () => {
@@ -100,9 +162,12 @@ async function byPolling({ api, subjects }: Target, count: number, prng: Prng, t
     const { sid } = JSON.parse(handshake.slice(1)) as { sid: string };
     const url = `${api}${IO}&transport=polling&sid=${sid}`;
     await fetch(url, { method: 'POST', body: '40' });
+    const packet = habitOf(io, prng);
     let sent = 1;
     while (sent < PER_CONNECTION) {
-      const packets = Array.from({ length: prng.between(1, 20) }, () => ioPacket(subjects, prng));
+      const packets = Array.from({ length: packet === ioHoard ? 1 : prng.between(1, 20) }, () =>
+        packet(subjects, prng),
+      );
       sent += packets.length;
       const body = packets.join('\x1e');
       const response = await fetch(url, { method: 'POST', body });
@@ -118,18 +183,11 @@ async function byPolling({ api, subjects }: Target, count: number, prng: Prng, t
 export const attacks: Readonly<
   Record<string, (target: Target, count: number, prng: Prng, tally: Tally) => Promise<void>>
 > = {
-  HTTP: overHttp,
-  'the event port': toEventPort,
-  WebSocket: ({ api, subjects }, count, prng, tally) =>
-    throughWebSocket(`${api.replace('http', 'ws')}/extended/v1/ws`, [], count, () => rpcFrame(subjects, prng), tally),
-  'Socket.IO by WebSocket': ({ api, subjects }, count, prng, tally) =>
-    throughWebSocket(
-      `${api.replace('http', 'ws')}${IO}&transport=websocket`,
-      ['40'],
-      count,
-      () => ioPacket(subjects, prng),
-      tally,
-    ),
+  HTTP: overHttp('api'),
+  'HTTP to the event port': overHttp('events'),
+  'the events of a node': toEventPort,
+  WebSocket: throughWebSocket({ path: '/extended/v1/ws', first: [], habits: rpc }),
+  'Socket.IO by WebSocket': throughWebSocket({ path: `${IO}&transport=websocket`, first: ['40'], habits: io }),
   'Socket.IO by long polling': byPolling,
 };
 

@@ -1,85 +1,111 @@
 /**
  * Clients that send what nobody meant, to every listener of the program: it goes on, answers everybody else, and fails in
- * nothing. STACKSIDE_RUNS for more messages, STACKSIDE_SEED for others.
+ * nothing. Beside the main thread's listeners, those of a thread of the API. The environment is hostile as well: it names a
+ * proxy, which must hear nothing. STACKSIDE_RUNS for more messages, STACKSIDE_SEED for others.
  */
-import { afterAll, beforeAll, expect, test } from 'bun:test';
-import { readFileSync } from 'node:fs';
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { postEvents } from '../../../src/devnet/post.ts';
 import { devnetEvents } from '../../../src/devnet/scenario.ts';
-import { type Server, startServer, temporaryDirectory } from '../../e2e/stackside.ts';
+import { readAdminKey } from '../../../src/hooks/admin-key.ts';
+import { type Server, startServerIn, temporaryDirectory } from '../../e2e/stackside.ts';
 import { casesOf, firstSeed, timeout } from '../../support/property.ts';
-import { getRoutes, Subjects } from '../../support/random-urls.ts';
-import { attack, attacks, type Tally, type Target } from './attack.ts';
+import { routesOf, Subjects } from '../../support/random-urls.ts';
+import { standInNode } from '../../support/stand-in-node.ts';
+import { until } from '../../support/until.ts';
+import { attack, attacks, OPEN_TO_STRANGERS, type Tally, type Target } from './attack.ts';
+import { watched } from './witness.ts';
 
 /** To each listener. */
-const MESSAGES = casesOf(400);
-/** Bytes that the program may take, whatever is sent to it. */
-const MEMORY = 700_000_000;
+const MESSAGES = casesOf(1_000);
+/** Bytes by which the memory of the program may grow, whatever is sent to it. */
+const MEMORY = 200_000_000;
+/** Milliseconds that the server may take for an answer while it is attacked. */
+const SLOWEST = 2_000;
 
-let directory: ReturnType<typeof temporaryDirectory>;
-let server: Server;
-let target: Target;
-
-beforeAll(async () => {
-  const stream = [...devnetEvents({ seed: 3, blocks: 30, transactionsPerBlock: 4, forkEvery: 8, accounts: 12 })];
-  directory = temporaryDirectory();
-  server = await startServer(
-    'serve',
-    ...['--data', directory.path, '--log-level', 'silent', '--hook-access', 'open', '--node-rpc', 'http://127.0.0.1:1'],
-  );
-  // What follows is news to it.
-  await postEvents(stream.slice(0, Math.floor(stream.length / 2)), server.events);
-  const subjects = new Subjects();
-  for (const event of stream) subjects.add(event);
-  const document = await (await fetch(`${server.api}/docs/json`)).json();
-  target = { ...server, routes: getRoutes(document), subjects, stream };
-});
-afterAll(async () => {
-  await server.stop();
-  directory.remove();
-});
-
-/** Answers of 5xx but for what really failed: no node is there to pass a request on to. */
-const failures = ({ answers }: Tally) => [...answers].filter(([answer]) => /^5\d\d$/.test(answer) && answer !== '502');
-
-async function metric(name: string): Promise<number> {
-  const text = await (await fetch(`${server.api}/metrics`)).text();
-  const lines = text.split('\n').filter((line) => line.startsWith(name));
-  return lines.reduce((sum, line) => sum + Number(line.split(' ').at(-1)), 0);
-}
-
-/** Bytes of memory that the process holds; 0 where the system doesn't say. */
-function memoryOf(pid: number): number {
-  if (process.platform !== 'linux') return 0;
-  const kilobytes = /^VmRSS:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1];
-  return Number(kilobytes) * 1_024;
-}
-
-/** Asks as anybody would while the others attack. @returns what stops it, and gives the answers it had */
-function politeClient(): () => Promise<number[]> {
-  const statuses: number[] = [];
-  let running = true;
-  const asking = (async () => {
-    while (running) statuses.push((await fetch(`${server.api}/extended/v3/transactions`)).status);
-  })();
-  return async () => {
-    running = false;
-    await asking;
-    return statuses;
-  };
-}
-
-test.each(Object.keys(attacks))(
-  'hostile messages by %s cost nobody anything',
-  async (name) => {
-    const stop = politeClient();
-    const tally = await attack(name, target, MESSAGES, String(firstSeed));
-    const statuses = await stop();
-    expect(failures(tally)).toEqual([]);
-    expect(tally.answers.size).toBeGreaterThan(0);
-    expect([...new Set(statuses)]).toEqual([200]);
-    expect([await metric('websocket_failed_total'), await metric('socket_io_failed_total')]).toEqual([0, 0]);
-    expect(memoryOf(server.pid)).toBeLessThan(MEMORY);
+const stream = [...devnetEvents({ seed: 3, blocks: 30, transactionsPerBlock: 4, forkEvery: 8, accounts: 12 })];
+const node = standInNode();
+const overheard: string[] = [];
+/** What the environment says requests should go through. */
+const proxy = Bun.serve({
+  hostname: '127.0.0.1',
+  port: 0,
+  fetch({ method, url }) {
+    overheard.push(`${method} ${url}`);
+    return new Response(null, { status: 502 });
   },
-  timeout,
-);
+});
+const proxyUrl = proxy.url.origin;
+const environment = { HTTP_PROXY: proxyUrl, http_proxy: proxyUrl, ALL_PROXY: proxyUrl, NO_PROXY: '', no_proxy: '' };
+
+afterAll(async () => {
+  node[Symbol.dispose]();
+  await proxy.stop(true);
+});
+
+/** Failures of ours, of HTTP and of WebSocket; 505 is the runtime's answer to what it takes for another version. */
+const isFailure = (answer: string): boolean =>
+  (/^5\d\d$/.test(answer) && answer !== '505') || ['1011', OPEN_TO_STRANGERS].includes(answer);
+const failures = ({ answers }: Tally) => [...answers].filter(([answer]) => isFailure(answer));
+
+/** Ends a server as an operator would. @throws Error where it must be killed */
+async function stopped(server: Server): Promise<void> {
+  const codes: number[] = [];
+  void server.stop().then((code) => codes.push(code));
+  try {
+    await until(() => codes.length > 0, 'the end of the server');
+  } finally {
+    if (codes.length === 0) await server.stop('SIGKILL');
+  }
+  expect(codes).toEqual([0]);
+}
+
+describe.each([
+  ['the main thread', '0', Object.keys(attacks)],
+  ['a thread of the API', '1', ['HTTP']],
+])('hostile messages to %s cost nobody anything:', (_, threads, names) => {
+  let directory: ReturnType<typeof temporaryDirectory>;
+  let server: Server;
+  let target: Target;
+
+  beforeAll(async () => {
+    directory = temporaryDirectory();
+    server = await startServerIn(
+      environment,
+      'serve',
+      ...['--data', directory.path, '--log-level', 'silent', '--node-rpc', node.url, '--threads', threads],
+    );
+    // What follows is news to it.
+    await postEvents(stream.slice(0, Math.floor(stream.length / 2)), server.events);
+    const subjects = new Subjects();
+    for (const event of stream) subjects.add(event);
+    const document = await (await fetch(`${server.api}/docs/json`)).json();
+    target = { ...server, key: readAdminKey(directory.path) ?? '', routes: routesOf(document), subjects, stream };
+  });
+  afterAll(async () => {
+    await stopped(server);
+    directory.remove();
+  });
+
+  async function metric(name: string): Promise<number> {
+    const text = await (await fetch(`${server.events}/metrics`)).text();
+    const lines = text.split('\n').filter((line) => line.startsWith(name));
+    return lines.reduce((sum, line) => sum + Number(line.split(' ').at(-1)), 0);
+  }
+
+  test.each(names)(
+    '%s',
+    async (name) => {
+      const attacking = attack(name, target, MESSAGES, String(firstSeed));
+      const seen = await watched(server.pid, `${server.api}/extended/v3/transactions`, attacking);
+      const tally = await attacking;
+      expect(failures(tally)).toEqual([]);
+      expect(tally.answers.size).toBeGreaterThan(0);
+      expect([...seen.statuses]).toEqual([200]);
+      expect(seen.slowest).toBeLessThan(SLOWEST);
+      expect(seen.growth).toBeLessThan(MEMORY);
+      expect([await metric('websocket_failed_total'), await metric('socket_io_failed_total')]).toEqual([0, 0]);
+      expect(overheard).toEqual([]);
+    },
+    timeout,
+  );
+});

@@ -1,40 +1,29 @@
 /** What a hostile client sends to each listener: what its schema says, and what is nearly that. */
 import type { NodeEvent } from '../../../src/devnet/node-event.ts';
 import type { Prng } from '../../../src/devnet/prng.ts';
-import { type GetRoute, randomUrl, type Subjects } from '../../support/random-urls.ts';
+import { type GetRoute, type Route, randomUrl, type Subjects } from '../../support/random-urls.ts';
 import { junk, mutated } from './mutations.ts';
+import { withMutatedTransactions } from './transactions.ts';
 
-const methods = ['GET', 'GET', 'GET', 'HEAD', 'POST', 'PATCH', 'PUT', 'DELETE', 'OPTIONS', 'TRACE'];
+const methods = ['GET', 'HEAD', 'POST', 'PATCH', 'PUT', 'DELETE', 'OPTIONS', 'TRACE'];
 const oddHeaders: readonly string[] = [
   'If-None-Match: ,,,"*"W/',
   'Range: bytes=9-1',
   'Accept-Encoding: \xff',
   'Content-Type: text/plain',
-  'X-Forwarded-For: 127.0.0.1, ::1',
-  'X-Api-Key: \x80',
-  'Authorization: Bearer ..',
   'Origin: null',
   'Sec-Fetch-Site: cross-site',
   'Expect: 100-continue',
   'Upgrade: websocket\r\nConnection: Upgrade',
   'Cookie: %=%;;=',
 ];
-const oddEnds = [
-  '',
-  '',
-  '',
-  '/',
-  '%',
-  '%00',
-  '?',
-  '?limit=',
-  '?limit=1e9',
-  '&offset=-1',
-  '?cursor=%ff',
-  '#x',
-  '//',
-  '/..%2f',
-];
+/** A name that somebody else points to this machine. */
+const FOREIGN_HOST = 'rebound.example';
+/** What can't be a host, and two of them. */
+const oddHosts = ['a b', 'x:99999', '[::', 'x/y?z#w', 'user:pw@h', '\xff\xfe', 'a%zz', '%00', '', 'x\r\nHost: y'];
+/** What takes the place of the last part of a path. */
+const oddParts = ['%', '%00', '%zz', '%ff%fe', '..%2f', '\xff', '%2e%2e', 'x'.repeat(10_000)];
+const oddEnds = ['/', '%', '%00', '?', '?limit=', '?limit=1e9', '&offset=-1', '?cursor=%ff', '#x', '//', '/..%2f'];
 
 /** A hook's definition, which the routes that take one get mutated. */
 const definition = JSON.stringify({
@@ -47,24 +36,62 @@ const definition = JSON.stringify({
   action: { type: 'http_post', url: 'http://127.0.0.1:1/' },
 });
 
+/** What a request says of who makes it. */
+export interface Credentials {
+  /** The `Host` that is the server's own. */
+  host: string;
+  /** The key that everything may be asked with. */
+  key: string;
+}
+
+export interface HttpMessage {
+  text: string;
+  /** Whether it may manage chainhooks: it has the key, and comes by a name of the server. */
+  isTrusted: boolean;
+}
+
+/** What a stranger says instead of a key. */
+const oddKeys: readonly string[] = [
+  'X-Api-Key: guess',
+  'X-Api-Key: \x80',
+  'Authorization: Bearer ..',
+  'X-Forwarded-For: 127.0.0.1, ::1',
+  'Forwarded: for=127.0.0.1',
+  'X-Real-Ip: 127.0.0.1',
+  'X-Chainhook-Consumer: default',
+];
+
+/** The target of a request: one of a route, or nearly so. */
+function target(route: GetRoute, subjects: Subjects, prng: Prng): string {
+  const url = randomUrl(route, subjects, prng);
+  if (prng.chance(0.3)) return url.replace(/[^/]*$/, () => prng.pick(oddParts));
+  return prng.chance(0.4) ? url + prng.pick(oddEnds) : url;
+}
+
 /** A request of HTTP/1.1, each character a byte. */
-export function httpRequest(routes: readonly GetRoute[], subjects: Subjects, prng: Prng): string {
-  const target = randomUrl(prng.pick(routes), subjects, prng) + prng.pick(oddEnds);
-  const method = prng.pick(methods);
+export function httpRequest(route: Route, subjects: Subjects, own: Credentials, prng: Prng): HttpMessage {
+  const [hasKey, hasHost] = [prng.chance(0.5), prng.chance(0.7)];
+  const method = prng.chance(0.8) ? route.method : prng.pick(methods);
   const body = method === 'GET' || method === 'HEAD' ? '' : mutated(definition, prng);
   const bytes = Buffer.from(body).toString('latin1');
-  const headers = ['Host: 127.0.0.1', ...Array.from({ length: prng.below(3) }, () => prng.pick(oddHeaders))];
+  const headers = [
+    `Host: ${hasHost ? own.host : prng.pick([FOREIGN_HOST, prng.pick(oddHosts)])}`,
+    hasKey ? `X-Api-Key: ${own.key}` : prng.pick(oddKeys),
+    ...Array.from({ length: prng.below(3) }, () => prng.pick(oddHeaders)),
+  ];
   if (body !== '') headers.push('Content-Type: application/json');
   // A longer one would wait for the rest until the idle time-out.
   const length = prng.chance(0.02) ? prng.below(bytes.length + 1) : bytes.length;
   headers.push(`Content-Length: ${length}`, 'Connection: close');
-  return `${method} ${target} HTTP/1.1\r\n${headers.join('\r\n')}\r\n\r\n${bytes}`;
+  const text = `${method} ${target(route, subjects, prng)} HTTP/1.1\r\n${headers.join('\r\n')}\r\n\r\n${bytes}`;
+  return { text, isTrusted: hasKey && hasHost };
 }
 
 /** A node's event that something is wrong with. */
 export function event(events: readonly NodeEvent[], prng: Prng): { path: string; body: string } {
   const { path, body } = prng.pick(events);
   const other = prng.chance(0.05) ? prng.pick(events).path : path;
+  if (prng.chance(0.4)) return { path: other, body: withMutatedTransactions(body, prng) };
   return { path: other, body: mutated(body, prng) };
 }
 
@@ -81,7 +108,14 @@ const rpcEvents = [
 ];
 const some = (set: ReadonlySet<string>, prng: Prng): string => (set.size === 0 ? '' : prng.pick([...set]));
 
-function rpcRequest(subjects: Subjects, prng: Prng): object {
+/** Bytes of the longest text that stands for something: half of what a message may have. */
+const LONGEST = 450_000;
+
+/** A text with so much at its end that nobody can want to keep it. No two are the same: who keeps them keeps each. */
+const long = (text: string, prng: Prng): string =>
+  text + prng.bytes(8).toHex() + '0'.repeat(LONGEST - 2 * prng.below(100));
+
+function rpcRequest(subjects: Subjects, prng: Prng): { params: Record<string, string> } & Record<string, unknown> {
   return {
     jsonrpc: '2.0',
     id: prng.below(1_000),
@@ -96,14 +130,34 @@ function rpcRequest(subjects: Subjects, prng: Prng): object {
   };
 }
 
+/** What a client of one protocol sends: at random, or texts to fill the memory of the server with. */
+export type Messages = (subjects: Subjects, prng: Prng) => string;
+
+/** Events, and the parameter of each that names what they are of. */
+const longNamed = [
+  ['tx_update', 'tx_id'],
+  ['address_tx_update', 'address'],
+  ['nft_asset_event', 'asset_identifier'],
+  ['nft_asset_event', 'value'],
+  ['nft_collection_event', 'asset_identifier'],
+] as const;
+
+/** A request of JSON-RPC to subscribe to what has a very long name. */
+export const rpcHoard: Messages = (subjects, prng) => {
+  const [event, field] = prng.pick(longNamed);
+  const request = rpcRequest(subjects, prng);
+  const params = { ...request.params, event, [field]: long(request.params[field] ?? '', prng) };
+  return JSON.stringify({ ...request, method: 'subscribe', params });
+};
+
 /** A text frame of JSON-RPC. */
-export function rpcFrame(subjects: Subjects, prng: Prng): string {
+export const rpcFrame: Messages = (subjects, prng) => {
   const request = prng.chance(0.1)
     ? Array.from({ length: prng.below(5) }, () => rpcRequest(subjects, prng))
     : rpcRequest(subjects, prng);
   const text = JSON.stringify(request);
   return prng.chance(0.3) ? text : mutated(text, prng);
-}
+};
 
 const ioTopics = (subjects: Subjects, prng: Prng): string =>
   prng.pick([
@@ -114,15 +168,23 @@ const ioTopics = (subjects: Subjects, prng: Prng): string =>
     `address-transaction:${some(subjects.principals, prng)}`,
     `address-stx-balance:${some(subjects.principals, prng)}`,
     `nft-collection-event:${some(subjects.assets, prng)}`,
+    `nft-asset-event:${some(subjects.assets, prng)}+0x01`,
     junk(prng).slice(1, -1),
   ]);
 
+/** A packet of Socket.IO that subscribes to what has a very long name. */
+export const ioHoard: Messages = (subjects, prng) => {
+  const asset = some(subjects.assets, prng);
+  const kind = prng.pick([`nft-asset-event:${asset}+0x`, `nft-collection-event:${asset}`]);
+  return `42${JSON.stringify(['subscribe', [long(kind, prng)]])}`;
+};
+
 /** A packet of Engine.IO that holds one of Socket.IO, or nearly so. */
-export function ioPacket(subjects: Subjects, prng: Prng): string {
+export const ioPacket: Messages = (subjects, prng) => {
   if (prng.chance(0.05)) return prng.pick(['1', '2', '3', '5', '6', '', '4', '40', '41', '44{}', '0{}', '2probe']);
   const name = prng.pick(['subscribe', 'unsubscribe', 'disconnect', 'error', '__proto__']);
   const list = JSON.stringify([name, prng.chance(0.5) ? ioTopics(subjects, prng) : [ioTopics(subjects, prng)]]);
   const id = prng.chance(0.3) ? String(prng.below(100)) : '';
   const kind = prng.chance(0.9) ? '42' : `4${prng.between(0, 9)}`;
   return `${kind}${id}${prng.chance(0.3) ? list : mutated(list, prng)}`;
-}
+};

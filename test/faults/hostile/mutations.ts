@@ -25,6 +25,8 @@ const junkTexts: readonly string[] = [
   '{"__proto__":{"length":1e9}}',
   `${'['.repeat(100)}${']'.repeat(100)}`,
   `${'{"a":'.repeat(2_000)}0${'}'.repeat(2_000)}`,
+  // Deeper than any stack.
+  `${'['.repeat(50_000)}${']'.repeat(50_000)}`,
 ];
 
 export function junk(prng: Prng): string {

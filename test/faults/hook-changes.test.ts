@@ -1,0 +1,51 @@
+/** Several change one hook at the same time, in any order that their look-ups of names end in: no change is lost. */
+import { afterAll, expect, test } from 'bun:test';
+import fc from 'fast-check';
+import { definitionOf } from '../../src/hooks/active-hook.ts';
+import type { TargetGuard } from '../../src/hooks/delivery/target.ts';
+import { CONSUMER, directHooks } from '../hooks/direct.ts';
+import { definition } from '../hooks/server.ts';
+import { assertProperty } from '../support/property.ts';
+
+/** Ends the check of a target when it is its turn. */
+let turn: <T>(checked: Promise<T>) => Promise<T> = (checked) => checked;
+const guard: TargetGuard = { check: (url) => turn(Promise.resolve({ url: new URL(url), addresses: [] })) };
+const hooks = directHooks({ guard });
+afterAll(() => hooks[Symbol.asyncDispose]());
+
+const urlOf = (value: number): string => `https://example.org/${value}`;
+
+/** What can be changed, each with a value of the change's own. */
+const parts = {
+  name: (value: number) => `name ${value}`,
+  filters: (value: number) => ({
+    events: [{ type: 'contract_log', contract_identifier: `ST000000000000000000002AMW42H.c${value}` }],
+  }),
+  options: (value: number) => ({ expire_after_evaluations: 1_000 + value }),
+  action: (value: number) => ({ type: 'http_post', url: urlOf(value) }),
+};
+type Part = keyof typeof parts;
+const names = Object.keys(parts) as Part[];
+
+/** A change sets some parts; the value of each is the number of the change. */
+const changes = fc.array(fc.subarray(names, { minLength: 1 }), { minLength: 2, maxLength: 5 });
+
+test('every change is there in the end, or one that set the same part', async () => {
+  await assertProperty(
+    fc.asyncProperty(changes, fc.scheduler(), async (wanted, scheduler) => {
+      turn = (checked) => checked;
+      const uuid = await hooks.register(definition(urlOf(0), [{ type: 'coinbase' }]));
+      turn = (checked) => scheduler.schedule(checked);
+      const done = wanted.map((set, index) =>
+        hooks.managed.update(CONSUMER, uuid, Object.fromEntries(set.map((part) => [part, parts[part](index + 1)]))),
+      );
+      await scheduler.waitFor(Promise.all(done));
+      const kept = definitionOf(hooks.record(uuid));
+      for (const part of names) {
+        const setters = wanted.flatMap((set, index) => (set.includes(part) ? [parts[part](index + 1)] : []));
+        if (setters.length > 0) expect(setters).toContainEqual(kept[part] as never);
+      }
+    }),
+    { cases: 40 },
+  );
+});

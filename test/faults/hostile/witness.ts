@@ -1,0 +1,93 @@
+/**
+ * Somebody who asks a server as anybody would, while others attack it: whether it answers, how long it takes over that,
+ * and how much memory it comes to hold.
+ */
+import { readdirSync, readFileSync } from 'node:fs';
+
+const NANOSECONDS_PER_MILLISECOND = 1_000_000;
+/** Only ends a hang: no machine is so busy that an answer takes so long. Milliseconds. */
+const LIMIT_MS = 60_000;
+const isLinux = process.platform === 'linux';
+
+/** Bytes of memory that a process holds; 0 where the system doesn't say. */
+export function memoryOf(pid: number): number {
+  if (!isLinux) return 0;
+  const kilobytes = /^VmRSS:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1];
+  return Number(kilobytes) * 1_024;
+}
+
+/** Milliseconds that a thread ran, and that it could have run but had no processor. */
+function timesOf(task: string): { ran: number; waited: number } {
+  const [ran = 0, waited = 0] = readFileSync(`${task}/schedstat`, 'utf8').split(' ').map(Number);
+  return { ran: ran / NANOSECONDS_PER_MILLISECOND, waited: waited / NANOSECONDS_PER_MILLISECOND };
+}
+
+/** How long each thread of a process had no processor. */
+function waitsOf(pid: number): Map<string, number> {
+  const waits = new Map<string, number>();
+  for (const thread of readdirSync(`/proc/${pid}/task`)) {
+    try {
+      waits.set(thread, timesOf(`/proc/${pid}/task/${thread}`).waited);
+    } catch (error) {
+      // It has ended.
+      if (!['ENOENT', 'ESRCH'].includes((error as NodeJS.ErrnoException).code ?? '')) throw error;
+    }
+  }
+  return waits;
+}
+
+/** Where the clocks stand, so that what a busy machine and this process took of a time can be taken off it. */
+function clocks(pid: number) {
+  const at = performance.now();
+  if (!isLinux) return { at, own: 0, waits: new Map<string, number>() };
+  const { ran, waited } = timesOf(`/proc/self/task/${process.pid}`);
+  return { at, own: ran + waited, waits: waitsOf(pid) };
+}
+
+type Clocks = ReturnType<typeof clocks>;
+
+/** Milliseconds between two moments in which this process was idle and the server had the processors that it wanted. */
+function takenByServer(before: Clocks, after: Clocks): number {
+  const waited = [...after.waits].map(([thread, waits]) => waits - (before.waits.get(thread) ?? 0));
+  return after.at - before.at - (after.own - before.own) - Math.max(0, ...waited);
+}
+
+export interface Seen {
+  /** Of the answers. */
+  statuses: ReadonlySet<number>;
+  answers: number;
+  /** Milliseconds that the server took for one answer at most. */
+  slowest: number;
+  /** Bytes of memory that the process came to hold beyond what it had at the beginning. */
+  growth: number;
+}
+
+/**
+ * Watches a server while something is done to it.
+ * @param ask a URL that is to be answered as ever
+ * @param attack what is done; it may never end where the server hangs
+ * @throws Error where there is no answer, or no connection
+ */
+export async function watched(pid: number, ask: string, attack: Promise<unknown>): Promise<Seen> {
+  const statuses = new Set<number>();
+  const memory = memoryOf(pid);
+  let [answers, slowest, growth, running] = [0, 0, 0, true];
+  const asking = (async () => {
+    while (running) {
+      const before = clocks(pid);
+      const response = await fetch(ask, { signal: AbortSignal.timeout(LIMIT_MS) });
+      await response.arrayBuffer();
+      statuses.add(response.status);
+      answers += 1;
+      slowest = Math.max(slowest, takenByServer(before, clocks(pid)));
+      growth = Math.max(growth, memoryOf(pid) - memory);
+    }
+  })();
+  try {
+    await Promise.race([attack, asking]);
+  } finally {
+    running = false;
+  }
+  await asking;
+  return { statuses, answers, slowest, growth };
+}
