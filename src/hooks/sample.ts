@@ -8,6 +8,11 @@ import { type TenureChangeCause, tenureChangeCauses } from '../codec/payload.ts'
 import type { Payload } from '../codec/transaction.ts';
 import type { Filter } from './filters.ts';
 
+/** The network before the first block: then there is nothing to show of it either. */
+const UNKNOWN: Network = { kind: 'testnet', chainId: 0 };
+
+export const networkOrUnknown = (network: () => Network | null): Network => network() ?? UNKNOWN;
+
 const HASH = new Uint8Array(32);
 const HASH20 = new Uint8Array(20);
 const NO_COST = { runtime: 0, readCount: 0, readLength: 0, writeCount: 0, writeLength: 0 };

@@ -3,95 +3,36 @@
  * the node, each a transaction, so that neither waits for the other.
  */
 
-import type { Clock } from '../base/clock.ts';
-import type { Network } from '../chain/network.ts';
 import { isStorageError } from '../store/files/store-failure.ts';
-import type { Backfill, HookRecord } from '../store/hooks/model.ts';
-import type { HookStore } from '../store/hooks/store.ts';
-import type { ChainHistory } from '../store/ingest/ingest.ts';
-import { activeHook } from './active-hook.ts';
-import type { Evaluator } from './evaluation/evaluator.ts';
+import { type BackfillStepOptions, backfillSteps } from './backfill-step.ts';
 import { type HookLog, logTaskFailure } from './log-event.ts';
-import { type MatchedBlock, type PayloadHook, payloadText } from './payload.ts';
-import { scanner } from './scan.ts';
-import { webhookId } from './webhook-id.ts';
 
 /** Milliseconds of a slice. */
 const SLICE_MS = 10;
-/** Deliveries of a backfill that may wait: the rest is made when some are gone. */
-const MOST_WAITING = 100;
 /** Deliveries of a hook that may wait while it catches up: the rest is made when some are gone. */
 const MOST_CAUGHT_UP = 1_000;
 /** Until what failed for lack of the database is tried again. */
 const RETRY_MS = 1_000;
 
-export interface TaskOptions {
-  store: HookStore;
-  history: ChainHistory;
-  network: () => Network | null;
-  evaluator: Evaluator;
+export interface TaskOptions extends BackfillStepOptions {
+  /** Runs in a transaction, all or nothing. */
   write: <T>(change: () => T) => T;
   log: HookLog;
-  clock: Clock;
 }
 
 export type HookTasks = ReturnType<typeof hookTasks>;
 
 const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
-export function hookTasks({ store, history, network, evaluator, write, log, clock }: TaskOptions) {
-  const { records, deliveries, backfills, ledger, candidates } = store;
+export function hookTasks(options: TaskOptions) {
+  const { store, evaluator, write, log, clock } = options;
+  const { records, deliveries, backfills } = store;
+  const backfillStep = backfillSteps(options);
   let running = false;
   let stopped = true;
   let again = false;
   let finished: Promise<void> = Promise.resolve();
   let cancelRetry = () => {};
-
-  function body(hook: PayloadHook, matched: MatchedBlock): string {
-    const of = network();
-    if (of === null) throw new Error('blocks came before the network was known');
-    return payloadText(hook, of, { apply: [matched], rollback: [] });
-  }
-
-  /** @returns whether it is done, or has to wait for its deliveries */
-  function backfillStep(job: Backfill, record: HookRecord): boolean {
-    if (!job.dryRun && deliveries.openOfBackfill(job.id) >= MOST_WAITING) return true;
-    const hook = activeHook(record);
-    const found = scanner({ history, candidates }, hook.conditions).next(job.nextHeight, job.toHeight);
-    if (found === null) {
-      backfills.advance(job.id, job.toHeight + 1, 0, 0, 0);
-      backfills.finish(job.id, 'completed', clock.now());
-      return true;
-    }
-    const { height, matched } = found;
-    if (matched === null) {
-      backfills.advance(job.id, height + 1, 0, 0, 0);
-      return false;
-    }
-    if (!job.dryRun) {
-      const { block, places } = matched;
-      const text = body(hook, matched);
-      deliveries.add(
-        {
-          webhookId: webhookId(`${hook.uuid}/${job.uuid}/${height}`, text),
-          hookId: hook.id,
-          lane: 'backfill',
-          reason: 'backfill',
-          sequence: null,
-          blocks: evaluator.notifiedBlocks({ apply: [matched], rollback: [] }),
-          body: text,
-          problem: null,
-          backfillId: job.id,
-        },
-        clock.now(),
-      );
-      ledger.add(block.indexBlockHash, hook.id, height, block.burnBlockHeight, places);
-      evaluator.countQueued();
-      evaluator.touch(hook.id, 'backfill');
-    }
-    backfills.advance(job.id, height + 1, 1, matched.places.length, job.dryRun ? 0 : 1);
-    return false;
-  }
 
   /** Does `step` until it says that it is done or the slice is over. @returns whether it is done */
   function sliced(step: () => boolean): boolean {

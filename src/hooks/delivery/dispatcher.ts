@@ -5,33 +5,38 @@
  */
 import type { Delivery, Lane } from '../../store/hooks/model.ts';
 import { isSendable } from '../../store/hooks/records.ts';
-import type { HookTimers } from '../counters.ts';
 import { logTaskFailure } from '../log-event.ts';
 import type { Outgoing } from './attempt.ts';
+import { type DeliverOptions, deliverer } from './deliver.ts';
 import { type LaneState, lanes } from './lanes.ts';
-import { isOpen, type RecordResultOptions, resultRecorder } from './record-result.ts';
 import { deliveryRequest } from './request.ts';
 import { backoff, mostRetries } from './rules.ts';
 
-export interface DispatcherOptions extends Outgoing, RecordResultOptions {
-  /** What is committed by now, and when that is on the disk: nothing is sent that a loss of power could take back. */
+export interface DispatcherOptions extends Outgoing, DeliverOptions {
+  /** What is committed by now. */
   position: () => number;
-  durable: (position: number) => Promise<void>;
-  /** A backfill, or a hook that catches up, may have room for more. */
-  roomMade: () => void;
-  timers: HookTimers;
   userAgent: string;
+}
+
+const isRetry = ({ attempts }: Delivery): boolean => attempts > 0;
+
+/** Whether a delivery takes back a block that a request under way tells of: that request could arrive after it. */
+function isOvertaking({ hookId, blocks }: Delivery, underWay: Iterable<Delivery>): boolean {
+  const taken = new Set(blocks.rollback.map(({ index_block_hash }) => index_block_hash));
+  if (taken.size === 0) return false;
+  return Iterator.from(underWay).some(
+    (one) => one.hookId === hookId && one.blocks.apply.some((block) => taken.has(block.index_block_hash)),
+  );
 }
 
 export type Dispatcher = ReturnType<typeof dispatcher>;
 
 export function dispatcher(options: DispatcherOptions) {
-  const { store, position, durable, roomMade, rules, timers, log, clock, chance } = options;
-  const { records, deliveries, secrets } = store;
+  const { store, position, rules, log, clock, chance } = options;
+  const { records, deliveries } = store;
   const stopping = new AbortController();
-  const { signal } = stopping;
-  const request = deliveryRequest({ ...options, secrets, signal });
-  const record = resultRecorder(options);
+  const request = deliveryRequest({ ...options, secrets: store.secrets, signal: stopping.signal });
+  const deliver = deliverer({ ...options, request, signal: stopping.signal });
   const queue = lanes(clock, pump);
   /** Deliveries whose request is under way, by id. */
   const underWay = new Map<number, Delivery>();
@@ -81,20 +86,9 @@ export function dispatcher(options: DispatcherOptions) {
     }
     const due = (head.nextAttemptAt ?? 0) - clock.now();
     if (due > 0) queue.wait(state, due);
-    else if (state.lane === 'live' && isOvertaking(head)) queue.hold(state);
+    else if (state.lane === 'live' && isOvertaking(head, underWay.values())) queue.hold(state);
     else if (isRetry(head) && retrying >= mostRetries(rules.concurrency)) queue.postpone(state);
     else void send(head, state);
-  }
-
-  const isRetry = ({ attempts }: Delivery): boolean => attempts > 0;
-
-  /** Whether it takes back a block that a request under way tells of: that one could arrive after it. */
-  function isOvertaking({ hookId, blocks }: Delivery): boolean {
-    const taken = new Set(blocks.rollback.map(({ index_block_hash }) => index_block_hash));
-    if (taken.size === 0) return false;
-    return underWay
-      .values()
-      .some((one) => one.hookId === hookId && one.blocks.apply.some((block) => taken.has(block.index_block_hash)));
   }
 
   async function send(delivery: Delivery, state: LaneState): Promise<void> {
@@ -102,7 +96,7 @@ export function dispatcher(options: DispatcherOptions) {
     underWay.set(delivery.id, delivery);
     if (isRetry(delivery)) retrying += 1;
     try {
-      await deliver(delivery);
+      await deliver(delivery, queuedAt);
       state.faults = 0;
       if (running) queue.makeReady(state);
     } catch (error) {
@@ -124,28 +118,6 @@ export function dispatcher(options: DispatcherOptions) {
     logTaskFailure(log, error);
     state.faults += 1;
     if (running) queue.wait(state, backoff(state.faults, rules.retryCapMs, chance.number));
-  }
-
-  async function deliver({ id, hookId }: Delivery): Promise<void> {
-    await durable(queuedAt);
-    const delivery = deliveries.get(id);
-    // As it is now: the hook may have been changed, disabled or deleted meanwhile.
-    const hook = records.get(hookId);
-    // Cancelled meanwhile, or it never was: what could not be rolled back at once is by now.
-    if (delivery === undefined || delivery.hookId !== hookId || !isOpen(delivery)) return;
-    if (hook === undefined || (delivery.lane === 'live' && !isSendable(hook))) return;
-    if (signal.aborted) return;
-    const text = deliveries.body(id);
-    if (text === undefined) {
-      record.bodyLost(hook, delivery);
-      return;
-    }
-    const result = await request(hook, delivery, text);
-    // Ended by us: whether it arrived isn't known, and it goes again at the next start.
-    if (signal.aborted) return;
-    timers.attempted(result.durationMs);
-    record.attempted(delivery, result);
-    if (delivery.backfillId !== null || delivery.reason === 'catch_up') roomMade();
   }
 
   function wakeAll(): void {

@@ -1,9 +1,9 @@
 /** Trying definitions and receivers, and telling hooks of the past. */
 import { Type } from '@sinclair/typebox';
 import { CursorPage, cursorPage, cursorQuery, pageStart } from '../../http/pagination.ts';
+import type { PreviewRange } from '../preview.ts';
 import { invalidField } from '../problem.ts';
 import { BackfillBody, BackfillShown, PreviewBody, PreviewShown, TestBody, TestShown, Uuid } from '../schemas.ts';
-import type { PreviewRange } from '../trial.ts';
 import { hookRoute } from './hook-route.ts';
 import { keyed, startOf } from './keyed-page.ts';
 

@@ -1,0 +1,75 @@
+/** A step of a backfill: the next block of its range that matches becomes a delivery in the hook's backfill lane. */
+import type { Clock } from '../base/clock.ts';
+import type { Network } from '../chain/network.ts';
+import type { Backfill, HookRecord } from '../store/hooks/model.ts';
+import type { HookStore } from '../store/hooks/store.ts';
+import type { ChainHistory } from '../store/ingest/ingest.ts';
+import { type ActiveHook, activeHook } from './active-hook.ts';
+import type { Evaluator } from './evaluation/evaluator.ts';
+import { type MatchedBlock, payloadText } from './payload.ts';
+import { scanner } from './scan.ts';
+import { webhookId } from './webhook-id.ts';
+
+/** Deliveries of a backfill that may wait: the rest is made when some are gone. */
+const MOST_WAITING = 100;
+
+export interface BackfillStepOptions {
+  store: HookStore;
+  history: ChainHistory;
+  /** Null until a block came. */
+  network: () => Network | null;
+  evaluator: Evaluator;
+  clock: Clock;
+}
+
+export function backfillSteps({ store, history, network, evaluator, clock }: BackfillStepOptions) {
+  const { deliveries, backfills, ledger, candidates } = store;
+
+  function queue(job: Backfill, hook: ActiveHook, height: number, matched: MatchedBlock): void {
+    const of = network();
+    if (of === null) throw new Error('Blocks came before the network was known.');
+    const notification = { apply: [matched], rollback: [] };
+    const body = payloadText(hook, of, notification);
+    deliveries.add(
+      {
+        webhookId: webhookId(`${hook.uuid}/${job.uuid}/${height}`, body),
+        hookId: hook.id,
+        lane: 'backfill',
+        reason: 'backfill',
+        sequence: null,
+        blocks: evaluator.notifiedBlocks(notification),
+        body,
+        problem: null,
+        backfillId: job.id,
+      },
+      clock.now(),
+    );
+    const { block, places } = matched;
+    ledger.add(block.indexBlockHash, hook.id, height, block.burnBlockHeight, places);
+    evaluator.countQueued();
+    evaluator.touch(hook.id, 'backfill');
+  }
+
+  /**
+   * Takes a step; call it in a transaction.
+   * @returns whether the backfill is done, or has to wait for its deliveries
+   */
+  return (job: Backfill, record: HookRecord): boolean => {
+    if (!job.dryRun && deliveries.openOfBackfill(job.id) >= MOST_WAITING) return true;
+    const hook = activeHook(record);
+    const found = scanner({ history, candidates }, hook.conditions).next(job.nextHeight, job.toHeight);
+    if (found === null) {
+      backfills.advance(job.id, job.toHeight + 1, 0, 0, 0);
+      backfills.finish(job.id, 'completed', clock.now());
+      return true;
+    }
+    const { height, matched } = found;
+    if (matched === null) {
+      backfills.advance(job.id, height + 1, 0, 0, 0);
+      return false;
+    }
+    if (!job.dryRun) queue(job, hook, height, matched);
+    backfills.advance(job.id, height + 1, 1, matched.places.length, job.dryRun ? 0 : 1);
+    return false;
+  };
+}

@@ -1,0 +1,49 @@
+/** Delivers the head of a lane: what it was made from is on the disk first, and what came of it is written down. */
+import type { Delivery } from '../../store/hooks/model.ts';
+import { isSendable } from '../../store/hooks/records.ts';
+import type { HookTimers } from '../counters.ts';
+import { isOpen, type RecordResultOptions, resultRecorder } from './record-result.ts';
+import type { DeliveryRequest } from './request.ts';
+
+export interface DeliverOptions extends RecordResultOptions {
+  /** Resolves when what was committed up to a position is on the disk: a loss of power can't take it back. */
+  durable: (position: number) => Promise<void>;
+  /** A backfill, or a hook that catches up, may have room for more. */
+  roomMade: () => void;
+  timers: HookTimers;
+}
+
+export interface DelivererOptions extends DeliverOptions {
+  request: DeliveryRequest;
+  /** Aborted when the process stops. */
+  signal: AbortSignal;
+}
+
+export function deliverer(options: DelivererOptions) {
+  const { store, durable, roomMade, timers, request, signal } = options;
+  const { records, deliveries } = store;
+  const record = resultRecorder(options);
+
+  /** @param queuedAt the position at which the delivery was queued, or a later one */
+  return async ({ id, hookId }: Delivery, queuedAt: number): Promise<void> => {
+    await durable(queuedAt);
+    const delivery = deliveries.get(id);
+    // As it is now: the hook may have been changed, disabled or deleted meanwhile.
+    const hook = records.get(hookId);
+    // Cancelled meanwhile, or it never was: what could not be rolled back at once is by now.
+    if (delivery === undefined || delivery.hookId !== hookId || !isOpen(delivery)) return;
+    if (hook === undefined || (delivery.lane === 'live' && !isSendable(hook))) return;
+    if (signal.aborted) return;
+    const text = deliveries.body(id);
+    if (text === undefined) {
+      record.bodyLost(hook, delivery);
+      return;
+    }
+    const result = await request(hook, delivery, text);
+    // Ended by us: whether it arrived isn't known, and it goes again at the next start.
+    if (signal.aborted) return;
+    timers.attempted(result.durationMs);
+    record.attempted(delivery, result);
+    if (delivery.backfillId !== null || delivery.reason === 'catch_up') roomMade();
+  };
+}
