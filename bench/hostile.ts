@@ -1,0 +1,151 @@
+/** How much longer others wait while hostile clients attack each listener. */
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { postEvents } from '../src/devnet/post.ts';
+import { devnetEvents } from '../src/devnet/scenario.ts';
+import { attacks } from '../test/faults/hostile/attack.ts';
+import { SEED } from './dataset.ts';
+import {
+  heading,
+  MAIN,
+  onCore,
+  ROOT,
+  run,
+  type Server,
+  say,
+  script,
+  shown,
+  startServer,
+  table,
+  withDirectory,
+} from './harness.ts';
+
+const { values } = parseArgs({
+  options: {
+    repeat: { type: 'string', default: '5' },
+    seconds: { type: 'string', default: '1' },
+    connections: { type: 'string', default: '1' },
+    threads: { type: 'string', default: '0' },
+    program: { type: 'string' },
+  },
+});
+const program = values.program === undefined ? script(MAIN) : [values.program];
+/** What the server holds, and what the attackers know to speak of. */
+const [HISTORY, BLOCKS, TRANSACTIONS_PER_BLOCK] = [60, 70, 40];
+const WARM_UP_SECONDS = 0.2;
+const PATH = '/extended/v3/transactions';
+
+interface Times {
+  p50: number;
+  p99: number;
+}
+interface Round {
+  calm: Times;
+  attacked: Times;
+  /** The calm's after the attack to the calm's before it. */
+  drift: number;
+  perSecond: number;
+}
+
+async function polite(url: string): Promise<Times> {
+  const loader = join(ROOT, 'bench/parts/load.ts');
+  const options = [url, values.connections, String(WARM_UP_SECONDS), values.seconds, 'distinct', PATH];
+  return JSON.parse((await run(onCore(1, script(loader, ...options)))).stdout);
+}
+
+/** Attackers beside the polite client, whom they leave the core whenever it wants it. */
+function attackers(server: Server, directory: string) {
+  const chain = [SEED, BLOCKS, TRANSACTIONS_PER_BLOCK].map(String);
+  const attacker = script(join(ROOT, 'bench/parts/attacker.ts'), server.url, server.events, directory, ...chain);
+  const child = Bun.spawn(['nice', '-n', '10', ...onCore(1, attacker)], {
+    stdin: 'pipe',
+    stdout: 'pipe',
+    stderr: 'inherit',
+  });
+  const output = child.stdout.getReader();
+  const line = async (): Promise<string> => new TextDecoder().decode((await output.read()).value).trim();
+  return {
+    ready: line,
+    /** Attacks a listener while something is done. @returns what it came to, and messages a second */
+    async during<T>(name: string, work: () => Promise<T>): Promise<[T, number]> {
+      child.stdin.write(`${name}\n`);
+      await child.stdin.flush();
+      const start = performance.now();
+      const result = await work();
+      child.stdin.write('\n');
+      await child.stdin.flush();
+      const messages = Number(await line());
+      return [result, (messages * 1_000) / (performance.now() - start)];
+    },
+    async end(): Promise<void> {
+      child.kill();
+      await child.exited;
+    },
+  };
+}
+
+const mean = (a: Times, b: Times): Times => ({ p50: (a.p50 + b.p50) / 2, p99: (a.p99 + b.p99) / 2 });
+
+async function measure(server: Server, directory: string, rounds: Map<string, Round[]>): Promise<void> {
+  const chain = devnetEvents({ seed: SEED, blocks: HISTORY, transactionsPerBlock: TRANSACTIONS_PER_BLOCK });
+  await postEvents(chain, server.events);
+  const hostile = attackers(server, directory);
+  await hostile.ready();
+  await polite(server.url);
+  for (let n = 0; n < Number(values.repeat); n++) {
+    let before = await polite(server.url);
+    for (const [name, results] of rounds) {
+      const [attacked, perSecond] = await hostile.during(name, () => polite(server.url));
+      const after = await polite(server.url);
+      results.push({ calm: mean(before, after), attacked, drift: after.p99 / before.p99, perSecond });
+      before = after;
+    }
+  }
+  await hostile.end();
+}
+
+const rounds = new Map<string, Round[]>(Object.keys(attacks).map((name) => [name, []]));
+await withDirectory(async (directory) => {
+  const ports = ['--api-host', '127.0.0.1', '--api-port', '0', '--event-port', '0', '--threads', values.threads];
+  const quietly = ['--log-level', 'silent', '--node-rpc', 'http://127.0.0.1:1'];
+  const server = await startServer(onCore(0, [...program, 'serve', '--data', directory, ...ports, ...quietly]));
+  await measure(server, directory, rounds);
+  await server.stop();
+});
+
+heading('Other clients while hostile ones attack');
+say(`- first pages of transactions, each URL once; connections: ${values.connections}; ${values.seconds} s a slice`);
+say(`- attackers through 8 connections at a time, as fast as they are answered; --threads ${values.threads}`);
+say(`- ${values.repeat} rounds; median (least to greatest); each ratio is to the calm right before and after`);
+say();
+table(
+  ['attacked', 'messages/s', 'calm p50, ms', 'p50, ms', 'calm p99, ms', 'p99, ms', 'ratio of p99', 'calm again / calm'],
+  [...rounds].map(([name, results]) => [
+    name,
+    shown(results.map(({ perSecond }) => perSecond)),
+    shown(
+      results.map(({ calm }) => calm.p50),
+      2,
+    ),
+    shown(
+      results.map(({ attacked }) => attacked.p50),
+      2,
+    ),
+    shown(
+      results.map(({ calm }) => calm.p99),
+      2,
+    ),
+    shown(
+      results.map(({ attacked }) => attacked.p99),
+      2,
+    ),
+    shown(
+      results.map(({ calm, attacked }) => attacked.p99 / calm.p99),
+      1,
+    ),
+    shown(
+      results.map(({ drift }) => drift),
+      1,
+    ),
+  ]),
+);

@@ -1,0 +1,39 @@
+/**
+ * Hostile clients, on command: a line of input names the listener that is attacked from then on, an empty one ends the
+ * attack. Says `ready` once there is something to send, and after each attack how many messages there were.
+ */
+import { devnetEvents } from '../../src/devnet/scenario.ts';
+import { readAdminKey } from '../../src/hooks/admin-key.ts';
+import { attack, type Target } from '../../test/faults/hostile/attack.ts';
+import { routesOf, Subjects } from '../../test/support/random-urls.ts';
+
+const [api, events, data, seed, blocks, transactions] = process.argv.slice(2);
+/** So many are sent before it looks whether the attack is over. */
+const AT_ONCE = 300;
+
+const stream = [
+  ...devnetEvents({ seed: Number(seed), blocks: Number(blocks), transactionsPerBlock: Number(transactions) }),
+];
+const subjects = new Subjects();
+for (const event of stream) subjects.add(event);
+const routes = routesOf(await (await fetch(`${api}/docs/json`)).json());
+const key = readAdminKey(data!) ?? '';
+const target: Target = { api: api!, events: events!, key, routes, subjects, stream };
+
+let attacked = '';
+let turn = 0;
+async function attackUntilTold(name: string): Promise<void> {
+  let messages = 0;
+  while (attacked === name) {
+    await attack(name, target, AT_ONCE, String(turn++));
+    messages += AT_ONCE;
+  }
+  process.stdout.write(`${messages}\n`);
+}
+
+process.stdout.write('ready\n');
+for await (const line of console) {
+  attacked = line;
+  if (line !== '') void attackUntilTold(line);
+}
+process.exit(0);
