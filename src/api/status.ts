@@ -1,10 +1,8 @@
 /** What the server is and how far its index reaches. */
 import { type Static, Type } from '@sinclair/typebox';
-import { type AnyElysia, Elysia } from 'elysia';
 import { toHex } from '../codec/hex.ts';
 import { chainAndBurnTip } from '../http/etag.ts';
-import type { Responder } from '../http/respond.ts';
-import { route } from '../http/route.ts';
+import { Redirect, route } from '../http/route.ts';
 import type { ChainTip } from '../store/model/block.ts';
 import { Hash, Height } from './shared/schemas/values.ts';
 
@@ -53,10 +51,16 @@ function chainTip({ height, blockHash, indexBlockHash, burnBlockHeight, microblo
 }
 
 /** Where the status used to be, and where a visitor begins. */
-export function statusRedirects(respond: Responder): AnyElysia {
-  const toStatus = () => respond.redirect(301, '/extended');
-  const hidden = { detail: { hide: true } };
-  return new Elysia({ name: 'status-redirects' })
-    .get('/', toStatus, hidden)
-    .get('/extended/v1/status', toStatus, hidden);
-}
+export const statusRedirects = ['/', '/extended/v1/status'].map((path) =>
+  route({
+    path,
+    operationId: 'redirectToStatus',
+    summary: 'Redirects to the status',
+    tag: 'Status',
+    hidden: true,
+    response: Type.Void(),
+    etag: null,
+    snapshot: false,
+    handle: () => new Redirect('/extended', 301),
+  }),
+);

@@ -3,7 +3,8 @@ import type { Registry } from 'prom-client';
 import type { Operations } from '../api/operations.ts';
 import { type Clock, systemClock } from '../base/clock.ts';
 import type { Faucets } from '../faucets/faucets.ts';
-import type { HookApi } from '../hooks/routes/hook-route.ts';
+import type { HookApi } from '../hooks/routes/family.ts';
+import type { Forward } from '../http/forward.ts';
 import { type Listen, listenHttp } from '../http/listener.ts';
 import { type ApiServer, startApi } from '../http/server.ts';
 import { startRealtime } from '../live/realtime.ts';
@@ -32,7 +33,7 @@ export interface ApiServiceOptions {
   clock?: Clock;
   listen?: Listen;
   /** In a thread: answers what only the main thread can. */
-  mainThread?: (request: Request) => Promise<Response>;
+  mainThread?: Forward;
   /** What the threads of this process know and nobody else. */
   passage: string;
 }

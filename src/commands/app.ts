@@ -2,7 +2,7 @@
 import { type AnyElysia, Elysia } from 'elysia';
 import { names, namesOfAddress } from '../api/names/names.ts';
 import { namespaces } from '../api/names/namespaces.ts';
-import { type NodeProxy, nodeRoutes } from '../api/node-routes.ts';
+import { nodeRoutes } from '../api/node-routes.ts';
 import { type Operations, operationRoutes } from '../api/operations.ts';
 import { status, statusRedirects } from '../api/status.ts';
 import { addressBalances } from '../api/v1/address-balances.ts';
@@ -42,14 +42,14 @@ import { tokens } from '../api/v3/tokens.ts';
 import { transactions } from '../api/v3/transactions.ts';
 import { transfers } from '../api/v3/transfers.ts';
 import { type Faucets, noFaucets } from '../faucets/faucets.ts';
-import type { HookApi } from '../hooks/routes/hook-route.ts';
+import type { HookApi } from '../hooks/routes/family.ts';
 import { hookRoutes } from '../hooks/routes/routes.ts';
 import { cors } from '../http/cors.ts';
 import { type DeprecationPolicy, NO_SUNSET } from '../http/deprecation.ts';
 import { docs } from '../http/docs.ts';
 import { errors, failures, type Log } from '../http/errors.ts';
 import { tagOf } from '../http/etag.ts';
-import { markPeer, passedPeer } from '../http/forward.ts';
+import { type Forward, markPeer, passedPeer } from '../http/forward.ts';
 import { type RequestMetrics, uncounted } from '../http/request-metrics.ts';
 import { responder } from '../http/respond.ts';
 import { responseCache } from '../http/response-cache.ts';
@@ -67,11 +67,11 @@ export interface ApiOptions {
   metrics?: RequestMetrics;
   faucets?: Faucets;
   /** In one of several threads: answers what only the main one can. */
-  mainThread?: (request: Request) => Promise<Response>;
+  mainThread?: Forward;
   /** What the threads of this process know and nobody else, where there are several. */
   passage?: string;
   /** Answers what is the node's, where there is one. */
-  nodeProxy?: NodeProxy;
+  nodeProxy?: Forward;
   /** Null, or not given, where this process doesn't write. */
   hooks?: HookApi | null;
   /** Whether chainhooks are managed without keys. */
@@ -86,8 +86,9 @@ export interface ApiOptions {
  * Every route, by resource, in the order of the reference.
  * @param now the clock, in Unix milliseconds
  */
-export const resources = (version: string, now: () => number): readonly (readonly Route[])[] => [
+export const resources = (version: string, now: () => number, faucets: Faucets): readonly (readonly Route[])[] => [
   status(version),
+  statusRedirects,
   transactions,
   blocks,
   mempool,
@@ -121,9 +122,10 @@ export const resources = (version: string, now: () => number): readonly (readonl
   names,
   namesOfAddress,
   namespaces,
-  faucetRoutes,
+  faucetRoutes(faucets),
   staking,
   stacking,
+  stackingRedirects,
   burnRewards,
   poxCycles,
   poxTransactions,
@@ -137,7 +139,7 @@ export function createApp(options: ApiOptions): AnyElysia {
   const failure = failures(respond, log);
   const clientAddress = (request: Request): string =>
     passedPeer(request.headers, passage) ?? app.server?.requestIP(request)?.address ?? '';
-  const passOn = (request: Request, answer: (request: Request) => Promise<Response>): Promise<Response> => {
+  const passOn = (request: Request, answer: Forward): Promise<Response> => {
     markPeer(request.headers, passage, clientAddress(request));
     return answer(request);
   };
@@ -150,7 +152,6 @@ export function createApp(options: ApiOptions): AnyElysia {
     deprecation,
     now,
     metrics,
-    faucets,
     clientAddress,
     ...(mainThread === undefined ? {} : { mainThread: (request) => passOn(request, mainThread) }),
     checkResponses,
@@ -159,11 +160,9 @@ export function createApp(options: ApiOptions): AnyElysia {
   const app: AnyElysia = new Elysia({ systemRouter: false, handler: { standardHostname: false } })
     .use(errors(respond, failure))
     .use(cors(respond, openHooks))
-    .use(statusRedirects(respond))
-    .use(operations === undefined ? new Elysia() : operationRoutes(operations, respond))
-    .use(stackingRedirects(respond));
-  for (const routes of resources(version, now)) app.use(resource(context, routes));
+    .use(operations === undefined ? new Elysia() : operationRoutes(operations, respond));
+  for (const routes of resources(version, now, faucets)) app.use(resource(context, routes));
   app.use(resource(context, hookRoutes(version, hooks)));
-  if (nodeProxy !== undefined) app.use(nodeRoutes(nodeProxy, respond, metrics));
+  if (nodeProxy !== undefined) app.use(resource(context, nodeRoutes(nodeProxy)));
   return app.use(docs(respond, version));
 }

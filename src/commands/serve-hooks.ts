@@ -9,7 +9,7 @@ import { deliveryLog } from '../hooks/delivery-log.ts';
 import { hostNames } from '../hooks/hosts.ts';
 import { keysOf } from '../hooks/keys.ts';
 import { management } from '../hooks/management.ts';
-import type { HookApi } from '../hooks/routes/hook-route.ts';
+import type { HookApi } from '../hooks/routes/family.ts';
 import { type Chainhooks, type HookRules, startChainhooks } from '../hooks/service.ts';
 import { trial } from '../hooks/trial.ts';
 import { type WrongKeys, wrongKeys } from '../hooks/wrong-keys.ts';

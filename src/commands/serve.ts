@@ -3,7 +3,7 @@ import { Registry } from 'prom-client';
 import { type Operations, operationAnswer } from '../api/operations.ts';
 import { EXIT } from '../base/errors.ts';
 import { type Faucets, noFaucets } from '../faucets/faucets.ts';
-import type { HookApi } from '../hooks/routes/hook-route.ts';
+import type { HookApi } from '../hooks/routes/family.ts';
 import { createLog, type Log } from '../log.ts';
 import { eventMetrics } from '../metrics/events.ts';
 import { hookMetrics, hookTimers } from '../metrics/hooks.ts';

@@ -1,12 +1,10 @@
-/** Why a faucet gives nothing. Its text is part of the API. */
-export class FaucetError extends Error {
+/** Why a faucet gives nothing. */
+import { ApiError } from '../http/errors.ts';
+
+export class FaucetError extends ApiError {
   override readonly name = 'FaucetError';
-  constructor(
-    readonly status: 400 | 403 | 429 | 500 | 503,
-    message: string,
-    options?: ErrorOptions,
-  ) {
-    super(message, options);
+  constructor(status: 400 | 403 | 429 | 500 | 503, message: string, options?: ErrorOptions) {
+    super(status, message, null, options);
   }
 }
 

@@ -1,6 +1,8 @@
 /** What callers of the chainhook routes are told when something is wrong with what they ask. */
 
-const titles = {
+import { ApiError } from '../http/errors.ts';
+
+export const titles = {
   400: 'Invalid request body',
   401: 'Unauthorized',
   403: 'Forbidden',
@@ -16,15 +18,15 @@ const titles = {
 export type ProblemStatus = keyof typeof titles;
 
 /** The caller's mistake, or a state that doesn't allow what it asks. Its texts are part of the API. */
-export class HookProblem extends Error {
+export class HookProblem extends ApiError {
   override readonly name = 'HookProblem';
   constructor(
-    readonly status: ProblemStatus,
+    status: ProblemStatus,
     /** What exactly, naming the field: `options.decode must be boolean`. */
     details: string,
     readonly title: string = titles[status],
   ) {
-    super(details);
+    super(status, details);
   }
 }
 

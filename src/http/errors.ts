@@ -1,4 +1,5 @@
 /** Errors to callers: what may be said, in one shape, through one exit. */
+import { type TSchema, Type } from '@sinclair/typebox';
 import { type AnyElysia, Elysia } from 'elysia';
 import { UNEXPECTED } from '../base/errors.ts';
 import { unavailable } from '../store/files/store-failure.ts';
@@ -7,7 +8,25 @@ import type { ListenerEvent } from './listener.ts';
 import { pathAndQuery } from './request-url.ts';
 import type { Responder } from './respond.ts';
 
-export type ErrorStatus = 400 | 401 | 403 | 404 | 409 | 410 | 413 | 415 | 426 | 429 | 502 | 503 | 504;
+export type ErrorStatus = keyof typeof reasons;
+
+const reasons = {
+  400: 'Bad Request',
+  401: 'Unauthorized',
+  403: 'Forbidden',
+  404: 'Not Found',
+  409: 'Conflict',
+  410: 'Gone',
+  413: 'Payload Too Large',
+  415: 'Unsupported Media Type',
+  421: 'Misdirected Request',
+  426: 'Upgrade Required',
+  429: 'Too Many Requests',
+  500: 'Internal Server Error',
+  502: 'Bad Gateway',
+  503: 'Service Unavailable',
+  504: 'Gateway Timeout',
+} as const;
 
 /** An answer the caller can act on. Its text is part of the API. */
 export class ApiError extends Error {
@@ -17,16 +36,40 @@ export class ApiError extends Error {
     message: string,
     /** A word for programs, where the status alone is too coarse. */
     readonly code: string | null = null,
+    options?: ErrorOptions,
   ) {
-    super(message);
+    super(message, options);
   }
 }
 
-/** A parameter that breaks its schema. @param message where and which rule: `querystring/limit must be <= 50` */
+/** Where a parameter stands, as messages begin: `querystring/limit`. */
+export interface ParameterPlace {
+  place: 'params' | 'querystring' | 'body';
+  /** The parameter's name, and the names and indexes inside its value; empty for the whole body. */
+  path: readonly string[];
+}
+
+/** How a mistake is put into words. @param at the parameter, as the message names it */
+type Phrase = (at: string) => string;
+
+/** A parameter that breaks its schema: `querystring/limit must be <= 50`. */
 export class ParameterError extends ApiError {
   override readonly name = 'ParameterError';
-  constructor(message: string) {
-    super(400, message, 'VALIDATION');
+  readonly place: ParameterPlace['place'];
+  readonly path: ParameterPlace['path'];
+  readonly #phrase: Phrase;
+  /** @param rule which it breaks, in words that follow its name; or a phrase around its name */
+  constructor({ place, path }: ParameterPlace, rule: string | Phrase) {
+    const phrase: Phrase = typeof rule === 'string' ? (at) => `${at} ${rule}` : rule;
+    super(400, phrase([place, ...path].join('/')), 'VALIDATION');
+    this.place = place;
+    this.path = path;
+    this.#phrase = phrase;
+  }
+
+  /** The mistake for those who are told the place apart. @param separator of the path */
+  withoutPlace(separator: string): string {
+    return this.#phrase(this.path.join(separator) || this.place);
   }
 }
 
@@ -49,51 +92,70 @@ export type ApiEvent = ListenerEvent | { event: 'store_unavailable'; method: str
 
 export type Log = (event: ApiEvent) => void;
 
-/** Makes the body of an error that the caller is told of. */
-export type ErrorBody = (status: ErrorStatus | 500, message: string, code: string | null) => object;
+/** How a family of routes says what is wrong. */
+export interface ErrorShape {
+  /** What the document says of the body. */
+  schema: TSchema;
+  /** The body of what the caller can act on. */
+  body(error: ApiError): object;
+  headers?(error: ApiError): Record<string, string>;
+  /** The body where the index can't be read now. */
+  unavailable: object;
+  /** The body where something of ours failed. */
+  failed: object;
+}
 
-/** Makes the answer to a request that failed. @param body of another form than {@link problem} */
-export type Failure = (error: unknown, request: Request, body?: ErrorBody) => Response;
+/** Makes the answer to a request that failed. */
+export type Failure = (error: unknown, request: Request, shape?: ErrorShape) => Response;
 
-const reasons: Record<ErrorStatus | 500, string> = {
-  400: 'Bad Request',
-  401: 'Unauthorized',
-  403: 'Forbidden',
-  404: 'Not Found',
-  409: 'Conflict',
-  410: 'Gone',
-  413: 'Payload Too Large',
-  415: 'Unsupported Media Type',
-  426: 'Upgrade Required',
-  429: 'Too Many Requests',
-  500: 'Internal Server Error',
-  502: 'Bad Gateway',
-  503: 'Service Unavailable',
-  504: 'Gateway Timeout',
-};
-
-export const problem = (status: ErrorStatus | 500, message: string, code: string | null = null) =>
+export const problem = (status: ErrorStatus, message: string, code: string | null = null) =>
   code === null
     ? { statusCode: status, error: reasons[status], message }
     : { statusCode: status, code, error: reasons[status], message };
 
-/** What families of old routes say of an error, and their clients read. */
-export const bareError: ErrorBody = (_, message) => ({ error: message });
+export const Problem = Type.Object({
+  statusCode: Type.Integer(),
+  code: Type.Optional(Type.String({ description: 'A word for programs, where the status alone is too coarse' })),
+  error: Type.String({ description: "The status's own phrase" }),
+  message: Type.String({ description: 'What is wrong; of a parameter its name and the rule it breaks' }),
+});
+
+const unavailableBody = { error: 'The database service is unavailable' };
+
+/** What most routes say. */
+export const problems: ErrorShape = {
+  schema: Problem,
+  body: ({ status, message, code }) => problem(status, message, code),
+  unavailable: unavailableBody,
+  failed: problem(500, UNEXPECTED),
+};
+
+/** What families of old routes say, and their clients read. */
+export const bareErrors: ErrorShape = {
+  schema: Type.Object({ error: Type.String({ description: 'What is wrong' }) }),
+  body: ({ message }) => ({ error: message }),
+  unavailable: unavailableBody,
+  failed: { error: UNEXPECTED },
+};
 
 /** The cause of a failure of ours goes to the log, never to the caller. */
 export function failures(respond: Responder, log: Log): Failure {
-  return (error, request, body = problem) => {
-    if (error instanceof ShapedError) return respond.json(error.status, error.body);
-    if (error instanceof ApiError) return respond.json(error.status, body(error.status, error.message, error.code));
-    if (error instanceof TooMuchWorkError) return respond.json(400, body(400, error.message, 'TOO_MUCH_WORK'));
+  const told = (error: ApiError, shape: ErrorShape): Response => {
+    const response = respond.json(error.status, error instanceof ShapedError ? error.body : shape.body(error));
+    for (const [name, value] of Object.entries(shape.headers?.(error) ?? {})) response.headers.set(name, value);
+    return response;
+  };
+  return (error, request, shape = problems) => {
+    if (error instanceof ApiError) return told(error, shape);
+    if (error instanceof TooMuchWorkError) return told(new ApiError(400, error.message, 'TOO_MUCH_WORK'), shape);
     const where = { method: request.method, path: pathAndQuery(request.url), cause: error };
     if (isStoreUnavailable(error)) {
       // That there is no index was said once, when it was noticed.
       if (!(error instanceof IndexUnavailableError)) log({ event: 'store_unavailable', ...where });
-      return respond.json(503, { error: 'The database service is unavailable' });
+      return respond.json(503, shape.unavailable);
     }
     log({ event: 'request_failed', ...where });
-    return respond.json(500, body(500, UNEXPECTED, null));
+    return respond.json(500, shape.failed);
   };
 }
 

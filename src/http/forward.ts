@@ -1,10 +1,12 @@
-/** Requests that one thread passes on to another. */
+/** Requests that are passed on to another server, or to another thread. */
 
-import { bodyRefused } from './body.ts';
 import { directFetch } from './direct-fetch.ts';
-import { problem } from './errors.ts';
+import { type ErrorStatus, problem } from './errors.ts';
 import { BodyError, bodyBytes } from './request-body.ts';
 import { pathAndQuery } from './request-url.ts';
+
+/** Passes a request on. @throws ApiError where there is no answer */
+export type Forward = (request: Request) => Promise<Response>;
 
 /** Says where a request came from that another thread passes on. */
 const PEER_HEADER = 'x-stackside-peer';
@@ -24,15 +26,15 @@ export function markPeer(headers: Headers, passage: string, peer: string): void 
   headers.set(PEER_HEADER, `${passage} ${peer}`);
 }
 
-const refusal = (status: 400 | 413, message: string): Response => Response.json(problem(status, message), { status });
+const refusal = (status: ErrorStatus, message: string): Response => Response.json(problem(status, message), { status });
 
 /**
  * Passes requests on to a server of ours, as they are.
  * @param bodyLimit the largest body, in bytes
  */
 export const forwardTo =
-  (origin: string, bodyLimit: number) =>
-  async (request: Request): Promise<Response> => {
+  (origin: string, bodyLimit: number): Forward =>
+  async (request) => {
     const hasBody = request.method !== 'GET' && request.method !== 'HEAD';
     try {
       const response = await directFetch(origin + pathAndQuery(request.url), {
@@ -45,7 +47,7 @@ export const forwardTo =
       });
       return new Response(response.body, { status: response.status, headers: response.headers });
     } catch (error) {
-      if (error instanceof BodyError) return refusal(...bodyRefused(error, bodyLimit));
+      if (error instanceof BodyError) return refusal(error.status, error.message);
       // Nobody reads this answer, and nothing failed here.
       if (request.signal.aborted) return refusal(400, 'The client left');
       throw error;

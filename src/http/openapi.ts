@@ -1,15 +1,6 @@
 /** A route's entry in the OpenAPI document, made of its declaration. */
-import { OptionalKind, type TProperties, type TSchema, Type } from '@sinclair/typebox';
-
-export const Problem = Type.Object({
-  statusCode: Type.Integer(),
-  code: Type.Optional(Type.String({ description: 'A word for programs, where the status alone is too coarse' })),
-  error: Type.String({ description: "The status's own phrase" }),
-  message: Type.String({ description: 'What is wrong; of a parameter its name and the rule it breaks' }),
-});
-
-/** What old families of routes say of an error. */
-const BareProblem = Type.Object({ error: Type.String({ description: 'What is wrong' }) });
+import { OptionalKind, type TProperties, type TSchema } from '@sinclair/typebox';
+import { type ErrorShape, Problem, problems } from './errors.ts';
 
 interface Described {
   operationId: string;
@@ -22,14 +13,13 @@ interface Described {
   response: TSchema;
   plainText?: boolean;
   notFound?: string;
-  bareErrors?: boolean;
   redirects?: string;
   deprecated?: unknown;
   etag: unknown;
   /** Of the answer; 200 if not given. */
   status?: number;
-  /** What errors look like, where not as usual. */
-  problem?: TSchema;
+  described?: { query?: TProperties; body?: TSchema };
+  errors?: ErrorShape;
 }
 
 export function operation(route: Described) {
@@ -39,18 +29,18 @@ export function operation(route: Described) {
     description,
     tag,
     params = {},
-    query = {},
-    body,
+    described = {},
     response,
     plainText = false,
     notFound,
-    bareErrors = false,
+    errors = problems,
     redirects,
     deprecated,
     etag,
     status = 200,
   } = route;
-  const problem = route.problem ?? (bareErrors ? BareProblem : Problem);
+  const { query = route.query ?? {}, body = route.body } = described;
+  const problem = errors.schema;
   const parameters = [
     ...Object.entries(params).map(([name, schema]) => parameter('path', name, schema)),
     ...Object.entries(query).map(([name, schema]) => parameter('query', name, schema)),

@@ -2,7 +2,7 @@
 import { type TSchema, Type } from '@sinclair/typebox';
 import type { CursorKey, Page } from '../store/model/page.ts';
 import { decodeCursor, encodeCursor } from './cursor.ts';
-import { ApiError } from './errors.ts';
+import { ParameterError } from './errors.ts';
 
 export const cursorQuery = {
   limit: Type.Integer({ minimum: 1, maximum: 50, default: 20, description: 'Items per page' }),
@@ -29,13 +29,15 @@ export const CursorPage = <T extends TSchema>(item: T) =>
     results: Type.Array(item),
   });
 
-/** @throws ApiError for a cursor that is not of this list */
+/** @throws ParameterError for a cursor that is not of this list */
 export function pageStart(list: string, text: string | undefined): CursorKey | null {
   if (text === undefined) return null;
   const key = decodeCursor(list, text);
   if (key !== null) return key;
-  const message = 'invalid cursor in querystring/cursor: it is not one of this list; start again without a cursor';
-  throw new ApiError(400, message, 'VALIDATION');
+  throw new ParameterError(
+    { place: 'querystring', path: ['cursor'] },
+    (at) => `invalid cursor in ${at}: it is not one of this list; start again without a cursor`,
+  );
 }
 
 export function cursorPage<T, R>(list: string, limit: number, page: Page<T>, item: (of: T) => R) {

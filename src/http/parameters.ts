@@ -5,7 +5,7 @@
  * Everything that can be done once is done when a route is declared.
  */
 import { OptionalKind, type StaticDecode, type TObject, type TProperties, type TSchema } from '@sinclair/typebox';
-import { ApiError, ParameterError } from './errors.ts';
+import { ApiError, ParameterError, type ParameterPlace } from './errors.ts';
 import { pathAndQuery, pathSegment, queryText } from './request-url.ts';
 import { listReader, type ReadText, textReader } from './value-reader.ts';
 
@@ -17,12 +17,11 @@ const MAX_PATH_PARAMETER = 1024;
 interface Field {
   name: string;
   schema: TSchema;
-  /** Where a message places it: `querystring/limit`. */
-  at: string;
+  at: ParameterPlace;
 }
 
-const fieldsOf = (place: 'params' | 'querystring', properties: TProperties): Field[] =>
-  Object.entries(properties).map(([name, schema]) => ({ name, schema, at: `${place}/${name}` }));
+const fieldsOf = (place: ParameterPlace['place'], properties: TProperties): Field[] =>
+  Object.entries(properties).map(([name, schema]) => ({ name, schema, at: { place, path: [name] } }));
 
 /** A function from a request's URL to the values of its path parameters. @param path `/transactions/{tx_id}` */
 export function pathReader<P extends TProperties>(path: string, properties: P): (url: string) => Values<P> {
@@ -52,9 +51,9 @@ function decodedSegment(text: string, url: string): string {
   }
 }
 
-function limited(at: string, text: string): string {
+function limited(at: ParameterPlace, text: string): string {
   if (text.length <= MAX_PATH_PARAMETER) return text;
-  throw new ParameterError(`${at} must NOT have more than ${MAX_PATH_PARAMETER} characters`);
+  throw new ParameterError(at, `must NOT have more than ${MAX_PATH_PARAMETER} characters`);
 }
 
 /** A function from a request's URL to the values of its query. Unknown keys are ignored, defaults filled in. */
@@ -86,7 +85,7 @@ function textsOf(query: string, places: ReadonlyMap<string, number>, fields: rea
     const place = places.get(decodedQuery(equals < 0 ? pair : pair.slice(0, equals)) ?? '');
     if (place === undefined) continue;
     const value = equals < 0 ? '' : decodedQuery(pair.slice(equals + 1));
-    if (value === null) throw new ParameterError(`${fields[place]!.at} must be well-formed percent-encoding`);
+    if (value === null) throw new ParameterError(fields[place]!.at, 'must be well-formed percent-encoding');
     const given = texts[place];
     if (given === undefined) texts[place] = [value];
     else given.push(value);
@@ -111,15 +110,15 @@ function queryField(field: Field): Field & { required: boolean; read(texts: stri
   const readGiven = schema.type === 'array' ? listReader(schema, at) : once(textReader(schema), at);
   const read = (texts: string[] | undefined) => {
     if (texts !== undefined) return readGiven(texts);
-    if (required) throw new ParameterError(`querystring must have required property '${name}'`);
+    if (required) throw new ParameterError(at, () => `querystring must have required property '${name}'`);
     return fallback;
   };
   return { ...field, required, read };
 }
 
 const once =
-  (read: ReadText, at: string) =>
+  (read: ReadText, at: ParameterPlace) =>
   (texts: string[]): unknown => {
-    if (texts.length > 1) throw new ParameterError(`${at} must be given once, not ${texts.length} times`);
+    if (texts.length > 1) throw new ParameterError(at, `must be given once, not ${texts.length} times`);
     return read(texts[0]!, at);
   };

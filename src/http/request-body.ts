@@ -1,14 +1,34 @@
-/** Bodies of requests: read as they come, and no further than their limit. */
+/**
+ * Bodies of requests: read as they come, and no further than their limit.
+ *
+ * A body that isn't there is none, whatever the headers say: clients send `Content-Type: application/json` with nothing
+ * after it.
+ */
+import type { Static, TSchema } from '@sinclair/typebox';
+import { checker } from './checker.ts';
+import { ApiError, ParameterError } from './errors.ts';
+
+/** Bytes of the largest JSON body. */
+export const MAX_BODY = 1024 * 1024;
 
 /** A body that can't be had: it is longer than allowed, or its client left before its end. */
-export class BodyError extends Error {
+export class BodyError extends ApiError {
   override readonly name = 'BodyError';
-  constructor(
-    readonly reason: 'too_large' | 'incomplete',
-    options?: ErrorOptions,
-  ) {
-    super(reason === 'too_large' ? 'the body is too large' : 'the body ended before its end', options);
+  readonly reason: 'too_large' | 'incomplete';
+  /** @param limit in bytes */
+  constructor(reason: BodyError['reason'], limit: number, options?: ErrorOptions) {
+    const tooLarge = reason === 'too_large';
+    const message = tooLarge ? `The body must not be longer than ${limit} bytes` : 'The body is not complete';
+    super(tooLarge ? 413 : 400, message, null, options);
+    this.reason = reason;
   }
+}
+
+/** Whether the request says how long its body is: then the server sees to it that no more comes. @throws BodyError */
+function declaresLength({ headers }: Request, limit: number): boolean {
+  const length = headers.get('content-length');
+  if (Number(length ?? 0) > limit) throw new BodyError('too_large', limit);
+  return length !== null;
 }
 
 /**
@@ -17,26 +37,65 @@ export class BodyError extends Error {
  * @throws BodyError
  */
 export async function bodyBytes(request: Request, limit: number): Promise<Uint8Array<ArrayBuffer>> {
-  if (Number(request.headers.get('content-length') ?? 0) > limit) throw new BodyError('too_large');
+  declaresLength(request, limit);
   const sink = new Bun.ArrayBufferSink();
   let length = 0;
-  for await (const chunk of chunksOf(request)) {
+  for await (const chunk of chunksOf(request, limit)) {
     length += chunk.length;
-    if (length > limit) throw new BodyError('too_large');
+    if (length > limit) throw new BodyError('too_large', limit);
     sink.write(chunk);
   }
   return new Uint8Array(sink.end() as ArrayBuffer);
 }
 
 /** The body as UTF-8; what isn't is replaced. @see bodyBytes */
-export const bodyText = async (request: Request, limit: number): Promise<string> =>
-  new TextDecoder().decode(await bodyBytes(request, limit));
+export async function bodyText(request: Request, limit: number): Promise<string> {
+  if (!declaresLength(request, limit)) return new TextDecoder().decode(await bodyBytes(request, limit));
+  try {
+    return await request.text();
+  } catch (cause) {
+    throw new BodyError('incomplete', limit, { cause });
+  }
+}
 
-async function* chunksOf(request: Request): AsyncGenerator<Uint8Array> {
+async function* chunksOf(request: Request, limit: number): AsyncGenerator<Uint8Array> {
   if (request.body === null) return;
   try {
     for await (const chunk of request.body) yield chunk;
   } catch (cause) {
-    throw new BodyError('incomplete', { cause });
+    throw new BodyError('incomplete', limit, { cause });
   }
+}
+
+/**
+ * The JSON value of a request's body, undefined where it has none.
+ * @throws ApiError 400 where it isn't JSON or its end never came, 413 where it is too long, 415 where it says to be something else
+ */
+async function jsonBody(request: Request): Promise<unknown> {
+  const text = await bodyText(request, MAX_BODY);
+  if (text === '') return undefined;
+  const type = request.headers.get('content-type');
+  if (type === null || !/^application\/json\s*(;|$)/i.test(type)) {
+    throw new ApiError(415, 'The body must be JSON, with Content-Type: application/json');
+  }
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new ApiError(400, 'The body is not valid JSON', 'VALIDATION');
+  }
+}
+
+/**
+ * A function from a request to its body. Fields that the schema doesn't name pass unless it is closed.
+ * @param optional whether a body that isn't there, or is null, is `{}`
+ */
+export function bodyReader<B extends TSchema>(schema: B, optional: boolean): (request: Request) => Promise<Static<B>> {
+  const mistakeIn = checker(schema);
+  return async (request) => {
+    const sent = await jsonBody(request);
+    const value = optional ? (sent ?? {}) : sent;
+    const mistake = value === undefined ? { path: [], rule: 'is required' } : mistakeIn(value);
+    if (mistake !== null) throw new ParameterError({ place: 'body', path: mistake.path }, mistake.rule);
+    return value as Static<B>;
+  };
 }

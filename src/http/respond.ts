@@ -15,9 +15,12 @@ export interface Responder {
   jsonText(status: number, text: string, etag?: string | null): Response;
   /** The text alone, as `text/plain`. */
   plainText(status: number, text: string, etag?: string | null): Response;
+  noContent(): Response;
   notModified(etag: string): Response;
   /** @param etag of what is found there */
   redirect(status: 301 | 302, location: string, etag?: string | null): Response;
+  /** What another server answered, with the headers that it lacks. */
+  passedOn(answered: Response): Response;
   /** The headers of every response, for those that are made elsewhere. */
   common(): Record<string, string>;
 }
@@ -45,6 +48,13 @@ export function responder(version: string): Responder {
     jsonText,
     plainText: textOf('text/plain'),
     json: (status, body, etag = null) => jsonText(status, JSON.stringify(body), etag),
+    noContent: () => new Response(null, { status: 204, headers: { ...common(), 'cache-control': 'no-store' } }),
+    passedOn(answered) {
+      for (const [name, value] of Object.entries({ ...common(), 'cache-control': 'no-store' })) {
+        if (!answered.headers.has(name)) answered.headers.set(name, value);
+      }
+      return answered;
+    },
     notModified: (etag) => {
       const headers = { ...common(), 'cache-control': REVALIDATE, etag: `"${etag}"` };
       return new Response(null, { status: 304, headers });

@@ -1,45 +1,85 @@
 /** How a route is declared, and what a declaration becomes. */
 import type { Static, TProperties, TSchema, TUndefined } from '@sinclair/typebox';
 import { type AnyElysia, Elysia } from 'elysia';
-import type { Faucets } from '../faucets/faucets.ts';
 import type { Reader } from '../store/read/index-reader.ts';
 import type { Snapshots } from '../store/read/snapshots.ts';
-import { bodyReader } from './body.ts';
 import { type Deprecation, type DeprecationPolicy, deprecatedRoute } from './deprecation.ts';
-import { bareError, type Failure } from './errors.ts';
+import type { ErrorShape, Failure } from './errors.ts';
 import { type ETagKind, namesTag } from './etag.ts';
+import type { Forward } from './forward.ts';
 import { jsonOf } from './json.ts';
 import { operation } from './openapi.ts';
 import { pathReader, queryReader, type Values } from './parameters.ts';
+import { bodyReader } from './request-body.ts';
 import type { RequestMetrics } from './request-metrics.ts';
 import { pathAndQuery, pathStart } from './request-url.ts';
 import type { Responder } from './respond.ts';
 import type { ResponseCache } from './response-cache.ts';
 import { checkedBody } from './response-check.ts';
 
-export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE' | 'ALL';
 
-export interface Declaration<P extends TProperties, Q extends TProperties, B extends TSchema, Sent extends TSchema> {
+/** What a request asks, read and checked. */
+interface Asked<P extends TProperties, Q extends TProperties, Sent extends TSchema, Caller> {
+  params: Values<P>;
+  query: Values<Q>;
+  body: Static<Sent>;
+  /** What `access` makes of the request. */
+  caller: Caller;
+  /** Path and query of the request. */
+  target: string;
+  request: Request;
+  /** The address that the request came from, empty where it isn't known. */
+  clientAddress: () => string;
+}
+
+/**
+ * Who asks, and in whose name. Called before anything of the request is read; what it returns is called once the
+ * parameters are.
+ * @param clientAddress empty where it isn't known
+ * @throws ApiError, as does the function it returns
+ */
+export type Access<Params, Caller> = (request: Request, clientAddress: string) => (params: Params) => Caller;
+
+/** What a handler may answer besides the body: elsewhere, or what another server answered. */
+type Answered<B extends TSchema> = Static<B> | Redirect | Response;
+
+export interface Declaration<
+  P extends TProperties,
+  Q extends TProperties,
+  B extends TSchema,
+  Sent extends TSchema,
+  Caller,
+  Snapshot extends boolean,
+> {
   /** GET if not given. Answers to others are never tagged or stored. */
   method?: Method;
-  /** As OpenAPI writes it: `/extended/v3/transactions/{tx_id}`. */
+  /** As OpenAPI writes it: `/extended/v3/transactions/{tx_id}`; `*` at its end stands for any path. */
   path: string;
   operationId: string;
   summary: string;
   description?: string;
   tag: string;
+  /** Left out of the document. */
+  hidden?: boolean;
   params?: P;
   query?: Q;
   /** Of the JSON body; a route without takes none, and what is sent is ignored. */
   body?: Sent;
+  /** A body that isn't there is `{}`. */
+  optionalBody?: boolean;
+  /** For the document, what the handler reads and checks by itself. */
+  described?: { query?: TProperties; body?: TSchema };
   response: B;
+  /** 200 if not given; 204 has no body. */
+  status?: 202 | 204;
   /** The response is a text, and sent as it is instead of as JSON. */
   plainText?: boolean;
   /** What a 404 of this route means, where it has one. */
   notFound?: string;
-  /** Errors are `{error}` alone, as clients of the route know them. */
-  bareErrors?: boolean;
-  /** What a 302 of this route means, where it answers {@link OtherServer}. */
+  /** What errors look like; {@link problems} if not given. */
+  errors?: ErrorShape;
+  /** What a 302 of this route means, where it answers {@link Redirect}. */
   redirects?: string;
   /** For a route that is on its way out. */
   deprecated?: Deprecation;
@@ -47,20 +87,26 @@ export interface Declaration<P extends TProperties, Q extends TProperties, B ext
   moved?: (url: string) => string | null;
   /** Null for an answer that must not be stored. */
   etag: ETagKind<Values<P>> | null;
-  handle(request: {
-    params: Values<P>;
-    query: Values<Q>;
-    body: Static<Sent>;
-    read: Reader;
-    /** Path and query of the request. */
-    target: string;
-  }): Promise<Static<B> | OtherServer> | Static<B> | OtherServer;
+  /** Everybody may ask if not given. */
+  access?: Access<Values<P>, Caller>;
+  /** False where nothing of the index is read. */
+  snapshot?: Snapshot;
+  /** Only the main thread can answer, which is the one that writes. */
+  mainThread?: boolean;
+  /** What the requests of a route with `*` are counted by; its path if not given. */
+  countedAs?: (request: Request) => string;
+  handle(
+    asked: Asked<P, Q, Sent, Caller> & { read: Snapshot extends false ? undefined : Reader },
+  ): Promise<Answered<B>> | Answered<B>;
 }
 
-/** What a handler answers where another server knows more: the request is to be made there. */
-export class OtherServer {
-  /** @param location URL of the request on that server */
-  constructor(readonly location: string) {}
+/** What a handler answers where the request is to be made elsewhere. */
+export class Redirect {
+  /** @param location a path of this server, or a URL */
+  constructor(
+    readonly location: string,
+    readonly status: 301 | 302 = 302,
+  ) {}
 }
 
 type NoParameters = Record<never, TSchema>;
@@ -77,11 +123,10 @@ export interface RouteContext {
   /** The clock, in Unix milliseconds. */
   now: () => number;
   metrics: RequestMetrics;
-  faucets: Faucets;
   /** The address a request came from. */
   clientAddress: (request: Request) => string;
   /** In one of several threads: answers what only the main one can. */
-  mainThread?: (request: Request) => Promise<Response>;
+  mainThread?: Forward;
   /** Whether each body is held against its schema. For tests: it costs more than most queries. */
   checkResponses: boolean;
 }
@@ -90,74 +135,49 @@ export interface Route {
   method: Method;
   path: string;
   deprecated: Deprecation | null;
-  /** Whether only the main thread can answer it, which is the one that writes. */
-  mainThread?: boolean;
+  mainThread: boolean;
+  countedAs: ((request: Request) => string) | null;
   detail: ReturnType<typeof operation> & { hide?: boolean };
   /** The route's answer to any request for it; never rejects. */
   serve(context: RouteContext): (request: Request) => Promise<Response>;
 }
 
+/** Makes a route of its declaration. */
 export function route<
   B extends TSchema,
   P extends TProperties = NoParameters,
   Q extends TProperties = NoParameters,
   Sent extends TSchema = TUndefined,
->(declaration: Declaration<P, Q, B, Sent>): Route {
-  const { method = 'GET', path, handle, response, moved, plainText = false, deprecated = null } = declaration;
-  const errorBody = declaration.bareErrors === true ? bareError : undefined;
-  const etag = method === 'GET' ? declaration.etag : null;
-  const readBody = declaration.body === undefined ? null : bodyReader(declaration.body);
+  Caller = undefined,
+  Snapshot extends boolean = true,
+>(declaration: Declaration<P, Q, B, Sent, Caller, Snapshot>): Route {
+  const { method = 'GET', path, moved, errors, deprecated = null, hidden = false } = declaration;
+  const { mainThread = false, countedAs = null } = declaration;
   const readParams = pathReader(path, declaration.params ?? ({} as P));
+  const readAsked = askedReader(declaration, readParams);
   const queryNames = Object.keys(declaration.query ?? {});
-  const readQuery = queryReader(declaration.query ?? ({} as Q));
   return {
     method,
     path,
     deprecated,
-    detail: operation(declaration),
-    serve: ({ snapshots, respond, tag: whole, failure, cache, deprecation, now, checkResponses }) => {
-      /** Null for an answer that must not be stored. */
-      const currentTag = async (read: Reader, params: Values<P>): Promise<string | null> => {
-        const state = etag === null ? null : await etag(read, params);
-        return state === null ? null : whole(state);
-      };
-      const success = plainText ? respond.plainText : respond.jsonText;
-      const answer = async (
-        request: Request,
-        { params, query, body }: { params: Values<P>; query: Values<Q>; body: Static<Sent> },
-        read: Reader,
-      ) => {
-        const tag = await currentTag(read, params);
-        if (tag !== null && namesTag(request.headers.get('if-none-match'), tag)) return respond.notModified(tag);
-        const url = pathAndQuery(request.url);
-        // An index that was made anew may tell another story of the same chain.
-        const cacheTag = tag === null ? null : `${read.file} ${tag}`;
-        const known = cacheTag === null ? undefined : cache.get(url, cacheTag);
-        if (known !== undefined) return success(200, known, tag);
-        const answered = await handle({ params, query, body, read, target: url });
-        if (answered instanceof OtherServer) return respond.redirect(302, answered.location, tag);
-        const json = jsonOf(answered);
-        if (checkResponses) checkedBody(path, response, json);
-        const text = plainText ? String(answered) : json;
-        if (cacheTag !== null) cache.set(url, cacheTag, text);
-        return success(200, text, tag);
-      };
+    mainThread,
+    countedAs,
+    detail: hidden ? { ...operation(declaration), hide: true } : operation(declaration),
+    serve(context) {
+      const { snapshots, respond, failure, deprecation, now, clientAddress } = context;
+      const { currentTag, answer } = answering(declaration, context);
       /** With the tag of what is found there. What the route there would refuse, it refuses here. */
       const redirect = async (location: string, { url }: Request): Promise<Response> => {
         const params = readParams(url.slice(0, pathStart(url)) + location);
-        const tag = etag === null ? null : await snapshots.read((read) => currentTag(read, params));
-        return respond.redirect(302, location, tag);
+        return respond.redirect(302, location, await snapshots.read((read) => currentTag(read, params)));
       };
       const answerOrFailure = async (request: Request): Promise<Response> => {
         try {
           const elsewhere = moved?.(request.url) ?? null;
           if (elsewhere !== null) return await redirect(elsewhere, request);
-          const params = readParams(request.url);
-          const query = readQuery(request.url);
-          const body = readBody === null ? undefined : await readBody(request);
-          return await snapshots.read((read) => answer(request, { params, query, body }, read));
+          return await answer(await readAsked(request, clientAddress));
         } catch (error) {
-          return failure(error, request, errorBody);
+          return failure(error, request, errors);
         }
       };
       if (deprecated === null) return answerOrFailure;
@@ -165,6 +185,86 @@ export function route<
       return async (request) => gone(request) ?? mark(await answerOrFailure(request), request);
     },
   };
+}
+
+/** What reads a request: who asks, then the parameters, then in whose name, then the body. Throws ApiError. */
+function askedReader<P extends TProperties, Q extends TProperties, B extends TSchema, Sent extends TSchema, Caller>(
+  { query, body, optionalBody = false, access }: Declaration<P, Q, B, Sent, Caller, boolean>,
+  readParams: (url: string) => Values<P>,
+) {
+  const readQuery = queryReader(query ?? ({} as Q));
+  const readBody = body === undefined ? null : bodyReader(body, optionalBody);
+  return async (request: Request, addressOf: (request: Request) => string): Promise<Asked<P, Q, Sent, Caller>> => {
+    const admit = access?.(request, addressOf(request));
+    const params = readParams(request.url);
+    const asked = readQuery(request.url);
+    return {
+      params,
+      query: asked,
+      caller: admit?.(params) as Caller,
+      body: (readBody === null ? undefined : await readBody(request)) as Static<Sent>,
+      target: pathAndQuery(request.url),
+      request,
+      clientAddress: () => addressOf(request),
+    };
+  };
+}
+
+/** What answers a request that was read, with the tag of the state that the answer depends on. */
+function answering<
+  P extends TProperties,
+  Q extends TProperties,
+  B extends TSchema,
+  Sent extends TSchema,
+  Caller,
+  Snapshot extends boolean,
+>(
+  declaration: Declaration<P, Q, B, Sent, Caller, Snapshot>,
+  { snapshots, respond, tag: whole, cache, checkResponses }: RouteContext,
+) {
+  const { method = 'GET', path, response, status = 200, plainText = false, snapshot = true } = declaration;
+  type Request = Asked<P, Q, Sent, Caller>;
+  const handle = declaration.handle as (asked: Request & { read?: Reader }) => ReturnType<typeof declaration.handle>;
+  const etag = method === 'GET' ? declaration.etag : null;
+  const success = plainText ? respond.plainText : respond.jsonText;
+
+  /** Null for an answer that must not be stored. */
+  async function currentTag(read: Reader, params: Values<P>): Promise<string | null> {
+    const state = etag === null ? null : await etag(read, params);
+    return state === null ? null : whole(state);
+  }
+
+  function textOf(body: Static<B>): string {
+    const json = jsonOf(body);
+    if (checkResponses) checkedBody(path, response, json);
+    return plainText ? String(body) : json;
+  }
+
+  /** @param store is given the text of an answer that may be cached */
+  function finished(answered: Answered<B>, tag: string | null, store?: (text: string) => void): Response {
+    if (answered instanceof Redirect) return respond.redirect(answered.status, answered.location, tag);
+    if (answered instanceof Response) return respond.passedOn(answered);
+    if (status === 204) return respond.noContent();
+    const text = textOf(answered);
+    store?.(text);
+    return success(status, text, tag);
+  }
+
+  async function answerFrom(read: Reader, asked: Request): Promise<Response> {
+    const tag = await currentTag(read, asked.params);
+    if (tag === null) return finished(await handle({ ...asked, read }), null);
+    if (namesTag(asked.request.headers.get('if-none-match'), tag)) return respond.notModified(tag);
+    // An index that was made anew may tell another story of the same chain.
+    const cacheTag = `${read.file} ${tag}`;
+    const known = cache.get(asked.target, cacheTag);
+    if (known !== undefined) return success(200, known, tag);
+    return finished(await handle({ ...asked, read }), tag, (text) => cache.set(asked.target, cacheTag, text));
+  }
+
+  const answer = snapshot
+    ? (asked: Request) => snapshots.read((read) => answerFrom(read, asked))
+    : async (asked: Request) => finished(await handle(asked), null);
+  return { currentTag, answer };
 }
 
 /** What stands in the router for a route's entry of the OpenAPI document, of which {@link ./docs.ts} makes the document. */
@@ -183,21 +283,38 @@ const routerPath = (path: string): string =>
     .map((segment, place) => (segment.startsWith('{') ? `:p${place}` : segment))
     .join('/');
 
+/** Counts the requests of a route. */
+function counter({ method, path, countedAs }: Route, metrics: RequestMetrics) {
+  if (countedAs === null) {
+    const answered = metrics.route(method, path);
+    return (_: Request, status: number, milliseconds: number) => answered(status, milliseconds);
+  }
+  const known = new Map<string, ReturnType<RequestMetrics['route']>>();
+  return (request: Request, status: number, milliseconds: number) => {
+    const pattern = countedAs(request);
+    const key = `${request.method} ${pattern}`;
+    const answered = known.get(key) ?? metrics.route(request.method, pattern);
+    known.set(key, answered);
+    answered(status, milliseconds);
+  };
+}
+
 /** The routes of one resource. HEAD needs no route: the framework answers it from GET. */
 export function resource(context: RouteContext, routes: readonly Route[]): AnyElysia {
   const plugin = new Elysia();
-  for (const { method, path, detail, serve, mainThread = false } of routes) {
+  for (const declared of routes) {
+    const { method, path, detail, serve, mainThread } = declared;
     const respond = (mainThread ? context.mainThread : undefined) ?? serve(context);
-    const done = context.metrics.route(method, path);
-    const timed = async (request: Request): Promise<Response> => {
+    const count = counter(declared, context.metrics);
+    const counted = async (request: Request): Promise<Response> => {
       const start = performance.now();
       const response = await respond(request);
-      done(response.status, performance.now() - start);
+      count(request, response.status, performance.now() - start);
       return response;
     };
     const hidden = detail.hide === true ? { hide: true } : {};
     const documented = { summary: detail.summary, ...hidden, [DECLARED]: { path, operation: detail } };
-    plugin.route(method, routerPath(path), ({ request }) => timed(request), { detail: documented });
+    plugin.route(method, routerPath(path), ({ request }) => counted(request), { detail: documented, parse: 'none' });
   }
   return plugin;
 }

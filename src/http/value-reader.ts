@@ -1,12 +1,11 @@
 /** From the text of one parameter to its value, by the rules of its schema. */
 import { TransformKind, type TSchema } from '@sinclair/typebox';
-import { ApiError, ParameterError } from './errors.ts';
+import { ParameterError, type ParameterPlace } from './errors.ts';
 
 /**
- * @param at where messages place the parameter: `querystring/limit`
  * @throws ParameterError naming the parameter and the rule it breaks
  */
-export type ReadText = (text: string, at: string) => unknown;
+export type ReadText = (text: string, at: ParameterPlace) => unknown;
 
 /** Thrown by the decoder of a schema, for what no pattern can tell, such as a check sum. */
 export class InvalidValue extends Error {
@@ -30,7 +29,8 @@ export function textReader(schema: TSchema): ReadText {
       return decode(value);
     } catch (error) {
       if (!(error instanceof InvalidValue)) throw error;
-      throw new ApiError(400, `invalid ${error.what} in ${at}: ${error.reason}`, 'VALIDATION');
+      const { what, reason } = error;
+      throw new ParameterError(at, (name) => `invalid ${what} in ${name}: ${reason}`);
     }
   };
 }
@@ -39,24 +39,24 @@ export function textReader(schema: TSchema): ReadText {
  * A list, given as repeated keys, with commas, or both; with `explode` in its schema as repeated keys alone. Messages
  * number its items from 0: `querystring/tx_id/1`.
  */
-export function listReader(schema: TSchema, at: string): (texts: readonly string[]) => unknown[] {
+export function listReader(schema: TSchema, at: ParameterPlace): (texts: readonly string[]) => unknown[] {
   const { items, uniqueItems, maxItems, explode } = schema as TSchema & { items: TSchema };
   const read = textReader(items);
   return (texts) => {
     const parts = explode === true ? texts : texts.flatMap((text) => text.split(','));
-    if (parts.length > maxItems) throw new ParameterError(`${at} must NOT have more than ${maxItems} items`);
-    const values = parts.map((part, index) => read(part, `${at}/${index}`));
+    if (parts.length > maxItems) throw new ParameterError(at, `must NOT have more than ${maxItems} items`);
+    const values = parts.map((part, index) => read(part, { ...at, path: [...at.path, String(index)] }));
     if (uniqueItems === true) refuseRepeated(values, at);
     return values;
   };
 }
 
-function refuseRepeated(values: readonly unknown[], at: string): void {
+function refuseRepeated(values: readonly unknown[], at: ParameterPlace): void {
   values.forEach((value, second) => {
     const first = values.indexOf(value);
     if (first === second) return;
     const which = `items ## ${first} and ${second} are identical`;
-    throw new ParameterError(`${at} must NOT have duplicate items (${which})`);
+    throw new ParameterError(at, `must NOT have duplicate items (${which})`);
   });
 }
 
@@ -76,17 +76,17 @@ function plainReader(schema: TSchema): ReadText {
 
 function integerReader({ minimum, maximum }: TSchema): ReadText {
   return (text, at) => {
-    if (!/^-?[0-9]+$/.test(text)) throw new ParameterError(`${at} must be integer`);
+    if (!/^-?[0-9]+$/.test(text)) throw new ParameterError(at, 'must be integer');
     const value = Number(text);
-    if (value < minimum) throw new ParameterError(`${at} must be >= ${minimum}`);
-    if (value > maximum) throw new ParameterError(`${at} must be <= ${maximum}`);
-    if (!Number.isSafeInteger(value)) throw new ParameterError(`${at} must be integer`);
+    if (value < minimum) throw new ParameterError(at, `must be >= ${minimum}`);
+    if (value > maximum) throw new ParameterError(at, `must be <= ${maximum}`);
+    if (!Number.isSafeInteger(value)) throw new ParameterError(at, 'must be integer');
     return value;
   };
 }
 
-function readBoolean(text: string, at: string): boolean {
-  if (text !== 'true' && text !== 'false') throw new ParameterError(`${at} must be boolean`);
+function readBoolean(text: string, at: ParameterPlace): boolean {
+  if (text !== 'true' && text !== 'false') throw new ParameterError(at, 'must be boolean');
   return text === 'true';
 }
 
@@ -96,7 +96,7 @@ function choiceReader(schema: TSchema): ReadText {
   if (branches.some((branch) => typeof branch.const !== 'string')) throw new Error('not a choice of words');
   const rule = `must be equal to one of the allowed values (${[...allowed].join(', ')})`;
   return (text, at) => {
-    if (!allowed.has(text)) throw new ParameterError(`${at} ${rule}`);
+    if (!allowed.has(text)) throw new ParameterError(at, rule);
     return text;
   };
 }
@@ -104,9 +104,9 @@ function choiceReader(schema: TSchema): ReadText {
 function stringReader({ pattern, minLength, maxLength }: TSchema): ReadText {
   const shape = pattern === undefined ? null : new RegExp(pattern);
   return (text, at) => {
-    if (text.length < minLength) throw new ParameterError(`${at} must NOT have fewer than ${minLength} characters`);
-    if (text.length > maxLength) throw new ParameterError(`${at} must NOT have more than ${maxLength} characters`);
-    if (shape !== null && !shape.test(text)) throw new ParameterError(`${at} must match pattern "${pattern}"`);
+    if (text.length < minLength) throw new ParameterError(at, `must NOT have fewer than ${minLength} characters`);
+    if (text.length > maxLength) throw new ParameterError(at, `must NOT have more than ${maxLength} characters`);
+    if (shape !== null && !shape.test(text)) throw new ParameterError(at, `must match pattern "${pattern}"`);
     return text;
   };
 }

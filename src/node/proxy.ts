@@ -1,6 +1,9 @@
 /** The node's RPC interface under our address: requests go through untouched, answers come back as they stream in. */
 import { directFetch } from '../http/direct-fetch.ts';
+import { ApiError } from '../http/errors.ts';
+import type { Forward } from '../http/forward.ts';
 import { BodyError, bodyBytes } from '../http/request-body.ts';
+import { pathAndQuery } from '../http/request-url.ts';
 import type { Snapshots } from '../store/read/snapshots.ts';
 import { type BroadcastEvent, extraBroadcasts } from './broadcast.ts';
 import { type FeeSettings, isQuiet, tenureLimits, withFees } from './fee-estimates.ts';
@@ -21,12 +24,6 @@ export interface ProxyOptions {
   snapshots: Snapshots;
   log: (event: BroadcastEvent) => void;
 }
-
-/** Why there is no answer of the node's. */
-export type ProxyFailure = 'unreachable' | 'timeout' | BodyError['reason'];
-
-/** Passes a request on. */
-export type Proxy = (request: Request) => Promise<Response | ProxyFailure>;
 
 export const NODE_TIMEOUT_MS = 60_000;
 
@@ -58,13 +55,14 @@ function without(headers: Headers, names: readonly string[]): Headers {
 const BUSY_RETRIES = 10;
 const BUSY_WAIT_MS = 50;
 
-/** The body, or why it can't be had. */
-async function bodyOrReason(request: Request, limit: number): Promise<Uint8Array<ArrayBuffer> | BodyError['reason']> {
+/** @throws ApiError */
+async function bodyOf(request: Request, limit: number): Promise<Uint8Array<ArrayBuffer>> {
   try {
     return await bodyBytes(request, limit);
   } catch (error) {
-    if (error instanceof BodyError) return error.reason;
-    throw error;
+    if (!(error instanceof BodyError)) throw error;
+    const words = error.reason === 'too_large' ? 'Request body is too large' : 'Request body is not complete';
+    throw new ApiError(error.status, words);
   }
 }
 
@@ -78,7 +76,8 @@ const parsed = (text: string): unknown => {
   }
 };
 
-export function nodeProxy(options: ProxyOptions): Proxy {
+/** Passes requests on to the node. */
+export function nodeProxy(options: ProxyOptions): Forward {
   const { node, url, bodyLimit, timeoutMs = NODE_TIMEOUT_MS, fees, extraEndpointsFile, snapshots, log } = options;
   const limits = tenureLimits(node);
   const broadcast = extraBroadcasts(extraEndpointsFile, log);
@@ -123,11 +122,10 @@ export function nodeProxy(options: ProxyOptions): Proxy {
   }
 
   return async (request) => {
-    const path = request.url.slice(request.url.indexOf('/', request.url.indexOf('://') + 3));
+    const path = pathAndQuery(request.url);
     const route = path.split('?')[0];
     const hasBody = request.method !== 'GET' && request.method !== 'HEAD';
-    const body = hasBody ? await bodyOrReason(request, bodyLimit) : null;
-    if (typeof body === 'string') return body;
+    const body = hasBody ? await bodyOf(request, bodyLimit) : null;
     if (body !== null && request.method === 'POST' && route === '/v2/transactions') {
       // Not waited for: it never fails, and only the node's own answer counts.
       void broadcast(body, request.headers.get('content-type') ?? 'application/octet-stream');
@@ -141,7 +139,9 @@ export function nodeProxy(options: ProxyOptions): Proxy {
       response = await askPatiently(path, request, body);
       estimate = estimates && response.status === 200 ? await response.text() : null;
     } catch (error) {
-      return isTimeout(error) ? 'timeout' : 'unreachable';
+      throw isTimeout(error)
+        ? new ApiError(504, 'The node did not answer in time')
+        : new ApiError(502, 'The node can not be reached');
     }
     const { status, headers } = response;
     if (estimates && estimate !== null) return withOurFees(estimate, headers, body, fees);

@@ -7,6 +7,7 @@ import { describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { systemClock } from '../../src/base/clock.ts';
 import { resources } from '../../src/commands/app.ts';
+import { noFaucets } from '../../src/faucets/faucets.ts';
 import type { DeprecationPolicy } from '../../src/http/deprecation.ts';
 import type { Route } from '../../src/http/route.ts';
 import { routeContext } from './route-context.ts';
@@ -110,7 +111,7 @@ const shape = (path: string): string => path.replace(/\{\w+\}/g, '{}');
 
 const tables = { ...V2, ...V1, ...NAMES };
 const rows = Object.entries(tables).map(([route, successors]) => ({ route: shape(route), successors }));
-const routes = resources('stackside v0.0.0 (test:test)', systemClock.now).flat();
+const routes = resources('stackside v0.0.0 (test:test)', systemClock.now, noFaucets).flat();
 const nameOf = ({ method, path }: Route): string => shape(`${method} ${path}`);
 const deprecated = routes.filter((route) => route.deprecated !== null);
 

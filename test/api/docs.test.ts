@@ -3,6 +3,7 @@
 import { expect, test } from 'bun:test';
 import { systemClock } from '../../src/base/clock.ts';
 import { resources } from '../../src/commands/app.ts';
+import { noFaucets } from '../../src/faucets/faucets.ts';
 import { hookRoutes } from '../../src/hooks/routes/routes.ts';
 import origin from '../../src/http/scalar/origin.json' with { type: 'json' };
 import { testApp } from './samples.ts';
@@ -27,9 +28,10 @@ const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
 const hooks = hookRoutes('', null).filter(({ detail }) => detail.hide !== true);
 
 test('every declared route is in the document, and nothing else', () => {
-  const declared = [...resources('', systemClock.now).flat(), ...hooks].map(
-    ({ method, path }) => `${method.toLowerCase()} ${path}`,
-  );
+  const open = resources('', systemClock.now, noFaucets)
+    .flat()
+    .filter(({ detail }) => detail.hide !== true);
+  const declared = [...open, ...hooks].map(({ method, path }) => `${method.toLowerCase()} ${path}`);
   expect(operations.map(({ method, path }) => `${method} ${path}`).sort()).toEqual(declared.sort());
 });
 
@@ -115,7 +117,7 @@ test('the script is served whole, to be kept', async () => {
 });
 
 test('the script is the one of the release that origin.json names, under its licence', async () => {
-  const folder = new URL('../../src/http/scalar', import.meta.url);
+  const folder = new URL('../../src/http/scalar/', import.meta.url);
   const packed = await Bun.file(new URL('standalone.js.gz', folder)).bytes();
   const script = Buffer.from(Bun.gunzipSync(packed)).toString();
   expect(script).toContain(`\`${origin.version}\``);

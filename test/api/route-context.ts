@@ -1,7 +1,6 @@
 /** What routes need of an application, for tests of routes by themselves. */
 
 import { systemClock } from '../../src/base/clock.ts';
-import { noFaucets } from '../../src/faucets/faucets.ts';
 import { NO_SUNSET } from '../../src/http/deprecation.ts';
 import { failures } from '../../src/http/errors.ts';
 import { uncounted } from '../../src/http/request-metrics.ts';
@@ -22,7 +21,6 @@ export function routeContext(given: Partial<RouteContext> = {}): RouteContext {
     deprecation: NO_SUNSET,
     now: systemClock.now,
     metrics: uncounted,
-    faucets: noFaucets,
     clientAddress: () => '',
     checkResponses: true,
     ...given,

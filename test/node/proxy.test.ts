@@ -258,7 +258,7 @@ describe('failures', () => {
     node.answer('/v2/slow', () => end.promise.then(() => new Response('late')));
     const snapshots = fakeSnapshots(fakeChain());
     const proxy = nodeProxy({ ...options, url: node.url, node: nodeRpc(node.url), snapshots });
-    expect(await proxy(new Request(`http://api/v2/slow`))).toBe('timeout');
+    await expect(proxy(new Request('http://api/v2/slow'))).rejects.toMatchObject({ status: 504 });
     end.resolve();
   });
 

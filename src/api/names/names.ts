@@ -1,9 +1,9 @@
 /** Names, subdomains and their zonefiles. */
 import { Type } from '@sinclair/typebox';
 import { toHex } from '../../codec/hex.ts';
-import { ApiError, notFound } from '../../http/errors.ts';
+import { ApiError, bareErrors, notFound } from '../../http/errors.ts';
 import { chainTipAndAttachments } from '../../http/etag.ts';
-import { OtherServer, route } from '../../http/route.ts';
+import { Redirect, route } from '../../http/route.ts';
 import type { NameInfo, SubdomainInfo } from '../../store/model/name.ts';
 import type { Reader } from '../../store/read/index-reader.ts';
 import { Name, paged, unanchored, ZonefileHash } from './parameters.ts';
@@ -14,7 +14,7 @@ export const family = {
   tag: 'Names',
   deprecated: { replacement: null },
   etag: chainTipAndAttachments,
-  bareErrors: true,
+  errors: bareErrors,
 };
 
 /** A page of names. @throws ApiError for one behind the last */
@@ -49,13 +49,13 @@ const subdomainBody = ({ owner, txId, resolver, zonefileHash, zonefile }: Subdom
 const LABELS_OF_SUBDOMAIN = 3;
 
 /** Where the resolver that the name's zonefile gives answers the request. @throws ApiError where there is none */
-async function resolverOf(subdomain: string, target: string, read: Reader): Promise<OtherServer> {
+async function resolverOf(subdomain: string, target: string, read: Reader): Promise<Redirect> {
   const resolver = await read.names.resolver(subdomain);
   if (resolver === undefined) throw notFound(`cannot find subdomain ${subdomain}`);
   const url = URL.parse(`${resolver}${target}`);
   // Anybody can write anything into a zonefile.
   if (url === null || !/^https?:$/.test(url.protocol)) throw notFound('missing resolver from a malformed zonefile');
-  return new OtherServer(url.href);
+  return new Redirect(url.href);
 }
 
 export const names = [

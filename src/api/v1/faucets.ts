@@ -1,16 +1,11 @@
 /** Faucets of test networks. What goes wrong is said as clients of these routes know it: `{error, success: false}`. */
-import { type Static, type TProperties, type TSchema, Type } from '@sinclair/typebox';
+import { Type } from '@sinclair/typebox';
 import { FaucetError } from '../../faucets/faucet-error.ts';
 import type { BitcoinSize, Faucets } from '../../faucets/faucets.ts';
-import { deprecatedRoute } from '../../http/deprecation.ts';
-import type { ErrorBody } from '../../http/errors.ts';
-import { operation } from '../../http/openapi.ts';
-import { pathReader } from '../../http/parameters.ts';
+import { bareErrors, type ErrorShape } from '../../http/errors.ts';
 import { BodyError, bodyText } from '../../http/request-body.ts';
 import { queryText } from '../../http/request-url.ts';
-import type { Method, Route, RouteContext } from '../../http/route.ts';
-
-const tag = 'Faucets';
+import { type Route, route } from '../../http/route.ts';
 
 const Success = Type.Literal(true);
 const SentStacks = Type.Object({
@@ -30,23 +25,11 @@ const flag = (description: string) => Type.Optional(Type.Boolean({ description }
 
 /** What a request says, of its query and, where that is accepted, its body. */
 interface Asked {
-  request: Request;
+  url: string;
   query: URLSearchParams;
   body: URLSearchParams;
+  /** Of the client, as a proxy before this server says. */
   ip: string;
-  faucets: Faucets;
-}
-
-interface Declared<Response extends TSchema> {
-  method: Method;
-  path: string;
-  operationId: string;
-  summary: string;
-  params?: TProperties;
-  query?: TProperties;
-  response: Response;
-  deprecated?: { replacement: null };
-  handle(asked: Asked): Promise<Static<Response>>;
 }
 
 /** Longer ones say nothing to a faucet. */
@@ -83,9 +66,6 @@ async function bodyOf(request: Request): Promise<URLSearchParams> {
   return given;
 }
 
-/** What the routes say of an error, as their clients know it. */
-const faucetErrorBody: ErrorBody = (_, error) => ({ error, success: false });
-
 function isOn(query: URLSearchParams, name: string): boolean {
   const value = query.get(name);
   if (value !== null && value !== 'true' && value !== 'false') {
@@ -104,10 +84,10 @@ class OnlyInBody extends FaucetError {
   }
 }
 
-function addressInQuery({ request, query, body }: Asked): string {
+function addressInQuery({ url, query, body }: Asked): string {
   const given = query.get('address') ?? '';
   if (given !== '') return given;
-  if ((body.get('address') ?? '') !== '') throw new OnlyInBody(request.url);
+  if ((body.get('address') ?? '') !== '') throw new OnlyInBody(url);
   throw new FaucetError(400, 'address required');
 }
 
@@ -117,88 +97,89 @@ function bitcoinSize(query: URLSearchParams): BitcoinSize {
   return large ? 'large' : xlarge ? 'xlarge' : 'usual';
 }
 
-function faucetRoute<Response extends TSchema>(declared: Declared<Response>): Route {
-  const { method, path, deprecated = null, handle } = declared;
-  const { deprecated: _, ...described } = declared;
+/** What goes wrong, as clients of these routes know it. */
+const faucetErrors: ErrorShape = {
+  ...bareErrors,
+  schema: Type.Object({ error: Type.String({ description: 'What is wrong' }), success: Type.Literal(false) }),
+  body: (error) => ({
+    error: error.message,
+    ...(error instanceof OnlyInBody ? { help: error.help } : {}),
+    success: false,
+  }),
+  failed: { ...bareErrors.failed, success: false },
+};
+
+/** Reads what the declarations only describe: clients send the same in several forms. */
+async function asked({ request, clientAddress }: { request: Request; clientAddress: () => string }): Promise<Asked> {
+  const forwarded = request.headers.get('x-forwarded-for')?.split(',')[0]?.trim() ?? '';
   return {
-    method,
-    path,
-    deprecated,
-    mainThread: true,
-    detail: operation({ ...described, ...(deprecated === null ? {} : { deprecated }), tag, etag: null }),
-    serve({ respond, faucets, clientAddress, deprecation, now, failure }: RouteContext) {
-      const refusal = (error: FaucetError) => {
-        const help = error instanceof OnlyInBody ? { help: error.help } : {};
-        return respond.json(error.status, { error: error.message, ...help, success: false });
-      };
-      const answer = async (request: Request): Promise<globalThis.Response> => {
-        try {
-          const query = new URLSearchParams(queryText(request.url));
-          const forwarded = request.headers.get('x-forwarded-for')?.split(',')[0]?.trim() ?? '';
-          const ip = forwarded === '' ? clientAddress(request) : forwarded;
-          const body = await bodyOf(request);
-          return respond.json(200, await handle({ request, query, body, ip, faucets }));
-        } catch (error) {
-          return error instanceof FaucetError ? refusal(error) : failure(error, request, faucetErrorBody);
-        }
-      };
-      if (deprecated === null) return answer;
-      const { gone, mark } = deprecatedRoute(path, [], deprecated, deprecation, respond, now);
-      return async (request) => gone(request) ?? mark(await answer(request), request);
-    },
+    url: request.url,
+    query: new URLSearchParams(queryText(request.url)),
+    ip: forwarded === '' ? clientAddress() : forwarded,
+    body: await bodyOf(request),
   };
 }
 
-const BTC_BALANCE = { path: '/extended/v1/faucets/btc/{address}', params: { address } } as const;
-const balanceParams = pathReader(BTC_BALANCE.path, BTC_BALANCE.params);
+/** What all routes of the faucets have in common. */
+const family = {
+  tag: 'Faucets',
+  errors: faucetErrors,
+  etag: null,
+  snapshot: false,
+  mainThread: true,
+} as const;
 
-export const faucetRoutes: readonly Route[] = [
-  faucetRoute({
+export const faucetRoutes = (faucets: Faucets): readonly Route[] => [
+  route({
+    ...family,
     method: 'POST',
     path: '/extended/v1/faucets/stx',
     operationId: 'runFaucetStx',
     summary: 'Test STX: 500, or enough to stake; five times in five minutes, or to stake once in two days',
-    query: { address, stacking: flag('As much as staking takes') },
+    described: { query: { address, stacking: flag('As much as staking takes') } },
     response: SentStacks,
-    handle: async (asked) => ({
-      success: true as const,
-      ...(await asked.faucets.stx(addressInQuery(asked), isOn(asked.query, 'stacking'), asked.ip)),
-    }),
+    handle: async (request) => {
+      const said = await asked(request);
+      const sent = await faucets.stx(addressInQuery(said), isOn(said.query, 'stacking'), said.ip);
+      return { success: true as const, ...sent };
+    },
   }),
-  faucetRoute({
+  route({
+    ...family,
     method: 'POST',
     path: '/extended/v1/faucets/btc',
     operationId: 'runFaucetBtc',
     summary: 'Regtest BTC: 0.0001, 0.01 if large, 0.5 if xlarge; five times in five minutes',
-    query: { address, large: flag('0.01 BTC'), xlarge: flag('0.5 BTC') },
+    described: { query: { address, large: flag('0.01 BTC'), xlarge: flag('0.5 BTC') } },
     response: SentBitcoin,
-    handle: async ({ query, body, ip, faucets }) => {
+    handle: async (request) => {
+      const { query, body, ip } = await asked(request);
       const given = query.get('address') || body.get('address') || '';
       if (given === '') throw new FaucetError(400, 'address required');
       return { success: true as const, ...(await faucets.btc(given, bitcoinSize(query), ip)) };
     },
   }),
-  faucetRoute({
+  route({
+    ...family,
     method: 'POST',
     path: '/extended/v1/faucets/sbtc',
     operationId: 'runFaucetSbtc',
     summary: 'Test sBTC; five times in five minutes',
-    query: { address },
+    described: { query: { address } },
     response: SentStacks,
-    handle: async (asked) => ({
-      success: true as const,
-      ...(await asked.faucets.sbtc(addressInQuery(asked), asked.ip)),
-    }),
+    handle: async (request) => {
+      const said = await asked(request);
+      return { success: true as const, ...(await faucets.sbtc(addressInQuery(said), said.ip)) };
+    },
   }),
-  faucetRoute({
-    method: 'GET',
-    ...BTC_BALANCE,
+  route({
+    ...family,
+    path: '/extended/v1/faucets/btc/{address}',
     operationId: 'getBtcBalance',
     summary: 'What a regtest address has',
+    params: { address },
     deprecated: { replacement: null },
     response: Balance,
-    handle: async ({ request, faucets }) => ({
-      balance: await faucets.btcBalance(balanceParams(request.url).address),
-    }),
+    handle: async ({ params }) => ({ balance: await faucets.btcBalance(params.address) }),
   }),
 ];

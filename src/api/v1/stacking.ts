@@ -1,6 +1,5 @@
 /** Stacking by pox-2 to pox-4, as their contracts' prints tell of it. */
 import { Type } from '@sinclair/typebox';
-import { type AnyElysia, Elysia } from 'elysia';
 import { notFound } from '../../http/errors.ts';
 import { chainTip } from '../../http/etag.ts';
 import {
@@ -10,9 +9,8 @@ import {
   UncountedPage,
   uncountedPage,
 } from '../../http/offset-pagination.ts';
-import { pathAndQuery, pathSegment, queryText } from '../../http/request-url.ts';
-import type { Responder } from '../../http/respond.ts';
-import { route } from '../../http/route.ts';
+import { pathAndQuery, pathSegment } from '../../http/request-url.ts';
+import { Redirect, type Route, route } from '../../http/route.ts';
 import type { StackingVersion } from '../../store/model/stacking.ts';
 import { HexHash, Principal, unanchored } from '../shared/legacy-parameters.ts';
 import { Delegation, StackingEvent } from './schemas/stacking.ts';
@@ -113,25 +111,25 @@ export const stacking = [
 ];
 
 /** The paths these routes once had: `/extended/v1/pox4_events/…`. */
-export function stackingRedirects(respond: Responder): AnyElysia {
-  const plugin = new Elysia({ name: 'stacking-redirects' });
-  for (const name of Object.keys(versions)) {
-    const former = `/extended/v1/${name}_events`;
-    plugin
-      .get(former, ({ request: { url } }) => respond.redirect(302, `/extended/v1/${name}/events${search(url)}`), hidden)
-      .get(
-        `${former}/*`,
-        ({ request: { url } }) =>
-          respond.redirect(302, `/extended/v1/${name}${pathAndQuery(url).slice(former.length)}`),
-        hidden,
-      );
-  }
-  return plugin;
-}
+const redirectFrom = (path: string, locationOf: (target: string) => string): Route =>
+  route({
+    path,
+    operationId: 'redirectToStacking',
+    summary: 'Redirects to the route that took its place',
+    tag,
+    hidden: true,
+    response: Type.Void(),
+    etag: null,
+    snapshot: false,
+    handle: ({ target }) => new Redirect(locationOf(target)),
+  });
 
-const hidden = { detail: { hide: true } };
-
-const search = (url: string): string => {
-  const text = queryText(url);
-  return text === '' ? '' : `?${text}`;
-};
+/** Paths of before stacking had one list for each version. */
+export const stackingRedirects: readonly Route[] = Object.keys(versions).flatMap((name) => {
+  const former = `/extended/v1/${name}_events`;
+  const now = `/extended/v1/${name}`;
+  return [
+    redirectFrom(former, (target) => `${now}/events${target.slice(former.length)}`),
+    redirectFrom(`${former}/*`, (target) => `${now}${target.slice(former.length)}`),
+  ];
+});

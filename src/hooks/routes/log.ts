@@ -1,10 +1,11 @@
 /** The log of deliveries, and sending them again. */
 import { Type } from '@sinclair/typebox';
 import { CursorPage, cursorPage, cursorQuery, pageStart } from '../../http/pagination.ts';
+import { type Route, route } from '../../http/route.ts';
 import { type DeliveryFilter, everyDelivery } from '../../store/hooks/deliveries.ts';
 import { deliveryStates, reasons } from '../../store/hooks/model.ts';
 import { DeliveryDetail, DeliveryShown, RedeliverBody, Uuid } from '../schemas.ts';
-import { hookRoute } from './hook-route.ts';
+import type { HookFamily } from './family.ts';
 import { keyed, startOf } from './keyed-page.ts';
 
 const id = Type.String({ pattern: '^[A-Za-z0-9_-]{1,80}$', description: 'Its `webhook-id`' });
@@ -24,17 +25,18 @@ const filterQuery = {
   to_height: Type.Optional(Height),
 };
 
-export const logRoutes = [
-  hookRoute({
+export const logRoutes = ({ at, family }: HookFamily): Route[] => [
+  route({
+    ...family,
     method: 'GET',
-    path: '/me/{uuid}/deliveries',
+    path: `${at}/me/{uuid}/deliveries`,
     operationId: 'getDeliveries',
     summary: 'What was delivered or waits, newest first; of a deleted chainhook too',
     params: { uuid: Uuid },
     query: { ...cursorQuery, ...filterQuery },
     response: CursorPage(DeliveryShown),
     notFound: 'No such chainhook of this consumer',
-    handle: ({ params, query, consumer, api }) => {
+    handle: ({ params, query, caller: { consumer, api } }) => {
       const list = `deliveries ${params.uuid.toLowerCase()}`;
       const filter: DeliveryFilter = {
         ...everyDelivery,
@@ -48,9 +50,10 @@ export const logRoutes = [
       return cursorPage(list, query.limit, page, (one) => one);
     },
   }),
-  hookRoute({
+  route({
+    ...family,
     method: 'POST',
-    path: '/me/{uuid}/deliveries/redeliver',
+    path: `${at}/me/{uuid}/deliveries/redeliver`,
     operationId: 'redeliverMany',
     summary: 'Sends all deliveries again that the body names, in their order',
     params: { uuid: Uuid },
@@ -58,7 +61,7 @@ export const logRoutes = [
     status: 202,
     response: Type.Object({ queued: Type.Integer() }),
     notFound: 'No such chainhook of this consumer',
-    handle: async ({ params, body, consumer, api }) => ({
+    handle: async ({ params, body, caller: { consumer, api } }) => ({
       queued: await api.deliveries.redeliverMany(consumer, params.uuid, {
         ...(body.state === undefined ? {} : { states: body.state }),
         fromHeight: body.from_height ?? everyDelivery.fromHeight,
@@ -68,36 +71,39 @@ export const logRoutes = [
       }),
     }),
   }),
-  hookRoute({
+  route({
+    ...family,
     method: 'GET',
-    path: '/me/{uuid}/deliveries/{id}',
+    path: `${at}/me/{uuid}/deliveries/{id}`,
     operationId: 'getDelivery',
     summary: 'A delivery with its attempts and its body',
     params: { uuid: Uuid, id },
     response: DeliveryDetail,
     notFound: NO_DELIVERY,
-    handle: ({ params, consumer, api }) => api.deliveries.get(consumer, params.uuid, params.id),
+    handle: ({ params, caller: { consumer, api } }) => api.deliveries.get(consumer, params.uuid, params.id),
   }),
-  hookRoute({
+  route({
+    ...family,
     method: 'POST',
-    path: '/me/{uuid}/deliveries/{id}/redeliver',
+    path: `${at}/me/{uuid}/deliveries/{id}/redeliver`,
     operationId: 'redeliver',
     summary: 'Sends a delivery again, with its id and body',
     params: { uuid: Uuid, id },
     status: 202,
     response: DeliveryShown,
     notFound: NO_DELIVERY,
-    handle: ({ params, consumer, api }) => api.deliveries.redeliver(consumer, params.uuid, params.id),
+    handle: ({ params, caller: { consumer, api } }) => api.deliveries.redeliver(consumer, params.uuid, params.id),
   }),
-  hookRoute({
+  route({
+    ...family,
     method: 'POST',
-    path: '/me/{uuid}/deliveries/{id}/skip',
+    path: `${at}/me/{uuid}/deliveries/{id}/skip`,
     operationId: 'skipDelivery',
     summary: 'Gives up the delivery that the chainhook waits for',
     params: { uuid: Uuid, id },
     status: 204,
     response: Type.Void(),
     notFound: NO_DELIVERY,
-    handle: ({ params, consumer, api }) => api.deliveries.skip(consumer, params.uuid, params.id),
+    handle: ({ params, caller: { consumer, api } }) => api.deliveries.skip(consumer, params.uuid, params.id),
   }),
 ];

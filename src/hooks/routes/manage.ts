@@ -1,9 +1,10 @@
 /** Registering and managing hooks, as the published client calls it. */
 import { Type } from '@sinclair/typebox';
 import { offsetQuery } from '../../http/offset-pagination.ts';
+import { type Route, route } from '../../http/route.ts';
 import { Definition } from '../definition.ts';
 import { BulkBody, EnabledBody, EvaluateBody, HookPage, HookShown, SecretShown, Uuid } from '../schemas.ts';
-import { hookRoute } from './hook-route.ts';
+import type { HookFamily } from './family.ts';
 
 const uuid = { uuid: Uuid };
 const NO_HOOK = 'No such chainhook of this consumer';
@@ -12,111 +13,120 @@ const pageQuery = {
   ...offsetQuery(limits),
   limit: Type.Integer({ minimum: 1, ...limits, description: 'Items per page' }),
 };
-/** Read field by field, for errors that name it. */
-const Sent = Type.Unsafe<unknown>(Definition);
+/** Of definitions, which are read field by field, for errors that name the field. */
 const AnyBody = Type.Unsafe<unknown>(Type.Object({}));
 
-export const managementRoutes = [
-  hookRoute({
+export const managementRoutes = ({ at, family, operatorFamily }: HookFamily): Route[] => [
+  route({
+    ...operatorFamily,
     method: 'GET',
-    path: '/consumers',
+    path: `${at}/consumers`,
     operationId: 'getChainhookConsumers',
     summary: 'Consumers that have chainhooks; for the operator, who acts for one by the header X-Chainhook-Consumer',
     response: Type.Object({ results: Type.Array(Type.Object({ consumer: Type.String(), hooks: Type.Integer() })) }),
-    operatorOnly: true,
-    handle: ({ api }) => ({ results: api.consumers() }),
+    handle: ({ caller: { api } }) => ({ results: api.consumers() }),
   }),
-  hookRoute({
+  route({
+    ...family,
     method: 'GET',
-    path: '/me',
+    path: `${at}/me`,
     operationId: 'getChainhooks',
     summary: 'Your chainhooks, newest first',
     query: pageQuery,
     response: HookPage,
-    handle: ({ query, consumer, api }) => api.management.page(consumer, query.limit, query.offset),
+    handle: ({ query, caller: { consumer, api } }) => api.management.page(consumer, query.limit, query.offset),
   }),
-  hookRoute({
+  route({
+    ...family,
     method: 'POST',
-    path: '/me',
+    path: `${at}/me`,
     operationId: 'registerChainhook',
     summary: 'Registers a chainhook',
     body: AnyBody,
-    described: Sent,
+    described: { body: Definition },
     response: HookShown,
-    handle: ({ body, consumer, api }) => api.management.register(consumer, body),
+    handle: ({ body, caller: { consumer, api } }) => api.management.register(consumer, body),
   }),
-  hookRoute({
+  route({
+    ...family,
     method: 'PATCH',
-    path: '/me/enabled',
+    path: `${at}/me/enabled`,
     operationId: 'bulkEnableChainhooks',
     summary: 'Enables or disables all chainhooks that the filters name',
     body: BulkBody,
     response: Type.Object({ updated_uuids: Type.Array(Type.String()) }),
-    handle: ({ body, consumer, api }) => ({
+    handle: ({ body, caller: { consumer, api } }) => ({
       updated_uuids: api.management.setManyEnabled(consumer, body.enabled, body.filters),
     }),
   }),
-  hookRoute({
+  route({
+    ...family,
     method: 'GET',
-    path: '/me/secret',
+    path: `${at}/me/secret`,
     operationId: 'getConsumerSecret',
     summary: 'The secret that signs your deliveries, null where there is none',
     response: SecretShown,
-    handle: ({ consumer, api }) => api.management.secret(consumer),
+    handle: ({ caller: { consumer, api } }) => api.management.secret(consumer),
   }),
-  hookRoute({
+  route({
+    ...family,
     method: 'POST',
-    path: '/me/secret',
+    path: `${at}/me/secret`,
     operationId: 'rotateConsumerSecret',
     summary: 'Makes a new secret; the one before signs beside it for a day',
     response: SecretShown,
-    handle: ({ consumer, api }) => api.management.rotateSecret(consumer),
+    handle: ({ caller: { consumer, api } }) => api.management.rotateSecret(consumer),
   }),
-  hookRoute({
+  route({
+    ...family,
     method: 'DELETE',
-    path: '/me/secret',
+    path: `${at}/me/secret`,
     operationId: 'deleteConsumerSecret',
     summary: 'Deliveries are signed no more',
     status: 204,
     response: Type.Void(),
-    handle: ({ consumer, api }) => api.management.removeSecret(consumer),
+    handle: ({ caller: { consumer, api } }) => api.management.removeSecret(consumer),
   }),
-  hookRoute({
+  route({
+    ...family,
     method: 'GET',
-    path: '/me/{uuid}',
+    path: `${at}/me/{uuid}`,
     operationId: 'getChainhook',
     summary: 'A chainhook and where it stands',
     params: uuid,
     response: HookShown,
     notFound: NO_HOOK,
-    handle: ({ params, consumer, api }) => api.management.get(consumer, params.uuid),
+    handle: ({ params, caller: { consumer, api } }) => api.management.get(consumer, params.uuid),
   }),
-  hookRoute({
+  route({
+    ...family,
     method: 'PATCH',
-    path: '/me/{uuid}',
+    path: `${at}/me/{uuid}`,
     operationId: 'updateChainhook',
     summary: 'Replaces the parts of the definition that are sent, from the next block on',
     params: uuid,
     body: AnyBody,
-    described: Sent,
+    described: { body: Definition },
     response: HookShown,
     notFound: NO_HOOK,
-    handle: ({ params, body, consumer, api }) => api.management.update(consumer, params.uuid, body),
+    handle: ({ params, body, caller: { consumer, api } }) => api.management.update(consumer, params.uuid, body),
   }),
-  hookRoute({
+  route({
+    ...family,
     method: 'DELETE',
-    path: '/me/{uuid}',
+    path: `${at}/me/{uuid}`,
     operationId: 'deleteChainhook',
     summary: 'Deletes a chainhook and what it has queued',
     params: uuid,
     status: 204,
     response: Type.Void(),
     notFound: NO_HOOK,
-    handle: ({ params, consumer, api }) => api.management.remove(consumer, params.uuid),
+    handle: ({ params, caller: { consumer, api } }) => api.management.remove(consumer, params.uuid),
   }),
-  hookRoute({
+  route({
+    ...family,
     method: 'PATCH',
-    path: '/me/{uuid}/enabled',
+    path: `${at}/me/{uuid}/enabled`,
     operationId: 'enableChainhook',
     summary: 'Enables or disables a chainhook',
     params: uuid,
@@ -124,12 +134,13 @@ export const managementRoutes = [
     status: 204,
     response: Type.Void(),
     notFound: NO_HOOK,
-    handle: ({ params, body, consumer, api }) =>
+    handle: ({ params, body, caller: { consumer, api } }) =>
       api.management.setEnabled(consumer, params.uuid, body.enabled, body.resume_from),
   }),
-  hookRoute({
+  route({
+    ...family,
     method: 'POST',
-    path: '/me/{uuid}/evaluate',
+    path: `${at}/me/{uuid}/evaluate`,
     operationId: 'evaluateChainhook',
     summary: 'Evaluates one block, and delivers what matches',
     params: uuid,
@@ -137,6 +148,6 @@ export const managementRoutes = [
     status: 204,
     response: Type.Void(),
     notFound: 'No such chainhook or canonical block',
-    handle: ({ params, body, consumer, api }) => api.management.evaluate(consumer, params.uuid, body),
+    handle: ({ params, body, caller: { consumer, api } }) => api.management.evaluate(consumer, params.uuid, body),
   }),
 ];

@@ -1,10 +1,11 @@
 /** Trying definitions and receivers, and telling hooks of the past. */
 import { Type } from '@sinclair/typebox';
 import { CursorPage, cursorPage, cursorQuery, pageStart } from '../../http/pagination.ts';
+import { type Route, route } from '../../http/route.ts';
 import type { PreviewRange } from '../preview.ts';
 import { invalidField } from '../problem.ts';
 import { BackfillBody, BackfillShown, PreviewBody, PreviewShown, TestBody, TestShown, Uuid } from '../schemas.ts';
-import { hookRoute } from './hook-route.ts';
+import type { HookFamily } from './family.ts';
 import { keyed, startOf } from './keyed-page.ts';
 
 const uuid = { uuid: Uuid };
@@ -23,36 +24,39 @@ function rangeOf({ block_height: height, ...rest }: (typeof PreviewBody)['static
   };
 }
 
-export const trialRoutes = [
-  hookRoute({
+export const trialRoutes = ({ at, family }: HookFamily): Route[] => [
+  route({
+    ...family,
     method: 'POST',
-    path: '/preview',
+    path: `${at}/preview`,
     operationId: 'previewDefinition',
     summary: 'What filters and options would have delivered; nothing is stored or sent',
     body: PreviewBody,
     response: PreviewShown,
     notFound: 'No such canonical block',
-    handle: ({ body, api }) => api.trial.preview(body.filters, body.options, rangeOf(body)),
+    handle: ({ body, caller: { api } }) => api.trial.preview(body.filters, body.options, rangeOf(body)),
   }),
-  hookRoute({
+  route({
+    ...family,
     method: 'POST',
-    path: '/me/{uuid}/preview',
+    path: `${at}/me/{uuid}/preview`,
     operationId: 'previewChainhook',
     summary: 'What a chainhook would have delivered; nothing is stored or sent',
     params: uuid,
     body: PreviewBody,
     response: PreviewShown,
     notFound: 'No such chainhook or canonical block',
-    handle: ({ params, body, consumer, api }) => {
+    handle: ({ params, body, caller: { consumer, api } }) => {
       for (const name of ['filters', 'options'] as const) {
         if (body[name] !== undefined) throw invalidField(name, 'is not allowed; those of the chainhook are taken');
       }
       return api.trial.previewOwn(consumer, params.uuid, rangeOf(body));
     },
   }),
-  hookRoute({
+  route({
+    ...family,
     method: 'POST',
-    path: '/me/{uuid}/test',
+    path: `${at}/me/{uuid}/test`,
     operationId: 'testChainhook',
     summary: 'Sends one delivery at once and answers what came of it',
     description:
@@ -62,11 +66,12 @@ export const trialRoutes = [
     optionalBody: true,
     response: TestShown,
     notFound: 'No such chainhook or canonical block',
-    handle: ({ params, body, consumer, api }) => api.trial.test(consumer, params.uuid, body),
+    handle: ({ params, body, caller: { consumer, api } }) => api.trial.test(consumer, params.uuid, body),
   }),
-  hookRoute({
+  route({
+    ...family,
     method: 'POST',
-    path: '/me/{uuid}/backfills',
+    path: `${at}/me/{uuid}/backfills`,
     operationId: 'startBackfill',
     summary: 'Delivers what past blocks match, lowest first, one block a delivery',
     params: uuid,
@@ -74,23 +79,24 @@ export const trialRoutes = [
     status: 202,
     response: BackfillShown,
     notFound: NO_HOOK,
-    handle: ({ params, body, consumer, api }) =>
+    handle: ({ params, body, caller: { consumer, api } }) =>
       api.trial.backfill(consumer, params.uuid, {
         from: body.from_height,
         to: body.to_height,
         dryRun: body.dry_run ?? false,
       }),
   }),
-  hookRoute({
+  route({
+    ...family,
     method: 'GET',
-    path: '/me/{uuid}/backfills',
+    path: `${at}/me/{uuid}/backfills`,
     operationId: 'getBackfills',
     summary: 'Backfills of a chainhook, newest first',
     params: uuid,
     query: cursorQuery,
     response: CursorPage(BackfillShown),
     notFound: NO_HOOK,
-    handle: ({ params, query, consumer, api }) => {
+    handle: ({ params, query, caller: { consumer, api } }) => {
       const list = `backfills ${params.uuid.toLowerCase()}`;
       const start = startOf(pageStart(list, query.cursor));
       return cursorPage(
@@ -101,25 +107,27 @@ export const trialRoutes = [
       );
     },
   }),
-  hookRoute({
+  route({
+    ...family,
     method: 'GET',
-    path: '/me/{uuid}/backfills/{job}',
+    path: `${at}/me/{uuid}/backfills/{job}`,
     operationId: 'getBackfill',
     summary: 'How far a backfill is',
     params: job,
     response: BackfillShown,
     notFound: NO_JOB,
-    handle: ({ params, consumer, api }) => api.trial.getBackfill(consumer, params.uuid, params.job),
+    handle: ({ params, caller: { consumer, api } }) => api.trial.getBackfill(consumer, params.uuid, params.job),
   }),
-  hookRoute({
+  route({
+    ...family,
     method: 'DELETE',
-    path: '/me/{uuid}/backfills/{job}',
+    path: `${at}/me/{uuid}/backfills/{job}`,
     operationId: 'cancelBackfill',
     summary: 'Ends a backfill and what it has queued',
     params: job,
     status: 204,
     response: Type.Void(),
     notFound: NO_JOB,
-    handle: ({ params, consumer, api }) => api.trial.cancelBackfill(consumer, params.uuid, params.job),
+    handle: ({ params, caller: { consumer, api } }) => api.trial.cancelBackfill(consumer, params.uuid, params.job),
   }),
 ];

@@ -1,16 +1,6 @@
-/**
- * JSON bodies of requests: read, limited, and checked by the schemas that also document them.
- *
- * A body that isn't there is none, whatever the headers say: clients send `Content-Type: application/json` with nothing
- * after it.
- */
-import type { Static, TSchema } from '@sinclair/typebox';
+/** Finds the first mistake in a value, by the schema that also documents it. */
+import type { TSchema } from '@sinclair/typebox';
 import { TypeCompiler, type ValueError, ValueErrorType } from '@sinclair/typebox/compiler';
-import { ApiError, ParameterError } from './errors.ts';
-import { BodyError, bodyText } from './request-body.ts';
-
-/** Bytes of the largest body. */
-export const MAX_BODY = 1024 * 1024;
 
 /** Where and how a value breaks its schema. */
 export interface Mistake {
@@ -75,44 +65,3 @@ function choice({ anyOf }: TSchema): string {
 /** A part of a JSON pointer (RFC 6901) as it is named. */
 const unescaped = (part: string): string => part.replaceAll('~1', '/').replaceAll('~0', '~');
 const lowerFirst = (text: string): string => text.charAt(0).toLowerCase() + text.slice(1);
-
-/** The status and the words that refuse a body. @param limit in bytes */
-export const bodyRefused = ({ reason }: BodyError, limit: number): [status: 400 | 413, message: string] =>
-  reason === 'too_large' ? [413, `The body must not be longer than ${limit} bytes`] : [400, 'The body is not complete'];
-
-function refused(error: unknown): never {
-  throw error instanceof BodyError ? new ApiError(...bodyRefused(error, MAX_BODY)) : error;
-}
-
-/**
- * The JSON value of a request's body, undefined where it has none.
- * @throws ApiError 400 where it isn't JSON or its end never came, 413 where it is too long, 415 where it says to be something else
- */
-export async function jsonBody(request: Request): Promise<unknown> {
-  const text = await bodyText(request, MAX_BODY).catch(refused);
-  if (text === '') return undefined;
-  const type = request.headers.get('content-type');
-  if (type === null || !/^application\/json\s*(;|$)/i.test(type)) {
-    throw new ApiError(415, 'The body must be JSON, with Content-Type: application/json');
-  }
-  try {
-    return JSON.parse(text);
-  } catch {
-    throw new ApiError(400, 'The body is not valid JSON', 'VALIDATION');
-  }
-}
-
-/**
- * A function from a request to its body. Fields that the schema doesn't name pass unless it is closed.
- *
- * Messages name the field as parameters are named: `body/transaction/fee must be integer`.
- */
-export function bodyReader<B extends TSchema>(schema: B): (request: Request) => Promise<Static<B>> {
-  const mistakeIn = checker(schema);
-  return async (request) => {
-    const value = await jsonBody(request);
-    const mistake = value === undefined ? { path: [], rule: 'is required' } : mistakeIn(value);
-    if (mistake !== null) throw new ParameterError(`${['body', ...mistake.path].join('/')} ${mistake.rule}`);
-    return value as Static<B>;
-  };
-}

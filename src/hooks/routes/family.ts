@@ -1,0 +1,92 @@
+/** What all routes of chainhooks have in common: who may ask, and what errors look like. */
+import { Type } from '@sinclair/typebox';
+import { type ErrorShape, ParameterError } from '../../http/errors.ts';
+import type { Access as RouteAccess } from '../../http/route.ts';
+import type { Access } from '../access.ts';
+import type { DeliveryLog } from '../delivery-log.ts';
+import type { Management } from '../management.ts';
+import { HookProblem, TooManyTries, titles } from '../problem.ts';
+import type { Trial } from '../trial.ts';
+
+/** What the routes call. */
+export interface HookApi {
+  access: Access;
+  /** Whose a hook is, undefined for one that is not known. */
+  ownerOf(uuid: string): string | undefined;
+  /** Who has hooks, and how many. */
+  consumers(): { consumer: string; hooks: number }[];
+  management: Management;
+  deliveries: DeliveryLog;
+  trial: Trial;
+}
+
+const placeTitles = {
+  params: 'Invalid path parameter',
+  querystring: 'Invalid query parameter',
+  body: titles[400],
+} as const;
+
+const isTitled = (status: number): status is keyof typeof titles => Object.hasOwn(titles, status);
+
+const hookErrors: ErrorShape = {
+  schema: Type.Object({ error: Type.String(), details: Type.String() }),
+  body(error) {
+    if (error instanceof HookProblem) return { error: error.title, details: error.message };
+    if (error instanceof ParameterError) {
+      const separator = error.place === 'body' ? '.' : '/';
+      return { error: placeTitles[error.place], details: error.withoutPlace(separator) };
+    }
+    return { error: isTitled(error.status) ? titles[error.status] : titles[400], details: error.message };
+  },
+  headers: (error): Record<string, string> =>
+    error instanceof TooManyTries ? { 'retry-after': String(error.retryAfterSeconds) } : {},
+  unavailable: {
+    error: titles[503],
+    details: 'The database can not be used now; the same request may succeed later',
+  },
+  failed: { error: 'Internal server error', details: 'The log has its cause' },
+};
+
+/** For whom a request acts, and what answers it. */
+interface HookCaller {
+  consumer: string;
+  api: HookApi;
+}
+
+/** @param operatorOnly whether only the admin key may ask */
+const accessTo =
+  (api: HookApi | null, operatorOnly: boolean): RouteAccess<object, HookCaller> =>
+  (request, clientAddress) => {
+    const caller = api?.access.callerOf(request, clientAddress);
+    return (params) => {
+      if (api === null || caller === undefined) {
+        throw new HookProblem(503, 'This process does not write; ask the one that takes the events, in mode full');
+      }
+      if (operatorOnly && !caller.isOperator) throw new HookProblem(403, 'Only the admin key may ask for this');
+      const { uuid } = params as { uuid?: string };
+      const owner = uuid === undefined ? undefined : api.ownerOf(uuid.toLowerCase());
+      return { consumer: api.access.consumerOf(request, caller, owner), api };
+    };
+  };
+
+/** All routes stand under both; the second is left out of the document. */
+export const PREFIXES = ['/chainhooks', '/chainhooks/v1'] as const;
+
+/**
+ * What the routes under a prefix declare alike.
+ * @param api null where this process doesn't write
+ */
+export function hookFamily(at: (typeof PREFIXES)[number], api: HookApi | null) {
+  const family = {
+    tag: 'Chainhooks',
+    hidden: at !== PREFIXES[0],
+    errors: hookErrors,
+    access: accessTo(api, false),
+    etag: null,
+    snapshot: false,
+    mainThread: true,
+  } as const;
+  return { at, family, operatorFamily: { ...family, access: accessTo(api, true) } };
+}
+
+export type HookFamily = ReturnType<typeof hookFamily>;
