@@ -1,5 +1,6 @@
 /** A node's block payload, of any release from 2.0 on, to a {@link Block}. */
 import type { DecodeError } from '../codec/decode-error.ts';
+import { exactJson } from '../codec/exact-number.ts';
 import { fromHex, toHex } from '../codec/hex.ts';
 import { signerBits } from '../codec/signer-bits.ts';
 import { decodeTransaction } from '../codec/transaction.ts';
@@ -245,7 +246,7 @@ function chainTransactions(
       result,
       cost: payload.execution_cost ? executionCost(payload.execution_cost) : NO_COST,
       vmError: payload.vm_error == null ? null : withoutNul(payload.vm_error),
-      contractInterface: contractInterface === null ? null : JSON.stringify(contractInterface),
+      contractInterface: contractInterface === null ? null : exactJson(contractInterface),
       microblock: microblockOf(payload),
       events,
       genesis: null,

@@ -15,3 +15,7 @@ export function exactNumber(value: number | bigint): number | RawNumber {
   if (typeof value === 'number') return value;
   return value <= Number.MAX_SAFE_INTEGER ? Number(value) : JSON.rawJSON(String(value));
 }
+
+/** The JSON text of a value, in which a bigint is a number with all its digits. */
+export const exactJson = (value: unknown): string =>
+  JSON.stringify(value, (_, part: unknown) => (typeof part === 'bigint' ? JSON.rawJSON(String(part)) : part));

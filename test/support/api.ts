@@ -6,10 +6,17 @@ export interface OpenApi extends Disposable {
   get(path: string, headers?: Record<string, string>): Promise<Response>;
 }
 
-/** Holds each body against its schema; `using` closes it, and leaves the directory. */
-export function openApi(directory: string, version = 'stackside v0.0.0 (test:test)'): OpenApi {
+/**
+ * `using` closes it, and leaves the directory.
+ * @param checkResponses whether each body is held against its schema
+ */
+export function openApi(
+  directory: string,
+  version = 'stackside v0.0.0 (test:test)',
+  { checkResponses = true } = {},
+): OpenApi {
   const snapshots = openSnapshots(directory);
-  const app = createApp({ snapshots, version, log: () => {}, checkResponses: true });
+  const app = createApp({ snapshots, version, log: () => {}, checkResponses });
   return {
     get: (path, headers = {}) => app.handle(new Request(`http://localhost${path}`, { headers })),
     [Symbol.dispose]: () => snapshots.close(),

@@ -34,7 +34,7 @@ export interface Transaction {
 export function transfer(
   from: Account,
   nonce: number | bigint,
-  fee: number,
+  fee: number | bigint,
   payer?: { account: Account; nonce: number | bigint },
   to: Account = carol,
 ): Transaction {

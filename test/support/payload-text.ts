@@ -1,13 +1,8 @@
 /** A payload's JSON changed in one place, with the numbers that no double holds as they were. */
 import { parseJson } from '../../src/chain/payload-reader.ts';
+import { exactJson as jsonOf } from '../../src/codec/exact-number.ts';
 
-type RawJson = JSON & { rawJSON(text: string): unknown };
-
-/** JSON in which bigints are numbers. */
-export const jsonOf = (value: unknown): string =>
-  JSON.stringify(value, (_, part: unknown) =>
-    typeof part === 'bigint' ? (JSON as RawJson).rawJSON(String(part)) : part,
-  );
+export { jsonOf };
 
 /** The text with `change` made to its value, which the caller knows to be a T. */
 export function changed<T>(text: string, change: (value: T) => void): string {

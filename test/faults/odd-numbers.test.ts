@@ -1,0 +1,224 @@
+/**
+ * Numbers that nobody meant, in the place of each number that a node sends: the event is taken, or refused by the name of
+ * the field. What was taken can be read, and journal and index hold the same. STACKSIDE_RUNS for more places, STACKSIDE_SEED
+ * for others.
+ */
+import { expect, test } from 'bun:test';
+import { parseJson } from '../../src/chain/payload-reader.ts';
+import type { NodeEvent } from '../../src/devnet/node-event.ts';
+import { Prng } from '../../src/devnet/prng.ts';
+import { devnetEvents } from '../../src/devnet/scenario.ts';
+import { startReceiver } from '../../src/node/receiver.ts';
+import { checkDirectory } from '../../src/store/check/check.ts';
+import { type OpenApi, openApi } from '../support/api.ts';
+import { alice, announcement, block, sponsor, type Transaction, transfer } from '../support/handmade.ts';
+import { openNew } from '../support/ingest.ts';
+import { jsonOf } from '../support/payload-text.ts';
+import { casesOf, firstSeed, timeout } from '../support/property.ts';
+import { getRoutes, randomUrl, Subjects } from '../support/random-urls.ts';
+import { journalRows } from '../support/tables.ts';
+
+/** How often each kind of place is tried, and each route asked. */
+const TIMES = casesOf(1);
+/** Events that come as they are: blocks 0 and 1 say which chain it is. */
+const CALM = 6;
+
+/** In JSON. */
+const oddNumbers: readonly string[] = [
+  '1e300',
+  '-1',
+  '0.5',
+  ...[2n ** 53n, 2n ** 63n, 2n ** 64n, 2n ** 128n].map(String),
+  '1e13',
+  '"7"',
+  '"-1"',
+  `"${'9'.repeat(39)}"`,
+  `"${'9'.repeat(40)}"`,
+];
+
+type Path = (string | number)[];
+const isNumeric = (value: unknown): boolean =>
+  typeof value === 'number' || typeof value === 'bigint' || (typeof value === 'string' && /^\d+$/.test(value));
+
+/** Where a value has numbers, those that are written as text too. */
+function* numbersIn(value: unknown, path: Path = []): Generator<Path> {
+  if (isNumeric(value)) yield path;
+  else if (Array.isArray(value)) for (const [index, part] of value.entries()) yield* numbersIn(part, [...path, index]);
+  else if (typeof value === 'object' && value !== null) {
+    for (const [key, part] of Object.entries(value)) yield* numbersIn(part, [...path, key]);
+  }
+}
+
+/** The kind of a place: the names on the way there. */
+const kindOf = (event: NodeEvent, path: Path): string =>
+  `${event.path} ${path.filter((part) => typeof part === 'string').join('.')}`;
+
+type Body = Record<string | number, unknown>;
+
+/** A node that starts again announces it once more. */
+const isBlockZero = ({ body }: NodeEvent): boolean => (parseJson(body) as Body).block_height === 0;
+
+/** Makes the block another one than the node's, on the same parent. */
+function asRival(body: Body, prng: Prng): void {
+  for (const name of ['index_block_hash', 'block_hash']) {
+    if (name in body) body[name] = `0x${prng.bytes(32).toHex()}`;
+  }
+}
+
+interface Odd {
+  path: string;
+  body: string;
+  /** One of these has to be named where it is refused. */
+  names: string[];
+}
+
+const MARK = '\u0001number\u0001';
+
+function withNumber({ path, body }: NodeEvent, at: Path, number: string, prng: Prng): Odd {
+  const value = parseJson(body) as Body;
+  const holder = at.slice(0, -1).reduce((inner, key) => inner[key] as Body, value);
+  holder[at.at(-1) ?? ''] = MARK;
+  asRival(value, prng);
+  const name = at.join('.');
+  // Costs are added up.
+  const names = [`Field ${name}:`, ...(name.includes('execution_cost') ? ['Field transactions:'] : [])];
+  return { path, body: jsonOf(value).replace(JSON.stringify(MARK), number), names };
+}
+
+/** What is sent before an event: rivals of it, which the chain leaves again where they are taken. */
+function* oddOnes(events: readonly NodeEvent[], prng: Prng): Generator<Odd[]> {
+  const tried = new Map<string, number>();
+  for (const [index, event] of events.entries()) {
+    const odd: Odd[] = [];
+    if (index >= CALM && !isBlockZero(event)) {
+      for (const at of numbersIn(parseJson(event.body))) {
+        const kind = kindOf(event, at);
+        const times = tried.get(kind) ?? 0;
+        if (times === TIMES) continue;
+        tried.set(kind, times + 1);
+        odd.push(...oddNumbers.map((number) => withNumber(event, at, number, prng)));
+      }
+    }
+    yield [...odd.sort(() => prng.below(3) - 1), { path: event.path, body: event.body, names: [] }];
+  }
+}
+
+/** Sends them all in order. @throws Error at an answer that is neither 200 nor names the field @returns what was taken */
+async function sent(url: string, all: Iterable<Odd[]>): Promise<NodeEvent[]> {
+  const taken: NodeEvent[] = [];
+  for (const { path, body, names } of [...all].flat()) {
+    const response = await fetch(url + path, { method: 'POST', body });
+    const said = await response.text();
+    if (response.status === 200) taken.push({ path, body, time: 0 });
+    else if (response.status !== 400 || !names.some((name) => said.includes(name))) {
+      throw new Error(`${path}, which has ${names.join(' or ')}: ${response.status} ${said}\n${body}`);
+    }
+  }
+  return taken;
+}
+
+/** Asks every route about what was taken. @returns what failed */
+async function failuresToRead(directory: string, taken: readonly NodeEvent[], prng: Prng): Promise<string[]> {
+  const subjects = new Subjects();
+  for (const event of taken) subjects.add(event);
+  // More may have been burned than there was: no schema has room for what no chain holds.
+  using api = openApi(directory, undefined, { checkResponses: false });
+  const failed: string[] = [];
+  const routes = getRoutes(await (await api.get('/docs/json')).json());
+  // Hooks are managed by the process that writes.
+  for (const route of routes.filter(({ path }) => !path.startsWith('/chainhooks'))) {
+    for (let times = 0; times < 4 * TIMES; times++) {
+      const url = randomUrl(route, subjects, prng);
+      const response = await api.get(url);
+      if (response.status >= 500) failed.push(`${response.status} ${url} ${await response.text()}`);
+    }
+  }
+  return failed;
+}
+
+test(
+  'an odd number is taken or refused by name, and what is taken can be read',
+  async () => {
+    const prng = new Prng(`odd numbers/${firstSeed}`);
+    const chain = { seed: firstSeed, blocks: 20 * TIMES, accounts: 8, transactionsPerBlock: 3, forkEvery: 5 };
+    using open = openNew();
+    let applied = 0;
+    const receiver = startReceiver({
+      hostname: '127.0.0.1',
+      port: 0,
+      bodyLimit: 10_000_000,
+      receive(event) {
+        const outcome = open.ingest.receive(event);
+        if (outcome === 'applied') applied += 1;
+        return outcome;
+      },
+      log: () => {},
+    });
+    try {
+      const taken = await sent(receiver.url, oddOnes([...devnetEvents(chain)], prng));
+      expect(await failuresToRead(open.directory, taken, prng)).toEqual([]);
+    } finally {
+      await receiver.stop();
+    }
+    open.ingest.close();
+    expect(journalRows(open.directory)).toHaveLength(applied);
+    expect(checkDirectory(open.directory, { deep: true }).flatMap(({ problems }) => problems)).toEqual([]);
+  },
+  timeout,
+);
+
+/** A number of any length up to 64 bits, often one of the ends of a length. */
+function anyU64(prng: Prng): bigint {
+  const end = 2n ** BigInt(prng.pick([31, 32, 52, 53, 62, 63, 64]));
+  return prng.pick([end - 1n, end % 2n ** 64n, BigInt(`0x${prng.bytes(8).toHex()}`) % end]);
+}
+
+/** What a transaction says of who pays. */
+interface Payment {
+  nonce: bigint;
+  sponsorNonce: bigint | null;
+  fee: bigint;
+}
+
+const signedBy = ({ nonce, sponsorNonce, fee }: Payment): Transaction =>
+  transfer(alice, nonce, fee, sponsorNonce === null ? undefined : { account: sponsor, nonce: sponsorNonce });
+
+/** The payment as the API tells it; null where it knows of none. */
+async function told({ get }: OpenApi, id: string): Promise<Payment | null> {
+  const response = await get(`/extended/v1/tx/${id}`);
+  if (response.status === 404) return null;
+  const shown = parseJson(await response.text()) as { nonce: number; sponsor_nonce?: number; fee_rate: string };
+  const { nonce, sponsor_nonce, fee_rate } = shown;
+  return {
+    nonce: BigInt(nonce),
+    sponsorNonce: sponsor_nonce === undefined ? null : BigInt(sponsor_nonce),
+    fee: BigInt(fee_rate),
+  };
+}
+
+test(
+  'a signed transaction is told with the nonces and the fee that it has, or its block is refused by its id',
+  async () => {
+    const prng = new Prng(`odd transactions/${firstSeed}`);
+    using open = openNew();
+    using api = openApi(open.directory);
+    let last = block(null, 'first');
+    open.ingest.receive(last.event);
+    for (let number = 0; number < casesOf(40); number++) {
+      const payment = { nonce: anyU64(prng), sponsorNonce: prng.chance(0.5) ? anyU64(prng) : null, fee: anyU64(prng) };
+      const signed = signedBy(payment);
+      open.ingest.receive(announcement([signed]));
+      expect([null, payment]).toContainEqual(await told(api, signed.id));
+      const next = block(last, `of ${number}`, [signed]);
+      try {
+        open.ingest.receive(next.event);
+        last = next;
+      } catch (error) {
+        expect({ payment, refused: String(error) }).toEqual({ payment, refused: expect.stringContaining(signed.id) });
+        continue;
+      }
+      expect(await told(api, signed.id)).toEqual(payment);
+    }
+  },
+  timeout,
+);
