@@ -11,7 +11,7 @@ import { testVariables, unknownVariables } from '../src/settings/unknown-variabl
 import { operatorsPage, pageWithSettings } from './support/settings-table.ts';
 
 const root = join(import.meta.dir, '..');
-const pages = ['README.md', ...new Bun.Glob('docs/*.md').scanSync(root)].map((name) => ({
+const pages = ['README.md', 'CONTRIBUTING.md', ...new Bun.Glob('docs/*.md').scanSync(root)].map((name) => ({
   name,
   text: readFileSync(join(root, name), 'utf8'),
 }));
@@ -203,7 +203,7 @@ describe('a variable that begins as a setting and is none', () => {
     );
     expect([...new Set(read)].toSorted()).toEqual(testVariables.toSorted());
     expect(unknownVariables(Object.fromEntries(read.map((name) => [name, '1'])))).toEqual([]);
-    const contributors = pages.find(({ name }) => name === 'docs/contributors.md')?.text ?? '';
+    const contributors = pages.find(({ name }) => name === 'CONTRIBUTING.md')?.text ?? '';
     expect(testVariables.filter((name) => !contributors.includes(name))).toEqual([]);
   });
 });
