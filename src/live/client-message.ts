@@ -1,7 +1,12 @@
 /** What a client sends: bounded before it is parsed, so that no text of a stranger costs more than its length. */
 
-/** The longest message of a client, in bytes; Socket.IO tells its clients so. */
+/** The longest frame or body of a client, in bytes; Socket.IO tells its clients so. */
 export const MAX_MESSAGE = 1_000_000;
+/**
+ * Characters of the longest JSON text that is read. A thousand subscriptions fit into it; a longer text is refused by its
+ * length alone, since clients that send many such texts would make all others wait.
+ */
+export const MAX_TEXT = 100_000;
 /** How deep a message may be nested: no documented one goes beyond four levels. */
 export const MAX_DEPTH = 16;
 /** Characters of a client's own text that an answer or a log line repeats at most. */
@@ -37,9 +42,10 @@ function isTooDeep(text: string): boolean {
 
 /**
  * The value of a client's JSON text.
- * @throws MessageError where it is nested too deep, SyntaxError where it is no JSON
+ * @throws MessageError where it is too long or nested too deep, SyntaxError where it is no JSON
  */
 export function parsedMessage(text: string): unknown {
+  if (text.length > MAX_TEXT) throw new MessageError(`a message must NOT have more than ${MAX_TEXT} characters`);
   if (isTooDeep(text)) throw new MessageError(`a message must NOT be nested deeper than ${MAX_DEPTH} levels`);
   return JSON.parse(text);
 }

@@ -287,10 +287,11 @@ test('a connection has no more subscriptions than it may', async () => {
   const rule = `a connection must NOT have more than ${MOST_SUBSCRIPTIONS} subscriptions`;
   const client = io(server.api, { transports: ['websocket'], forceNew: true });
   await new Promise((resolve) => client.on('connect', () => resolve(null)));
-  const half = MOST_SUBSCRIPTIONS / 2;
-  expect(await client.emitWithAck('subscribe', names(0, half))).toBeNull();
-  expect(await client.emitWithAck('subscribe', names(half, half))).toBeNull();
-  expect(await client.emitWithAck('subscribe', names(0, half))).toBeNull();
+  const inOneMessage = 1_000;
+  for (let first = 0; first < MOST_SUBSCRIPTIONS; first += inOneMessage) {
+    expect(await client.emitWithAck('subscribe', names(first, inOneMessage))).toBeNull();
+  }
+  expect(await client.emitWithAck('subscribe', names(0, inOneMessage))).toBeNull();
   expect(await client.emitWithAck('subscribe', names(MOST_SUBSCRIPTIONS, 1))).toBe(rule);
   expect(await metric('stackside_subscriptions{topic="transaction"}')).toBe(MOST_SUBSCRIPTIONS);
   const before = await metric('socket_io_connections');

@@ -1,7 +1,7 @@
 /** Clients that send what they should not: each costs its own connection at most. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { MAX_DEPTH, MAX_MESSAGE } from '../../src/live/client-message.ts';
+import { MAX_DEPTH, MAX_MESSAGE, MAX_TEXT } from '../../src/live/client-message.ts';
 import { MOST_PACKETS } from '../../src/live/io-packets.ts';
 import { assertProperty } from '../support/property.ts';
 import { type Serving, serving } from '../support/serving.ts';
@@ -74,13 +74,17 @@ async function metric(name: string): Promise<number> {
 
 describe('JSON-RPC', () => {
   const harmless: [name: string, frame: Frame][] = [
-    ['50,000 brackets', '['.repeat(50_000)],
-    ['a list nested 50,000 times', nested(50_000)],
-    ['parameters nested 100,000 times', `{"jsonrpc":"2.0","id":1,"method":"subscribe","params":${nested(100_000)}}`],
+    ['40,000 brackets', '['.repeat(40_000)],
+    ['a list nested 40,000 times', nested(40_000)],
+    [
+      'parameters nested 40,000 times with a method',
+      `{"jsonrpc":"2.0","id":1,"method":"subscribe","params":${nested(40_000)}}`,
+    ],
     ['brackets in a text', JSON.stringify('[{'.repeat(10_000))],
     ['an object that is no text', '{"jsonrpc":"2.0","id":1,"method":{"toString":0},"params":{"event":{"valueOf":0}}}'],
     ['names of prototypes', '{"__proto__":{"jsonrpc":"2.0"},"constructor":1}'],
-    ['a text as long as allowed', JSON.stringify('a'.repeat(MAX_MESSAGE - 2))],
+    ['a text as long as allowed', JSON.stringify('a'.repeat(MAX_TEXT - 2))],
+    ['a frame as long as allowed', JSON.stringify('a'.repeat(MAX_MESSAGE - 2))],
     ['bytes that are no UTF-8', new Uint8Array([0xff, 0xfe, 0x00])],
     ['nothing', ''],
   ];
@@ -107,7 +111,7 @@ describe('Socket.IO', () => {
   const harmless: [name: string, ...frames: Frame[]][] = [
     ['an object that is no text', '40', event('{"toString":0,"valueOf":0}')],
     ['lists in a list', '40', event('[["block"],1,null]')],
-    ['a name of a topic as long as a message', '40', event(JSON.stringify('x'.repeat(MAX_MESSAGE - 20)))],
+    ['a name of a topic as long as a message', '40', event(JSON.stringify('x'.repeat(MAX_TEXT - 20)))],
     ['events of no meaning', '40', '42["error","x"]', '42["__proto__"]', '42["constructor"]', '42["unsubscribe",{},7]'],
     ['another namespace', '40/other,{}', '40'],
     ['credentials', '40{"token":{"toString":0}}'],
@@ -117,7 +121,8 @@ describe('Socket.IO', () => {
   });
 
   const refused: [name: string, ...frames: Frame[]][] = [
-    ['an event nested 50,000 times', '40', event(nested(50_000))],
+    ['an event longer than it may be', '40', event(JSON.stringify('x'.repeat(MAX_TEXT)))],
+    ['an event nested 40,000 times', '40', event(nested(40_000))],
     ['an event nested one level too deep', '40', event(nested(MAX_DEPTH))],
     ['an event without a name', '40', '42[1]'],
     ['an event that is no list', '40', '42{"a":1}'],
@@ -183,7 +188,7 @@ describe('long polling', () => {
 
   test.each([
     ['a second handshake', ['40', '40']],
-    ['an event nested too deep', ['40', `42["subscribe",${nested(50_000)}]`]],
+    ['an event nested too deep', ['40', `42["subscribe",${nested(40_000)}]`]],
     ['bytes', ['bAAAA']],
   ])('%s ends the session', async (_, packets) => {
     const session = await polling();

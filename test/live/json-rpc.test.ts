@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'bun:test';
+import { MAX_TEXT } from '../../src/live/client-message.ts';
 import { type Perform, rpcAnswer } from '../../src/live/json-rpc.ts';
 
 const ADDRESS = 'ST2CY5V39NHDPWSXMW9QDT3HC3GD6Q6XX4CFRK9AG';
@@ -99,8 +100,8 @@ describe('what is refused', () => {
     expect(error({ event: 'nft_asset_event', asset_identifier: 'A.b::c', value: `0x${'00'.repeat(512)}` })).toEqual(
       invalid('value must NOT have more than 1024 characters'),
     );
-    expect(error({ event: 'tx_update', tx_id: 'ab'.repeat(100_000) })).toEqual(invalid('invalid tx_id'));
-    expect(error({ event: 'address_tx_update', address: 'S'.repeat(100_000) })).toEqual(invalid('invalid address'));
+    expect(error({ event: 'tx_update', tx_id: 'ab'.repeat(40_000) })).toEqual(invalid('invalid tx_id'));
+    expect(error({ event: 'address_tx_update', address: 'S'.repeat(90_000) })).toEqual(invalid('invalid address'));
     expect(ask(subscribe({ event: 'block' }, 'x'.repeat(129)))).toEqual({
       answer: { jsonrpc: '2.0', id: null, error: request('id must NOT have more than 128 characters') },
       done: [],
@@ -121,13 +122,20 @@ describe('what is refused', () => {
   });
 
   test('what is long is not repeated whole', () => {
-    const long = 'x'.repeat(100_000);
+    const long = 'x'.repeat(90_000);
     for (const message of [long, JSON.stringify(long), JSON.stringify({ long }), JSON.stringify([long])]) {
       const { answer } = ask(message);
       const { error } = Array.isArray(answer) ? answer[0] : answer;
       expect(error.data).toHaveLength(1001);
       expect(error.data).toEndWith('x…');
     }
+  });
+
+  test('a text that is too long, by its length alone', () => {
+    expect(ask(`"${'x'.repeat(MAX_TEXT - 1)}"`).answer.error.data).toBe(
+      `a message must NOT have more than ${MAX_TEXT} characters`,
+    );
+    expect(ask(`"${'x'.repeat(MAX_TEXT - 2)}"`).answer.error.data).toEndWith('x…');
   });
 
   test('what the connection refuses', () => {

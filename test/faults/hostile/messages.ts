@@ -108,8 +108,8 @@ const rpcEvents = [
 ];
 const some = (set: ReadonlySet<string>, prng: Prng): string => (set.size === 0 ? '' : prng.pick([...set]));
 
-/** Bytes of the longest text that stands for something: half of what a message may have. */
-const LONGEST = 450_000;
+/** Bytes of the longest text that stands for something: most of what a message may have. */
+const LONGEST = 90_000;
 
 /** A text with so much at its end that nobody can want to keep it. No two are the same: who keeps them keeps each. */
 const long = (text: string, prng: Prng): string =>
