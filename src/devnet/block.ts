@@ -1,4 +1,4 @@
-import type { BurnBlock } from './burn-chain.ts';
+import type { BurnBlock } from './burn-operation.ts';
 import type { SignedTransaction } from './transaction.ts';
 import type { Account } from './wallet.ts';
 import type { World } from './world.ts';

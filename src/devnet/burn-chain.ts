@@ -1,22 +1,9 @@
 import { toHex } from '../codec/hex.ts';
 import { bitcoinAddress } from './bitcoin.ts';
-import { type BurnOperation, drawOperation } from './burn-operation.ts';
+import { type BurnBlock, type BurnOperation, drawOperation } from './burn-operation.ts';
 import type { Network } from './network.ts';
 import type { Prng } from './prng.ts';
 import type { Account } from './wallet.ts';
-
-/** A Bitcoin block with its sortition, as the node sees it. */
-export interface BurnBlock {
-  /** With 0x. */
-  readonly hash: string;
-  readonly height: number;
-  /** Unix seconds. */
-  readonly time: number;
-  /** 20 bytes: what the tenure elected in this block is called by. */
-  readonly consensusHash: Uint8Array;
-  readonly parent: BurnBlock | undefined;
-  readonly operations: readonly BurnOperation[];
-}
 
 /**
  * Burn height of the genesis block: past the activation of every epoch, as far as the simulation goes, and so near the

@@ -1,7 +1,6 @@
 import { clarity } from '../codec/clarity-encode.ts';
 import { toHex } from '../codec/hex.ts';
 import { bitcoinAddress } from './bitcoin.ts';
-import type { BurnBlock } from './burn-chain.ts';
 import { noCost, type Receipt } from './execute.ts';
 import type { Network } from './network.ts';
 import { memoBytes } from './payloads.ts';
@@ -9,6 +8,19 @@ import { type Stacking, stack } from './pox.ts';
 import type { Prng } from './prng.ts';
 import type { Account } from './wallet.ts';
 import type { World } from './world.ts';
+
+/** A Bitcoin block with its sortition, as the node sees it. */
+export interface BurnBlock {
+  /** With 0x. */
+  readonly hash: string;
+  readonly height: number;
+  /** Unix seconds. */
+  readonly time: number;
+  /** 20 bytes: what the tenure elected in this block is called by. */
+  readonly consensusHash: Uint8Array;
+  readonly parent: BurnBlock | undefined;
+  readonly operations: readonly BurnOperation[];
+}
 
 /** Something done on Stacks by a Bitcoin transaction (SIP-007); there is no Stacks transaction for it. */
 export type BurnOperation = {

@@ -102,3 +102,10 @@ export interface Heights {
   first: number;
   last: number;
 }
+
+/** Where a transaction stands in its block. */
+export interface PlaceInBlock {
+  /** Of the microblock that holds it; `ANCHORED_SEQUENCE` in an anchor block. */
+  microblockSequence: number;
+  txIndex: number;
+}

@@ -1,6 +1,6 @@
 /** Events of transactions as queries answer them. */
 import type { ChainEvent } from '../../chain/block.ts';
-import type { PlaceInBlock } from './transaction.ts';
+import type { PlaceInBlock } from './block.ts';
 
 export type TransactionEvent = ChainEvent & { index: number };
 

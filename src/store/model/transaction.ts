@@ -2,6 +2,7 @@
 import type { ExecutionCost, Signer, TransactionStatus } from '../../chain/block.ts';
 import type { TenureChangeCause, TransactionType } from '../../codec/transaction.ts';
 import type { MempoolStatus } from '../rows/words.ts';
+import type { PlaceInBlock } from './block.ts';
 import type { TransactionEvent } from './event.ts';
 
 export type SummaryPayload =
@@ -106,13 +107,6 @@ export interface TransactionPlace {
   txId: Uint8Array;
   txIndex: number;
   block: { height: number; hash: Uint8Array; indexHash: Uint8Array; time: number };
-}
-
-/** Where a transaction stands in its block. */
-export interface PlaceInBlock {
-  /** Of the microblock that holds it; `ANCHORED_SEQUENCE` in an anchor block. */
-  microblockSequence: number;
-  txIndex: number;
 }
 
 /** Where a transaction stands in the chain. */

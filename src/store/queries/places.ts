@@ -2,7 +2,7 @@
 import type { Database } from 'bun:sqlite';
 import { ANCHORED_SEQUENCE } from '../../chain/block.ts';
 import { positionsOf } from '../../chain/position.ts';
-import type { PlaceInBlock } from '../model/transaction.ts';
+import type { PlaceInBlock } from '../model/block.ts';
 import { prepared } from '../rows/statement.ts';
 
 export const sql = {
