@@ -1,0 +1,153 @@
+/** The picture of docs/architecture.md: which part of src may import which. */
+import { expect, test } from 'bun:test';
+import { dirname, join } from 'node:path';
+import { Glob } from 'bun';
+import ts from 'typescript';
+
+const ROOT = new URL('..', import.meta.url).pathname;
+const sources = [...new Glob('src/**/*.ts').scanSync(ROOT)].filter((file) => !file.endsWith('.d.ts')).sort();
+
+/** The parts, from the bottom up. Those of one line don't import each other. A file is of the part with the longest name. */
+const LAYERS: readonly (readonly string[])[] = [
+  ['src/base/'],
+  ['src/codec/'],
+  ['src/chain/'],
+  ['src/store/rows/', 'src/store/files/'],
+  ['src/store/model/'],
+  ['src/store/queries/'],
+  ['src/store/effects/', 'src/store/hooks/', 'src/store/read/'],
+  ['src/store/ingest/'],
+  ['src/store/check/'],
+  ['src/http/'],
+  ['src/node/', 'src/faucets/', 'src/devnet/'],
+  ['src/api/shared/'],
+  [
+    'src/api/v1/',
+    'src/api/v2/',
+    'src/api/v3/',
+    'src/api/names/',
+    'src/api/',
+    'src/hooks/',
+    'src/live/',
+    'src/console/',
+  ],
+  ['src/log.ts'],
+  ['src/settings/', 'src/metrics/'],
+  // The address of a thread's file stands beside main.ts, since the compiled executable finds it there.
+  ['src/api-thread-url.ts'],
+  ['src/commands/'],
+  ['src/main.ts', 'src/api-thread.ts'],
+];
+
+/** Files that import each other, each pair with its reason. */
+const CIRCLES: Readonly<Record<string, string>> = {
+  'src/devnet/contract.ts src/devnet/world.ts':
+    'Types alone: a simulated contract acts on its world, and a world holds its contracts.',
+};
+
+interface Edge {
+  from: string;
+  to: string;
+}
+
+/** Every import of a file: static, dynamic, and of types alone. */
+async function importsOf(file: string): Promise<Edge[]> {
+  const { importedFiles } = ts.preProcessFile(await Bun.file(join(ROOT, file)).text(), true, true);
+  return importedFiles
+    .filter(({ fileName }) => fileName.startsWith('.'))
+    .map(({ fileName }) => ({ from: file, to: join(dirname(file), fileName) }))
+    .filter(({ to }) => to.startsWith('src/') && to.endsWith('.ts'));
+}
+
+const edges = (await Promise.all(sources.map(importsOf))).flat();
+
+/** The part of a file and how high it is. */
+function partOf(file: string): { part: string; height: number } {
+  const found = LAYERS.flatMap((parts, height) => parts.map((part) => ({ part, height })))
+    .filter(({ part }) => file.startsWith(part))
+    .sort((a, b) => b.part.length - a.part.length)[0];
+  if (found === undefined) throw new Error(`${file} is in no part of the picture`);
+  return found;
+}
+
+function mayImport({ from, to }: Edge): boolean {
+  const [above, below] = [partOf(from), partOf(to)];
+  return above.part === below.part || above.height > below.height;
+}
+
+/** Groups of files that import each other in a circle (Tarjan). */
+function circles(): string[][] {
+  const next = Map.groupBy(edges, ({ from }) => from);
+  const index = new Map<string, number>();
+  const lowest = new Map<string, number>();
+  const open: string[] = [];
+  const found: string[][] = [];
+  function visit(file: string): void {
+    index.set(file, index.size);
+    lowest.set(file, index.get(file)!);
+    open.push(file);
+    for (const { to } of next.get(file) ?? []) {
+      if (!index.has(to)) visit(to);
+      if (open.includes(to)) lowest.set(file, Math.min(lowest.get(file)!, lowest.get(to)!));
+    }
+    if (lowest.get(file) !== index.get(file)) return;
+    const circle = open.splice(open.indexOf(file));
+    if (circle.length > 1) found.push(circle.sort());
+  }
+  for (const file of sources) if (!index.has(file)) visit(file);
+  return found;
+}
+
+test('every file belongs to a part', () => {
+  for (const file of sources) expect(() => partOf(file)).not.toThrow();
+  expect(edges.length).toBeGreaterThan(1000);
+});
+
+test('imports run one way', () => {
+  const against = edges.filter((edge) => !mayImport(edge)).map(({ from, to }) => `${from} imports ${to}`);
+  expect(against).toEqual([]);
+});
+
+test('no files import each other in a circle', () => {
+  expect(circles().map((circle) => circle.join(' '))).toEqual(Object.keys(CIRCLES));
+});
+
+test('the versions of the API share what stands in api/shared alone', () => {
+  const versions = ['v1', 'v2', 'v3', 'names'].map((version) => `src/api/${version}/`);
+  const versionOf = (file: string) => versions.find((version) => file.startsWith(version));
+  const between = edges.filter(
+    ({ from, to }) => versionOf(to) !== undefined && from.startsWith('src/api/') && versionOf(from) !== versionOf(to),
+  );
+  expect(between).toEqual([]);
+});
+
+/** Beginnings of statements, as they stand in texts. */
+const SQL =
+  /\b(SELECT\s|INSERT\s+(OR\s+\w+\s+)?INTO|DELETE\s+FROM|UPDATE\s+\w+\s+SET|CREATE\s+(TABLE|INDEX)|PRAGMA\s|BEGIN\s+IMMEDIATE)/;
+
+/** The texts of a file, without its comments. */
+async function textsOf(file: string): Promise<string[]> {
+  const code = await Bun.file(join(ROOT, file)).text();
+  if (!SQL.test(code) && !code.includes('bun:sqlite')) return [];
+  const source = ts.createSourceFile(file, code, ts.ScriptTarget.Latest);
+  const texts: string[] = [];
+  const visit = (node: ts.Node): void => {
+    if (ts.isStringLiteralLike(node) || ts.isTemplateHead(node) || ts.isTemplateMiddleOrTemplateTail(node)) {
+      texts.push(node.text);
+    }
+    ts.forEachChild(node, visit);
+  };
+  visit(source);
+  return texts;
+}
+
+test('SQL stands in the store alone', async () => {
+  for (const file of sources) {
+    const texts = await textsOf(file);
+    const statements = texts.filter((text) => SQL.test(text));
+    if (file.startsWith('src/store/queries/transactions')) expect(statements).not.toEqual([]);
+    if (!file.startsWith('src/store/')) expect([file, ...statements, ...texts.filter(isDatabase)]).toEqual([file]);
+  }
+});
+
+const isDatabase = (text: string): boolean => text === 'bun:sqlite';
