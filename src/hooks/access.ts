@@ -15,6 +15,7 @@ export const CONSUMER_HEADER = 'x-chainhook-consumer';
 /** Characters from which on nobody guesses a key, so that it is looked at however many wrong ones came. */
 const UNGUESSABLE = 32;
 
+/** Who may manage hooks. */
 export interface AccessRules {
   /** Null where no key is needed. */
   keys: { consumers: readonly Key[]; admin: string } | null;
@@ -29,6 +30,7 @@ export interface Caller {
   isOperator: boolean;
 }
 
+/** Decides who may manage hooks. */
 export interface Access {
   /**
    * Who makes a request.

@@ -3,6 +3,7 @@ import type { HookRecord } from '../store/hooks/model.ts';
 import { conditionsOfDefinition, type HookDefinition, type Options } from './definition.ts';
 import type { Condition } from './filters.ts';
 
+/** What evaluation needs of a hook. */
 export interface ActiveHook {
   id: number;
   uuid: string;
@@ -15,6 +16,7 @@ export interface ActiveHook {
 export const definitionOf = ({ definition }: Pick<HookRecord, 'definition'>): HookDefinition =>
   JSON.parse(definition) as HookDefinition;
 
+/** A stored hook, ready to be evaluated. */
 export function activeHook(record: HookRecord): ActiveHook {
   const definition = definitionOf(record);
   return {
@@ -36,6 +38,7 @@ export function evaluationsLeft(record: HookRecord, options: Options): number | 
   return limit === null ? null : limit - (record.evaluated - record.windowEvaluated);
 }
 
+/** Whether a hook has used up the evaluations or occurrences that its options allow. */
 export function isUsedUp(record: HookRecord, options: Options): boolean {
   const left = evaluationsLeft(record, options);
   const occurrences = occurrenceLimit(options);

@@ -13,6 +13,7 @@ const KEY = /^[0-9a-f]{64}$/;
 /** The user alone reads and writes it. */
 const OWN = 0o600;
 
+/** Path of the file in a data directory that holds the admin key. */
 export const adminKeyFile = (directory: string): string => join(directory, 'admin.key');
 
 /**

@@ -13,9 +13,10 @@ import type { HookLog } from './log-event.ts';
 import { webhookId } from './webhook-id.ts';
 
 const ATTEMPTS = 3;
-/** More are not kept: a receiver that is gone can't use up the memory. */
+/** Alerts that may wait: the rest is dropped, so that a receiver that is gone can't use up the memory. */
 const MOST_WAITING = 1_000;
 
+/** What alerts are sent with. */
 export interface AlertOptions extends Outgoing {
   url: string;
   secrets: HookStore['secrets'];
@@ -27,6 +28,7 @@ export interface AlertOptions extends Outgoing {
   chance: Chance;
 }
 
+/** The sender of alerts. */
 export interface Alerts {
   /** Returns at once. */
   tell(end: HookEnd): void;
@@ -34,8 +36,10 @@ export interface Alerts {
   stop(): Promise<void>;
 }
 
+/** The sender where the operator named no URL: it sends nothing. */
 export const noAlerts: Alerts = { tell() {}, async stop() {} };
 
+/** Starts the sender of alerts; each is tried three times. */
 export function alerts(options: AlertOptions): Alerts {
   const { url, secrets, durable, guard, rules, log, userAgent, clock, post, chance } = options;
   const { timeoutMs, connectTimeoutMs, retryCapMs } = rules;

@@ -6,6 +6,7 @@ import type { Chainhooks } from './service.ts';
 /** Backfills of a hook that are not done yet. */
 const MOST_BACKFILLS = 100;
 
+/** The blocks of a backfill. */
 export interface BackfillRange {
   from: number;
   /** The tip where it isn't given. */

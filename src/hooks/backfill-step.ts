@@ -13,6 +13,7 @@ import { webhookId } from './webhook-id.ts';
 /** Deliveries of a backfill that may wait: the rest is made when some are gone. */
 const MOST_WAITING = 100;
 
+/** What steps of backfills work with. */
 export interface BackfillStepOptions {
   store: HookStore;
   history: ChainHistory;
@@ -22,6 +23,7 @@ export interface BackfillStepOptions {
   clock: Clock;
 }
 
+/** Makes the function that takes a step of a backfill. */
 export function backfillSteps({ store, history, network, evaluator, clock }: BackfillStepOptions) {
   const { deliveries, backfills, ledger, candidates } = store;
 

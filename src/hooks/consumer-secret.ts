@@ -2,6 +2,7 @@
 import { newSecret, signingSecret } from './delivery/signature.ts';
 import type { Chainhooks } from './service.ts';
 
+/** What a consumer may do with its secret. */
 export function consumerSecrets({ store, write, clock }: Chainhooks) {
   const { secrets } = store;
 
@@ -14,8 +15,9 @@ export function consumerSecrets({ store, write, clock }: Chainhooks) {
   }
 
   return {
-    /** As hex, and in the form of Standard Webhooks; nulls where the consumer has none. */
+    /** The secret as hex, and in the form of Standard Webhooks; nulls where the consumer has none. */
     secret,
+    /** Makes a new secret; the old one signs beside it for a day. */
     rotateSecret(consumer: string) {
       write(() => secrets.set(consumer, newSecret(), clock.now()), 'synced');
       return secret(consumer);

@@ -6,11 +6,11 @@ export interface HookCounters {
   matches: number;
   /** Deliveries that were queued. */
   queued: number;
-  /** Of them, those that take blocks back. */
+  /** Queued deliveries that take blocks back. */
   rollbacks: number;
   /** Attempts that were answered 2xx. */
   delivered: number;
-  /** Attempts that weren't. */
+  /** Attempts that failed: no 2xx response. */
   failed: number;
   /** Hooks that were interrupted. */
   interrupted: number;
@@ -18,7 +18,7 @@ export interface HookCounters {
   blockedTargets: number;
 }
 
-/** Is told how long things took. */
+/** Takes the durations of the hooks' work, for metrics. */
 export interface HookTimers {
   /** Live hooks were evaluated on a block, or on those of a fork, and their deliveries queued. */
   evaluated(milliseconds: number): void;
@@ -26,8 +26,10 @@ export interface HookTimers {
   attempted(milliseconds: number): void;
 }
 
+/** Takes no durations. */
 export const untimedHooks: HookTimers = { evaluated() {}, attempted() {} };
 
+/** Counters at zero, as a process begins. */
 export const newCounters = (): HookCounters => ({
   evaluatedBlocks: 0,
   matches: 0,

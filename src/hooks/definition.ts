@@ -53,7 +53,7 @@ export const Definition = Type.Object({
   }),
 });
 
-/** As it was sent, but for keys that mean nothing. */
+/** A hook as its consumer defined it; keys that mean nothing are left out. */
 export interface HookDefinition {
   name: string;
   version: '1';
@@ -214,6 +214,7 @@ export function patchedDefinition(kept: HookDefinition, sent: unknown, network: 
   return readDefinition({ ...kept, ...sent }, network);
 }
 
+/** What the matcher compares with: one condition for each filter. */
 export const conditionsOfDefinition = ({ filters }: Pick<HookDefinition, 'filters'>): Condition[] =>
   filters.events.flatMap(conditionsOf);
 

@@ -10,11 +10,12 @@ import type { Chainhooks } from './service.ts';
 /** Deliveries that one request queues again at most before others may be served. */
 const BATCH = 500;
 
+/** The delivery log of a consumer's hooks: what was sent, what receivers answered, and sending it again. */
 export function deliveryLog(hooks: Chainhooks, { own }: Management) {
   const { store, write, dispatcher, evaluator, log, clock } = hooks;
   const { records, deliveries } = store;
 
-  /** Of a deleted hook too: its log stays for a while. */
+  /** A hook of the consumer, a deleted one too: its log stays for a while. @throws HookProblem 404 */
   function logged(consumer: string, uuid: string): HookRecord {
     const record = records.find(uuid.toLowerCase(), consumer, true);
     if (record === undefined) throw unknownHook();
@@ -70,7 +71,7 @@ export function deliveryLog(hooks: Chainhooks, { own }: Management) {
       }, 'synced');
     },
 
-    /** In the order they were made. @returns how many; those without a body and those on their way are left out */
+    /** Sends deliveries again in the order they were made. @returns how many; those without a body and those on their way are left out */
     async redeliverMany(consumer: string, uuid: string, filter: Partial<DeliveryFilter>): Promise<number> {
       const record = own(consumer, uuid);
       const which = { ...everyDelivery, states: ['failed', 'delivered', 'dead'] as const, ...filter };

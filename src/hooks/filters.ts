@@ -83,9 +83,11 @@ export const filterSchemas = {
   }),
 } as const;
 
+/** The name of a filter, such as `ft_transfer`. */
 export type FilterType = keyof typeof filterSchemas;
 export type Filter = { [T in FilterType]: Static<(typeof filterSchemas)[T]> }[FilterType];
 
+/** Whether a word names a filter. */
 export const isFilterType = (word: string): word is FilterType => Object.hasOwn(filterSchemas, word);
 
 /** Filters of the generation before, and what says the same now. */

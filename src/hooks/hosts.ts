@@ -20,6 +20,7 @@ export const hostNames = (text: string): string[] =>
     .map((name) => plain(name.trim()))
     .filter((name) => name !== '');
 
+/** The hosts under which hooks may be managed. */
 export interface HostRules {
   /** Names of this server besides `localhost`. */
   names: readonly string[];

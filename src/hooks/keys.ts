@@ -3,6 +3,7 @@ import { timingSafeEqual } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { OperatorError } from '../base/errors.ts';
 
+/** A key that manages the hooks of one consumer. */
 export interface Key {
   /** SHA-256: whatever is compared has the same length. */
   digest: Uint8Array;
@@ -11,6 +12,7 @@ export interface Key {
 
 const digestOf = (text: string): Uint8Array => new Bun.CryptoHasher('sha256').update(text).digest();
 
+/** A key by its text, which is kept as a digest alone. */
 export const keyOf = (consumer: string, text: string): Key => ({ consumer, digest: digestOf(text) });
 
 /** The key that a text is, in a time that doesn't depend on the keys; undefined where it is none of them. */

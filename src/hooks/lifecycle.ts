@@ -11,6 +11,7 @@ import { invalidField } from './problem.ts';
 /** Where an enabled hook begins: at the tip, after the last block it saw, or at a height. */
 export type ResumeFrom = 'tip' | 'last_evaluated' | number;
 
+/** Registers, enables, disables, redefines and removes hooks. Every function is called in a transaction. */
 export function lifecycle(
   store: HookStore,
   history: ChainHistory,
@@ -55,7 +56,7 @@ export function lifecycle(
       return recordOf(id);
     },
 
-    /** In force from the next block on; what is queued stays as it is. */
+    /** Replaces a hook's definition from the next block on; what is queued stays as it is. */
     redefine(record: HookRecord, definition: HookDefinition): HookRecord {
       const text = JSON.stringify(definition);
       const hook = activeHook({ ...record, definition: text });

@@ -14,6 +14,7 @@ export type HookEvent =
   | { event: 'hook_keys_refused'; count: number; address: string }
   | { event: 'hook_task_failed'; cause: unknown };
 
+/** Takes what chainhooks say. */
 export type HookLog = (event: HookEvent) => void;
 
 /** Says that something failed that is tried again; not of a store that can't be written, of which its writer said it. */

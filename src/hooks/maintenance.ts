@@ -13,6 +13,7 @@ const LOG_LASTS = 4;
 /** Bitcoin blocks below the tip that a reorganization is still told of. */
 const REORG_WINDOW = 150;
 
+/** Forgets what is kept no longer, in intervals. */
 export interface Maintenance {
   start(): void;
   /** Resolves when the step in hand is done. */
@@ -34,6 +35,7 @@ interface MaintenanceOptions {
 /** Does a part of something. @returns whether there is more of it */
 type Step = () => boolean;
 
+/** Begins nothing by itself: `start` does. */
 export function maintenance(options: MaintenanceOptions): Maintenance {
   const { store, write, retentionMs, log, clock, mostBodies = MOST_BODIES } = options;
   const { deliveries, ledger, records, backfills, candidates } = store;

@@ -25,9 +25,10 @@ const SEPARATOR = '\n';
 export const ownTransactions = (block: Block): readonly ChainTransaction[] =>
   block.height === 1 ? block.transactions.filter(({ genesis }) => genesis === null) : block.transactions;
 
-/** By hook, the places in {@link ownTransactions} that match, ascending. */
+/** The transactions that match, by hook: indexes in {@link ownTransactions}, ascending. */
 export type Matches = Map<number, number[]>;
 
+/** The filters of many hooks, matched against a block in one pass over its events. */
 export class Matcher {
   readonly #shapes = new Map<FilterType, Shape[]>();
   readonly #hooks = new Map<number, readonly Condition[]>();

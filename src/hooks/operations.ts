@@ -24,6 +24,7 @@ const nftCurrency = (asset: string, value: Uint8Array) => ({
 /** The called function's declaration, undefined where it isn't known. */
 export type FindFunction = (contractId: string, functionName: string) => AbiFunction | undefined;
 
+/** What operations show beyond what every filter needs. */
 export interface Detail {
   options: Options;
   findFunction: FindFunction;

@@ -15,6 +15,7 @@ export interface MatchedBlock {
   findFunction: FindFunction;
 }
 
+/** What a payload says of its hook. */
 export interface PayloadHook {
   uuid: string;
   name: string;

@@ -36,6 +36,7 @@ function boundsOf({ from_height: from, to_height: to }: PreviewRange, tip: numbe
   return { from, to };
 }
 
+/** @param searches bounds the blocks that previews go through at once */
 export function previews({ store, history, network }: Chainhooks, searches: Search) {
   const { candidates } = store;
 

@@ -2,6 +2,7 @@
 
 import { ApiError } from '../http/errors.ts';
 
+/** Titles of problems by status (RFC 9457). */
 export const titles = {
   400: 'Invalid request body',
   401: 'Unauthorized',

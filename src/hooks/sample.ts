@@ -11,6 +11,7 @@ import type { Filter } from './filters.ts';
 /** The network before the first block: then there is nothing to show of it either. */
 const UNKNOWN: Network = { kind: 'testnet', chainId: 0 };
 
+/** The network of the chain, or a testnet before the first block. */
 export const networkOrUnknown = (network: () => Network | null): Network => network() ?? UNKNOWN;
 
 const HASH = new Uint8Array(32);

@@ -11,6 +11,7 @@ import type { MatchedBlock } from './payload.ts';
 /** The only hook of the matcher. */
 const SELF = 0;
 
+/** A block that was looked at. */
 export interface Scanned {
   height: number;
   /** Null where the block could have matched and doesn't. */
@@ -19,6 +20,7 @@ export interface Scanned {
   transactions: number;
 }
 
+/** Looks through canonical blocks for what conditions match. */
 export interface Scanner {
   /**
    * The first block of `from` to `to` that may match; null where none can. Where all filters name a principal or a
@@ -32,6 +34,7 @@ export interface Scanner {
   at(indexBlockHash: Uint8Array): MatchedBlock | null;
 }
 
+/** The scanner of some conditions; it reads only blocks that can match. */
 export function scanner(
   { history, candidates }: { history: ChainHistory; candidates: HookCandidates },
   conditions: readonly Condition[],

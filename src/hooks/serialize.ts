@@ -78,8 +78,10 @@ export function serializedDelivery(
   };
 }
 
+/** Attempts as the delivery log shows them, oldest first. */
 export const serializedAttempts = (attempts: readonly Attempt[]) => attempts.map(serializedAttempt);
 
+/** A backfill as the API shows it. */
 export const serializedBackfill = (job: Backfill): Static<typeof BackfillShown> => ({
   id: job.uuid,
   state: job.state,

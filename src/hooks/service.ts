@@ -16,6 +16,7 @@ import type { HookLog } from './log-event.ts';
 import { type Maintenance, maintenance } from './maintenance.ts';
 import { hookTasks } from './tasks.ts';
 
+/** The operator's settings of chainhooks. */
 export interface HookRules extends DeliveryRules {
   targets: TargetRules;
   /** Where the operator is told of hooks that end; null for nowhere. */
@@ -37,6 +38,7 @@ export interface HookOptions {
   post?: Post;
 }
 
+/** The state of the outbox and of the hooks, for metrics. */
 export interface HookGauges {
   /** Deliveries that wait, and seconds since the oldest was made. */
   pending: number;

@@ -14,6 +14,7 @@ const MOST_CAUGHT_UP = 1_000;
 /** Until what failed for lack of the database is tried again. */
 const RETRY_MS = 1_000;
 
+/** What the tasks work with. */
 export interface TaskOptions extends BackfillStepOptions {
   /** Runs in a transaction, all or nothing. */
   write: <T>(change: () => T) => T;
@@ -24,6 +25,7 @@ export type HookTasks = ReturnType<typeof hookTasks>;
 
 const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
+/** The tasks beside the node's events; they run one slice at a time. */
 export function hookTasks(options: TaskOptions) {
   const { store, evaluator, write, log, clock } = options;
   const { records, deliveries, backfills } = store;

@@ -19,6 +19,7 @@ export interface TestChoice {
   before_height?: number;
 }
 
+/** Makes the function that tests a hook's receiver. */
 export function testDeliveries(hooks: Chainhooks, searches: Search) {
   const { store, history, dispatcher, network, clock, chance } = hooks;
   const { candidates } = store;

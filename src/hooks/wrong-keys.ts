@@ -62,6 +62,7 @@ function groupOf(address: string): string {
   return bytes.length === 4 ? bytes.join('.') : bytes.subarray(0, NETWORK_BYTES).toHex();
 }
 
+/** Counts wrong keys and slows down who sends them. */
 export interface WrongKeys {
   /** Milliseconds until a key that could be guessed is looked at when it comes from this address; 0 for at once. */
   wait(address: string): number;

@@ -9,6 +9,7 @@ const EXCERPT = 1024;
 /** A receiver's wish to be left alone counts for so long at most. */
 const MOST_RETRY_AFTER_MS = 3_600_000;
 
+/** What came of an attempt. */
 export interface Result extends Attempt {
   /** When the receiver wants to be tried again, in milliseconds from now; null where it doesn't say. */
   retryAfterMs: number | null;
@@ -16,12 +17,13 @@ export interface Result extends Attempt {
   blocked: boolean;
 }
 
+/** The request of an attempt. */
 export interface Sending {
   url: string;
   headers: Record<string, string>;
   body: Uint8Array;
   timeoutMs: number;
-  /** Of it, until the connection stands. */
+  /** Milliseconds of them until the connection stands. */
   connectTimeoutMs: number;
   /** How long the rest of an answer is waited for once its status is known; a second where it isn't given. */
   answerMs?: number;
@@ -41,6 +43,7 @@ export function retryAfter(text: string | null, now: number): number | null {
 
 const PAYLOAD_TOO_LARGE = 413;
 
+/** Whether the receiver answered 2xx. */
 export const isSuccess = ({ statusCode }: Result): boolean =>
   statusCode !== null && statusCode >= 200 && statusCode < 300;
 
@@ -60,7 +63,7 @@ export interface Outgoing {
   post: Post;
 }
 
-/** Never rejects. */
+/** Tries once. Never rejects: a failure is a result. */
 export async function attempt(sending: Sending, { guard, clock, post }: Outgoing): Promise<Result> {
   const at = clock.now();
   const started = clock.monotonic();

@@ -5,6 +5,7 @@ import type { HookTimers } from '../counters.ts';
 import { isOpen, type RecordResultOptions, resultRecorder } from './record-result.ts';
 import type { DeliveryRequest } from './request.ts';
 
+/** What a delivery is sent and written down with. */
 export interface DeliverOptions extends RecordResultOptions {
   /** Resolves when what was committed up to a position is on the disk: a loss of power can't take it back. */
   durable: (position: number) => Promise<void>;
@@ -13,12 +14,14 @@ export interface DeliverOptions extends RecordResultOptions {
   timers: HookTimers;
 }
 
+/** What the deliverer works with. */
 export interface DelivererOptions extends DeliverOptions {
   request: DeliveryRequest;
   /** Aborted when the process stops. */
   signal: AbortSignal;
 }
 
+/** Makes the function that delivers the head of a lane. */
 export function deliverer(options: DelivererOptions) {
   const { store, durable, roomMade, timers, request, signal } = options;
   const { records, deliveries } = store;

@@ -12,6 +12,7 @@ import { type LaneState, lanes } from './lanes.ts';
 import { deliveryRequest } from './request.ts';
 import { backoff, mostRetries } from './rules.ts';
 
+/** What the dispatcher works with. */
 export interface DispatcherOptions extends Outgoing, DeliverOptions {
   /** What is committed by now. */
   position: () => number;
@@ -31,6 +32,7 @@ function isOvertaking({ hookId, blocks }: Delivery, underWay: Iterable<Delivery>
 
 export type Dispatcher = ReturnType<typeof dispatcher>;
 
+/** Sends nothing until `start`. */
 export function dispatcher(options: DispatcherOptions) {
   const { store, position, rules, log, clock, chance } = options;
   const { records, deliveries } = store;

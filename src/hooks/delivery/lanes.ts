@@ -2,6 +2,7 @@
 import type { Clock } from '../../base/clock.ts';
 import type { Lane } from '../../store/hooks/model.ts';
 
+/** A lane of a hook and where it stands in its turn. */
 export interface LaneState {
   readonly hookId: number;
   readonly lane: Lane;
@@ -23,7 +24,7 @@ const keyOf = (hookId: number, lane: Lane): string => `${hookId}/${lane}`;
 
 export type Lanes = ReturnType<typeof lanes>;
 
-/** @param look called when the wait of a lane has ended */
+/** The lanes of all hooks. @param look called when the wait of a lane has ended */
 export function lanes(clock: Clock, look: () => void) {
   const states = new Map<string, LaneState>();
   const ready: LaneState[] = [];

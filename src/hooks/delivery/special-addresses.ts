@@ -48,7 +48,7 @@ const special: readonly (readonly [network: Network, reason: string])[] = (
   ] as const
 ).map(([text, reason]) => [network(text), reason]);
 
-/** Of a NAT64 that all the world may use: what it reaches is the IPv4 address in the last 4 bytes (RFC 6052). */
+/** The well-known prefix of NAT64: a connection ends at the IPv4 address in the last 4 bytes (RFC 6052). */
 const NAT64 = network('64:ff9b::/96');
 
 /** The IPv4 address that a connection to an IPv6 one ends at, where that is known; any other address as it is. */

@@ -23,6 +23,7 @@ import { deliveryQueue } from './queue.ts';
 import { liveHooks } from './roster.ts';
 import { chainSteps } from './steps.ts';
 
+/** What the evaluator works with, and whom it tells. */
 export interface EvaluatorOptions extends OutcomeListeners {
   store: HookStore;
   history: ChainHistory;
@@ -39,6 +40,7 @@ export interface EvaluatorOptions extends OutcomeListeners {
 
 export type Evaluator = ReturnType<typeof hookEvaluator>;
 
+/** The evaluator of all hooks; its `follower` takes part in each change of the chain. */
 export function hookEvaluator(options: EvaluatorOptions) {
   const { store, history, network, counters, timers, log, now, recovered } = options;
   const { records } = store;
@@ -73,8 +75,9 @@ export function hookEvaluator(options: EvaluatorOptions) {
     tipCursor: steps.tipCursor,
     notifiedBlocks,
 
-    /** For a test or an on-demand evaluation: the lane has something to send once the transaction is committed. */
+    /** A lane has something to send once the transaction is committed. */
     touch: outcome.queued,
+    /** A delivery was queued beside the live ones. */
     countQueued: () => outcome.count('queued'),
 
     /** The filters or limits of a hook changed; call it in a transaction, after its definition was stored. */

@@ -1,4 +1,4 @@
-/** From a notification to a delivery: its body and id, its row in the outbox, and what the hook was notified of. */
+/** Makes a delivery of a notification: its body and id, its row in the outbox, and the note of what the hook was notified of. */
 import type { Network } from '../../chain/network.ts';
 import { isStorageError } from '../../store/files/store-failure.ts';
 import type { Cursor, Reason } from '../../store/hooks/model.ts';

@@ -47,7 +47,7 @@ const hookErrors: ErrorShape = {
   failed: { error: 'Internal server error', details: 'The log has its cause' },
 };
 
-/** For whom a request acts, and what answers it. */
+/** The consumer that a request acts for, and the API that answers it. */
 interface HookCaller {
   consumer: string;
   api: HookApi;

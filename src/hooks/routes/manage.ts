@@ -13,7 +13,7 @@ const pageQuery = {
   ...offsetQuery(limits),
   limit: Type.Integer({ minimum: 1, ...limits, description: 'Items per page' }),
 };
-/** Of definitions, which are read field by field, for errors that name the field. */
+/** The body of a definition, which is read field by field, so that errors name the field. */
 const AnyBody = Type.Unsafe<unknown>(Type.Object({}));
 
 export const managementRoutes = ({ at, family, operatorFamily }: HookFamily): Route[] => [
