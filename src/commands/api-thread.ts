@@ -48,7 +48,7 @@ async function start({ settings, port, shared, mainThread, passage }: ThreadStar
     operations: {
       // Only the main thread knows whether it can write.
       readiness: async () => (await (await directFetch(`${mainThread}/ready`)).json()) as Readiness,
-      // All threads' figures together are the main thread's to answer.
+      // The metrics of all threads together are the main thread's to answer.
       metrics: async () => (await directFetch(`${mainThread}/metrics`)).text(),
     },
     address: { hostname: settings.apiHost, port, shared },
@@ -65,7 +65,7 @@ async function start({ settings, port, shared, mainThread, passage }: ThreadStar
 function listenTo(port: MessagePort, server: ApiServer, registry: Registry, say: (message: FromThread) => void): void {
   port.on('message', async (message: ToThread) => {
     if (message.kind === 'collect') {
-      say({ kind: 'figures', id: message.id, figures: await registry.getMetricsAsJSON() });
+      say({ kind: 'metrics', id: message.id, metrics: await registry.getMetricsAsJSON() });
     } else {
       await server.stop();
       say({ kind: 'stopped' });

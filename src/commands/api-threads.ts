@@ -4,12 +4,12 @@ import { apiThreadUrl } from '../api-thread-url.ts';
 import { OperatorError } from '../base/errors.ts';
 import { listenHttp } from '../http/listener.ts';
 import type { Settings } from '../settings/config.ts';
-import type { Figures, FromThread, ThreadStart, ToThread } from './thread-messages.ts';
+import type { FromThread, ThreadMetrics, ThreadStart, ToThread } from './thread-messages.ts';
 
 export interface ApiThreads {
   url: string;
   /** Of every thread. */
-  figures(): Promise<Figures[]>;
+  metrics(): Promise<ThreadMetrics[]>;
   stop(): Promise<void>;
 }
 
@@ -24,11 +24,11 @@ export interface ApiThreadsOptions {
 }
 
 /** One that doesn't answer by then is passed over. */
-const FIGURES_TIMEOUT_MS = 2_000;
+const METRICS_TIMEOUT_MS = 2_000;
 
 class ApiThread {
   readonly #worker: Worker;
-  readonly #waiting = new Map<number, (figures: Figures) => void>();
+  readonly #waiting = new Map<number, (metrics: ThreadMetrics) => void>();
   readonly #listening = Promise.withResolvers<string>();
   readonly #stopped = Promise.withResolvers<void>();
   #asked = 0;
@@ -51,8 +51,8 @@ class ApiThread {
         case 'crashed':
           ended(message.cause);
           return;
-        case 'figures':
-          this.#waiting.get(message.id)?.(message.figures);
+        case 'metrics':
+          this.#waiting.get(message.id)?.(message.metrics);
           return;
         case 'stopped':
           this.#stopped.resolve();
@@ -69,13 +69,13 @@ class ApiThread {
     return this.#listening.promise;
   }
 
-  async figures(): Promise<Figures> {
+  async metrics(): Promise<ThreadMetrics> {
     const id = ++this.#asked;
-    const answer = new Promise<Figures>((resolve) => this.#waiting.set(id, resolve));
+    const answer = new Promise<ThreadMetrics>((resolve) => this.#waiting.set(id, resolve));
     this.#say({ kind: 'collect', id });
-    const figures = await Promise.race([answer, Bun.sleep(FIGURES_TIMEOUT_MS).then((): Figures => [])]);
+    const metrics = await Promise.race([answer, Bun.sleep(METRICS_TIMEOUT_MS).then((): ThreadMetrics => [])]);
     this.#waiting.delete(id);
-    return figures;
+    return metrics;
   }
 
   async stop(): Promise<void> {
@@ -131,7 +131,7 @@ export async function startApiThreads({
     const [url = ''] = await Promise.all(threads.map((thread) => thread.listening()));
     return {
       url,
-      figures: () => Promise.all(threads.map((thread) => thread.figures())),
+      metrics: () => Promise.all(threads.map((thread) => thread.metrics())),
       async stop() {
         await Promise.all(threads.map((thread) => thread.stop()));
       },

@@ -9,7 +9,7 @@ import { unavailable } from '../store/files/store-failure.ts';
 import type { WriterHealth } from '../store/ingest/writer-health.ts';
 import { NoSnapshotError } from '../store/model/read-errors.ts';
 import type { Snapshots } from '../store/read/snapshots.ts';
-import type { Figures } from './thread-messages.ts';
+import type { ThreadMetrics } from './thread-messages.ts';
 
 export interface OperationsOptions {
   directory: string;
@@ -19,7 +19,7 @@ export interface OperationsOptions {
   /** Of the writer; null where this process only reads. */
   health: Pick<WriterHealth, 'failing'> | null;
   /** What the API's threads counted; none where it has none. */
-  threads(): Promise<Figures[]>;
+  threads(): Promise<ThreadMetrics[]>;
 }
 
 /** A node tells of a block and then of itself: this much behind is not behind. */

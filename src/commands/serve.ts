@@ -126,14 +126,14 @@ export async function startServing(settings: Settings, environment: Environment 
     });
     closing.unshift(() => snapshots.close());
     let threads: ApiThreads | null = null;
-    const figures = async () => (await threads?.figures()) ?? [];
+    const metrics = async () => (await threads?.metrics()) ?? [];
     const operations = serverOperations({
       directory: settings.data,
       snapshots,
       node,
       registry,
       health: ingest?.health ?? null,
-      threads: figures,
+      threads: metrics,
     });
     const base: Base = { settings, environment, registry, node, snapshots, operations, log, closing };
     const faucets = ingest === null ? noFaucets : serverFaucets(settings, { ingest, snapshots, node, log });

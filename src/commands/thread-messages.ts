@@ -3,7 +3,7 @@ import type { MetricObjectWithValues, MetricValue } from 'prom-client';
 import type { Settings } from '../settings/config.ts';
 
 /** What a registry holds, to be added to that of others. */
-export type Figures = MetricObjectWithValues<MetricValue<string>>[];
+export type ThreadMetrics = MetricObjectWithValues<MetricValue<string>>[];
 
 /** With what a thread begins. */
 export interface ThreadStart {
@@ -23,7 +23,7 @@ export type FromThread =
   /** Two lines for the operator. */
   | { kind: 'refused'; problem: string; remedy: string }
   | { kind: 'crashed'; cause: string }
-  | { kind: 'figures'; id: number; figures: Figures }
+  | { kind: 'metrics'; id: number; metrics: ThreadMetrics }
   | { kind: 'stopped' };
 
 /** To a thread. */
