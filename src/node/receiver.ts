@@ -8,6 +8,7 @@ import { UNEXPECTED } from '../base/errors.ts';
 import { isEventPath, PayloadError } from '../chain/payload-reader.ts';
 import { type Listen, type ListenerEvent, listenHttp } from '../http/listener.ts';
 import { stopGracefully } from '../http/listening.ts';
+import { BodyError, bodyText } from '../http/request-body.ts';
 import { StoreUnavailableError } from '../store/files/store-failure.ts';
 import { UnknownParentError } from '../store/ingest/chain-writer.ts';
 import type { Outcome, ReceivedEvent } from '../store/ingest/ingest.ts';
@@ -112,15 +113,15 @@ export function startReceiver(options: ReceiverOptions): Receiver {
     // Any page that the operator looks at may post to the loopback, as long as it doesn't ask to read the answer.
     if (isFromPage(request)) return answer(403, { error: 'Events are taken from nodes, not from web pages' });
     if (!isJson(request)) return answer(415, { error: 'Unsupported Media Type: events are application/json' });
-    const tooLarge = () => answer(413, { error: `Request body is too large: the limit is ${bodyLimit} bytes` });
-    if (Number(request.headers.get('content-length') ?? 0) > bodyLimit) return tooLarge();
     let text: string;
     try {
-      text = await request.text();
+      text = await bodyText(request, bodyLimit);
     } catch (error) {
-      // The connection broke, or a body without a length went over the limit.
+      if (!(error instanceof BodyError)) throw error;
       log({ event: 'event_refused', path, reason: reasonOf(error) });
-      return tooLarge();
+      const message =
+        error.reason === 'too_large' ? `Request body is too large: the limit is ${bodyLimit} bytes` : error.message;
+      return answer(error.status, { error: message });
     }
     const start = clock.monotonic();
     const { outcome, response } = taken(path, text);
