@@ -19,7 +19,9 @@ export const status = (version: string) => [
   route({
     path: '/extended',
     operationId: 'getStatus',
-    summary: 'Version of the server and tip of the chain it has indexed',
+    summary: 'Server version and chain tip',
+    description:
+      'Returns the version of the server and the tip of the chain that it has indexed. `chain_tip` is missing until the first block has arrived.',
     tag: 'Status',
     response: Type.Object({
       server_version: Type.String(),

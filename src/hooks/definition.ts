@@ -9,7 +9,7 @@ import { HookProblem, invalidField } from './problem.ts';
 const flag = Type.Optional(Type.Boolean());
 const limit = Type.Optional(
   Type.Union([Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER }), Type.Null()], {
-    description: '0 and null are no limit',
+    description: 'Number after which the chainhook expires; 0 and null stand for no limit',
   }),
 );
 
@@ -43,7 +43,7 @@ export const Definition = Type.Object({
   filters: Type.Object({
     events: Type.Array(Type.Union(Object.values(filterSchemas)), {
       maxItems: MAX_FILTERS,
-      description: 'One that matches is enough',
+      description: 'Filters of the chainhook; a block matches if any of them does',
     }),
   }),
   options: Type.Optional(Type.Union([Options, Type.Null()])),

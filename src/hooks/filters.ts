@@ -15,13 +15,19 @@ const ADDRESS = '[0-9A-HJKMNP-TV-Z]{28,41}';
 const CONTRACT_NAME = '[a-zA-Z][a-zA-Z0-9_-]{0,127}';
 const ASSET_NAME = '[a-zA-Z][a-zA-Z0-9_!?+<>=/*-]{0,127}';
 
-const Principal = Type.String({ pattern: `^${ADDRESS}(\\.${CONTRACT_NAME})?$`, description: 'Address or contract' });
+const Principal = Type.String({
+  pattern: `^${ADDRESS}(\\.${CONTRACT_NAME})?$`,
+  description: 'Standard address or contract identifier',
+});
 const Contract = Type.String({ pattern: `^${ADDRESS}\\.${CONTRACT_NAME}$`, description: 'Contract identifier' });
 const Asset = Type.String({
   pattern: `^${ADDRESS}\\.${CONTRACT_NAME}::${ASSET_NAME}$`,
-  description: 'CONTRACT::asset',
+  description: 'Asset identifier: `CONTRACT::asset`',
 });
-const Amount = Type.String({ pattern: '^[0-9]{1,39}$', description: 'At least so much, micro-STX or base units' });
+const Amount = Type.String({
+  pattern: '^[0-9]{1,39}$',
+  description: 'Minimum amount, in micro-STX or base units of the token',
+});
 const NftValue = Type.Union(
   [Type.Integer(), Type.String({ pattern: '^(u[0-9]{1,39}|-?[0-9]{1,39}|0x([0-9a-fA-F]{2})+)$' })],
   {
@@ -75,7 +81,13 @@ export const filterSchemas = {
     contract_identifier: optional(Contract),
     ...sender,
     topic: optional(Type.String({ minLength: 1, maxLength: 128 })),
-    contains: optional(Type.String({ minLength: 1, maxLength: 1000, description: 'Stands in the repr of the value' })),
+    contains: optional(
+      Type.String({
+        minLength: 1,
+        maxLength: 1000,
+        description: 'Text that the readable form of the value must contain',
+      }),
+    ),
   }),
   coinbase: filter('coinbase', {}),
   tenure_change: filter('tenure_change', {

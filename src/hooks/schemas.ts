@@ -9,9 +9,9 @@ const words = <const W extends readonly string[]>(list: W) =>
 
 export const Uuid = Type.String({
   pattern: '^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}$',
-  description: 'In either case',
+  description: 'Id of the resource (UUID); upper and lower case are equal',
 });
-const UnixTime = Type.Integer({ description: 'Unix seconds' });
+const UnixTime = Type.Integer({ description: 'Time in Unix seconds' });
 const Height = Type.Integer({ minimum: 0 });
 const Count = Type.Integer({ minimum: 0 });
 
@@ -34,8 +34,10 @@ export const HookShown = Type.Object({
     last_delivery_status_code: nullable(Type.Integer()),
     consecutive_failures: Count,
     interrupted_reason: nullable(Type.String()),
-    lag_blocks: Type.Integer({ minimum: 0, description: 'Blocks of the chain that it has not seen yet' }),
-    warnings: Type.Array(Type.String(), { description: 'What was accepted and is probably not meant' }),
+    lag_blocks: Type.Integer({ minimum: 0, description: 'Number of blocks that the chainhook has not evaluated yet' }),
+    warnings: Type.Array(Type.String(), {
+      description: 'Parts of the definition that are valid but probably a mistake',
+    }),
   }),
 });
 
@@ -60,7 +62,7 @@ const AttemptShown = Type.Object({
 export const shownStates = [...deliveryStates, 'in_flight'] as const;
 
 export const DeliveryShown = Type.Object({
-  id: Type.String({ description: 'The `webhook-id` header' }),
+  id: Type.String({ description: 'Id of the delivery, which is sent as the header `webhook-id`' }),
   sequence: nullable(Type.Integer()),
   reason: words(reasons),
   state: words(shownStates),
@@ -73,13 +75,13 @@ export const DeliveryShown = Type.Object({
   delivered_at: nullable(UnixTime),
   attempt_count: Count,
   last_attempt: nullable(AttemptShown),
-  problem: nullable(Type.String({ description: 'Why it has no body' })),
+  problem: nullable(Type.String({ description: 'Reason why the delivery has no body' })),
 });
 
 export const DeliveryDetail = Type.Composite([
   DeliveryShown,
   Type.Object({
-    attempts: Type.Array(AttemptShown, { description: 'Newest first, 50 at most' }),
+    attempts: Type.Array(AttemptShown, { description: 'Attempts to deliver, newest first, 50 at most' }),
     payload: nullable(Type.Unsafe<object>(Type.Record(Type.String(), Type.Unknown()))),
   }),
 ]);
@@ -103,7 +105,7 @@ export const PreviewShown = Type.Object({
   matched_blocks: Count,
   matched_transactions: Count,
   payloads: Type.Array(Type.Unsafe<object>(Type.Record(Type.String(), Type.Unknown())), {
-    description: 'Of the first 5 that match',
+    description: 'Payloads of the first 5 matching blocks',
   }),
 });
 
@@ -117,7 +119,7 @@ export const TestShown = Type.Object({
   searched_from_height: nullable(
     Type.Integer({
       description:
-        'The lowest block that was looked at for a match: `before_height` of the same goes on below it. Null where none was searched',
+        'Lowest block that was searched for a match; pass it as `before_height` to continue below it. Null if no block was searched.',
     }),
   ),
   payload: Type.Unsafe<object>(Type.Record(Type.String(), Type.Unknown())),
@@ -125,7 +127,9 @@ export const TestShown = Type.Object({
 
 export const SecretShown = Type.Object({
   secret: nullable(Type.String()),
-  signing_secret: nullable(Type.String({ description: 'As libraries of Standard Webhooks take it' })),
+  signing_secret: nullable(
+    Type.String({ description: 'The secret in the form that Standard Webhooks libraries take' }),
+  ),
 });
 
 const closed = { additionalProperties: false };
@@ -135,7 +139,7 @@ export const EnabledBody = Type.Object(
     enabled: Type.Boolean(),
     resume_from: Type.Optional(
       Type.Union([Type.Literal('tip'), Type.Literal('last_evaluated'), Height], {
-        description: 'Where it begins: with what comes, with what it missed, or at a height',
+        description: 'Where the chainhook resumes: at the `tip`, after the last block it evaluated, or at a height',
       }),
     ),
   },
@@ -187,7 +191,7 @@ export const TestBody = Type.Object(
   {
     block_height: Type.Optional(Height),
     before_height: Type.Optional(
-      Type.Integer({ minimum: 1, description: 'Looks for a match below it, instead of from the tip' }),
+      Type.Integer({ minimum: 1, description: 'Height below which a match is searched (default: the tip)' }),
     ),
   },
   closed,
@@ -201,7 +205,7 @@ export const PreviewBody = Type.Object(
     name: Type.Optional(Type.String()),
     block_height: Type.Optional(
       Type.Union([Height, Type.Object({ from_height: Height, to_height: Height }, closed)], {
-        description: 'A height, or a range',
+        description: 'A height or a range of heights',
       }),
     ),
     index_block_hash: Type.Optional(Type.String({ pattern: '^(0x)?[0-9a-fA-F]{64}$' })),

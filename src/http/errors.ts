@@ -34,7 +34,7 @@ export class ApiError extends Error {
   constructor(
     readonly status: ErrorStatus,
     message: string,
-    /** A word for programs, where the status alone is too coarse. */
+    /** Error code for programs, where the status alone does not tell the error. */
     readonly code: string | null = null,
     options?: ErrorOptions,
   ) {
@@ -115,9 +115,11 @@ export const problem = (status: ErrorStatus, message: string, code: string | nul
 
 export const Problem = Type.Object({
   statusCode: Type.Integer(),
-  code: Type.Optional(Type.String({ description: 'A word for programs, where the status alone is too coarse' })),
-  error: Type.String({ description: "The status's own phrase" }),
-  message: Type.String({ description: 'What is wrong; of a parameter its name and the rule it breaks' }),
+  code: Type.Optional(
+    Type.String({ description: 'Error code for programs, where the status alone does not tell the error' }),
+  ),
+  error: Type.String({ description: 'Phrase of the HTTP status' }),
+  message: Type.String({ description: 'What is wrong; for a parameter its name and the rule it breaks' }),
 });
 
 const unavailableBody = { error: 'The database service is unavailable' };

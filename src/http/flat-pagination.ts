@@ -22,7 +22,7 @@ export const flatQuery = <C extends TSchema>({ maximum, default: usual, reach, c
     minimum: -reach,
     maximum: reach,
     default: 0,
-    description: 'How many items behind the cursor the page starts; negative towards the newest',
+    description: 'Number of items to skip after the cursor; negative numbers go back towards the newest',
   }),
   cursor: Type.Optional(cursor),
 });
@@ -33,10 +33,10 @@ export const FlatPage = <T extends TSchema>(item: T) =>
   Type.Object({
     limit: Type.Integer(),
     offset: Type.Integer(),
-    total: Type.Integer({ description: 'Items in the whole list' }),
-    next_cursor: cursor('Of the newer page; null on the newest'),
-    prev_cursor: cursor('Of the older page; null on the oldest'),
-    cursor: cursor('Of this page; null where it is empty'),
+    total: Type.Integer({ description: 'Number of items in the whole list' }),
+    next_cursor: cursor('Cursor of the newer page; null on the newest page'),
+    prev_cursor: cursor('Cursor of the older page; null on the oldest page'),
+    cursor: cursor('Cursor of this page; null if it is empty'),
     results: Type.Array(item),
   });
 

@@ -7,19 +7,24 @@ interface Limits {
   default: number;
 }
 
-const itemsBefore = Type.Integer({ minimum: 0, default: 0, description: 'Items before the page' });
+const itemsBefore = Type.Integer({ minimum: 0, default: 0, description: 'Number of items to skip before the page' });
 
 /** For routes on which a limit of 0 means the default. */
 export const limitOrDefault = ({ maximum, default: usual }: Limits) =>
   Type.Transform(
-    Type.Integer({ minimum: 0, maximum, default: usual, description: `Items per page; 0 is ${usual} as well` }),
+    Type.Integer({
+      minimum: 0,
+      maximum,
+      default: usual,
+      description: `Maximum number of items on a page; 0 stands for the default, ${usual}`,
+    }),
   )
     .Decode((limit) => (limit === 0 ? usual : limit))
     .Encode((limit) => limit);
 
 /** For routes on which a limit of 0 asks for the total alone. */
 export const offsetQuery = (limits: Limits) => ({
-  limit: Type.Integer({ minimum: 0, ...limits, description: 'Items per page' }),
+  limit: Type.Integer({ minimum: 0, ...limits, description: 'Maximum number of items on a page' }),
   offset: itemsBefore,
 });
 
@@ -30,7 +35,7 @@ export const OffsetPage = <T extends TSchema>(item: T) =>
   Type.Object({
     limit: Type.Integer(),
     offset: Type.Integer(),
-    total: Type.Integer({ description: 'Items in the whole list' }),
+    total: Type.Integer({ description: 'Number of items in the whole list' }),
     results: Type.Array(item),
   });
 

@@ -56,17 +56,19 @@ export function operation(route: Described) {
     responses: {
       [status]:
         status === 204
-          ? { description: 'It is done' }
+          ? { description: 'Done; the answer has no body' }
           : plainText
             ? text('The answer', response)
             : json('The answer', response),
       ...(redirects === undefined ? {} : { 302: { description: redirects } }),
-      ...(etag === null ? {} : { 304: { description: 'The copy named in If-None-Match still holds' } }),
-      ...(parameters.length === 0 && body === undefined ? {} : { 400: json('A parameter breaks its rule', problem) }),
+      ...(etag === null ? {} : { 304: { description: 'The copy named in If-None-Match is still current' } }),
+      ...(parameters.length === 0 && body === undefined
+        ? {}
+        : { 400: json('A parameter or the body is invalid', problem) }),
       ...(notFound === undefined ? {} : { 404: json(notFound, problem) }),
       ...(deprecated === undefined
         ? {}
-        : { 410: json('The operator switched it off, or its sunset is past', Problem) }),
+        : { 410: json('The route is retired: the operator switched it off, or its sunset date has passed', Problem) }),
     },
   };
 }

@@ -5,12 +5,12 @@ import { decodeCursor, encodeCursor } from './cursor.ts';
 import { ParameterError } from './errors.ts';
 
 export const cursorQuery = {
-  limit: Type.Integer({ minimum: 1, maximum: 50, default: 20, description: 'Items per page' }),
+  limit: Type.Integer({ minimum: 1, maximum: 50, default: 20, description: 'Maximum number of items on a page' }),
   cursor: Type.Optional(
     Type.String({
       pattern: '^[A-Za-z0-9_-]+$',
       maxLength: 1024,
-      description: 'Where the page starts: a cursor of an earlier answer, as it was given. Absent for the first page.',
+      description: 'Start of the page: a cursor from an earlier answer, unchanged. Leave it out for the first page.',
     }),
   ),
 };
@@ -19,12 +19,12 @@ const cursor = (description: string) => Type.Union([Type.String(), Type.Null()],
 
 export const CursorPage = <T extends TSchema>(item: T) =>
   Type.Object({
-    total: Type.Integer({ description: 'Items in the whole list' }),
+    total: Type.Integer({ description: 'Number of items in the whole list' }),
     limit: Type.Integer(),
     cursor: Type.Object({
-      next: cursor('Null on the last page'),
-      previous: cursor('Null on the first page'),
-      current: cursor('Null on an empty page'),
+      next: cursor('Cursor of the next page; null on the last page'),
+      previous: cursor('Cursor of the previous page; null on the first page'),
+      current: cursor('Cursor of this page; null if it is empty'),
     }),
     results: Type.Array(item),
   });

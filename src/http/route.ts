@@ -57,7 +57,9 @@ export interface Declaration<
   /** As OpenAPI writes it: `/extended/v3/transactions/{tx_id}`; `*` at its end stands for any path. */
   path: string;
   operationId: string;
+  /** A few words, as a table of contents has them. */
   summary: string;
+  /** Sentences: what is returned, in which order, and what is special. Every route of the document has one. */
   description?: string;
   tag: string;
   /** Left out of the document. */

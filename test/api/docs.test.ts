@@ -11,6 +11,7 @@ import { testApp } from './samples.ts';
 interface Operation {
   operationId: string;
   summary: string;
+  description: string;
   tags: string[];
   parameters: { name: string; in: string; required: boolean; schema: Record<string, unknown>; description?: string }[];
   responses: Record<string, { description: string; content?: Record<string, { schema: object }> }>;
@@ -40,7 +41,7 @@ test('every operation has an id of its own, a summary, a tag and an answer', () 
   expect(new Set(ids).size).toBe(ids.length);
   for (const { operation } of operations) {
     const { summary, tags, responses } = operation;
-    expect(summary.length).toBeGreaterThan(10);
+    expect(summary).toMatch(/^[A-Z].{3,59}[^.]$/);
     expect(tags).toHaveLength(1);
     const [type, content] = Object.entries((responses[200] ?? responses[202])?.content ?? {})[0] ?? [];
     if (responses[204] !== undefined) {
@@ -49,6 +50,23 @@ test('every operation has an id of its own, a summary, a tag and an answer', () 
     }
     expect(type).toMatch(/^(application\/json|text\/plain)$/);
     expect(content?.schema).toBeObject();
+  }
+});
+
+/** Whole sentences that say what the operation does: `Returns …`. */
+const SENTENCES = /^[A-Z][a-z]+s .*[.]$/;
+
+test('every operation has a description that is a sentence', () => {
+  for (const { operationId, description } of operations.map(({ operation }) => operation)) {
+    expect([operationId, description]).toEqual([operationId, expect.stringMatching(SENTENCES)]);
+  }
+});
+
+test('a 404 says what was not found', () => {
+  for (const { operationId, responses } of operations.map(({ operation }) => operation)) {
+    const { description } = responses[404] ?? {};
+    if (description !== undefined)
+      expect([operationId, description]).toEqual([operationId, expect.stringMatching(/^[A-Z]\S+ .*(not )?found/)]);
   }
 });
 

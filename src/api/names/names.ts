@@ -63,7 +63,9 @@ export const names = [
     ...family,
     path: '/v1/names',
     operationId: 'getAllNames',
-    summary: 'Names that are not revoked, in order',
+    summary: 'Names',
+    description:
+      'Returns the names that are registered and not revoked, in alphabetical order, 100 on a page. A page after the last one is an error.',
     query: { ...unanchored, ...paged },
     response: NameList,
     handle: async ({ query: { page }, read }) => pageOf(await read.names.page(page), page),
@@ -72,12 +74,13 @@ export const names = [
     ...family,
     path: '/v1/names/{name}',
     operationId: 'getNameInfo',
-    summary: 'A name or a subdomain: its owner, its zonefile, and what was done with it last',
-    description: 'Expired names are shown as others are; revoked ones are not.',
+    summary: 'One name or subdomain',
+    description:
+      'Returns the owner, the zonefile and the last operation of a name or a subdomain. Expired names are returned like others; revoked ones are not found.',
     params: { name: Name },
     query: unanchored,
     response: NameOrSubdomain,
-    notFound: 'No such name, or it is revoked',
+    notFound: 'Name not found, or it is revoked',
     redirects: 'A subdomain that only the resolver of its name can know',
     handle: async ({ params: { name }, read, target }) => {
       if (name.split('.').length === LABELS_OF_SUBDOMAIN) {
@@ -93,7 +96,8 @@ export const names = [
     ...family,
     path: '/v1/names/{name}/subdomains',
     operationId: 'getNameSubdomains',
-    summary: 'Subdomains that the zonefiles of a name declared, in order',
+    summary: 'Subdomains of a name',
+    description: 'Returns the subdomains that the zonefiles of a name declared, in alphabetical order.',
     params: { name: Name },
     query: unanchored,
     response: NameList,
@@ -103,11 +107,12 @@ export const names = [
     ...family,
     path: '/v1/names/{name}/zonefile',
     operationId: 'getNameZonefile',
-    summary: 'The newest zonefile of a name or a subdomain',
+    summary: 'Zonefile of a name',
+    description: 'Returns the newest zonefile of a name or a subdomain.',
     params: { name: Name },
     query: unanchored,
     response: Zonefile,
-    notFound: 'No such name, or it is revoked',
+    notFound: 'Name not found, or it is revoked',
     handle: async ({ params: { name }, read }) => {
       const zonefile = await read.names.zonefile(name, null);
       if (zonefile === undefined) throw notFound('No such name or zonefile does not exist');
@@ -118,11 +123,12 @@ export const names = [
     ...family,
     path: '/v1/names/{name}/zonefile/{zoneFileHash}',
     operationId: 'getNameZonefileByHash',
-    summary: 'A zonefile that a name or a subdomain has or had',
+    summary: 'Zonefile by hash',
+    description: 'Returns a current or former zonefile of a name or a subdomain by its hash.',
     params: { name: Name, zoneFileHash: ZonefileHash },
     query: unanchored,
     response: Zonefile,
-    notFound: 'No such name, it is revoked, or never had this zonefile',
+    notFound: 'Zonefile not found: the name is unknown, revoked, or never had it',
     handle: async ({ params: { name, zoneFileHash }, read }) => {
       const zonefile = await read.names.zonefile(name, zoneFileHash);
       if (zonefile === undefined) throw notFound('No such name or zonefile');
@@ -135,12 +141,13 @@ export const namesOfAddress = [
   route({
     path: '/v1/addresses/{blockchain}/{address}',
     operationId: 'getNamesOwnedByAddress',
-    summary: 'Names and subdomains of an address, in order',
+    summary: 'Names of an address',
+    description: 'Returns the names and subdomains that an address owns, in alphabetical order.',
     tag: family.tag,
     deprecated: { replacement: '/extended/v3/principals/{address}/balances/nft' },
     etag: chainTipAndAttachments,
     params: {
-      blockchain: Type.String({ description: '`stacks`' }),
+      blockchain: Type.String({ description: 'Always `stacks`' }),
       address: Type.String({ description: 'Standard address or contract identifier' }),
     },
     query: unanchored,

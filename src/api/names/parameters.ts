@@ -3,21 +3,31 @@ import { Type } from '@sinclair/typebox';
 import { fromHex, toHex } from '../../codec/hex.ts';
 
 /** Any text: what is no name is one that nobody has. */
-export const Name = Type.String({ description: 'Name with its namespace, `alice.btc`, or subdomain, `joe.alice.btc`' });
+export const Name = Type.String({
+  description: 'Name with its namespace, such as `alice.btc`, or subdomain, such as `joe.alice.btc`',
+});
 
 export const Namespace = Type.String({ description: 'Namespace, such as `btc`' });
 
 export const ZonefileHash = Type.Transform(
-  Type.String({ pattern: '^(0x)?([a-fA-F0-9]{2})+$', description: 'Hash of a zonefile, with or without 0x' }),
+  Type.String({ pattern: '^(0x)?([a-fA-F0-9]{2})+$', description: 'Hash of the zonefile in hex, with or without 0x' }),
 )
   .Decode(fromHex)
   .Encode(toHex);
 
 /** Microblocks, which it asked for, are no more: it changes nothing. */
 export const unanchored = {
-  unanchored: Type.Boolean({ default: false, description: 'Of Stacks 2; has no effect' }),
+  unanchored: Type.Boolean({
+    default: false,
+    description: 'Once included unconfirmed microblocks (Stacks 2.x); has no effect',
+  }),
 };
 
 export const paged = {
-  page: Type.Integer({ minimum: 0, maximum: 1_000_000_000, default: 0, description: 'Counted from 0; 100 names each' }),
+  page: Type.Integer({
+    minimum: 0,
+    maximum: 1_000_000_000,
+    default: 0,
+    description: 'Number of the page, from 0; a page has 100 names',
+  }),
 };

@@ -26,7 +26,7 @@ export const Address = Type.Transform(Type.String({ pattern: `^${ADDRESS}$`, des
   .Encode((address) => address);
 
 /** A hash in the path, whose length isn't looked at: one of another length is that of nothing. */
-export const HexHash = Type.Transform(Type.String({ description: 'Hash, with 0x' }))
+export const HexHash = Type.Transform(Type.String({ description: 'Hash in hex, with 0x' }))
   .Decode(hexBytes)
   .Encode(toHex);
 
@@ -37,16 +37,21 @@ function hexBytes(text: string): Uint8Array {
   return fromHex(text);
 }
 
-export const BlockHeight = Type.Integer({ minimum: 0, description: 'Height of a block' });
+export const BlockHeight = Type.Integer({ minimum: 0, description: 'Block height' });
 
 /** Whether transactions count that stand in a microblock which no block confirmed yet. */
 export const unanchored = Type.Boolean({
   default: false,
-  description: 'Also what stands in microblocks that no block confirmed yet (Stacks 2.x)',
+  description: 'Whether to include transactions in microblocks that no block has confirmed yet (Stacks 2.x)',
 });
 
-export const excludeFunctionArgs = Type.Boolean({ default: false, description: 'Leave out the arguments of calls' });
+export const excludeFunctionArgs = Type.Boolean({
+  default: false,
+  description: 'Whether to leave out the arguments of contract calls',
+});
 
 export const TransactionTypes = Type.Optional(
-  Type.Array(words(...typeWords), { description: 'With commas or as repeated keys' }),
+  Type.Array(words(...typeWords), {
+    description: 'Transaction types to return, separated by commas or as repeated keys',
+  }),
 );

@@ -19,7 +19,7 @@ export const TxId = Type.Transform(
 export const BlockParameter = Type.Transform(
   Type.String({
     pattern: '^(latest|(0x)?[a-fA-F0-9]{64}|[0-9]+)$',
-    description: 'Height, block hash, index block hash, or `latest`. 64 digits are a hash.',
+    description: 'Height, block hash, index block hash, or `latest`. A value of 64 digits is a hash.',
   }),
 )
   .Decode(blockId)
@@ -55,7 +55,8 @@ export const ContractParameter = Type.Transform(
 export const AssetParameter = Type.Transform(
   Type.String({
     pattern: `^${ADDRESS}\\.${CONTRACT_NAME}::[a-zA-Z][a-zA-Z0-9_!?+<>=/*-]{0,127}$`,
-    description: 'Asset identifier: contract, `::`, and the name of the token in it. Percent-encode `/` and `?`.',
+    description:
+      'Asset identifier: contract identifier, `::`, and name of the token in the contract. Percent-encode `/` and `?`.',
   }),
 )
   .Decode(knownAsset)
@@ -64,7 +65,8 @@ export const AssetParameter = Type.Transform(
 export const NftValueParameter = Type.Transform(
   Type.String({
     pattern: '^(0x[a-fA-F0-9]*|[a-fA-F0-9]+)$',
-    description: 'Which instance: decimal digits for an unsigned integer, or 0x and the serialized Clarity value',
+    description:
+      'Value of the instance: decimal digits for an unsigned integer, or the serialized Clarity value in hex with 0x',
   }),
 )
   .Decode(nftValue)
@@ -75,7 +77,7 @@ export const includeQuery = <const P extends readonly string[]>(...parts: P) => 
   include: Type.Optional(
     Type.Array(words(...parts), {
       uniqueItems: true,
-      description: 'Parts that are left out unless asked for, with commas or as repeated keys',
+      description: 'Optional parts to return, separated by commas or as repeated keys',
     }),
   ),
 });

@@ -31,7 +31,9 @@ export const addressBalances = [
   route({
     path: '/extended/v1/address/{principal}/stx',
     operationId: 'getAccountStxBalance',
-    summary: 'STX of an address: held, locked, and moved so far',
+    summary: 'STX balance of an address',
+    description:
+      'Returns the STX an address holds, how much of it is locked, and how much it has sent and received so far.',
     tag,
     params,
     query: untilQuery,
@@ -47,8 +49,9 @@ export const addressBalances = [
   route({
     path: '/extended/v1/address/{principal}/balances',
     operationId: 'getAccountBalance',
-    summary: 'STX and tokens of an address: held, and moved so far',
-    description: 'Every token that the address ever sent or received, zero balances included.',
+    summary: 'All balances of an address',
+    description:
+      'Returns the STX and tokens an address holds, and how much it has sent and received of each. Every token that the address ever moved is listed, zero balances included.',
     tag,
     params,
     query: untilQuery,
@@ -68,21 +71,31 @@ export const addressBalances = [
   route({
     path: '/extended/v1/address/{principal}/nonces',
     operationId: 'getAccountNonces',
-    summary: 'Nonces that an address used, has waiting, and should use next',
+    summary: 'Nonces of an address',
+    description:
+      'Returns the last nonce an address used, the nonces of its pending transactions, and the nonce to use next. With `block_height` or `block_hash` the state after that block is returned.',
     tag,
     params,
     query: {
-      block_height: Type.Optional(Type.Integer({ minimum: 1, description: 'The last block that counts' })),
+      block_height: Type.Optional(
+        Type.Integer({
+          minimum: 1,
+          description: 'Height of the last block that counts; give this or `block_hash`, not both',
+        }),
+      ),
       block_hash: Type.Optional(
         Type.Transform(
-          Type.String({ pattern: '^0x[a-fA-F0-9]{64}$', description: 'The same by its hash; not both of them' }),
+          Type.String({
+            pattern: '^0x[a-fA-F0-9]{64}$',
+            description: 'Hash of the last block that counts; give this or `block_height`, not both',
+          }),
         )
           .Decode(fromHex)
           .Encode(toHex),
       ),
     },
     response: Nonces,
-    notFound: 'No block found',
+    notFound: 'Block not found',
     deprecated: { replacement: `${v3}/nonces` },
     etag: principalAndMempool,
     handle: async ({ params: { principal }, query: { block_height: height, block_hash: hash }, read }) => {

@@ -24,7 +24,8 @@ export const addressTransactions = [
   route({
     path: '/extended/v1/address/{principal}/transactions',
     operationId: 'getAccountTransactions',
-    summary: 'Transactions of an address, newest first',
+    summary: 'Transactions of an address',
+    description: 'Returns the transactions of the canonical chain that involve an address, newest first.',
     tag,
     params,
     query: { ...page, ...heightQuery, exclude_function_args: excludeFunctionArgs },
@@ -45,8 +46,9 @@ export const addressTransactions = [
   route({
     path: '/extended/v1/address/{principal}/transactions_with_transfers',
     operationId: 'getAccountTransactionsWithTransfers',
-    summary: 'Transactions of an address with what they moved of its assets, newest first',
-    description: 'Not those of which it is the sponsor and nothing else. With `height`, all of that block.',
+    summary: 'Transactions of an address with transfers',
+    description:
+      'Returns the transactions of an address together with the assets each one moved, newest first. Transactions that the address only sponsored are left out. With `height` all transactions of that block are returned on one page.',
     tag,
     params,
     query: { ...page, ...heightQuery },
@@ -67,11 +69,12 @@ export const addressTransactions = [
   route({
     path: '/extended/v1/address/{principal}/{tx_id}/with_transfers',
     operationId: 'getSingleTransactionWithTransfers',
-    summary: 'One transaction with what it moved of the STX of an address',
+    summary: 'One transaction with STX transfers',
+    description: 'Returns one transaction together with the STX of an address that it moved.',
     tag,
     params: { ...params, tx_id: TxId },
     response: TransactionWithStxTransfers,
-    notFound: UNKNOWN,
+    notFound: 'Transaction not found, or it moved no STX of this address',
     deprecated: { replacement: `${v3}/transactions/{tx_id}/balance-changes` },
     etag: transactionTag,
     handle: async ({ params: { principal, tx_id }, read }) => {
@@ -83,7 +86,9 @@ export const addressTransactions = [
   route({
     path: '/extended/v1/address/{principal}/mempool',
     operationId: 'getAddressMempoolTransactions',
-    summary: 'Pending transactions that an address sends, receives by, or is the contract of, newest receipt first',
+    summary: 'Pending transactions of an address',
+    description:
+      'Returns the pending transactions in which the address is the sender, the recipient or the contract, starting with the one received last.',
     tag,
     params,
     query: { ...page, unanchored, exclude_function_args: excludeFunctionArgs },

@@ -15,8 +15,9 @@ export const addressTransfers = [
   route({
     path: '/extended/v1/address/{principal}/assets',
     operationId: 'getAccountAssets',
-    summary: 'Events that moved the assets of an address or locked its STX, newest first',
-    description: "A lock's amount and height are given as 1; the events of its transaction say them.",
+    summary: 'Asset events of an address',
+    description:
+      'Returns the events that moved assets of an address or locked its STX, newest first. A lock event has the amount and height 1 here; the events of its transaction state the real ones.',
     tag,
     params,
     query: { ...legacyOffsetQuery({ maximum: 100, default: 20 }), ...untilQuery },
@@ -33,8 +34,9 @@ export const addressTransfers = [
   route({
     path: '/extended/v1/address/{principal}/stx_inbound',
     operationId: 'getAccountInbound',
-    summary: 'Transfers of STX to an address, with their memos, newest first',
-    description: 'Transactions that are transfers, whatever came of them, and transfers by contracts that have a memo.',
+    summary: 'STX received by an address',
+    description:
+      'Returns the STX transfers to an address with their memos, newest first. The list holds transfer transactions, failed ones included, and transfers with a memo made by contracts.',
     tag,
     params,
     query: { ...legacyOffsetQuery({ maximum: 50, default: 20 }), ...heightQuery },

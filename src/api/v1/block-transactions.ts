@@ -14,7 +14,6 @@ import { Transaction } from '../shared/schemas/transaction.ts';
 import { transaction } from '../shared/serialize/transaction.ts';
 
 const tag = 'Transactions (v1)';
-const UNKNOWN = 'no block found';
 const response = OffsetPage(Transaction);
 
 interface Asked {
@@ -34,13 +33,15 @@ export const blockTransactions = [
   route({
     path: '/extended/v1/tx/block/{block_hash}',
     operationId: 'getTransactionsByBlockHash',
-    summary: 'The transactions of a block by its hash, the last first; an orphaned block shows none',
+    summary: 'Transactions of a block by hash',
+    description:
+      'Returns the transactions of a block, starting with the last one in the block. Orphaned blocks return an empty list.',
     tag,
     deprecated: { replacement: '/extended/v3/blocks/{block_hash}/transactions' },
     params: { block_hash: HexHash },
     query: { ...legacyOffsetQuery({ maximum: 200, default: 20 }), exclude_function_args: excludeFunctionArgs },
     response,
-    notFound: UNKNOWN,
+    notFound: 'Block not found',
     etag: anyFork,
     handle: async ({ params: { block_hash }, query, read }) => {
       const page = await read.transactions.inBlock({ hash: block_hash }, 'desc', query.limit, query.offset);
@@ -51,13 +52,15 @@ export const blockTransactions = [
   route({
     path: '/extended/v1/tx/block_height/{height}',
     operationId: 'getTransactionsByBlockHeight',
-    summary: 'The transactions of a block by its height, the last first',
+    summary: 'Transactions of a block by height',
+    description:
+      'Returns the transactions of the canonical block at a height, starting with the last one in the block.',
     tag,
     deprecated: { replacement: '/extended/v3/blocks/{height}/transactions' },
     params: { height: BlockHeight },
     query: { ...legacyOffsetQuery({ maximum: 50, default: 20 }), exclude_function_args: excludeFunctionArgs },
     response,
-    notFound: UNKNOWN,
+    notFound: 'Block not found',
     etag: anyFork,
     handle: async ({ params: { height }, query, read }) => {
       const page = await read.transactions.inBlock({ height }, 'desc', query.limit, query.offset);
@@ -68,7 +71,8 @@ export const blockTransactions = [
   route({
     path: '/extended/v2/blocks/{height_or_hash}/transactions',
     operationId: 'getBlockTransactionsV2',
-    summary: 'The transactions of a block, the first first',
+    summary: 'Transactions of a block (v2)',
+    description: 'Returns the transactions of a block, starting with the first one in the block.',
     tag: 'Blocks (v2)',
     deprecated: { replacement: '/extended/v3/blocks/{height_or_hash}/transactions' },
     params: { height_or_hash: BlockParameter },

@@ -33,14 +33,12 @@ const address = Type.Transform(
   .Decode(bitcoinAddress)
   .Encode((text) => text);
 
-/** The successors ask for a Stacks principal, which a Bitcoin address doesn't tell. */
-const ofPrincipal = (path: string) => `Bonds pay to Stacks principals: see \`${path}\`.`;
-
 export const burnRewards = [
   route({
     path: '/extended/v1/burnchain/reward_slot_holders',
     operationId: 'getRewardSlotHolders',
-    summary: 'Addresses that Bitcoin blocks had to pay, newest block first',
+    summary: 'Reward slot holders',
+    description: 'Returns the addresses that Bitcoin blocks had to pay rewards to, newest block first.',
     tag,
     query,
     response: OffsetPage(RewardSlot),
@@ -52,7 +50,8 @@ export const burnRewards = [
   route({
     path: '/extended/v1/burnchain/reward_slot_holders/{address}',
     operationId: 'getRewardSlotsOfAddress',
-    summary: 'When Bitcoin blocks had to pay an address, newest block first',
+    summary: 'Reward slots of an address',
+    description: 'Returns the Bitcoin blocks that had to pay rewards to an address, newest first.',
     tag,
     params: { address },
     query,
@@ -65,7 +64,8 @@ export const burnRewards = [
   route({
     path: '/extended/v1/burnchain/rewards',
     operationId: 'getBurnRewards',
-    summary: 'What Bitcoin blocks paid, newest block first',
+    summary: 'Bitcoin rewards',
+    description: 'Returns the rewards that Bitcoin blocks paid, newest block first.',
     tag,
     query,
     response: UncountedPage(BurnReward),
@@ -77,8 +77,9 @@ export const burnRewards = [
   route({
     path: '/extended/v1/burnchain/rewards/{address}',
     operationId: 'getBurnRewardsOfAddress',
-    summary: 'What Bitcoin blocks paid to an address, newest block first',
-    description: ofPrincipal('/extended/v3/principals/{principal}/staking/bonds'),
+    summary: 'Bitcoin rewards of an address',
+    description:
+      'Returns the rewards that Bitcoin blocks paid to an address, newest block first. Bonds pay to Stacks principals: see `/extended/v3/principals/{principal}/staking/bonds`.',
     tag,
     params: { address },
     query,
@@ -91,8 +92,9 @@ export const burnRewards = [
   route({
     path: '/extended/v1/burnchain/rewards/{address}/total',
     operationId: 'getBurnRewardTotalOfAddress',
-    summary: 'All that Bitcoin blocks ever paid to an address',
-    description: ofPrincipal('/extended/v3/principals/{principal}/staking'),
+    summary: 'Total Bitcoin rewards of an address',
+    description:
+      'Returns the sum of all rewards that Bitcoin blocks paid to an address. Bonds pay to Stacks principals: see `/extended/v3/principals/{principal}/staking`.',
     tag,
     params: { address },
     response: RewardTotal,

@@ -20,7 +20,7 @@ const contract_id = Type.String({ description: 'Contract identifier' });
 const listQuery = legacyOffsetQuery({ maximum: 50, default: 20 });
 
 const Trait = Type.Transform(
-  Type.String({ description: "The trait's interface, as JSON with `functions`; each needs its `args`" }),
+  Type.String({ description: 'Interface of the trait, as JSON with `functions`, each with its `args`' }),
 )
   .Decode(trait)
   .Encode((functions) => JSON.stringify({ functions }));
@@ -44,12 +44,13 @@ export const contracts = [
   route({
     path: '/extended/v1/contract/by_trait',
     operationId: 'getContractsByTrait',
-    summary: 'Contracts that implement a trait, newest first',
+    summary: 'Contracts that implement a trait',
+    description: 'Returns the contracts whose interface has every function of the given trait, newest first.',
     tag,
     deprecated: { replacement: null },
     query: { trait_abi: Trait, ...listQuery },
     response: UncountedPage(Contract),
-    notFound: NONE_IMPLEMENTS,
+    notFound: 'Contract not found: none implements this trait',
     etag: chainTip,
     handle: async ({ query: { trait_abi: functions, limit, offset }, read }) => {
       const names = functions.flatMap(({ name }) => (typeof name === 'string' ? [name] : []));
@@ -62,12 +63,14 @@ export const contracts = [
   route({
     path: '/extended/v1/contract/{contract_id}',
     operationId: 'getContractById',
-    summary: 'A contract with source and interface; of any fork where none is canonical',
+    summary: 'One contract with its interface',
+    description:
+      'Returns a contract with its source code and interface. A contract that no canonical block deployed is taken from another fork.',
     tag,
     deprecated: { replacement: '/extended/v3/smart-contracts/{contract_id}' },
     params: { contract_id },
     response: Contract,
-    notFound: UNKNOWN,
+    notFound: 'Contract not found',
     etag: anyFork,
     handle: async ({ params, read }) => {
       const found = await read.contracts.anyDeployment(params.contract_id);
@@ -78,7 +81,9 @@ export const contracts = [
   route({
     path: '/extended/v1/contract/{contract_id}/events',
     operationId: 'getContractEventsById',
-    summary: 'What a contract logged on the canonical chain, newest first',
+    summary: 'Events logged by a contract',
+    description:
+      'Returns the events that a contract printed on the canonical chain, newest first. Unknown contracts return an empty list.',
     tag,
     deprecated: { replacement: '/extended/v2/smart-contracts/{contract_id}/logs' },
     params: { contract_id },

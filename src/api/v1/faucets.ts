@@ -10,17 +10,17 @@ import { type Route, route } from '../../http/route.ts';
 const Success = Type.Literal(true);
 const SentStacks = Type.Object({
   success: Success,
-  txId: Type.String({ description: 'Transaction id' }),
-  txRaw: Type.String({ description: 'The transaction in hex, without 0x' }),
+  txId: Type.String({ description: 'Id of the transaction' }),
+  txRaw: Type.String({ description: 'Serialized transaction in hex, without 0x' }),
 });
 const SentBitcoin = Type.Object({
   success: Success,
-  txid: Type.String({ description: 'Transaction id, as Bitcoin shows it' }),
-  raw_tx: Type.String({ description: 'The transaction in hex' }),
+  txid: Type.String({ description: 'Id of the transaction, as Bitcoin explorers show it' }),
+  raw_tx: Type.String({ description: 'Serialized transaction in hex' }),
 });
-const Balance = Type.Object({ balance: Type.Number({ description: 'BTC' }) });
+const Balance = Type.Object({ balance: Type.Number({ description: 'Balance in BTC' }) });
 
-const address = Type.String({ description: 'Who is to get it' });
+const address = Type.String({ description: 'Address that receives the funds' });
 const flag = (description: string) => Type.Optional(Type.Boolean({ description }));
 
 /** What a request says, of its query and, where that is accepted, its body. */
@@ -135,8 +135,10 @@ export const faucetRoutes = (faucets: Faucets): readonly Route[] => [
     method: 'POST',
     path: '/extended/v1/faucets/stx',
     operationId: 'runFaucetStx',
-    summary: 'Test STX: 500, or enough to stake; five times in five minutes, or to stake once in two days',
-    described: { query: { address, stacking: flag('As much as staking takes') } },
+    summary: 'Send test STX',
+    description:
+      'Sends 500 test STX to an address, or enough to stake with `stacking`, and returns the transaction. An address may ask five times in five minutes, and once in two days with `stacking`.',
+    described: { query: { address, stacking: flag('Whether to send enough STX to stake') } },
     response: SentStacks,
     handle: async (request) => {
       const said = await asked(request);
@@ -149,8 +151,10 @@ export const faucetRoutes = (faucets: Faucets): readonly Route[] => [
     method: 'POST',
     path: '/extended/v1/faucets/btc',
     operationId: 'runFaucetBtc',
-    summary: 'Regtest BTC: 0.0001, 0.01 if large, 0.5 if xlarge; five times in five minutes',
-    described: { query: { address, large: flag('0.01 BTC'), xlarge: flag('0.5 BTC') } },
+    summary: 'Send regtest BTC',
+    description:
+      'Sends 0.0001 regtest BTC to an address (0.01 with `large`, 0.5 with `xlarge`) and returns the transaction. An address may ask five times in five minutes.',
+    described: { query: { address, large: flag('Whether to send 0.01 BTC'), xlarge: flag('Whether to send 0.5 BTC') } },
     response: SentBitcoin,
     handle: async (request) => {
       const { query, body, ip } = await asked(request);
@@ -164,7 +168,9 @@ export const faucetRoutes = (faucets: Faucets): readonly Route[] => [
     method: 'POST',
     path: '/extended/v1/faucets/sbtc',
     operationId: 'runFaucetSbtc',
-    summary: 'Test sBTC; five times in five minutes',
+    summary: 'Send test sBTC',
+    description:
+      'Sends test sBTC to an address and returns the transaction. An address may ask five times in five minutes.',
     described: { query: { address } },
     response: SentStacks,
     handle: async (request) => {
@@ -176,7 +182,8 @@ export const faucetRoutes = (faucets: Faucets): readonly Route[] => [
     ...family,
     path: '/extended/v1/faucets/btc/{address}',
     operationId: 'getBtcBalance',
-    summary: 'What a regtest address has',
+    summary: 'Regtest BTC balance',
+    description: 'Returns the balance of a regtest Bitcoin address in BTC.',
     params: { address },
     deprecated: { replacement: null },
     response: Balance,

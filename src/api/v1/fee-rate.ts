@@ -9,10 +9,14 @@ export const feeRate = [
     method: 'POST',
     path: '/extended/v1/fee_rate',
     operationId: 'fetchFeeRate',
-    summary: 'A fee rate that was never estimated: the same for every transaction',
+    summary: 'Fixed fee rate',
+    description:
+      'Returns one fixed fee rate for every transaction; nothing is estimated. Ask the node at `/v2/fees/transaction` for an estimate.',
     tag: 'Fees',
     deprecated: { replacement: '/v2/fees/transaction' },
-    body: Type.Object({ transaction: Type.String({ description: 'Serialized transaction; nothing is read of it' }) }),
+    body: Type.Object({
+      transaction: Type.String({ description: 'Serialized transaction in hex; its content has no effect' }),
+    }),
     response: Type.Object({ fee_rate: Type.Integer() }),
     etag: null,
     handle: () => ({ fee_rate: FEE_RATE }),

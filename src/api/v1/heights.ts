@@ -11,14 +11,15 @@ type Until = { height: number } | { hash: Uint8Array } | null;
 export const untilQuery = {
   unanchored: Type.Boolean({
     default: false,
-    description: 'For what microblocks held before a block confirmed them (Stacks 2.x). It changes nothing since',
+    description:
+      'Once included unconfirmed microblocks (Stacks 2.x) and has no effect since; not allowed with `until_block`',
   }),
   until_block: Type.Optional(
     Type.Transform(
       Type.String({
         pattern: '^((0x)?[a-fA-F0-9]{64}|0*[1-9][0-9]*)?$',
         maxLength: 66,
-        description: 'Height or hash of the last block that counts; the tip unless given. 64 digits are a hash',
+        description: 'Height or hash of the last block that counts (default: the tip). A value of 64 digits is a hash.',
       }),
     )
       .Decode(untilBlock)
@@ -27,7 +28,9 @@ export const untilQuery = {
 };
 
 export const heightQuery = {
-  height: Type.Optional(Type.Integer({ minimum: 0, description: 'The one block to show; 0 for all' })),
+  height: Type.Optional(
+    Type.Integer({ minimum: 0, description: 'Height of the only block to return; 0 for all blocks' }),
+  ),
   ...untilQuery,
 };
 
@@ -44,7 +47,7 @@ interface Query {
 }
 
 /** What a 404 of such a route means. */
-export const NO_BLOCK = 'block not found with hash';
+export const NO_BLOCK = 'Block not found: no block has the hash in `until_block`';
 
 /** Greater than any: what is up to it is up to the tip. */
 const TIP = Number.MAX_SAFE_INTEGER;
@@ -61,7 +64,7 @@ export async function untilHeight(read: Reader, { unanchored, until_block: until
   }
   if ('height' in until) return until.height;
   const block = (await read.blocks.find(until)) ?? (await read.blocks.whole(until));
-  if (block === undefined) throw notFound(NO_BLOCK);
+  if (block === undefined) throw notFound('block not found with hash');
   return block.height;
 }
 

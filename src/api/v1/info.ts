@@ -6,9 +6,11 @@ import { route } from '../../http/route.ts';
 /** Seconds from one Bitcoin block to the next, as v1 always gave them. */
 const targets = { mainnet: { target_block_time: 600 }, testnet: { target_block_time: 120 } } as const;
 
-const NetworkName = Type.Union([Type.Literal('mainnet'), Type.Literal('testnet')], { description: 'Which network' });
+const NetworkName = Type.Union([Type.Literal('mainnet'), Type.Literal('testnet')], { description: 'Network' });
 
-const Target = Type.Object({ target_block_time: Type.Integer({ description: 'Seconds' }) });
+const Target = Type.Object({
+  target_block_time: Type.Integer({ description: 'Target time between blocks, in seconds' }),
+});
 
 /** What is measured is to be used instead. */
 const family = { tag: 'Info', deprecated: { replacement: '/extended/v2/blocks/average-times' }, etag: chainTip };
@@ -18,7 +20,8 @@ export const info = [
     ...family,
     path: '/extended/v1/info/network_block_times',
     operationId: 'getNetworkBlockTimes',
-    summary: 'Seconds between blocks that each network aims at',
+    summary: 'Target block times',
+    description: 'Returns the number of seconds between blocks that each network aims at.',
     response: Type.Object({ mainnet: Target, testnet: Target }),
     handle: () => targets,
   }),
@@ -26,7 +29,8 @@ export const info = [
     ...family,
     path: '/extended/v1/info/network_block_time/{network}',
     operationId: 'getNetworkBlockTimeByNetwork',
-    summary: 'Seconds between blocks that a network aims at',
+    summary: 'Target block time of a network',
+    description: 'Returns the number of seconds between blocks that one network aims at.',
     params: { network: NetworkName },
     response: Target,
     handle: ({ params: { network } }) => targets[network],

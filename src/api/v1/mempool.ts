@@ -18,7 +18,9 @@ export const mempool = [
   route({
     path: '/extended/v1/tx/mempool',
     operationId: 'getMempoolTransactionList',
-    summary: 'Pending transactions, filtered and ordered',
+    summary: 'Pending transactions, filtered',
+    description:
+      'Returns the pending transactions that match all of the given filters, starting with the one received last unless `order_by` says otherwise.',
     tag,
     deprecated: { replacement: '/extended/v3/mempool/transactions' },
     query: {
@@ -52,7 +54,9 @@ export const mempool = [
   route({
     path: '/extended/v1/tx/mempool/stats',
     operationId: 'getMempoolTransactionStats',
-    summary: 'How many transactions wait, what they offer, since when, and how large they are',
+    summary: 'Mempool statistics',
+    description:
+      'Returns the number of pending transactions of each type, and percentiles of their fees, ages and sizes.',
     tag,
     response: MempoolStats,
     etag: mempoolTag,

@@ -20,7 +20,8 @@ export const microblocks = [
   route({
     path: '/extended/v1/microblock',
     operationId: 'getMicroblockList',
-    summary: 'Microblocks of the canonical chain, newest first',
+    summary: 'Recent microblocks',
+    description: 'Returns the microblocks of the canonical chain, newest first. Only Stacks 2.x had microblocks.',
     tag,
     deprecated,
     query: legacyOffsetQuery({ maximum: 200, default: 20 }),
@@ -32,7 +33,9 @@ export const microblocks = [
   route({
     path: '/extended/v1/microblock/unanchored/txs',
     operationId: 'getUnanchoredTransactions',
-    summary: 'Transactions in microblocks that no block confirmed yet, newest first',
+    summary: 'Unconfirmed microblock transactions',
+    description:
+      'Returns the transactions in microblocks that no block has confirmed yet, newest first. Only Stacks 2.x had microblocks, so on newer chains the list is empty.',
     tag,
     deprecated,
     response: Type.Object({ total: Type.Integer(), results: Type.Array(Transaction) }),
@@ -46,13 +49,14 @@ export const microblocks = [
   route({
     path: '/extended/v1/microblock/{hash}',
     operationId: 'getMicroblockByHash',
-    summary: 'A microblock by its hash',
+    summary: 'One microblock',
+    description: 'Returns the microblock that has a hash. Only Stacks 2.x had microblocks.',
     tag,
     deprecated,
     moved: prefixed(4, { shape: ANY_TEXT, keepQuery: false }),
     params: { hash: HexHash },
     response: Microblock,
-    notFound: UNKNOWN,
+    notFound: 'Microblock not found',
     etag: chainTip,
     handle: async ({ params: { hash }, read }) => {
       const found = await read.microblocks.find(hash);

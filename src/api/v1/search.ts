@@ -106,15 +106,20 @@ export const search = [
   route({
     path: '/extended/v1/search/{id}',
     operationId: 'searchById',
-    summary: 'What an id stands for: a transaction, block, contract or address',
-    description: 'Of what is in several forks the canonical one comes first, then the mempool, then an orphaned one.',
+    summary: 'Search by id',
+    description:
+      'Returns what an id stands for: a transaction, a block, a contract or an address. Canonical transactions are preferred to pending ones, and pending ones to orphaned ones.',
     tag: 'Search',
     params: { id: Type.String({ description: 'Transaction id, block hash, contract identifier or address' }) },
     query: {
-      include_metadata: Type.Boolean({ default: false, description: 'Also the whole of what was found' }),
+      include_metadata: Type.Boolean({
+        default: false,
+        description: 'Whether to return the whole transaction, block, contract or balance that was found',
+      }),
     },
     response: Search,
-    notFound: 'Nothing has this id; the body says what it looks like: `{found, result: {entity_type}, error}`',
+    notFound:
+      'Nothing with this id found; the body states what the id looks like: `{found, result: {entity_type}, error}`',
     etag: null,
     handle: ({ params: { id }, query: { include_metadata }, read }) => searched(read, id, include_metadata),
   }),

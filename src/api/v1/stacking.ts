@@ -21,7 +21,7 @@ const tag = 'Stacking';
 const versions = { pox2: 2, pox3: 3, pox4: 4 } as const;
 const pox = Type.Transform(
   Type.Union([Type.Literal('pox2'), Type.Literal('pox3'), Type.Literal('pox4')], {
-    description: 'The contract, without its hyphen',
+    description: 'Stacking contract, without its hyphen',
   }),
 )
   .Decode((name): StackingVersion => versions[name])
@@ -43,7 +43,8 @@ export const stacking = [
   route({
     path: '/extended/v1/{pox}/events',
     operationId: 'getPoxEvents',
-    summary: 'What a stacking contract printed, newest first',
+    summary: 'Events of a stacking contract',
+    description: 'Returns the events that a stacking contract printed, newest first.',
     tag,
     params: { pox },
     query: legacyOffsetQuery(EVENTS),
@@ -56,11 +57,12 @@ export const stacking = [
   route({
     path: '/extended/v1/{pox}/tx/{tx_id}',
     operationId: 'getPoxEventsOfTransaction',
-    summary: 'What a stacking contract printed in a transaction, last first',
+    summary: 'Stacking events of a transaction',
+    description: 'Returns the events that a stacking contract printed in one transaction, last one first.',
     tag,
     params: { pox, tx_id: HexHash },
     response: Type.Object({ results: Type.Array(StackingEvent) }),
-    notFound: UNKNOWN_TRANSACTION,
+    notFound: 'Transaction not found',
     moved: ofContract,
     etag: chainTip,
     handle: async ({ params: { pox, tx_id }, read }) => {
@@ -72,7 +74,9 @@ export const stacking = [
   route({
     path: '/extended/v1/{pox}/stacker/{principal}',
     operationId: 'getPoxEventsOfStacker',
-    summary: 'All that a stacking contract printed of a stacker, newest first; of a pool, what it aggregated',
+    summary: 'Stacking events of a stacker',
+    description:
+      'Returns all events that a stacking contract printed about a stacker, newest first. For a pool these are its aggregation commits.',
     tag,
     params: { pox, principal: Principal },
     response: Type.Object({ results: Type.Array(StackingEvent) }),
@@ -85,18 +89,19 @@ export const stacking = [
   route({
     path: '/extended/v1/{pox}/{pool_principal}/delegations',
     operationId: 'getPoolDelegations',
-    summary: 'Delegations to a pool that hold at a block, one for each stacker, newest first',
-    description: 'With `unanchored` and no `height`, those of the block to come: until there is one, a 404.',
+    summary: 'Delegations to a pool',
+    description:
+      'Returns the delegations to a pool that are in force at a block, one for each stacker, newest first. With `unanchored` and without `height` the next block is asked for, which is not found until it has arrived.',
     tag,
     params: { pox, pool_principal: Principal },
     query: {
       ...legacyOffsetQuery(DELEGATIONS),
-      after_block: Type.Optional(height('Only those made after the block of this height')),
-      height: Type.Optional(height('Of the block; the newest unless given')),
+      after_block: Type.Optional(height('Only delegations made after the block at this height are returned')),
+      height: Type.Optional(height('Height of the block at which the delegations are in force (default: the tip)')),
       unanchored,
     },
     response: OffsetPage(Delegation),
-    notFound: 'no block at height: 7',
+    notFound: 'Block not found at this height',
     moved: ofContract,
     etag: chainTip,
     handle: async ({ params: { pox, pool_principal }, query, read }) => {

@@ -13,8 +13,13 @@ const family = {
 };
 
 const query = {
-  height: Type.Optional(Type.Integer({ minimum: 0, description: 'Of the block after which the supply is asked for' })),
-  unanchored: Type.Boolean({ default: false, description: 'Speak of the block after the tip; not with `height`' }),
+  height: Type.Optional(
+    Type.Integer({ minimum: 0, description: 'Height of the block after which the supply is computed' }),
+  ),
+  unanchored: Type.Boolean({
+    default: false,
+    description: 'Whether to compute the supply for the block after the tip; not allowed with `height`',
+  }),
 };
 
 /** The supply after a block, which may be one that is yet to come. */
@@ -29,7 +34,9 @@ export const stxSupplies = [
     ...family,
     path: '/extended/v1/stx_supply',
     operationId: 'getStxSupplyV1',
-    summary: 'How many STX there are',
+    summary: 'STX supply (v1)',
+    description:
+      'Returns the current number of STX, the one projected for the year 2050, and the share that is unlocked. With `height` the supply at that block is returned.',
     query,
     response: StxSupply,
     handle: async ({ query: { height, unanchored }, read }) => {
@@ -41,7 +48,8 @@ export const stxSupplies = [
     ...family,
     path: '/extended/v1/stx_supply/total/plain',
     operationId: 'getStxSupplyTotalSupplyPlain',
-    summary: 'How many STX there are, as plain text',
+    summary: 'Total STX as plain text',
+    description: 'Returns the current number of STX as plain text with six decimals.',
     response: PlainStx,
     plainText: true,
     handle: async ({ read }) => stxText(await read.tokens.stxSupply()),
@@ -50,7 +58,9 @@ export const stxSupplies = [
     ...family,
     path: '/extended/v1/stx_supply/circulating/plain',
     operationId: 'getStxSupplyCirculatingPlain',
-    summary: 'How many STX are in circulation, which is all, as plain text',
+    summary: 'Circulating STX as plain text',
+    description:
+      'Returns the number of STX in circulation as plain text with six decimals. All STX are in circulation.',
     response: PlainStx,
     plainText: true,
     handle: async ({ read }) => stxText(await read.tokens.stxSupply()),
@@ -59,7 +69,8 @@ export const stxSupplies = [
     ...family,
     path: '/extended/v1/stx_supply/legacy_format',
     operationId: 'getTotalStxSupplyLegacyFormat',
-    summary: 'How many STX there are, in the words of the first such services',
+    summary: 'STX supply in the legacy format',
+    description: 'Returns the STX supply with the field names that the first supply services used.',
     query,
     response: LegacyStxSupply,
     handle: async ({ query: { height, unanchored }, read }) => {

@@ -21,14 +21,17 @@ const tag = 'Tokens';
 const holderQuery = legacyOffsetQuery({ maximum: 200, default: 100 });
 const nftQuery = {
   ...legacyOffsetQuery({ maximum: 200, default: 50 }),
-  tx_metadata: Type.Boolean({ default: false, description: 'Whole transactions in place of their ids' }),
+  tx_metadata: Type.Boolean({
+    default: false,
+    description: 'Whether to return whole transactions instead of their ids',
+  }),
 };
 const { unanchored } = untilQuery;
 
 const ClarityValue = Type.Transform(
   Type.String({
     pattern: '^(0x)?([a-fA-F0-9]{2})+$',
-    description: 'The serialized Clarity value of an instance, with or without 0x',
+    description: 'Serialized Clarity value of the instance in hex, with or without 0x',
   }),
 )
   .Decode(clarityValue)
@@ -51,7 +54,8 @@ export const tokensV1 = [
   route({
     path: '/extended/v1/tokens/ft/stx/holders',
     operationId: 'getStxTokenHolders',
-    summary: 'Who ever had STX, locked ones included, greatest balance first',
+    summary: 'STX holders (v1)',
+    description: 'Returns every principal that ever held STX, largest balance first. Locked STX are included.',
     tag,
     query: holderQuery,
     response: Holders,
@@ -62,8 +66,9 @@ export const tokensV1 = [
   route({
     path: '/extended/v1/tokens/ft/{token}/holders',
     operationId: 'getFtTokenHolders',
-    summary: 'Who ever had a fungible token, greatest balance first',
-    description: 'Nobody had a token that nobody knows: an empty list.',
+    summary: 'Holders of a fungible token (v1)',
+    description:
+      'Returns every principal that ever held a fungible token, largest balance first. Unknown tokens return an empty list.',
     tag,
     params: { token: Type.String({ description: 'Asset identifier' }) },
     query: holderQuery,
@@ -76,12 +81,16 @@ export const tokensV1 = [
   route({
     path: '/extended/v1/tokens/nft/holdings',
     operationId: 'getNonFungibleTokenHoldings',
-    summary: 'Instances that a principal owns, the last received first',
+    summary: 'Non-fungible tokens of a principal (v1)',
+    description:
+      'Returns the instances of non-fungible tokens that a principal owns, starting with the one received last.',
     tag,
     query: {
       principal: Principal,
       asset_identifiers: Type.Optional(
-        Type.Array(AssetParameter, { description: 'The assets to show, with commas or as repeated keys' }),
+        Type.Array(AssetParameter, {
+          description: 'Asset identifiers to return, separated by commas or as repeated keys',
+        }),
       ),
       ...nftQuery,
     },
@@ -98,7 +107,8 @@ export const tokensV1 = [
   route({
     path: '/extended/v1/tokens/nft/history',
     operationId: 'getNonFungibleTokenHistory',
-    summary: 'Mint, transfers and burn of one instance, newest first',
+    summary: 'History of a non-fungible token (v1)',
+    description: 'Returns the mint, the transfers and the burn of one instance of a non-fungible token, newest first.',
     tag,
     query: { asset_identifier: AssetParameter, value: ClarityValue, ...nftQuery, unanchored },
     response: OffsetPage(NftHistoryEvent),
@@ -114,7 +124,8 @@ export const tokensV1 = [
   route({
     path: '/extended/v1/tokens/nft/mints',
     operationId: 'getNonFungibleTokenMints',
-    summary: 'Mints of a non-fungible token, newest first',
+    summary: 'Mints of a non-fungible token',
+    description: 'Returns the mints of a non-fungible token, newest first.',
     tag,
     query: { asset_identifier: AssetParameter, ...nftQuery, unanchored },
     response: OffsetPage(NftMint),

@@ -30,13 +30,17 @@ export const transactionEvents = [
   route({
     path: '/extended/v1/tx/events',
     operationId: 'getFilteredEvents',
-    summary: 'Events of a transaction, or of all that name an address or were logged by it, newest first',
+    summary: 'Events by transaction or address',
+    description:
+      'Returns the events of one transaction, or the events that name an address or were logged by it, newest first. Give either `tx_id` or `address`.',
     tag: 'Transactions (v1)',
     deprecated: { replacement: null },
     query: {
       tx_id: Type.Optional(TxId),
       address: Type.Optional(Principal),
-      type: Type.Optional(Type.Array(words(...types), { description: 'With commas or as repeated keys' })),
+      type: Type.Optional(
+        Type.Array(words(...types), { description: 'Event types to return, separated by commas or as repeated keys' }),
+      ),
       ...legacyOffsetQuery({ maximum: 100, default: 20 }),
     },
     response: Type.Object({ limit: Type.Integer(), offset: Type.Integer(), events: Type.Array(TransactionEvent) }),

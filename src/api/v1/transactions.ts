@@ -22,7 +22,7 @@ const NO_RAW = 'could not find raw transaction by ID';
 
 const eventQuery = {
   event_limit: limitOrDefault({ maximum: 100, default: 20 }),
-  event_offset: Type.Integer({ minimum: 0, default: 0, description: 'Events before those shown' }),
+  event_offset: Type.Integer({ minimum: 0, default: 0, description: 'Number of events to skip' }),
 };
 const shownQuery = { ...eventQuery, unanchored, exclude_function_args: excludeFunctionArgs };
 
@@ -40,7 +40,9 @@ export const transactions = [
   route({
     path: '/extended/v1/tx',
     operationId: 'getTransactionList',
-    summary: 'Transactions of the canonical chain, filtered and ordered',
+    summary: 'Recent transactions, filtered',
+    description:
+      'Returns the transactions of the canonical chain that match all of the given filters, newest first unless `order` or `sort_by` says otherwise.',
     tag,
     deprecated: { replacement: '/extended/v3/transactions' },
     query: {
@@ -51,10 +53,10 @@ export const transactions = [
       sort_by: Type.Optional(words('block_height', 'burn_block_time', 'fee')),
       from_address: Type.Optional(Address),
       to_address: Type.Optional(Principal),
-      start_time: Type.Optional(Type.Integer({ description: 'Least time of the Bitcoin block, in Unix seconds' })),
-      end_time: Type.Optional(Type.Integer({ description: 'Greatest time of the Bitcoin block, in Unix seconds' })),
+      start_time: Type.Optional(Type.Integer({ description: 'Earliest time of the Bitcoin block, in Unix seconds' })),
+      end_time: Type.Optional(Type.Integer({ description: 'Latest time of the Bitcoin block, in Unix seconds' })),
       contract_id: Type.Optional(Principal),
-      function_name: Type.Optional(Type.String({ description: 'Of a contract call' })),
+      function_name: Type.Optional(Type.String({ description: 'Name of the function that a contract call calls' })),
       nonce: Type.Optional(Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER })),
       exclude_function_args: excludeFunctionArgs,
     },
@@ -85,9 +87,14 @@ export const transactions = [
   route({
     path: '/extended/v1/tx/multiple',
     operationId: 'getTransactionsById',
-    summary: 'Several transactions by their ids, mined, pending or dropped',
+    summary: 'Several transactions by id',
+    description:
+      'Returns several transactions, whether they are mined, pending or dropped, keyed by id. An unknown id has an entry with `found: false`.',
     tag,
-    query: { tx_id: Type.Array(TxId, { description: 'With commas or as repeated keys' }), ...shownQuery },
+    query: {
+      tx_id: Type.Array(TxId, { description: 'Transaction ids, separated by commas or as repeated keys' }),
+      ...shownQuery,
+    },
     response: Type.Record(
       Type.String(),
       Type.Union([
@@ -114,14 +121,16 @@ export const transactions = [
   route({
     path: '/extended/v1/tx/{tx_id}',
     operationId: 'getTransactionById',
-    summary: 'One transaction, mined, pending or dropped, with its events; orphaned where it is nothing else',
+    summary: 'One transaction with its events',
+    description:
+      'Returns a transaction with its events, whether it is mined, pending or dropped. A transaction that is in orphaned blocks only is returned with `canonical: false`.',
     tag,
     deprecated: { replacement: '/extended/v3/transactions/{tx_id}' },
     moved: prefixed(4, { shape: HASH_DIGITS, keepQuery: true }),
     params: { tx_id: TxId },
     query: shownQuery,
     response: Type.Union([Transaction, MempoolTransaction]),
-    notFound: UNKNOWN,
+    notFound: 'Transaction not found',
     etag: transactionTag,
     handle: async ({ params: { tx_id }, query, read }) => {
       const events = { limit: query.event_limit, offset: query.event_offset };
@@ -133,13 +142,15 @@ export const transactions = [
   route({
     path: '/extended/v1/tx/{tx_id}/raw',
     operationId: 'getRawTransactionById',
-    summary: 'The bytes of one transaction; `0x00` for one that was made on Bitcoin',
+    summary: 'Raw bytes of a transaction',
+    description:
+      'Returns the serialized transaction in hex. Transactions made on Bitcoin have no such bytes and return `0x00`.',
     tag,
     deprecated: { replacement: '/v3/transaction/{tx_id}' },
     moved: prefixed(4, { shape: HASH_DIGITS, keepQuery: false }),
     params: { tx_id: TxId },
     response: Type.Object({ raw_tx: Hex }),
-    notFound: NO_RAW,
+    notFound: 'Transaction not found',
     etag: transactionTag,
     handle: async ({ params: { tx_id }, read }) => {
       const found = await read.transactions.findInForks(tx_id, { limit: 0, offset: 0 }, true);

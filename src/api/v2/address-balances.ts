@@ -19,10 +19,17 @@ export const addressBalancesV2 = [
   route({
     path: '/extended/v2/addresses/{principal}/balances/stx',
     operationId: 'getAddressStxBalance',
-    summary: 'STX of an address: held, and locked',
+    summary: 'STX balance of an address (v2)',
+    description:
+      'Returns the STX an address holds and how much of it is locked. With `include_mempool` the effect of pending transactions is added.',
     tag,
     params,
-    query: { include_mempool: Type.Boolean({ default: false, description: 'Also what pending transactions move' }) },
+    query: {
+      include_mempool: Type.Boolean({
+        default: false,
+        description: 'Whether to add the effect of pending transactions',
+      }),
+    },
     response: StxBalance,
     deprecated: { replacement: `${v3}/stx` },
     etag: principalAndMempool,
@@ -32,7 +39,8 @@ export const addressBalancesV2 = [
   route({
     path: '/extended/v2/addresses/{principal}/balances/ft',
     operationId: 'getAddressFtBalances',
-    summary: 'Fungible tokens of an address, by their names',
+    summary: 'Fungible token balances of an address',
+    description: 'Returns the fungible tokens an address holds, ordered by asset identifier.',
     tag,
     params,
     query: legacyOffsetQuery({ maximum: 200, default: 100 }),
@@ -47,7 +55,9 @@ export const addressBalancesV2 = [
   route({
     path: '/extended/v2/addresses/{principal}/balances/ft/{token}',
     operationId: 'getAddressFtBalance',
-    summary: 'How much of one fungible token an address has, or of STX by the name `stx`',
+    summary: 'Balance of one fungible token (v2)',
+    description:
+      "Returns an address's balance of one fungible token, or of STX if the token is `stx`. Unknown tokens have a balance of zero.",
     tag,
     params: { ...params, token: Type.String({ description: 'Asset identifier, or `stx`' }) },
     response: Type.Object({ balance: SignedAmount }),

@@ -31,7 +31,7 @@ const TransactionCursor = Type.Transform(
     pattern: '^(0x)?[a-fA-F0-9]{64}:\\d+:\\d+$',
     maxLength: 100,
     description:
-      'The newest transaction a page may start with: index block hash, microblock sequence (2147483647 outside of one), ' +
+      'Position of the first transaction of the page: index block hash, microblock sequence (2147483647 if there is none), ' +
       'index of the transaction',
   }),
 )
@@ -52,8 +52,9 @@ export const addressTransactionsV2 = [
   route({
     path: '/extended/v2/addresses/{principal}/transactions',
     operationId: 'getAddressTransactions',
-    summary: 'Transactions of an address with sums of what they moved of its assets, newest first',
-    description: 'Calls are shown without what the contract declares: no signature, and no names of arguments.',
+    summary: 'Transactions of an address (v2)',
+    description:
+      'Returns the transactions of an address with the sums of the assets that each one moved, newest first. Contract calls are returned without function signatures and argument names.',
     tag,
     params,
     query: { ...page, cursor: Type.Optional(TransactionCursor), exclude_function_args: excludeFunctionArgs },
@@ -69,7 +70,9 @@ export const addressTransactionsV2 = [
   route({
     path: '/extended/v2/addresses/{principal}/transactions/{tx_id}/events',
     operationId: 'getAddressTransactionEvents',
-    summary: 'What one transaction moved of the assets of an address, in order',
+    summary: 'Asset events of an address in a transaction',
+    description:
+      'Returns the events of one transaction that moved assets of an address, in the order in which they happened.',
     tag,
     params: { ...params, tx_id: TxId },
     query: page,

@@ -17,7 +17,10 @@ const UNKNOWN = 'Block not found';
 const NONE_BEFORE = 'No block found at or before the given timestamp';
 
 const BlockCursor = Type.Transform(
-  Type.String({ pattern: '^0x[a-fA-F0-9]{64}$', description: 'Index block hash of the block that the offset is from' }),
+  Type.String({
+    pattern: '^0x[a-fA-F0-9]{64}$',
+    description: 'Index block hash of the first block of the page, before `offset` is applied',
+  }),
 )
   .Decode(fromHex)
   .Encode(toHex);
@@ -33,7 +36,9 @@ export const blocks = (now: () => number): Route[] => [
   route({
     path: '/extended/v2/blocks',
     operationId: 'getBlocks',
-    summary: 'Blocks of the canonical chain, highest first',
+    summary: 'Recent blocks (v2)',
+    description:
+      'Returns the blocks of the canonical chain, highest first. `next_cursor` leads to newer blocks, `prev_cursor` to older ones.',
     tag,
     query: listQuery,
     response: FlatPage(ChainBlock),
@@ -47,7 +52,8 @@ export const blocks = (now: () => number): Route[] => [
   route({
     path: '/extended/v2/blocks/average-times',
     operationId: 'getAverageBlockTimes',
-    summary: 'Mean seconds between blocks, over windows that end now',
+    summary: 'Average block times',
+    description: 'Returns the mean number of seconds between blocks over the last hour, day, week and month.',
     tag,
     response: AverageTimes,
     // A window moves on with the clock.
@@ -60,9 +66,10 @@ export const blocks = (now: () => number): Route[] => [
   route({
     path: '/extended/v2/blocks/by-block-time/{timestamp}',
     operationId: 'getBlockByTime',
-    summary: 'The newest block of the canonical chain at or before a time',
+    summary: 'Block at a time',
+    description: 'Returns the newest block of the canonical chain at or before a time.',
     tag,
-    params: { timestamp: Type.Integer({ minimum: 0, description: 'Unix seconds' }) },
+    params: { timestamp: Type.Integer({ minimum: 0, description: 'Time in Unix seconds' }) },
     response: ChainBlock,
     notFound: NONE_BEFORE,
     etag: blockAt,
@@ -75,7 +82,8 @@ export const blocks = (now: () => number): Route[] => [
   route({
     path: '/extended/v2/blocks/{height_or_hash}',
     operationId: 'getBlock',
-    summary: 'One block of the canonical chain',
+    summary: 'One block',
+    description: 'Returns one block of the canonical chain by its height or hash, or the newest one for `latest`.',
     tag,
     params: { height_or_hash: BlockParameter },
     response: ChainBlock,
@@ -90,7 +98,9 @@ export const blocks = (now: () => number): Route[] => [
   route({
     path: '/extended/v2/blocks/{height_or_hash}/signer-signatures',
     operationId: 'getBlockSignerSignatures',
-    summary: "The signatures of a block's signers, in order; none before Nakamoto",
+    summary: 'Signer signatures of a block',
+    description:
+      'Returns the signatures of the signers of a block, in the order of the block header. Blocks before Nakamoto have none.',
     tag,
     params: { height_or_hash: BlockParameter },
     query: offsetQuery({ maximum: 1000, default: 500 }),
@@ -106,9 +116,13 @@ export const blocks = (now: () => number): Route[] => [
   route({
     path: '/extended/v2/block-tenures/{tenure_height}/blocks',
     operationId: 'getTenureBlocks',
-    summary: 'Blocks of a tenure of the canonical chain, highest first',
+    summary: 'Blocks of a tenure',
+    description:
+      'Returns the canonical blocks of a tenure, highest first. `next_cursor` leads to newer blocks, `prev_cursor` to older ones.',
     tag,
-    params: { tenure_height: Type.Integer({ minimum: 0, description: 'Height of the tenure' }) },
+    params: {
+      tenure_height: Type.Integer({ minimum: 0, description: 'Height of the tenure: the number of tenures up to it' }),
+    },
     query: listQuery,
     response: FlatPage(ChainBlock),
     notFound: NO_CURSOR,

@@ -17,7 +17,8 @@ export const burnBlocks = [
   route({
     path: '/extended/v2/burn-blocks',
     operationId: 'getBurnBlocks',
-    summary: 'Bitcoin blocks that blocks of the canonical chain are anchored to, highest first',
+    summary: 'Recent Bitcoin blocks',
+    description: 'Returns the Bitcoin blocks to which blocks of the canonical chain are anchored, highest first.',
     tag,
     query: listQuery,
     response: OffsetPage(BurnBlock),
@@ -29,7 +30,9 @@ export const burnBlocks = [
   route({
     path: '/extended/v2/burn-blocks/{height_or_hash}',
     operationId: 'getBurnBlock',
-    summary: 'One Bitcoin block that blocks of the canonical chain are anchored to',
+    summary: 'One Bitcoin block',
+    description:
+      'Returns one Bitcoin block to which blocks of the canonical chain are anchored. A Bitcoin block without any is not found.',
     tag,
     params: { height_or_hash: BlockParameter },
     response: BurnBlock,
@@ -44,7 +47,8 @@ export const burnBlocks = [
   route({
     path: '/extended/v2/burn-blocks/{height_or_hash}/blocks',
     operationId: 'getBurnBlockBlocks',
-    summary: 'Blocks of the canonical chain that are anchored to a Bitcoin block, highest first',
+    summary: 'Blocks of a Bitcoin block',
+    description: 'Returns the blocks of the canonical chain that are anchored to a Bitcoin block, highest first.',
     tag,
     params: { height_or_hash: BlockParameter },
     query: listQuery,

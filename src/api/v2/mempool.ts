@@ -7,7 +7,9 @@ export const mempoolFees = [
   route({
     path: '/extended/v2/mempool/fees',
     operationId: 'getMempoolFees',
-    summary: 'Fees to choose from: percentiles of what pending transactions offer, in micro-STX',
+    summary: 'Fee suggestions',
+    description:
+      'Returns four fee levels in micro-STX, for all transactions and for each type. The levels are percentiles of the fees that pending transactions offer.',
     tag: 'Mempool',
     response: Fees,
     etag: mempoolTag,

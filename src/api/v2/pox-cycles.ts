@@ -19,9 +19,12 @@ const UNKNOWN_SIGNER = 'PoX cycle signer not found';
 const SIGNERS = { maximum: 250, default: 100 };
 const STACKERS = { maximum: 200, default: 100 };
 
-const cycle_number = Type.Integer({ description: 'Reward cycle' });
+const cycle_number = Type.Integer({ description: 'Number of a reward cycle' });
 const signer_key = Type.Transform(
-  Type.String({ pattern: '^(0x)?[a-fA-F0-9]{66}$', description: "Signer's key, with or without 0x" }),
+  Type.String({
+    pattern: '^(0x)?[a-fA-F0-9]{66}$',
+    description: 'Public key of the signer in hex, with or without 0x',
+  }),
 )
   .Decode(fromHex)
   .Encode(toHex);
@@ -36,7 +39,8 @@ export const poxCycles = [
   route({
     path: '/extended/v2/pox/cycles',
     operationId: 'getPoxCycles',
-    summary: 'Reward cycles whose signers are chosen, highest first',
+    summary: 'Reward cycles',
+    description: 'Returns the reward cycles whose signers are chosen, highest first.',
     tag,
     query: offsetQuery({ maximum: 60, default: 20 }),
     response: OffsetPage(PoxCycle),
@@ -47,11 +51,12 @@ export const poxCycles = [
   route({
     path: '/extended/v2/pox/cycles/{cycle_number}',
     operationId: 'getPoxCycle',
-    summary: 'One reward cycle whose signers are chosen',
+    summary: 'One reward cycle',
+    description: 'Returns one reward cycle whose signers are chosen.',
     tag,
     params: { cycle_number },
     response: PoxCycle,
-    notFound: UNKNOWN,
+    notFound: 'PoX cycle not found',
     etag: chainTip,
     handle: async ({ params: { cycle_number }, read }) => {
       const found = await read.rewardCycles.find(cycle_number);
@@ -62,7 +67,8 @@ export const poxCycles = [
   route({
     path: '/extended/v2/pox/cycles/{cycle_number}/signers',
     operationId: 'getPoxCycleSigners',
-    summary: 'Signers of a reward cycle, heaviest first',
+    summary: 'Signers of a reward cycle (v2)',
+    description: 'Returns the signers of a reward cycle, largest weight first.',
     tag,
     params: { cycle_number },
     query: legacyOffsetQuery(SIGNERS),
@@ -79,10 +85,11 @@ export const poxCycles = [
     path: '/extended/v2/pox/cycles/{cycle_number}/signers/{signer_key}',
     operationId: 'getPoxCycleSigner',
     summary: 'One signer of a reward cycle',
+    description: 'Returns one signer of a reward cycle by its public key.',
     tag,
     params: { cycle_number, signer_key },
     response: PoxSigner,
-    notFound: UNKNOWN,
+    notFound: 'Signer not found in this PoX cycle',
     etag: chainTip,
     handle: async ({ params: { cycle_number, signer_key }, read }) => {
       const cycle = await knownCycle(read, cycle_number);
@@ -94,7 +101,9 @@ export const poxCycles = [
   route({
     path: '/extended/v2/pox/cycles/{cycle_number}/signers/{signer_key}/stackers',
     operationId: 'getPoxCycleSignerStackers',
-    summary: 'Whose STX a signer of a reward cycle signs for by pox-4, most locked first',
+    summary: 'Stackers of a signer',
+    description:
+      'Returns the stackers whose STX a signer represents in a reward cycle of pox-4, largest locked amount first.',
     tag,
     params: { cycle_number, signer_key },
     query: legacyOffsetQuery(STACKERS),

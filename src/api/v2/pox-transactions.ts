@@ -13,8 +13,9 @@ export const poxTransactions = [
   route({
     path: '/extended/v2/burn-blocks/{height_or_hash}/pox-transactions',
     operationId: 'getBurnBlockPoxTransactions',
-    summary: 'What transactions of a Bitcoin block paid to stackers, by transaction id',
-    description: '`latest` is the newest Bitcoin block that paid any.',
+    summary: 'Reward payments of a Bitcoin block',
+    description:
+      'Returns the rewards that the transactions of a Bitcoin block paid to stackers, ordered by transaction id. `latest` stands for the newest Bitcoin block that paid any.',
     tag: 'Burn blocks',
     params: { height_or_hash: BlockParameter },
     query,
@@ -26,9 +27,10 @@ export const poxTransactions = [
   route({
     path: '/extended/v2/addresses/{burnchain_address}/pox-transactions',
     operationId: 'getAddressPoxTransactions',
-    summary: 'What Bitcoin transactions paid to an address, newest block first',
+    summary: 'Reward payments to an address',
+    description: 'Returns the rewards that Bitcoin transactions paid to an address, newest block first.',
     tag: 'Burn blocks',
-    params: { burnchain_address: Type.String({ description: 'Bitcoin address, as the node spells it' }) },
+    params: { burnchain_address: Type.String({ description: 'Bitcoin address as the node writes it' }) },
     query,
     response: OffsetPage(PoxTransaction),
     etag: chainAndBurnBlock,

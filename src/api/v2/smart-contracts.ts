@@ -20,7 +20,7 @@ const LogCursor = Type.Transform(
     pattern: '^\\d+:\\d+:\\d+:\\d+$',
     maxLength: 100,
     description:
-      'The newest event a page may start with: block height, microblock sequence (2147483647 outside of one), ' +
+      'Position of the first event of the page: block height, microblock sequence (2147483647 if there is none), ' +
       'index of the transaction, index of the event',
   }),
 )
@@ -38,10 +38,12 @@ export const contractRoutes = [
   route({
     path: '/extended/v2/smart-contracts/status',
     operationId: 'getSmartContractsStatus',
-    summary: "What became of contracts' newest deployments, or that they wait",
+    summary: 'Deployment status of contracts',
+    description:
+      'Returns whether the newest deployment of each given contract succeeded, failed or is pending. The answer is keyed by contract identifier.',
     tag,
     query: {
-      contract_id: Type.Array(ContractId, { explode: true, description: 'Contract identifiers, a key each' }),
+      contract_id: Type.Array(ContractId, { explode: true, description: 'Contract identifiers, as repeated keys' }),
     },
     response: ContractStatuses,
     etag: mempool,
@@ -57,7 +59,8 @@ export const contractRoutes = [
   route({
     path: '/extended/v2/smart-contracts/{contract_id}/logs',
     operationId: 'getSmartContractLogs',
-    summary: 'What a contract logged on the canonical chain, newest first',
+    summary: 'Events logged by a contract (v2)',
+    description: 'Returns the events that a contract printed on the canonical chain, newest first.',
     tag,
     params: { contract_id: Type.String({ description: 'Contract identifier' }) },
     query: flatQuery({ maximum: 100, default: 20, reach: 1000, cursor: LogCursor }),

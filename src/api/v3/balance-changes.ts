@@ -18,7 +18,9 @@ export const balanceChanges = [
   route({
     path: '/extended/v3/principals/{principal}/transactions/{tx_id}/balance-changes',
     operationId: 'getPrincipalTransactionBalanceChanges',
-    summary: 'What a transaction did to the assets of a principal',
+    summary: 'Balance changes of a principal in one transaction',
+    description:
+      'Returns how one transaction changed the balance of each asset of a principal. A transaction that changed none of them returns an empty list.',
     tag,
     params: { principal: PrincipalParameter, tx_id: TxId },
     query: cursorQuery,
@@ -33,14 +35,16 @@ export const balanceChanges = [
   route({
     path: '/extended/v3/principals/{principal}/balance-changes',
     operationId: 'getPrincipalBalanceChanges',
-    summary: 'What some transactions did to the assets of a principal, newest transaction first',
+    summary: 'Balance changes of a principal in several transactions',
+    description:
+      'Returns how each of the given transactions changed the balance of each asset of a principal, newest transaction first.',
     tag,
     params: { principal: PrincipalParameter },
     query: {
       tx_id: Type.Array(TxId, {
         minItems: 1,
         maxItems: 20,
-        description: 'Transaction ids, with commas or as repeated keys',
+        description: 'Transaction ids, separated by commas or as repeated keys',
       }),
       ...cursorQuery,
     },

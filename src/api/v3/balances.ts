@@ -15,7 +15,9 @@ export const balances = [
   route({
     path: '/extended/v3/principals/{principal}/balances/stx',
     operationId: 'getPrincipalStxBalance',
-    summary: 'STX of a principal: held, locked, and on its way',
+    summary: 'STX balance of a principal',
+    description:
+      'Returns the STX a principal holds, how much of it is locked, and how pending transactions will change it. Unknown principals have a balance of zero.',
     tag,
     params: { principal: PrincipalParameter },
     response: StxBalance,
@@ -25,7 +27,8 @@ export const balances = [
   route({
     path: '/extended/v3/principals/{principal}/balances/ft',
     operationId: 'getPrincipalFtBalances',
-    summary: 'Fungible tokens of a principal, greatest balance first',
+    summary: 'Fungible token balances of a principal',
+    description: 'Returns the fungible tokens a principal holds, largest balance first.',
     tag,
     params: { principal: PrincipalParameter },
     query: cursorQuery,
@@ -40,7 +43,8 @@ export const balances = [
   route({
     path: '/extended/v3/principals/{principal}/balances/ft/{asset_identifier}',
     operationId: 'getPrincipalFtBalance',
-    summary: 'How much of one fungible token a principal has: zero of a token that nobody knows',
+    summary: 'Balance of one fungible token',
+    description: "Returns a principal's balance of one fungible token. Unknown tokens have a balance of zero.",
     tag,
     params: { principal: PrincipalParameter, asset_identifier: AssetParameter },
     response: FtBalance,
@@ -51,7 +55,9 @@ export const balances = [
   route({
     path: '/extended/v3/principals/{principal}/balances/nft',
     operationId: 'getPrincipalNftBalances',
-    summary: 'Instances of non-fungible tokens that a principal owns, by asset and value',
+    summary: 'Non-fungible tokens of a principal',
+    description:
+      'Returns the instances of non-fungible tokens that a principal owns, ordered by asset identifier, then by value.',
     tag,
     params: { principal: PrincipalParameter },
     query: { asset_identifier: Type.Optional(AssetParameter), ...cursorQuery },

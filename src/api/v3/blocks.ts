@@ -18,7 +18,8 @@ export const blocks = [
   route({
     path: '/extended/v3/blocks/{height_or_hash}/transactions',
     operationId: 'getBlockTransactions',
-    summary: 'Transactions of a block of the canonical chain, its last one first',
+    summary: 'Transactions of a block',
+    description: 'Returns the transactions of a block of the canonical chain, starting with the last one in the block.',
     tag: 'Blocks',
     params: { height_or_hash: BlockParameter },
     query: cursorQuery,

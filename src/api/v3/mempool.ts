@@ -10,7 +10,8 @@ export const mempool = [
   route({
     path: '/extended/v3/mempool/transactions',
     operationId: 'getMempoolTransactions',
-    summary: 'Pending transactions, newest receipt first',
+    summary: 'Pending transactions',
+    description: 'Returns the transactions in the mempool, starting with the one received last.',
     tag: 'Mempool',
     query: cursorQuery,
     response: CursorPage(PendingSummary),

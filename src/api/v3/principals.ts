@@ -13,7 +13,9 @@ export const principals = [
   route({
     path: '/extended/v3/principals/{principal}/transactions',
     operationId: 'getPrincipalTransactions',
-    summary: 'Transactions that concern a principal, newest first, with what they did to its STX',
+    summary: 'Transactions of a principal',
+    description:
+      'Returns the transactions that involve a principal, newest first. Each item states how much STX the principal sent and received in it.',
     tag,
     params: { principal: PrincipalParameter },
     query: cursorQuery,
@@ -28,7 +30,9 @@ export const principals = [
   route({
     path: '/extended/v3/principals/{principal}/mempool/transactions',
     operationId: 'getPrincipalMempoolTransactions',
-    summary: 'Pending transactions that a principal sends, receives by, or is the contract of, newest receipt first',
+    summary: 'Pending transactions of a principal',
+    description:
+      'Returns the pending transactions in which the principal is the sender, the recipient or the contract, starting with the one received last.',
     tag,
     params: { principal: PrincipalParameter },
     query: cursorQuery,
@@ -43,7 +47,9 @@ export const principals = [
   route({
     path: '/extended/v3/principals/{principal}/nonces',
     operationId: 'getPrincipalNonces',
-    summary: 'Nonces of an account: used, pending, missing, and the next to use',
+    summary: 'Nonces of an account',
+    description:
+      'Returns the last nonce an account used, the nonces of its pending transactions, the gaps between them, and the nonce to use next.',
     tag,
     params: { principal: AddressParameter },
     response: Nonces,

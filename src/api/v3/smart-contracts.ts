@@ -11,7 +11,9 @@ export const smartContracts = [
   route({
     path: '/extended/v3/smart-contracts/{contract_id}',
     operationId: 'getSmartContract',
-    summary: 'One contract that was deployed with success',
+    summary: 'One smart contract',
+    description:
+      'Returns a smart contract that was deployed successfully on the canonical chain. Its source code is returned only if `include` names it.',
     tag: 'Smart contracts',
     params: { contract_id: ContractParameter },
     query: includeQuery('source_code'),

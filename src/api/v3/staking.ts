@@ -18,14 +18,14 @@ const UNKNOWN_CYCLE = 'PoX cycle not found';
 const NO_CYCLES = 'No PoX cycles found';
 const UNKNOWN_SIGNER = 'Staking signer not found';
 
-const bond_index = Type.Integer({ description: 'Number of a bond, from 0' });
+const bond_index = Type.Integer({ description: 'Index of the bond, from 0' });
 const principal = PrincipalParameter;
 
 const cycle_number = Type.Transform(
   Type.String({
     pattern: '^(current|[0-9]+)$',
     description:
-      'Reward cycle, or `current`: the highest whose signers are chosen, which in a prepare phase is the one to come',
+      'Number of a reward cycle, or `current` for the highest one whose signers are chosen. In a prepare phase that is the next cycle.',
   }),
 )
   .Decode((text): number | 'current' => (text === 'current' ? text : Math.min(Number(text), Number.MAX_SAFE_INTEGER)))
@@ -37,8 +37,9 @@ export const staking = [
   route({
     path: '/extended/v3/principals/{principal}/staking',
     operationId: 'getPrincipalStaking',
-    summary: 'What a principal stakes, in bonds and without, and what it earned',
-    description: '`stx` is what is staked without a bond. Of an unknown principal all is zero.',
+    summary: 'Staking of a principal',
+    description:
+      'Returns what a principal stakes in bonds and outside of bonds, and what it earned. `stx` is the stake outside of bonds. For unknown principals every amount is zero.',
     tag: 'Principals',
     params: { principal },
     response: schema.PrincipalStaking,
@@ -49,7 +50,8 @@ export const staking = [
   route({
     path: '/extended/v3/principals/{principal}/staking/bonds',
     operationId: 'getPrincipalStakingBonds',
-    summary: 'What a principal has, or had, in bonds, by their numbers',
+    summary: 'Bonds of a principal',
+    description: 'Returns the current and former bond positions of a principal, ordered by bond index.',
     tag: 'Principals',
     params: { principal },
     query: cursorQuery,
@@ -64,7 +66,8 @@ export const staking = [
   route({
     path: '/extended/v3/staking/bonds',
     operationId: 'getStakingBonds',
-    summary: 'Bonds, newest first',
+    summary: 'Bonds',
+    description: 'Returns the bonds, newest first.',
     tag,
     query: cursorQuery,
     response: CursorPage(schema.Bond),
@@ -78,7 +81,8 @@ export const staking = [
   route({
     path: '/extended/v3/staking/bonds/{bond_index}',
     operationId: 'getStakingBond',
-    summary: 'One bond, with the transaction that set it up',
+    summary: 'One bond',
+    description: 'Returns one bond, with the transaction that created it.',
     tag,
     params: { bond_index },
     response: schema.BondDetail,
@@ -93,7 +97,8 @@ export const staking = [
   route({
     path: '/extended/v3/staking/bonds/{bond_index}/allowlist',
     operationId: 'getStakingBondAllowlist',
-    summary: 'Who may register for a bond, and with how much',
+    summary: 'Allowlist of a bond',
+    description: 'Returns the principals that may register for a bond, each with the maximum amount it may register.',
     tag,
     params: { bond_index },
     query: cursorQuery,
@@ -108,7 +113,8 @@ export const staking = [
   route({
     path: '/extended/v3/staking/bonds/{bond_index}/allowlist/{principal}',
     operationId: 'getStakingBondAllowlistEntry',
-    summary: 'With how much a principal may register for a bond',
+    summary: 'Allowlist entry of a principal',
+    description: 'Returns the maximum amount that a principal may register for a bond.',
     tag,
     params: { bond_index, principal },
     response: schema.BondAllowance,
@@ -123,7 +129,8 @@ export const staking = [
   route({
     path: '/extended/v3/staking/bonds/{bond_index}/registrations',
     operationId: 'getStakingBondRegistrations',
-    summary: 'Who registered for a bond, newest first',
+    summary: 'Registrations for a bond',
+    description: 'Returns the registrations for a bond, newest first.',
     tag,
     params: { bond_index },
     query: cursorQuery,
@@ -138,7 +145,9 @@ export const staking = [
   route({
     path: '/extended/v3/staking/bonds/{bond_index}/registrations/{principal}',
     operationId: 'getStakingBondRegistration',
-    summary: 'How a principal registered for a bond',
+    summary: 'Registration of a principal for a bond',
+    description:
+      'Returns the registration of one principal for a bond, with the collateral it locked and the transaction that registered it.',
     tag,
     params: { bond_index, principal },
     response: schema.BondRegistrationDetail,
@@ -153,7 +162,9 @@ export const staking = [
   route({
     path: '/extended/v3/staking/cycles/{cycle_number}/signers',
     operationId: 'getStakingCycleSigners',
-    summary: 'Signers of a reward cycle, heaviest first, with the contracts that have their keys',
+    summary: 'Signers of a reward cycle',
+    description:
+      'Returns the signers of a reward cycle, largest weight first, each with the contract that registered its key.',
     tag,
     params: { cycle_number },
     query: cursorQuery,
@@ -171,7 +182,9 @@ export const staking = [
   route({
     path: '/extended/v3/staking/signers',
     operationId: 'getStakingSigners',
-    summary: 'Contracts that ever registered the key of a signer, by address, with the last key of each',
+    summary: 'Staking signers',
+    description:
+      'Returns every contract that ever registered a signer key, ordered by address, each with its latest key.',
     tag,
     query: cursorQuery,
     response: CursorPage(schema.StakingSigner),
@@ -184,7 +197,8 @@ export const staking = [
   route({
     path: '/extended/v3/staking/signers/{principal}',
     operationId: 'getStakingSigner',
-    summary: 'One of them, with the transaction that registered its key',
+    summary: 'One staking signer',
+    description: 'Returns one staking signer, with the transaction that registered its key.',
     tag,
     params: { principal },
     response: schema.StakingSignerDetail,
@@ -199,7 +213,8 @@ export const staking = [
   route({
     path: '/extended/v3/staking/signers/{principal}/stakers',
     operationId: 'getStakingSignerStakers',
-    summary: 'Who stakes through a signer now, by address',
+    summary: 'Stakers of a signer',
+    description: 'Returns the principals that currently stake through a signer, ordered by address.',
     tag,
     params: { principal },
     query: cursorQuery,

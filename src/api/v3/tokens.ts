@@ -18,7 +18,8 @@ export const tokens = [
   route({
     path: '/extended/v3/tokens/stx/supply',
     operationId: 'getStxSupply',
-    summary: 'micro-STX there is now, and that there will be',
+    summary: 'STX supply',
+    description: 'Returns the current supply in micro-STX and the one projected for the year 2050.',
     tag,
     response: StxSupply,
     etag: chainTip,
@@ -27,7 +28,8 @@ export const tokens = [
   route({
     path: '/extended/v3/tokens/stx/holders',
     operationId: 'getStxHolders',
-    summary: 'Who has STX, locked ones included, greatest balance first',
+    summary: 'STX holders',
+    description: 'Returns the principals that hold STX, largest balance first. Locked STX are included.',
     tag,
     query: cursorQuery,
     response: CursorPage(Holder),
@@ -40,7 +42,9 @@ export const tokens = [
   route({
     path: '/extended/v3/tokens/ft/{asset_identifier}/supply',
     operationId: 'getFtSupply',
-    summary: 'How much of a fungible token there is: what was minted less what was burnt',
+    summary: 'Supply of a fungible token',
+    description:
+      'Returns the supply of a fungible token: the amount minted less the amount burned. Unknown tokens have a supply of zero.',
     tag,
     params: { asset_identifier: AssetParameter },
     response: FtSupply,
@@ -53,7 +57,9 @@ export const tokens = [
   route({
     path: '/extended/v3/tokens/ft/{asset_identifier}/holders',
     operationId: 'getFtHolders',
-    summary: 'Who has a fungible token, greatest balance first',
+    summary: 'Holders of a fungible token',
+    description:
+      'Returns the principals that hold a fungible token, largest balance first. Unknown tokens return an empty list.',
     tag,
     params: { asset_identifier: AssetParameter },
     query: cursorQuery,
@@ -68,8 +74,9 @@ export const tokens = [
   route({
     path: '/extended/v3/tokens/nft/{asset_identifier}/{value}/history',
     operationId: 'getNftHistory',
-    summary: 'Mint, transfers and burn of one instance of a non-fungible token, newest first',
-    description: 'Hex digits without 0x, and a number beyond 128 bits, are the value of no instance: an empty list.',
+    summary: 'History of a non-fungible token',
+    description:
+      'Returns the mint, the transfers and the burn of one instance of a non-fungible token, newest first. A value that no instance can have, such as hex digits without 0x or a number above 128 bits, returns an empty list.',
     tag,
     params: { asset_identifier: AssetParameter, value: NftValueParameter },
     query: cursorQuery,

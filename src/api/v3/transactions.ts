@@ -18,7 +18,8 @@ export const transactions = [
   route({
     path: '/extended/v3/transactions',
     operationId: 'getTransactions',
-    summary: 'Transactions of the canonical chain, newest first',
+    summary: 'Recent transactions',
+    description: 'Returns the transactions of the canonical chain, newest first.',
     tag,
     query: cursorQuery,
     response: CursorPage(TransactionSummary),
@@ -31,7 +32,9 @@ export const transactions = [
   route({
     path: '/extended/v3/transactions/{tx_id}',
     operationId: 'getTransaction',
-    summary: 'One transaction, mined, pending or dropped',
+    summary: 'One transaction',
+    description:
+      'Returns a transaction whether it is mined, pending or dropped; `status` tells which. Large parts (arguments, source code, post-conditions, result) are returned only if `include` names them.',
     tag,
     params: { tx_id: TxId },
     query: includeQuery(...includable),
@@ -47,7 +50,9 @@ export const transactions = [
   route({
     path: '/extended/v3/transactions/{tx_id}/events',
     operationId: 'getTransactionEvents',
-    summary: 'Events of a transaction of the canonical chain, in the order they happened',
+    summary: 'Events of a transaction',
+    description:
+      'Returns the events of a transaction of the canonical chain in the order in which they happened. A pending transaction has none.',
     tag,
     params: { tx_id: TxId },
     query: cursorQuery,

@@ -8,11 +8,24 @@ import { ftTransfer, stxTransfer } from './serialize/transfer.ts';
 
 const tag = 'Principals';
 
-const stxTransfers = (direction: 'inbound' | 'outbound', operationId: string, summary: string) =>
+/** What the document says of either direction. */
+const stxTexts = {
+  inbound: {
+    operationId: 'getPrincipalStxInbound',
+    summary: 'STX received by a principal',
+    description: 'Returns the STX transfers and mints that a principal received, newest first.',
+  },
+  outbound: {
+    operationId: 'getPrincipalStxOutbound',
+    summary: 'STX sent by a principal',
+    description: 'Returns the STX transfers and burns that a principal sent, newest first.',
+  },
+};
+
+const stxTransfers = (direction: keyof typeof stxTexts) =>
   route({
     path: `/extended/v3/principals/{principal}/transfers/stx/${direction}`,
-    operationId,
-    summary,
+    ...stxTexts[direction],
     tag,
     params: { principal: PrincipalParameter },
     query: cursorQuery,
@@ -26,12 +39,14 @@ const stxTransfers = (direction: 'inbound' | 'outbound', operationId: string, su
   });
 
 export const transfers = [
-  stxTransfers('inbound', 'getPrincipalStxInbound', 'Transfers and mints of STX to a principal, newest first'),
-  stxTransfers('outbound', 'getPrincipalStxOutbound', 'Transfers and burns of STX by a principal, newest first'),
+  stxTransfers('inbound'),
+  stxTransfers('outbound'),
   route({
     path: '/extended/v3/principals/{principal}/transfers/ft/{asset_identifier}',
     operationId: 'getPrincipalFtTransfers',
-    summary: 'Transfers, mints and burns of a fungible token to and by a principal, newest first',
+    summary: 'Transfers of a fungible token by a principal',
+    description:
+      'Returns the transfers, mints and burns of one fungible token that a principal sent or received, newest first.',
     tag,
     params: { principal: PrincipalParameter, asset_identifier: AssetParameter },
     query: cursorQuery,

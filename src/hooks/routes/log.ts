@@ -8,16 +8,19 @@ import { DeliveryDetail, DeliveryShown, RedeliverBody, Uuid } from '../schemas.t
 import type { HookFamily } from './family.ts';
 import { keyed, startOf } from './keyed-page.ts';
 
-const id = Type.String({ pattern: '^[A-Za-z0-9_-]{1,80}$', description: 'Its `webhook-id`' });
+const id = Type.String({
+  pattern: '^[A-Za-z0-9_-]{1,80}$',
+  description: 'Id of the delivery, as in the header `webhook-id`',
+});
 const Height = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER });
-const NO_DELIVERY = 'No such delivery of a chainhook of this consumer';
+const NO_DELIVERY = 'Delivery not found: no chainhook of this consumer has it';
 const MILLISECONDS = 1000;
 
 const filterQuery = {
   state: Type.Optional(
     Type.Array(Type.Union(deliveryStates.map((word) => Type.Literal(word))), {
       maxItems: deliveryStates.length,
-      description: 'One or several',
+      description: 'States to return, separated by commas or as repeated keys',
     }),
   ),
   reason: Type.Optional(Type.Union(reasons.map((word) => Type.Literal(word)))),
@@ -31,11 +34,13 @@ export const logRoutes = ({ at, family }: HookFamily): Route[] => [
     method: 'GET',
     path: `${at}/me/{uuid}/deliveries`,
     operationId: 'getDeliveries',
-    summary: 'What was delivered or waits, newest first; of a deleted chainhook too',
+    summary: 'Delivery log',
+    description:
+      'Returns the deliveries of a chainhook, sent and pending, newest first. The deliveries of a deleted chainhook are returned as well.',
     params: { uuid: Uuid },
     query: { ...cursorQuery, ...filterQuery },
     response: CursorPage(DeliveryShown),
-    notFound: 'No such chainhook of this consumer',
+    notFound: 'Chainhook not found: this consumer has none with this id',
     handle: ({ params, query, caller: { consumer, api } }) => {
       const list = `deliveries ${params.uuid.toLowerCase()}`;
       const filter: DeliveryFilter = {
@@ -55,12 +60,14 @@ export const logRoutes = ({ at, family }: HookFamily): Route[] => [
     method: 'POST',
     path: `${at}/me/{uuid}/deliveries/redeliver`,
     operationId: 'redeliverMany',
-    summary: 'Sends all deliveries again that the body names, in their order',
+    summary: 'Redeliver several deliveries',
+    description:
+      'Queues the deliveries that match the filters in the body again, in their original order, and returns how many there are.',
     params: { uuid: Uuid },
     body: RedeliverBody,
     status: 202,
     response: Type.Object({ queued: Type.Integer() }),
-    notFound: 'No such chainhook of this consumer',
+    notFound: 'Chainhook not found: this consumer has none with this id',
     handle: async ({ params, body, caller: { consumer, api } }) => ({
       queued: await api.deliveries.redeliverMany(consumer, params.uuid, {
         ...(body.state === undefined ? {} : { states: body.state }),
@@ -76,7 +83,8 @@ export const logRoutes = ({ at, family }: HookFamily): Route[] => [
     method: 'GET',
     path: `${at}/me/{uuid}/deliveries/{id}`,
     operationId: 'getDelivery',
-    summary: 'A delivery with its attempts and its body',
+    summary: 'One delivery',
+    description: 'Returns a delivery with its attempts, newest first, and its body.',
     params: { uuid: Uuid, id },
     response: DeliveryDetail,
     notFound: NO_DELIVERY,
@@ -87,7 +95,8 @@ export const logRoutes = ({ at, family }: HookFamily): Route[] => [
     method: 'POST',
     path: `${at}/me/{uuid}/deliveries/{id}/redeliver`,
     operationId: 'redeliver',
-    summary: 'Sends a delivery again, with its id and body',
+    summary: 'Redeliver one delivery',
+    description: 'Queues a delivery again, with the same id and body.',
     params: { uuid: Uuid, id },
     status: 202,
     response: DeliveryShown,
@@ -99,7 +108,8 @@ export const logRoutes = ({ at, family }: HookFamily): Route[] => [
     method: 'POST',
     path: `${at}/me/{uuid}/deliveries/{id}/skip`,
     operationId: 'skipDelivery',
-    summary: 'Gives up the delivery that the chainhook waits for',
+    summary: 'Skip a delivery',
+    description: 'Gives up the delivery that blocks the chainhook, so that the next one is sent.',
     params: { uuid: Uuid, id },
     status: 204,
     response: Type.Void(),

@@ -7,11 +7,11 @@ import { BulkBody, EnabledBody, EvaluateBody, HookPage, HookShown, SecretShown, 
 import type { HookFamily } from './family.ts';
 
 const uuid = { uuid: Uuid };
-const NO_HOOK = 'No such chainhook of this consumer';
+const NO_HOOK = 'Chainhook not found: this consumer has none with this id';
 const limits = { maximum: 60, default: 20 };
 const pageQuery = {
   ...offsetQuery(limits),
-  limit: Type.Integer({ minimum: 1, ...limits, description: 'Items per page' }),
+  limit: Type.Integer({ minimum: 1, ...limits, description: 'Maximum number of items on a page' }),
 };
 /** The body of a definition, which is read field by field, so that errors name the field. */
 const AnyBody = Type.Unsafe<unknown>(Type.Object({}));
@@ -22,7 +22,9 @@ export const managementRoutes = ({ at, family, operatorFamily }: HookFamily): Ro
     method: 'GET',
     path: `${at}/consumers`,
     operationId: 'getChainhookConsumers',
-    summary: 'Consumers that have chainhooks; for the operator, who acts for one by the header X-Chainhook-Consumer',
+    summary: 'Consumers',
+    description:
+      'Returns the consumers that have chainhooks, each with the number of its chainhooks. Only the admin key may ask; the admin acts for a consumer with the header `X-Chainhook-Consumer`.',
     response: Type.Object({ results: Type.Array(Type.Object({ consumer: Type.String(), hooks: Type.Integer() })) }),
     handle: ({ caller: { api } }) => ({ results: api.consumers() }),
   }),
@@ -31,7 +33,8 @@ export const managementRoutes = ({ at, family, operatorFamily }: HookFamily): Ro
     method: 'GET',
     path: `${at}/me`,
     operationId: 'getChainhooks',
-    summary: 'Your chainhooks, newest first',
+    summary: 'Your chainhooks',
+    description: 'Returns the chainhooks of the consumer whose key is used, newest first.',
     query: pageQuery,
     response: HookPage,
     handle: ({ query, caller: { consumer, api } }) => api.management.page(consumer, query.limit, query.offset),
@@ -41,7 +44,9 @@ export const managementRoutes = ({ at, family, operatorFamily }: HookFamily): Ro
     method: 'POST',
     path: `${at}/me`,
     operationId: 'registerChainhook',
-    summary: 'Registers a chainhook',
+    summary: 'Register a chainhook',
+    description:
+      'Stores a chainhook and returns it with its id. A chainhook starts disabled unless `options.enable_on_registration` is true.',
     body: AnyBody,
     described: { body: Definition },
     response: HookShown,
@@ -52,7 +57,8 @@ export const managementRoutes = ({ at, family, operatorFamily }: HookFamily): Ro
     method: 'PATCH',
     path: `${at}/me/enabled`,
     operationId: 'bulkEnableChainhooks',
-    summary: 'Enables or disables all chainhooks that the filters name',
+    summary: 'Enable or disable several chainhooks',
+    description: 'Enables or disables all chainhooks that match every one of the filters, and returns their ids.',
     body: BulkBody,
     response: Type.Object({ updated_uuids: Type.Array(Type.String()) }),
     handle: ({ body, caller: { consumer, api } }) => ({
@@ -64,7 +70,8 @@ export const managementRoutes = ({ at, family, operatorFamily }: HookFamily): Ro
     method: 'GET',
     path: `${at}/me/secret`,
     operationId: 'getConsumerSecret',
-    summary: 'The secret that signs your deliveries, null where there is none',
+    summary: 'Signing secret',
+    description: 'Returns the secret that signs your deliveries, or null if there is none.',
     response: SecretShown,
     handle: ({ caller: { consumer, api } }) => api.management.secret(consumer),
   }),
@@ -73,7 +80,9 @@ export const managementRoutes = ({ at, family, operatorFamily }: HookFamily): Ro
     method: 'POST',
     path: `${at}/me/secret`,
     operationId: 'rotateConsumerSecret',
-    summary: 'Makes a new secret; the one before signs beside it for a day',
+    summary: 'Replace the signing secret',
+    description:
+      'Creates a new signing secret and returns it. For one day, deliveries are signed with the former secret as well.',
     response: SecretShown,
     handle: ({ caller: { consumer, api } }) => api.management.rotateSecret(consumer),
   }),
@@ -82,7 +91,8 @@ export const managementRoutes = ({ at, family, operatorFamily }: HookFamily): Ro
     method: 'DELETE',
     path: `${at}/me/secret`,
     operationId: 'deleteConsumerSecret',
-    summary: 'Deliveries are signed no more',
+    summary: 'Delete the signing secret',
+    description: 'Deletes the signing secret. Deliveries are no longer signed.',
     status: 204,
     response: Type.Void(),
     handle: ({ caller: { consumer, api } }) => api.management.removeSecret(consumer),
@@ -92,7 +102,9 @@ export const managementRoutes = ({ at, family, operatorFamily }: HookFamily): Ro
     method: 'GET',
     path: `${at}/me/{uuid}`,
     operationId: 'getChainhook',
-    summary: 'A chainhook and where it stands',
+    summary: 'One chainhook',
+    description:
+      'Returns a chainhook with its definition and its status, such as the last evaluated block and the number of pending deliveries.',
     params: uuid,
     response: HookShown,
     notFound: NO_HOOK,
@@ -103,7 +115,8 @@ export const managementRoutes = ({ at, family, operatorFamily }: HookFamily): Ro
     method: 'PATCH',
     path: `${at}/me/{uuid}`,
     operationId: 'updateChainhook',
-    summary: 'Replaces the parts of the definition that are sent, from the next block on',
+    summary: 'Update a chainhook',
+    description: 'Replaces the given parts of the definition, starting with the next block, and returns the chainhook.',
     params: uuid,
     body: AnyBody,
     described: { body: Definition },
@@ -116,7 +129,8 @@ export const managementRoutes = ({ at, family, operatorFamily }: HookFamily): Ro
     method: 'DELETE',
     path: `${at}/me/{uuid}`,
     operationId: 'deleteChainhook',
-    summary: 'Deletes a chainhook and what it has queued',
+    summary: 'Delete a chainhook',
+    description: 'Deletes a chainhook and cancels its queued deliveries.',
     params: uuid,
     status: 204,
     response: Type.Void(),
@@ -128,7 +142,8 @@ export const managementRoutes = ({ at, family, operatorFamily }: HookFamily): Ro
     method: 'PATCH',
     path: `${at}/me/{uuid}/enabled`,
     operationId: 'enableChainhook',
-    summary: 'Enables or disables a chainhook',
+    summary: 'Enable or disable a chainhook',
+    description: 'Enables or disables a chainhook. `resume_from` states where a re-enabled chainhook continues.',
     params: uuid,
     body: EnabledBody,
     status: 204,
@@ -142,12 +157,13 @@ export const managementRoutes = ({ at, family, operatorFamily }: HookFamily): Ro
     method: 'POST',
     path: `${at}/me/{uuid}/evaluate`,
     operationId: 'evaluateChainhook',
-    summary: 'Evaluates one block, and delivers what matches',
+    summary: 'Evaluate one block',
+    description: 'Evaluates a chainhook on one block of the canonical chain and queues a delivery if it matches.',
     params: uuid,
     body: EvaluateBody,
     status: 204,
     response: Type.Void(),
-    notFound: 'No such chainhook or canonical block',
+    notFound: 'Chainhook not found, or the canonical chain has no such block',
     handle: ({ params, body, caller: { consumer, api } }) => api.management.evaluate(consumer, params.uuid, body),
   }),
 ];

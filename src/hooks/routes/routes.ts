@@ -11,7 +11,8 @@ const status = ({ at, family: { tag, hidden } }: HookFamily, version: string): R
   route({
     path: at,
     operationId: 'getChainhooksStatus',
-    summary: 'That chainhooks are served, and the version of the server',
+    summary: 'Chainhook service status',
+    description: 'Returns `ready` and the version of the server. This route needs no key.',
     tag,
     hidden,
     response: Type.Object({ server_version: Type.String(), status: Type.Literal('ready') }),

@@ -10,8 +10,8 @@ import { keyed, startOf } from './keyed-page.ts';
 
 const uuid = { uuid: Uuid };
 const job = { uuid: Uuid, job: Uuid };
-const NO_HOOK = 'No such chainhook of this consumer';
-const NO_JOB = 'No such backfill of a chainhook of this consumer';
+const NO_HOOK = 'Chainhook not found: this consumer has none with this id';
+const NO_JOB = 'Backfill not found: the chainhook has none with this id';
 
 /** A range may stand in `block_height` or beside it. */
 function rangeOf({ block_height: height, ...rest }: (typeof PreviewBody)['static']): PreviewRange {
@@ -30,10 +30,12 @@ export const trialRoutes = ({ at, family }: HookFamily): Route[] => [
     method: 'POST',
     path: `${at}/preview`,
     operationId: 'previewDefinition',
-    summary: 'What filters and options would have delivered; nothing is stored or sent',
+    summary: 'Preview a definition',
+    description:
+      'Returns what the given filters and options would have delivered for past blocks. Nothing is stored or sent.',
     body: PreviewBody,
     response: PreviewShown,
-    notFound: 'No such canonical block',
+    notFound: 'Block not found: the canonical chain has no such block',
     handle: ({ body, caller: { api } }) => api.trial.preview(body.filters, body.options, rangeOf(body)),
   }),
   route({
@@ -41,11 +43,12 @@ export const trialRoutes = ({ at, family }: HookFamily): Route[] => [
     method: 'POST',
     path: `${at}/me/{uuid}/preview`,
     operationId: 'previewChainhook',
-    summary: 'What a chainhook would have delivered; nothing is stored or sent',
+    summary: 'Preview a chainhook',
+    description: 'Returns what a registered chainhook would have delivered for past blocks. Nothing is stored or sent.',
     params: uuid,
     body: PreviewBody,
     response: PreviewShown,
-    notFound: 'No such chainhook or canonical block',
+    notFound: 'Chainhook not found, or the canonical chain has no such block',
     handle: ({ params, body, caller: { consumer, api } }) => {
       for (const name of ['filters', 'options'] as const) {
         if (body[name] !== undefined) throw invalidField(name, 'is not allowed; those of the chainhook are taken');
@@ -58,14 +61,14 @@ export const trialRoutes = ({ at, family }: HookFamily): Route[] => [
     method: 'POST',
     path: `${at}/me/{uuid}/test`,
     operationId: 'testChainhook',
-    summary: 'Sends one delivery at once and answers what came of it',
+    summary: 'Test a receiver',
     description:
-      'The newest block that matches, of a thousand and of fewer where they are large, else one that is made up, with zeros for hashes; `searched_from_height` says how far down it looked. The delivery is neither queued nor logged nor counted.',
+      'Sends one delivery immediately and returns the response of the receiver. The newest matching block among the last thousand is used (fewer if they are large); if none matches, a block is made up with zeros for hashes. `searched_from_height` is the lowest block that was searched. The delivery is neither queued, logged nor counted.',
     params: uuid,
     body: TestBody,
     optionalBody: true,
     response: TestShown,
-    notFound: 'No such chainhook or canonical block',
+    notFound: 'Chainhook not found, or the canonical chain has no such block',
     handle: ({ params, body, caller: { consumer, api } }) => api.trial.test(consumer, params.uuid, body),
   }),
   route({
@@ -73,7 +76,9 @@ export const trialRoutes = ({ at, family }: HookFamily): Route[] => [
     method: 'POST',
     path: `${at}/me/{uuid}/backfills`,
     operationId: 'startBackfill',
-    summary: 'Delivers what past blocks match, lowest first, one block a delivery',
+    summary: 'Start a backfill',
+    description:
+      'Queues deliveries for past blocks that match, lowest block first, one block in each delivery, and returns the backfill.',
     params: uuid,
     body: BackfillBody,
     status: 202,
@@ -91,7 +96,8 @@ export const trialRoutes = ({ at, family }: HookFamily): Route[] => [
     method: 'GET',
     path: `${at}/me/{uuid}/backfills`,
     operationId: 'getBackfills',
-    summary: 'Backfills of a chainhook, newest first',
+    summary: 'Backfills',
+    description: 'Returns the backfills of a chainhook, newest first.',
     params: uuid,
     query: cursorQuery,
     response: CursorPage(BackfillShown),
@@ -112,7 +118,8 @@ export const trialRoutes = ({ at, family }: HookFamily): Route[] => [
     method: 'GET',
     path: `${at}/me/{uuid}/backfills/{job}`,
     operationId: 'getBackfill',
-    summary: 'How far a backfill is',
+    summary: 'One backfill',
+    description: 'Returns the progress of a backfill.',
     params: job,
     response: BackfillShown,
     notFound: NO_JOB,
@@ -123,7 +130,8 @@ export const trialRoutes = ({ at, family }: HookFamily): Route[] => [
     method: 'DELETE',
     path: `${at}/me/{uuid}/backfills/{job}`,
     operationId: 'cancelBackfill',
-    summary: 'Ends a backfill and what it has queued',
+    summary: 'Cancel a backfill',
+    description: 'Stops a backfill and cancels the deliveries it has queued.',
     params: job,
     status: 204,
     response: Type.Void(),

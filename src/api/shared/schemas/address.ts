@@ -4,7 +4,7 @@ import { Transaction } from './transaction.ts';
 import { ClarityPair, Hash, Height, Hex, nullable, Principal, SignedAmount, Uint64, words } from './values.ts';
 
 const lock = {
-  lock_tx_id: Type.String({ description: 'Empty where nothing is locked' }),
+  lock_tx_id: Type.String({ description: 'Transaction that locked the STX; empty if nothing is locked' }),
   locked: SignedAmount,
   lock_height: Height,
   burnchain_lock_height: Height,
@@ -52,7 +52,7 @@ export const Nonces = Type.Object({
 export const InboundTransfer = Type.Object({
   sender: Principal,
   amount: SignedAmount,
-  memo: Type.Union([Hex, Type.Literal('')], { description: 'Empty where there is none' }),
+  memo: Type.Union([Hex, Type.Literal('')], { description: 'Memo of the transfer; empty if it has none' }),
   block_height: Height,
   tx_id: Hash,
   transfer_type: words('bulk-send', 'stx-transfer', 'stx-transfer-memo'),
@@ -60,8 +60,8 @@ export const InboundTransfer = Type.Object({
 });
 
 const sides = {
-  sender: Type.String({ description: 'Empty for a mint' }),
-  recipient: Type.String({ description: 'Empty for a burn' }),
+  sender: Type.String({ description: 'Sending principal; empty for a mint' }),
+  recipient: Type.String({ description: 'Receiving principal; empty for a burn' }),
 };
 const sums = { stx_sent: SignedAmount, stx_received: SignedAmount };
 const stx_transfers = Type.Array(Type.Object({ amount: SignedAmount, ...sides }));

@@ -5,13 +5,15 @@ import { Hash, Height, Hex, IsoTime, UnixTime } from './values.ts';
 export const Block = Type.Object({
   ...Type.Omit(ChainBlock, ['canonical', 'parent_index_block_hash', 'tx_count']).properties,
   canonical: Type.Boolean(),
-  txs: Type.Array(Hash, { description: 'Ids of its transactions, the last first' }),
+  txs: Type.Array(Hash, { description: 'Ids of the transactions in the block, last one first' }),
   parent_microblock_hash: Type.Union([Hash, Type.Literal('')]),
-  parent_microblock_sequence: Type.Integer({ description: '-1 where it confirmed no microblock' }),
-  microblocks_accepted: Type.Array(Hash, { description: 'Microblocks that it confirmed' }),
-  microblocks_streamed: Type.Array(Hash, { description: 'Microblocks built on it' }),
+  parent_microblock_sequence: Type.Integer({
+    description: 'Sequence of the last microblock that the block confirmed; -1 if there is none',
+  }),
+  microblocks_accepted: Type.Array(Hash, { description: 'Hashes of the microblocks that the block confirmed' }),
+  microblocks_streamed: Type.Array(Hash, { description: 'Hashes of the microblocks built on the block' }),
   microblock_tx_count: Type.Record(Type.String(), Type.Integer(), {
-    description: 'Transactions of each microblock that it confirmed',
+    description: 'Number of transactions by hash of each microblock that the block confirmed',
   }),
 });
 export type Block = Static<typeof Block>;
@@ -25,10 +27,10 @@ export const Microblock = Type.Object({
   block_height: Height,
   parent_block_height: Height,
   parent_block_hash: Hash,
-  block_hash: { ...Hex, description: '0x while no block confirmed it' },
+  block_hash: { ...Hex, description: 'Hash of the block that confirmed the microblock; 0x until one does' },
   parent_burn_block_hash: Hash,
   parent_burn_block_time: UnixTime,
   parent_burn_block_time_iso: IsoTime,
   parent_burn_block_height: Height,
-  txs: Type.Array(Hash, { description: 'Ids of its transactions, the last first' }),
+  txs: Type.Array(Hash, { description: 'Ids of the transactions in the block, last one first' }),
 });

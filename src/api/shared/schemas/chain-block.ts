@@ -8,7 +8,7 @@ export const ChainBlock = Type.Object({
   hash: Hash,
   block_time: UnixTime,
   block_time_iso: IsoTime,
-  tenure_height: Type.Integer({ description: '-1 where the node does not say it' }),
+  tenure_height: Type.Integer({ description: 'Height of the tenure; -1 if the node did not state it' }),
   index_block_hash: Hash,
   parent_block_hash: Hash,
   parent_index_block_hash: Hash,

@@ -12,8 +12,8 @@ const event = <const W extends string, P extends TProperties>(type: W, body: P) 
 
 const movement = {
   asset_event_type: words('transfer', 'mint', 'burn'),
-  sender: Type.String({ description: 'Empty for a mint' }),
-  recipient: Type.String({ description: 'Empty for a burn' }),
+  sender: Type.String({ description: 'Sending principal; empty for a mint' }),
+  recipient: Type.String({ description: 'Receiving principal; empty for a burn' }),
 };
 const asset_id = Type.String();
 

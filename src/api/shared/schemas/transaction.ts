@@ -30,7 +30,7 @@ export const typeWords = [
 const common = {
   tx_id: Hash,
   nonce: Uint64,
-  fee_rate: Type.String({ pattern: '^[0-9]+$', description: 'The whole fee, in micro-STX; not a rate' }),
+  fee_rate: Type.String({ pattern: '^[0-9]+$', description: 'Total fee in micro-STX; despite its name not a rate' }),
   sender_address: Principal,
   sponsored: Type.Boolean(),
   sponsor_address: Type.Optional(Principal),
@@ -40,17 +40,23 @@ const common = {
   anchor_mode: words('on_chain_only', 'off_chain_only', 'any'),
 };
 
-const OptionalTime = Type.Union([IsoTime, Type.Literal('')], { description: 'Empty where the time is not known' });
+const OptionalTime = Type.Union([IsoTime, Type.Literal('')], {
+  description: 'ISO 8601 time in UTC; empty if the time is unknown',
+});
 
 const mined = {
   ...common,
-  is_unanchored: Type.Boolean({ description: 'In a microblock that no block confirmed yet (Stacks 2.x)' }),
+  is_unanchored: Type.Boolean({
+    description: 'Whether the transaction is in a microblock that no block has confirmed yet (Stacks 2.x)',
+  }),
   block_hash: Hex,
   parent_block_hash: Hex,
   block_height: Height,
   block_time: UnixTime,
   block_time_iso: OptionalTime,
-  burn_block_height: Type.Integer({ description: '-1 while unanchored' }),
+  burn_block_height: Type.Integer({
+    description: 'Height of the Bitcoin block; -1 while no block has confirmed the transaction',
+  }),
   burn_block_time: UnixTime,
   burn_block_time_iso: OptionalTime,
   parent_burn_block_time: UnixTime,
@@ -63,7 +69,7 @@ const mined = {
   microblock_sequence: Type.Integer(),
   microblock_canonical: Type.Boolean(),
   event_count: Type.Integer({ minimum: 0 }),
-  events: Type.Array(TransactionEvent, { description: 'Empty in lists, whatever their count' }),
+  events: Type.Array(TransactionEvent, { description: 'Events of the transaction; always empty in lists' }),
   execution_cost_read_count: Uint64,
   execution_cost_read_length: Uint64,
   execution_cost_runtime: Uint64,
@@ -83,7 +89,7 @@ const waiting = {
 export const FunctionArgument = Type.Object({
   hex: Hex,
   repr: Type.String(),
-  name: Type.String({ description: 'Empty where the contract does not declare it' }),
+  name: Type.String({ description: 'Name of the argument; empty if the contract does not declare it' }),
   type: Type.String(),
 });
 
@@ -103,7 +109,9 @@ const bodies = {
   contract_call: Type.Object({
     contract_id: Type.String(),
     function_name: Type.String(),
-    function_signature: Type.String({ description: 'Empty where the contract does not declare the function' }),
+    function_signature: Type.String({
+      description: 'Signature of the function; empty if the contract does not declare it',
+    }),
     function_args: Type.Optional(Type.Array(FunctionArgument)),
   }),
   poison_microblock: Type.Object({ microblock_header_1: Hex, microblock_header_2: Hex }),

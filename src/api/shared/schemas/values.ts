@@ -5,12 +5,21 @@ import type { RawNumber } from '../../../codec/exact-number.ts';
 export const Hex = Type.String({ pattern: '^0x([0-9a-f]{2})*$' });
 export const Hash = Type.String({ pattern: '^0x[0-9a-f]{64}$' });
 export const Height = Type.Integer({ minimum: 0 });
-export const UnixTime = Type.Integer({ description: 'Unix seconds' });
-export const IsoTime = Type.String({ pattern: '^[0-9-]{10}T[0-9:]{8}\\.[0-9]{3}Z$', description: 'UTC' });
+export const UnixTime = Type.Integer({ description: 'Time in Unix seconds' });
+export const IsoTime = Type.String({
+  pattern: '^[0-9-]{10}T[0-9:]{8}\\.[0-9]{3}Z$',
+  description: 'ISO 8601 time in UTC',
+});
 /** Beyond 2^53 too: clients that need it exact parse it as a big integer. */
 export const Uint64 = Type.Unsafe<number | RawNumber>(Type.Integer({ minimum: 0 }));
-export const Amount = Type.String({ pattern: '^[0-9]+$', description: 'Integer, in micro-STX or base units' });
-export const SignedAmount = Type.String({ pattern: '^-?[0-9]+$', description: 'Integer, in micro-STX or base units' });
+export const Amount = Type.String({
+  pattern: '^[0-9]+$',
+  description: 'Integer as text, in micro-STX or base units of the token',
+});
+export const SignedAmount = Type.String({
+  pattern: '^-?[0-9]+$',
+  description: 'Integer as text, in micro-STX or base units of the token',
+});
 export const Principal = Type.String({ description: 'Standard address or contract identifier' });
 
 export const nullable = <T extends TSchema>(schema: T) => Type.Union([schema, Type.Null()]);
@@ -20,4 +29,4 @@ export const words = <const W extends readonly string[]>(...list: W) =>
 
 /** A serialized Clarity value and its text. */
 export const ClarityPair = Type.Object({ hex: Hex, repr: Type.String() });
-export const Memo = Type.Object({ hex: Hex, repr: Type.String({ description: 'What is readable of it' }) });
+export const Memo = Type.Object({ hex: Hex, repr: Type.String({ description: 'Readable text of the memo' }) });

@@ -2,8 +2,8 @@
 import { Type } from '@sinclair/typebox';
 import { Hash, Height } from '../../shared/schemas/values.ts';
 
-const Sats = Type.String({ pattern: '^[0-9]+$', description: 'Sats' });
-const BitcoinAddress = Type.String({ description: 'Of Bitcoin' });
+const Sats = Type.String({ pattern: '^[0-9]+$', description: 'Amount in satoshis' });
+const BitcoinAddress = Type.String({ description: 'Bitcoin address' });
 
 const place = { canonical: Type.Literal(true), burn_block_hash: Hash, burn_block_height: Height };
 

@@ -8,5 +8,5 @@ export const Contract = Type.Object({
   block_height: Height,
   clarity_version: nullable(Type.Integer()),
   source_code: Type.String(),
-  abi: nullable(Type.String({ description: 'JSON text' })),
+  abi: nullable(Type.String({ description: 'Interface of the contract, as JSON text' })),
 });

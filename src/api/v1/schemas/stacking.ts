@@ -3,11 +3,11 @@ import { type TProperties, Type } from '@sinclair/typebox';
 import { Amount, Hash, Height, Hex, nullable, Principal, Uint64 } from '../../shared/schemas/values.ts';
 
 const Integer = Type.String({ pattern: '^[0-9]+$' });
-const BurnHeight = Type.String({ pattern: '^[0-9]+$', description: 'Bitcoin height' });
+const BurnHeight = Type.String({ pattern: '^[0-9]+$', description: 'Height of a Bitcoin block' });
 
 const cycles = {
   start_cycle_id: nullable(Integer),
-  end_cycle_id: Type.Union([Integer, Type.Null()], { description: 'The first cycle it is not for' }),
+  end_cycle_id: Type.Union([Integer, Type.Null()], { description: 'First reward cycle that is no longer covered' }),
 };
 const signer_key = nullable(Hex);
 const delegator = Principal;
@@ -22,7 +22,7 @@ const increase = { increase_by: Amount, total_locked: Amount, ...cycles };
 const extension = { extend_count: Integer, unlock_burn_height: BurnHeight, ...cycles };
 const aggregation = { reward_cycle: Integer, amount_ustx: Amount, ...cycles };
 
-const BitcoinAddress = Type.Union([Type.String(), Type.Null()], { description: 'Of Bitcoin' });
+const BitcoinAddress = Type.Union([Type.String(), Type.Null()], { description: 'Bitcoin address' });
 
 const event = <const N extends string, P extends TProperties>(name: N, data: P) =>
   Type.Object({
@@ -62,7 +62,7 @@ export const StackingEvent = Type.Union([
 
 export const Delegation = Type.Object({
   stacker: Principal,
-  pox_addr: Type.Optional(Type.String({ description: 'Of Bitcoin' })),
+  pox_addr: Type.Optional(Type.String({ description: 'Bitcoin address' })),
   amount_ustx: Amount,
   burn_block_unlock_height: Type.Optional(Uint64),
   block_height: Height,

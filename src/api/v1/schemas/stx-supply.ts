@@ -1,9 +1,12 @@
 import { Type } from '@sinclair/typebox';
 import { Height } from '../../shared/schemas/values.ts';
 
-const Stx = Type.String({ pattern: '^-?[0-9]+\\.[0-9]{6}$', description: 'STX with six decimals' });
-const GroupedStx = Type.String({ pattern: '^-?[0-9,]+\\.[0-9]{6}$', description: 'STX with commas and six decimals' });
-const Percent = Type.String({ description: '`100.00`, or `NaN` where there are no STX' });
+const Stx = Type.String({ pattern: '^-?[0-9]+\\.[0-9]{6}$', description: 'Amount in STX with six decimals' });
+const GroupedStx = Type.String({
+  pattern: '^-?[0-9,]+\\.[0-9]{6}$',
+  description: 'Amount in STX with six decimals and commas between thousands',
+});
+const Percent = Type.String({ description: 'Always `100.00`, or `NaN` before there are any STX' });
 
 export const StxSupply = Type.Object({
   unlocked_percent: Percent,

@@ -7,7 +7,7 @@ import { ClarityPair, Hash, Height, nullable, Principal, SignedAmount, words } f
 const Holder = Type.Object({ address: Principal, balance: SignedAmount });
 
 export const Holders = Type.Object({
-  total_supply: Type.String({ description: 'Sum of all balances, in micro-STX or base units' }),
+  total_supply: Type.String({ description: 'Sum of all balances, in micro-STX or base units of the token' }),
   ...OffsetPage(Holder).properties,
 });
 

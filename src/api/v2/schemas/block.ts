@@ -16,7 +16,7 @@ export const BurnBlock = Type.Object({
   burn_block_time_iso: IsoTime,
   burn_block_hash: Hash,
   burn_block_height: Height,
-  stacks_blocks: Type.Array(Hash, { description: 'Hashes of the blocks anchored to it, the highest first' }),
-  avg_block_time: Type.Integer({ description: 'Mean seconds between those blocks; 0 where there is one' }),
-  total_tx_count: Type.Integer({ minimum: 0, description: 'Transactions of those blocks' }),
+  stacks_blocks: Type.Array(Hash, { description: 'Hashes of the blocks anchored to the Bitcoin block, highest first' }),
+  avg_block_time: Type.Integer({ description: 'Mean number of seconds between these blocks; 0 if there is only one' }),
+  total_tx_count: Type.Integer({ minimum: 0, description: 'Number of transactions in these blocks' }),
 });

@@ -5,7 +5,7 @@ import { Amount, Hash, Height, Hex, nullable, Principal, words } from '../../sha
 const percent = Type.Number({ minimum: 0, maximum: 100 });
 
 export const PoxCycle = Type.Object({
-  block_height: Type.Integer({ description: 'Of the block that chose the signers' }),
+  block_height: Type.Integer({ description: 'Height of the block that chose the signers' }),
   index_block_hash: Hash,
   cycle_number: Type.Integer(),
   total_weight: Type.Integer(),
@@ -15,19 +15,21 @@ export const PoxCycle = Type.Object({
 
 export const PoxSigner = Type.Object({
   signing_key: Hex,
-  signer_address: Type.String({ description: "Stacks address of the key's hash" }),
+  signer_address: Type.String({ description: 'Stacks address derived from the hash of the key' }),
   weight: Type.Integer(),
   stacked_amount: Amount,
   weight_percent: percent,
   stacked_amount_percent: percent,
-  solo_stacker_count: Type.Integer({ description: 'By pox-4; 0 of other cycles' }),
-  pooled_stacker_count: Type.Integer({ description: 'By pox-4; 0 of other cycles' }),
+  solo_stacker_count: Type.Integer({ description: 'Number of such stackers in pox-4; 0 in cycles of other versions' }),
+  pooled_stacker_count: Type.Integer({
+    description: 'Number of such stackers in pox-4; 0 in cycles of other versions',
+  }),
 });
 
 export const PoxStacker = Type.Object({
   stacker_address: Principal,
   stacked_amount: Amount,
-  pox_address: nullable(Type.String({ description: 'Of Bitcoin' })),
+  pox_address: nullable(Type.String({ description: 'Bitcoin address' })),
   stacker_type: words('solo', 'pooled'),
 });
 
@@ -37,5 +39,5 @@ export const PoxTransaction = Type.Object({
   tx_id: Hash,
   recipient: Type.String({ description: 'Bitcoin address' }),
   utxo_idx: Type.Integer(),
-  amount: Type.String({ pattern: '^[0-9]+$', description: 'Sats' }),
+  amount: Type.String({ pattern: '^[0-9]+$', description: 'Amount in satoshis' }),
 });

@@ -4,7 +4,7 @@ import { TransactionSummary } from './transaction.ts';
 
 export const StxBalance = Type.Object({
   balance: Amount,
-  available: Type.String({ pattern: '^-?[0-9]+$', description: 'Balance without what is locked, in micro-STX' }),
+  available: Type.String({ pattern: '^-?[0-9]+$', description: 'Balance less the locked amount, in micro-STX' }),
   locked: nullable(
     Type.Object({
       amount: Amount,
@@ -19,7 +19,7 @@ export const StxBalance = Type.Object({
     Type.Object({
       estimated_balance: Type.String({
         pattern: '^-?[0-9]+$',
-        description: 'What will be available once all pending transactions are mined, in micro-STX',
+        description: 'Available balance once all pending transactions are mined, in micro-STX',
       }),
       inbound: Amount,
       outbound: Amount,

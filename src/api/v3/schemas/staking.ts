@@ -3,9 +3,9 @@ import { Type } from '@sinclair/typebox';
 import { Hash, Height, Hex, nullable, Principal, words } from '../../shared/schemas/values.ts';
 import { BitcoinBlock, Block } from './place.ts';
 
-const Sats = Type.String({ pattern: '^[0-9]+$', description: 'Sats' });
-const MicroStx = Type.String({ pattern: '^[0-9]+$', description: 'micro-STX' });
-const BasisPoints = Type.Integer({ description: 'Basis points' });
+const Sats = Type.String({ pattern: '^[0-9]+$', description: 'Amount in satoshis' });
+const MicroStx = Type.String({ pattern: '^[0-9]+$', description: 'Amount in micro-STX' });
+const BasisPoints = Type.Integer({ description: 'Ratio in basis points (hundredths of a percent)' });
 const Percent = Type.Number({ minimum: 0, maximum: 100 });
 
 const balances = Type.Object({ btc: Sats, stx: MicroStx });
@@ -18,7 +18,7 @@ const bond = {
   status: words('upcoming', 'active', 'unlocked'),
   parameters: Type.Object({
     target_rate_bps: BasisPoints,
-    stx_value_ratio: Type.Integer({ description: 'micro-STX per 100 sats' }),
+    stx_value_ratio: Type.Integer({ description: 'Price ratio in micro-STX per 100 satoshis' }),
     minimum_stx_ratio: BasisPoints,
     btc_capacity: Sats,
   }),
@@ -26,7 +26,12 @@ const bond = {
   schedule: Type.Object({ activation: moment, unlock: moment }),
   balances: Type.Object({
     locked: balances,
-    paid_out: Type.Object({ btc: Type.String({ pattern: '^[0-9]+$', description: 'Sats its stakers claimed' }) }),
+    paid_out: Type.Object({
+      btc: Type.String({
+        pattern: '^[0-9]+$',
+        description: 'Amount that the stakers of the bond claimed, in satoshis',
+      }),
+    }),
   }),
 };
 
@@ -41,16 +46,16 @@ export const BondRegistration = Type.Object({ ...registration, type: words('l1',
 export const BondRegistrationDetail = Type.Union([
   Type.Object({
     ...registration,
-    type: Type.Literal('l1', { description: 'Locked on Bitcoin' }),
+    type: Type.Literal('l1', { description: 'The BTC are locked on Bitcoin' }),
     l1_lockup: Type.Object({
       transactions: Type.Array(Type.Object({ tx_id: Hash, output_index: Type.Integer() }), {
-        description: 'Bitcoin outputs that prove it',
+        description: 'Bitcoin outputs that hold the locked BTC',
       }),
     }),
   }),
   Type.Object({
     ...registration,
-    type: Type.Literal('l2', { description: 'Handed in as sBTC' }),
+    type: Type.Literal('l2', { description: 'The BTC are locked as sBTC' }),
     l2_lockup: Type.Object({ tx_id: Hash }),
   }),
 ]);
@@ -59,7 +64,7 @@ const rewards = Type.Object({
   btc: Type.Object({
     accrued: Sats,
     claimed: Sats,
-    claimable: Type.String({ pattern: '^-?[0-9]+$', description: 'Sats' }),
+    claimable: Type.String({ pattern: '^-?[0-9]+$', description: 'Amount in satoshis' }),
   }),
 });
 
@@ -86,7 +91,7 @@ export const CycleSigner = Type.Object({
       signer_manager: Principal,
       registered_at: Type.Object({ block_height: Height, bitcoin_block_height: Height, tx_id: Hash }),
       granted_keys: Type.Array(Type.Object({ signer_key: Hex, auth_id: Type.String(), tx_id: Hash })),
-      grant_active: Type.Boolean({ description: "Whether the signer's key is granted" }),
+      grant_active: Type.Boolean({ description: 'Whether the key of the signer is granted' }),
       pending_key_update: nullable(Type.Object({ signer_key: Hex, effective_cycle: Type.Integer(), tx_id: Hash })),
     }),
   ),
@@ -99,5 +104,5 @@ export const StakingSignerDetail = Type.Object({ ...signer, transaction: madeBy 
 
 export const SignerStaker = Type.Object({
   staker: Principal,
-  types: Type.Array(words('stx', 'btc'), { description: 'STX without a bond, and what is in bonds' }),
+  types: Type.Array(words('stx', 'btc'), { description: '`stx` is a stake outside of bonds, `btc` one in bonds' }),
 });
