@@ -56,22 +56,51 @@ async function learnNames(app: App, subjects: Subjects): Promise<void> {
   for (const tld of JSON.parse((await app.ask('/v1/namespaces')).text).namespaces) subjects.namespaces.add(tld);
 }
 
+/** What a block is found by, under the names that paths have for it. */
+function waysTo({ path, body }: NodeEvent): Record<string, string[]> {
+  if (path !== '/new_block') return {};
+  const block = JSON.parse(body) as Record<'block_height' | 'burn_block_height', number> &
+    Record<'block_hash' | 'burn_block_hash', string> & { transactions: { txid: string }[] };
+  const { block_hash, burn_block_hash, transactions } = block;
+  return {
+    height: [String(block.block_height)],
+    hash: [block_hash],
+    block_hash: [block_hash],
+    burn_block_height: [String(block.burn_block_height)],
+    burn_block_hash: [burn_block_hash],
+    tx_id: transactions.slice(0, 1).map(({ txid }) => txid),
+  };
+}
+
+/** URLs of the routes that show a block of any fork, or what it holds, for blocks of the events. */
+function urlsOfBlocks(routes: readonly GetRoute[], events: readonly NodeEvent[]): string[] {
+  const ways = events.map(waysTo);
+  return routes.flatMap(({ path, parameters }) => {
+    const [one, ...others] = parameters.filter((parameter) => parameter.required);
+    if (one?.in !== 'path' || others.length > 0) return [];
+    return ways.flatMap((way) => (way[one.name] ?? []).map((value) => path.replace(`{${one.name}}`, value)));
+  });
+}
+
 /** A stretch of the stream, which is followed by questions after each of its events. */
 interface Stretch {
   from: number;
   to: number;
   /** URLs of each route. */
   drawn: number;
+  /** Whether the blocks of the stretch are asked for by all that they are found by. */
+  ofBlocks: boolean;
 }
 
 const anyStretch = (events: readonly NodeEvent[], prng: Prng): Stretch => {
   const from = prng.below(events.length);
-  return { from, to: Math.min(events.length, from + LOOKS), drawn: 1 };
+  return { from, to: Math.min(events.length, from + LOOKS), drawn: 1, ofBlocks: false };
 };
 const lastStretch = (events: readonly NodeEvent[]): Stretch => ({
   from: events.length - 2 * LOOKS,
   to: events.length,
-  drawn: 2,
+  drawn: 1,
+  ofBlocks: true,
 });
 
 /** A data directory with the apps that read it: one that lives on, and one after the other that is made anew. */
@@ -113,7 +142,11 @@ class World {
 }
 
 /** Takes the events, and compares answers about what a stretch of them speaks of, after each of that stretch. */
-async function compare(events: readonly NodeEvent[], { from, to, drawn }: Stretch, prng: Prng): Promise<void> {
+async function compare(
+  events: readonly NodeEvent[],
+  { from, to, drawn, ofBlocks }: Stretch,
+  prng: Prng,
+): Promise<void> {
   const subjects = new Subjects();
   for (const event of events.slice(from, to)) subjects.add(event);
   using world = new World();
@@ -121,6 +154,7 @@ async function compare(events: readonly NodeEvent[], { from, to, drawn }: Stretc
   await learnNames(world.old, subjects);
   const routes = await world.old.routes();
   const urls = routes.flatMap((route) => Array.from({ length: drawn }, () => randomUrl(route, subjects, prng)));
+  if (ofBlocks) urls.push(...urlsOfBlocks(routes, events.slice(from, to)));
   const known = new Map<string, Answer>();
   const rebuiltAt = prng.between(from, to - 1);
   for (const [index, event] of events.slice(from, to).entries()) {
