@@ -3,24 +3,37 @@
  * half-written and no file open, and once nothing fails any more the command does its work as if nothing had been. What a
  * command puts in its place is on the disk by then, bytes and name.
  */
+import { Database } from 'bun:sqlite';
 import { afterAll, expect, spyOn, test } from 'bun:test';
-import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, readlinkSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { dirname, join } from 'node:path';
 import { hasCode, OperatorError } from '../../src/base/errors.ts';
 import { operatorErrorOf } from '../../src/base/system-errors.ts';
 import { recordingRow } from '../../src/chain/recording.ts';
 import { runExport } from '../../src/commands/export.ts';
 import { runImport } from '../../src/commands/import.ts';
+import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { adminKeyFile, adminKeyOf } from '../../src/hooks/admin-key.ts';
 import { readSettings } from '../../src/settings/config.ts';
 import { checkDirectory } from '../../src/store/check/check.ts';
 import { acceptJournal } from '../../src/store/files/accept-journal.ts';
 import { backupDirectory } from '../../src/store/files/backup.ts';
 import { indexPath, journalPath } from '../../src/store/files/database.ts';
-import { openJournalReader } from '../../src/store/files/journal.ts';
+import { openJournal, openJournalReader } from '../../src/store/files/journal.ts';
 import { type OldNameRow, takeOldNames } from '../../src/store/ingest/old-name-writer.ts';
 import { rebuildIndex } from '../../src/store/ingest/rebuild.ts';
 import { type DataDirectory, dataDirectory } from '../support/data-directory.ts';
+import { ingestOf, received } from '../support/ingest.ts';
 import { casesOf } from '../support/property.ts';
 import { everything, wholeIndex } from '../support/tables.ts';
 import { until } from '../support/until.ts';
@@ -39,6 +52,10 @@ interface Command {
   name: string;
   /** What it finds; else the filled directory. */
   prepare?: (folder: string) => void;
+  /** Does what the next try asks for after a kill. */
+  clear?: (folder: string) => void;
+  /** Reads what it changes meanwhile. */
+  reader?: (folder: string) => { close(): void } | null;
   act(folder: string): unknown;
   /** What it is to have done. */
   result(folder: string): unknown;
@@ -60,6 +77,35 @@ const journalOf = (directory: string) => {
     journal?.close();
   }
 };
+
+const foreign = ingestOf([...devnetEvents({ seed: 4, accounts: 8, blocks: 10 })].map(received));
+afterAll(() => foreign[Symbol.dispose]());
+
+/** Puts the journal of another chain in its place, with the last of its events in the write-ahead log. */
+function putForeignJournal(folder: string): void {
+  cpSync(journalPath(foreign.path), journalPath(inData(folder)));
+  const journal = openJournal(inData(folder));
+  journal.begin();
+  journal.append({ ...journal.read(journal.lastId())!, id: journal.lastId() + 1 });
+  journal.commit();
+  const wal = `${journalPath(inData(folder))}-wal`;
+  cpSync(wal, `${wal}.kept`);
+  journal.close();
+  renameSync(`${wal}.kept`, wal);
+  cpSync(journalPath(foreign.path), journalPath(inData(folder)));
+}
+
+/** Ids of what the journals hold that were set aside. */
+const setAsideIn = (directory: string): number[][] =>
+  readdirSync(directory)
+    .filter((name) => /^journal-set-aside-\d+\.db$/.test(name))
+    .map((name) => {
+      using db = new Database(join(directory, name), { readonly: true });
+      return db
+        .query<{ id: number }, []>('SELECT id FROM events ORDER BY id')
+        .all()
+        .map(({ id }) => id);
+    });
 
 const commands: readonly Command[] = [
   {
@@ -90,6 +136,7 @@ const commands: readonly Command[] = [
   {
     name: 'backup',
     act: (folder) => backupDirectory(inData(folder), beside(folder)),
+    clear: (folder) => rmSync(`${beside(folder)}.journal`),
     result(folder) {
       const restored = `${folder}-restored`;
       mkdirSync(restored);
@@ -122,6 +169,13 @@ const commands: readonly Command[] = [
     prepare: (folder) => rmSync(journalPath(inData(folder))),
     act: (folder) => acceptJournal(inData(folder)),
     result: (folder) => journalOf(inData(folder)),
+  },
+  {
+    name: 'accept-journal in the place of another chain',
+    prepare: putForeignJournal,
+    reader: (folder) => openJournalReader(inData(folder)),
+    act: (folder) => acceptJournal(inData(folder)),
+    result: (folder) => ({ ...journalOf(inData(folder)), setAside: setAsideIn(inData(folder)) }),
   },
   {
     name: 'the names from before the chain',
@@ -238,5 +292,52 @@ test.each(commands.map((command) => [command.name, command] as const))(
       }
       expect({ ...which, result: command.result(folder.path) }).toEqual({ ...which, result: expected });
     }
+  },
+);
+
+/** Has each call of the file system leave the folder behind as a process would that is killed before it. */
+function imagesOf(folder: string): { plan: Plan; images: DataDirectory[] } {
+  const images: DataDirectory[] = [];
+  const plan: Plan = ({ sql }) => {
+    if (!/^(rename|rm)Sync$/.test(sql)) return null;
+    const image = dataDirectory();
+    cpSync(folder, image.path, { recursive: true, filter: (name) => !name.endsWith('-shm') });
+    images.push(image);
+    return null;
+  };
+  return { plan, images };
+}
+
+test.each(commands.map((command) => [command.name, command] as const))(
+  '%s: wherever it is killed among its files, the next try does it',
+  async (_, command) => {
+    using folder = await prepared(command);
+    const { plan, images } = imagesOf(folder.path);
+    const reader = command.reader?.(folder.path);
+    const { error } = await under(plan, command, folder.path);
+    reader?.close();
+    expect(error).toBeNull();
+    const expected = command.result(folder.path);
+    for (const [at, image] of images.entries()) {
+      const again = await under(never, command, image.path);
+      if (again.error !== null && !(again.error instanceof OperatorError)) throw again.error;
+      if (again.error !== null && command.clear !== undefined) {
+        command.clear(image.path);
+        await command.act(image.path);
+      }
+      expect({ at, result: command.result(image.path) }).toEqual({ at, result: expected });
+      image[Symbol.dispose]();
+    }
+  },
+);
+
+test.each(['made', 'made-wal', 'made.journal', 'made.journal-wal'])(
+  'a backup puts nothing beside %s, which another database left',
+  (name) => {
+    using folder = dataDirectory();
+    cpSync(filled.path, inData(folder.path), { recursive: true });
+    writeFileSync(join(folder.path, name), 'of another');
+    expect(() => backupDirectory(inData(folder.path), beside(folder.path))).toThrow('A file already exists at');
+    expect(readdirSync(folder.path).sort()).toEqual(['data', name]);
   },
 );

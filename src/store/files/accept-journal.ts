@@ -3,12 +3,14 @@ import type { Database } from 'bun:sqlite';
 import { existsSync, renameSync } from 'node:fs';
 import { join } from 'node:path';
 import { OperatorError } from '../../base/errors.ts';
+import { syncDirectory } from '../../base/whole-file.ts';
 import { readPayload } from '../../chain/payload-reader.ts';
 import { toHex } from '../../codec/hex.ts';
 import { journalPath, openWriter, requireIndex } from './database.ts';
 import { type Gap, type JournalReads, openJournal } from './journal.ts';
 import { fitOf, indexPlace, learnChain } from './journal-link.ts';
 import { lockWriter } from './lock.ts';
+import { removeLog, settleWhole } from './settled-log.ts';
 
 export interface AcceptedJournal {
   /** Events that the journal lacks from now on. */
@@ -39,13 +41,14 @@ function setAsidePath(directory: string): string {
   }
 }
 
-/** Moves the journal out of the way, with what its write-ahead log held. */
+/** Moves the journal out of the way, with what its write-ahead log held. @throws PassingError while it is read */
 function setAside(directory: string): string {
-  const path = setAsidePath(directory);
-  for (const suffix of ['', '-wal', '-shm']) {
-    if (existsSync(journalPath(directory) + suffix)) renameSync(journalPath(directory) + suffix, path + suffix);
-  }
-  return path;
+  const [from, to] = [journalPath(directory), setAsidePath(directory)];
+  settleWhole(from);
+  removeLog(from);
+  renameSync(from, to);
+  syncDirectory(directory);
+  return to;
 }
 
 /**

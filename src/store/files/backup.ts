@@ -44,7 +44,8 @@ function copied(from: string, to: WholeFile, copy: () => void): void {
  */
 export function backupDirectory(directory: string, file: string): string[] {
   const journalFile = `${file}.journal`;
-  for (const path of [file, journalFile]) {
+  // A log that another database left would be read into the copy.
+  for (const path of [file, journalFile].flatMap((copy) => [copy, `${copy}-wal`])) {
     if (existsSync(path))
       throw new OperatorError(`A file already exists at ${path}.`, 'Give another name, or remove it.');
   }

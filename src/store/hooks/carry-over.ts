@@ -4,8 +4,8 @@ import { existsSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { OperatorError } from '../../base/errors.ts';
 import { syncDirectory } from '../../base/whole-file.ts';
-import { openToWrite } from '../files/connection.ts';
 import { indexPath, openWriter } from '../files/database.ts';
+import { removeLog, settle } from '../files/settled-log.ts';
 import { type StoreFailure, unavailable } from '../files/store-failure.ts';
 
 /** Where the new index is made, inside the data directory. */
@@ -36,16 +36,6 @@ function copyTable(db: Database, table: string): void {
   const common = columnsOf(db, 'main', table).filter((name) => old.has(name));
   db.run(`DELETE FROM main.${table}`);
   db.run(`INSERT INTO main.${table} (${common.join(', ')}) SELECT ${common.join(', ')} FROM old.${table}`);
-}
-
-/** Puts what the write-ahead log holds into the file, and closes it: the log must not meet the new index. */
-function settle(path: string): void {
-  const db = openToWrite(path, 'FULL');
-  try {
-    db.run('PRAGMA wal_checkpoint(TRUNCATE)');
-  } finally {
-    db.close();
-  }
 }
 
 /** An index that is damaged is replaced all the same. */
@@ -112,9 +102,7 @@ export function takeWorkshopsIndex(directory: string): void {
   const [path, workshop] = [indexPath(directory), join(directory, WORKSHOP)];
   settle(indexPath(workshop));
   if (existsSync(path)) settleIfReadable(path);
-  for (const suffix of ['-wal', '-shm']) rmSync(path + suffix, { force: true });
-  // A log of the old index that came back with a loss of power would be read into the new one.
-  syncDirectory(directory);
+  removeLog(path);
   renameSync(indexPath(workshop), path);
   syncDirectory(directory);
   clearWorkshop(directory);

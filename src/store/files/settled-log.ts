@@ -1,0 +1,32 @@
+/**
+ * Files of SQLite that give up their place. A write-ahead log belongs to the file whose name it has: what it holds is put
+ * into that file first, and it is gone before another file comes into the place.
+ */
+import { rmSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { PassingError } from '../../base/errors.ts';
+import { syncDirectory } from '../../base/whole-file.ts';
+import { openToWrite } from './connection.ts';
+
+/** Puts what the write-ahead log holds into the file. @returns whether no reader kept some of it in the log */
+export function settle(path: string): boolean {
+  const db = openToWrite(path, 'FULL');
+  try {
+    return db.query<{ busy: number }, []>('PRAGMA wal_checkpoint(TRUNCATE)').get()?.busy === 0;
+  } finally {
+    db.close();
+  }
+}
+
+/** As {@link settle}. @throws PassingError where a reader keeps some of it in the log */
+export function settleWhole(path: string): void {
+  if (settle(path)) return;
+  throw new PassingError(`${path} is being read.`, 'Try again when what reads it has ended, such as stackside backup.');
+}
+
+/** Removes the log, which must be settled. Readers go on with theirs. */
+export function removeLog(path: string): void {
+  for (const suffix of ['-wal', '-shm']) rmSync(path + suffix, { force: true });
+  // One that came back with a loss of power would be read into the file that is in the place by then.
+  syncDirectory(dirname(path));
+}
