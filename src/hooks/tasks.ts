@@ -3,12 +3,10 @@
  * the node, each a transaction, so that neither waits for the other.
  */
 
-import { isStorageError } from '../store/files/store-failure.ts';
 import { type BackfillStepOptions, backfillSteps } from './backfill-step.ts';
 import { type HookLog, logTaskFailure } from './log-event.ts';
+import { slices } from './slices.ts';
 
-/** Milliseconds of a slice. */
-const SLICE_MS = 10;
 /** Deliveries of a hook that may wait while it catches up: the rest is made when some are gone. */
 const MOST_CAUGHT_UP = 1_000;
 /** Until what failed for lack of the database is tried again. */
@@ -23,50 +21,27 @@ export interface TaskOptions extends BackfillStepOptions {
 
 export type HookTasks = ReturnType<typeof hookTasks>;
 
-const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
-
 /** The tasks beside the node's events; they run one slice at a time. */
 export function hookTasks(options: TaskOptions) {
   const { store, evaluator, write, log, clock } = options;
   const { records, deliveries, backfills } = store;
   const backfillStep = backfillSteps(options);
+  const slice = slices(write, clock);
   let running = false;
   let stopped = true;
   let again = false;
   let finished: Promise<void> = Promise.resolve();
   let cancelRetry = () => {};
 
-  /** Does `step` until it says that it is done or the slice is over. @returns whether it is done */
-  function sliced(step: () => boolean): boolean {
-    const end = clock.monotonic() + SLICE_MS;
-    return write(() => {
-      do {
-        if (step()) return true;
-      } while (clock.monotonic() < end);
-      return false;
-    });
-  }
-
-  /** Runs a task's slice; what it can't do for lack of blocks ends the task, not the others. */
-  function attempt(step: () => boolean, failed: (reason: string, error: unknown) => void): boolean {
-    try {
-      return sliced(step);
-    } catch (error) {
-      if (isStorageError(error)) throw error;
-      write(() => failed(messageOf(error), error));
-      return true;
-    }
-  }
-
   function liveSlice(): boolean {
-    return attempt(evaluator.advanceLive, (reason) => {
+    return slice(evaluator.advanceLive, (reason) => {
       for (const record of records.live()) evaluator.interrupt(record, reason, null);
     });
   }
 
   /** @returns whether it stands with the live ones, or has to wait for its deliveries */
   function catchUpSlice(id: number): boolean {
-    return attempt(
+    return slice(
       () => deliveries.openUpTo(id, 'live', MOST_CAUGHT_UP) === MOST_CAUGHT_UP || evaluator.advanceOne(id),
       (reason) => {
         const record = records.get(id);
@@ -80,7 +55,7 @@ export function hookTasks(options: TaskOptions) {
     const job = backfills.get(id);
     const record = job === undefined ? undefined : records.get(job.hookId);
     if (job === undefined || record === undefined) return true;
-    return attempt(
+    return slice(
       () => {
         const current = backfills.get(id);
         return current === undefined || current.finishedAt !== null || backfillStep(current, record);

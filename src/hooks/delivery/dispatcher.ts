@@ -53,17 +53,16 @@ export function dispatcher(options: DispatcherOptions) {
     if (!running) return;
     queuedAt = position();
     queue.wake(hookId, lane);
-    pumpSoon();
+    void pumpSoon();
   }
 
   /** Whoever wakes a lane has something else to do: a node waits for its answer. */
-  function pumpSoon(): void {
+  async function pumpSoon(): Promise<void> {
     if (pumping) return;
     pumping = true;
-    void clock.turn().then(() => {
-      pumping = false;
-      pump();
-    });
+    await clock.turn();
+    pumping = false;
+    pump();
   }
 
   function pump(): void {
