@@ -2,6 +2,7 @@
 import { describe, expect, test } from 'bun:test';
 import { type TProperties, Type } from '@sinclair/typebox';
 import { words } from '../../src/api/shared/schemas/values.ts';
+import { ParameterError } from '../../src/http/errors.ts';
 import { pathReader, queryReader } from '../../src/http/parameters.ts';
 
 const url = (query: string) => `http://host:3999/list${query}`;
@@ -99,4 +100,18 @@ describe('a path parameter', () => {
   test('that the path lacks is a mistake of the declaration', () => {
     expect(() => pathReader('/a', { name: Type.String() })).toThrow('/a has no parameter name');
   });
+});
+
+test('an error says which parameter breaks which rule, and needs no reading of its text', () => {
+  const readIds = queryReader({ ids: Type.Array(Type.Integer({ maximum: 9 }), { maxItems: 3 }) });
+  let thrown: unknown;
+  try {
+    readIds('http://api/list?ids=1,10');
+  } catch (error) {
+    thrown = error;
+  }
+  expect(thrown).toBeInstanceOf(ParameterError);
+  const error = thrown as ParameterError;
+  expect(error).toMatchObject({ place: 'querystring', path: ['ids', '1'], message: 'querystring/ids/1 must be <= 9' });
+  expect(error.withoutPlace('.')).toBe('ids.1 must be <= 9');
 });
