@@ -4,7 +4,8 @@
  * 20 bits for the place (a 2 MiB block holds at most some 12,000 transactions) leave 33 for the height inside the 53 of
  * a double, so positions are ordinary numbers in SQLite's rowid and in JavaScript.
  */
-const PLACES = 2 ** 20;
+export const PLACE_BITS = 20;
+const PLACES = 2 ** PLACE_BITS;
 
 export const positionOf = (height: number, place: number): number => height * PLACES + place;
 

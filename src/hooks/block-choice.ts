@@ -1,7 +1,7 @@
 /** The canonical block that a request names. */
 import { fromHex } from '../codec/hex.ts';
-import { UnknownParentError } from '../store/ingest/chain-writer.ts';
 import type { ChainHistory } from '../store/ingest/ingest.ts';
+import { UnknownParentError } from '../store/ingest/known-blocks.ts';
 import { invalidField, unknownBlock } from './problem.ts';
 
 /** A block by height, by index block hash, or both where they agree. */

@@ -1,6 +1,6 @@
 /** What became of a hook's deliveries, and sending them again. */
 
-import { type DeliveryFilter, everyDelivery } from '../store/hooks/deliveries.ts';
+import { type DeliveryFilter, everyDelivery } from '../store/hooks/delivery-log.ts';
 import type { Delivery, HookRecord } from '../store/hooks/model.ts';
 import type { Management } from './management.ts';
 import { HookProblem, unknownHook } from './problem.ts';

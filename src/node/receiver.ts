@@ -10,8 +10,8 @@ import { type Listen, type ListenerEvent, listenHttp } from '../http/listener.ts
 import { stopGracefully } from '../http/listening.ts';
 import { BodyError, bodyText } from '../http/request-body.ts';
 import { StoreUnavailableError } from '../store/files/store-failure.ts';
-import { UnknownParentError } from '../store/ingest/chain-writer.ts';
 import type { Outcome, ReceivedEvent } from '../store/ingest/ingest.ts';
+import { UnknownParentError } from '../store/ingest/known-blocks.ts';
 
 export type ReceiverEvent =
   | ListenerEvent

@@ -3,7 +3,7 @@ import { expect, test } from 'bun:test';
 import fc from 'fast-check';
 import type { NodeEvent } from '../../src/devnet/node-event.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
-import { everyDelivery } from '../../src/store/hooks/deliveries.ts';
+import { everyDelivery } from '../../src/store/hooks/delivery-log.ts';
 import { eventsOf, type Forks, forks } from '../support/forked-chain.ts';
 import { received } from '../support/ingest.ts';
 import { assertProperty, timeout } from '../support/property.ts';

@@ -8,7 +8,7 @@ import { management } from '../../src/hooks/management.ts';
 import { type HookRules, startChainhooks } from '../../src/hooks/service.ts';
 import { trial } from '../../src/hooks/trial.ts';
 import type { LogEvent } from '../../src/log.ts';
-import { everyDelivery } from '../../src/store/hooks/deliveries.ts';
+import { everyDelivery } from '../../src/store/hooks/delivery-log.ts';
 import type { Delivery, HookRecord } from '../../src/store/hooks/model.ts';
 import { openIngest } from '../../src/store/ingest/ingest.ts';
 import { dataDirectory } from '../support/data-directory.ts';

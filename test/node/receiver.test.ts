@@ -1,8 +1,8 @@
 /** What the node is told of an event that can't be taken. */
 import { expect, test } from 'bun:test';
 import { type ReceiverEvent, startReceiver } from '../../src/node/receiver.ts';
-import { UnknownParentError } from '../../src/store/ingest/chain-writer.ts';
 import type { ReceivedEvent } from '../../src/store/ingest/ingest.ts';
+import { UnknownParentError } from '../../src/store/ingest/known-blocks.ts';
 
 /** Posts one event to a receiver that fails to take it. */
 async function refused(error: Error): Promise<{ status: number; body: unknown; said: unknown[] }> {

@@ -12,7 +12,7 @@ import { checkDirectory } from '../../src/store/check/check.ts';
 import { effectsWriter } from '../../src/store/effects/apply.ts';
 import { dictionaries } from '../../src/store/effects/dictionary.ts';
 import { indexPath, openWriter } from '../../src/store/files/database.ts';
-import { MINED, PENDING } from '../../src/store/rows/words.ts';
+import { MEMPOOL_STATE } from '../../src/store/rows/words.ts';
 import { blocks as anyBlocks } from '../support/arbitrary-block.ts';
 import { dataDirectory } from '../support/data-directory.ts';
 import { type Forks, forks, grown } from '../support/forked-chain.ts';
@@ -219,11 +219,11 @@ test(
         using directory = ingestOf(events.map(received));
         const rows = mempoolRows(directory.path);
         const { known, inBlocks, minedIds } = mempoolModel(events);
-        const pending = (id: string): boolean => rows.get(id)?.state === PENDING;
+        const pending = (id: string): boolean => rows.get(id)?.state === MEMPOOL_STATE.pending;
 
         expect([...rows.keys()].sort()).toEqual([...known.keys()].sort());
         for (const { id, mined, state } of rows.values()) {
-          expect({ id, mined: state === MINED }).toEqual({ id, mined: mined === 1 });
+          expect({ id, mined: state === MEMPOOL_STATE.mined }).toEqual({ id, mined: mined === 1 });
         }
 
         const users = new Map<string, Set<string>>();
@@ -253,7 +253,8 @@ test(
         }
         for (const { id, state, replacer } of rows.values()) {
           const one = known.get(id);
-          if (state === PENDING || state === MINED || one === undefined || one.dropped) continue;
+          if (state === MEMPOOL_STATE.pending || state === MEMPOOL_STATE.mined || one === undefined || one.dropped)
+            continue;
           // Nobody but a rival, mined or waiting, takes an undropped transaction out.
           const other = known.get(replacer ?? '')?.content ?? inBlocks.find(({ txId }) => txId.toHex() === replacer);
           const shared =

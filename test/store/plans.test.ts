@@ -106,9 +106,11 @@ const mayScan: Readonly<Record<string, Exception[]>> = {
     },
     { step: /^SCAN o$/, reason: 'as names_active' },
   ],
-  'names.namespaces': [{ step: /^SCAN (old_)?namespaces$/, reason: 'the answer is all of them, and there are few' }],
-  'names.subdomain': [{ step: /^USE TEMP B-TREE FOR/, reason: 'as many as declared one subdomain' }],
-  'names.declarations': [{ step: /^USE TEMP B-TREE FOR/, reason: 'as many as declared one subdomain' }],
+  'namespaces.namespaces': [
+    { step: /^SCAN (old_)?namespaces$/, reason: 'the answer is all of them, and there are few' },
+  ],
+  'subdomains.subdomain': [{ step: /^USE TEMP B-TREE FOR/, reason: 'as many as declared one subdomain' }],
+  'subdomains.declarations': [{ step: /^USE TEMP B-TREE FOR/, reason: 'as many as declared one subdomain' }],
   'locks.forcedUnlocks': [
     { step: /^SCAN CONSTANT ROW$/, reason: 'no table' },
     {
@@ -154,12 +156,12 @@ const mayScan: Readonly<Record<string, Exception[]>> = {
     { step: /^SCAN p$/, reason: 'hook_progress has one row' },
     { step: /^USE TEMP B-TREE FOR GROUP BY$/, reason: 'eight groups at most' },
   ],
-  'hooks/deliveries.openLanes': [
+  'hooks/delivery-queue.openLanes': [
     { step: /^SCAN hook_deliveries USING INDEX hook_deliveries_queue$/, reason: 'stops at the first' },
     { step: /^SCAN (\(subquery-1\)|heads)$/, reason: 'at the start, of lanes; the table is entered once for each' },
   ],
-  'hooks/deliveries.openUpTo': [{ step: /^SCAN \(subquery-1\)$/, reason: 'counts up to a limit' }],
-  'hooks/deliveries.waitingAtAll': [
+  'hooks/delivery-queue.openUpTo': [{ step: /^SCAN \(subquery-1\)$/, reason: 'counts up to a limit' }],
+  'hooks/delivery-queue.waitingAtAll': [
     { step: /^SCAN hook_deliveries USING INDEX hook_deliveries_queue$/, reason: 'a gauge of all that waits' },
   ],
   'hooks/backfills.next': [
@@ -221,6 +223,7 @@ test('every module of queries names its statements here', () => {
     'payload-details',
     'streamed-search',
     'summary',
+    'transaction-filter',
     'transaction-search',
   ]);
 });

@@ -1,8 +1,9 @@
 /** Steps along the chain: from where a hook stands, the blocks that leave the chain and those that join it. */
 import type { Block } from '../../chain/block.ts';
 import type { Cursor } from '../../store/hooks/model.ts';
-import { type ChainChange, UnknownParentError } from '../../store/ingest/chain-writer.ts';
+import type { ChainChange } from '../../store/ingest/chain-writer.ts';
 import type { ChainHistory } from '../../store/ingest/ingest.ts';
+import { UnknownParentError } from '../../store/ingest/known-blocks.ts';
 import type { HookLog } from '../log-event.ts';
 
 /** A block that leaves the chain. Its payload is read only where a hook was notified of it. */

@@ -2,7 +2,7 @@
 import { Type } from '@sinclair/typebox';
 import { CursorPage, cursorPage, cursorQuery, pageStart } from '../../http/pagination.ts';
 import { type Route, route } from '../../http/route.ts';
-import { type DeliveryFilter, everyDelivery } from '../../store/hooks/deliveries.ts';
+import { type DeliveryFilter, everyDelivery } from '../../store/hooks/delivery-log.ts';
 import { deliveryStates, reasons } from '../../store/hooks/model.ts';
 import { DeliveryDetail, DeliveryShown, RedeliverBody, Uuid } from '../schemas.ts';
 import type { HookFamily } from './family.ts';

@@ -2,14 +2,15 @@
 import type { Database } from 'bun:sqlite';
 import { isSendMany } from '../../chain/memo-transfers.ts';
 import { decimalOf } from '../rows/amounts.ts';
+import { AFFECTED, EVENT_KIND, PAYLOAD } from '../rows/words.ts';
 import { type CheckResult, equal, none, shown } from './result.ts';
 
 /** Asset events by who took part in them, once each. */
 const parties = `
-  SELECT sender_id AS principal_id, position FROM events WHERE kind >= 3 AND sender_id IS NOT NULL
+  SELECT sender_id AS principal_id, position FROM events WHERE kind >= ${EVENT_KIND.stx_transfer} AND sender_id IS NOT NULL
    UNION ALL
   SELECT recipient_id, position FROM events
-   WHERE kind >= 3 AND recipient_id IS NOT NULL AND recipient_id IS NOT sender_id`;
+   WHERE kind >= ${EVENT_KIND.stx_transfer} AND recipient_id IS NOT NULL AND recipient_id IS NOT sender_id`;
 
 interface TransferRow {
   recipient_id: number;
@@ -24,9 +25,9 @@ function memoTransfers(db: Database): CheckResult {
   const events = db.query<TransferRow, []>(
     `SELECT e.recipient_id, e.position, e.event_index, e.value AS memo, p.address AS printer
        FROM events e JOIN transactions t ON t.position = e.position
-       LEFT JOIN events n ON n.position = e.position AND n.event_index = e.event_index + 1 AND n.kind = 1
+       LEFT JOIN events n ON n.position = e.position AND n.event_index = e.event_index + 1 AND n.kind = ${EVENT_KIND.log}
        LEFT JOIN principals p ON p.id = n.contract_id
-      WHERE e.kind = 3 AND t.type <> 0 AND e.recipient_id IS NOT NULL`,
+      WHERE e.kind = ${EVENT_KIND.stx_transfer} AND t.type <> ${PAYLOAD.token_transfer} AND e.recipient_id IS NOT NULL`,
   );
   for (const { recipient_id, position, event_index, memo, printer } of events.iterate()) {
     const printed = printer !== null && isSendMany(printer);
@@ -76,9 +77,9 @@ export const checkAddresses = (db: Database): CheckResult[] => [
     'who is the sponsor and nothing else',
     `SELECT p.address, pt.position FROM principal_transactions pt JOIN principals p ON p.id = pt.principal_id
        JOIN transactions t ON t.position = pt.position
-      WHERE (pt.affected & 16 <> 0) <>
+      WHERE (pt.affected & ${AFFECTED.sponsorOnly} <> 0) <>
             (t.sponsor_id IS pt.principal_id AND t.sender_id <> pt.principal_id
-               AND (t.type <> 0 OR t.recipient_id IS NOT pt.principal_id)
+               AND (t.type <> ${PAYLOAD.token_transfer} OR t.recipient_id IS NOT pt.principal_id)
                AND t.contract_id IS NOT pt.principal_id AND pt.events = 0)`,
     ({ address, position }) => `${address}: its part in the transaction at ${position} is another`,
   ),
@@ -86,7 +87,7 @@ export const checkAddresses = (db: Database): CheckResult[] => [
     db,
     'moves of the STX of each principal',
     `SELECT a.address, a.stx_moves AS kept, a.rewards + count(pt.position) AS counted FROM accounts a
-       LEFT JOIN principal_transactions pt ON pt.principal_id = a.principal_id AND pt.affected & 8
+       LEFT JOIN principal_transactions pt ON pt.principal_id = a.principal_id AND pt.affected & ${AFFECTED.stxMoved}
       GROUP BY a.principal_id HAVING a.stx_moves <> a.rewards + count(pt.position)`,
     ({ address, kept, counted }) => `${address}: kept ${kept}, counted ${counted}`,
   ),
@@ -106,11 +107,11 @@ export const checkAddresses = (db: Database): CheckResult[] => [
   none<{ asset_id: number }>(
     db,
     'mints of non-fungible tokens',
-    `SELECT n.asset_id FROM (SELECT asset_id, count(*) AS counted FROM events WHERE kind = 10 GROUP BY asset_id) n
+    `SELECT n.asset_id FROM (SELECT asset_id, count(*) AS counted FROM events WHERE kind = ${EVENT_KIND.nft_mint} GROUP BY asset_id) n
        LEFT JOIN nft_mints m ON m.asset_id = n.asset_id WHERE n.counted IS NOT m.mints
       UNION ALL
      SELECT asset_id FROM nft_mints m
-      WHERE NOT EXISTS (SELECT 1 FROM events e WHERE e.asset_id = m.asset_id AND e.kind = 10)`,
+      WHERE NOT EXISTS (SELECT 1 FROM events e WHERE e.asset_id = m.asset_id AND e.kind = ${EVENT_KIND.nft_mint})`,
     ({ asset_id }) => `the count of mints of asset ${asset_id} is off`,
   ),
   memoTransfers(db),

@@ -3,7 +3,8 @@ import type { Database } from 'bun:sqlite';
 import { heightOf } from '../../chain/position.ts';
 import { CHECKPOINT_EVERY } from '../queries/account-states.ts';
 import { decimalOf } from '../rows/amounts.ts';
-import { AFFECTED } from '../rows/words.ts';
+import { heightIn } from '../rows/position-sql.ts';
+import { AFFECTED, PAYLOAD } from '../rows/words.ts';
 import { type CheckResult, shown } from './result.ts';
 
 interface Entry {
@@ -20,7 +21,7 @@ interface Entry {
 
 /** Transactions and rewards of an account, in the order of their heights. */
 const entriesOf = `
-  SELECT pt.position >> 20 AS height, pt.affected, pt.events, pt.stx_sent AS sent, pt.stx_received AS received,
+  SELECT ${heightIn('pt.position')} AS height, pt.affected, pt.events, pt.stx_sent AS sent, pt.stx_received AS received,
          iif(coalesce(t.sponsor_id, t.sender_id) = ?1, t.fee, 'A0') AS fee,
          CAST(max(iif(t.sender_id = ?1, coalesce(t.nonce, -1), -1),
                   iif(t.sponsor_id = ?1, coalesce(t.sponsor_nonce, -1), -1)) AS TEXT) AS nonce, '0' AS mined
@@ -31,10 +32,10 @@ const entriesOf = `
     FROM miner_rewards WHERE recipient_id = ?1 ORDER BY height`;
 
 const countUpTo = (table: string, and = ''): string =>
-  `(SELECT count(*) FROM ${table} l WHERE l.principal_id = c.principal_id AND l.position >> 20 <= c.height ${and})`;
+  `(SELECT count(*) FROM ${table} l WHERE l.principal_id = c.principal_id AND ${heightIn('l.position')} <= c.height ${and})`;
 
 const transfersUpTo = `(SELECT count(*) FROM transactions t
-   WHERE t.type = 0 AND t.recipient_id = c.principal_id AND t.position >> 20 <= c.height)`;
+   WHERE t.type = ${PAYLOAD.token_transfer} AND t.recipient_id = c.principal_id AND ${heightIn('t.position')} <= c.height)`;
 
 const kept = `
   SELECT height, transactions, sponsored_only, events, CAST(last_nonce AS TEXT) AS last_nonce, sent, received, fees, mined,

@@ -2,7 +2,7 @@
 import type { Database } from 'bun:sqlite';
 import { changeOfCall, NAME_CONTRACTS, type NameChange, nameChangeOf, UNPRINTED } from '../../chain/name-system.ts';
 import { decodeTransaction } from '../../codec/transaction.ts';
-import { nameOperationNumber } from '../rows/words.ts';
+import { EVENT_KIND, STATUS, storedNameOperation } from '../rows/words.ts';
 import { type CheckResult, none, shown } from './result.ts';
 
 const contracts = NAME_CONTRACTS.map((contract) => `'${contract}'`).join(', ');
@@ -17,7 +17,7 @@ interface LogRow {
 
 const logs = `SELECT e.position, e.event_index, p.address AS contract, e.topic, e.value
                 FROM events e JOIN principals p ON p.id = e.contract_id
-               WHERE e.kind = 1 AND p.address IN (${contracts})`;
+               WHERE e.kind = ${EVENT_KIND.log} AND p.address IN (${contracts})`;
 
 interface CallRow {
   position: number;
@@ -30,7 +30,7 @@ interface CallRow {
 const calls = `SELECT t.position, t.event_count, t.function_name, s.address AS sender, d.raw
                  FROM transactions t JOIN principals p ON p.id = t.contract_id
                  JOIN principals s ON s.id = t.sender_id JOIN transaction_bodies d ON d.position = t.position
-                WHERE t.status = 1 AND p.address IN (${contracts})
+                WHERE t.status = ${STATUS.success} AND p.address IN (${contracts})
                   AND t.function_name IN ('${UNPRINTED.renewal}', '${UNPRINTED.price}')`;
 
 /** Each change of the name system that the chain's events and calls say, with the place of its event. */
@@ -54,7 +54,9 @@ function expectedRows(db: Database): Set<string> {
     const at = `${position} ${index}`;
     if (change.kind === 'name') {
       const { name, operation, sender, zonefileHash } = change.operation;
-      rows.add(`name ${name} ${at} ${nameOperationNumber(operation)} ${sender} ${zonefileHash?.toHex() ?? ''}`);
+      rows.add(
+        `name ${name} ${at} ${storedNameOperation.numberOf(operation)} ${sender} ${zonefileHash?.toHex() ?? ''}`,
+      );
       continue;
     }
     const { namespace, price } = change;
@@ -94,7 +96,7 @@ export const checkNames = (db: Database): CheckResult[] => [
        FROM names n FULL JOIN (SELECT name, max(position) AS position FROM name_operations GROUP BY name) o
          ON o.name = n.name
       WHERE n.name IS NULL OR o.name IS NULL OR n.position <> o.position
-         OR n.active IS NOT (SELECT operation <> ${nameOperationNumber('name-revoke')} FROM name_operations l
+         OR n.active IS NOT (SELECT operation <> ${storedNameOperation.numberOf('name-revoke')} FROM name_operations l
                               WHERE l.name = n.name ORDER BY l.position DESC, l.event_index DESC LIMIT 1)
          OR n.event_index IS NOT (SELECT max(event_index) FROM name_operations l
                                    WHERE l.name = n.name AND l.position = n.position)`,

@@ -1,6 +1,7 @@
 /** Reward cycles, their signers and stackers, and what Bitcoin paid, against the rows they are sums of. */
 import type { Database } from 'bun:sqlite';
 import { decimalOf } from '../rows/amounts.ts';
+import { TERM } from '../rows/words.ts';
 import { type CheckResult, equal, none, shown } from './result.ts';
 
 /** Signers, weight and what is stacked of each cycle. */
@@ -80,7 +81,7 @@ export const checkStacking = (db: Database): CheckResult[] => [
     db,
     'a row for each cycle that STX are stacked for',
     `SELECT t.address, t.first_cycle, t.end_cycle FROM stacking_terms t
-      WHERE t.role < 2 AND t.end_cycle > t.first_cycle
+      WHERE t.role < ${TERM.commitment} AND t.end_cycle > t.first_cycle
         AND (SELECT count(*) FROM cycle_stackers k
               WHERE k.stacker_id = t.stacker_id AND k.role = t.role
                 AND k.cycle >= t.first_cycle AND k.cycle < t.end_cycle) <> t.end_cycle - t.first_cycle`,
@@ -91,7 +92,7 @@ export const checkStacking = (db: Database): CheckResult[] => [
     'counts of the stackers of each signer',
     `SELECT cycle, signer_key FROM
        (SELECT cycle, signer_key, solo, pooled, 1 AS kept FROM cycle_stacker_counts
-        UNION ALL SELECT cycle, signer_key, sum(role = 0), sum(role = 1), -1 FROM cycle_stackers
+        UNION ALL SELECT cycle, signer_key, sum(role = ${TERM.solo}), sum(role = ${TERM.pooled}), -1 FROM cycle_stackers
                    WHERE signer_key IS NOT NULL GROUP BY cycle, signer_key)
       GROUP BY cycle, signer_key HAVING sum(solo * kept) <> 0 OR sum(pooled * kept) <> 0`,
     ({ cycle, signer_key }) => `cycle ${cycle}, signer 0x${signer_key.toHex()}: other stackers are counted`,

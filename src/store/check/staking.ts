@@ -4,7 +4,7 @@ import type { ChainEvent } from '../../chain/block.ts';
 import { poxReading } from '../../chain/pox/reading.ts';
 import type { StakingChange } from '../../chain/pox/staking.ts';
 import { decimalOf } from '../rows/amounts.ts';
-import { NO_BOND } from '../rows/words.ts';
+import { EVENT_KIND, KEY_ACTION, NO_BOND } from '../rows/words.ts';
 import { type CheckResult, equal, none, shown } from './result.ts';
 
 interface Totals {
@@ -34,7 +34,7 @@ function* changes(db: Database): Generator<StakingChange> {
   );
   for (const { id, address } of contracts.all()) {
     const prints = db.query<PrintRow, [number]>(
-      'SELECT value FROM events WHERE contract_id = ?1 AND kind = 1 ORDER BY position, event_index',
+      `SELECT value FROM events WHERE contract_id = ?1 AND kind = ${EVENT_KIND.log} ORDER BY position, event_index`,
     );
     for (const { value } of prints.iterate(id)) {
       const event: ChainEvent = { kind: 'contract_log', contractId: address, topic: 'print', value };
@@ -216,7 +216,7 @@ export function checkStaking(db: Database): CheckResult[] {
     ),
     current(db, 'the current position of each staker in a bond', 'bond_positions', ['staker_id', 'bond_index']),
     current(db, 'the current stake of each staker', 'stakes', ['staker_id']),
-    current(db, 'the current key of each signer', 'signer_keys WHERE action = 1', ['signer_id']),
+    current(db, 'the current key of each signer', `signer_keys WHERE action = ${KEY_ACTION.register}`, ['signer_id']),
     equal(db, 'total of bonds', 'SELECT bonds AS kept, (SELECT count(*) FROM bonds) AS counted FROM staking_totals'),
     equal(
       db,

@@ -1,6 +1,7 @@
 /** Balances, holders, instances and the totals of their lists, against the events they are made of. */
 import type { Database } from 'bun:sqlite';
 import { decimalOf, isPositive } from '../rows/amounts.ts';
+import { EVENT_KIND } from '../rows/words.ts';
 import { type CheckResult, equal, none, shown } from './result.ts';
 
 interface FtRow {
@@ -11,7 +12,7 @@ interface FtRow {
 }
 
 /** Kinds 6 to 8 of events are transfer, mint and burn of fungible tokens. */
-const ftEvents = 'SELECT asset_id, sender_id, recipient_id, amount FROM events WHERE kind BETWEEN 6 AND 8';
+const ftEvents = `SELECT asset_id, sender_id, recipient_id, amount FROM events WHERE kind BETWEEN ${EVENT_KIND.ft_transfer} AND ${EVENT_KIND.ft_burn}`;
 
 function ftBalances(db: Database): CheckResult[] {
   const balances = new Map<string, { balance: bigint; transfers: number }>();
@@ -109,13 +110,13 @@ export const checkTokens = (db: Database): CheckResult[] => [
     db,
     'STX each principal received',
     'stx_inbound',
-    'SELECT recipient_id AS principal_id FROM events WHERE kind IN (3, 4)',
+    `SELECT recipient_id AS principal_id FROM events WHERE kind IN (${EVENT_KIND.stx_transfer}, ${EVENT_KIND.stx_mint})`,
   ),
   accountTotal(
     db,
     'STX each principal sent',
     'stx_outbound',
-    'SELECT sender_id AS principal_id FROM events WHERE kind IN (3, 5)',
+    `SELECT sender_id AS principal_id FROM events WHERE kind IN (${EVENT_KIND.stx_transfer}, ${EVENT_KIND.stx_burn})`,
   ),
   accountTotal(
     db,
@@ -134,9 +135,9 @@ export const checkTokens = (db: Database): CheckResult[] => [
     'owner and events of each instance',
     `SELECT a.identifier, i.value FROM nft_instances i JOIN assets a ON a.id = i.asset_id
       WHERE i.events <> (SELECT count(*) FROM events e
-                          WHERE e.asset_id = i.asset_id AND e.value = i.value AND e.kind >= 9)
+                          WHERE e.asset_id = i.asset_id AND e.value = i.value AND e.kind >= ${EVENT_KIND.nft_transfer})
          OR i.owner_id IS NOT (SELECT e.recipient_id FROM events e
-                                WHERE e.asset_id = i.asset_id AND e.value = i.value AND e.kind >= 9
+                                WHERE e.asset_id = i.asset_id AND e.value = i.value AND e.kind >= ${EVENT_KIND.nft_transfer}
                                 ORDER BY e.position DESC, e.event_index DESC LIMIT 1)`,
     ({ identifier, value }) => `${identifier} 0x${value.toHex()}: the last event says another owner, or there are more`,
   ),
@@ -152,8 +153,8 @@ export const checkTokens = (db: Database): CheckResult[] => [
     db,
     'token changes of each transaction',
     `SELECT position FROM (
-       SELECT position, sender_id AS principal_id, asset_id FROM events WHERE kind >= 6 AND sender_id IS NOT NULL
-       UNION SELECT position, recipient_id, asset_id FROM events WHERE kind >= 6 AND recipient_id IS NOT NULL
+       SELECT position, sender_id AS principal_id, asset_id FROM events WHERE kind >= ${EVENT_KIND.ft_transfer} AND sender_id IS NOT NULL
+       UNION SELECT position, recipient_id, asset_id FROM events WHERE kind >= ${EVENT_KIND.ft_transfer} AND recipient_id IS NOT NULL
      ) e WHERE NOT EXISTS (SELECT 1 FROM token_changes c WHERE c.principal_id = e.principal_id
                              AND c.position = e.position AND c.asset_id = e.asset_id)`,
     ({ position }) => `a change of the transaction at ${position} is missing`,

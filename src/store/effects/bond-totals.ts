@@ -1,5 +1,8 @@
 /** The sums over what belongs to a bond. */
 import type { Database } from 'bun:sqlite';
+import { upserter } from '../rows/table.ts';
+import type { Stored } from '../rows/table-shape.ts';
+import { bondTotalsTable } from '../tables/staking.ts';
 
 /** Counts of rows, sats and micro-STX. */
 export interface BondTotals {
@@ -11,20 +14,15 @@ export interface BondTotals {
   paidOut: bigint;
 }
 
-interface Row {
-  allowed: number;
-  capacity: string;
-  registered: number;
-  btc_locked: string;
-  stx_locked: string;
-  paid_out: string;
-}
+type Row = Stored<typeof bondTotalsTable, (typeof sums)[number]>;
+
+const sums = ['allowed', 'capacity', 'registered', 'btc_locked', 'stx_locked', 'paid_out'] as const;
 
 export type BondTotalsWriter = ReturnType<typeof bondTotals>;
 
 export function bondTotals(db: Database) {
-  const find = db.prepare<Row, [number]>('SELECT * FROM bond_totals WHERE bond_index = ?1');
-  const set = db.prepare('INSERT OR REPLACE INTO bond_totals VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)');
+  const find = db.prepare<Row, [number]>(`SELECT ${sums.join(', ')} FROM bond_totals WHERE bond_index = ?1`);
+  const set = upserter(db, bondTotalsTable, { replaced: sums });
   const remove = db.prepare('DELETE FROM bond_totals WHERE bond_index = ?1');
   return {
     /** Adds to the sums of a bond, whether it was set up or not. */
@@ -37,8 +35,19 @@ export function bondTotals(db: Database) {
       const stx = BigInt(known?.stx_locked ?? 0) + (by.stxLocked ?? 0n);
       const paid = BigInt(known?.paid_out ?? 0) + (by.paidOut ?? 0n);
       const empty = allowed === 0 && registered === 0 && [capacity, btc, stx, paid].every((sum) => sum === 0n);
-      if (empty) remove.run(bond);
-      else set.run(bond, allowed, capacity.toString(), registered, btc.toString(), stx.toString(), paid.toString());
+      if (empty) {
+        remove.run(bond);
+        return;
+      }
+      set({
+        bond_index: bond,
+        allowed,
+        capacity: capacity.toString(),
+        registered,
+        btc_locked: btc.toString(),
+        stx_locked: stx.toString(),
+        paid_out: paid.toString(),
+      });
     },
   };
 }

@@ -3,6 +3,7 @@ import type { Database } from 'bun:sqlite';
 import type { Effect } from '../../chain/effect.ts';
 import { accountStates } from '../queries/account-states.ts';
 import { table } from '../rows/table.ts';
+import { accountCheckpointsTable, tokenCheckpointsTable } from '../tables/accounts.ts';
 import type { Dictionaries } from './dictionary.ts';
 
 /**
@@ -14,53 +15,42 @@ export function checkpointWriter(db: Database, { principals }: Dictionaries, eve
   const entriesOf = db.prepare<{ entries: number }, [number]>(
     'SELECT transactions + rewards AS entries FROM accounts WHERE principal_id = ?1',
   );
-  const accounts = table(
-    db,
-    'account_checkpoints',
-    [
-      'principal_id',
-      'height',
-      'transactions',
-      'sponsored_only',
-      'events',
-      'locks',
-      'inbound',
-      'last_nonce',
-      'sent',
-      'received',
-      'fees',
-      'mined',
-    ],
-    2,
-  );
-  const tokens = table(db, 'token_checkpoints', ['principal_id', 'token', 'asset_id', 'height', 'sent', 'received'], 4);
+  const accounts = table(db, accountCheckpointsTable);
+  const tokens = table(db, tokenCheckpointsTable);
 
   function add(principal: number, height: number): void {
     const state = states.at(principal, height);
     for (const { token, assetId, sent, received } of states.changed(principal, height)) {
-      tokens.add(principal, token, assetId, height, String(sent), String(received));
+      tokens.add({
+        principal_id: principal,
+        token,
+        asset_id: assetId,
+        height,
+        sent: String(sent),
+        received: String(received),
+      });
     }
-    accounts.add(
-      principal,
+    accounts.add({
+      principal_id: principal,
       height,
-      state.transactions,
-      state.sponsoredOnly,
-      state.events,
-      state.locks,
-      state.inbound,
-      state.lastNonce,
-      String(state.sent),
-      String(state.received),
-      String(state.fees),
-      String(state.mined),
-    );
+      transactions: state.transactions,
+      sponsored_only: state.sponsoredOnly,
+      events: state.events,
+      locks: state.locks,
+      inbound: state.inbound,
+      last_nonce: state.lastNonce,
+      sent: String(state.sent),
+      received: String(state.received),
+      fees: String(state.fees),
+      mined: String(state.mined),
+    });
   }
 
   function remove(principal: number, height: number): void {
     // Without it, what changed is found from the checkpoint before, as when this one was set.
-    accounts.remove(principal, height);
+    accounts.remove({ principal_id: principal, height });
     for (const { token, assetId } of states.changed(principal, height)) {
-      tokens.remove(principal, token, assetId, height);
+      tokens.remove({ principal_id: principal, token, asset_id: assetId, height });
     }
   }
 

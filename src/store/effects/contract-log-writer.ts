@@ -1,18 +1,18 @@
 /** How many logs each contract has. */
 import type { Database } from 'bun:sqlite';
 import type { Effect } from '../../chain/effect.ts';
+import { upserter } from '../rows/table.ts';
+import { contractLogsTable } from '../tables/chain.ts';
 import type { Dictionaries } from './dictionary.ts';
 
 /** What applies the effects on these counts through this connection. */
 export function contractLogWriter(db: Database, { principals }: Dictionaries) {
-  const count = db.prepare(
-    `INSERT INTO contract_logs VALUES (?1, ?2) ON CONFLICT (contract_id) DO UPDATE SET logs = logs + ?2`,
-  );
+  const count = upserter(db, contractLogsTable, { summed: ['logs'] });
   const removeEmpty = db.prepare('DELETE FROM contract_logs WHERE contract_id = ?1 AND logs = 0');
 
   return ({ sign, contract, logs }: Extract<Effect, { kind: 'contract_logs' }>): void => {
     const id = principals.id(contract);
-    count.run(id, sign * logs);
+    count({ contract_id: id, logs: sign * logs });
     if (sign === -1) removeEmpty.run(id);
   };
 }

@@ -3,14 +3,15 @@ import type { Database } from 'bun:sqlite';
 import type { Effect } from '../../chain/effect.ts';
 import type { StreamedMicroblock } from '../../chain/normalise.ts';
 import { type PayloadSource, sourceColumns } from '../files/payload-source.ts';
+import { inserter } from '../rows/table.ts';
+import type { Stored } from '../rows/table-shape.ts';
+import { microblocksTable } from '../tables/chain.ts';
+import { streamedMicroblocksTable } from '../tables/orphans.ts';
 
-interface Row {
-  microblock_hash: Uint8Array;
-  sequence: number;
-  parent_hash: Uint8Array;
-  accepted: number;
-  tx_ids: Uint8Array;
-}
+type Row = Stored<
+  typeof streamedMicroblocksTable,
+  'microblock_hash' | 'sequence' | 'parent_hash' | 'accepted' | 'tx_ids'
+>;
 
 const TX_ID_BYTES = 32;
 
@@ -26,11 +27,7 @@ export function microblockWriter(db: Database) {
     `SELECT microblock_hash, sequence, parent_hash, accepted, tx_ids FROM streamed_microblocks
       WHERE parent_index_block_hash = ?1`,
   );
-  const insert = db.prepare(
-    `INSERT INTO streamed_microblocks
-       (microblock_hash, sequence, parent_hash, parent_index_block_hash, accepted, tx_ids, received_at, journal_id, payload)
-     VALUES (?1, ?2, ?3, ?4, 0, ?5, ?6, ?7, ?8)`,
-  );
+  const insert = inserter(db, streamedMicroblocksTable);
   const accept = db.prepare<null, [Uint8Array, number]>(
     'UPDATE streamed_microblocks SET accepted = ?2 WHERE microblock_hash = ?1',
   );
@@ -71,8 +68,17 @@ export function microblockWriter(db: Database) {
       }
       const { journal_id, payload } = sourceColumns(source);
       for (const { hash, sequence, parentHash, transactions } of fresh) {
-        const ids = Buffer.concat(transactions.map(({ txId }) => txId));
-        insert.run(hash, sequence, parentHash, parentIndexBlockHash, ids, receivedAt, journal_id, payload);
+        insert({
+          microblock_hash: hash,
+          sequence,
+          parent_hash: parentHash,
+          parent_index_block_hash: parentIndexBlockHash,
+          accepted: 0,
+          tx_ids: Buffer.concat(transactions.map(({ txId }) => txId)),
+          received_at: receivedAt,
+          journal_id,
+          payload,
+        });
       }
       const joined: Uint8Array[] = [];
       const left: Uint8Array[] = [];
@@ -94,9 +100,7 @@ export function microblockWriter(db: Database) {
 /** What applies the effects on confirmed microblocks: appended at the tip, taken back from there. */
 export function confirmedMicroblockWriter(db: Database) {
   const last = db.prepare<{ ordinal: number | null }, []>('SELECT max(ordinal) AS ordinal FROM microblocks');
-  const insert = db.prepare<null, [number, Uint8Array, Uint8Array, number, number]>(
-    'INSERT INTO microblocks VALUES (?1, ?2, ?3, ?4, ?5)',
-  );
+  const insert = inserter(db, microblocksTable);
   const remove = db.prepare<null, [number]>('DELETE FROM microblocks WHERE height = ?1');
 
   return ({ sign, height, microblocks }: Extract<Effect, { kind: 'microblocks' }>): void => {
@@ -105,6 +109,9 @@ export function confirmedMicroblockWriter(db: Database) {
       return;
     }
     let ordinal = last.get()?.ordinal ?? 0;
-    for (const { hash, parentHash, sequence } of microblocks) insert.run(++ordinal, hash, parentHash, sequence, height);
+    for (const { hash, parentHash, sequence } of microblocks) {
+      ordinal += 1;
+      insert({ ordinal, hash, parent_hash: parentHash, sequence, height });
+    }
   };
 }

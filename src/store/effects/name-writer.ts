@@ -1,98 +1,63 @@
 /** Names and namespaces: what was done with each, and what is left of it. */
 import type { Database } from 'bun:sqlite';
 import type { Effect } from '../../chain/effect.ts';
-import { table } from '../rows/table.ts';
-import { nameOperationNumber } from '../rows/words.ts';
+import { priceColumns } from '../rows/price-columns.ts';
+import { table, upserter } from '../rows/table.ts';
+import type { Stored } from '../rows/table-shape.ts';
+import { storedNameOperation } from '../rows/words.ts';
+import { nameOperationsTable, namespacePricesTable, namespacesTable, namesTable } from '../tables/names.ts';
 import type { Dictionaries } from './dictionary.ts';
 
 type NameEffect = Extract<Effect, { kind: 'name_operation' | 'namespace' | 'namespace_price' }>;
 type Of<K extends NameEffect['kind']> = Extract<NameEffect, { kind: K }>;
 
-interface LastOperation {
-  position: number;
-  event_index: number;
-  operation: number;
-}
+type LastOperation = Stored<typeof nameOperationsTable, 'position' | 'event_index' | 'operation'>;
 
-const REVOKED = nameOperationNumber('name-revoke');
+const REVOKED = storedNameOperation.numberOf('name-revoke');
 
-/** What applies the effects on names through this connection. */
-export function nameEffectsWriter(db: Database, { principals }: Dictionaries) {
-  const operations = table(
-    db,
-    'name_operations',
-    ['name', 'position', 'event_index', 'operation', 'sender_id', 'zonefile_hash'],
-    3,
-  );
-  const namespaces = table(db, 'namespaces', ['namespace', 'position', 'event_index', 'lifetime'], 3);
-  const prices = table(
-    db,
-    'namespace_prices',
-    [
-      'namespace',
-      'position',
-      'event_index',
-      'base',
-      'coefficient',
-      'exponents',
-      'nonalpha_discount',
-      'no_vowel_discount',
-    ],
-    3,
-  );
+/** What applies the effects on names through this connection, by their kinds. */
+export function nameWriters(db: Database, { principals }: Dictionaries) {
+  const operations = table(db, nameOperationsTable);
+  const namespaces = table(db, namespacesTable);
+  const prices = table(db, namespacePricesTable);
   const last = db.prepare<LastOperation, [string]>(
     `SELECT position, event_index, operation FROM name_operations
       WHERE name = ?1 ORDER BY position DESC, event_index DESC LIMIT 1`,
   );
-  const setName = db.prepare(
-    `INSERT INTO names VALUES (?1, ?2, ?3, ?4, ?5)
-       ON CONFLICT (name) DO UPDATE SET position = ?3, event_index = ?4, active = ?5`,
-  );
+  const setName = upserter(db, namesTable, { replaced: ['position', 'event_index', 'active'] });
   const removeName = db.prepare('DELETE FROM names WHERE name = ?1');
 
   function moveName({ sign, position, index, operation }: Of<'name_operation'>): void {
     const { name, namespace, operation: word, sender, zonefileHash } = operation;
+    const key = { name, position, event_index: index };
     if (sign === 1) {
-      operations.add(name, position, index, nameOperationNumber(word), principals.id(sender), zonefileHash);
-    } else operations.remove(name, position, index);
+      operations.add({
+        ...key,
+        operation: storedNameOperation.numberOf(word),
+        sender_id: principals.id(sender),
+        zonefile_hash: zonefileHash,
+      });
+    } else operations.remove(key);
     const now = last.get(name);
-    if (now === null) removeName.run(name);
-    else setName.run(name, namespace, now.position, now.event_index, now.operation === REVOKED ? 0 : 1);
+    if (now === null) {
+      removeName.run(name);
+      return;
+    }
+    const { position: lastPosition, event_index } = now;
+    setName({ name, namespace, position: lastPosition, event_index, active: now.operation === REVOKED ? 0 : 1 });
   }
 
   function moveNamespace({ sign, position, index, namespace, lifetime }: Of<'namespace'>): void {
-    if (sign === 1) namespaces.add(namespace, position, index, lifetime);
-    else namespaces.remove(namespace, position, index);
+    const key = { namespace, position, event_index: index };
+    if (sign === 1) namespaces.add({ ...key, lifetime });
+    else namespaces.remove(key);
   }
 
   function movePrice({ sign, position, index, namespace, price }: Of<'namespace_price'>): void {
-    if (sign === -1) {
-      prices.remove(namespace, position, index);
-      return;
-    }
-    const { base, coefficient, exponents, nonalphaDiscount, noVowelDiscount } = price;
-    prices.add(
-      namespace,
-      position,
-      index,
-      base.toString(),
-      coefficient.toString(),
-      exponents.join(' '),
-      nonalphaDiscount.toString(),
-      noVowelDiscount.toString(),
-    );
+    const key = { namespace, position, event_index: index };
+    if (sign === 1) prices.add({ ...key, ...priceColumns(price) });
+    else prices.remove(key);
   }
 
-  return (effect: NameEffect): void => {
-    switch (effect.kind) {
-      case 'name_operation':
-        moveName(effect);
-        return;
-      case 'namespace':
-        moveNamespace(effect);
-        return;
-      case 'namespace_price':
-        movePrice(effect);
-    }
-  };
+  return { name_operation: moveName, namespace: moveNamespace, namespace_price: movePrice };
 }

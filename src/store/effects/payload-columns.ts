@@ -1,7 +1,7 @@
 /** The columns of a payload that lists show; transactions of the chain and of the mempool have the same. */
 import type { TransactionContent } from '../../chain/block.ts';
-import { tenureChangeCauses } from '../../codec/payload.ts';
 import type { Payload } from '../../codec/transaction.ts';
+import { storedTenureCause } from '../rows/words.ts';
 import type { Dictionaries } from './dictionary.ts';
 
 export interface PayloadColumns {
@@ -51,7 +51,7 @@ export function payloadColumns(
         recipientId: payload.altRecipient === null ? null : principals.id(payload.altRecipient),
       };
     case 'tenure_change':
-      return { ...EMPTY, tenureChangeCause: tenureChangeCauses.indexOf(payload.cause) };
+      return { ...EMPTY, tenureChangeCause: storedTenureCause.numberOf(payload.cause) };
     case 'poison_microblock':
       return EMPTY;
   }

@@ -5,7 +5,9 @@
  */
 import type { Database } from 'bun:sqlite';
 import type { StakingChange } from '../../chain/pox/staking.ts';
+import { upserter } from '../rows/table.ts';
 import { NO_BOND } from '../rows/words.ts';
+import { stakingRewardsTable, stakingSharesTable } from '../tables/staking.ts';
 import type { BondTotalsWriter } from './bond-totals.ts';
 import type { Dictionaries } from './dictionary.ts';
 
@@ -55,14 +57,14 @@ export function stakingRewardsWriter(db: Database, { principals }: Dictionaries,
   const share = db.prepare<{ earned: string }, [number, number, number, number]>(
     'SELECT earned FROM staking_shares WHERE staker_id = ?1 AND bond_index = ?2 AND signer_id = ?3 AND cycle = ?4',
   );
-  const setShare = db.prepare('INSERT OR REPLACE INTO staking_shares VALUES (?1, ?2, ?3, ?4, ?5)');
+  const setShare = upserter(db, stakingSharesTable, { replaced: ['earned'] });
   const removeShare = db.prepare(
     'DELETE FROM staking_shares WHERE staker_id = ?1 AND bond_index = ?2 AND signer_id = ?3 AND cycle = ?4',
   );
   const sums = db.prepare<{ accrued: string; claimed: string }, [number, number]>(
     'SELECT accrued, claimed FROM staking_rewards WHERE staker_id = ?1 AND bond_index = ?2',
   );
-  const setSums = db.prepare('INSERT OR REPLACE INTO staking_rewards VALUES (?1, ?2, ?3, ?4)');
+  const setSums = upserter(db, stakingRewardsTable, { replaced: ['accrued', 'claimed'] });
   const removeSums = db.prepare('DELETE FROM staking_rewards WHERE staker_id = ?1 AND bond_index = ?2');
 
   function move(staker: number, bond: number, accrued: bigint, claimed: bigint): void {
@@ -70,7 +72,7 @@ export function stakingRewardsWriter(db: Database, { principals }: Dictionaries,
     const known = sums.get(staker, bond);
     const [has, took] = [BigInt(known?.accrued ?? 0) + accrued, BigInt(known?.claimed ?? 0) + claimed];
     if (has === 0n && took === 0n) removeSums.run(staker, bond);
-    else setSums.run(staker, bond, has.toString(), took.toString());
+    else setSums({ staker_id: staker, bond_index: bond, accrued: has.toString(), claimed: took.toString() });
   }
 
   function accrue({ staker, signer, units }: Weight, bond: number, cycle: number, rate: bigint, sign: 1 | -1): void {
@@ -78,7 +80,7 @@ export function stakingRewardsWriter(db: Database, { principals }: Dictionaries,
     const before = BigInt(share.get(staker, bond, signer, cycle)?.earned ?? 0);
     const after = before + BigInt(sign) * units * rate;
     if (after === 0n) removeShare.run(staker, bond, signer, cycle);
-    else setShare.run(staker, bond, signer, cycle, after.toString());
+    else setShare({ staker_id: staker, bond_index: bond, signer_id: signer, cycle, earned: after.toString() });
     move(staker, bond, after / PRECISION - before / PRECISION, 0n);
   }
 

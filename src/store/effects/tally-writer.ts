@@ -1,27 +1,23 @@
-/** How many transactions there are of each type, and calls of functions of each name. */
+/** How many transactions there are of each type, and calls of functions of each name. A row exists while its count isn't zero. */
 import type { Database } from 'bun:sqlite';
 import type { Effect } from '../../chain/effect.ts';
-
-/** Counts kept in a table of two columns; a row exists while its count isn't zero. */
-function counts<K extends number | string>(db: Database, table: string, key: string, column: string) {
-  const move = db.prepare<null, [K, number]>(
-    `INSERT INTO ${table} VALUES (?1, ?2) ON CONFLICT (${key}) DO UPDATE SET ${column} = ${column} + ?2`,
-  );
-  const removeEmpty = db.prepare<null, [K]>(`DELETE FROM ${table} WHERE ${key} = ?1 AND ${column} = 0`);
-  return (sign: 1 | -1, moved: ReadonlyMap<K, number>): void => {
-    for (const [name, count] of moved) {
-      move.run(name, sign * count);
-      if (sign === -1) removeEmpty.run(name);
-    }
-  };
-}
+import { upserter } from '../rows/table.ts';
+import { calledFunctionsTable, transactionTypesTable } from '../tables/chain.ts';
 
 /** What applies the effects on these counts through this connection. */
 export function tallyWriter(db: Database) {
-  const types = counts<number>(db, 'transaction_types', 'type', 'transactions');
-  const functions = counts<string>(db, 'called_functions', 'name', 'calls');
-  return (effect: Extract<Effect, { kind: 'tallies' }>): void => {
-    types(effect.sign, effect.types);
-    functions(effect.sign, effect.functions);
+  const countType = upserter(db, transactionTypesTable, { summed: ['transactions'] });
+  const countCalls = upserter(db, calledFunctionsTable, { summed: ['calls'] });
+  const removeType = db.prepare<null, [number]>('DELETE FROM transaction_types WHERE type = ?1 AND transactions = 0');
+  const removeCalls = db.prepare<null, [string]>('DELETE FROM called_functions WHERE name = ?1 AND calls = 0');
+  return ({ sign, types, functions }: Extract<Effect, { kind: 'tallies' }>): void => {
+    for (const [type, count] of types) {
+      countType({ type, transactions: sign * count });
+      if (sign === -1) removeType.run(type);
+    }
+    for (const [name, count] of functions) {
+      countCalls({ name, calls: sign * count });
+      if (sign === -1) removeCalls.run(name);
+    }
   };
 }

@@ -1,6 +1,9 @@
 /** Jobs that tell a hook of past blocks. */
 import type { Database } from 'bun:sqlite';
 import { prepared } from '../rows/statement.ts';
+import { inserter } from '../rows/table.ts';
+import type { Stored } from '../rows/table-shape.ts';
+import { hookBackfillsTable } from '../tables/hooks.ts';
 import { type Backfill, type BackfillState, storedBackfillState } from './model.ts';
 
 const QUEUED = storedBackfillState.numberOf('queued');
@@ -9,27 +12,9 @@ const CANCELLED = storedBackfillState.numberOf('cancelled');
 /** Not done yet; an index holds them alone. */
 const isOpen = `state <= ${RUNNING}`;
 
-interface Row {
-  id: number;
-  uuid: string;
-  hook_id: number;
-  state: number;
-  dry_run: number;
-  from_height: number;
-  to_height: number;
-  next_height: number;
-  matched_blocks: number;
-  matched_transactions: number;
-  queued: number;
-  delivered: number;
-  dead: number;
-  created_at: number;
-  finished_at: number | null;
-  error: string | null;
-}
+type Row = Stored<typeof hookBackfillsTable, keyof (typeof hookBackfillsTable)['columns']>;
 
-const columns = `id, uuid, hook_id, state, dry_run, from_height, to_height, next_height, matched_blocks,
-       matched_transactions, queued, delivered, dead, created_at, finished_at, error`;
+const columns = Object.keys(hookBackfillsTable.columns).join(', ');
 
 /** Statements by name; the plan test reads them. */
 export const sql = {
@@ -63,11 +48,7 @@ const backfillOf = (row: Row): Backfill => ({
 });
 
 export function hookBackfills(db: Database) {
-  const insert = db.prepare<null, [string, number, number, number, number, number]>(
-    `INSERT INTO hook_backfills (uuid, hook_id, state, dry_run, from_height, to_height, next_height, matched_blocks,
-                                 matched_transactions, queued, delivered, dead, created_at)
-     VALUES (?1, ?2, ${QUEUED}, ?3, ?4, ?5, ?4, 0, 0, 0, 0, 0, ?6)`,
-  );
+  const insert = inserter(db, hookBackfillsTable);
   const byUuid = prepared<Row, [string, number]>(db, sql.byUuid);
   const byId = prepared<Row, [number]>(db, sql.byId);
   const next = db.prepare<{ id: number }, []>(sql.next);
@@ -91,7 +72,23 @@ export function hookBackfills(db: Database) {
   );
   return {
     add(job: { uuid: string; hookId: number; dryRun: boolean; from: number; to: number }, now: number): void {
-      insert.run(job.uuid, job.hookId, job.dryRun ? 1 : 0, job.from, job.to, now);
+      insert({
+        uuid: job.uuid,
+        hook_id: job.hookId,
+        state: QUEUED,
+        dry_run: job.dryRun ? 1 : 0,
+        from_height: job.from,
+        to_height: job.to,
+        next_height: job.from,
+        matched_blocks: 0,
+        matched_transactions: 0,
+        queued: 0,
+        delivered: 0,
+        dead: 0,
+        created_at: now,
+        finished_at: null,
+        error: null,
+      });
     },
     find: (uuid: string, hookId: number): Backfill | undefined => {
       const row = byUuid.get(uuid, hookId);

@@ -2,6 +2,7 @@
 import type { Database } from 'bun:sqlite';
 import { heightOf, positionOf } from '../../chain/position.ts';
 import { prepared } from '../rows/statement.ts';
+import { EVENT_KIND, STATUS } from '../rows/words.ts';
 
 /** What to look for: transactions that a principal takes part in, or a contract's logs. */
 export interface Landmark {
@@ -15,19 +16,19 @@ export const sql = {
               WHERE principal_id = (SELECT id FROM principals WHERE address = ?1) AND position >= ?2
               ORDER BY position LIMIT 1`,
   logged: `SELECT position FROM events
-            WHERE contract_id = (SELECT id FROM principals WHERE address = ?1) AND kind = 1 AND position >= ?2
+            WHERE contract_id = (SELECT id FROM principals WHERE address = ?1) AND kind = ${EVENT_KIND.log} AND position >= ?2
             ORDER BY position, event_index LIMIT 1`,
   lastInvolved: `SELECT position FROM principal_transactions
                   WHERE principal_id = (SELECT id FROM principals WHERE address = ?1) AND position < ?2
                   ORDER BY position DESC LIMIT 1`,
   lastLogged: `SELECT position FROM events
-                WHERE contract_id = (SELECT id FROM principals WHERE address = ?1) AND kind = 1 AND position < ?2
+                WHERE contract_id = (SELECT id FROM principals WHERE address = ?1) AND kind = ${EVENT_KIND.log} AND position < ?2
                 ORDER BY position DESC, event_index DESC LIMIT 1`,
   contractInterface: `SELECT b.contract_interface AS text FROM contracts c
                         JOIN transactions t ON t.position = c.position
                         JOIN transaction_bodies b ON b.position = c.position
                        WHERE c.contract_id = (SELECT id FROM principals WHERE address = ?1)
-                         AND (c.position < ?2 OR t.genesis_block_time IS NOT NULL) AND t.status = 1
+                         AND (c.position < ?2 OR t.genesis_block_time IS NOT NULL) AND t.status = ${STATUS.success}
                        ORDER BY c.position DESC LIMIT 1`,
   tipBurnHeight: 'SELECT burn_block_height FROM blocks ORDER BY height DESC LIMIT 1',
 };

@@ -1,14 +1,12 @@
 /** What hooks were told of which blocks. */
 import type { Database } from 'bun:sqlite';
 import { prepared } from '../rows/statement.ts';
+import { upserter } from '../rows/table.ts';
+import type { Stored } from '../rows/table-shape.ts';
+import { hookLedgerTable } from '../tables/hooks.ts';
 import type { LedgerEntry } from './model.ts';
 
-interface Row {
-  hook_id: number;
-  index_block_hash: Uint8Array;
-  height: number;
-  places: string;
-}
+type Row = Stored<typeof hookLedgerTable, 'hook_id' | 'index_block_hash' | 'height' | 'places'>;
 
 /** Statements by name; the plan test reads them. */
 export const sql = {
@@ -30,10 +28,7 @@ const entryOf = ({ hook_id, index_block_hash, height, places }: Row): LedgerEntr
 });
 
 export function hookLedger(db: Database) {
-  const add = db.prepare<null, [Uint8Array, number, number, number, string]>(
-    `INSERT INTO hook_ledger VALUES (?1, ?2, ?3, ?4, ?5)
-     ON CONFLICT (index_block_hash, hook_id) DO UPDATE SET places = excluded.places`,
-  );
+  const add = upserter(db, hookLedgerTable, { replaced: ['places'] });
   const remove = db.prepare<null, [Uint8Array, number]>(
     'DELETE FROM hook_ledger WHERE index_block_hash = ?1 AND hook_id = ?2',
   );
@@ -49,7 +44,13 @@ export function hookLedger(db: Database) {
   );
   return {
     add: (hash: Uint8Array, hookId: number, height: number, burnBlockHeight: number, places: readonly number[]) => {
-      add.run(hash, hookId, height, burnBlockHeight, JSON.stringify(places));
+      add({
+        index_block_hash: hash,
+        hook_id: hookId,
+        height,
+        burn_block_height: burnBlockHeight,
+        places: JSON.stringify(places),
+      });
     },
     remove: (hash: Uint8Array, hookId: number) => {
       remove.run(hash, hookId);

@@ -1,173 +1,47 @@
 /** The rows of hooks, and where live ones stand. */
 import type { Database } from 'bun:sqlite';
 import { prepared } from '../rows/statement.ts';
-import {
-  type Cursor,
-  type HookProgress,
-  type HookRecord,
-  type HookStatus,
-  storedStage,
-  storedStatus,
-} from './model.ts';
+import { hookProgress } from './hook-progress.ts';
+import { type HookRecord, type HookStatus, storedStage, storedStatus } from './model.ts';
+import { fromHooks, type RecordRow, recordColumns, recordOf, statusNow } from './record-row.ts';
+import { recordWriter } from './record-writer.ts';
 
 const IDLE = storedStage.numberOf('idle');
 const LIVE = storedStage.numberOf('live');
 const CATCHING_UP = storedStage.numberOf('catching_up');
-const NEW = storedStatus.numberOf('new');
-const STREAMING = storedStatus.numberOf('streaming');
-
-interface Row {
-  id: number;
-  uuid: string;
-  consumer: string;
-  created_at: number;
-  definition: string;
-  stage: number;
-  status: number;
-  cursor_height: number;
-  cursor_hash: Uint8Array;
-  evaluated: number;
-  occurrences: number;
-  window_evaluated: number;
-  window_occurrences: number;
-  last_evaluated_at: number | null;
-  last_evaluated_height: number | null;
-  last_occurrence_at: number | null;
-  last_occurrence_height: number | null;
-  sequence: number;
-  interrupted_reason: string | null;
-  stuck_delivery: number | null;
-  consecutive_failures: number;
-  last_delivery_at: number | null;
-  last_delivery_status: number | null;
-}
-
-// Of a live hook, what hook_progress knows stands in for the row's own.
-const SINCE = `(h.stage = ${LIVE} AND p.evaluated > h.joined)`;
-const statusNow = `CASE WHEN h.status = ${NEW} AND ${SINCE} THEN ${STREAMING} ELSE h.status END`;
-const columns = `h.id, h.uuid, h.consumer, h.created_at, h.definition, h.stage,
-       ${statusNow} AS status,
-       iif(h.stage = ${LIVE}, p.cursor_height, h.cursor_height) AS cursor_height,
-       iif(h.stage = ${LIVE}, p.cursor_hash, h.cursor_hash) AS cursor_hash,
-       h.evaluated + iif(${SINCE}, p.evaluated - h.joined, 0) AS evaluated,
-       h.occurrences, h.window_evaluated, h.window_occurrences,
-       iif(${SINCE}, p.evaluated_at, h.last_evaluated_at) AS last_evaluated_at,
-       iif(${SINCE}, p.cursor_height, h.last_evaluated_height) AS last_evaluated_height,
-       h.last_occurrence_at, h.last_occurrence_height, h.sequence, h.interrupted_reason, h.stuck_delivery,
-       h.consecutive_failures, h.last_delivery_at, h.last_delivery_status`;
-const from = 'FROM hooks h CROSS JOIN hook_progress p';
 
 /** Statements by name; the plan test reads them. */
 export const sql = {
-  byUuid: `SELECT ${columns} ${from} WHERE h.uuid = ?1 AND h.consumer = ?2 AND (h.deleted_at IS NULL OR ?3)`,
+  byUuid: `SELECT ${recordColumns} ${fromHooks} WHERE h.uuid = ?1 AND h.consumer = ?2 AND (h.deleted_at IS NULL OR ?3)`,
   // The plus keeps the planner off an index that it takes for a list of a few hooks.
-  byId: `SELECT ${columns} ${from} WHERE h.id = ?1 AND +h.deleted_at IS NULL`,
-  page: `SELECT ${columns} ${from} WHERE h.consumer = ?1 AND h.deleted_at IS NULL
+  byId: `SELECT ${recordColumns} ${fromHooks} WHERE h.id = ?1 AND +h.deleted_at IS NULL`,
+  page: `SELECT ${recordColumns} ${fromHooks} WHERE h.consumer = ?1 AND h.deleted_at IS NULL
           ORDER BY h.created_at DESC, h.uuid LIMIT ?2 OFFSET ?3`,
   total: 'SELECT count(*) AS total FROM hooks WHERE consumer = ?1 AND deleted_at IS NULL',
   idsAt: `SELECT id FROM hooks WHERE stage = ?1 AND stage > ${IDLE}`,
-  active: `SELECT ${columns} ${from} WHERE h.stage = ?1 AND h.stage > ${IDLE}`,
+  active: `SELECT ${recordColumns} ${fromHooks} WHERE h.stage = ?1 AND h.stage > ${IDLE}`,
   expiring: `SELECT h.id FROM hooks h WHERE h.stage = ${LIVE} AND h.expires_at IS NOT NULL AND h.expires_at <= ?1`,
   deletedBefore: 'SELECT id FROM hooks WHERE deleted_at < ?1 LIMIT 1',
   withLongLog: `SELECT id FROM hooks WHERE sequence > ?1`,
   consumers: `SELECT consumer, count(*) AS hooks FROM hooks WHERE deleted_at IS NULL GROUP BY consumer ORDER BY consumer`,
   owner: 'SELECT consumer FROM hooks WHERE uuid = ?1',
-  counts: `SELECT h.stage > ${IDLE} AS enabled, ${statusNow} AS status, min(h.id) AS id, count(*) AS count ${from} WHERE h.deleted_at IS NULL GROUP BY 1, 2`,
+  counts: `SELECT h.stage > ${IDLE} AS enabled, ${statusNow} AS status, min(h.id) AS id, count(*) AS count ${fromHooks} WHERE h.deleted_at IS NULL GROUP BY 1, 2`,
 };
 
-const recordOf = (row: Row): HookRecord => ({
-  id: row.id,
-  uuid: row.uuid,
-  consumer: row.consumer,
-  createdAt: row.created_at,
-  definition: row.definition,
-  stage: storedStage.wordOf(row.stage, row.id),
-  status: storedStatus.wordOf(row.status, row.id),
-  cursor: { height: row.cursor_height, hash: row.cursor_hash },
-  evaluated: row.evaluated,
-  occurrences: row.occurrences,
-  windowEvaluated: row.window_evaluated,
-  windowOccurrences: row.window_occurrences,
-  lastEvaluatedAt: row.last_evaluated_at,
-  lastEvaluatedHeight: row.last_evaluated_height,
-  lastOccurrenceAt: row.last_occurrence_at,
-  lastOccurrenceHeight: row.last_occurrence_height,
-  sequence: row.sequence,
-  interruptedReason: row.interrupted_reason,
-  stuckDelivery: row.stuck_delivery,
-  consecutiveFailures: row.consecutive_failures,
-  lastDeliveryAt: row.last_delivery_at,
-  lastDeliveryStatus: row.last_delivery_status,
-});
-
-export function hookRecords(db: Database) {
-  const byUuid = prepared<Row, [string, string, number]>(db, sql.byUuid);
-  const byId = prepared<Row, [number]>(db, sql.byId);
-  const page = prepared<Row, [string, number, number]>(db, sql.page);
+/** What reads the records through this connection. */
+function recordReader(db: Database) {
+  const byUuid = prepared<RecordRow, [string, string, number]>(db, sql.byUuid);
+  const byId = prepared<RecordRow, [number]>(db, sql.byId);
+  const page = prepared<RecordRow, [string, number, number]>(db, sql.page);
   const total = prepared<{ total: number }, [string]>(db, sql.total);
-  const active = prepared<Row, [number]>(db, sql.active);
+  const active = prepared<RecordRow, [number]>(db, sql.active);
   const idsAt = prepared<{ id: number }, [number]>(db, sql.idsAt);
   const expiring = prepared<{ id: number }, [number]>(db, sql.expiring);
   const counts = prepared<{ enabled: number; status: number; id: number; count: number }, []>(db, sql.counts);
   const consumers = prepared<{ consumer: string; hooks: number }, []>(db, sql.consumers);
   const owner = prepared<{ consumer: string }, [string]>(db, sql.owner);
-  const insert = db.prepare<{ id: number }, [string, string, number, string, string]>(
-    `INSERT INTO hooks (uuid, consumer, created_at, definition, url, stage, status, cursor_height, cursor_hash, evaluated,
-                        occurrences, joined, window_evaluated, window_occurrences, sequence, consecutive_failures)
-     VALUES (?1, ?2, ?3, ?4, ?5, ${IDLE}, ${NEW}, 0, x'', 0, 0, 0, 0, 0, 0, 0) RETURNING id`,
-  );
-  const setDefinition = db.prepare<null, [number, string, string, number | null]>(
-    'UPDATE hooks SET definition = ?2, url = ?3, expires_at = ?4 WHERE id = ?1',
-  );
-  const remove = db.prepare<null, [number, number]>(
-    `UPDATE hooks SET stage = ${IDLE}, expires_at = NULL, deleted_at = ?2 WHERE id = ?1`,
-  );
-  const join = db.prepare<null, [number, number | null]>(
-    `UPDATE hooks SET stage = ${LIVE}, joined = (SELECT evaluated FROM hook_progress), expires_at = ?2 WHERE id = ?1`,
-  );
-  // Written down as it is read, since it will no longer move with the others.
-  const leave = db.prepare<null, [number, number]>(
-    `UPDATE hooks SET stage = ?2, expires_at = NULL,
-            (status, cursor_height, cursor_hash, evaluated, last_evaluated_at, last_evaluated_height) =
-            (SELECT status, cursor_height, cursor_hash, evaluated, last_evaluated_at, last_evaluated_height
-               FROM (SELECT ${columns} ${from} WHERE h.id = ?1))
-      WHERE id = ?1`,
-  );
-  const setStatus = db.prepare<null, [number, number, string | null, number | null]>(
-    'UPDATE hooks SET status = ?2, interrupted_reason = ?3, stuck_delivery = ?4 WHERE id = ?1',
-  );
-  const setCursor = db.prepare<null, [number, number, Uint8Array]>(
-    'UPDATE hooks SET cursor_height = ?2, cursor_hash = ?3 WHERE id = ?1',
-  );
-  const openWindow = db.prepare<null, [number]>(
-    'UPDATE hooks SET window_evaluated = evaluated, window_occurrences = occurrences WHERE id = ?1',
-  );
-  const advanceOne = db.prepare<null, [number, number, Uint8Array, number]>(
-    `UPDATE hooks SET evaluated = evaluated + 1, status = max(status, ${STREAMING}), cursor_height = ?2, cursor_hash = ?3,
-            last_evaluated_at = ?4, last_evaluated_height = ?2 WHERE id = ?1`,
-  );
-  const occurred = db.prepare<null, [number, number, number]>(
-    `UPDATE hooks SET occurrences = occurrences + 1, last_occurrence_at = ?2, last_occurrence_height = ?3 WHERE id = ?1`,
-  );
-  const nextSequence = db.prepare<{ sequence: number }, [number]>(
-    'UPDATE hooks SET sequence = sequence + 1 WHERE id = ?1 RETURNING sequence',
-  );
-  const delivered = db.prepare<null, [number, number, number | null]>(
-    'UPDATE hooks SET consecutive_failures = 0, last_delivery_at = ?2, last_delivery_status = ?3 WHERE id = ?1',
-  );
-  const failed = db.prepare<null, [number, number | null]>(
-    'UPDATE hooks SET consecutive_failures = consecutive_failures + 1, last_delivery_status = ?2 WHERE id = ?1',
-  );
   const withLongLog = db.prepare<{ id: number }, [number]>(sql.withLongLog);
   const deletedBefore = db.prepare<{ id: number }, [number]>(sql.deletedBefore);
-  const forget = db.prepare<null, [number]>('DELETE FROM hooks WHERE id = ?1');
-  const progress = db.prepare<
-    { evaluated: number; cursor_height: number; cursor_hash: Uint8Array; evaluated_at: number | null },
-    []
-  >('SELECT evaluated, cursor_height, cursor_hash, evaluated_at FROM hook_progress');
-  const setProgress = db.prepare<null, [number, number, Uint8Array, number | null]>(
-    'UPDATE hook_progress SET evaluated = ?1, cursor_height = ?2, cursor_hash = ?3, evaluated_at = ?4',
-  );
 
   /** Of a consumer, without those that were deleted. */
   const count = (consumer: string): number => total.get(consumer)?.total ?? 0;
@@ -204,78 +78,16 @@ export function hookRecords(db: Database) {
         enabled: enabled === 1,
         count,
       })),
-
-    /** @returns its id; it is idle and new */
-    add(hook: { uuid: string; consumer: string; createdAt: number; definition: string; url: string }): number {
-      const row = insert.get(hook.uuid, hook.consumer, hook.createdAt, hook.definition, hook.url);
-      if (row === null) throw new Error('hooks gave no id');
-      return row.id;
-    },
-    /** @param expiresAt `hook_progress.evaluated` at which a live one is used up, null for none */
-    setDefinition: (id: number, definition: string, url: string, expiresAt: number | null) => {
-      setDefinition.run(id, definition, url, expiresAt);
-    },
-    remove: (id: number, now: number) => {
-      remove.run(id, now);
-    },
-
-    /** From now on it moves with the others. */
-    goLive: (id: number, expiresAt: number | null) => {
-      join.run(id, expiresAt);
-    },
-    /** It moves with the others no more; its cursor is where they are. */
-    leaveLive: (id: number) => {
-      leave.run(id, IDLE);
-    },
-    catchUp: (id: number) => {
-      leave.run(id, CATCHING_UP);
-    },
-    /** @param stuckDelivery what is to go first when it is enabled again */
-    setStatus: (id: number, status: HookStatus, reason: string | null = null, stuckDelivery: number | null = null) => {
-      setStatus.run(id, storedStatus.numberOf(status), reason, stuckDelivery);
-    },
-    setCursor: (id: number, { height, hash }: Cursor) => {
-      setCursor.run(id, height, hash);
-    },
-    /** Its budgets begin anew. Not for a live one. */
-    openWindow: (id: number) => {
-      openWindow.run(id);
-    },
-    /** A block more, of one that catches up. */
-    advance: (id: number, { height, hash }: Cursor, now: number) => {
-      advanceOne.run(id, height, hash, now);
-    },
-    occurred: (id: number, now: number, height: number) => {
-      occurred.run(id, now, height);
-    },
-    nextSequence: (id: number): number => nextSequence.get(id)?.sequence ?? 0,
-    delivered: (id: number, now: number, status: number | null) => {
-      delivered.run(id, now, status);
-    },
-    failed: (id: number, status: number | null) => {
-      failed.run(id, status);
-    },
-
-    progress: (): HookProgress => {
-      const row = progress.get();
-      if (row === null) throw new Error('hook_progress has no row');
-      const { evaluated, cursor_height, cursor_hash, evaluated_at } = row;
-      return { evaluated, cursor: { height: cursor_height, hash: cursor_hash }, evaluatedAt: evaluated_at };
-    },
-    setProgress: ({ evaluated, cursor, evaluatedAt }: HookProgress) => {
-      setProgress.run(evaluated, cursor.height, cursor.hash, evaluatedAt);
-    },
     /** Hooks that were sent so many deliveries. */
     withLongLog: (least: number): number[] => withLongLog.all(least).map(({ id }) => id),
     /** One that was deleted before a time, null where there is none. */
     deletedBefore: (before: number): number | null => deletedBefore.get(before)?.id ?? null,
-    forget: (id: number) => {
-      forget.run(id);
-    },
     /** Live ones that so many evaluated blocks use up. */
     usedUp: (evaluated: number): number[] => expiring.all(evaluated).map(({ id }) => id),
   };
 }
+
+export const hookRecords = (db: Database) => ({ ...recordReader(db), ...recordWriter(db), ...hookProgress(db) });
 export type HookRecords = ReturnType<typeof hookRecords>;
 
 /** Whether its live lane goes: what an expired one was still owed is sent. */

@@ -5,14 +5,13 @@ import type { AttachmentsPayload } from '../../chain/payload-schemas.ts';
 import { fromHex } from '../../codec/hex.ts';
 import { lossyText } from '../../codec/utf8.ts';
 import { declaredSubdomains, resolverOf, zoneRecords } from '../../codec/zonefile.ts';
+import { inserter, inserterIfAbsent } from '../rows/table.ts';
+import { attachmentsTable, subdomainsTable } from '../tables/names.ts';
 
 /** What keeps attachments through this connection. @returns how many were new */
 export function attachmentWriter(db: Database) {
-  const add = db.prepare<{ id: number }, [Uint8Array, Uint8Array, Uint8Array, string, Uint8Array, Uint8Array]>(
-    `INSERT INTO attachments (content_hash, tx_id, index_block_hash, contract_id, metadata, content)
-       VALUES (?1, ?2, ?3, ?4, ?5, ?6) ON CONFLICT DO NOTHING RETURNING id`,
-  );
-  const addSubdomain = db.prepare('INSERT INTO subdomains VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)');
+  const add = inserterIfAbsent(db, attachmentsTable);
+  const addSubdomain = inserter(db, subdomainsTable);
 
   /** Only an update declares subdomains: a zonefile that a name begins with does not. */
   function addSubdomains(id: number, metadata: Uint8Array, content: Uint8Array): void {
@@ -21,7 +20,15 @@ export function attachmentWriter(db: Database) {
     const records = zoneRecords(lossyText(content));
     const resolver = resolverOf(records);
     for (const [record, { label, owner, zonefile }] of declaredSubdomains(records).entries()) {
-      addSubdomain.run(id, record, `${label}.${named.name}`, named.name, owner, resolver, zonefile);
+      addSubdomain({
+        attachment_id: id,
+        record,
+        subdomain: `${label}.${named.name}`,
+        name: named.name,
+        owner,
+        resolver,
+        zonefile,
+      });
     }
   }
 
@@ -29,18 +36,18 @@ export function attachmentWriter(db: Database) {
     let added = 0;
     for (const { content_hash, tx_id, index_block_hash, contract_id, metadata, content } of attachments) {
       const [metadataBytes, contentBytes] = [fromHex(metadata), fromHex(content)];
-      const row = add.get(
-        fromHex(content_hash),
-        fromHex(tx_id),
-        fromHex(index_block_hash),
+      const id = add({
+        content_hash: fromHex(content_hash),
+        tx_id: fromHex(tx_id),
+        index_block_hash: fromHex(index_block_hash),
         contract_id,
-        metadataBytes,
-        contentBytes,
-      );
+        metadata: metadataBytes,
+        content: contentBytes,
+      });
       // The node may post one more than once.
-      if (row === null) continue;
+      if (id === null) continue;
       added += 1;
-      if (isNameContract(contract_id)) addSubdomains(row.id, metadataBytes, contentBytes);
+      if (isNameContract(contract_id)) addSubdomains(id, metadataBytes, contentBytes);
     }
     return added;
   };

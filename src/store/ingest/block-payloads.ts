@@ -3,6 +3,8 @@ import type { Database } from 'bun:sqlite';
 import { OperatorError } from '../../base/errors.ts';
 import type { Journal } from '../files/journal.ts';
 import { type PayloadSource, payloadText, type SourceColumns, sourceColumns } from '../files/payload-source.ts';
+import { inserter } from '../rows/table.ts';
+import { blockPayloadsTable } from '../tables/orphans.ts';
 
 /**
  * Canonical blocks below the tip whose payloads are kept in the index when there is no journal. Deeper reorganizations
@@ -13,9 +15,7 @@ const KEPT_BLOCKS = 6_000;
 export type BlockPayloads = ReturnType<typeof blockPayloads>;
 
 export function blockPayloads(db: Database, journal: Journal | null) {
-  const insert = db.prepare<null, [Uint8Array, number | null, Uint8Array | null]>(
-    'INSERT INTO block_payloads VALUES (?1, ?2, ?3)',
-  );
+  const insert = inserter(db, blockPayloadsTable);
   const find = db.prepare<SourceColumns, [Uint8Array]>(
     'SELECT journal_id, payload FROM block_payloads WHERE index_block_hash = ?1',
   );
@@ -25,8 +25,7 @@ export function blockPayloads(db: Database, journal: Journal | null) {
   );
   return {
     keep(indexBlockHash: Uint8Array, source: PayloadSource): void {
-      const { journal_id, payload } = sourceColumns(source);
-      insert.run(indexBlockHash, journal_id, payload);
+      insert({ index_block_hash: indexBlockHash, ...sourceColumns(source) });
     },
 
     /**

@@ -7,14 +7,12 @@ import { readPayload } from '../../chain/payload-reader.ts';
 import type { BurnBlockPayload } from '../../chain/payload-schemas.ts';
 import { fromHex } from '../../codec/hex.ts';
 import { compressed, decompressed } from '../files/journal-entry.ts';
+import { inserter } from '../rows/table.ts';
+import type { Stored } from '../rows/table-shape.ts';
+import { burnBlocksTable, type orphanedBurnBlocksTable } from '../tables/bitcoin.ts';
 import { burnRewardWriter } from './burn-reward-writer.ts';
 
-interface Row {
-  height: number;
-  hash: Uint8Array;
-  parent_hash: Uint8Array | null;
-  payload: Uint8Array;
-}
+type Row = Stored<typeof orphanedBurnBlocksTable, 'height' | 'hash' | 'parent_hash' | 'payload'>;
 
 const same = (a: Uint8Array, b: Uint8Array): boolean => Buffer.compare(a, b) === 0;
 
@@ -31,9 +29,7 @@ export function burnBlockWriter(db: Database) {
   const orphan = db.prepare<Row, [Uint8Array]>(
     'SELECT height, hash, parent_hash, payload FROM orphaned_burn_blocks WHERE hash = ?1',
   );
-  const insert = db.prepare<null, [number, Uint8Array, Uint8Array | null, Uint8Array]>(
-    'INSERT INTO burn_blocks VALUES (?1, ?2, ?3, ?4)',
-  );
+  const insert = inserter(db, burnBlocksTable);
   const orphanFrom = db.prepare<null, [number]>(
     `INSERT OR IGNORE INTO orphaned_burn_blocks (hash, height, parent_hash, payload)
      SELECT hash, height, parent_hash, payload FROM burn_blocks WHERE height >= ?1`,
@@ -73,11 +69,11 @@ export function burnBlockWriter(db: Database) {
       removeFrom.run(first);
       rewards.removeFrom(first);
       for (const row of branch) {
-        insert.run(row.height, row.hash, row.parent_hash, row.payload);
+        insert(row);
         rewards.add(storedPayload(row));
         adopt.run(row.hash);
       }
-      insert.run(height, hash, parent, compressed(text));
+      insert({ height, hash, parent_hash: parent, payload: compressed(text) });
       rewards.add(payload);
       adopt.run(hash);
       raise.run(height);

@@ -5,6 +5,8 @@
 import type { Database } from 'bun:sqlite';
 import type { BurnBlockPayload } from '../../chain/payload-schemas.ts';
 import { fromHex } from '../../codec/hex.ts';
+import { inserter } from '../rows/table.ts';
+import { burnRewardsTable, burnSlotHoldersTable, poxTransactionsTable } from '../tables/bitcoin.ts';
 
 interface PoxOutput {
   txId: Uint8Array;
@@ -34,7 +36,7 @@ export function burnRewardWriter(db: Database) {
     `SELECT recipient_ordinal AS ordinal, recipient_total AS total FROM burn_rewards
       WHERE recipient = ?1 ORDER BY recipient_ordinal DESC LIMIT 1`,
   );
-  const addReward = db.prepare('INSERT INTO burn_rewards VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)');
+  const addReward = inserter(db, burnRewardsTable);
   const lastSlot = db.prepare<{ ordinal: number }, []>(
     'SELECT ordinal FROM burn_slot_holders ORDER BY ordinal DESC LIMIT 1',
   );
@@ -42,12 +44,12 @@ export function burnRewardWriter(db: Database) {
     `SELECT address_ordinal AS ordinal FROM burn_slot_holders
       WHERE address = ?1 ORDER BY address_ordinal DESC LIMIT 1`,
   );
-  const addSlot = db.prepare('INSERT INTO burn_slot_holders VALUES (?1, ?2, ?3, ?4, ?5)');
+  const addSlot = inserter(db, burnSlotHoldersTable);
   const outputsTo = db.prepare<{ ordinal: number }, [string]>(
     `SELECT recipient_ordinal AS ordinal FROM pox_transactions
       WHERE recipient = ?1 ORDER BY recipient_ordinal DESC LIMIT 1`,
   );
-  const addOutput = db.prepare('INSERT INTO pox_transactions VALUES (?1, ?2, ?3, ?4, ?5, ?6)');
+  const addOutput = inserter(db, poxTransactionsTable);
   const removals = ['burn_rewards', 'burn_slot_holders', 'pox_transactions'].map((table) =>
     db.prepare<null, [number]>(`DELETE FROM ${table} WHERE height >= ?1`),
   );
@@ -62,16 +64,26 @@ export function burnRewardWriter(db: Database) {
         const known = rewardsOf.get(recipient);
         const total = BigInt(known?.total ?? 0) + BigInt(amt);
         ordinal += 1;
-        const ofRecipient = (known?.ordinal ?? 0) + 1;
-        addReward.run(ordinal, height, index, recipient, ofRecipient, String(amt), total.toString(), burnt);
+        addReward({
+          ordinal,
+          height,
+          reward_index: index,
+          recipient,
+          recipient_ordinal: (known?.ordinal ?? 0) + 1,
+          amount: String(amt),
+          recipient_total: total.toString(),
+          burn_amount: burnt,
+        });
       }
       let slot = lastSlot.get()?.ordinal ?? 0;
       for (const [index, address] of (payload.reward_slot_holders ?? []).entries()) {
         slot += 1;
-        addSlot.run(slot, height, index, address, (slotsOf.get(address)?.ordinal ?? 0) + 1);
+        const address_ordinal = (slotsOf.get(address)?.ordinal ?? 0) + 1;
+        addSlot({ ordinal: slot, height, slot_index: index, address, address_ordinal });
       }
       for (const { txId, index, recipient, amount } of outputsOf(payload)) {
-        addOutput.run(height, txId, index, recipient, (outputsTo.get(recipient)?.ordinal ?? 0) + 1, amount);
+        const recipient_ordinal = (outputsTo.get(recipient)?.ordinal ?? 0) + 1;
+        addOutput({ height, tx_id: txId, output_index: index, recipient, recipient_ordinal, amount });
       }
     },
 

@@ -1,7 +1,9 @@
 /** What happened, in order, for those who are told of it as it happens: the rows of `changes`. */
 import type { Database } from 'bun:sqlite';
 import type { Change } from '../model/change.ts';
-import { type ChangeKind, changeNumber, MINED, PENDING } from '../rows/words.ts';
+import { numberedInserter } from '../rows/table.ts';
+import { type ChangeKind, MEMPOOL_STATE, storedChange } from '../rows/words.ts';
+import { changesTable } from '../tables/bookkeeping.ts';
 
 /** Rows that are kept: many times what comes between two looks of a reader. */
 const KEPT = 20_000;
@@ -19,8 +21,8 @@ interface Moved {
 
 /** What there is to tell; null for one that is mined, which its block tells, and for one that is what it was. */
 function kindOf({ from, to, announced }: Moved): ChangeKind | null {
-  if (to === MINED || (from === to && !announced)) return null;
-  if (to !== PENDING) return 'dropped';
+  if (to === MEMPOOL_STATE.mined || (from === to && !announced)) return null;
+  if (to !== MEMPOOL_STATE.pending) return 'dropped';
   return announced ? 'admitted' : 'restored';
 }
 
@@ -28,13 +30,13 @@ export type ChangeWriter = ReturnType<typeof changeWriter>;
 
 /** Writes through this connection, inside the transaction that is open on it. */
 export function changeWriter(db: Database) {
-  const insert = db.prepare<null, [number, Uint8Array]>('INSERT INTO changes (kind, subject) VALUES (?1, ?2)');
+  const insert = numberedInserter(db, changesTable);
   const forget = db.prepare<null, [number]>('DELETE FROM changes WHERE id <= ?1');
   /** By id: one event may move a transaction several times, as where a fork brings it back and mines it again. */
   const transactions = new Map<string, Moved>();
 
   function write(kind: ChangeKind, subject: Uint8Array): void {
-    const id = Number(insert.run(changeNumber[kind], subject).lastInsertRowid);
+    const id = insert({ kind: storedChange.numberOf(kind), subject });
     if (id % FORGOTTEN_AT_ONCE === 0) forget.run(id - KEPT);
   }
 

@@ -11,7 +11,7 @@ import { microblockWriter } from '../effects/microblock-writer.ts';
 import type { Journal } from '../files/journal.ts';
 import type { PayloadSource } from '../files/payload-source.ts';
 import type { Change } from '../model/change.ts';
-import { dropReasons, UNKNOWN_DROP_REASON } from '../rows/words.ts';
+import { DROPPED_FOR_UNKNOWN_REASON, droppedState } from '../rows/words.ts';
 import { attachmentWriter } from './attachment-writer.ts';
 import { blockPayloads } from './block-payloads.ts';
 import { burnBlockWriter } from './burn-block-writer.ts';
@@ -109,10 +109,12 @@ export function eventRouter({ db, journal, identity, changed, log }: RouterOptio
   }
 
   function drop({ dropped_txids, reason, new_txid }: DroppedPayload, now: number): Applied {
-    const state = dropReasons[reason];
+    const state = droppedState(reason);
     if (state === undefined) log({ event: 'drop_reason_unknown', reason });
     const replacedBy = new_txid == null ? null : fromHex(new_txid);
-    return appliedWhere(mempool.drop(dropped_txids.map(fromHex), state ?? UNKNOWN_DROP_REASON, replacedBy, now) > 0);
+    return appliedWhere(
+      mempool.drop(dropped_txids.map(fromHex), state ?? DROPPED_FOR_UNKNOWN_REASON, replacedBy, now) > 0,
+    );
   }
 
   function route(payload: NodePayload, event: ReceivedEvent, journalId: number | null): Applied {

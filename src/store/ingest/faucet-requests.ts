@@ -1,5 +1,7 @@
 /** What the faucets gave, as long as it counts against their limits. */
 import type { Database } from 'bun:sqlite';
+import { inserter } from '../rows/table.ts';
+import { faucetRequestsTable } from '../tables/bookkeeping.ts';
 
 export type Currency = 'stx' | 'btc' | 'sbtc';
 
@@ -16,11 +18,11 @@ export function faucetRequests(db: Database): FaucetRequests {
   const count = db.prepare<{ requests: number }, [string, string, number]>(
     'SELECT count(*) AS requests FROM faucet_requests WHERE currency = ?1 AND address = ?2 AND requested_at > ?3',
   );
-  const add = db.prepare<null, [string, string, number, string]>('INSERT INTO faucet_requests VALUES (?1, ?2, ?3, ?4)');
+  const add = inserter(db, faucetRequestsTable);
   const forget = db.prepare<null, [number]>('DELETE FROM faucet_requests WHERE requested_at < ?1');
   return {
     count: (currency, address, since) => count.get(currency, address, since)?.requests ?? 0,
-    add: (currency, address, at, ip) => void add.run(currency, address, at, ip),
+    add: (currency, address, at, ip) => add({ currency, address, requested_at: at, ip }),
     forgetBefore: (time) => void forget.run(time),
   };
 }

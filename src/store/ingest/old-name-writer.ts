@@ -3,6 +3,9 @@ import type { Database } from 'bun:sqlite';
 import type { PriceFunction } from '../../chain/name-system.ts';
 import { openWriter } from '../files/database.ts';
 import { lockWriter } from '../files/lock.ts';
+import { priceColumns } from '../rows/price-columns.ts';
+import { inserter, inserterIfAbsent } from '../rows/table.ts';
+import { oldNamespacesTable, oldNamesTable, oldSubdomainsTable, oldZonefilesTable } from '../tables/names.ts';
 
 /** What the name system was before the chain that the index holds, as its export has it. */
 export type OldNameRow =
@@ -22,29 +25,29 @@ export type OldNameRow =
 /** The last labels of a name, as many as asked for. */
 const lastLabels = (name: string, count: number): string => name.split('.').slice(-count).join('.');
 
-/** Adds a row through this connection. */
+/** What adds a row through this connection. */
 function rowAdder(db: Database): (row: OldNameRow) => void {
-  const addNamespace = db.prepare('INSERT INTO old_namespaces VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)');
-  const addName = db.prepare('INSERT INTO old_names VALUES (?1, ?2, ?3, ?4)');
-  const addZonefile = db.prepare('INSERT INTO old_zonefiles VALUES (?1, ?2) ON CONFLICT DO NOTHING');
-  const addSubdomain = db.prepare('INSERT INTO old_subdomains VALUES (?1, ?2, ?3, ?4, ?5, ?6)');
+  const addNamespace = inserter(db, oldNamespacesTable);
+  const addName = inserter(db, oldNamesTable);
+  const addZonefile = inserterIfAbsent(db, oldZonefilesTable);
+  const addSubdomain = inserter(db, oldSubdomainsTable);
   return (row) => {
     switch (row.kind) {
-      case 'namespace': {
-        const { base, coefficient, exponents, nonalphaDiscount, noVowelDiscount } = row.price;
-        const numbers = [base, coefficient, exponents.join(' '), nonalphaDiscount, noVowelDiscount].map(String);
-        addNamespace.run(row.namespace, row.lifetime, ...numbers);
+      case 'namespace':
+        addNamespace({ namespace: row.namespace, lifetime: row.lifetime, ...priceColumns(row.price) });
+        return;
+      case 'name': {
+        const { name, owner, zonefileHash } = row;
+        addName({ name, namespace: lastLabels(name, 1), owner, zonefile_hash: zonefileHash });
         return;
       }
-      case 'name':
-        addName.run(row.name, lastLabels(row.name, 1), row.owner, row.zonefileHash);
-        return;
       case 'zonefile':
-        addZonefile.run(row.hash, row.content);
+        addZonefile({ hash: row.hash, content: row.content });
         return;
       case 'subdomain': {
         const { subdomain, owner, resolver, zonefileHash, zonefile } = row;
-        addSubdomain.run(subdomain, lastLabels(subdomain, 2), owner, resolver, zonefileHash, zonefile);
+        const name = lastLabels(subdomain, 2);
+        addSubdomain({ subdomain, name, owner, resolver, zonefile_hash: zonefileHash, zonefile });
       }
     }
   };

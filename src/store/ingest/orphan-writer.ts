@@ -2,27 +2,21 @@
 import type { Database } from 'bun:sqlite';
 import type { Block } from '../../chain/block.ts';
 import { deployedContract } from '../effects/payload-columns.ts';
-import { table } from '../rows/table.ts';
+import { inserterIfAbsent, table } from '../rows/table.ts';
+import type { Stored } from '../rows/table-shape.ts';
+import { orphanedBlocksTable, orphanedTransactionsTable } from '../tables/orphans.ts';
 
-export interface OrphanedBlock {
-  height: number;
-  index_block_hash: Uint8Array;
-  parent_index_block_hash: Uint8Array;
-}
+export type OrphanedBlock = Stored<
+  typeof orphanedBlocksTable,
+  'height' | 'index_block_hash' | 'parent_index_block_hash'
+>;
 
 export type OrphanWriter = ReturnType<typeof orphanWriter>;
 
 export function orphanWriter(db: Database) {
-  const blocks = table(
-    db,
-    'orphaned_blocks',
-    ['index_block_hash', 'height', 'parent_index_block_hash', 'block_hash', 'burn_block_hash', 'burn_block_height'],
-    1,
-  );
+  const blocks = table(db, orphanedBlocksTable);
   // A transaction may stand twice in a chain of old, and so in a block 1 with the genesis transactions.
-  const addTransaction = db.prepare<null, [Uint8Array, Uint8Array, string | null]>(
-    'INSERT OR IGNORE INTO orphaned_transactions VALUES (?1, ?2, ?3)',
-  );
+  const addTransaction = inserterIfAbsent(db, orphanedTransactionsTable);
   const removeTransaction = db.prepare<null, [Uint8Array, Uint8Array]>(
     'DELETE FROM orphaned_transactions WHERE tx_id = ?1 AND index_block_hash = ?2',
   );
@@ -34,18 +28,25 @@ export function orphanWriter(db: Database) {
     find: (indexBlockHash: Uint8Array): OrphanedBlock | null => find.get(indexBlockHash),
 
     /** Block 0, which is kept with the orphans, is found by none of its transactions: block 1 has them. */
-    add({ indexBlockHash, height, parentIndexBlockHash, blockHash, transactions, ...block }: Block): void {
-      const { burnBlockHash, burnBlockHeight } = block;
-      blocks.add(indexBlockHash, height, parentIndexBlockHash, blockHash, burnBlockHash, burnBlockHeight);
-      if (height === 0) return;
-      for (const transaction of transactions) {
-        addTransaction.run(transaction.txId, indexBlockHash, deployedContract(transaction));
+    add(block: Block): void {
+      const index_block_hash = block.indexBlockHash;
+      blocks.add({
+        index_block_hash,
+        height: block.height,
+        parent_index_block_hash: block.parentIndexBlockHash,
+        block_hash: block.blockHash,
+        burn_block_hash: block.burnBlockHash,
+        burn_block_height: block.burnBlockHeight,
+      });
+      if (block.height === 0) return;
+      for (const transaction of block.transactions) {
+        addTransaction({ tx_id: transaction.txId, index_block_hash, contract: deployedContract(transaction) });
       }
     },
 
     /** Of a block that becomes canonical. */
     remove({ indexBlockHash, transactions }: Block): void {
-      blocks.remove(indexBlockHash);
+      blocks.remove({ index_block_hash: indexBlockHash });
       for (const { txId } of transactions) removeTransaction.run(txId, indexBlockHash);
     },
   };

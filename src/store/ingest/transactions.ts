@@ -42,21 +42,67 @@ export interface TransactionOptions {
 /** `unsettled`: a call failed, or none was made yet; what the files hold isn't known. */
 type State = 'unsettled' | 'idle' | 'open';
 
-export type Transactions = ReturnType<typeof transactions>;
+type Files = ReturnType<typeof filePair>;
 
-export function transactions({ index, journal, participants, catchUp, health }: TransactionOptions) {
-  let state: State = 'unsettled';
+/** Both files, as transactions need them. */
+function filePair(index: Database, journal: Journal | null) {
+  return {
+    begin(): void {
+      index.run('BEGIN IMMEDIATE');
+      journal?.begin();
+    },
+    /** The journal first: it can bring a commit of the index back. */
+    commit(): void {
+      journal?.commit();
+      index.run('COMMIT');
+    },
+    /** Ends what is open, in either. */
+    rollback(): void {
+      rollBack(index);
+      journal?.rollback();
+    },
+    /** Runs `work` in a transaction over the index alone. */
+    onIndex<T>(work: () => T): T {
+      index.run('BEGIN IMMEDIATE');
+      const result = work();
+      index.run('COMMIT');
+      return result;
+    },
+    /** Writes the least there is to both. */
+    touch(): void {
+      touch(index);
+      journal?.touch();
+    },
+    setPatience(milliseconds: number): void {
+      setPatience(index, milliseconds);
+      journal?.setPatience(milliseconds);
+    },
+  };
+}
+
+/**
+ * What waits for a lock of another process, but not again as long as it is held: this thread takes events and may answer
+ * the API, and stands still while it waits.
+ */
+function patience(files: { setPatience(milliseconds: number): void }, health: WriterHealth): () => void {
   let patient = true;
+  return () => {
+    const wanted = health.failing()?.failure !== 'busy';
+    if (wanted === patient) return;
+    files.setPatience(wanted ? BUSY_TIMEOUT_MS : 0);
+    patient = wanted;
+  };
+}
+
+/** Where the open transaction stands, and what begins and ends it. */
+function openTransaction(files: Files, { participants, catchUp, health }: TransactionOptions) {
+  let state: State = 'unsettled';
+  const bePatientOnce = patience(files, health);
 
   const isOpen = (): boolean => state === 'open';
 
   function forget(): void {
     for (const participant of participants) participant.undone();
-  }
-
-  function endBoth(): void {
-    rollBack(index);
-    journal?.rollback();
   }
 
   /**
@@ -69,7 +115,7 @@ export function transactions({ index, journal, participants, catchUp, health }: 
     state = 'unsettled';
     forget();
     try {
-      endBoth();
+      files.rollback();
       if (isKnown) state = 'idle';
     } catch (another) {
       health.failed(another);
@@ -86,34 +132,13 @@ export function transactions({ index, journal, participants, catchUp, health }: 
     }
   }
 
-  /** In a transaction over the index alone. */
-  function onIndex<T>(work: () => T): T {
-    index.run('BEGIN IMMEDIATE');
-    const result = work();
-    index.run('COMMIT');
-    return result;
-  }
-
-  /**
-   * Waits for a lock of another process, but not again as long as it is held: this thread takes events and may answer the
-   * API, and stands still while it waits.
-   */
-  function bePatientOnce(): void {
-    const wanted = health.failing()?.failure !== 'busy';
-    if (wanted === patient) return;
-    const milliseconds = wanted ? BUSY_TIMEOUT_MS : 0;
-    setPatience(index, milliseconds);
-    journal?.setPatience(milliseconds);
-    patient = wanted;
-  }
-
   /** Brings files and memory to where they are known to agree. */
   function settle(): void {
     bePatientOnce();
     if (state !== 'unsettled') return;
-    endBoth();
+    files.rollback();
     forget();
-    catchUp(onIndex);
+    catchUp(files.onIndex);
     state = 'idle';
     for (const participant of participants) {
       participant.committed?.();
@@ -131,8 +156,7 @@ export function transactions({ index, journal, participants, catchUp, health }: 
     if (isOpen()) return;
     guarded(() => {
       settle();
-      index.run('BEGIN IMMEDIATE');
-      journal?.begin();
+      files.begin();
     });
     state = 'open';
   }
@@ -140,19 +164,46 @@ export function transactions({ index, journal, participants, catchUp, health }: 
   /** Makes what was written durable. @throws StoreUnavailableError; then it is undone, or the journal has it */
   function commit(): void {
     if (!isOpen()) return;
-    guarded(() => {
-      journal?.commit();
-      index.run('COMMIT');
-    });
+    guarded(files.commit);
     // Not where `write` ends: a small write may find room on a disk that is full for events.
     health.succeeded();
     committed();
   }
 
+  /** Takes back what was written. @throws StoreUnavailableError */
+  function rollback(): void {
+    if (!isOpen()) return;
+    forget();
+    guarded(files.rollback);
+    state = 'idle';
+  }
+
+  /** Runs `work` in a transaction over the index alone. @throws what `work` throws, StoreUnavailableError */
+  function alone<T>(work: () => T): T {
+    const result = guarded(() => {
+      settle();
+      state = 'open';
+      return files.onIndex(work);
+    });
+    committed();
+    return result;
+  }
+
+  return { isOpen, begin, commit, rollback, settle, guarded, undo, forget, alone };
+}
+
+export type Transactions = ReturnType<typeof transactions>;
+
+export function transactions(options: TransactionOptions) {
+  const { index } = options;
+  const files = filePair(index, options.journal);
+  const { isOpen, begin, commit, rollback, settle, guarded, undo, forget, alone } = openTransaction(files, options);
+
   return {
     isOpen,
     begin,
     commit,
+    rollback,
     /** Nothing where files and memory are known to agree. @throws StoreUnavailableError */
     settle: (): void => guarded(settle),
 
@@ -181,36 +232,19 @@ export function transactions({ index, journal, participants, catchUp, health }: 
     /** Adds to the open transaction; where it throws, nothing of the transaction stays. */
     guarded,
 
-    /** Takes back what was written. @throws StoreUnavailableError */
-    rollback(): void {
-      if (!isOpen()) return;
-      forget();
-      guarded(endBoth);
-      state = 'idle';
-    },
-
     /**
      * Writes of others than the node, over the index alone, all of them or none.
      * @throws what `work` throws, StoreUnavailableError
      */
     write<T>(work: () => T): T {
       if (isOpen()) throw new Error('a transaction is open');
-      const result = guarded(() => {
-        settle();
-        state = 'open';
-        return onIndex(work);
-      });
-      committed();
-      return result;
+      return alone(work);
     },
 
     /** Writes the least there is to both. @throws StoreUnavailableError */
     probe(): void {
       begin();
-      guarded(() => {
-        touch(index);
-        journal?.touch();
-      });
+      guarded(files.touch);
       commit();
     },
   };

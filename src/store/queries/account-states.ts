@@ -7,7 +7,7 @@ import { positionsOf } from '../../chain/position.ts';
 import type { AccountState, TokenSums } from '../model/account.ts';
 import { decimalOf, exactInteger } from '../rows/amounts.ts';
 import { prepared } from '../rows/statement.ts';
-import { AFFECTED } from '../rows/words.ts';
+import { AFFECTED, PAYLOAD } from '../rows/words.ts';
 
 /** A checkpoint is set by the block in which an account's transactions and rewards reach or pass a multiple of this. */
 export const CHECKPOINT_EVERY = 64;
@@ -25,7 +25,7 @@ export const sql = {
   locks: `SELECT count(*) AS found FROM stx_locks
            WHERE principal_id = ?1 AND position BETWEEN ?2 AND ?3 AND amount IS NOT NULL`,
   transfers: `SELECT count(*) AS found FROM transactions
-               WHERE recipient_id = ?1 AND type = 0 AND position BETWEEN ?2 AND ?3`,
+               WHERE recipient_id = ?1 AND type = ${PAYLOAD.token_transfer} AND position BETWEEN ?2 AND ?3`,
   memoTransfers: 'SELECT count(*) AS found FROM memo_transfers WHERE principal_id = ?1 AND position BETWEEN ?2 AND ?3',
   tokenChanges: `SELECT token, asset_id, sent, received FROM token_changes
                   WHERE principal_id = ?1 AND position BETWEEN ?2 AND ?3`,
@@ -103,23 +103,83 @@ export interface NumberedTokenSums extends TokenSums {
 
 export type AccountStates = ReturnType<typeof accountStates>;
 
+/** The last checkpoint at or before a height, and the range of what follows it up to that height. */
+function tails(db: Database) {
+  const checkpoint = prepared<CheckpointRow, [number, number]>(db, sql.checkpoint);
+  return (principal: number, height: number) => {
+    const last = checkpoint.get(principal, height);
+    const from = (last?.height ?? -1) + 1;
+    return { last, from, first: positionsOf(from).first, end: positionsOf(height).last };
+  };
+}
+type TailOf = ReturnType<typeof tails>;
+
+/** What a principal's tokens came to at any height, through this connection. */
+function tokenStates(db: Database, tailOf: TailOf) {
+  const tokenChanges = prepared<TokenRow & SumsRow, [number, number, number]>(db, sql.tokenChanges);
+  const nextToken = prepared<TokenRow, [number, number, number]>(db, sql.nextToken);
+  const tokenCheckpoint = prepared<SumsRow, [number, number, number, number]>(db, sql.tokenCheckpoint);
+
+  /** What tokens changed by since the last checkpoint, up to a height. */
+  function changedTokens(principal: number, height: number): Map<string, NumberedTokenSums> {
+    const { first, end } = tailOf(principal, height);
+    const sums = new Map<string, NumberedTokenSums>();
+    for (const { token, asset_id: assetId, sent, received } of tokenChanges.iterate(principal, first, end)) {
+      const key = `${token} ${assetId}`;
+      const known = sums.get(key) ?? { token, assetId, sent: 0n, received: 0n };
+      sums.set(key, known);
+      known.sent += BigInt(sent);
+      known.received += BigInt(received);
+    }
+    return sums;
+  }
+
+  /** Of the last checkpoint of a token, up to a height; null where there is none. */
+  function tokenSums(principal: number, token: number, assetId: number, height: number): TokenSums | null {
+    const row = tokenCheckpoint.get(principal, token, assetId, height);
+    return row === null ? null : { sent: BigInt(row.sent), received: BigInt(row.received) };
+  }
+
+  const sum = (a: TokenSums | null, b: TokenSums | null | undefined): TokenSums => ({
+    sent: (a?.sent ?? 0n) + (b?.sent ?? 0n),
+    received: (a?.received ?? 0n) + (b?.received ?? 0n),
+  });
+
+  return {
+    /** Whole sums of the tokens that changed since the last checkpoint, up to a height. */
+    changed: (principal: number, height: number): NumberedTokenSums[] =>
+      [...changedTokens(principal, height).values()].map((change) => {
+        const { token, assetId } = change;
+        return { token, assetId, ...sum(tokenSums(principal, token, assetId, height), change) };
+      }),
+
+    /** Every token that the principal took part in an event of, up to a height. */
+    tokens(principal: number, height: number): NumberedTokenSums[] {
+      const found = changedTokens(principal, height);
+      for (
+        let row = nextToken.get(principal, 0, 0);
+        row !== null;
+        row = nextToken.get(principal, row.token, row.asset_id)
+      ) {
+        const { token, asset_id: assetId } = row;
+        const before = tokenSums(principal, token, assetId, height);
+        if (before === null) continue;
+        const key = `${token} ${assetId}`;
+        found.set(key, { token, assetId, ...sum(before, found.get(key)) });
+      }
+      return [...found.values()];
+    },
+  };
+}
+
 export function accountStates(db: Database) {
   const checkpoint = prepared<CheckpointRow, [number, number]>(db, sql.checkpoint);
+  const tailOf = tails(db);
   const transactions = prepared<TransactionRow, [number, number, number]>(db, sql.transactions);
   const rewards = prepared<RewardRow, [number, number, number]>(db, sql.rewards);
   const locks = prepared<{ found: number }, [number, number, number]>(db, sql.locks);
   const transfers = prepared<{ found: number }, [number, number, number]>(db, sql.transfers);
   const memoTransfers = prepared<{ found: number }, [number, number, number]>(db, sql.memoTransfers);
-  const tokenChanges = prepared<TokenRow & SumsRow, [number, number, number]>(db, sql.tokenChanges);
-  const nextToken = prepared<TokenRow, [number, number, number]>(db, sql.nextToken);
-  const tokenCheckpoint = prepared<SumsRow, [number, number, number, number]>(db, sql.tokenCheckpoint);
-
-  /** The last checkpoint at or before a height, and the range of what follows it up to that height. */
-  function tail(principal: number, height: number) {
-    const last = checkpoint.get(principal, height);
-    const from = (last?.height ?? -1) + 1;
-    return { last, from, first: positionsOf(from).first, end: positionsOf(height).last };
-  }
 
   /** Transfers to a principal from one position to another. */
   const inboundBetween = (principal: number, first: number, last: number): number =>
@@ -127,7 +187,7 @@ export function accountStates(db: Database) {
 
   /** Of transactions and rewards up to a height, that one's included. */
   function at(principal: number, height: number): AccountState {
-    const { last, from, first, end } = tail(principal, height);
+    const { last, from, first, end } = tailOf(principal, height);
     const state: AccountState = {
       transactions: last?.transactions ?? 0,
       sponsoredOnly: last?.sponsored_only ?? 0,
@@ -161,31 +221,6 @@ export function accountStates(db: Database) {
     return state;
   }
 
-  /** What tokens changed by since the last checkpoint, up to a height. */
-  function changedTokens(principal: number, height: number): Map<string, NumberedTokenSums> {
-    const { first, end } = tail(principal, height);
-    const sums = new Map<string, NumberedTokenSums>();
-    for (const { token, asset_id: assetId, sent, received } of tokenChanges.iterate(principal, first, end)) {
-      const key = `${token} ${assetId}`;
-      const known = sums.get(key) ?? { token, assetId, sent: 0n, received: 0n };
-      sums.set(key, known);
-      known.sent += BigInt(sent);
-      known.received += BigInt(received);
-    }
-    return sums;
-  }
-
-  /** Of the last checkpoint of a token, up to a height; null where there is none. */
-  function tokenSums(principal: number, token: number, assetId: number, height: number): TokenSums | null {
-    const row = tokenCheckpoint.get(principal, token, assetId, height);
-    return row === null ? null : { sent: BigInt(row.sent), received: BigInt(row.received) };
-  }
-
-  const sum = (a: TokenSums | null, b: TokenSums | null | undefined): TokenSums => ({
-    sent: (a?.sent ?? 0n) + (b?.sent ?? 0n),
-    received: (a?.received ?? 0n) + (b?.received ?? 0n),
-  });
-
   /**
    * Enters a list up to a height by its offset: at the oldest checkpoint that has the page's first item below it, which
    * is then among the few that follow.
@@ -211,29 +246,6 @@ export function accountStates(db: Database) {
     at,
     enter,
     inboundBetween,
-
-    /** Whole sums of the tokens that changed since the last checkpoint, up to a height. */
-    changed: (principal: number, height: number): NumberedTokenSums[] =>
-      [...changedTokens(principal, height).values()].map((change) => {
-        const { token, assetId } = change;
-        return { token, assetId, ...sum(tokenSums(principal, token, assetId, height), change) };
-      }),
-
-    /** Every token that the principal took part in an event of, up to a height. */
-    tokens(principal: number, height: number): NumberedTokenSums[] {
-      const found = changedTokens(principal, height);
-      for (
-        let row = nextToken.get(principal, 0, 0);
-        row !== null;
-        row = nextToken.get(principal, row.token, row.asset_id)
-      ) {
-        const { token, asset_id: assetId } = row;
-        const before = tokenSums(principal, token, assetId, height);
-        if (before === null) continue;
-        const key = `${token} ${assetId}`;
-        found.set(key, { token, assetId, ...sum(before, found.get(key)) });
-      }
-      return [...found.values()];
-    },
+    ...tokenStates(db, tailOf),
   };
 }

@@ -2,13 +2,13 @@
 import type { Database } from 'bun:sqlite';
 import type { AssetEvent, PlacedEvent, TransactionEvent } from '../model/event.ts';
 import { prepared } from '../rows/statement.ts';
-import { kindMask } from '../rows/words.ts';
+import { EVENT_KIND, kindMask, TOKEN } from '../rows/words.ts';
 import { type EventRow, eventColumns, eventJoins, eventOf } from './events.ts';
 
-const asset = 'e.kind >= 3 AND (e.sender_id = ?2 OR e.recipient_id = ?2)';
+const asset = `e.kind >= ${EVENT_KIND.stx_transfer} AND (e.sender_id = ?2 OR e.recipient_id = ?2)`;
 /** ?3 has a bit for each kind that is asked for. */
 const asked = `(?3 >> e.kind) & 1
-   AND (${asset} OR e.kind = 2 AND e.sender_id = ?2 OR e.kind = 1 AND e.contract_id = ?2)`;
+   AND (${asset} OR e.kind = ${EVENT_KIND.lock} AND e.sender_id = ?2 OR e.kind = ${EVENT_KIND.log} AND e.contract_id = ?2)`;
 
 /** Transactions with such events of a principal; a constant condition keeps out what isn't asked for. */
 const having = (kind: TransactionEvent['kind'], list: string): string =>
@@ -17,12 +17,18 @@ const having = (kind: TransactionEvent['kind'], list: string): string =>
 export const sql = {
   // Each list is in the order of the chain, so they are merged as they are read.
   transactions: `${[
-    having('stx', 'FROM events WHERE recipient_id = ?1 AND kind IN (3, 4) AND position <= ?2'),
-    having('stx', 'FROM events WHERE sender_id = ?1 AND kind IN (3, 5) AND position <= ?2'),
-    having('ft', 'FROM token_changes WHERE principal_id = ?1 AND position <= ?2 AND token = 1'),
-    having('nft', 'FROM token_changes WHERE principal_id = ?1 AND position <= ?2 AND token = 2'),
+    having(
+      'stx',
+      `FROM events WHERE recipient_id = ?1 AND kind IN (${EVENT_KIND.stx_transfer}, ${EVENT_KIND.stx_mint}) AND position <= ?2`,
+    ),
+    having(
+      'stx',
+      `FROM events WHERE sender_id = ?1 AND kind IN (${EVENT_KIND.stx_transfer}, ${EVENT_KIND.stx_burn}) AND position <= ?2`,
+    ),
+    having('ft', `FROM token_changes WHERE principal_id = ?1 AND position <= ?2 AND token = ${TOKEN.ft}`),
+    having('nft', `FROM token_changes WHERE principal_id = ?1 AND position <= ?2 AND token = ${TOKEN.nft}`),
     having('stx_lock', 'FROM stx_locks WHERE principal_id = ?1 AND position <= ?2 AND amount IS NOT NULL'),
-    having('contract_log', 'FROM events WHERE contract_id = ?1 AND kind = 1 AND position <= ?2'),
+    having('contract_log', `FROM events WHERE contract_id = ?1 AND kind = ${EVENT_KIND.log} AND position <= ?2`),
   ].join(' UNION ')} ORDER BY position DESC`,
   count: `SELECT count(*) AS found FROM events e WHERE e.position = ?1 AND ${asked}`,
   newestFirst: `SELECT ${eventColumns} FROM events e ${eventJoins}

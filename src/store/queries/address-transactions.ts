@@ -6,6 +6,7 @@ import type { AddressTransaction } from '../model/account.ts';
 import type { Heights } from '../model/block.ts';
 import type { ChainPage, ChainStart } from '../model/page.ts';
 import type { TransactionKey } from '../model/transaction.ts';
+import { heightIn } from '../rows/position-sql.ts';
 import { prepared } from '../rows/statement.ts';
 import { AFFECTED } from '../rows/words.ts';
 import type { Entry } from './account-states.ts';
@@ -26,7 +27,7 @@ export const sql = {
   newer: `SELECT position FROM principal_transactions WHERE principal_id = ?1 AND position > ?2
            ORDER BY position LIMIT ?3`,
   key: `SELECT b.index_block_hash, t.tx_index, coalesce(t.microblock_sequence, ${ANCHORED_SEQUENCE}) AS sequence
-          FROM transactions t JOIN blocks b ON b.height = t.position >> 20 WHERE t.position = ?1`,
+          FROM transactions t JOIN blocks b ON b.height = ${heightIn('t.position')} WHERE t.position = ?1`,
   height: 'SELECT height FROM blocks WHERE index_block_hash = ?1',
   byId: 'SELECT position FROM transactions WHERE tx_id = ?1 ORDER BY position DESC LIMIT 1',
 };

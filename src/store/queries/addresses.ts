@@ -8,9 +8,9 @@ import type { ChainPage, ChainStart, OffsetPage } from '../model/page.ts';
 import type { FtBalance, HolderPage, NftEvent, NftHolding } from '../model/token.ts';
 import type { PendingTransactionDetail, TransactionDetail, TransactionKey } from '../model/transaction.ts';
 import { prepared } from '../rows/statement.ts';
-import { TOKEN } from '../rows/words.ts';
-import { accountStates, type Counted } from './account-states.ts';
-import { addressEventQueries } from './address-events.ts';
+import { storedToken } from '../rows/words.ts';
+import { type AccountStates, accountStates, type Counted } from './account-states.ts';
+import { type AddressEventQueries, addressEventQueries } from './address-events.ts';
 import { addressTransactionQueries, positionsIn, type Range } from './address-transactions.ts';
 import type { DetailQueries } from './details.ts';
 import { holderListQueries } from './holder-lists.ts';
@@ -31,21 +31,24 @@ const NONE = 0;
 /** Kinds of events that move assets or lock STX. */
 const MOVES = ['stx', 'ft', 'nft', 'stx_lock'] as const;
 
-export function addressReaders(db: Database, details: DetailQueries, mempool: MempoolQueries) {
+/** The numbers of principals and assets by the texts that name them. */
+function numbers(db: Database) {
   const principalId = prepared<{ id: number }, [string]>(db, sql.principal);
   const assetId = prepared<{ id: number }, [string]>(db, sql.asset);
-  const identifier = prepared<{ identifier: string }, [number]>(db, sql.identifier);
-  const states = accountStates(db);
-  const events = addressEventQueries(db);
+  return {
+    principalOf: (address: string): number => principalId.get(address)?.id ?? NONE,
+    assetOf: (asset: string): number => assetId.get(asset)?.id ?? NONE,
+  };
+}
+
+const untilOf = (height: number): number => Math.min(height, LAST_HEIGHT);
+const isOneBlock = ({ first, last }: Heights): boolean => first === last;
+
+/** Lists of transactions and inbound transfers of a principal, by offset. */
+function transactionLists(db: Database, details: DetailQueries, events: AddressEventQueries, states: AccountStates) {
+  const { principalOf } = numbers(db);
   const transactions = addressTransactionQueries(db, details, events);
   const inbound = inboundTransferQuery(db);
-  const holders = holderListQueries(db);
-  const nfts = nftListQueries(db, details);
-
-  const principalOf = (address: string): number => principalId.get(address)?.id ?? NONE;
-  const assetOf = (asset: string): number => assetId.get(asset)?.id ?? NONE;
-  const untilOf = (height: number): number => Math.min(height, LAST_HEIGHT);
-  const isOneBlock = ({ first, last }: Heights): boolean => first === last;
 
   /** Where a list is entered by an offset. One block is short enough to be walked. */
   function entered(id: number, heights: Heights, list: Counted, total: number, offset: number): Range {
@@ -55,166 +58,178 @@ export function addressReaders(db: Database, details: DetailQueries, mempool: Me
   }
 
   return {
-    /** Lists of a principal by offset, newest first. Heights beyond the tip's are the tip's. */
-    addresses: {
-      /** Events of some kinds that name it, and what it logged as a contract. */
-      events: async (
-        principal: string,
-        kinds: readonly TransactionEvent['kind'][],
-        limit: number,
-        offset: number,
-      ): Promise<PlacedEvent[]> => events.newest(principalOf(principal), kinds, Number.MAX_SAFE_INTEGER, limit, offset),
-
-      /** Of each token that the principal took part in an event of. */
-      async tokens(principal: string, height: number): Promise<TokenHistory[]> {
-        return states.tokens(principalOf(principal), untilOf(height)).map(({ token, assetId: id, sent, received }) => ({
-          token: token === TOKEN.ft ? 'ft' : 'nft',
-          asset: identifier.get(id)?.identifier ?? '',
-          sent,
-          received,
-        }));
-      },
-
-      /** Events that moved its assets, and locks of its STX, up to a height. */
-      async assetEvents(
-        principal: string,
-        height: number,
-        limit: number,
-        offset: number,
-      ): Promise<OffsetPage<PlacedEvent>> {
-        const id = principalOf(principal);
-        const until = untilOf(height);
-        const { events: assets, locks } = states.at(id, until);
-        const total = assets + locks;
-        if (offset >= total) return { items: [], total };
-        const entry = states.enter(id, until, 'eventsAndLocks', total, offset);
-        return { items: events.newest(id, MOVES, entry.last, limit, entry.offset), total };
-      },
-
-      async inboundTransfers(
-        principal: string,
-        heights: Heights,
-        limit: number,
-        offset: number,
-      ): Promise<OffsetPage<ReceivedStx>> {
-        const id = principalOf(principal);
-        const range = positionsIn(heights);
-        const total = isOneBlock(heights)
-          ? states.inboundBetween(id, range.first, range.last)
-          : states.at(id, untilOf(heights.last)).inbound;
-        return {
-          items: offset >= total ? [] : inbound(id, entered(id, heights, 'inbound', total, offset), limit),
-          total,
-        };
-      },
-
-      async transactions(
-        principal: string,
-        heights: Heights,
-        limit: number,
-        offset: number,
-      ): Promise<OffsetPage<TransactionDetail>> {
-        const id = principalOf(principal);
-        const total = isOneBlock(heights)
-          ? transactions.count(id, heights).transactions
-          : states.at(id, untilOf(heights.last)).transactions;
-        if (offset >= total) return { items: [], total };
-        const range = entered(id, heights, 'transactions', total, offset);
-        return { items: details.at(transactions.positions(id, range, limit)), total };
-      },
-
-      /** Those of which it is not only the sponsor; of one block, all at once. */
-      async transactionsWithTransfers(
-        principal: string,
-        heights: Heights,
-        limit: number,
-        offset: number,
-      ): Promise<OffsetPage<AddressTransaction>> {
-        const id = principalOf(principal);
-        if (isOneBlock(heights)) {
-          const { transactions: all, sponsored } = transactions.count(id, heights);
-          const items = transactions.concerning(id, { ...positionsIn(heights), offset: 0 }, all);
-          return { items, total: all - sponsored };
-        }
-        const state = states.at(id, untilOf(heights.last));
-        const total = state.transactions - state.sponsoredOnly;
-        if (offset >= total) return { items: [], total };
-        const range = entered(id, heights, 'moreThanSponsored', total, offset);
-        return { items: transactions.concerning(id, range, limit), total };
-      },
-
-      /** Undefined where the principal has no part in the transaction, or is only its sponsor. */
-      async transactionWithTransfers(principal: string, txId: Uint8Array): Promise<AddressTransaction | undefined> {
-        const position = transactions.find(txId);
-        return position === undefined ? undefined : transactions.ofPrincipal(principalOf(principal), position);
-      },
-
-      /** Undefined where the page should start in a block that is none of the chain. */
-      async chainPage(
-        principal: string,
-        limit: number,
-        start: ChainStart<TransactionKey>,
-      ): Promise<ChainPage<AddressTransaction, TransactionKey> | undefined> {
-        const id = principalOf(principal);
-        const total = states.at(id, LAST_HEIGHT).transactions;
-        return transactions.chainPage(id, total, limit, start, (offset) =>
-          states.enter(id, LAST_HEIGHT, 'transactions', total, offset),
-        );
-      },
-
-      /** In order; undefined where the transaction is none of the chain. */
-      async eventsOfTransaction(
-        principal: string,
-        txId: Uint8Array,
-        limit: number,
-        offset: number,
-      ): Promise<OffsetPage<AssetEvent> | undefined> {
-        const position = transactions.find(txId);
-        if (position === undefined) return undefined;
-        const all = events.ofTransaction(principalOf(principal), position);
-        return { items: all.slice(offset, offset + limit), total: all.length };
-      },
-
-      /** Pending ones, newest receipt first. */
-      mempool: async (
-        principal: string,
-        limit: number,
-        offset: number,
-      ): Promise<OffsetPage<PendingTransactionDetail>> => mempool.detailsOfPrincipal(principal, limit, offset),
-      /** Of which it has some, by identifier in either case. */
-      ftBalances: async (principal: string, limit: number, offset: number): Promise<OffsetPage<FtBalance>> =>
-        holders.tokensOf(principalOf(principal), limit, offset),
+    async inboundTransfers(
+      principal: string,
+      heights: Heights,
+      limit: number,
+      offset: number,
+    ): Promise<OffsetPage<ReceivedStx>> {
+      const id = principalOf(principal);
+      const range = positionsIn(heights);
+      const total = isOneBlock(heights)
+        ? states.inboundBetween(id, range.first, range.last)
+        : states.at(id, untilOf(heights.last)).inbound;
+      return {
+        items: offset >= total ? [] : inbound(id, entered(id, heights, 'inbound', total, offset), limit),
+        total,
+      };
     },
-    /** Lists of tokens by offset. */
-    tokenLists: {
-      /** Greatest balance first, then by address, with those who have nothing left. */
-      stxHolders: async (limit: number, offset: number): Promise<HolderPage> => holders.stx(limit, offset),
-      ftHolders: async (asset: string, limit: number, offset: number): Promise<HolderPage> =>
-        holders.ft(assetOf(asset), limit, offset),
-      /** Newest first. @param assets null for all */
-      async nftHoldings(
-        principal: string,
-        assets: readonly string[] | null,
-        limit: number,
-        offset: number,
-        withTransactions: boolean,
-      ): Promise<OffsetPage<NftHolding>> {
-        const numbered = assets === null ? null : new Map(assets.map((asset) => [asset, assetOf(asset)]));
-        return nfts.ofOwner(principalOf(principal), numbered, limit, offset, withTransactions);
-      },
-      nftHistory: async (
-        asset: string,
-        value: Uint8Array,
-        limit: number,
-        offset: number,
-        withTransactions: boolean,
-      ): Promise<OffsetPage<NftEvent>> => nfts.history(assetOf(asset), value, limit, offset, withTransactions),
-      nftMints: async (
-        asset: string,
-        limit: number,
-        offset: number,
-        withTransactions: boolean,
-      ): Promise<OffsetPage<NftEvent>> => nfts.mints(assetOf(asset), limit, offset, withTransactions),
+
+    async transactions(
+      principal: string,
+      heights: Heights,
+      limit: number,
+      offset: number,
+    ): Promise<OffsetPage<TransactionDetail>> {
+      const id = principalOf(principal);
+      const total = isOneBlock(heights)
+        ? transactions.count(id, heights).transactions
+        : states.at(id, untilOf(heights.last)).transactions;
+      if (offset >= total) return { items: [], total };
+      const range = entered(id, heights, 'transactions', total, offset);
+      return { items: details.at(transactions.positions(id, range, limit)), total };
     },
+
+    /** Those of which it is not only the sponsor; of one block, all at once. */
+    async transactionsWithTransfers(
+      principal: string,
+      heights: Heights,
+      limit: number,
+      offset: number,
+    ): Promise<OffsetPage<AddressTransaction>> {
+      const id = principalOf(principal);
+      if (isOneBlock(heights)) {
+        const { transactions: all, sponsored } = transactions.count(id, heights);
+        const items = transactions.concerning(id, { ...positionsIn(heights), offset: 0 }, all);
+        return { items, total: all - sponsored };
+      }
+      const state = states.at(id, untilOf(heights.last));
+      const total = state.transactions - state.sponsoredOnly;
+      if (offset >= total) return { items: [], total };
+      const range = entered(id, heights, 'moreThanSponsored', total, offset);
+      return { items: transactions.concerning(id, range, limit), total };
+    },
+
+    /** Undefined where the principal has no part in the transaction, or is only its sponsor. */
+    async transactionWithTransfers(principal: string, txId: Uint8Array): Promise<AddressTransaction | undefined> {
+      const position = transactions.find(txId);
+      return position === undefined ? undefined : transactions.ofPrincipal(principalOf(principal), position);
+    },
+
+    /** Undefined where the page should start in a block that is none of the chain. */
+    async chainPage(
+      principal: string,
+      limit: number,
+      start: ChainStart<TransactionKey>,
+    ): Promise<ChainPage<AddressTransaction, TransactionKey> | undefined> {
+      const id = principalOf(principal);
+      const total = states.at(id, LAST_HEIGHT).transactions;
+      return transactions.chainPage(id, total, limit, start, (offset) =>
+        states.enter(id, LAST_HEIGHT, 'transactions', total, offset),
+      );
+    },
+
+    /** In order; undefined where the transaction is none of the chain. */
+    async eventsOfTransaction(
+      principal: string,
+      txId: Uint8Array,
+      limit: number,
+      offset: number,
+    ): Promise<OffsetPage<AssetEvent> | undefined> {
+      const position = transactions.find(txId);
+      if (position === undefined) return undefined;
+      const all = events.ofTransaction(principalOf(principal), position);
+      return { items: all.slice(offset, offset + limit), total: all.length };
+    },
+  };
+}
+
+/** Lists of a principal by offset, newest first. Heights beyond the tip's are the tip's. */
+export function addressReader(db: Database, details: DetailQueries, mempool: MempoolQueries) {
+  const { principalOf } = numbers(db);
+  const identifier = prepared<{ identifier: string }, [number]>(db, sql.identifier);
+  const states = accountStates(db);
+  const events = addressEventQueries(db);
+  const holders = holderListQueries(db);
+
+  return {
+    ...transactionLists(db, details, events, states),
+    /** Events of some kinds that name it, and what it logged as a contract. */
+    events: async (
+      principal: string,
+      kinds: readonly TransactionEvent['kind'][],
+      limit: number,
+      offset: number,
+    ): Promise<PlacedEvent[]> => events.newest(principalOf(principal), kinds, Number.MAX_SAFE_INTEGER, limit, offset),
+
+    /** Of each token that the principal took part in an event of. */
+    async tokens(principal: string, height: number): Promise<TokenHistory[]> {
+      return states.tokens(principalOf(principal), untilOf(height)).map(({ token, assetId: id, sent, received }) => ({
+        token: storedToken.wordOf(token),
+        asset: identifier.get(id)?.identifier ?? '',
+        sent,
+        received,
+      }));
+    },
+
+    /** Events that moved its assets, and locks of its STX, up to a height. */
+    async assetEvents(
+      principal: string,
+      height: number,
+      limit: number,
+      offset: number,
+    ): Promise<OffsetPage<PlacedEvent>> {
+      const id = principalOf(principal);
+      const until = untilOf(height);
+      const { events: assets, locks } = states.at(id, until);
+      const total = assets + locks;
+      if (offset >= total) return { items: [], total };
+      const entry = states.enter(id, until, 'eventsAndLocks', total, offset);
+      return { items: events.newest(id, MOVES, entry.last, limit, entry.offset), total };
+    },
+
+    /** Pending ones, newest receipt first. */
+    mempool: async (principal: string, limit: number, offset: number): Promise<OffsetPage<PendingTransactionDetail>> =>
+      mempool.detailsOfPrincipal(principal, limit, offset),
+    /** Of which it has some, by identifier in either case. */
+    ftBalances: async (principal: string, limit: number, offset: number): Promise<OffsetPage<FtBalance>> =>
+      holders.tokensOf(principalOf(principal), limit, offset),
+  };
+}
+
+/** Lists of tokens by offset. */
+export function tokenListReader(db: Database, details: DetailQueries) {
+  const { principalOf, assetOf } = numbers(db);
+  const holders = holderListQueries(db);
+  const nfts = nftListQueries(db, details);
+  return {
+    /** Greatest balance first, then by address, with those who have nothing left. */
+    stxHolders: async (limit: number, offset: number): Promise<HolderPage> => holders.stx(limit, offset),
+    ftHolders: async (asset: string, limit: number, offset: number): Promise<HolderPage> =>
+      holders.ft(assetOf(asset), limit, offset),
+    /** Newest first. @param assets null for all */
+    async nftHoldings(
+      principal: string,
+      assets: readonly string[] | null,
+      limit: number,
+      offset: number,
+      withTransactions: boolean,
+    ): Promise<OffsetPage<NftHolding>> {
+      const numbered = assets === null ? null : new Map(assets.map((asset) => [asset, assetOf(asset)]));
+      return nfts.ofOwner(principalOf(principal), numbered, limit, offset, withTransactions);
+    },
+    nftHistory: async (
+      asset: string,
+      value: Uint8Array,
+      limit: number,
+      offset: number,
+      withTransactions: boolean,
+    ): Promise<OffsetPage<NftEvent>> => nfts.history(assetOf(asset), value, limit, offset, withTransactions),
+    nftMints: async (
+      asset: string,
+      limit: number,
+      offset: number,
+      withTransactions: boolean,
+    ): Promise<OffsetPage<NftEvent>> => nfts.mints(assetOf(asset), limit, offset, withTransactions),
   };
 }

@@ -3,7 +3,7 @@ import type { Database } from 'bun:sqlite';
 import type { BalanceChange } from '../model/account.ts';
 import type { CursorKey, Page } from '../model/page.ts';
 import { prepared } from '../rows/statement.ts';
-import { AFFECTED, TOKEN } from '../rows/words.ts';
+import { AFFECTED, storedToken } from '../rows/words.ts';
 import { keysetPage } from './page.ts';
 
 export const sql = {
@@ -66,7 +66,7 @@ export function balanceChangeQueries(db: Database) {
       identifier,
       change: {
         txId,
-        asset: { type: token === TOKEN.ft ? 'ft' : 'nft', identifier },
+        asset: { type: storedToken.wordOf(token), identifier },
         sent: BigInt(sent),
         received: BigInt(received),
       },

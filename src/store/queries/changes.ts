@@ -3,17 +3,17 @@ import type { Database } from 'bun:sqlite';
 import { positionsOf } from '../../chain/position.ts';
 import type { BlockParties, Change, NftMove } from '../model/change.ts';
 import { prepared } from '../rows/statement.ts';
-import { assetEventOf, changeWord } from '../rows/words.ts';
+import { assetEventOf, EVENT_KIND, PAYLOAD, storedChange } from '../rows/words.ts';
 
 export const sql = {
   newest: 'SELECT coalesce(max(id), 0) AS id FROM changes',
   after: 'SELECT id, kind, subject FROM changes WHERE id > ?1 ORDER BY id LIMIT ?2',
   // The recipient of a coinbase is no party of it.
-  transactions: `SELECT position, tx_id, sender_id, sponsor_id, iif(type = 0, recipient_id, NULL) AS recipient_id, contract_id
+  transactions: `SELECT position, tx_id, sender_id, sponsor_id, iif(type = ${PAYLOAD.token_transfer}, recipient_id, NULL) AS recipient_id, contract_id
                    FROM transactions WHERE position BETWEEN ?1 AND ?2 ORDER BY position`,
   // 1: a contract's log, which names nobody.
   events: `SELECT position, sender_id, recipient_id FROM events
-            WHERE position BETWEEN ?1 AND ?2 AND kind > 1 ORDER BY position, event_index`,
+            WHERE position BETWEEN ?1 AND ?2 AND kind > ${EVENT_KIND.log} ORDER BY position, event_index`,
   address: 'SELECT address FROM principals WHERE id = ?1',
   nftEvents: `SELECT t.tx_id, t.tx_index, e.event_index, e.kind, asset.identifier AS asset, e.value,
                      sender.address AS sender, recipient.address AS recipient
@@ -21,7 +21,7 @@ export const sql = {
                 LEFT JOIN principals sender ON sender.id = e.sender_id
                 LEFT JOIN principals recipient ON recipient.id = e.recipient_id
                 JOIN assets asset ON asset.id = e.asset_id
-               WHERE e.position BETWEEN ?1 AND ?2 AND e.kind >= 9 ORDER BY e.position, e.event_index`,
+               WHERE e.position BETWEEN ?1 AND ?2 AND e.kind >= ${EVENT_KIND.nft_transfer} ORDER BY e.position, e.event_index`,
 };
 
 interface TransactionRow {
@@ -64,7 +64,7 @@ export function changeQueries(db: Database) {
 
     /** Those after one, oldest first. Old ones are forgotten. */
     after: async (id: number, limit: number): Promise<Change[]> =>
-      after.all(id, limit).map((row) => ({ id: row.id, kind: changeWord(row.kind), subject: row.subject })),
+      after.all(id, limit).map((row) => ({ id: row.id, kind: storedChange.wordOf(row.kind), subject: row.subject })),
 
     /** Of a canonical block. */
     async parties(height: number): Promise<BlockParties> {

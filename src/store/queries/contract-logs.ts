@@ -6,6 +6,7 @@ import type { ContractLog } from '../model/contract.ts';
 import type { EventPlace } from '../model/event.ts';
 import type { ChainPage, ChainStart } from '../model/page.ts';
 import { prepared } from '../rows/statement.ts';
+import { EVENT_KIND } from '../rows/words.ts';
 import { placeQuery } from './places.ts';
 
 const place = `e.position, e.event_index, t.tx_index, coalesce(t.microblock_sequence, ${ANCHORED_SEQUENCE}) AS sequence`;
@@ -14,10 +15,10 @@ export const sql = {
   contract: 'SELECT id FROM principals WHERE address = ?1',
   total: 'SELECT logs AS total FROM contract_logs WHERE contract_id = ?1',
   from: `SELECT ${place}, t.tx_id, e.topic, e.value FROM events e JOIN transactions t ON t.position = e.position
-          WHERE e.contract_id = ?1 AND e.kind = 1 AND (e.position, e.event_index) <= (?2, ?3)
+          WHERE e.contract_id = ?1 AND e.kind = ${EVENT_KIND.log} AND (e.position, e.event_index) <= (?2, ?3)
           ORDER BY e.position DESC, e.event_index DESC LIMIT ?4 OFFSET ?5`,
   before: `SELECT ${place} FROM events e JOIN transactions t ON t.position = e.position
-            WHERE e.contract_id = ?1 AND e.kind = 1 AND (e.position, e.event_index) > (?2, ?3)
+            WHERE e.contract_id = ?1 AND e.kind = ${EVENT_KIND.log} AND (e.position, e.event_index) > (?2, ?3)
             ORDER BY e.position, e.event_index LIMIT ?4`,
 };
 

@@ -3,8 +3,9 @@ import type { Database } from 'bun:sqlite';
 import { heightOf } from '../../chain/position.ts';
 import { splitPrincipal } from '../../codec/address.ts';
 import type { Deployment, SmartContract } from '../model/contract.ts';
+import { heightIn } from '../rows/position-sql.ts';
 import { prepared } from '../rows/statement.ts';
-import { statusWord } from '../rows/words.ts';
+import { MEMPOOL_STATE, PAYLOAD, STATUS, storedTransactionStatus } from '../rows/words.ts';
 import { type MadeByRow, madeByOf } from './made-by.ts';
 
 export const sql = {
@@ -13,15 +14,15 @@ export const sql = {
                 d.contract_interface, d.raw
            FROM principals p JOIN contracts c ON c.contract_id = p.id
            JOIN transactions t ON t.position = c.position JOIN transaction_bodies d ON d.position = c.position
-           JOIN blocks b ON b.height = c.position >> 20
-          WHERE p.address = ?1 AND t.status = 1 ORDER BY c.position DESC LIMIT 1`,
+           JOIN blocks b ON b.height = ${heightIn('c.position')}
+          WHERE p.address = ?1 AND t.status = ${STATUS.success} ORDER BY c.position DESC LIMIT 1`,
   mined: `SELECT t.position, t.tx_id, t.status
             FROM principals p JOIN contracts c ON c.contract_id = p.id JOIN transactions t ON t.position = c.position
            WHERE p.address = ?1 ORDER BY c.position DESC LIMIT 1`,
   principal: 'SELECT id FROM principals WHERE address = ?1',
   // Whoever deploys a contract is its address.
   waiting: `SELECT tx_id FROM mempool_transactions
-             WHERE state = 0 AND sender_id = ?1 AND contract_id = ?2 AND type IN (1, 6) ORDER BY nonce LIMIT 1`,
+             WHERE state = ${MEMPOOL_STATE.pending} AND sender_id = ?1 AND contract_id = ?2 AND type IN (${PAYLOAD.smart_contract}, ${PAYLOAD.versioned_smart_contract}) ORDER BY nonce LIMIT 1`,
 };
 
 interface Row extends MadeByRow {
@@ -57,7 +58,8 @@ export function contractQueries(db: Database) {
     /** Of the newest that was mined, whatever came of it, else of the first that waits; undefined where there is none. */
     async deployment(contractId: string): Promise<Deployment | undefined> {
       const row = mined.get(contractId);
-      if (row !== null) return { status: statusWord(row.status), txId: row.tx_id, height: heightOf(row.position) };
+      if (row !== null)
+        return { status: storedTransactionStatus.wordOf(row.status), txId: row.tx_id, height: heightOf(row.position) };
       const [deployer, contract] = [principal.get(splitPrincipal(contractId).address), principal.get(contractId)];
       const pending = deployer === null || contract === null ? null : waiting.get(deployer.id, contract.id);
       return pending === null ? undefined : { status: 'pending', txId: pending.tx_id };

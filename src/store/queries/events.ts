@@ -3,7 +3,7 @@ import type { Database } from 'bun:sqlite';
 import type { TransactionEvent } from '../model/event.ts';
 import type { CursorKey, Page } from '../model/page.ts';
 import { prepared } from '../rows/statement.ts';
-import { assetEventOf, EVENT_LOCK, EVENT_LOG, kindMask } from '../rows/words.ts';
+import { assetEventOf, EVENT_KIND, kindMask } from '../rows/words.ts';
 import { keysetPage, numberAt } from './page.ts';
 
 /** For a query whose FROM has `events e`. */
@@ -48,9 +48,9 @@ export function eventOf(row: EventRow): TransactionEvent {
   const value = row.value ?? NO_BYTES;
   const asset = row.asset ?? '';
   switch (row.kind) {
-    case EVENT_LOG:
+    case EVENT_KIND.log:
       return { index, kind: 'contract_log', contractId: row.contract ?? '', topic: row.topic ?? '', value };
-    case EVENT_LOCK: {
+    case EVENT_KIND.lock: {
       const unlockHeight = row.unlock_height ?? 0;
       return { index, kind: 'stx_lock', address: sender ?? '', amount, unlockHeight, contractName: row.topic ?? '' };
     }
@@ -96,14 +96,14 @@ export function eventQueries(db: Database) {
     ): Promise<Page<TransactionEvent> | undefined> {
       const found = transaction.get(txId);
       if (found === null) return undefined;
-      return keysetPage<EventRow | IndexRow, TransactionEvent>({
+      return keysetPage<EventRow, TransactionEvent, IndexRow>({
         limit,
         from: cursor,
         total: found.event_count,
         rowsFrom: (key, count) => from.all(found.position, key === null ? 0 : numberAt(key, 0), count),
         rowsBefore: (key, count) => before.all(found.position, numberAt(key, 0), count),
         keyOf: (row) => [row.event_index],
-        itemOf: (row) => eventOf(row as EventRow),
+        itemOf: eventOf,
       });
     },
   };

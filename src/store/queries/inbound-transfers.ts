@@ -3,12 +3,13 @@ import type { Database } from 'bun:sqlite';
 import { heightOf } from '../../chain/position.ts';
 import type { ReceivedStx } from '../model/account.ts';
 import { prepared } from '../rows/statement.ts';
+import { PAYLOAD } from '../rows/words.ts';
 import type { Range } from './address-transactions.ts';
 
 /** Merged as they are read, since both are in the order of the chain. */
 const ofPrincipal = `
   SELECT position, 0 AS event_index, NULL AS printed FROM transactions
-   WHERE recipient_id = ?1 AND type = 0 AND position BETWEEN ?2 AND ?3
+   WHERE recipient_id = ?1 AND type = ${PAYLOAD.token_transfer} AND position BETWEEN ?2 AND ?3
    UNION ALL
   SELECT position, event_index, printed FROM memo_transfers WHERE principal_id = ?1 AND position BETWEEN ?2 AND ?3`;
 

@@ -2,6 +2,7 @@
 import type { Database } from 'bun:sqlite';
 import { heightOf, positionsOf } from '../../chain/position.ts';
 import type { StxBalance } from '../model/account.ts';
+import { heightIn } from '../rows/position-sql.ts';
 import { prepared } from '../rows/statement.ts';
 
 const poxVersions = [1, 2, 3, 4] as const;
@@ -14,7 +15,7 @@ const unlockHeight = (version: number): string =>
 export const sql = {
   last: `SELECT l.amount, l.unlock_height, l.pox_version, l.position, l.event_index, t.tx_id, b.burn_block_height
            FROM stx_locks l JOIN transactions t ON t.position = l.position
-           JOIN blocks b ON b.height = l.position >> 20
+           JOIN blocks b ON b.height = ${heightIn('l.position')}
           WHERE l.principal_id = ?1 AND (?2 OR l.amount IS NOT NULL) AND l.position <= ?3
           ORDER BY l.position DESC, l.event_index DESC LIMIT 1`,
   block: 'SELECT height, burn_block_height FROM blocks WHERE height <= ?1 ORDER BY height DESC LIMIT 1',

@@ -4,7 +4,7 @@ import type { CursorKey, OffsetPage, Page } from '../model/page.ts';
 import type { OfferedFee, PendingTransaction, PendingTransactionDetail } from '../model/transaction.ts';
 import { decimalOf } from '../rows/amounts.ts';
 import { prepared } from '../rows/statement.ts';
-import { mempoolStatus, typeWord } from '../rows/words.ts';
+import { MEMPOOL_STATE, mempoolStatus, typeWord } from '../rows/words.ts';
 import { bytesAt, keysetPage, numberAt } from './page.ts';
 import { type SpentRow, spentOf, waiting } from './summary.ts';
 
@@ -12,13 +12,13 @@ export const sql = {
   total: 'SELECT mempool_pending AS total FROM progress',
   version: 'SELECT mempool_version AS version FROM progress',
   fees: `SELECT type, fee, count(*) AS transactions FROM mempool_transactions
-          WHERE state = 0 GROUP BY type, fee ORDER BY type, fee`,
+          WHERE state = ${MEMPOOL_STATE.pending} GROUP BY type, fee ORDER BY type, fee`,
   from: `SELECT ${waiting.columns}, m.state, m.received_at, m.receipt_block_height
            FROM mempool_transactions m ${waiting.joins}
-          WHERE m.state = 0 AND (m.received_at, m.tx_id) <= (?1, ?2)
+          WHERE m.state = ${MEMPOOL_STATE.pending} AND (m.received_at, m.tx_id) <= (?1, ?2)
           ORDER BY m.received_at DESC, m.tx_id DESC LIMIT ?3`,
   before: `SELECT received_at, tx_id FROM mempool_transactions
-            WHERE state = 0 AND (received_at, tx_id) > (?1, ?2) ORDER BY received_at, tx_id LIMIT ?3`,
+            WHERE state = ${MEMPOOL_STATE.pending} AND (received_at, tx_id) > (?1, ?2) ORDER BY received_at, tx_id LIMIT ?3`,
   byId: `SELECT ${waiting.columns}, m.state, m.received_at, m.receipt_block_height, m.replaced_by_tx_id, m.raw
            FROM mempool_transactions m ${waiting.joins} WHERE m.tx_id = ?1`,
   state: 'SELECT state FROM mempool_transactions WHERE tx_id = ?1',
@@ -86,7 +86,7 @@ export function mempoolQueries(db: Database) {
     rowsFrom: (receivedAt: number, txId: Uint8Array, count: number) => PendingRow[],
     rowsBefore: (receivedAt: number, txId: Uint8Array, count: number) => KeyRow[],
   ): Page<PendingTransaction> =>
-    keysetPage<PendingRow | KeyRow, PendingTransaction>({
+    keysetPage<PendingRow, PendingTransaction, KeyRow>({
       limit,
       from: cursor,
       total: count,
@@ -96,7 +96,7 @@ export function mempoolQueries(db: Database) {
           : rowsFrom(numberAt(key, 0), bytesAt(key, 1), rows),
       rowsBefore: (key, rows) => rowsBefore(numberAt(key, 0), bytesAt(key, 1), rows),
       keyOf: (row) => [row.received_at, row.tx_id.toHex()],
-      itemOf: (row) => pendingOf(row as PendingRow),
+      itemOf: pendingOf,
     });
 
   function find(txId: Uint8Array): PendingTransactionDetail | undefined {

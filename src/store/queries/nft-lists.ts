@@ -5,6 +5,7 @@ import type { OffsetPage } from '../model/page.ts';
 import type { NftEvent, NftHolding } from '../model/token.ts';
 import type { TransactionDetail } from '../model/transaction.ts';
 import { prepared } from '../rows/statement.ts';
+import { EVENT_KIND } from '../rows/words.ts';
 import type { DetailQueries } from './details.ts';
 import { type EventRow, eventColumns, eventJoins, eventOf } from './events.ts';
 
@@ -17,9 +18,9 @@ export const sql = {
   ownedOfAsset: `${instance} AND asset_id = ?2 ${newest} ?3 OFFSET ?4`,
   ownedOfAssetTotal: 'SELECT instances AS total FROM nft_holdings WHERE owner_id = ?1 AND identifier = ?2',
   history: `SELECT position, event_index FROM events
-             WHERE asset_id = ?1 AND value = ?2 AND kind >= 9 ${newest} ?3 OFFSET ?4`,
+             WHERE asset_id = ?1 AND value = ?2 AND kind >= ${EVENT_KIND.nft_transfer} ${newest} ?3 OFFSET ?4`,
   historyTotal: 'SELECT events AS total FROM nft_instances WHERE asset_id = ?1 AND value = ?2',
-  mints: `SELECT position, event_index FROM events WHERE asset_id = ?1 AND kind = 10 ${newest} ?2 OFFSET ?3`,
+  mints: `SELECT position, event_index FROM events WHERE asset_id = ?1 AND kind = ${EVENT_KIND.nft_mint} ${newest} ?2 OFFSET ?3`,
   mintsTotal: 'SELECT mints AS total FROM nft_mints WHERE asset_id = ?1',
   event: `SELECT ${eventColumns}, t.tx_id FROM events e JOIN transactions t ON t.position = e.position ${eventJoins}
            WHERE e.position = ?1 AND e.event_index = ?2`,

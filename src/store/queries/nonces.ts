@@ -3,19 +3,20 @@ import type { Database } from 'bun:sqlite';
 import type { Nonces } from '../model/account.ts';
 import { exactInteger } from '../rows/amounts.ts';
 import { prepared } from '../rows/statement.ts';
+import { MEMPOOL_STATE } from '../rows/words.ts';
 
 // Nonces are read as text: they may be any below 2^63, and numbers are exact below 2^53 alone.
 export const sql = {
   id: 'SELECT id FROM principals WHERE address = ?1',
   used: 'SELECT CAST(max(nonce) AS TEXT) AS nonce FROM transactions WHERE sender_id = ?1 AND nonce IS NOT NULL',
   sponsored: 'SELECT CAST(max(sponsor_nonce) AS TEXT) AS nonce FROM transactions WHERE sponsor_id = ?1',
-  waiting: `SELECT CAST(max(nonce) AS TEXT) AS nonce FROM mempool_transactions WHERE state = 0 AND sender_id = ?1`,
+  waiting: `SELECT CAST(max(nonce) AS TEXT) AS nonce FROM mempool_transactions WHERE state = ${MEMPOOL_STATE.pending} AND sender_id = ?1`,
   waitingSponsored: `SELECT CAST(max(sponsor_nonce) AS TEXT) AS nonce FROM mempool_transactions
-                      WHERE state = 0 AND sponsor_id = ?1`,
+                      WHERE state = ${MEMPOOL_STATE.pending} AND sponsor_id = ?1`,
   between: `SELECT CAST(nonce AS TEXT) AS nonce FROM mempool_transactions
-             WHERE state = 0 AND sender_id = ?1 AND nonce > ?2 AND nonce < ?3`,
+             WHERE state = ${MEMPOOL_STATE.pending} AND sender_id = ?1 AND nonce > ?2 AND nonce < ?3`,
   betweenSponsored: `SELECT CAST(sponsor_nonce AS TEXT) AS nonce FROM mempool_transactions
-                      WHERE state = 0 AND sponsor_id = ?1 AND sponsor_nonce > ?2 AND sponsor_nonce < ?3`,
+                      WHERE state = ${MEMPOOL_STATE.pending} AND sponsor_id = ?1 AND sponsor_nonce > ?2 AND sponsor_nonce < ?3`,
 };
 
 /** So many are listed at most: a node lets an account have 25 transactions wait. The lowest, which are to be used first. */

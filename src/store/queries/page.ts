@@ -1,7 +1,8 @@
 /** Keyset pagination: a page is found by the key of its first item, at the same cost wherever it is. */
 import type { CursorKey, Page } from '../model/page.ts';
 
-export interface PageSource<Row, Item> {
+/** `Key` is what of a row its key is made of. */
+export interface PageSource<Row extends Key, Item, Key = Row> {
   limit: number;
   /** The key the page starts at; null for the head of the list. */
   from: CursorKey | null;
@@ -9,13 +10,13 @@ export interface PageSource<Row, Item> {
   /** Up to `count` rows in list order, from the key on (and with it), or from the head. */
   rowsFrom(key: CursorKey | null, count: number): Row[];
   /** Up to `count` rows in reverse order that stand before the key. */
-  rowsBefore(key: CursorKey, count: number): Row[];
-  keyOf(row: Row): CursorKey;
+  rowsBefore(key: CursorKey, count: number): Key[];
+  keyOf(row: Key): CursorKey;
   itemOf(row: Row): Item;
 }
 
 /** A key whose item is gone starts the page at the next one in list order. */
-export function keysetPage<Row, Item>(source: PageSource<Row, Item>): Page<Item> {
+export function keysetPage<Row extends Key, Item, Key = Row>(source: PageSource<Row, Item, Key>): Page<Item> {
   const { limit, from, keyOf } = source;
   const rows = source.rowsFrom(from, limit + 1);
   const after = rows.length > limit ? rows.pop() : undefined;

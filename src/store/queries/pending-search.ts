@@ -4,12 +4,12 @@ import type { OffsetPage } from '../model/page.ts';
 import type { PendingFigures, PendingFilter, PendingOrder, PendingTransactionDetail } from '../model/transaction.ts';
 import { decimalOf } from '../rows/amounts.ts';
 import { prepared } from '../rows/statement.ts';
-import { typeWord } from '../rows/words.ts';
+import { MEMPOOL_STATE, PAYLOAD, typeWord } from '../rows/words.ts';
 import type { MempoolQueries } from './mempool.ts';
 
 const key = 'm.tx_id, m.received_at, m.fee, m.size';
 const all = (order: string) =>
-  `SELECT m.tx_id FROM mempool_transactions m WHERE m.state = 0 ORDER BY ${order} LIMIT ?1 OFFSET ?2`;
+  `SELECT m.tx_id FROM mempool_transactions m WHERE m.state = ${MEMPOOL_STATE.pending} ORDER BY ${order} LIMIT ?1 OFFSET ?2`;
 
 const lists = {
   'age.asc': all('m.received_at, m.tx_id'),
@@ -24,12 +24,12 @@ export const sql = {
   ...lists,
   total: 'SELECT mempool_pending AS total FROM progress',
   principal: 'SELECT id FROM principals WHERE address = ?1',
-  ofSender: `SELECT ${key} FROM mempool_transactions m WHERE m.state = 0 AND m.sender_id = ?1
-              AND (?2 IS NULL OR (m.recipient_id = ?2 AND m.type = 0))`,
-  ofRecipient: `SELECT ${key} FROM mempool_transactions m WHERE m.state = 0 AND m.recipient_id = ?1 AND m.type = 0`,
+  ofSender: `SELECT ${key} FROM mempool_transactions m WHERE m.state = ${MEMPOOL_STATE.pending} AND m.sender_id = ?1
+              AND (?2 IS NULL OR (m.recipient_id = ?2 AND m.type = ${PAYLOAD.token_transfer}))`,
+  ofRecipient: `SELECT ${key} FROM mempool_transactions m WHERE m.state = ${MEMPOOL_STATE.pending} AND m.recipient_id = ?1 AND m.type = ${PAYLOAD.token_transfer}`,
   ofPrincipal: `SELECT ${key} FROM pending_principals p JOIN mempool_transactions m ON m.tx_id = p.tx_id
                  WHERE p.principal_id = ?1`,
-  figures: 'SELECT type, fee, receipt_block_height, size FROM mempool_transactions WHERE state = 0',
+  figures: `SELECT type, fee, receipt_block_height, size FROM mempool_transactions WHERE state = ${MEMPOOL_STATE.pending}`,
 };
 
 interface KeyRow {

@@ -3,6 +3,7 @@ import type { Database } from 'bun:sqlite';
 import type { Nonces, StxBalance, StxHistory } from '../model/account.ts';
 import { decimalOf } from '../rows/amounts.ts';
 import { prepared } from '../rows/statement.ts';
+import { MEMPOOL_STATE } from '../rows/words.ts';
 import { accountStates } from './account-states.ts';
 import { lockQuery } from './locks.ts';
 import { nonceQueries } from './nonces.ts';
@@ -14,10 +15,10 @@ export const sql = {
            WHERE p.address = ?1 AND a.transactions > 0`,
   balance: 'SELECT balance FROM accounts WHERE principal_id = ?1',
   pendingInbound: `SELECT amount FROM mempool_transactions
-                    WHERE state = 0 AND recipient_id = ?1 AND amount IS NOT NULL`,
+                    WHERE state = ${MEMPOOL_STATE.pending} AND recipient_id = ?1 AND amount IS NOT NULL`,
   pendingSent: `SELECT amount, fee, sponsor_id IS NULL AS pays FROM mempool_transactions
-                 WHERE state = 0 AND sender_id = ?1`,
-  pendingSponsored: 'SELECT fee FROM mempool_transactions WHERE state = 0 AND sponsor_id = ?1',
+                 WHERE state = ${MEMPOOL_STATE.pending} AND sender_id = ?1`,
+  pendingSponsored: `SELECT fee FROM mempool_transactions WHERE state = ${MEMPOOL_STATE.pending} AND sponsor_id = ?1`,
 };
 
 /** No principal has this number: what is asked of it is empty. */

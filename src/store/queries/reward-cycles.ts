@@ -7,7 +7,7 @@ import type { OffsetPage } from '../model/page.ts';
 import type { CycleStacker, RewardCycle, StackingSigner } from '../model/stacking.ts';
 import { decimalOf } from '../rows/amounts.ts';
 import { prepared } from '../rows/statement.ts';
-import { TERM } from '../rows/words.ts';
+import { storedTerm } from '../rows/words.ts';
 import { printOf } from './stacking.ts';
 
 const cycle = `SELECT c.cycle, c.height, c.signers, c.weight, c.stacked, b.index_block_hash
@@ -121,7 +121,7 @@ export function rewardCycleQueries(db: Database) {
       return {
         items: stackers.all(cycle, key, limit, offset).map((row) => ({
           stacker: row.address,
-          pooled: row.role === TERM.pooled,
+          pooled: storedTerm.wordOf(row.role) === 'pooled',
           print: printOf(row),
         })),
         total: stackerCount.get(cycle, key)?.total ?? 0,

@@ -1,5 +1,4 @@
 /** Signers of pox-5, by themselves and in a reward cycle, and who stakes through them. */
-
 import type { Database } from 'bun:sqlite';
 import { heightOf, positionOf } from '../../chain/position.ts';
 import type { CursorKey, Page } from '../model/page.ts';
@@ -12,6 +11,7 @@ import type {
   StakingSignerDetail,
 } from '../model/staking.ts';
 import { decimalOf } from '../rows/amounts.ts';
+import { heightIn } from '../rows/position-sql.ts';
 import { prepared } from '../rows/statement.ts';
 import { KEY_ACTION } from '../rows/words.ts';
 import { type MadeByRow, madeBy, madeByOf } from './made-by.ts';
@@ -24,7 +24,7 @@ const signer = `SELECT signer_key, weight, stacked FROM cycle_signers INDEXED BY
                  WHERE cycle = ?1`;
 const key = `SELECT o.position, o.signer_key, o.auth_id, o.action, t.tx_id, b.burn_block_height
                FROM signer_keys o JOIN transactions t ON t.position = o.position
-               JOIN blocks b ON b.height = o.position >> 20`;
+               JOIN blocks b ON b.height = ${heightIn('o.position')}`;
 
 export const sql = {
   totals: 'SELECT signers FROM staking_totals',
@@ -83,25 +83,8 @@ const NOBODY = 0;
 /** Behind every position. */
 const END = Number.MAX_SAFE_INTEGER;
 
-export function stakingSignerQueries(db: Database) {
-  const totals = prepared<{ signers: number }, []>(db, sql.totals);
-  const from = prepared<SignerRow, [string, number]>(db, sql.from);
-  const before = prepared<SignerRow, [string, number]>(db, sql.before);
-  const find = prepared<SignerRow & MadeByRow, [string]>(db, sql.find);
-  const tip = prepared<{ burn_block_height: number }, []>(db, sql.tip);
-  const principal = prepared<{ id: number }, [string]>(db, sql.principal);
-  const stakersFrom = prepared<{ address: string }, [number, number, string, number]>(db, sql.stakersFrom);
-  const stakersBefore = prepared<{ address: string }, [number, number, string, number]>(db, sql.stakersBefore);
-  const stakerCount = prepared<{ total: number }, [number, number]>(db, sql.stakerCount);
-  const isStaking = prepared<{ address: string }, [number, number, string]>(db, sql.isStaking);
-  const isInBond = prepared<{ address: string }, [number, string]>(db, sql.isInBond);
-  type At = [cycle: number, count: number, weight: number, key: Uint8Array];
-  const cycleSigners = prepared<CycleSignerRow, [number, number]>(db, sql.cycleSigners);
-  const cycleSignersEqualFrom = prepared<CycleSignerRow, At>(db, sql.cycleSignersEqualFrom);
-  const cycleSignersBelow = prepared<CycleSignerRow, [number, number, number]>(db, sql.cycleSignersBelow);
-  const cycleSignersEqualBefore = prepared<CycleSignerRow, At>(db, sql.cycleSignersEqualBefore);
-  const cycleSignersAbove = prepared<CycleSignerRow, [number, number, number]>(db, sql.cycleSignersAbove);
-  const chosenIn = prepared<{ height: number }, [number]>(db, sql.chosenIn);
+/** What finds the contracts that manage a signer's key, through this connection. */
+function signerManagers(db: Database) {
   const registrants = prepared<{ signer_id: number; address: string }, [Uint8Array, number]>(db, sql.registrants);
   const newestKey = prepared<KeyRow, [number, number, number]>(db, sql.newestKey);
   const grants = prepared<KeyRow, [number, number]>(db, sql.grants);
@@ -122,7 +105,7 @@ export function stakingSignerQueries(db: Database) {
    * @param anchor the first position in that block
    * @param end the first position that the cycle knows nothing of: in the block that chose the next cycle's
    */
-  function managersOf(signerKey: Uint8Array, anchor: number, end: number): SignerManager[] {
+  return (signerKey: Uint8Array, anchor: number, end: number): SignerManager[] => {
     const candidates = new Map(registrants.all(signerKey, anchor).map((row) => [row.signer_id, row.address]));
     const managers: SignerManager[] = [];
     for (const [id, address] of candidates) {
@@ -138,7 +121,29 @@ export function stakingSignerQueries(db: Database) {
       });
     }
     return managers.sort((a, b) => (a.signer < b.signer ? -1 : 1));
-  }
+  };
+}
+
+export function stakingSignerQueries(db: Database) {
+  const totals = prepared<{ signers: number }, []>(db, sql.totals);
+  const from = prepared<SignerRow, [string, number]>(db, sql.from);
+  const before = prepared<SignerRow, [string, number]>(db, sql.before);
+  const find = prepared<SignerRow & MadeByRow, [string]>(db, sql.find);
+  const tip = prepared<{ burn_block_height: number }, []>(db, sql.tip);
+  const principal = prepared<{ id: number }, [string]>(db, sql.principal);
+  const stakersFrom = prepared<{ address: string }, [number, number, string, number]>(db, sql.stakersFrom);
+  const stakersBefore = prepared<{ address: string }, [number, number, string, number]>(db, sql.stakersBefore);
+  const stakerCount = prepared<{ total: number }, [number, number]>(db, sql.stakerCount);
+  const isStaking = prepared<{ address: string }, [number, number, string]>(db, sql.isStaking);
+  const isInBond = prepared<{ address: string }, [number, string]>(db, sql.isInBond);
+  type At = [cycle: number, count: number, weight: number, key: Uint8Array];
+  const cycleSigners = prepared<CycleSignerRow, [number, number]>(db, sql.cycleSigners);
+  const cycleSignersEqualFrom = prepared<CycleSignerRow, At>(db, sql.cycleSignersEqualFrom);
+  const cycleSignersBelow = prepared<CycleSignerRow, [number, number, number]>(db, sql.cycleSignersBelow);
+  const cycleSignersEqualBefore = prepared<CycleSignerRow, At>(db, sql.cycleSignersEqualBefore);
+  const cycleSignersAbove = prepared<CycleSignerRow, [number, number, number]>(db, sql.cycleSignersAbove);
+  const chosenIn = prepared<{ height: number }, [number]>(db, sql.chosenIn);
+  const managersOf = signerManagers(db);
 
   return {
     /** Every signer that ever registered a key, by address. */

@@ -1,9 +1,10 @@
 /** Rows of transactions, mined or waiting, to what lists show of them. */
 import { heightOf } from '../../chain/position.ts';
-import { tenureChangeCauses } from '../../codec/payload.ts';
+import type { TenureChangeCause } from '../../codec/payload.ts';
 import type { SummaryPayload, TransactionSummary } from '../model/transaction.ts';
 import { decimalOf } from '../rows/amounts.ts';
-import { statusWord, typeWord } from '../rows/words.ts';
+import { heightIn } from '../rows/position-sql.ts';
+import { storedTenureCause, storedTransactionStatus, typeWord } from '../rows/words.ts';
 
 /** What a mined and a waiting transaction have in common. */
 export interface SpentRow {
@@ -51,7 +52,7 @@ const spentJoins = (t: string): string =>
 export const summary = {
   columns: `t.position, ${spentColumns('t')}, t.tx_index, t.status, t.tenure_change_cause, t.genesis_block_time,
    b.block_hash, b.index_block_hash, b.block_time, b.burn_block_height, b.burn_block_time`,
-  joins: `JOIN blocks b ON b.height = t.position >> 20 ${spentJoins('t')}`,
+  joins: `JOIN blocks b ON b.height = ${heightIn('t.position')} ${spentJoins('t')}`,
 };
 
 /** For a query whose FROM has `mempool_transactions m`. */
@@ -62,6 +63,10 @@ function present<T>(value: T | null, column: string): T {
   if (value === null) throw new Error(`a transaction's row lacks ${column}`);
   return value;
 }
+
+/** @param number undefined in the mempool, which has no such column: no node broadcasts a change of tenure */
+const causeOf = (number: number | null | undefined): TenureChangeCause =>
+  number === undefined ? 'block_found' : storedTenureCause.wordOf(present(number, 'tenure_change_cause'));
 
 function payloadOf(row: SpentRow & { tenure_change_cause?: number | null }): SummaryPayload {
   const type = typeWord(row.type);
@@ -86,7 +91,7 @@ function payloadOf(row: SpentRow & { tenure_change_cause?: number | null }): Sum
     case 'coinbase':
       return { type, altRecipient: row.recipient };
     case 'tenure_change':
-      return { type, cause: present(tenureChangeCauses[row.tenure_change_cause ?? 0] ?? null, 'tenure_change_cause') };
+      return { type, cause: causeOf(row.tenure_change_cause) };
   }
 }
 
@@ -105,7 +110,7 @@ export const spentOf = (row: SpentRow & { tenure_change_cause?: number | null })
 export const summaryOf = (row: SummaryRow): TransactionSummary => ({
   ...spentOf(row),
   txIndex: row.tx_index,
-  status: statusWord(row.status),
+  status: storedTransactionStatus.wordOf(row.status),
   block: {
     height: heightOf(row.position),
     hash: row.block_hash,

@@ -1,11 +1,13 @@
 /** How much of the node's limits the newest tenures used. */
 import type { Database } from 'bun:sqlite';
 import type { TenureLoad } from '../model/block.ts';
+import { heightIn } from '../rows/position-sql.ts';
 import { prepared } from '../rows/statement.ts';
+import { PAYLOAD } from '../rows/words.ts';
 
 export const sql = {
   // 7: a tenure change, of whatever cause, from which on the node counts anew.
-  starts: 'SELECT position >> 20 AS height FROM transactions WHERE type = 7 ORDER BY position DESC LIMIT ?1',
+  starts: `SELECT ${heightIn('position')} AS height FROM transactions WHERE type = ${PAYLOAD.tenure_change} ORDER BY position DESC LIMIT ?1`,
   load: `SELECT count(*) AS blocks, total(cost_runtime) AS runtime, total(cost_read_count) AS readCount,
                 total(cost_read_length) AS readLength, total(cost_write_count) AS writeCount,
                 total(cost_write_length) AS writeLength, total(size) AS size

@@ -1,15 +1,17 @@
 /** The statements of v1's list of transactions, by what narrows it, its order and its direction. */
 import type { TransactionOrder } from '../model/transaction.ts';
+import { firstPositionIn, heightIn } from '../rows/position-sql.ts';
+import { PAYLOAD } from '../rows/words.ts';
 
 /** ?1 is a bit for each payload type; ?9 and ?10 bound the positions that can match. */
 const matches = `(?1 IS NULL OR (?1 >> t.type) & 1)
    AND (?2 IS NULL OR t.sender_id = ?2)
-   AND (?3 IS NULL OR (t.type = 0 AND t.recipient_id = ?3))
-   AND (?4 IS NULL OR (t.type = 2 AND t.contract_id = ?4))
-   AND (?5 IS NULL OR (t.type = 2 AND t.function_name = ?5))
+   AND (?3 IS NULL OR (t.type = ${PAYLOAD.token_transfer} AND t.recipient_id = ?3))
+   AND (?4 IS NULL OR (t.type = ${PAYLOAD.contract_call} AND t.contract_id = ?4))
+   AND (?5 IS NULL OR (t.type = ${PAYLOAD.contract_call} AND t.function_name = ?5))
    AND (?6 IS NULL OR t.nonce = ?6)
-   AND (?7 IS NULL OR (SELECT b.burn_block_time FROM blocks b WHERE b.height = t.position >> 20) >= ?7)
-   AND (?8 IS NULL OR (SELECT b.burn_block_time FROM blocks b WHERE b.height = t.position >> 20) <= ?8)
+   AND (?7 IS NULL OR (SELECT b.burn_block_time FROM blocks b WHERE b.height = ${heightIn('t.position')}) >= ?7)
+   AND (?8 IS NULL OR (SELECT b.burn_block_time FROM blocks b WHERE b.height = ${heightIn('t.position')}) <= ?8)
    AND t.position BETWEEN ?9 AND ?10`;
 /** What these look at. */
 const looked = 't.position, t.type, t.sender_id, t.recipient_id, t.contract_id, t.function_name, t.nonce';
@@ -19,10 +21,13 @@ const narrowing = {
   types: ['INDEXED BY transactions_by_type', 't.type IN (?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21)'],
   sender: ['INDEXED BY transactions_by_sender', 't.sender_id = ?2'],
   senderNonce: ['INDEXED BY transactions_by_sender_nonce', 't.sender_id = ?2 AND t.nonce = ?6'],
-  recipient: ['INDEXED BY transactions_by_recipient', 't.type = 0 AND t.recipient_id = ?3'],
-  contract: ['INDEXED BY transactions_by_called_contract', 't.type = 2 AND t.contract_id = ?4'],
-  functionName: ['INDEXED BY transactions_by_function', 't.type = 2 AND t.function_name = ?5'],
-  call: ['INDEXED BY transactions_by_call', 't.type = 2 AND t.contract_id = ?4 AND t.function_name = ?5'],
+  recipient: ['INDEXED BY transactions_by_recipient', `t.type = ${PAYLOAD.token_transfer} AND t.recipient_id = ?3`],
+  contract: ['INDEXED BY transactions_by_called_contract', `t.type = ${PAYLOAD.contract_call} AND t.contract_id = ?4`],
+  functionName: ['INDEXED BY transactions_by_function', `t.type = ${PAYLOAD.contract_call} AND t.function_name = ?5`],
+  call: [
+    'INDEXED BY transactions_by_call',
+    `t.type = ${PAYLOAD.contract_call} AND t.contract_id = ?4 AND t.function_name = ?5`,
+  ],
   nonce: ['INDEXED BY transactions_by_nonce', 't.nonce = ?6'],
   // The positions of ?9 and ?10.
   span: ['NOT INDEXED', 'true'],
@@ -54,7 +59,7 @@ const typesInOrder = (down: string): string => {
 const byIndex = (name: Narrowing, by: By, down: string): string => {
   if (name === 'types' && by === 'block_height') return typesInOrder(down);
   const [index, sought] = narrowing[name];
-  const times = by === 'burn_block_time' ? 'CROSS JOIN blocks a ON a.height = t.position >> 20' : '';
+  const times = by === 'burn_block_time' ? `CROSS JOIN blocks a ON a.height = ${heightIn('t.position')}` : '';
   return `SELECT t.position FROM transactions t ${index} ${times} WHERE ${sought} AND ${matches} ${orderOf(by, down)}`;
 };
 
@@ -68,7 +73,7 @@ const inOrder = (by: Sorted, down: string): { from: string; order: string } =>
     : {
         // Bitcoin's clock may run back a little, so that time goes by its blocks.
         from: `anchor_burn_blocks a INDEXED BY anchor_burn_blocks_by_time CROSS JOIN transactions t
-                 ON t.position >= a.first_block << 20 AND t.position < (a.first_block + a.blocks) << 20`,
+                 ON t.position >= ${firstPositionIn('a.first_block')} AND t.position < ${firstPositionIn('(a.first_block + a.blocks)')}`,
         order: `a.time${down}, a.ordinal${down}, t.position${down}`,
       };
 
@@ -117,7 +122,7 @@ export const sizes = {
   // These two aren't kept: they are counted up to a limit, in the index alone.
   nonce: 'SELECT count(*) AS size FROM (SELECT 1 FROM transactions WHERE nonce = ?1 LIMIT ?2)',
   call: `SELECT count(*) AS size FROM (SELECT 1 FROM transactions INDEXED BY transactions_by_call
-                                        WHERE type = 2 AND contract_id = ?1 AND function_name = ?2 LIMIT ?3)`,
+                                        WHERE type = ${PAYLOAD.contract_call} AND contract_id = ?1 AND function_name = ?2 LIMIT ?3)`,
   // The blocks of a span of time, with few others: Bitcoin's clock may run back a little.
   between: `SELECT min(first_block) AS first, max(first_block + blocks - 1) AS last, coalesce(sum(rows), 0) AS size
               FROM anchor_burn_blocks WHERE time BETWEEN ?1 AND ?2`,

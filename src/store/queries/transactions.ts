@@ -5,8 +5,9 @@ import type { PrincipalTransaction } from '../model/account.ts';
 import type { BlockId } from '../model/block.ts';
 import type { CursorKey, Page } from '../model/page.ts';
 import type { FoundTransaction, TransactionSummary } from '../model/transaction.ts';
+import { heightIn } from '../rows/position-sql.ts';
 import { prepared } from '../rows/statement.ts';
-import { AFFECTED, mempoolStatus, statusWord } from '../rows/words.ts';
+import { AFFECTED, mempoolStatus, storedTransactionStatus } from '../rows/words.ts';
 import type { ChainQueries } from './chain.ts';
 import type { DetailQueries } from './details.ts';
 import type { MempoolQueries } from './mempool.ts';
@@ -31,7 +32,7 @@ export const sql = {
                      WHERE pt.principal_id = ?1 AND pt.position <= ?2 ORDER BY pt.position DESC LIMIT ?3`,
   ofPrincipalBefore: `SELECT position FROM principal_transactions
                        WHERE principal_id = ?1 AND position > ?2 ORDER BY position LIMIT ?3`,
-  state: `SELECT t.status, b.index_block_hash FROM transactions t JOIN blocks b ON b.height = t.position >> 20
+  state: `SELECT t.status, b.index_block_hash FROM transactions t JOIN blocks b ON b.height = ${heightIn('t.position')}
            WHERE t.tx_id = ?1 ORDER BY t.position DESC LIMIT 1`,
 };
 
@@ -83,14 +84,14 @@ export function transactionQueries(db: Database, chain: ChainQueries, mempool: M
   return {
     /** All of the canonical chain, newest first. */
     async page(limit: number, cursor: CursorKey | null): Promise<Page<TransactionSummary>> {
-      return keysetPage<SummaryRow | PositionRow, TransactionSummary>({
+      return keysetPage<SummaryRow, TransactionSummary, PositionRow>({
         limit,
         from: cursor,
         total: total.get()?.total ?? 0,
         rowsFrom: (key, count) => from.all(key === null ? NEWEST : numberAt(key, 0), count),
         rowsBefore: (key, count) => before.all(numberAt(key, 0), count),
         keyOf,
-        itemOf: (row) => summaryOf(row as SummaryRow),
+        itemOf: summaryOf,
       });
     },
 
@@ -99,21 +100,21 @@ export function transactionQueries(db: Database, chain: ChainQueries, mempool: M
       const block = chain.block(id);
       if (block === null) return undefined;
       const { first, last } = positionsOf(block.height);
-      return keysetPage<SummaryRow | PositionRow, TransactionSummary>({
+      return keysetPage<SummaryRow, TransactionSummary, PositionRow>({
         limit,
         from: cursor,
         total: block.announced_transactions,
         rowsFrom: (key, count) => ofBlockFrom.all(key === null ? NEWEST : numberAt(key, 0), count, first, last),
         rowsBefore: (key, count) => ofBlockBefore.all(numberAt(key, 0), count, first, last),
         keyOf,
-        itemOf: (row) => summaryOf(row as SummaryRow),
+        itemOf: summaryOf,
       });
     },
 
     /** Newest first. */
     async ofPrincipal(principal: string, limit: number, cursor: CursorKey | null): Promise<Page<PrincipalTransaction>> {
       const account = ofPrincipalTotal.get(principal);
-      return keysetPage<InvolvementRow | PositionRow, PrincipalTransaction>({
+      return keysetPage<InvolvementRow, PrincipalTransaction, PositionRow>({
         limit,
         from: cursor,
         total: account?.total ?? 0,
@@ -124,7 +125,7 @@ export function transactionQueries(db: Database, chain: ChainQueries, mempool: M
         rowsBefore: (key, count) =>
           account === null ? [] : ofPrincipalBefore.all(account.principal_id, numberAt(key, 0), count),
         keyOf,
-        itemOf: (row) => principalTransactionOf(row as InvolvementRow, principal),
+        itemOf: (row) => principalTransactionOf(row, principal),
       });
     },
 
@@ -139,7 +140,8 @@ export function transactionQueries(db: Database, chain: ChainQueries, mempool: M
     /** What identifies the present state of a transaction; undefined where the id is unknown. */
     async state(txId: Uint8Array): Promise<{ indexBlockHash: Uint8Array | null; status: string } | undefined> {
       const row = state.get(txId);
-      if (row !== null) return { indexBlockHash: row.index_block_hash, status: statusWord(row.status) };
+      if (row !== null)
+        return { indexBlockHash: row.index_block_hash, status: storedTransactionStatus.wordOf(row.status) };
       const pending = mempool.state(txId);
       return pending === undefined ? undefined : { indexBlockHash: null, status: mempoolStatus(pending) };
     },

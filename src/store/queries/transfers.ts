@@ -6,13 +6,15 @@ import { decodeClarity } from '../../codec/clarity.ts';
 import type { CursorKey, Page } from '../model/page.ts';
 import type { FtTransfer, Move, StxTransfer } from '../model/token.ts';
 import type { TransactionPlace } from '../model/transaction.ts';
+import { heightIn } from '../rows/position-sql.ts';
 import { prepared } from '../rows/statement.ts';
+import { EVENT_KIND } from '../rows/words.ts';
 import { keysetPage, numberAt } from './page.ts';
 
 const place = {
   columns: `t.position, t.tx_id, t.tx_index, coalesce(t.genesis_block_time, b.block_time) AS block_time,
             b.block_hash, b.index_block_hash`,
-  joins: 'JOIN transactions t ON t.position = e.position JOIN blocks b ON b.height = e.position >> 20',
+  joins: `JOIN transactions t ON t.position = e.position JOIN blocks b ON b.height = ${heightIn('e.position')}`,
 };
 const move = {
   columns: `${place.columns}, e.event_index, sender.address AS sender, recipient.address AS recipient, e.amount`,
@@ -24,7 +26,7 @@ const memo = {
   columns: `${move.columns}, e.value AS memo, t.type, t.memo AS transaction_memo,
             printer.address AS next_contract, next.value AS next_value`,
   joins: `${move.joins}
-          LEFT JOIN events next ON next.position = e.position AND next.event_index = e.event_index + 1 AND next.kind = 1
+          LEFT JOIN events next ON next.position = e.position AND next.event_index = e.event_index + 1 AND next.kind = ${EVENT_KIND.log}
           LEFT JOIN principals printer ON printer.id = next.contract_id`,
 };
 
@@ -40,11 +42,17 @@ const feed = (shown: { columns: string; joins: string }, where: string) => ({
 });
 
 const feeds = {
-  stxInbound: feed(memo, 'e.recipient_id = ?1 AND e.kind IN (3, 4)'),
-  stxOutbound: feed(memo, 'e.sender_id = ?1 AND e.kind IN (3, 5)'),
-  ftInbound: feed(move, 'e.asset_id = ?1 AND e.recipient_id = ?2 AND e.kind IN (6, 7)'),
-  ftOutbound: feed(move, 'e.asset_id = ?1 AND e.sender_id = ?2 AND e.kind IN (6, 8)'),
-  nft: feed(move, 'e.asset_id = ?1 AND e.value = ?2 AND e.kind >= 9'),
+  stxInbound: feed(memo, `e.recipient_id = ?1 AND e.kind IN (${EVENT_KIND.stx_transfer}, ${EVENT_KIND.stx_mint})`),
+  stxOutbound: feed(memo, `e.sender_id = ?1 AND e.kind IN (${EVENT_KIND.stx_transfer}, ${EVENT_KIND.stx_burn})`),
+  ftInbound: feed(
+    move,
+    `e.asset_id = ?1 AND e.recipient_id = ?2 AND e.kind IN (${EVENT_KIND.ft_transfer}, ${EVENT_KIND.ft_mint})`,
+  ),
+  ftOutbound: feed(
+    move,
+    `e.asset_id = ?1 AND e.sender_id = ?2 AND e.kind IN (${EVENT_KIND.ft_transfer}, ${EVENT_KIND.ft_burn})`,
+  ),
+  nft: feed(move, `e.asset_id = ?1 AND e.value = ?2 AND e.kind >= ${EVENT_KIND.nft_transfer}`),
 };
 
 const totals = {
@@ -165,7 +173,7 @@ const page = <Row extends KeyRow, Item>(
   from: CursorKey | null,
   itemOf: (row: Row) => Item,
 ): Page<Item> =>
-  keysetPage<Row | KeyRow, Item>({
+  keysetPage<Row, Item, KeyRow>({
     limit,
     from,
     total,
@@ -173,7 +181,7 @@ const page = <Row extends KeyRow, Item>(
       key === null ? feed.from(of, NEWEST, NEWEST, count) : feed.from(of, numberAt(key, 0), numberAt(key, 1), count),
     rowsBefore: (key, count) => feed.before(of, numberAt(key, 0), numberAt(key, 1), count),
     keyOf,
-    itemOf: (row) => itemOf(row as Row),
+    itemOf,
   });
 
 export function transferQueries(db: Database) {

@@ -2,7 +2,7 @@
 import type { Database } from 'bun:sqlite';
 import type { EntryReader } from '../files/payload-source.ts';
 import type { BlockId } from '../model/block.ts';
-import { addressReaders } from '../queries/addresses.ts';
+import { addressReader, tokenListReader } from '../queries/addresses.ts';
 import { assetReaders } from '../queries/assets.ts';
 import { blockQueries } from '../queries/blocks.ts';
 import { bondQueries } from '../queries/bonds.ts';
@@ -107,7 +107,8 @@ export function readerOf(db: Database, journal: EntryReader | null, file: number
       ofPrincipal: mempool.ofPrincipal,
       ...pendingSearch(db, mempool),
     },
-    ...addressReaders(db, details, mempool),
+    addresses: addressReader(db, details, mempool),
+    tokenLists: tokenListReader(db, details),
     principals: { ...principalQueries(db), ...assetQueries.principals },
     /** One row an event, newest first. */
     transfers: assetQueries.transfers,

@@ -1,23 +1,36 @@
-/** The numbers that stand for words in the index's columns, both ways. */
+/**
+ * The numbers that stand for words in the index's columns, both ways. A number that stands for nothing is an
+ * UnknownNumberError wherever one is read.
+ */
 import type { AssetAction, ChainEvent, TransactionStatus } from '../../chain/block.ts';
-import { type NameOperationWord, nameOperations } from '../../chain/name-system.ts';
+import { nameOperations } from '../../chain/name-system.ts';
+import { tenureChangeCauses } from '../../codec/payload.ts';
 import type { TransactionType } from '../../codec/transaction.ts';
+import { storedWords, UnknownNumberError } from './stored-words.ts';
 
-export const statusNumber: Readonly<Record<TransactionStatus, number>> = {
+/** transactions.status. */
+export const STATUS = {
   success: 1,
   abort_by_response: -1,
   abort_by_post_condition: -2,
   problematic_skipped: -3,
-};
+} as const satisfies Record<TransactionStatus, number>;
+export const storedTransactionStatus = storedWords('transactions', 'status', STATUS);
 
-const statusWords = new Map(Object.entries(statusNumber).map(([word, number]) => [number, word as TransactionStatus]));
-
-/** @throws Error on a number the index never holds */
-export function statusWord(number: number): TransactionStatus {
-  const word = statusWords.get(number);
-  if (word === undefined) throw new Error(`no transaction status ${number}`);
-  return word;
-}
+/** mempool_transactions.state. */
+export const MEMPOOL_STATE = {
+  pending: 0,
+  mined: 1,
+  replaced_by_fee: -10,
+  replaced_across_fork: -11,
+  too_expensive: -12,
+  stale: -13,
+  /** Collected by age, as nodes do it; no node said so. */
+  collected_here: -14,
+  problematic: -15,
+} as const;
+export type MempoolState = (typeof MEMPOOL_STATE)[keyof typeof MEMPOOL_STATE];
+const storedMempoolState = storedWords('mempool_transactions', 'state', MEMPOOL_STATE);
 
 export type DroppedStatus =
   | 'dropped_replace_by_fee'
@@ -27,79 +40,119 @@ export type DroppedStatus =
   | 'dropped_problematic';
 export type MempoolStatus = 'pending' | DroppedStatus;
 
-/** States of a mempool row. */
-export const PENDING = 0;
-export const MINED = 1;
-export const REPLACED_BY_FEE = -10;
-export const COLLECTED_HERE = -14;
-
-const droppedWords: Readonly<Record<number, DroppedStatus>> = {
-  [REPLACED_BY_FEE]: 'dropped_replace_by_fee',
-  [-11]: 'dropped_replace_across_fork',
-  [-12]: 'dropped_too_expensive',
-  [-13]: 'dropped_stale_garbage_collect',
-  [COLLECTED_HERE]: 'dropped_stale_garbage_collect',
-  [-15]: 'dropped_problematic',
+const mempoolStatuses: Readonly<Record<keyof typeof MEMPOOL_STATE, MempoolStatus>> = {
+  pending: 'pending',
+  // The chain is asked first: a row of a mined one is never shown.
+  mined: 'pending',
+  replaced_by_fee: 'dropped_replace_by_fee',
+  replaced_across_fork: 'dropped_replace_across_fork',
+  too_expensive: 'dropped_too_expensive',
+  stale: 'dropped_stale_garbage_collect',
+  collected_here: 'dropped_stale_garbage_collect',
+  problematic: 'dropped_problematic',
 };
+
+/** @throws UnknownNumberError */
+export const mempoolStatus = (state: number): MempoolStatus => mempoolStatuses[storedMempoolState.wordOf(state)];
 
 /** The node's words for why it dropped a transaction. */
-export const dropReasons: Readonly<Record<string, number>> = {
-  ReplaceByFee: REPLACED_BY_FEE,
-  ReplaceAcrossFork: -11,
-  TooExpensive: -12,
-  StaleGarbageCollect: -13,
-  Problematic: -15,
-};
+const dropReasons: ReadonlyMap<string, MempoolState> = new Map([
+  ['ReplaceByFee', MEMPOOL_STATE.replaced_by_fee],
+  ['ReplaceAcrossFork', MEMPOOL_STATE.replaced_across_fork],
+  ['TooExpensive', MEMPOOL_STATE.too_expensive],
+  ['StaleGarbageCollect', MEMPOOL_STATE.stale],
+  ['Problematic', MEMPOOL_STATE.problematic],
+]);
+
+/** The state of a transaction that the node dropped for this reason; undefined for a reason that is not known. */
+export const droppedState = (reason: string): MempoolState | undefined => dropReasons.get(reason);
+
 /** For a reason that a later node may invent. */
-export const UNKNOWN_DROP_REASON = -15;
+export const DROPPED_FOR_UNKNOWN_REASON = MEMPOOL_STATE.problematic;
 
-/** A mined row is as pending as its state says: the chain is asked first, so it is never shown. */
-export const mempoolStatus = (state: number): MempoolStatus => droppedWords[state] ?? 'pending';
+/** `type` of transactions: the payload's wire id. */
+export const PAYLOAD = {
+  token_transfer: 0,
+  smart_contract: 1,
+  contract_call: 2,
+  poison_microblock: 3,
+  coinbase: 4,
+  coinbase_to_alt_recipient: 5,
+  versioned_smart_contract: 6,
+  tenure_change: 7,
+  nakamoto_coinbase: 8,
+} as const;
+const storedPayload = storedWords('transactions', 'type', PAYLOAD);
 
-const types: readonly TransactionType[] = [
-  'token_transfer',
-  'smart_contract',
-  'contract_call',
-  'poison_microblock',
-  'coinbase',
-  'coinbase',
-  'smart_contract',
-  'tenure_change',
-  'coinbase',
-];
+const payloadTypes: Readonly<Record<keyof typeof PAYLOAD, TransactionType>> = {
+  token_transfer: 'token_transfer',
+  smart_contract: 'smart_contract',
+  contract_call: 'contract_call',
+  poison_microblock: 'poison_microblock',
+  coinbase: 'coinbase',
+  coinbase_to_alt_recipient: 'coinbase',
+  versioned_smart_contract: 'smart_contract',
+  tenure_change: 'tenure_change',
+  nakamoto_coinbase: 'coinbase',
+};
 
-/** @param number the payload's wire id */
-export function typeWord(number: number): TransactionType {
-  const word = types[number];
-  if (word === undefined) throw new Error(`no transaction type ${number}`);
-  return word;
-}
+/** @param number the payload's wire id @throws UnknownNumberError */
+export const typeWord = (number: number): TransactionType => payloadTypes[storedPayload.wordOf(number)];
 
 /** The wire ids of a type's payloads. */
-export const typeNumbers = (word: TransactionType): number[] =>
-  types.flatMap((type, number) => (type === word ? [number] : []));
+export const typeNumbers = (type: TransactionType): number[] =>
+  storedPayload.words.filter((word) => payloadTypes[word] === type).map(storedPayload.numberOf);
 
-export const EVENT_LOG = 1;
-export const EVENT_LOCK = 2;
+/** transactions.tenure_change_cause. */
+export const storedTenureCause = storedWords('transactions', 'tenure_change_cause', tenureChangeCauses);
+
+/** events.kind. Kinds of one asset stand together, and those of STX come first. */
+export const EVENT_KIND = {
+  log: 1,
+  lock: 2,
+  stx_transfer: 3,
+  stx_mint: 4,
+  stx_burn: 5,
+  ft_transfer: 6,
+  ft_mint: 7,
+  ft_burn: 8,
+  nft_transfer: 9,
+  nft_mint: 10,
+  nft_burn: 11,
+} as const;
 const actions: readonly AssetAction[] = ['transfer', 'mint', 'burn'];
-const firstOf = { stx: 3, ft: 6, nft: 9 } as const;
 
-export const assetEventKind = (event: Extract<ChainEvent, { action: AssetAction }>): number =>
-  firstOf[event.kind] + actions.indexOf(event.action);
-
-/** What a kind of 3 or more says. */
-export function assetEventOf(kind: number): { asset: 'stx' | 'ft' | 'nft'; action: AssetAction } {
-  const action = actions[(kind - firstOf.stx) % actions.length];
-  if (action === undefined || kind < firstOf.stx) throw new Error(`no event kind ${kind}`);
-  return { asset: kind < firstOf.ft ? 'stx' : kind < firstOf.nft ? 'ft' : 'nft', action };
+interface AssetEventKind {
+  asset: 'stx' | 'ft' | 'nft';
+  action: AssetAction;
 }
 
+const assetEvents: ReadonlyMap<number, AssetEventKind> = new Map(
+  (['stx', 'ft', 'nft'] as const).flatMap((asset) =>
+    actions.map((action) => [EVENT_KIND[`${asset}_${action}`], { asset, action }]),
+  ),
+);
+
+export const assetEventKind = ({ kind, action }: Extract<ChainEvent, { action: AssetAction }>): number =>
+  EVENT_KIND[`${kind}_${action}`];
+
+/** What the number of an asset's event says. @throws UnknownNumberError where it is none of an asset */
+export function assetEventOf(kind: number): AssetEventKind {
+  const found = assetEvents.get(kind);
+  if (found === undefined) throw new UnknownNumberError('events', 'kind', kind);
+  return found;
+}
+
+const bitsOf = (...kinds: number[]): number => kinds.reduce((mask, kind) => mask | (1 << kind), 0);
+const bitsOfAsset = (asset: 'stx' | 'ft' | 'nft'): number =>
+  bitsOf(...actions.map((action) => EVENT_KIND[`${asset}_${action}`]));
+
 const kindBits: Readonly<Record<ChainEvent['kind'], number>> = {
-  contract_log: 1 << EVENT_LOG,
-  stx_lock: 1 << EVENT_LOCK,
-  stx: 0b111 << firstOf.stx,
-  ft: 0b111 << firstOf.ft,
-  nft: 0b111 << firstOf.nft,
+  contract_log: bitsOf(EVENT_KIND.log),
+  stx_lock: bitsOf(EVENT_KIND.lock),
+  stx: bitsOfAsset('stx'),
+  ft: bitsOfAsset('ft'),
+  nft: bitsOfAsset('nft'),
 };
 
 /** A bit for each number in events.kind that these kinds have. */
@@ -109,39 +162,38 @@ export const kindMask = (kinds: readonly ChainEvent['kind'][]): number =>
 /** Bits of principal_transactions.affected. */
 export const AFFECTED = { stx: 1, ft: 2, nft: 4, stxMoved: 8, sponsorOnly: 16 } as const;
 
-/** token_changes.token. */
+/** token_changes.token and token_checkpoints.token. */
 export const TOKEN = { ft: 1, nft: 2 } as const;
+export const storedToken = storedWords('token_changes', 'token', TOKEN);
 
-/** name_operations.operation. */
-export const nameOperationNumber = (word: NameOperationWord): number => nameOperations.indexOf(word) + 1;
-
-/** @throws Error on a number the index never holds */
-export function nameOperationWord(number: number): NameOperationWord {
-  const word = nameOperations[number - 1];
-  if (word === undefined) throw new Error(`no operation ${number} on names`);
-  return word;
-}
-
-/** changes.kind. */
-export const changeNumber = { block: 1, orphan: 2, microblock: 3, admitted: 4, restored: 5, dropped: 6 } as const;
-export type ChangeKind = keyof typeof changeNumber;
-
-const changeWords = new Map<number, ChangeKind>(
-  Object.entries(changeNumber).map(([word, number]) => [number, word as ChangeKind]),
+/** name_operations.operation, counted from 1. */
+export const storedNameOperation = storedWords(
+  'name_operations',
+  'operation',
+  Object.fromEntries(nameOperations.map((word, index) => [word, index + 1])) as Record<
+    (typeof nameOperations)[number],
+    number
+  >,
 );
 
-/** @throws Error on a number the index never holds */
-export function changeWord(number: number): ChangeKind {
-  const word = changeWords.get(number);
-  if (word === undefined) throw new Error(`no kind of change ${number}`);
-  return word;
-}
+/** changes.kind. */
+export const storedChange = storedWords('changes', 'kind', {
+  block: 1,
+  orphan: 2,
+  microblock: 3,
+  admitted: 4,
+  restored: 5,
+  dropped: 6,
+});
+export type ChangeKind = (typeof storedChange)['words'][number];
 
 /** stacking_terms.role and cycle_stackers.role. */
 export const TERM = { solo: 0, pooled: 1, commitment: 2 } as const;
+export const storedTerm = storedWords('stacking_terms', 'role', TERM);
 
 /** signer_keys.action. */
 export const KEY_ACTION = { register: 1, grant: 2, revoke: 3 } as const;
+export const storedKeyAction = storedWords('signer_keys', 'action', KEY_ACTION);
 
 /** The bond index of STX that are staked without a bond. */
 export const NO_BOND = -1;

@@ -1,0 +1,98 @@
+/** Rows of blocks, of the rewards that mature in them, and the sums over the chain. */
+import type { Database } from 'bun:sqlite';
+import type { Block } from '../../chain/block.ts';
+import type { Effect } from '../../chain/effect.ts';
+import { table } from '../rows/table.ts';
+import type { NewRow } from '../rows/table-shape.ts';
+import { blocksTable, minerRewardsTable } from '../tables/chain.ts';
+import type { Dictionaries } from './dictionary.ts';
+
+const size = (block: Block): number => block.transactions.reduce((total, { raw }) => total + raw.length, 0);
+
+const concatenated = (parts: readonly Uint8Array[] | null): Uint8Array | null =>
+  parts === null ? null : Buffer.concat(parts);
+
+/** @param precedingTransactions how many the chain has below the block */
+function blockRow(block: Block, precedingTransactions: number): NewRow<typeof blocksTable> {
+  const [pox1, pox2, pox3, pox4] = block.poxUnlockHeights;
+  return {
+    height: block.height,
+    index_block_hash: block.indexBlockHash,
+    block_hash: block.blockHash,
+    parent_index_block_hash: block.parentIndexBlockHash,
+    parent_block_hash: block.parentBlockHash,
+    block_time: block.blockTime,
+    burn_block_hash: block.burnBlockHash,
+    burn_block_height: block.burnBlockHeight,
+    burn_block_time: block.burnBlockTime,
+    parent_burn_block_time: block.parentBurnBlockTime,
+    miner_tx_id: block.minerTxId,
+    parent_microblock_hash: block.parentMicroblockHash,
+    parent_microblock_sequence: block.parentMicroblockSequence,
+    tenure_height: block.tenureHeight,
+    announced_transactions: block.announcedTransactions,
+    transactions: block.transactions.length,
+    preceding_transactions: precedingTransactions,
+    size: size(block),
+    cost_runtime: block.cost.runtime,
+    cost_read_count: block.cost.readCount,
+    cost_read_length: block.cost.readLength,
+    cost_write_count: block.cost.writeCount,
+    cost_write_length: block.cost.writeLength,
+    signer_bits: block.signerBits,
+    signer_signatures: concatenated(block.signerSignatures),
+    pox_1_unlock_height: pox1,
+    pox_2_unlock_height: pox2,
+    pox_3_unlock_height: pox3,
+    pox_4_unlock_height: pox4,
+  };
+}
+
+/** What applies the effects on blocks through this connection. */
+export function blockWriter(db: Database) {
+  const blocks = table(db, blocksTable);
+  const totals = db.prepare<{ transactions: number }, []>('SELECT transactions FROM totals');
+  return ({ sign, block }: Extract<Effect, { kind: 'block' }>): void => {
+    // The totals move after the block's row.
+    if (sign === 1) blocks.add(blockRow(block, totals.get()?.transactions ?? 0));
+    else blocks.remove({ height: block.height });
+  };
+}
+
+/** What applies the effects on miners' rewards through this connection. */
+export function minerRewardWriter(db: Database, { principals }: Dictionaries) {
+  const rewards = table(db, minerRewardsTable);
+  return ({ sign, height, index, reward }: Extract<Effect, { kind: 'miner_reward' }>): void => {
+    if (sign === -1) {
+      rewards.remove({ height, reward_index: index });
+      return;
+    }
+    rewards.add({
+      height,
+      reward_index: index,
+      recipient_id: principals.id(reward.recipient),
+      miner_id: principals.id(reward.miner),
+      coinbase: reward.coinbase.toString(),
+      fees_anchored: reward.feesAnchored.toString(),
+      fees_streamed_confirmed: reward.feesStreamedConfirmed.toString(),
+      fees_streamed_produced: reward.feesStreamedProduced.toString(),
+      from_block_hash: reward.fromBlockHash,
+      from_index_block_hash: reward.fromIndexBlockHash,
+    });
+  };
+}
+
+/** What applies the effects on the chain's sums through this connection. */
+export function totalsWriter(db: Database) {
+  const totals = db.prepare<{ stx_supply: string; stx_balances: string }, []>(
+    'SELECT stx_supply, stx_balances FROM totals',
+  );
+  const set = db.prepare<null, [number, string, string]>(
+    'UPDATE totals SET transactions = transactions + ?1, stx_supply = ?2, stx_balances = ?3',
+  );
+  return ({ sign, transactions, supply, balances }: Extract<Effect, { kind: 'totals' }>): void => {
+    const known = totals.get();
+    const moved = (kept: string | undefined, by: bigint): string => String(BigInt(kept ?? 0) + BigInt(sign) * by);
+    set.run(sign * transactions, moved(known?.stx_supply, supply), moved(known?.stx_balances, balances));
+  };
+}

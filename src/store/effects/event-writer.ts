@@ -1,0 +1,115 @@
+/** Rows of events, and of what they were to the principals that took part in them. */
+import type { Database } from 'bun:sqlite';
+import type { ChainEvent } from '../../chain/block.ts';
+import type { Effect, Involvement } from '../../chain/effect.ts';
+import { table } from '../rows/table.ts';
+import type { NewRow } from '../rows/table-shape.ts';
+import { AFFECTED, assetEventKind, EVENT_KIND } from '../rows/words.ts';
+import { eventsTable, memoTransfersTable, principalTransactionsTable, stxLocksTable } from '../tables/chain.ts';
+import type { Dictionaries } from './dictionary.ts';
+
+type EventColumns = Omit<NewRow<typeof eventsTable>, 'position' | 'event_index'>;
+
+/** The columns that an event has no use for. */
+const UNUSED = {
+  sender_id: null,
+  recipient_id: null,
+  asset_id: null,
+  contract_id: null,
+  topic: null,
+  amount: null,
+  unlock_height: null,
+  value: null,
+};
+
+function eventColumns(event: ChainEvent, { principals, assets }: Dictionaries): EventColumns {
+  const idOf = (address: string | null): number | null => (address === null ? null : principals.id(address));
+  switch (event.kind) {
+    case 'contract_log':
+      return {
+        ...UNUSED,
+        kind: EVENT_KIND.log,
+        contract_id: principals.id(event.contractId),
+        topic: event.topic,
+        value: event.value,
+      };
+    case 'stx_lock':
+      return {
+        ...UNUSED,
+        kind: EVENT_KIND.lock,
+        sender_id: principals.id(event.address),
+        topic: event.contractName,
+        amount: event.amount,
+        unlock_height: event.unlockHeight,
+      };
+    default:
+      return {
+        ...UNUSED,
+        kind: assetEventKind(event),
+        asset_id: event.kind === 'stx' ? null : assets.id(event.asset),
+        sender_id: idOf(event.sender),
+        recipient_id: idOf(event.recipient),
+        amount: event.kind === 'nft' ? null : event.amount,
+        value: event.kind === 'stx' ? event.memo : event.kind === 'nft' ? event.value : null,
+      };
+  }
+}
+
+/** What applies the effects on events through this connection. */
+export function eventWriter(db: Database, dictionaries: Dictionaries) {
+  const events = table(db, eventsTable);
+  return ({ sign, position, index, event }: Extract<Effect, { kind: 'event' }>): void => {
+    if (sign === 1) events.add({ position, event_index: index, ...eventColumns(event, dictionaries) });
+    else events.remove({ position, event_index: index });
+  };
+}
+
+const affectedBits = ({ stx, ft, nft, stxMoved, sponsorOnly }: Involvement): number =>
+  (stx ? AFFECTED.stx : 0) |
+  (ft ? AFFECTED.ft : 0) |
+  (nft ? AFFECTED.nft : 0) |
+  (stxMoved ? AFFECTED.stxMoved : 0) |
+  (sponsorOnly ? AFFECTED.sponsorOnly : 0);
+
+/** What applies the effects on principals' parts in transactions through this connection. */
+export function involvementWriter(db: Database, { principals }: Dictionaries) {
+  const involvements = table(db, principalTransactionsTable);
+  return ({ sign, position, principal, involvement }: Extract<Effect, { kind: 'involvement' }>): void => {
+    const key = { principal_id: principals.id(principal), position };
+    if (sign === -1) {
+      involvements.remove(key);
+      return;
+    }
+    involvements.add({
+      ...key,
+      affected: affectedBits(involvement),
+      events: involvement.events,
+      stx_sent: involvement.sent.toString(),
+      stx_received: involvement.received.toString(),
+    });
+  };
+}
+
+/** What applies the effects on transfers with a memo through this connection. */
+export function memoTransferWriter(db: Database, { principals }: Dictionaries) {
+  const transfers = table(db, memoTransfersTable);
+  return ({ sign, position, transfer }: Extract<Effect, { kind: 'memo_transfer' }>): void => {
+    const { recipient, eventIndex, printed } = transfer;
+    const key = { principal_id: principals.id(recipient), position, event_index: eventIndex };
+    if (sign === 1) transfers.add({ ...key, printed: Number(printed) });
+    else transfers.remove(key);
+  };
+}
+
+/** What applies the effects on locks of STX through this connection. */
+export function stxLockWriter(db: Database, { principals }: Dictionaries) {
+  const locks = table(db, stxLocksTable);
+  return ({ sign, position, index, lock }: Extract<Effect, { kind: 'lock' }>): void => {
+    const key = { principal_id: principals.id(lock.principal), position, event_index: index };
+    if (sign === -1) {
+      locks.remove(key);
+      return;
+    }
+    locks.add({ ...key, amount: lock.amount, unlock_height: lock.unlockHeight, pox_version: lock.poxVersion });
+  };
+}

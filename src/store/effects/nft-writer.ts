@@ -1,0 +1,89 @@
+/** Non-fungible tokens: where each instance is, and who has how many. */
+import type { Database } from 'bun:sqlite';
+import type { Effect } from '../../chain/effect.ts';
+import { upserter } from '../rows/table.ts';
+import type { Stored } from '../rows/table-shape.ts';
+import { EVENT_KIND } from '../rows/words.ts';
+import type { eventsTable } from '../tables/chain.ts';
+import { nftHoldingsTable, nftInstancesTable, nftMintsTable } from '../tables/tokens.ts';
+import type { Dictionaries } from './dictionary.ts';
+
+type Of<Kind extends Effect['kind']> = Extract<Effect, { kind: Kind }>;
+
+/** What counts the instances of owners through this connection. */
+function holdingCounter(db: Database) {
+  const count = upserter(db, nftHoldingsTable, { summed: ['instances'] });
+  const removeEmpty = db.prepare<null, [number, string]>(
+    'DELETE FROM nft_holdings WHERE owner_id = ?1 AND identifier = ?2 AND instances = 0',
+  );
+  const countAll = db.prepare<null, [number, number]>('UPDATE accounts SET nfts = nfts + ?2 WHERE principal_id = ?1');
+
+  return (from: number | null, to: number | null, identifier: string, assetId: number): void => {
+    if (from === to) return;
+    if (from !== null) {
+      count({ owner_id: from, identifier, asset_id: assetId, instances: -1 });
+      removeEmpty.run(from, identifier);
+      countAll.run(from, -1);
+    }
+    if (to !== null) {
+      count({ owner_id: to, identifier, asset_id: assetId, instances: 1 });
+      countAll.run(to, 1);
+    }
+  };
+}
+
+/** What applies the effects on instances through this connection. */
+function instanceWriter(db: Database, { principals, assets }: Dictionaries) {
+  const find = db.prepare<Stored<typeof nftInstancesTable, 'owner_id' | 'events'>, [number, Uint8Array]>(
+    'SELECT owner_id, events FROM nft_instances WHERE asset_id = ?1 AND value = ?2',
+  );
+  const set = upserter(db, nftInstancesTable, { replaced: ['owner_id', 'position', 'event_index', 'events'] });
+  const remove = db.prepare<null, [number, Uint8Array]>('DELETE FROM nft_instances WHERE asset_id = ?1 AND value = ?2');
+  // The event of the instance that stands before another.
+  const former = db.prepare<
+    Stored<typeof eventsTable, 'position' | 'event_index' | 'recipient_id'>,
+    [number, Uint8Array, number, number]
+  >(
+    `SELECT position, event_index, recipient_id FROM events
+      WHERE asset_id = ?1 AND value = ?2 AND kind >= ${EVENT_KIND.nft_transfer} AND (position, event_index) < (?3, ?4)
+      ORDER BY position DESC, event_index DESC LIMIT 1`,
+  );
+  const countOwner = holdingCounter(db);
+
+  return ({ sign, position, index, asset, value, owner }: Of<'nft_move'>): void => {
+    const assetId = assets.id(asset);
+    const known = find.get(assetId, value);
+    const ownerBefore = known?.owner_id ?? null;
+    const events = (known?.events ?? 0) + sign;
+    if (sign === 1) {
+      const ownerId = owner === null ? null : principals.id(owner);
+      set({ asset_id: assetId, value, owner_id: ownerId, position, event_index: index, events });
+      countOwner(ownerBefore, ownerId, asset, assetId);
+      return;
+    }
+    const last = former.get(assetId, value, position, index);
+    if (last === null) remove.run(assetId, value);
+    else {
+      const { recipient_id: owner_id, position: at, event_index } = last;
+      set({ asset_id: assetId, value, owner_id, position: at, event_index, events });
+    }
+    countOwner(ownerBefore, last?.recipient_id ?? null, asset, assetId);
+  };
+}
+
+/** What applies the effects on counts of mints through this connection. */
+function mintWriter(db: Database, { assets }: Dictionaries) {
+  const count = upserter(db, nftMintsTable, { summed: ['mints'] });
+  const removeEmpty = db.prepare<null, [number]>('DELETE FROM nft_mints WHERE asset_id = ?1 AND mints = 0');
+  return ({ sign, asset, mints }: Of<'nft_mints'>): void => {
+    const id = assets.id(asset);
+    count({ asset_id: id, mints: sign * mints });
+    if (sign === -1) removeEmpty.run(id);
+  };
+}
+
+/** What applies the effects on non-fungible tokens through this connection, by their kinds. */
+export const nftWriters = (db: Database, dictionaries: Dictionaries) => ({
+  nft_move: instanceWriter(db, dictionaries),
+  nft_mints: mintWriter(db, dictionaries),
+});

@@ -1,0 +1,99 @@
+/** Rows of transactions: what lists show, what only a single answer needs, and what was deployed. */
+import type { Database } from 'bun:sqlite';
+import type { ChainTransaction } from '../../chain/block.ts';
+import type { Effect } from '../../chain/effect.ts';
+import { contractFunctions } from '../../codec/abi.ts';
+import { sortable } from '../rows/amounts.ts';
+import { table } from '../rows/table.ts';
+import type { NewRow } from '../rows/table-shape.ts';
+import { STATUS } from '../rows/words.ts';
+import { contractsTable, declaredFunctionsTable, transactionBodiesTable, transactionsTable } from '../tables/chain.ts';
+import type { Dictionaries } from './dictionary.ts';
+import { deployedContract, payloadColumns } from './payload-columns.ts';
+
+const declaredNames = ({ contractInterface }: ChainTransaction): string[] =>
+  contractInterface === null ? [] : [...contractFunctions(contractInterface).keys()];
+
+function transactionRow(
+  position: number,
+  transaction: ChainTransaction,
+  principals: Dictionaries['principals'],
+): NewRow<typeof transactionsTable> {
+  const { sender, sponsor, payload, microblock } = transaction;
+  const columns = payloadColumns(payload, sender.address, principals);
+  return {
+    position,
+    tx_id: transaction.txId,
+    tx_index: transaction.txIndex,
+    type: payload.typeId,
+    status: STATUS[transaction.status],
+    sender_id: principals.id(sender.address),
+    nonce: transaction.bitcoinOperation ? null : sender.nonce,
+    sponsor_id: sponsor === null ? null : principals.id(sponsor.address),
+    sponsor_nonce: sponsor?.nonce ?? null,
+    fee: sortable(transaction.fee.toString()),
+    event_count: transaction.events.length,
+    recipient_id: columns.recipientId,
+    amount: columns.amount,
+    memo: columns.memo,
+    contract_id: columns.contractId,
+    function_name: columns.functionName,
+    clarity_version: columns.clarityVersion,
+    tenure_change_cause: columns.tenureChangeCause,
+    microblock_sequence: microblock?.sequence ?? null,
+    microblock_hash: microblock?.hash ?? null,
+    microblock_parent_hash: microblock?.parentHash ?? null,
+    genesis_block_time: transaction.genesis?.blockTime ?? null,
+  };
+}
+
+function bodyRow(position: number, transaction: ChainTransaction): NewRow<typeof transactionBodiesTable> {
+  const { payload, cost, bitcoinOperation } = transaction;
+  return {
+    position,
+    anchor_mode: transaction.anchorMode,
+    cost_runtime: cost.runtime,
+    cost_read_count: cost.readCount,
+    cost_read_length: cost.readLength,
+    cost_write_count: cost.writeCount,
+    cost_write_length: cost.writeLength,
+    vm_error: transaction.vmError,
+    result: transaction.result,
+    post_conditions: transaction.postConditions,
+    function_args: bitcoinOperation && payload.type === 'contract_call' ? payload.functionArgs : null,
+    genesis_parent_index_block_hash: transaction.genesis?.parentIndexBlockHash ?? null,
+    genesis_parent_burn_block_time: transaction.genesis?.parentBurnBlockTime ?? null,
+    contract_interface: transaction.contractInterface,
+    raw: transaction.raw,
+  };
+}
+
+/** What applies the effects on transactions through this connection. */
+export function transactionWriter(db: Database, { principals }: Dictionaries) {
+  const transactions = table(db, transactionsTable);
+  const bodies = table(db, transactionBodiesTable);
+  const contracts = table(db, contractsTable);
+  const functions = table(db, declaredFunctionsTable);
+
+  function add(position: number, transaction: ChainTransaction): void {
+    transactions.add(transactionRow(position, transaction, principals));
+    bodies.add(bodyRow(position, transaction));
+    const contract = deployedContract(transaction);
+    if (contract === null) return;
+    contracts.add({ contract_id: principals.id(contract), position });
+    for (const name of declaredNames(transaction)) functions.add({ name, position });
+  }
+
+  function remove(position: number, transaction: ChainTransaction): void {
+    const contract = deployedContract(transaction);
+    if (contract !== null) {
+      for (const name of declaredNames(transaction)) functions.remove({ name, position });
+      contracts.remove({ contract_id: principals.id(contract), position });
+    }
+    bodies.remove({ position });
+    transactions.remove({ position });
+  }
+
+  return ({ sign, position, transaction }: Extract<Effect, { kind: 'transaction' }>): void =>
+    sign === 1 ? add(position, transaction) : remove(position, transaction);
+}

@@ -1,0 +1,136 @@
+/** The log of deliveries: what was made, what became of each, and the attempts. Read from the newest back, or in order. */
+import type { Database } from 'bun:sqlite';
+import { decompressed } from '../files/journal-entry.ts';
+import { prepared } from '../rows/statement.ts';
+import { type DeliveryRow, deliveryColumns, deliveryOf } from './delivery-row.ts';
+import {
+  type Attempt,
+  type Delivery,
+  type DeliveryState,
+  deliveryStates,
+  type Reason,
+  storedReason,
+  storedState,
+} from './model.ts';
+
+/** Attempts of a delivery that are kept. */
+export const MOST_ATTEMPTS = 50;
+
+/** What a list of deliveries is narrowed by; heights are those of the blocks it tells of. */
+export interface DeliveryFilter {
+  states: readonly DeliveryState[];
+  reason: Reason | null;
+  fromHeight: number;
+  toHeight: number;
+  /** Unix milliseconds. */
+  since: number;
+  until: number;
+}
+
+export const everyDelivery: DeliveryFilter = {
+  states: deliveryStates,
+  reason: null,
+  fromHeight: 0,
+  toHeight: Number.MAX_SAFE_INTEGER,
+  since: 0,
+  until: Number.MAX_SAFE_INTEGER,
+};
+
+/** Whether a filter leaves something out by more than the state. */
+const isNarrowed = ({ states: _, ...others }: DeliveryFilter): boolean =>
+  Object.entries(others).some(([name, value]) => value !== everyDelivery[name as keyof DeliveryFilter]);
+
+const narrowed = `hook_id = ?1 AND (?2 IS NULL OR reason = ?2) AND max_height >= ?3 AND min_height <= ?4
+              AND created_at BETWEEN ?5 AND ?6`;
+
+/** Statements by name; the plan test reads them. */
+export const sql = {
+  byWebhookId: `SELECT ${deliveryColumns} FROM hook_deliveries WHERE webhook_id = ?1 AND hook_id = ?2`,
+  byId: `SELECT ${deliveryColumns} FROM hook_deliveries WHERE id = ?1`,
+  page: `SELECT ${deliveryColumns} FROM hook_deliveries WHERE ${narrowed} AND state = ?7 AND id <= ?8
+          ORDER BY id DESC LIMIT ?9`,
+  newer: `SELECT ${deliveryColumns} FROM hook_deliveries WHERE ${narrowed} AND state = ?7 AND id > ?8 ORDER BY id LIMIT ?9`,
+  total: `SELECT count(*) AS total FROM hook_deliveries WHERE ${narrowed} AND state = ?7`,
+  // Of all in a state: from the index alone.
+  totalOfState: 'SELECT count(*) AS total FROM hook_deliveries WHERE hook_id = ?1 AND state = ?2',
+  attempts: `SELECT at, duration_ms AS durationMs, url_host AS urlHost, status_code AS statusCode, error, excerpt
+               FROM hook_attempts WHERE delivery_id = ?1 ORDER BY attempt DESC LIMIT ?2`,
+  body: 'SELECT body FROM hook_bodies WHERE delivery_id = ?1',
+  hasBody: 'SELECT 1 AS one FROM hook_bodies WHERE delivery_id = ?1',
+};
+
+type Narrowing = [number, number | null, number, number, number, number, number];
+
+const narrowing = (hookId: number, filter: DeliveryFilter, state: DeliveryState): Narrowing => [
+  hookId,
+  filter.reason === null ? null : storedReason.numberOf(filter.reason),
+  filter.fromHeight,
+  filter.toHeight,
+  filter.since,
+  filter.until,
+  storedState.numberOf(state),
+];
+
+/** What reads the log through this connection. */
+export function deliveryLog(db: Database) {
+  const byWebhookId = prepared<DeliveryRow, [string, number]>(db, sql.byWebhookId);
+  const byId = prepared<DeliveryRow, [number]>(db, sql.byId);
+  const page = db.prepare<DeliveryRow, [...Narrowing, number, number]>(sql.page);
+  const newer = db.prepare<DeliveryRow, [...Narrowing, number, number]>(sql.newer);
+  const total = db.prepare<{ total: number }, Narrowing>(sql.total);
+  const totalOfState = prepared<{ total: number }, [number, number]>(db, sql.totalOfState);
+  const attempts = prepared<Attempt, [number, number]>(db, sql.attempts);
+  const body = prepared<{ body: Uint8Array }, [number]>(db, sql.body);
+  const hasBody = prepared<{ one: number }, [number]>(db, sql.hasBody);
+
+  /** Each state has its own stretch of the index, in the order of the rows. */
+  const ascending = (hookId: number, filter: DeliveryFilter, after: number, limit: number): DeliveryRow[] =>
+    filter.states
+      .flatMap((word) => newer.all(...narrowing(hookId, filter, word), after, limit))
+      .sort((a, b) => a.id - b.id)
+      .slice(0, limit);
+
+  function countOf(hookId: number, filter: DeliveryFilter, word: DeliveryState): number {
+    const row = isNarrowed(filter)
+      ? total.get(...narrowing(hookId, filter, word))
+      : totalOfState.get(hookId, storedState.numberOf(word));
+    return row?.total ?? 0;
+  }
+
+  return {
+    find: (webhookId: string, hookId: number): Delivery | undefined => {
+      const row = byWebhookId.get(webhookId, hookId);
+      return row === null ? undefined : deliveryOf(row);
+    },
+    get: (id: number): Delivery | undefined => {
+      const row = byId.get(id);
+      return row === null ? undefined : deliveryOf(row);
+    },
+    /** Newest first. @param start id of the first, null for the newest; `previous` is that of the page before */
+    page(hookId: number, filter: DeliveryFilter, limit: number, start: number | null) {
+      const rows = filter.states
+        .flatMap((word) => page.all(...narrowing(hookId, filter, word), start ?? Number.MAX_SAFE_INTEGER, limit + 1))
+        .sort((a, b) => b.id - a.id);
+      const before = start === null ? [] : ascending(hookId, filter, rows[0]?.id ?? start, limit);
+      return {
+        items: rows.slice(0, limit).map(deliveryOf),
+        total: filter.states.reduce((sum, word) => sum + countOf(hookId, filter, word), 0),
+        current: rows[0]?.id ?? null,
+        next: rows[limit]?.id ?? null,
+        previous: before.at(-1)?.id ?? null,
+      };
+    },
+    /** In the order they were made, from behind `after` on. */
+    inOrder: (hookId: number, filter: DeliveryFilter, after: number, limit: number): Delivery[] =>
+      ascending(hookId, filter, after, limit).map(deliveryOf),
+    /** Newest first. */
+    attempts: (id: number, limit = MOST_ATTEMPTS): Attempt[] => attempts.all(id, limit),
+    /** JSON text; undefined where it is kept no more. */
+    body: (id: number): string | undefined => {
+      const row = body.get(id);
+      return row === null ? undefined : decompressed(row.body);
+    },
+    /** Whether its body is still kept. */
+    hasBody: (id: number): boolean => hasBody.get(id) !== null,
+  };
+}

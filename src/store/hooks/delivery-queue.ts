@@ -1,0 +1,193 @@
+/** The queue of deliveries: what is to be sent in each lane, what became of a try, and what is to be sent no more. */
+import type { Database } from 'bun:sqlite';
+import { compressed } from '../files/journal-entry.ts';
+import { prepared } from '../rows/statement.ts';
+import { inserter, numberedInserter } from '../rows/table.ts';
+import { hookAttemptsTable, hookBodiesTable, hookDeliveriesTable } from '../tables/hooks.ts';
+import { MOST_ATTEMPTS } from './delivery-log.ts';
+import { type DeliveryRow, deliveryColumns, deliveryOf, isOpen } from './delivery-row.ts';
+import {
+  type Attempt,
+  type Delivery,
+  type DeliveryState,
+  type Lane,
+  type NewDelivery,
+  type Reason,
+  storedLane,
+  storedReason,
+  storedState,
+  type ToldBlocks,
+} from './model.ts';
+
+const PENDING = storedState.numberOf('pending');
+const CANCELLED = storedState.numberOf('cancelled');
+const BACKFILL = storedLane.numberOf('backfill');
+const REDELIVERY = storedLane.numberOf('redelivery');
+
+/** Statements by name; the plan test reads them. */
+export const sql = {
+  // Without a word of ours the planner may take the index by state, and sort.
+  head: `SELECT ${deliveryColumns} FROM hook_deliveries INDEXED BY hook_deliveries_queue
+          WHERE hook_id = ?1 AND lane = ?2 AND ${isOpen} ORDER BY id LIMIT 1`,
+  // From each lane straight to the next: what a lane holds is not walked.
+  openLanes: `WITH RECURSIVE heads (hook_id, lane, id) AS (
+                SELECT hook_id, lane, id FROM (
+                  SELECT hook_id, lane, id FROM hook_deliveries INDEXED BY hook_deliveries_queue
+                   WHERE ${isOpen} ORDER BY hook_id, lane, id LIMIT 1)
+                UNION ALL
+                SELECT d.hook_id, d.lane, d.id FROM heads CROSS JOIN hook_deliveries d ON d.id = coalesce(
+                  (SELECT id FROM hook_deliveries INDEXED BY hook_deliveries_queue
+                    WHERE ${isOpen} AND hook_id = heads.hook_id AND lane > heads.lane ORDER BY lane, id LIMIT 1),
+                  (SELECT id FROM hook_deliveries INDEXED BY hook_deliveries_queue
+                    WHERE ${isOpen} AND hook_id > heads.hook_id ORDER BY hook_id, lane, id LIMIT 1)))
+              SELECT hook_id, lane, id FROM heads`,
+  waiting: `SELECT count(*) AS count, (SELECT created_at FROM hook_deliveries WHERE id =
+                     (SELECT min(id) FROM hook_deliveries WHERE hook_id = ?1 AND ${isOpen})) AS oldest
+              FROM hook_deliveries WHERE hook_id = ?1 AND ${isOpen}`,
+  waitingAtAll: `SELECT count(*) AS count, (SELECT created_at FROM hook_deliveries WHERE id =
+                          (SELECT min(id) FROM hook_deliveries INDEXED BY hook_deliveries_queue WHERE ${isOpen})) AS oldest
+                   FROM hook_deliveries INDEXED BY hook_deliveries_queue WHERE ${isOpen}`,
+  openUpTo: `SELECT count(*) AS count FROM
+               (SELECT 1 FROM hook_deliveries WHERE hook_id = ?1 AND lane = ?2 AND ${isOpen} LIMIT ?3)`,
+  openOfBackfill: `SELECT count(*) AS count FROM hook_deliveries WHERE backfill_id = ?1 AND ${isOpen}`,
+  // A backfill tells of one block in each delivery.
+  openBackfilled: `SELECT ${deliveryColumns} FROM hook_deliveries INDEXED BY hook_deliveries_queue
+                    WHERE hook_id = ?1 AND lane IN (${BACKFILL}, ${REDELIVERY}) AND ${isOpen}
+                      AND backfill_id IS NOT NULL AND min_height = ?2
+                      AND blocks ->> '$.apply[0].index_block_hash' = ?3`,
+};
+
+/** The least and the greatest height of some blocks; 0 where there are none. */
+function heights({ apply, rollback }: ToldBlocks): [number, number] {
+  const all = [...apply, ...rollback].map(({ height }) => height);
+  return all.length === 0 ? [0, 0] : [Math.min(...all), Math.max(...all)];
+}
+
+/** What reads the queue through this connection. */
+function queueReader(db: Database) {
+  const head = prepared<DeliveryRow, [number, number]>(db, sql.head);
+  const openLanes = db.prepare<{ hook_id: number; lane: number; id: number }, []>(sql.openLanes);
+  const waiting = prepared<{ count: number; oldest: number | null }, [number]>(db, sql.waiting);
+  const waitingAtAll = db.prepare<{ count: number; oldest: number | null }, []>(sql.waitingAtAll);
+  const openUpTo = prepared<{ count: number }, [number, number, number]>(db, sql.openUpTo);
+  const openOfBackfill = prepared<{ count: number }, [number]>(db, sql.openOfBackfill);
+  const openBackfilled = prepared<DeliveryRow, [number, number, string]>(db, sql.openBackfilled);
+  return {
+    /** The one that is to be sent next, waiting for its time or not. */
+    head: (hookId: number, lane: Lane): Delivery | undefined => {
+      const row = head.get(hookId, storedLane.numberOf(lane));
+      return row === null ? undefined : deliveryOf(row);
+    },
+    /** Lanes that have something to send. */
+    openLanes: (): { hookId: number; lane: Lane }[] =>
+      openLanes.all().map(({ hook_id, lane, id }) => ({ hookId: hook_id, lane: storedLane.wordOf(lane, id) })),
+    /** How many wait, and since when the oldest. */
+    waiting: (hookId: number): { count: number; oldest: number | null } =>
+      waiting.get(hookId) ?? { count: 0, oldest: null },
+    /** How many of a lane wait, counted up to a limit. */
+    openUpTo: (hookId: number, lane: Lane, limit: number): number =>
+      openUpTo.get(hookId, storedLane.numberOf(lane), limit)?.count ?? 0,
+    waitingAtAll: (): { count: number; oldest: number | null } => waitingAtAll.get() ?? { count: 0, oldest: null },
+    openOfBackfill: (backfillId: number): number => openOfBackfill.get(backfillId)?.count ?? 0,
+    /** What a hook's backfills made of a block and is still to be sent, for the first time or again. @param hash with 0x */
+    openBackfilled: (hookId: number, height: number, hash: string): Delivery[] =>
+      openBackfilled.all(hookId, height, hash).map(deliveryOf),
+  };
+}
+
+/** What adds deliveries through this connection. It returns the id of each; without a body it is dead from the start. */
+function deliveryInserter(db: Database) {
+  const insert = numberedInserter(db, hookDeliveriesTable);
+  const insertBody = inserter(db, hookBodiesTable);
+  return (delivery: NewDelivery, now: number): number => {
+    const text = delivery.body ?? '';
+    const [least, greatest] = heights(delivery.blocks);
+    const id = insert({
+      webhook_id: delivery.webhookId,
+      hook_id: delivery.hookId,
+      lane: storedLane.numberOf(delivery.lane),
+      reason: storedReason.numberOf(delivery.reason),
+      sequence: delivery.sequence,
+      state: storedState.numberOf(delivery.body === null ? 'dead' : 'pending'),
+      created_at: now,
+      next_attempt_at: null,
+      delivered_at: null,
+      tried_since: null,
+      attempts: 0,
+      blocks: JSON.stringify(delivery.blocks),
+      min_height: least,
+      max_height: greatest,
+      body_bytes: Buffer.byteLength(text),
+      body_sha256: new Bun.CryptoHasher('sha256').update(text).digest(),
+      backfill_id: delivery.backfillId,
+      problem: delivery.problem,
+    });
+    if (delivery.body !== null) insertBody({ delivery_id: id, body: compressed(delivery.body) });
+    return id;
+  };
+}
+
+/** What notes tries through this connection, and what follows from each. */
+function tryWriter(db: Database) {
+  const tried = db.prepare<{ attempts: number }, [number, number, number | null, number | null, number]>(
+    `UPDATE hook_deliveries SET state = ?2, attempts = attempts + 1, next_attempt_at = ?3, delivered_at = ?4,
+            tried_since = coalesce(tried_since, ?5) WHERE id = ?1 RETURNING attempts`,
+  );
+  const insert = inserter(db, hookAttemptsTable);
+  const dropOld = db.prepare<null, [number, number]>(
+    `DELETE FROM hook_attempts WHERE delivery_id = ?1 AND attempt <= ?2 - ${MOST_ATTEMPTS}`,
+  );
+  /** @param nextAttemptAt of one that failed and is tried again */
+  return (id: number, attempt: Attempt, outcome: DeliveryState, nextAttemptAt: number | null): void => {
+    const { at, durationMs, urlHost, statusCode, error, excerpt } = attempt;
+    const deliveredAt = outcome === 'delivered' ? at + durationMs : null;
+    const row = tried.get(id, storedState.numberOf(outcome), nextAttemptAt, deliveredAt, at);
+    if (row === null) throw new Error(`hook_deliveries has no row ${id}`);
+    insert({
+      delivery_id: id,
+      attempt: row.attempts,
+      at,
+      duration_ms: durationMs,
+      url_host: urlHost,
+      status_code: statusCode,
+      error,
+      excerpt,
+    });
+    dropOld.run(id, row.attempts);
+  };
+}
+
+/** What reads and changes the queue through this connection. */
+export function deliveryQueue(db: Database) {
+  const requeue = db.prepare<null, [number, number, number]>(
+    `UPDATE hook_deliveries SET state = ${PENDING}, lane = ?2, reason = ?3, next_attempt_at = NULL, tried_since = NULL,
+            delivered_at = NULL WHERE id = ?1`,
+  );
+  const dueNow = db.prepare<null, [number]>(
+    `UPDATE hook_deliveries SET next_attempt_at = NULL, tried_since = NULL WHERE id = ?1 AND ${isOpen}`,
+  );
+  const setState = db.prepare<null, [number, number]>(
+    'UPDATE hook_deliveries SET state = ?2, next_attempt_at = NULL WHERE id = ?1',
+  );
+  const cancelOf = db.prepare<null, [number]>(
+    `UPDATE hook_deliveries SET state = ${CANCELLED} WHERE hook_id = ?1 AND ${isOpen}`,
+  );
+  const cancelBackfill = db.prepare<null, [number]>(
+    `UPDATE hook_deliveries SET state = ${CANCELLED} WHERE backfill_id = ?1 AND ${isOpen}`,
+  );
+  return {
+    ...queueReader(db),
+    /** Queues a delivery; without a body it is dead from the start. @returns its id */
+    add: deliveryInserter(db),
+    /** Notes a try and what follows from it. */
+    tried: tryWriter(db),
+    /** To be sent anew, with a new budget. */
+    requeue: (id: number, lane: Lane, reason: Reason): void =>
+      void requeue.run(id, storedLane.numberOf(lane), storedReason.numberOf(reason)),
+    /** One that waits goes at once, with a new budget. */
+    dueNow: (id: number): void => void dueNow.run(id),
+    setState: (id: number, state: DeliveryState): void => void setState.run(id, storedState.numberOf(state)),
+    cancelAll: (hookId: number): void => void cancelOf.run(hookId),
+    cancelBackfill: (backfillId: number): void => void cancelBackfill.run(backfillId),
+  };
+}

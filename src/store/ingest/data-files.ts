@@ -1,0 +1,41 @@
+/** The files of a data directory as the process that writes has them open. */
+import { type Connect, openToWrite } from '../files/connection.ts';
+import { openWriter } from '../files/database.ts';
+import { importProgress } from '../files/import-progress.ts';
+import { indexPlace, openLinkedJournal } from '../files/journal-link.ts';
+import { lockWriter } from '../files/lock.ts';
+import { clearWorkshop } from '../hooks/carry-over.ts';
+import type { IngestLog } from './event.ts';
+
+export interface DataFilesOptions {
+  directory: string;
+  /** Keep every event, to rebuild the index from. */
+  journal: boolean;
+  /** Where the index is made, by a caller that has the lock of the directory; else in the directory. */
+  workshop?: string;
+  log: IngestLog;
+  /** Opens the files. */
+  connect?: Connect;
+}
+
+export type DataFiles = ReturnType<typeof openDataFiles>;
+
+/**
+ * Locks the directory and opens its files.
+ * @param opened gets what closes again what was opened, in the order to close it in
+ * @throws OperatorError
+ */
+export function openDataFiles(options: DataFilesOptions, opened: (() => void)[]) {
+  const { directory, journal: keep, workshop, log, connect = openToWrite } = options;
+  const home = workshop ?? directory;
+  if (workshop === undefined) {
+    opened.unshift(lockWriter(directory));
+    clearWorkshop(directory);
+  }
+  const db = openWriter(home, keep ? 'journal' : 'own', connect);
+  opened.unshift(() => db.close());
+  const report = (entries: number) => log({ event: 'journal_upgraded', entries });
+  const journal = openLinkedJournal(directory, db, { keep, connect, report });
+  if (journal !== null) opened.unshift(() => journal.close());
+  return { home, db, journal, places: indexPlace(db), imports: journal?.imports ?? importProgress(db) };
+}

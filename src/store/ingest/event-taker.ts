@@ -1,0 +1,42 @@
+/** Events into both files: each applied to the index in an open transaction, then written to the journal. */
+import { readPayload } from '../../chain/payload-reader.ts';
+import type { DataFiles } from './data-files.ts';
+import type { ReceivedEvent } from './event.ts';
+import type { Applied, EventRouter } from './event-router.ts';
+import type { Transactions } from './transactions.ts';
+
+type Files = Pick<DataFiles, 'journal' | 'places'>;
+
+/** What takes events. @throws as the router does, and StoreUnavailableError */
+export function eventTaker({ journal, places }: Files, router: Pick<EventRouter, 'apply'>, transaction: Transactions) {
+  /** Applies the event in a transaction that may hold others. @param live whether subscribers are told of it */
+  function take(event: ReceivedEvent, live: boolean): Applied {
+    const payload = readPayload(event.path, event.text);
+    transaction.begin();
+    const journalId = journal === null ? null : transaction.guarded(places.current).id + 1;
+    const applied = transaction.step(() => {
+      const done = router.apply(payload, event, journalId, live);
+      if (done.outcome === 'applied') places.advance(event);
+      return done;
+    });
+    if (applied.outcome === 'applied') transaction.guarded(() => journal?.append({ ...event, ...places.current() }));
+    return applied;
+  }
+
+  return {
+    take,
+
+    /** Takes the event and nothing else: when this returns, it is on disk. */
+    takeAlone(event: ReceivedEvent): Applied {
+      try {
+        const applied = take(event, true);
+        if (applied.outcome === 'applied') transaction.commit();
+        else transaction.rollback();
+        return applied;
+      } catch (error) {
+        transaction.rollback();
+        throw error;
+      }
+    },
+  };
+}

@@ -1,0 +1,71 @@
+/** Which blocks are known, canonical or not, and how they are connected. */
+import type { Database } from 'bun:sqlite';
+import { toHex } from '../../codec/hex.ts';
+import type { OrphanWriter } from './orphan-writer.ts';
+
+/** A block whose parent the node must send first: it is asked to try again. */
+export class UnknownParentError extends Error {
+  override readonly name = 'UnknownParentError';
+}
+
+/** What of a branch is not canonical, from the fork up, and the height of the last block below that is. */
+export interface Branch {
+  forkHeight: number;
+  hashes: Uint8Array[];
+}
+
+/** What looks blocks up through this connection. */
+export function knownBlocks(db: Database, orphans: OrphanWriter) {
+  const canonicalHash = db.prepare<{ index_block_hash: Uint8Array }, [number]>(
+    'SELECT index_block_hash FROM blocks WHERE height = ?1',
+  );
+  const canonical = db.prepare<{ height: number }, [Uint8Array]>(
+    'SELECT height FROM blocks WHERE index_block_hash = ?1',
+  );
+
+  /** The branch that ends in an orphaned block, from the fork up. */
+  function branchTo(indexBlockHash: Uint8Array): Branch {
+    const hashes: Uint8Array[] = [];
+    for (let at = orphans.find(indexBlockHash); at !== null; at = orphans.find(at.parent_index_block_hash)) {
+      // Block 0 is kept with the orphans; it is the root of every branch.
+      if (at.height === 0) break;
+      hashes.unshift(at.index_block_hash);
+      if (at.height === 1) return { forkHeight: 0, hashes };
+      const fork = canonical.get(at.parent_index_block_hash);
+      if (fork !== null) return { forkHeight: fork.height, hashes };
+    }
+    throw new UnknownParentError(`No stored branch leads to block ${toHex(indexBlockHash)}`);
+  }
+
+  return {
+    branchTo,
+
+    /**
+     * Where a known block stands to the chain; of a canonical one, the fork is the block itself.
+     * @throws UnknownParentError for a block that isn't known
+     */
+    branchOf: (indexBlockHash: Uint8Array): Branch => {
+      const found = canonical.get(indexBlockHash);
+      return found === null ? branchTo(indexBlockHash) : { forkHeight: found.height, hashes: [] };
+    },
+
+    /** The canonical block of that height. */
+    hashAt: (height: number): Uint8Array | undefined => canonicalHash.get(height)?.index_block_hash,
+
+    isKnown: (indexBlockHash: Uint8Array): boolean =>
+      canonical.get(indexBlockHash) !== null || orphans.find(indexBlockHash) !== null,
+
+    /**
+     * How the parent of a block stands to the chain.
+     * @param height that of the block itself
+     * @throws UnknownParentError where the parent isn't known
+     */
+    standingOfParent(parent: Uint8Array, height: number): 'canonical' | 'orphan' {
+      if (height <= 1 || canonical.get(parent)?.height === height - 1) return 'canonical';
+      if (orphans.find(parent)?.height === height - 1) return 'orphan';
+      throw new UnknownParentError(
+        `DB does not contain a parent block at height ${height - 1} with index_hash ${toHex(parent)}`,
+      );
+    },
+  };
+}

@@ -1,0 +1,53 @@
+/** Brings the index up to its journal: after a crash, after a failure, or for a new index. */
+import { readPayload } from '../../chain/payload-reader.ts';
+import type { DataFiles } from './data-files.ts';
+import type { IngestLog } from './event.ts';
+import type { Applied, EventRouter } from './event-router.ts';
+import type { LastEvent } from './last-event.ts';
+
+/** Entries of the journal that are applied in one transaction. */
+const BATCH = 200;
+
+interface ReplayOptions {
+  files: Pick<DataFiles, 'journal' | 'places'>;
+  router: Pick<EventRouter, 'apply'>;
+  /** The journal's last entry that is applied. */
+  upTo: number;
+  last: LastEvent;
+  /** Whether what comes is told to subscribers. */
+  isLive: () => boolean;
+  /** Told of each entry that was applied. */
+  applied: (applied: Applied) => void;
+  log: IngestLog;
+}
+
+/**
+ * What applies the journal's entries that the index lacks.
+ * @returns a function whose parameter runs its own in a transaction over the index alone
+ */
+export function journalReplay({ files, router, upTo, last, isLive, applied, log }: ReplayOptions) {
+  const { journal, places } = files;
+  return (batch: (work: () => void) => void): void => {
+    if (journal === null) return;
+    const end = Math.min(journal.lastId(), upTo);
+    let at = places.current().id;
+    let events = 0;
+    while (at < end) {
+      batch(() => {
+        let inBatch = 0;
+        for (const entry of journal.entriesAfter(at)) {
+          applied(router.apply(readPayload(entry.path, entry.text), entry, entry.id, isLive()));
+          // An entry that changes nothing now (it may have, before a fix of ours) is done with too.
+          places.set(entry);
+          at = entry.id;
+          inBatch += 1;
+          if (inBatch === BATCH || at === end) break;
+        }
+        events += inBatch;
+      });
+    }
+    if (events > 0) log({ event: 'journal_replayed', events });
+    // A commit that seemed to fail may be done all the same: its event is no news when it comes again.
+    last.note(journal.read(end));
+  };
+}
