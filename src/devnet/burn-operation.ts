@@ -56,10 +56,17 @@ export function drawOperation(prng: Prng, users: readonly Account[], network: Ne
   return { kind: 'stack', txId, sender, stacking };
 }
 
+/** The Bitcoin block that an operation stands in. */
+interface BurnPlace {
+  /** With 0x. */
+  readonly hash: string;
+  readonly height: number;
+}
+
 /** Does what the operation says. One that can't be done has a receipt without events, or none at all. */
 export function executeOperation(
   operation: BurnOperation,
-  burn: BurnBlock,
+  burn: BurnPlace,
   world: World,
   burnHeight: number,
   network: Network,

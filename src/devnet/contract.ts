@@ -3,7 +3,7 @@ import { clarity } from '../codec/clarity-encode.ts';
 import type { ChainEvent } from './chain-event.ts';
 import type { PostConditions } from './post-conditions.ts';
 import type { Prng } from './prng.ts';
-import type { World } from './world.ts';
+import type { WorldView } from './world-view.ts';
 
 /** What a deployment carries as `contract_interface`. */
 export interface ContractInterface {
@@ -24,7 +24,7 @@ export interface ContractInterface {
 /** Where and by whom a contract is called. */
 export interface CallContext {
   /** Read only: what a call changes, it changes by its events and writes. */
-  readonly world: World;
+  readonly world: WorldView;
   readonly contract: string;
   readonly sender: string;
   readonly burnHeight: number;
@@ -73,7 +73,7 @@ export interface ContractTemplate {
   readonly source: string;
   readonly abi: ContractInterface;
   /** Somebody who owns one of the contract's tokens, where most callers would own none. */
-  holder?(world: World, contract: string, prng: Prng): string | undefined;
+  holder?(world: WorldView, contract: string, prng: Prng): string | undefined;
   /** A call that makes sense where it is made up; elsewhere it may fail. */
   propose(scene: Scene): ContractCall;
 }

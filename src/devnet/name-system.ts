@@ -3,7 +3,7 @@ import { sha256 } from '@noble/hashes/sha2.js';
 import { clarity } from '../codec/clarity-encode.ts';
 import { utf8Bytes } from '../codec/utf8.ts';
 import type { CallContext, Outcome } from './contract.ts';
-import type { World } from './world.ts';
+import type { WorldView } from './world-view.ts';
 
 /**
  * What the name system of the chain keeps and prints (the boot contract `bns`), as far as the simulation uses it: leases
@@ -66,9 +66,10 @@ const key = {
 
 type Write = readonly [key: string, value: string];
 
-const countOf = (world: World, contract: string, which: string): number => Number(world.stored(contract, which) ?? '0');
+const countOf = (world: WorldView, contract: string, which: string): number =>
+  Number(world.stored(contract, which) ?? '0');
 
-export const isPreordered = (world: World, contract: string, sender: string, name: string): boolean =>
+export const isPreordered = (world: WorldView, contract: string, sender: string, name: string): boolean =>
   world.stored(contract, key.preorder(preorderHash(sender, name))) === 'made';
 
 export interface Namespace {
@@ -76,7 +77,7 @@ export interface Namespace {
   importer: string;
 }
 
-export function namespaceOf(world: World, contract: string, namespace: string): Namespace | undefined {
+export function namespaceOf(world: WorldView, contract: string, namespace: string): Namespace | undefined {
   const [state, importer] = world.stored(contract, key.namespace(namespace))?.split(' ') ?? [];
   return (state === 'revealed' || state === 'ready') && importer !== undefined ? { state, importer } : undefined;
 }
@@ -90,13 +91,13 @@ export const ownerOf = ({ world, contract }: Pick<CallContext, 'world' | 'contra
   world.stored(contract, key.revoked(name)) === 'yes' ? undefined : world.ownerOf(assetOf(contract), tokenOf(name));
 
 /** How many names were ever given out; they are counted from 1. */
-export const namesOf = (world: World, contract: string): number => countOf(world, contract, key.names);
+export const namesOf = (world: WorldView, contract: string): number => countOf(world, contract, key.names);
 
-export const nameAt = (world: World, contract: string, index: number): FullName | undefined =>
+export const nameAt = (world: WorldView, contract: string, index: number): FullName | undefined =>
   world.stored(contract, key.name(index));
 
 /** Who preordered something last, and so has a next step to take. */
-export const lastPreorder = (world: World, contract: string): string | undefined =>
+export const lastPreorder = (world: WorldView, contract: string): string | undefined =>
   world.stored(contract, key.lastPreorder);
 
 /** A preorder burns what it costs. */

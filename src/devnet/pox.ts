@@ -1,7 +1,7 @@
 import { clarity } from '../codec/clarity-encode.ts';
 import type { ChainEvent } from './chain-event.ts';
 import type { Outcome } from './contract.ts';
-import type { World } from './world.ts';
+import type { WorldView } from './world-view.ts';
 
 /** Burn blocks in a reward cycle: as few as on a regtest network, so that a short chain sees several. */
 const cycleLength = 20;
@@ -45,7 +45,7 @@ export function poxAddress(hash160: Uint8Array): Uint8Array {
 }
 
 /** `stack-stx` of pox-4: the node adds a print of its own about the state before, and then the lock. */
-export function stack(stacking: Stacking, contract: string, world: World, burnHeight: number): Outcome {
+export function stack(stacking: Stacking, contract: string, world: WorldView, burnHeight: number): Outcome {
   const { stacker, amount } = stacking;
   if (world.locked(stacker, burnHeight) !== undefined) return { ok: false, result: alreadyStacked, events: [] };
   if (world.balance(stacker) < amount) return { ok: false, result: insufficientFunds, events: [] };
@@ -85,7 +85,7 @@ export function delegate(
   amount: bigint,
   until: number | undefined,
   contract: string,
-  world: World,
+  world: WorldView,
   burnHeight: number,
 ): Outcome {
   const data = clarity.tuple({
@@ -109,7 +109,7 @@ export function optionalUint(value: number | undefined): Uint8Array {
 }
 
 /** The node's own print: the stacker's state before the call, all unlocked, and what the call does. */
-function poxPrint(name: string, stacker: string, data: Uint8Array, world: World): Uint8Array {
+function poxPrint(name: string, stacker: string, data: Uint8Array, world: WorldView): Uint8Array {
   return clarity.ok(
     clarity.tuple({
       balance: clarity.uint(world.balance(stacker)),

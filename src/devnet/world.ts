@@ -2,6 +2,7 @@ import type { ChainEvent } from './chain-event.ts';
 import type { ContractTemplate } from './contract.ts';
 import { LayeredMap } from './layered-map.ts';
 import { StakingState } from './staking-state.ts';
+import type { Lock, WorldView } from './world-view.ts';
 
 /** A contract that lives on a branch. */
 export interface DeployedContract {
@@ -10,19 +11,13 @@ export interface DeployedContract {
   readonly template: ContractTemplate;
 }
 
-interface Lock {
-  readonly amount: bigint;
-  /** Burn height at which the amount is free again. */
-  readonly unlockHeight: number;
-}
-
 /**
  * Everything the chain knows after a block: who owns what, nonces, contracts, stacked STX.
  *
  * Balances change only through events, fees and rewards, as they do for whoever indexes the chain; a transaction that
  * would overdraw is a mistake of the simulation and throws.
  */
-export class World {
+export class World implements WorldView {
   readonly #stx: LayeredMap<bigint>;
   readonly #nonces: LayeredMap<number>;
   readonly #fungible: LayeredMap<bigint>;

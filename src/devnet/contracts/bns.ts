@@ -34,7 +34,7 @@ import {
   update,
 } from '../name-system.ts';
 import type { Prng } from '../prng.ts';
-import type { World } from '../world.ts';
+import type { WorldView } from '../world-view.ts';
 
 const hash: AbiType = { buffer: { length: 20 } };
 const label: AbiType = { buffer: { length: 48 } };
@@ -136,7 +136,7 @@ const wishOf = (sender: string, namespace: string, have: number): FullName => {
 };
 
 /** Every so many names that are given out, people wish for others. */
-const wishes = (world: World, contract: string): number => Math.floor(namesOf(world, contract) / 8);
+const wishes = (world: WorldView, contract: string): number => Math.floor(namesOf(world, contract) / 8);
 
 function someOrdered({ world, contract, sender }: Scene, open: readonly string[]): FullName | undefined {
   const now = wishes(world, contract);
@@ -146,7 +146,7 @@ function someOrdered({ world, contract, sender }: Scene, open: readonly string[]
 }
 
 /** One of the last names that were given out. */
-function someName(world: World, contract: string, prng: Prng): FullName | undefined {
+function someName(world: WorldView, contract: string, prng: Prng): FullName | undefined {
   const count = namesOf(world, contract);
   return count === 0 ? undefined : nameAt(world, contract, count - prng.below(Math.min(count, REMEMBERED)));
 }

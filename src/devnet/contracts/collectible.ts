@@ -2,7 +2,7 @@ import { clarity } from '../../codec/clarity-encode.ts';
 import { type ContractCall, type ContractTemplate, contractInterface, err, ok, publicFunction } from '../contract.ts';
 import { nonFungibleCondition, postConditions } from '../post-conditions.ts';
 import type { Prng } from '../prng.ts';
-import type { World } from '../world.ts';
+import type { WorldView } from '../world-view.ts';
 
 const tokenName = 'card';
 const notTokenOwner = 4n;
@@ -56,7 +56,7 @@ export const collectible: ContractTemplate = {
 
 /** One of the last tokens minted that isn't burnt, and that belongs to `owner` if given. */
 function someToken(
-  world: World,
+  world: WorldView,
   asset: string,
   prng: Prng,
   owner?: string,
