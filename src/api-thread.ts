@@ -1,4 +1,7 @@
-/** Where a thread of the API begins. It stands beside main.ts so that the compiled executable finds it by the same name. */
+/**
+ * The entry module of an API thread. The file is next to main.ts so that the compiled executable finds it by the same
+ * name.
+ */
 import { runApiThread } from './commands/api-thread.ts';
 
 await runApiThread();

@@ -1,4 +1,4 @@
-/** What Stackside says of its work: JSON lines on stderr, each an event of a known type. */
+/** The log: JSON lines on stderr, each an event of a known type. */
 import pino from 'pino';
 import type { FaucetEvent } from './faucets/faucets.ts';
 import type { HookEvent } from './hooks/log-event.ts';
@@ -13,7 +13,7 @@ import type { SnapshotEvent } from './store/read/snapshots.ts';
 export type ServerEvent =
   | { event: 'old_names_imported'; rows: number }
   | { event: 'data_open_to_others'; paths: readonly string[]; remedy: string }
-  /** `settings` are those that are not at their defaults. */
+  /** `settings` holds the settings that differ from their defaults. */
   | { event: 'started'; version: string; mode: string; data: string; settings: Readonly<Record<string, unknown>> }
   /** `nearest` is the variable that may have been meant. */
   | { event: 'variable_unknown'; variable: string; nearest: string | null }
@@ -85,7 +85,7 @@ const levelOf: Record<LogEvent['event'], Exclude<Level, 'silent'>> = {
 
 export type Log = (event: LogEvent) => void;
 
-/** Writes events of `level` and above. */
+/** Creates the log of the process. @param level the minimum level to write */
 export function createLog(level: Level): Log {
   const logger = pino(
     { level, base: null, serializers: { cause: (cause) => (cause instanceof Error ? cause.stack : cause) } },

@@ -1,7 +1,7 @@
-/** Chance, for whatever draws: the system's, or a test's own. */
+/** Random numbers: the system's in production, a test's own in tests. */
 
 export interface Chance {
-  /** From 0 up to 1. */
+  /** A number from 0 (included) to 1 (excluded). */
   number(): number;
   uuid(): string;
 }

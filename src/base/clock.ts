@@ -1,18 +1,21 @@
-/** Time, for whatever waits or measures: the system's, or one that a test moves. */
+/** Time: the system's clock in production, one that the test moves in tests. */
 import { setImmediate as turn } from 'node:timers/promises';
 
-/** Calls it every so many milliseconds; keeps no process alive. @returns what ends that */
+/**
+ * Calls a function at an interval, in milliseconds. The timer keeps no process alive.
+ * @returns a function that ends it
+ */
 export type Every = (milliseconds: number, call: () => void) => () => void;
 
 export interface Clock {
   /** Unix milliseconds. */
   now(): number;
-  /** Milliseconds since any moment; never goes back. */
+  /** Milliseconds since an arbitrary moment; the value never decreases. */
   monotonic(): number;
-  /** Calls it once, so many milliseconds from now. @returns what prevents that */
+  /** Calls a function once, after a delay in milliseconds. @returns a function that cancels the call */
   after(milliseconds: number, call: () => void): () => void;
   every: Every;
-  /** Resolves once everything else that is ready had its turn. */
+  /** Resolves after the event loop has run everything else that is ready. */
   turn(): Promise<void>;
 }
 
@@ -32,8 +35,8 @@ export const systemClock: Clock = {
 };
 
 /**
- * Waits so many milliseconds.
- * @param signal ends the wait early
+ * Waits for a number of milliseconds.
+ * @param signal ends the wait early, without an error
  */
 export function pause(clock: Clock, milliseconds: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve) => {

@@ -1,6 +1,6 @@
 /** Errors that end a command. */
 
-/** What a command ends with; 0 is done. */
+/** Exit codes of commands; 0 means success. */
 export const EXIT = {
   /** The operator must act. */
   operator: 1,
@@ -12,10 +12,10 @@ export const EXIT = {
   interrupted: 130,
 } as const;
 
-/** What only the operator can put right. Printed as two lines, problem and remedy. */
+/** An error that only the operator can resolve. The command line prints two lines, the problem and the remedy. */
 export class OperatorError extends Error {
   override readonly name: string = 'OperatorError';
-  /** What the command ends with. */
+  /** The exit code of the command. */
   readonly exitCode: number = EXIT.operator;
   constructor(
     problem: string,
@@ -26,7 +26,7 @@ export class OperatorError extends Error {
   }
 }
 
-/** What may be gone when the command is started again. */
+/** An error that may be gone when the command is run again. */
 export class PassingError extends OperatorError {
   override readonly name = 'PassingError';
   override readonly exitCode = EXIT.again;
@@ -36,5 +36,5 @@ export class PassingError extends OperatorError {
 export const hasCode = (error: unknown, code: string): boolean =>
   error instanceof Error && 'code' in error && error.code === code;
 
-/** What a caller is told of an error that nobody expected: its cause may hold what is not for callers. */
+/** The text that clients get for an unexpected error, whose cause may contain what they must not see. */
 export const UNEXPECTED = 'Unexpected error; the log has its cause';

@@ -24,7 +24,7 @@ const damaged: Explanation = (path) => [
   'Make an index anew from its journal (stackside rebuild); take a journal or a recording from a backup.',
 ];
 
-/** By the code of what stays until the operator acts. */
+/** Explanations of errors that last until the operator acts, by error code. */
 const lasting: Readonly<Record<string, Explanation>> = {
   ENOENT: (path) => [`File does not exist: ${path}`, 'Check the path.'],
   ENOTDIR: notADirectory,
@@ -69,7 +69,7 @@ const inUse: Explanation = (path) => [
   'Wait until that is done, or end it, and repeat the command.',
 ];
 
-/** By the code of what is gone by itself. */
+/** Explanations of errors that pass by themselves, by error code. */
 const passing: Readonly<Record<string, Explanation>> = { SQLITE_BUSY: inUse, SQLITE_LOCKED: inUse };
 
 /** SQLite's extended codes, such as `SQLITE_IOERR_WRITE`, mean what the code they extend means. */
@@ -81,7 +81,7 @@ const field = (error: Error, name: 'code' | 'path'): string | null => {
 };
 
 /**
- * What the operator reads where a file or a disk is the cause.
+ * The error that the operator reads when a file or a disk is the cause.
  * @param error it, or the error it is the cause of
  * @param at the file or directory in hand, where the error names none
  * @returns null for every other error
@@ -96,7 +96,10 @@ export function operatorErrorOf(error: unknown, at: string): OperatorError | nul
   return operatorErrorOf(error.cause, at);
 }
 
-/** Runs what works on a file or directory. @throws OperatorError where that is the cause of a failure */
+/**
+ * Runs a function that works on a file or directory.
+ * @throws OperatorError where the file or directory causes a failure
+ */
 export function onFile<T>(at: string, run: () => T): T {
   try {
     return run();

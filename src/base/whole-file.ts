@@ -1,4 +1,4 @@
-/** Files that are there whole or not at all: written beside their place, synced, and renamed. */
+/** Files that exist whole or not at all: each is written to a second file beside it, synced, and renamed. */
 import {
   closeSync,
   existsSync,
@@ -15,15 +15,15 @@ import { OperatorError } from './errors.ts';
 import { onFile } from './system-errors.ts';
 
 export interface WholeFile {
-  /** Where it will be. */
+  /** The final path. */
   readonly path: string;
-  /** Where it is written until it is whole: a file that is there, and empty. */
+  /** The path to write to until the file is whole. An empty file exists there from the start. */
   readonly partial: string;
-  /** Puts what was written in its place, in the place of what is there. @throws OperatorError */
+  /** Renames the partial file to the final path, and replaces a file that exists there. @throws OperatorError */
   keep(): void;
-  /** Whether it is in its place: where the name could not be synced, it is there all the same. */
+  /** Whether the file is at its final path, which is so even where the rename could not be synced to the disk. */
   isKept(): boolean;
-  /** Removes what was written but not kept. What is in its place stays. */
+  /** Removes the partial file unless it was kept. A file at the final path stays. */
   discard(): void;
 }
 

@@ -16,19 +16,19 @@ import { tupleOf } from './pox/fields.ts';
 import { type PoxPrint, poxPrint } from './pox/print.ts';
 
 export interface BitcoinOperationInput {
-  /** The Bitcoin transaction's. */
+  /** The id of the Bitcoin transaction. */
   txId: Uint8Array;
   result: Uint8Array;
   operation: BitcoinOperation | null;
-  /** Of this transaction, in order. */
+  /** The events of this transaction, in order. */
   events: readonly ChainEvent[];
   network: Network;
-  /** Of the block that carries it. */
+  /** The Bitcoin height of the block that contains the transaction. */
   burnBlockHeight: number;
 }
 
 const BITCOIN_RAW = new Uint8Array([0]);
-/** Mode allow, no conditions. */
+/** Post-conditions on the wire: mode allow, no conditions. */
 const NO_POST_CONDITIONS = fromHex('0x0100000000');
 const ANY_ANCHOR_MODE = 3;
 

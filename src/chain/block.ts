@@ -21,7 +21,7 @@ export interface Microblock {
   sequence: number;
 }
 
-/** An account's part in a transaction. */
+/** The account that sends a transaction, or sponsors it. */
 export interface Signer {
   address: string;
   nonce: bigint;
@@ -36,18 +36,25 @@ export interface TransactionContent {
   sponsor: Signer | null;
   /** micro-STX, paid by the sponsor where there is one. */
   fee: bigint;
-  /** 0 in transactions that nodes make themselves (boot contracts, genesis, vesting), which nobody signed. */
+  /**
+   * The chain id, which is 0 in unsigned transactions that nodes make themselves (boot contracts, genesis, vesting).
+   */
   chainId: number;
   anchorMode: number;
-  /** Mode byte and list, as on the wire. */
+  /** The mode byte and the list of conditions, as on the wire (SIP-005). */
   postConditions: Uint8Array;
   payload: Payload;
-  /** Made on Bitcoin: it uses no nonce, pays no fee in STX and never was in the mempool. */
+  /**
+   * Whether the transaction was made on Bitcoin: then it uses no nonce, pays no fee in STX and was never in the
+   * mempool.
+   */
   bitcoinOperation: boolean;
 }
 
 export interface ChainTransaction extends TransactionContent {
-  /** The node's index in the block; genesis transactions are counted on from 1 in block 1. */
+  /**
+   * The node's index in the block; a genesis transaction, which is shown in block 1, has its index in block 0 plus one.
+   */
   txIndex: number;
   status: TransactionStatus;
   /** Serialized Clarity value. */
@@ -58,7 +65,7 @@ export interface ChainTransaction extends TransactionContent {
   contractInterface: string | null;
   /** The microblock that held it (Stacks 2.x), null in an anchor block. */
   microblock: Microblock | null;
-  /** In the order of their index, which is their position here. */
+  /** Events in the order of their event index, which equals their position in this array. */
   events: ChainEvent[];
   /** Block 0's transactions are shown in block 1, with these values of their own. */
   genesis: { blockTime: number; parentIndexBlockHash: Uint8Array; parentBurnBlockTime: number | null } | null;
@@ -143,13 +150,13 @@ export interface Block {
   /** Text of `0` and `1`, one for each signer; null before Nakamoto. */
   signerBits: string | null;
   signerSignatures: Uint8Array[] | null;
-  /** As the node counts them: with Bitcoin operations that failed, which aren't stored. */
+  /** The node's count of transactions, which includes failed Bitcoin operations that aren't stored. */
   announcedTransactions: number;
-  /** In the order of the chain: microblocks' first, then the anchor block's own. */
+  /** Transactions in chain order: those of microblocks first, then those of the anchor block. */
   transactions: ChainTransaction[];
   minerRewards: MinerReward[];
   /** Bitcoin heights at which the locks of pox to pox-4 end by force, as far as this block says. */
   poxUnlockHeights: readonly [number | null, number | null, number | null, number | null];
-  /** Of the coming cycle, in the block that chose it. */
+  /** The reward set of the next cycle; null in every block but the one that chose it. */
   rewardSet: RewardSet | null;
 }

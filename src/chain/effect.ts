@@ -14,11 +14,14 @@ export interface Involvement {
   stx: boolean;
   ft: boolean;
   nft: boolean;
-  /** Whether it pays the fee, be that zero, or an STX event names it: then it has a balance change of STX. */
+  /**
+   * Whether the principal pays the fee (even a fee of zero) or is part of an STX event: then it has a balance change of
+   * STX.
+   */
   stxMoved: boolean;
-  /** Whether it pays the fee for another and has no other part. */
+  /** Whether the principal only sponsors the transaction and has no other part in it. */
   sponsorOnly: boolean;
-  /** Asset events it took part in; a transfer to itself is one. */
+  /** Number of asset events the principal took part in; a transfer to itself counts once. */
   events: number;
   sent: bigint;
   received: bigint;
@@ -42,13 +45,13 @@ export type Effect =
       burnHeight: number;
       change: StakingChange;
     }
-  /** A stacking contract's print that no table of topics can read: it changes nothing, and is to be spoken of. */
+  /** A stacking contract's print that no table of topics can read: it changes nothing and is logged. */
   | { kind: 'unread_print'; sign: Sign; contract: string; topic: string | null; reason: string }
   | { kind: 'reward_set'; sign: Sign; height: number; rewardSet: RewardSet }
   | { kind: 'miner_reward'; sign: Sign; height: number; index: number; reward: MinerReward }
   /** Moves of a principal's balance, and how many transactions, rewards and STX events they come from. */
   | ({ kind: 'account'; sign: Sign; principal: string } & AccountMove)
-  /** A block more on the Bitcoin block it is anchored to. */
+  /** One more block on the Bitcoin block that it is anchored to. */
   | { kind: 'anchor'; sign: Sign; block: Block }
   /** The microblocks that a block confirmed. */
   | { kind: 'microblocks'; sign: Sign; height: number; microblocks: readonly Microblock[] }
@@ -57,7 +60,7 @@ export type Effect =
   /** How many transactions a block has of each payload type, and how many calls of functions of each name. */
   | { kind: 'tallies'; sign: Sign; types: ReadonlyMap<number, number>; functions: ReadonlyMap<string, number> }
   | { kind: 'totals'; sign: Sign; transactions: number; supply: bigint; balances: bigint }
-  /** How a block changed the supply, in micro-STX; of a block that did. */
+  /** The change of the STX supply by a block, in micro-STX; blocks that change nothing have no such effect. */
   | { kind: 'supply'; sign: Sign; height: number; supply: bigint }
   | { kind: 'memo_transfer'; sign: Sign; position: number; transfer: MemoTransfer }
   /** How many transactions and rewards of an account a block holds: what its checkpoints are set by. */
@@ -73,11 +76,11 @@ export type Effect =
       sent: bigint;
       received: bigint;
     }
-  /** Base units, and how many events they come from. */
+  /** The change of a fungible token balance in base units, and the number of events it comes from. */
   | { kind: 'ft_balance'; sign: Sign; asset: string; principal: string; balance: bigint; transfers: number }
   | { kind: 'ft_token'; sign: Sign; asset: string; supply: bigint; events: number }
   | { kind: 'nft_mints'; sign: Sign; asset: string; mints: number }
-  /** Where an instance went; a burnt one has no owner. */
+  /** The new owner of a token instance; a burnt instance has none. */
   | {
       kind: 'nft_move';
       sign: Sign;
@@ -94,14 +97,16 @@ export type Effect =
 
 export interface AccountMove {
   balance: bigint;
-  /** Transactions that moved its STX, or would have with a fee above zero, and rewards. */
+  /**
+   * Number of transactions that moved the principal's STX (or would have, had the fee been above zero) and of rewards.
+   */
   stxMoves: number;
   transactions: number;
   rewards: number;
-  /** STX events that it received by, and sent by. */
+  /** Number of STX events in which the principal received, and in which it sent. */
   stxInbound: number;
   stxOutbound: number;
-  /** Transactions it signed as their origin, token transfers to it, and calls of it. */
+  /** Number of transactions it signed as the origin, of token transfers to it, and of calls to it. */
   sent: number;
   paid: number;
   calls: number;

@@ -40,7 +40,7 @@ class Involvements {
     return involvement;
   }
 
-  /** With another part than that of paying the fee. */
+  /** The involvement of a principal that does more than sponsor the transaction. */
   concerning(principal: string): Involvement {
     const involvement = this.of(principal);
     involvement.sponsorOnly = false;
@@ -50,7 +50,7 @@ class Involvements {
 
 /**
  * The principals a transaction concerns: its sender, who pays the fee, recipient, called or deployed contract, and the
- * parties of every asset event. Not those that are only named in a lock, a log or an argument.
+ * parties of every asset event. A principal that is only named in a lock, a log or an argument is left out.
  */
 export function involvements(transaction: ChainTransaction): Map<string, Involvement> {
   const found = new Involvements();
@@ -105,7 +105,7 @@ const rewardTotal = (reward: MinerReward): bigint =>
 
 const count = <K>(counts: Map<K, number>, key: K): Map<K, number> => counts.set(key, (counts.get(key) ?? 0) + 1);
 
-/** Each once, in the order of their sequence. */
+/** The microblocks of a block, each once, by ascending sequence. */
 export function microblocksOf({ transactions }: Block): Microblock[] {
   const byHash = new Map<string, Microblock>();
   for (const { microblock } of transactions) {

@@ -12,7 +12,7 @@ export interface StackingLock {
   amount: string | null;
   /** Bitcoin height at which the STX are free again. */
   unlockHeight: number;
-  /** 1 for pox, to 5 for pox-5. */
+  /** The version of the stacking contract: 1 for pox, 2 for pox-2, up to 5 for pox-5. */
   poxVersion: number;
 }
 

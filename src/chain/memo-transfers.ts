@@ -19,7 +19,9 @@ export interface MemoTransfer {
 const isMemo = (event: ChainEvent | undefined): boolean =>
   event?.kind === 'contract_log' && isSendMany(event.contractId);
 
-/** None of a transaction that is a transfer itself: its memo is its own. */
+/**
+ * The transfers of a transaction that carry a memo. A token transfer has none here, since its payload holds the memo.
+ */
 export function memoTransfers({ payload, events }: ChainTransaction): MemoTransfer[] {
   if (payload.type === 'token_transfer') return [];
   const found: MemoTransfer[] = [];

@@ -28,11 +28,11 @@ export const nameOperations = [
 export type NameOperationWord = (typeof nameOperations)[number];
 
 export interface NameOperation {
-  /** With its namespace: `alice.btc`. */
+  /** The name with its namespace: `alice.btc`. */
   name: string;
   namespace: string;
   operation: NameOperationWord;
-  /** Who did it: the owner, or the importer. */
+  /** The principal that did it: the owner, or the importer of the namespace. */
   sender: string;
   /** RIPEMD-160 of SHA-256 of the zonefile; null where none was given. */
   zonefileHash: Uint8Array | null;
@@ -42,7 +42,7 @@ export interface NameOperation {
 export interface PriceFunction {
   base: bigint;
   coefficient: bigint;
-  /** 16, by the length of the name. */
+  /** Sixteen exponents, by the length of the name. */
   exponents: readonly bigint[];
   nonalphaDiscount: bigint;
   noVowelDiscount: bigint;

@@ -2,7 +2,7 @@
 
 export interface Network {
   kind: 'mainnet' | 'testnet';
-  /** As in every transaction's bytes: 0x00000001 on mainnet, 0x80000000 on the public testnet. */
+  /** The chain id in the bytes of every transaction: 0x00000001 on mainnet, 0x80000000 on the public testnet. */
   chainId: number;
 }
 
@@ -15,7 +15,7 @@ export const networkOf = (chainId: number): Network => ({
   chainId,
 });
 
-/** Bitcoin blocks of a reward cycle. */
+/** The length of a reward cycle, in Bitcoin blocks. */
 export const cycleLength = (network: Network): number => (network.kind === 'mainnet' ? 2100 : 50);
 
 export const chainIdText = (chainId: number): string => `0x${chainId.toString(16).padStart(8, '0')}`;

@@ -1,4 +1,4 @@
-/** A node's block payload, of any release from 2.0 on, to a {@link Block}. */
+/** Converts a node's block payload, of any release from 2.0 on, to a {@link Block}. */
 import type { DecodeError } from '../codec/decode-error.ts';
 import { exactJson } from '../codec/exact-number.ts';
 import { fromHex, toHex } from '../codec/hex.ts';
@@ -55,7 +55,7 @@ const addedCost = (a: ExecutionCost, b: ExecutionCost): ExecutionCost => ({
   writeLength: sum(a.writeLength, b.writeLength),
 });
 
-/** Raw bytes to what the transaction says. */
+/** Decodes a transaction's raw bytes. */
 export function transactionContent(
   raw: Uint8Array,
 ): { ok: true; value: TransactionContent } | { ok: false; error: DecodeError } {
@@ -89,7 +89,7 @@ function microblockOf(transaction: TransactionPayload): Microblock | null {
   };
 }
 
-/** U+0000 can't stand in the text columns of the databases clients know, so it never was shown. */
+/** Removes U+0000, which common databases can't store in text columns and the API therefore never showed. */
 const withoutNul = (text: string): string => text.replaceAll('\u0000', '');
 
 /** Checks the nonce of a signed transaction: no chain gets near the bound, and a row could hold no more. */
@@ -154,7 +154,7 @@ function chainTransactions(
 
 const sequenceOf = (transaction: ChainTransaction): number => transaction.microblock?.sequence ?? ANCHORED_SEQUENCE;
 
-/** The order of the chain: microblock sequence, then index; of equals, genesis before block 1's own. */
+/** Compares by chain order: microblock sequence, then index; at the same index, genesis transactions come first. */
 const chainOrder = (a: ChainTransaction, b: ChainTransaction): number =>
   sequenceOf(a) - sequenceOf(b) || a.txIndex - b.txIndex || Number(b.genesis !== null) - Number(a.genesis !== null);
 
@@ -239,7 +239,7 @@ export function blockOfText(text: string, network: Network): Block {
 
 /**
  * Block 1 with the transactions of block 0, which clients know as block 1's: the boot contracts and genesis mints
- * have no block of their own in the API. Their index is moved on by one.
+ * have no block of their own in the API. The index of each is increased by one.
  */
 export function withGenesis(block: Block, genesis: Block): Block {
   const boot = genesis.transactions.map((transaction) => ({

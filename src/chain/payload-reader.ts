@@ -1,4 +1,4 @@
-/** From the bytes a node posted to a payload that is known to have what Stackside needs. */
+/** Reads what a node posted: checks that an event's payload has every field that Stackside needs. */
 import type { Static, TSchema } from '@sinclair/typebox';
 import { type TypeCheck, TypeCompiler, type ValueError } from '@sinclair/typebox/compiler';
 import {
@@ -57,7 +57,7 @@ const compiledBodies = new Map<string, TypeCheck<TSchema>>(
 
 const fieldName = (path: string): string => path.slice(1).replaceAll('/', '.');
 
-/** The error that says most: inside a union, one of the field itself or of a field of it. */
+/** The most specific error: inside a union, the error of the field itself or of a field inside it. */
 function telling(error: ValueError): ValueError {
   if (error.schema.description !== undefined) return error;
   for (const variant of error.errors) {
@@ -104,7 +104,7 @@ export type NodePayload =
   | { kind: 'mempool'; rawTransactions: MempoolPayload }
   | { kind: 'dropped'; dropped: DroppedPayload }
   | { kind: 'attachments'; attachments: AttachmentsPayload }
-  /** Posted by nodes and of no use to a chain index: kept in the journal alone, or not at all. */
+  /** An event that a chain index doesn't need; `journaled` says whether the journal keeps it. */
   | { kind: 'other'; journaled: boolean };
 
 type Parse = (value: unknown) => NodePayload;

@@ -119,10 +119,10 @@ function formatsOf(column: string): readonly RecordingFormat[] {
   return recordingFormats.filter((format) => (format === 'copy' ? copy : raw));
 }
 
-/** What COPY may write after the last row. */
+/** The line that COPY may write after the last row. */
 const END_MARK = '\\.';
 
-/** Where the columns of a line begin; the first begins it. */
+/** The offsets at which the second to the fourth column of a line begin. */
 function columnStarts(line: string): [timestamp: number, path: number, payload: number] {
   const first = line.indexOf('\t');
   const second = line.indexOf('\t', first + 1);

@@ -6,7 +6,7 @@ import { type PoxReading, poxReading } from './pox/reading.ts';
 import type { StakingChange } from './pox/staking.ts';
 
 /**
- * Distributions to bonds are parts of a calculation of rewards, and are printed before it: its cycle is theirs.
+ * The cycle of a distribution to a bond, which is that of the calculation of rewards printed after it.
  * @param readings of the transaction's events
  * @param index of the distribution
  */

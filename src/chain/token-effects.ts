@@ -20,7 +20,7 @@ function entry<V>(map: Map<string, V>, key: string, make: () => V): V {
 export class TokenSums {
   readonly #balances = new Map<string, FtBalance>();
   readonly #tokens = new Map<string, FtToken>();
-  /** By asset. */
+  /** The number of mints, by asset. */
   readonly #mints = new Map<string, number>();
 
   /** Takes a transaction's events in. @returns the effects that are the transaction's own */

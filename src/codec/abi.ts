@@ -3,7 +3,7 @@ import { clarityRepr } from './clarity-repr.ts';
 import { clarityTypeOf, UNKNOWN_TYPE } from './clarity-type.ts';
 import { toHex } from './hex.ts';
 
-/** A type in a contract interface, as the node's JSON gives it. Only what is used here; the node may know more. */
+/** A type in a contract interface, as the node's JSON gives it. Newer nodes may know more types than these. */
 export type AbiType =
   | 'uint128'
   | 'int128'

@@ -143,7 +143,7 @@ export function principalBytes(text: string): Uint8Array | null {
   return bytes;
 }
 
-/** Of addresses that one key signs for. */
+/** Version bytes of single-signature addresses. */
 const KEY_VERSION = { mainnet: 22, testnet: 26 } as const;
 
 /** The address of a public key by itself (SIP-005, single signature). @param key 33 bytes */

@@ -7,7 +7,8 @@ import { sha256 } from './hash.ts';
 import { toHex } from './hex.ts';
 
 /**
- * Whose spelling a Bitcoin address has. Regtest differs from testnet in segwit addresses only: `bcrt1…`, not `tb1…`.
+ * The network that a Bitcoin address is written for. Regtest differs from testnet in segwit
+ * addresses only: `bcrt1…`, not `tb1…`.
  */
 export type BitcoinNetwork = 'mainnet' | 'testnet' | 'regtest';
 
@@ -144,7 +145,7 @@ function isPublicKey(program: Uint8Array): boolean {
   return orNull(() => secp256k1.Point.fromBytes(Uint8Array.of(EVEN_Y, ...program))) !== null;
 }
 
-/** Before the x coordinate of a compressed point whose y is even (SEC 1). */
+/** The first byte of a compressed point whose y is even (SEC 1). */
 const EVEN_Y = 2;
 
 function base58Address(version: number, hash: Uint8Array): string {

@@ -96,7 +96,7 @@ export class BytesReader {
     return start;
   }
 
-  /** The error for a byte just read that is none of the values its field knows. */
+  /** The error for a byte that was just read and is not a value of its field. */
   unknown(expected: string, byte: number): DecodeError {
     return new DecodeError(expected, `0x${byte.toString(16).padStart(2, '0')}`, this.offset - 1);
   }

@@ -101,7 +101,7 @@ function hexEscape(character: string): string {
   return `\\x${character.charCodeAt(0).toString(16).padStart(2, '0')}`;
 }
 
-/** Beyond ASCII, each code point as the hex of its UTF-8 bytes: U+2B50 is `\u{e2ad90}`, not `\u{2b50}`. */
+/** Escapes each code point beyond ASCII as the hex of its UTF-8 bytes: U+2B50 is `\u{e2ad90}`, not `\u{2b50}`. */
 function escapedUtf8(text: string): string {
   return text.replace(/[^ !#-&(-[\]-~]/gu, (character) => {
     if (character > '\x7f') return `\\u{${utf8Bytes(character).toHex()}}`;

@@ -2,7 +2,7 @@ import { latin1Text, lossyText } from './utf8.ts';
 
 const graphemes = new Intl.Segmenter(undefined, { granularity: 'grapheme' });
 
-/** Code points that draw nothing: controls, formats, surrogates, private, unassigned, separators but the blank. */
+/** Unprintable code points: control, format, surrogate, private use, unassigned, and every separator but the space. */
 const UNPRINTABLE = /^(?! )[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Cn}\p{Zl}\p{Zp}\p{Zs}]$/u;
 
 /**

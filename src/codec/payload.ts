@@ -27,7 +27,9 @@ export type Payload =
       type: 'smart_contract';
       typeId: 1 | 6;
       contractName: string;
-      /** Null for id 1, which takes the version of its epoch. Not limited to known versions. */
+      /**
+       * The Clarity version; null for type id 1, which takes that of its epoch. Unknown versions are kept as they are.
+       */
       clarityVersion: number | null;
       /** Invalid UTF-8 is U+FFFD, and U+0000 is left out. */
       source: string;

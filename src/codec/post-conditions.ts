@@ -4,7 +4,9 @@ import { readAddress, skipAddress, walkClarity } from './clarity-wire.ts';
 import { type Decoded, decoded } from './decode-error.ts';
 import { toHex } from './hex.ts';
 
-/** What applies to assets no condition names. `originator`: deny for those of the sender, allow for others (SIP-040). */
+/**
+ * The rule for assets that no condition names. `originator` denies transfers by the sender and allows others (SIP-040).
+ */
 export type PostConditionMode = 'allow' | 'deny' | 'originator';
 
 export type AmountCondition =

@@ -3,7 +3,7 @@ import type { BytesReader } from './bytes-reader.ts';
 import { DecodeError } from './decode-error.ts';
 
 /**
- * Who pays for a transaction, or sends it, and with what proof (SIP-005, SIP-027).
+ * The account that sends or sponsors a transaction, and its proof (SIP-005, SIP-027).
  *
  * `fee` is in micro-STX. `signer` is the hash160 of the key or script, taken as given; `address` is its text on the
  * transaction's network. Signatures are never verified: the node has done it, and the transactions of the boot block
@@ -40,7 +40,7 @@ const SIGNATURE_LENGTH = 65;
 /** Hash modes: 0 to 3 of SIP-005; 5 and 7 are 1 and 3 with signatures in any order (SIP-027). */
 const HASH_MODE = { p2pkh: 0, p2sh: 1, p2wpkh: 2, p2wsh: 3, p2shUnordered: 5, p2wshUnordered: 7 } as const;
 
-/** Address versions by network: a single key, then everything that hashes a script. */
+/** Address versions by network, for a single key and for every mode that hashes a script. */
 const VERSION = { mainnet: { key: 22, script: 20 }, testnet: { key: 26, script: 21 } } as const;
 
 /** Reads an origin's or sponsor's condition. */

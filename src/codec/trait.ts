@@ -1,6 +1,6 @@
-/** Whether a contract implements a trait, by what their interfaces declare. */
+/** Whether a contract implements a trait, according to the interfaces of both. */
 
-/** What a trait asks of functions; a member that isn't there asks for nothing. */
+/** A function that a trait requires; a missing member requires nothing. */
 export interface TraitFunction {
   name?: unknown;
   access?: unknown;
@@ -33,8 +33,8 @@ export function traitFunctions(trait: unknown): TraitFunction[] | null {
 }
 
 /**
- * Whether one value holds another: an object each member that is asked for, a list something that holds each item asked
- * for, in any order and number; else both are equal.
+ * Whether a value contains what is asked for: an object must contain each member, a list must contain each item in any
+ * order, and any other value must be equal.
  */
 function holds(value: unknown, asked: unknown): boolean {
   if (Array.isArray(asked)) {
@@ -47,7 +47,7 @@ function holds(value: unknown, asked: unknown): boolean {
   return value === asked;
 }
 
-/** Whether each function of the trait is held by one that the contract's interface declares. */
+/** Whether the contract's interface declares each function of the trait. */
 export function implementsTrait(contractInterface: unknown, functions: readonly TraitFunction[]): boolean {
   const declared = isRecord(contractInterface) ? contractInterface.functions : undefined;
   return holds(Array.isArray(declared) ? declared : [], functions);

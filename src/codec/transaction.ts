@@ -14,16 +14,19 @@ export type TransactionType = Payload['type'];
 /** A decoded transaction. Byte fields are views of the bytes given. */
 export interface Transaction {
   txId: Uint8Array;
-  /** 0 mainnet, 0x80 testnet. The other bits of the byte have no meaning and are left out. */
+  /** The version: 0 mainnet, 0x80 testnet. The other bits of the byte have no meaning and are left out. */
   version: number;
-  /** 1 mainnet, 0x80000000 testnet, others for private networks, 0 for what the node makes itself. */
+  /**
+   * The chain id: 1 mainnet, 0x80000000 testnet, others for private networks, 0 for transactions that the node makes
+   * itself.
+   */
   chainId: number;
   origin: SpendingCondition;
   /** Null unless the transaction is sponsored; the sponsor's fee is then the one paid. */
   sponsor: SpendingCondition | null;
-  /** 1 on chain only, 2 off chain only, 3 any. */
+  /** The anchor mode: 1 on chain only, 2 off chain only, 3 any. */
   anchorMode: number;
-  /** 1 allow, 2 deny, 3 originator. */
+  /** The post-condition mode: 1 allow, 2 deny, 3 originator. */
   postConditionMode: number;
   /** Mode byte, u32 count and conditions: the exact span, for `decodePostConditions`. */
   postConditions: Uint8Array;

@@ -1,12 +1,12 @@
 /**
- * Zonefiles: the texts that names point to, in the master file format of RFC 1035 section 5. Only what the name system
+ * Zonefiles: the texts that names point to, in the master file format of RFC 1035, section 5. Only what the name system
  * reads is read, and what can't be is passed over: anybody may write anything into one.
  */
 
 export interface ZoneRecord {
-  /** As written; empty where it is that of a record before and there is none. */
+  /** The name as written. A record without one takes that of the record before; with none before, the name is empty. */
   name: string;
-  /** In capitals: `TXT`, `URI`. */
+  /** The record type in upper case, such as `TXT` or `URI`. */
   type: string;
   /** Character strings and words behind the type, without their quotes. */
   data: string[];
@@ -16,7 +16,7 @@ export interface ZoneRecord {
 export interface Subdomain {
   /** The part before the name's own: `joe` of `joe.alice.btc`. */
   label: string;
-  /** As written. */
+  /** The owner as the record writes it, unchecked. */
   owner: string;
   /** The subdomain's own zonefile. */
   zonefile: Uint8Array;
@@ -133,7 +133,7 @@ export function declaredSubdomains(records: readonly ZoneRecord[]): Subdomain[] 
   return subdomains;
 }
 
-/** URL of whoever resolves the subdomains that a zonefile doesn't declare; empty where it names nobody. */
+/** The URL of the resolver of subdomains that a zonefile doesn't declare; empty where it names none. */
 export function resolverOf(records: readonly ZoneRecord[]): string {
   const named = records.filter(({ type, name }) => type === 'URI' && name.includes('resolver'));
   // Priority and weight stand before the target.

@@ -1,4 +1,6 @@
-/** The API with everything about it: routes, the node's, what is pushed. In the main thread or in one of its own. */
+/**
+ * The API as a whole: its routes, the proxy to the node, and realtime. It runs in the main thread or in API threads.
+ */
 import type { Registry } from 'prom-client';
 import type { Operations } from '../api/operations.ts';
 import { type Clock, systemClock } from '../base/clock.ts';
@@ -24,17 +26,17 @@ export interface ApiServiceOptions {
   node: NodeRpc;
   registry: Registry;
   operations: Operations;
-  /** None in a thread, which passes on what is asked of them. */
+  /** The faucets; not given in an API thread, which passes their requests on to the main thread. */
   faucets?: Faucets;
-  /** Null where nothing is written, and in a thread, which passes them on too. */
+  /** The chainhooks; null where this process doesn't write, and in an API thread, which passes their requests on. */
   hooks?: HookApi | null;
   log: Log;
   address: { hostname: string; port: number; shared: boolean };
   clock?: Clock;
   listen?: Listen;
-  /** In a thread: answers what only the main thread can. */
+  /** Answers what only the main thread can; given in API threads alone. */
   mainThread?: Forward;
-  /** What the threads of this process know and nobody else. */
+  /** A secret of this process, by which the main thread recognises requests from its own threads. */
   passage: string;
 }
 

@@ -1,4 +1,4 @@
-/** What runs in each of the API's threads. It reads snapshots of its own, and passes on what needs the main thread. */
+/** An API thread. Each reads snapshots of its own, and passes requests that need the main thread on to it. */
 
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
 import { Registry } from 'prom-client';

@@ -1,4 +1,4 @@
-/** The API's threads, as the main thread has them. */
+/** Starts, watches and stops the API's threads from the main thread. */
 import { Worker } from 'node:worker_threads';
 import { apiThreadUrl } from '../api-thread-url.ts';
 import { OperatorError } from '../base/errors.ts';
@@ -8,22 +8,22 @@ import type { FromThread, ThreadMetrics, ThreadStart, ToThread } from './thread-
 
 export interface ApiThreads {
   url: string;
-  /** Of every thread. */
+  /** The metrics of every thread. */
   metrics(): Promise<ThreadMetrics[]>;
   stop(): Promise<void>;
 }
 
 export interface ApiThreadsOptions {
   settings: Settings;
-  /** Where the main thread answers what the threads pass on. */
+  /** The URL at which the main thread answers requests that threads pass on. */
   mainThread: string;
-  /** By which it knows them. */
+  /** The secret by which the main thread recognises requests from its own threads. */
   passage: string;
-  /** A thread came to an end by itself. */
+  /** Called when a thread ends by itself. */
   crashed(cause: unknown): void;
 }
 
-/** One that doesn't answer by then is passed over. */
+/** Time after which a thread that has not sent its metrics is left out. */
 const METRICS_TIMEOUT_MS = 2_000;
 
 class ApiThread {
@@ -64,7 +64,7 @@ class ApiThread {
     this.#worker.postMessage(message);
   }
 
-  /** Where it listens. */
+  /** Resolves to the URL at which the thread listens. */
   listening(): Promise<string> {
     return this.#listening.promise;
   }
@@ -84,13 +84,13 @@ class ApiThread {
     await this.#worker.terminate();
   }
 
-  /** Ends it at once. */
+  /** Ends the thread at once. */
   async kill(): Promise<void> {
     await this.#worker.terminate();
   }
 }
 
-/** For whoever asks before the threads listen. */
+/** The answer before the threads listen. */
 const notYet = (): Response => Response.error();
 
 /**

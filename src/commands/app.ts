@@ -58,7 +58,7 @@ import type { Snapshots } from '../store/read/snapshots.ts';
 
 export interface ApiOptions {
   snapshots: Snapshots;
-  /** As `versionText` makes it. */
+  /** The version as `versionText` writes it. */
   version: string;
   log: Log;
   deprecation?: DeprecationPolicy;
@@ -66,17 +66,17 @@ export interface ApiOptions {
   operations?: Operations;
   metrics?: RequestMetrics;
   faucets?: Faucets;
-  /** In one of several threads: answers what only the main one can. */
+  /** Answers what only the main thread can; given in API threads alone. */
   mainThread?: Forward;
-  /** What the threads of this process know and nobody else, where there are several. */
+  /** A secret of this process, by which requests from its own threads are recognised; given where there are several. */
   passage?: string;
-  /** Answers what is the node's, where there is one. */
+  /** Forwards requests to the node's RPC interface, where there is a node. */
   nodeProxy?: Forward;
   /** Null, or not given, where this process doesn't write. */
   hooks?: HookApi | null;
   /** Whether chainhooks are managed without keys. */
   openHooks?: boolean;
-  /** Holds each body against its schema; for tests. */
+  /** Checks each response body against its schema; for tests. */
   checkResponses?: boolean;
   /** The clock, in Unix milliseconds. */
   now?: () => number;

@@ -1,4 +1,4 @@
-/** How a command is declared. Its flags, their help and what is read of them come from the settings that it takes. */
+/** Declares commands. The flags of a command, their help and their values derive from the settings that it takes. */
 import { type Command, Help, Option } from 'commander';
 import { operatorErrorOf } from '../base/system-errors.ts';
 import { type Reading, readSettingsOf, type SettingName, settingsTakenBy } from '../settings/config.ts';
@@ -11,15 +11,15 @@ export interface Declaration<C extends CommandName, Options, Arguments extends r
   /** One line, for the list of commands. */
   summary: string;
   example?: string;
-  /** The command whose settings it takes: itself, mostly. */
+  /** The command whose settings this one takes; usually itself. */
   takes: C;
-  /** Whether its stderr is a log: then that tells of unknown variables. */
+  /** Whether stderr is a log, which then warns of unknown variables. */
   logs?: boolean;
-  /** Such as `<file...>`, with the help. */
+  /** Arguments such as `<file...>`, with their help. */
   arguments?: readonly (readonly [syntax: string, help?: string])[];
-  /** What belongs to this command alone and has no variable. */
+  /** Options of this command alone, which have no variable. */
   options?: readonly Option[];
-  /** Loads what does the work, so that `--help` waits for nothing of it. */
+  /** Runs the command. The module that does the work is imported here, so that `--help` doesn't wait for it. */
   run(reading: Reading<C>, options: Options, ...given: Arguments): Promise<void> | void;
 }
 
@@ -59,7 +59,7 @@ function listVariables(made: Command, command: CommandName): void {
   });
 }
 
-/** Does the work of a command on its data directory. @throws OperatorError where files or disks are what fails */
+/** Runs a command on its data directory. @throws OperatorError where a file or disk causes a failure */
 async function onData(data: string | null, work: () => Promise<void> | void): Promise<void> {
   try {
     await work();
@@ -73,7 +73,10 @@ interface SettingFlag {
   option: Option;
 }
 
-/** What the command line said of settings. Commander has values of its own for flags that weren't given: true for each `--no-x`. */
+/**
+ * The settings given on the command line. Commander's own values for flags that weren't given are left out (true for
+ * each `--no-x`).
+ */
 const givenBy = (made: Command, flags: readonly SettingFlag[]): Record<string, unknown> =>
   Object.fromEntries(
     flags
@@ -87,7 +90,7 @@ export const command = <C extends CommandName, Options = unknown, Arguments exte
   declared: Declaration<C, Options, Arguments>,
 ): Declaration<C, Options, Arguments> => declared;
 
-/** Says on stderr which variables look like settings and are none. */
+/** Warns on stderr of variables that look like settings and are none. */
 function warnOfUnknownVariables(): void {
   for (const unknown of unknownVariables(process.env)) process.stderr.write(`${unknownVariableText(unknown)}\n`);
 }

@@ -17,7 +17,10 @@ export interface DemoOptions {
 
 type DemoSettings = SettingsOf<'demo'>;
 
-/** A simulated chain never goes on: the blocks of a demo would be taken for a fork of what is there. @throws OperatorError */
+/**
+ * Refuses a directory with data: a new simulated chain would be taken for a fork of the one there.
+ * @throws OperatorError
+ */
 function requireNoData(directory: string): void {
   if (fileSizes(directory).size === 0) return;
   throw new OperatorError(

@@ -15,13 +15,13 @@ function* rowsOf(options: DevnetOptions): Generator<string> {
   }
 }
 
-/** @param file where to; `-` for stdout */
+/** Writes the events as a recording. @param file the file to write, which is replaced if it exists; `-` for stdout */
 export async function writeDevnet(options: DevnetOptions, file: string): Promise<void> {
   if (file === '-') await printLines(rowsOf(options));
   else await writeLines(file, rowsOf(options), true);
 }
 
-/** @param url where an observer listens, such as `http://127.0.0.1:3700` */
+/** Posts the events to an observer. @param url the observer's URL, such as `http://127.0.0.1:3700` */
 export async function postDevnet(options: DevnetOptions, url: string): Promise<void> {
   let refused: NodeEvent | null = null;
   const posted = await postEvents(devnetEvents(options), url, {

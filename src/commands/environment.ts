@@ -1,4 +1,4 @@
-/** What a server has of the world around it: time, chance, its files and the network. Tests give it another world. */
+/** The environment of a server: time, random numbers, files and the network. Tests replace it. */
 import { type Chance, systemChance } from '../base/chance.ts';
 import { type Clock, systemClock } from '../base/clock.ts';
 import { type Post, post } from '../hooks/delivery/post.ts';
@@ -13,11 +13,11 @@ export interface Environment {
   chance: Chance;
   /** Opens the files that are written. */
   connect: Connect;
-  /** Puts what was written to a file on the disk. */
+  /** Syncs a file to the disk. */
   sync: FileSync;
   /** Bytes above which a write-ahead log is emptied. */
   walLimitBytes: number;
-  /** Opens what requests are answered from. */
+  /** Opens the snapshots that requests read. */
   openSnapshots: OpenSnapshots;
   listen: Listen;
   /** Carries deliveries to their receivers. */

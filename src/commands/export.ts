@@ -5,7 +5,11 @@ import { recordingRow } from '../chain/recording.ts';
 import { type JournalReader, openJournalReader } from '../store/files/journal.ts';
 import { printLines, writeLines } from './output.ts';
 
-/** @param file where to; undefined for stdout. Written only if it isn't there yet, unless `overwrite`. */
+/**
+ * Writes the journal as a recording.
+ * @param file the file to write; undefined for stdout
+ * @param overwrite whether an existing file may be replaced
+ */
 export async function runExport(directory: string, file: string | undefined, overwrite: boolean): Promise<void> {
   const journal = openJournalReader(directory);
   if (journal === null) {

@@ -12,7 +12,7 @@ const bitcoinOf = ({ btcRpc, btcRpcUser, btcRpcPassword, btcFaucetKey }: Setting
     ? null
     : { url: btcRpc, user: btcRpcUser, password: btcRpcPassword, key: btcFaucetKey };
 
-/** Of the process that writes: what was given is kept with the data. */
+/** The faucets of the process that writes, since every gift is recorded in the index. */
 export function serverFaucets(
   settings: Settings,
   { ingest, snapshots, node, log }: { ingest: Ingest; snapshots: Snapshots; node: NodeRpc; log: Log },

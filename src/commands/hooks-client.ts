@@ -13,18 +13,18 @@ export interface Connection {
   url: string;
   /** Null for none. */
   key: string | null;
-  /** For whom the operator acts, where it isn't the operator's own hooks. */
+  /** The consumer whose hooks the request is about; without one, the server's default applies. */
   consumer?: string;
 }
 
 const Refusal = Type.Object({ error: Type.String(), details: Type.String() });
 
-/** A host of this machine, which the admin key may be sent to unasked. */
+/** Whether a host is this machine, which the admin key may be sent to without a flag. */
 const isOwnMachine = hostCheck({ names: [], addresses: 'loopback' });
 
 /**
- * The key to send: that of the variable, else the admin key of the data directory. Without being told, an admin key goes to
- * no other machine.
+ * The key to send: the key in the variable, otherwise the admin key of the data directory. The admin key is sent to another
+ * machine only where a flag names the data directory.
  * @returns null for none
  * @throws OperatorError where the directory that a flag names has none, or a damaged one
  */
@@ -44,11 +44,14 @@ const UNAUTHORIZED = 401;
 
 export interface Answer {
   status: number;
-  /** Null where there is none, or none that a Stackside gives. */
+  /** The parsed JSON body; null where the response has none. */
   body: unknown;
 }
 
-/** @throws OperatorError where nobody answers */
+/**
+ * Sends a request and reads its response, whatever the status.
+ * @throws OperatorError where the server can't be reached
+ */
 export async function ask(connection: Connection, method: string, path: string, body?: unknown): Promise<Answer> {
   const { url, key, consumer } = connection;
   const request: BunFetchRequestInit = {
@@ -74,7 +77,7 @@ export async function ask(connection: Connection, method: string, path: string, 
   return { status, body: isJson ? await response.json() : null };
 }
 
-/** @throws OperatorError saying what the server said */
+/** Sends a request. @returns the body of a 2xx response @throws OperatorError with the server's error otherwise */
 export async function call(connection: Connection, method: string, path: string, sent?: unknown): Promise<unknown> {
   const { status, body } = await ask(connection, method, path, sent);
   if (status >= 200 && status < 300) return body;

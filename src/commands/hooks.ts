@@ -41,7 +41,7 @@ const span = (blocks: readonly { height: number }[]): string => {
   return least === greatest ? String(least) : `${least}-${greatest}`;
 };
 
-/** Prints the hooks of one consumer. @param of whose they are, where that is to be said */
+/** Prints the hooks of one consumer. @param of text at the end of each line that names the consumer, or empty */
 async function listOf(connection: Connection, of: string): Promise<void> {
   for (let offset = 0; ; ) {
     const page = Value.Parse(HookPage, await call(connection, 'GET', `/me?limit=60&offset=${offset}`));
@@ -56,7 +56,7 @@ async function listOf(connection: Connection, of: string): Promise<void> {
   }
 }
 
-/** The hooks of one consumer where the key is of one or one was named, else those of all. */
+/** Prints hooks: those of one consumer where the key belongs to one or one was named, otherwise those of all. */
 export async function list(connection: Connection): Promise<void> {
   if (connection.consumer !== undefined) return listOf(connection, '');
   const { body } = await ask(connection, 'GET', '/consumers');
@@ -80,12 +80,12 @@ const DeliveryPage = Type.Object({
 });
 
 export interface DeliveryChoice {
-  /** Words with commas between them. */
+  /** States of deliveries, separated by commas. */
   state?: string;
   limit: number;
 }
 
-/** How many the API gives at once. */
+/** The largest page that the API returns. */
 const LARGEST_PAGE = 50;
 
 /** Prints deliveries, newest first. */
@@ -116,7 +116,7 @@ export interface TryChoice extends Range {
   payloads: boolean;
 }
 
-/** Prints how much of past blocks a definition matches, or the first payloads. */
+/** Prints how many past blocks and transactions a definition matches, or the first payloads. */
 export async function tryFile(connection: Connection, file: string, { from, to, payloads }: TryChoice): Promise<void> {
   const { filters, options } = jsonFile(file) as { filters?: unknown; options?: unknown };
   const range = { from_height: from, to_height: to ?? from };
@@ -137,7 +137,7 @@ export interface BackfillChoice extends Range {
   wait: boolean;
 }
 
-/** Begins a backfill, and prints how it stands. */
+/** Starts a backfill and prints its state. */
 export async function backfill(
   connection: Connection,
   uuid: string,
@@ -153,13 +153,16 @@ export async function backfill(
 }
 
 export interface RedeliverChoice {
-  /** Words with commas between them. */
+  /** States of deliveries, separated by commas. */
   state?: string;
   from?: number;
   to?: number;
 }
 
-/** Queues deliveries again, and prints what came of it. @param id that of one delivery; undefined for all of the choice */
+/**
+ * Queues deliveries again and prints the result.
+ * @param id the id of one delivery; undefined for all that match the choice
+ */
 export async function redeliver(
   connection: Connection,
   uuid: string,
@@ -178,7 +181,7 @@ export async function redeliver(
   printJson(await call(connection, 'POST', `/me/${uuid}/deliveries/redeliver`, body));
 }
 
-/** Registers a definition, and prints the chainhook. */
+/** Registers a chainhook from a file and prints it. */
 export async function add(connection: Connection, file: string): Promise<void> {
   printJson(await call(connection, 'POST', '/me', jsonFile(file)));
 }
@@ -195,7 +198,7 @@ export async function remove(connection: Connection, uuid: string): Promise<void
   await call(connection, 'DELETE', `/me/${uuid}`);
 }
 
-/** Sends a test delivery, and prints what came of it. */
+/** Sends a test delivery and prints the result. */
 export async function sendTest(connection: Connection, uuid: string): Promise<void> {
   printJson(await call(connection, 'POST', `/me/${uuid}/test`));
 }

@@ -16,15 +16,15 @@ import { rowReader } from './recording-format.ts';
 import { SeenIds } from './seen-ids.ts';
 
 export interface ImportOptions {
-  /** Count rows that can't be taken, and go on. */
+  /** Whether rows that can't be read are counted and skipped. */
   skipBad: boolean;
-  /** Take the recording from its first row, whatever was taken of it before. */
+  /** Whether to begin with the first row, even if rows of the recording were imported before. */
   restart: boolean;
-  /** How the recordings are written; undefined where their rows show it. */
+  /** The format of the recordings; undefined to detect it from their rows. */
   format?: RecordingFormat;
 }
 
-/** A transaction of the index holds about this much: enough to make its cost small, not so much as to fill memory. */
+/** Bytes of rows per transaction of the index: enough to make its cost small, without filling the memory. */
 const BATCH_BYTES = 8_000_000;
 const BATCH_ROWS = 500;
 
@@ -38,13 +38,13 @@ interface Counts {
 const isBadRow = (error: unknown): error is Error =>
   error instanceof RowError || error instanceof PayloadError || error instanceof UnknownParentError;
 
-/** What was imported of the recording before; nothing where it only begins like one that was. */
+/** The progress of an earlier import of the same recording; none where another recording only begins alike. */
 async function importedOf(file: string, imported: Imported, again: boolean): Promise<Imported> {
   if (imported.rows === 0 || !again) return imported;
   return (await beginsWith(file, imported)) ? imported : NOTHING_IMPORTED;
 }
 
-/** The refusal of another recording on stdin, which can not be read a second time. */
+/** The error for another recording on stdin, which can't be read a second time. */
 const otherRecording = (file: string, rows: number): OperatorError =>
   new OperatorError(
     `${file} begins like a recording of which ${rows} rows were imported, but isn't that one.`,
@@ -71,7 +71,7 @@ async function importFile(
   let source: string | undefined;
   let taken = NOTHING_IMPORTED;
   const digest = new RowDigest();
-  /** Whether the recording is known to be of this chain. Before that nothing of it is made durable. */
+  /** Whether the recording is known to be of this chain. Until then nothing of it is made durable. */
   let ours = false;
   let batch = { rows: 0, bytes: 0 };
 

@@ -1,4 +1,4 @@
-/** How much of a recording was imported before. */
+/** Recognises a recording of which rows were imported before. */
 import { hash } from 'bun';
 import type { Imported } from '../store/files/import-progress.ts';
 import { openInput } from './input.ts';

@@ -4,21 +4,21 @@ import { OperatorError } from '../base/errors.ts';
 import { onFile, operatorErrorOf } from '../base/system-errors.ts';
 
 export interface Input {
-  /** @throws OperatorError where the file can't be read to its end */
+  /** Yields each line without its end. @throws OperatorError where the file can't be read to its end */
   lines(): AsyncGenerator<Buffer>;
-  /** Bytes of the file, as it is on disk; null for stdin and pipes, which can't be read from the beginning again. */
+  /** The size of the file on disk in bytes; null for stdin and pipes, which can't be read twice. */
   size: number | null;
   /** Bytes read of it so far. */
   bytesRead(): number;
 }
 
-/** In the place of a path. */
+/** The file argument that stands for stdin. */
 export const STDIN = '-';
 
 type Bytes = Uint8Array<ArrayBuffer>;
 
 const NEWLINE = 0x0a;
-/** What is read at once. A decompressor makes all of it before anything is taken. */
+/** Bytes per read. A decompressor expands a whole read before any of it is consumed. */
 const READ_BYTES = 1 << 16;
 
 async function* linesOf(stream: AsyncIterable<Bytes>): AsyncGenerator<Buffer> {
@@ -41,7 +41,7 @@ async function* linesOf(stream: AsyncIterable<Bytes>): AsyncGenerator<Buffer> {
 
 type Compression = 'gzip' | 'zstd';
 
-/** How a file begins, whatever its name says. What has no compression here can't be read. */
+/** Kinds of files by their first bytes, whatever the name. A kind without a compression can't be read. */
 const KINDS: readonly { name: string; begins: readonly number[]; compression: Compression | null }[] = [
   { name: 'gzip', begins: [0x1f, 0x8b], compression: 'gzip' },
   { name: 'zstd', begins: [0x28, 0xb5, 0x2f, 0xfd], compression: 'zstd' },
@@ -54,7 +54,7 @@ const KINDS: readonly { name: string; begins: readonly number[]; compression: Co
 ];
 const LONGEST_BEGINNING = Math.max(...KINDS.map(({ begins }) => begins.length));
 
-/** @throws OperatorError for what is none of a recording's forms */
+/** The compression of a file; null for none. @throws OperatorError for a file that can't be a recording */
 function compressionOf(file: string, beginning: Bytes): Compression | null {
   const kind = KINDS.find(({ begins }) => begins.every((byte, index) => beginning[index] === byte));
   if (kind === undefined) return null;
@@ -81,7 +81,7 @@ async function* withBeginning(stream: AsyncIterable<Bytes>): AsyncGenerator<Byte
   if (beginning !== null) yield beginning;
 }
 
-/** What a file holds. @throws OperatorError where it can't be read */
+/** The bytes of a file, in chunks. @throws OperatorError where it can't be read */
 async function* chunksOf(file: string, stream: AsyncIterable<Bytes>): AsyncGenerator<Bytes> {
   try {
     yield* withBeginning(stream);
@@ -90,7 +90,7 @@ async function* chunksOf(file: string, stream: AsyncIterable<Bytes>): AsyncGener
   }
 }
 
-/** What a generator yields, as it is asked for. */
+/** A stream of what a generator yields, read on demand. */
 const streamOf = (chunks: AsyncGenerator<Bytes>): ReadableStream<Bytes> =>
   new ReadableStream({
     async pull(controller) {
@@ -103,7 +103,7 @@ const streamOf = (chunks: AsyncGenerator<Bytes>): ReadableStream<Bytes> =>
     },
   });
 
-/** @throws OperatorError where the data is not whole */
+/** Decompresses a stream. @throws OperatorError where the data is damaged or cut short */
 async function* decompressed(
   file: string,
   compression: Compression,

@@ -38,7 +38,7 @@ async function checkFile(path: string): Promise<void> {
 
 interface Line {
   text: string;
-  /** Counted from 1. */
+  /** The number of the line, counted from 1. */
   number: number;
 }
 
@@ -54,7 +54,7 @@ const unescaped = (text: string): string => text.replaceAll('\\n', '\n');
 
 const isHash = (text: string | undefined): text is string => text !== undefined && /^([0-9a-fA-F]{2})*$/.test(text);
 
-/** Rows of a section; the first is the header, which is left out. */
+/** Header lines of a section, which are skipped. */
 const HEADER_LINES = 1;
 
 /** Namespaces and names; other sections of the file say nothing of them. */
@@ -96,7 +96,7 @@ function oldNamespace(text: string): OldNameRow | null {
   return { kind: 'namespace', namespace, lifetime: lifetime > LONGEST ? LONGEST : Number(lifetime), price };
 }
 
-/** Hash and content, a line each. */
+/** Zonefiles with their hashes; a line holds one or the other. */
 async function* zonefilesOf(path: string): AsyncGenerator<{ hash: string; content: string }> {
   let hash: string | null = null;
   for await (const { text, number } of linesOf(path)) {

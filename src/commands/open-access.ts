@@ -1,4 +1,4 @@
-/** What `--hook-access open` needs: nobody but this machine reaches any port. */
+/** Checks that only this machine can reach the ports, which `--hook-access open` requires. */
 import { lookup } from 'node:dns/promises';
 import { OperatorError } from '../base/errors.ts';
 import { isLoopback, parseAddress } from '../hooks/ip-address.ts';
@@ -18,7 +18,7 @@ async function isLoopbackHost(host: string, resolve: ResolveHost): Promise<boole
 }
 
 /**
- * Refuses hosts to listen on that lead out of this machine: where no key is needed, whoever reaches a port manages hooks.
+ * Refuses to listen on addresses that other machines reach: without keys, whoever reaches a port manages hooks.
  * @throws OperatorError naming the setting
  */
 export async function requireLoopback(

@@ -1,4 +1,4 @@
-/** What operators ask of a server, answered from the index and the node. */
+/** Answers /health, /ready and /metrics from the index and the node. */
 import { AggregatorRegistry, type Registry } from 'prom-client';
 import type { Operations, Readiness } from '../api/operations.ts';
 import { processMetrics } from '../metrics/process.ts';
@@ -16,13 +16,16 @@ export interface OperationsOptions {
   snapshots: Snapshots;
   node: NodeRpc;
   registry: Registry;
-  /** Of the writer; null where this process only reads. */
+  /** The writer's health; null where this process only reads. */
   health: Pick<WriterHealth, 'failing'> | null;
-  /** What the API's threads counted; none where it has none. */
+  /** The metrics of the API's threads; empty without threads. */
   threads(): Promise<ThreadMetrics[]>;
 }
 
-/** A node tells of a block and then of itself: this much behind is not behind. */
+/**
+ * Blocks that the index may be behind the node and still be ready: a node reports its own height before it has posted
+ * the block.
+ */
 const BLOCKS_BEHIND = 2;
 
 async function nodeHeightOf(node: NodeRpc): Promise<number | null> {
@@ -34,7 +37,7 @@ async function nodeHeightOf(node: NodeRpc): Promise<number | null> {
   }
 }
 
-/** What was read; or, where the index can't be read, why not. What isn't its fault is thrown on. */
+/** Reads from the index. @returns the value, or the reason why the index can't be read; other errors are thrown */
 async function readOrReason<T>(
   reading: Promise<T>,
 ): Promise<{ read: T; reason: null } | { read: null; reason: string }> {

@@ -1,4 +1,4 @@
-/** Where commands write to: stdout, which may be closed or full, and files, which are whole or not there. */
+/** The output of commands: stdout, which may be closed or full, and files, which are written whole or not at all. */
 import { createWriteStream, statSync } from 'node:fs';
 import { Readable, type Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
@@ -7,7 +7,7 @@ import { EXIT, hasCode, OperatorError } from '../base/errors.ts';
 import { onFile, operatorErrorOf } from '../base/system-errors.ts';
 import { wholeFile } from '../base/whole-file.ts';
 
-/** Whether whoever read the output has enough of it, as `head` has after some lines. */
+/** Whether the reader of the output closed it, as `head` does after some lines. */
 const isClosedPipe = (error: unknown): boolean => hasCode(error, 'EPIPE');
 
 /**
@@ -25,13 +25,16 @@ export function guardOutput(): void {
   process.stderr.on('error', () => {});
 }
 
-/** Two lines on stderr, and the exit code. */
+/** Prints an error as two lines on stderr and sets the exit code. */
 export function printError(error: OperatorError): void {
   process.stderr.write(`${error.message}\n${error.remedy}\n`);
   process.exitCode = error.exitCode;
 }
 
-/** By the name that a file is given. With a checksum, so that a changed byte is noticed when it is read. */
+/**
+ * The compressors for a file, chosen by the end of its name. Zstandard gets a checksum, so that a reader notices a
+ * changed byte.
+ */
 const compressors = (file: string): NodeJS.ReadWriteStream[] => {
   if (file.endsWith('.gz')) return [createGzip()];
   if (file.endsWith('.zst')) return [createZstdCompress({ params: { [constants.ZSTD_c_checksumFlag]: 1 } })];
@@ -46,7 +49,7 @@ async function writeTo(target: Writable, file: string, lines: Iterable<string>):
   }
 }
 
-/** Writes a file beside its place; it is gone again where that fails, or where a signal ends the process. */
+/** Writes a file under a temporary name and renames it. A failure or a signal removes the temporary file. */
 async function writeWhole(file: string, lines: Iterable<string>): Promise<void> {
   const whole = wholeFile(file);
   const interrupted = () => {
@@ -65,7 +68,7 @@ async function writeWhole(file: string, lines: Iterable<string>): Promise<void> 
   }
 }
 
-/** What is at a path that is to be written: a pipe or device isn't replaced, but written to. */
+/** The kind of file at an output path: a pipe or device is written to, not replaced. */
 function whatIsAt(file: string): 'nothing' | 'file' | 'device' {
   const found = onFile(file, () => statSync(file, { throwIfNoEntry: false }));
   if (found?.isDirectory()) throw new OperatorError(`${file} is a directory.`, 'Give the path of a file.');
@@ -73,7 +76,7 @@ function whatIsAt(file: string): 'nothing' | 'file' | 'device' {
   return found.isFile() ? 'file' : 'device';
 }
 
-/** Lines, each with its end, and how many of them were taken. */
+/** Adds line ends, and counts the lines that were consumed. */
 function counted(lines: Iterable<string>): { ended: Iterable<string>; count(): number } {
   let count = 0;
   function* ended(): Generator<string> {
@@ -102,7 +105,7 @@ export async function writeLines(file: string, lines: Iterable<string>, overwrit
   process.stderr.write(`${file}: ${count()} rows\n`);
 }
 
-/** Prints lines, as many as somebody reads and stdout takes: see {@link guardOutput}. */
+/** Prints lines until stdout is closed or fails; see {@link guardOutput}. */
 export async function printLines(lines: Iterable<string>): Promise<void> {
   let ofStdout: unknown;
   const note = (error: unknown) => {

@@ -1,4 +1,4 @@
-/** How an import gets on: one line that is drawn again on a terminal, a line every few seconds elsewhere. */
+/** Reports the progress of an import: one line that is redrawn on a terminal, a line every few seconds elsewhere. */
 import { systemClock } from '../base/clock.ts';
 
 export interface Progress {

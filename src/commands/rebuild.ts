@@ -3,7 +3,7 @@ import { createLog } from '../log.ts';
 import type { SettingsOf } from '../settings/config.ts';
 import { rebuildIndex } from '../store/ingest/rebuild.ts';
 
-/** @param force whether it may lose what the journal lacks */
+/** Makes the index again from the journal. @param force whether data that the journal lacks may be lost */
 export function runRebuild({ data, logLevel }: SettingsOf<'rebuild'>, force: boolean): void {
   const { tipHeight } = rebuildIndex({ directory: data, chainId: null, log: createLog(logLevel), force });
   process.stdout.write(`The index is at height ${tipHeight}.\n`);

@@ -1,4 +1,4 @@
-/** How the rows of a recording are written, where a row can't say it for itself. */
+/** Detects the format of a recording, where a row can be read in both formats. */
 
 import { OperatorError } from '../base/errors.ts';
 import {
@@ -23,11 +23,11 @@ function textOf(bytes: Uint8Array): string {
   return text;
 }
 
-/** What the operator does where the rows don't say it. */
+/** The remedy where no row shows the format. */
 const REMEDY =
   "Say how it is written: --format copy (with the escapes of PostgreSQL's COPY) or --format raw (as the columns stand).";
 
-/** What a row shows of how all are written. A row that can't be read shows nothing; it is named where it is taken. */
+/** The format that a row shows, if any. A row that can't be read shows none, and is reported when it is imported. */
 function formatOf(bytes: Uint8Array): RecordingFormat | null {
   if (!bytes.includes(BACKSLASH)) return null;
   try {
@@ -38,7 +38,7 @@ function formatOf(bytes: Uint8Array): RecordingFormat | null {
   }
 }
 
-/** The first row of a recording that shows how all are written; null where none does. */
+/** The first row of a recording that shows its format; null where none does. */
 async function firstThatShows(file: string): Promise<ShownFormat | null> {
   let row = 0;
   for await (const bytes of openInput(file).lines()) {

@@ -1,10 +1,10 @@
-/** `stackside check`, `status` and `accept-journal`: what is printed of them. */
+/** The output of `stackside check`, `status` and `accept-journal`. */
 import { chainIdText } from '../chain/network.ts';
 import { checkDirectory } from '../store/check/check.ts';
 import { acceptJournal } from '../store/files/accept-journal.ts';
 import { type DirectoryStatus, directoryStatus } from '../store/files/status.ts';
 
-/** @returns whether everything is as it should be */
+/** Checks a data directory and prints the findings. @returns whether there are none */
 export function reportCheck(directory: string, deep: boolean): boolean {
   const results = checkDirectory(directory, { deep });
   for (const { name, problems } of results) {

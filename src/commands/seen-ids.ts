@@ -3,15 +3,15 @@
  * whatever the length of the recording.
  */
 export class SeenIds {
-  /** Inclusive, ascending, with a gap between each two. */
+  /** Ranges of ids, both ends included, ascending, with a gap between each two. */
   readonly #ranges: { first: number; last: number }[] = [];
 
-  /** How much is remembered. */
+  /** The number of ranges that are stored. */
   get ranges(): number {
     return this.#ranges.length;
   }
 
-  /** @returns false if the id was seen before */
+  /** Adds an id. @returns false if it was added before */
   add(id: number): boolean {
     const ranges = this.#ranges;
     let at = ranges.length - 1;

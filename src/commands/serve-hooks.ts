@@ -1,4 +1,4 @@
-/** The chainhooks of a serving process, as its settings want them. */
+/** Starts the chainhooks of a serving process by its settings. */
 
 import { OperatorError } from '../base/errors.ts';
 import { type Access, access } from '../hooks/access.ts';
@@ -39,7 +39,7 @@ function rulesOf(settings: Settings): HookRules {
 }
 
 /**
- * The admin key is made in any case, so that it is there when keys are needed.
+ * Who may manage chainhooks. The admin key is created in any case, so that it exists when keys are needed.
  * @throws OperatorError for files of keys that can't be used
  */
 function accessOf(settings: Settings, refused: WrongKeys, log: Log): Access {
@@ -60,7 +60,7 @@ function accessOf(settings: Settings, refused: WrongKeys, log: Log): Access {
 export interface ServedHooks {
   hooks: Chainhooks;
   api: HookApi;
-  /** How many requests with wrong keys came. */
+  /** The number of requests with wrong keys. */
   wrongKeys: () => number;
 }
 
@@ -72,7 +72,7 @@ export interface ServeHooksOptions {
   environment?: Environment;
 }
 
-/** Begins to evaluate and deliver. */
+/** Starts to evaluate chainhooks and to deliver. */
 export function serveHooks(options: ServeHooksOptions): ServedHooks {
   const { settings, ingest, log, timers, environment = realEnvironment } = options;
   const { clock, chance, post } = environment;

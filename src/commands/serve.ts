@@ -30,15 +30,15 @@ import { serverVersion } from './version.ts';
 import { probeWrites } from './write-probe.ts';
 
 export interface Running {
-  /** Null where this process doesn't answer the API. */
+  /** The URL of the API; null where this process doesn't serve it. */
   api: string | null;
-  /** Null where it takes no events. */
+  /** The URL of the event port; null where this process takes no events. */
   events: string | null;
-  /** Finishes what was begun, then closes the data. */
+  /** Finishes what is in progress, then closes the files. */
   stop(): Promise<void>;
 }
 
-/** What both halves of a server stand on. */
+/** What the API and the event receiver of a server share. */
 interface Base {
   settings: Settings;
   environment: Environment;
@@ -47,11 +47,11 @@ interface Base {
   snapshots: Snapshots;
   operations: Operations;
   log: Log;
-  /** What closes again what was opened, in the order to close it in. */
+  /** Functions that close what was opened, in the order in which to call them. */
   closing: (() => Promise<void> | void)[];
 }
 
-/** Where the main thread answers what the API's threads pass on. */
+/** The address at which the main thread answers requests that API threads pass on. */
 const LOOPBACK = { hostname: '127.0.0.1', port: 0, shared: false };
 
 function takeEvents({ settings, environment, registry, operations, log, closing }: Base, ingest: Ingest): string {
@@ -92,7 +92,7 @@ async function answerApi(
   return started.url;
 }
 
-/** Starts what the mode asks for. @param environment the world that tests put around it */
+/** Starts a server in the mode of its settings. @param environment replaced by tests */
 export async function startServing(settings: Settings, environment: Environment = realEnvironment): Promise<Running> {
   const { clock } = environment;
   const log = environment.createLog(settings.logLevel);
@@ -172,20 +172,20 @@ export async function startServing(settings: Settings, environment: Environment 
 const ingestSettings = ({ data, journal, chainId }: Settings) => ({ directory: data, journal, chainId });
 const filesOf = ({ connect, sync }: Environment) => ({ connect, sync });
 
-/** Data of before files were made for their owner alone; who shares them on purpose knows that they hold secrets. */
+/** Warns where others may read the data directory, as those of earlier versions could: its files hold secrets. */
 function warnOfOthers(directory: string, log: Log): void {
   const paths = openToOthers(directory);
   if (paths.length === 0) return;
   log({ event: 'data_open_to_others', paths, remedy: `chmod 700 ${directory}; chmod 600 ${directory}/*` });
 }
 
-/** At once: what was answered is on disk, and what else is in hand can't be trusted any more. */
+/** Ends the process at once: acknowledged events are on the disk, and the state in memory can't be trusted any more. */
 function crash(log: Log, cause: unknown): never {
   log({ event: 'crashed', cause });
   process.exit(EXIT.again);
 }
 
-/** Prints the line that says where it listens, and resolves when a signal has stopped it. */
+/** Prints the ready line with the URLs, and resolves once a signal has stopped the server. */
 export async function serveUntilSignal({ logLevel }: Pick<Settings, 'logLevel'>, running: Running): Promise<void> {
   const log = createLog(logLevel);
   for (const kind of ['uncaughtException', 'unhandledRejection'] as const) {

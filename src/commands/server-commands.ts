@@ -1,4 +1,4 @@
-/** Commands that serve, or that serve those who try a server. */
+/** Commands that run a server, or that help to try one. */
 import { Option } from 'commander';
 import { command } from './command.ts';
 import type { DemoOptions } from './demo.ts';

@@ -28,7 +28,7 @@ const rowsOf = ({ settings, sources }: Reading<'serve'>): Row[] =>
 
 const sourceText = (source: Source): string => source?.name ?? 'default';
 
-/** A column is not made wider than this for one long value. */
+/** The maximum width of the column of values, which longer values exceed on their own. */
 const WIDEST_VALUE = 40;
 
 function tableOf(rows: readonly Row[]): string {
@@ -44,7 +44,10 @@ function tableOf(rows: readonly Row[]): string {
   return table;
 }
 
-/** By name: the value, `flag`, `variable` or `default` as its source, and the name of the flag or variable. */
+/**
+ * JSON with, for each setting, the value, its source (`flag`, `variable` or `default`), and the name of the flag or
+ * variable.
+ */
 const jsonOf = (rows: readonly Row[]): string =>
   `${JSON.stringify(
     Object.fromEntries(

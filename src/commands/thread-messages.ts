@@ -2,29 +2,29 @@
 import type { MetricObjectWithValues, MetricValue } from 'prom-client';
 import type { Settings } from '../settings/config.ts';
 
-/** What a registry holds, to be added to that of others. */
+/** The metrics of a registry, to be aggregated with those of others. */
 export type ThreadMetrics = MetricObjectWithValues<MetricValue<string>>[];
 
-/** With what a thread begins. */
+/** The data that a thread starts with. */
 export interface ThreadStart {
   settings: Settings;
   port: number;
   /** Whether other threads listen on the same port. */
   shared: boolean;
-  /** Where the main thread answers what a thread passes on to it. */
+  /** The URL at which the main thread answers requests that threads pass on. */
   mainThread: string;
-  /** By which the main thread knows what a thread passes on to it. */
+  /** The secret by which the main thread recognises requests from its own threads. */
   passage: string;
 }
 
-/** From a thread. */
+/** A message from an API thread to the main thread. */
 export type FromThread =
   | { kind: 'listening'; url: string }
-  /** Two lines for the operator. */
+  /** An OperatorError of the thread: the two lines for the operator. */
   | { kind: 'refused'; problem: string; remedy: string }
   | { kind: 'crashed'; cause: string }
   | { kind: 'metrics'; id: number; metrics: ThreadMetrics }
   | { kind: 'stopped' };
 
-/** To a thread. */
+/** A message from the main thread to an API thread. */
 export type ToThread = { kind: 'collect'; id: number } | { kind: 'stop' };

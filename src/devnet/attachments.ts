@@ -4,13 +4,13 @@ import type { Receipt } from './execute.ts';
 import { type NodeEvent, nodeEvent } from './node-event.ts';
 import type { Prng } from './prng.ts';
 
-/** What a block's transactions named and peers pass on. */
+/** Attachments that a block's transactions named. */
 interface Named {
   readonly txId: string;
   readonly attachment: Attachment;
 }
 
-/** Where the block is that named it. */
+/** The block that named an attachment. */
 interface Place {
   readonly indexBlockHash: string;
   readonly height: number;
@@ -18,7 +18,7 @@ interface Place {
 
 /**
  * Brings attachments as nodes do, which download them from peers: some before the block that names them is announced, most
- * a little after, a few twice, a few never. Those of losing forks come too.
+ * a little after, a few twice, a few never. Attachments of losing forks come too.
  */
 export class Attachments {
   #waiting: object[] = [];

@@ -15,9 +15,9 @@ import type { World } from './world.ts';
 export interface BlockBody {
   readonly receipts: readonly Receipt[];
   readonly transactions: readonly SignedTransaction[];
-  /** Those of the users' transactions that were made up for this block. */
+  /** Users' transactions that were generated for this block. */
   readonly fresh: readonly SignedTransaction[];
-  /** Micro-STX of fees. */
+  /** The sum of fees, in micro-STX. */
   readonly fees: bigint;
 }
 

@@ -39,7 +39,7 @@ export interface Block {
   readonly tenure: Tenure;
   /** Blocks of the tenure up to this one. */
   readonly blocksInTenure: number;
-  /** Micro-STX of fees in the tenure up to this block. */
+  /** The sum of fees in the tenure up to this block, in micro-STX. */
   readonly fees: bigint;
   /** Earnings not matured yet, oldest first. */
   readonly earnings: readonly Earning[];

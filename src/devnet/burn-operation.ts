@@ -11,7 +11,7 @@ import type { World } from './world.ts';
 
 /** A Bitcoin block with its sortition, as the node sees it. */
 export interface BurnBlock {
-  /** With 0x. */
+  /** The block hash, with 0x. */
   readonly hash: string;
   readonly height: number;
   /** Unix seconds. */

@@ -18,13 +18,13 @@ import { type Account, accounts } from './wallet.ts';
 import { World } from './world.ts';
 
 export interface ChainOptions {
-  /** Everything derives from it: the same seed and the same calls give the same bytes. */
+  /** The seed of all randomness: the same seed and the same calls give the same bytes. */
   readonly seed: number;
   /** Users' transactions a block holds on average. Default 10. */
   readonly transactionsPerBlock?: number;
   /** Users who send transactions. Default 100. */
   readonly accounts?: number;
-  /** How many in a hundred of users' transactions are calls of pox-5, about. Default 6. */
+  /** Percentage of users' transactions that call pox-5, approximately. Default 6. */
   readonly staking?: number;
   /** Whether transactions are announced before they are mined. Default true. */
   readonly mempool?: boolean;
@@ -34,7 +34,7 @@ export interface ChainOptions {
   readonly startTime?: number;
   /** Turns the simulated time of a block (Unix seconds) into the one it gets: for chains that live in real time. */
   readonly clock?: (simulated: number) => number;
-  /** How many generations of blocks are kept to be mined on. Default: all. */
+  /** Number of generations of blocks that can still be mined on. Default: all. */
   readonly keep?: number;
 }
 
@@ -50,19 +50,22 @@ export interface MineOptions {
 }
 
 export interface MinedBlock {
-  /** With 0x; the id to mine on. */
+  /** The block's id with 0x; `mine` takes it as the parent. */
   readonly indexBlockHash: string;
   readonly height: number;
   readonly burnBlockHash: string;
-  /** A new burn block first, then what is said of the mempool, attachments of this block and earlier ones, then the block. */
+  /**
+   * A new burn block first, then what is said of the mempool, attachments of this block and earlier ones, then the
+   * block.
+   */
   readonly events: readonly NodeEvent[];
-  /** Of all its transactions, operations from Bitcoin included, in order. */
+  /** The ids of all transactions of the block in order, including operations made on Bitcoin. */
   readonly txIds: readonly string[];
 }
 
 const defaultStart = Date.UTC(2025, 0, 1) / 1000;
 
-/** A chain to be grown by hand: whoever mines chooses the parent, and so makes any fork. */
+/** A simulated chain that grows block by block. The caller chooses each parent, and so can make any fork. */
 export class SimulatedChain {
   readonly network: Network;
   readonly #prng: Prng;
@@ -82,7 +85,7 @@ export class SimulatedChain {
   #burnTip: BurnBlock;
   #tip: Block;
   #mined = 0;
-  /** When the last event was sent, Unix ms. */
+  /** Time of the last event, in Unix milliseconds. */
   #sentAt = 0;
 
   constructor(options: ChainOptions) {

@@ -21,7 +21,7 @@ export interface ContractInterface {
   variables: { access: 'constant' | 'variable'; name: string; type: AbiType }[];
 }
 
-/** Where and by whom a contract is called. */
+/** The place of a contract call: the state, the contract, the sender and the height. */
 export interface CallContext {
   /** Read only: what a call changes, it changes by its events and writes. */
   readonly world: WorldView;
@@ -40,7 +40,7 @@ export interface Attachment {
   readonly content: Uint8Array;
 }
 
-/** What a call came to: `result` is a serialized response, and all else counts only if it is `(ok …)`. */
+/** The outcome of a call: `result` is a serialized response; everything else takes effect only if it is `(ok …)`. */
 export interface Outcome {
   readonly ok: boolean;
   readonly result: Uint8Array;

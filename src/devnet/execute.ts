@@ -17,14 +17,14 @@ export interface Cost {
 /** What the node reports of a transaction in a block. */
 export interface Receipt {
   readonly txId: string;
-  /** With 0x; `0x00` for an operation made on Bitcoin. */
+  /** The transaction's bytes in hex with 0x; `0x00` for an operation made on Bitcoin. */
   readonly rawTx: string;
   readonly status: 'success' | 'abort_by_response' | 'abort_by_post_condition' | 'problematic_skipped';
   readonly result: Uint8Array;
-  /** Only those that count: none unless the status is success. */
+  /** The events that took effect: none unless the status is success. */
   readonly events: readonly ChainEvent[];
   readonly abi: ContractInterface | null;
-  /** Of a call, content to be passed on beside the chain. */
+  /** Content that a call names by its hash, which peers pass on beside the chain. */
   readonly attachments?: readonly Attachment[];
   readonly cost: Cost;
   readonly vmError: string | null;

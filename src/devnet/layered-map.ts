@@ -1,4 +1,4 @@
-/** So many layers are looked through before they are copied into one. */
+/** The maximum number of layers; a fork beyond it copies them into one. */
 const maximumDepth = 16;
 
 /**

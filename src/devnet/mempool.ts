@@ -10,11 +10,11 @@ const dropReasons = ['StaleGarbageCollect', 'TooExpensive', 'Problematic'] as co
 /** Nonces so far ahead never become minable. */
 const farAhead = 1000;
 
-/** What is said of transactions before they are mined, or instead. */
+/** Simulates the mempool: transactions that are announced before they are mined, replaced, or dropped. */
 export class Mempool {
-  /** Announced, and kept for a later block. */
+  /** Transactions that were announced, and wait for a later block. */
   #waiting: SignedTransaction[] = [];
-  /** Announced, and never to be mined. */
+  /** Ids of transactions that were announced and will never be mined. */
   #hopeless: string[] = [];
 
   constructor(

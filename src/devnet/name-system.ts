@@ -90,7 +90,7 @@ const keptNamespace = (namespace: string, { state, importer }: Namespace): Write
 export const ownerOf = ({ world, contract }: Pick<CallContext, 'world' | 'contract'>, name: FullName) =>
   world.stored(contract, key.revoked(name)) === 'yes' ? undefined : world.ownerOf(assetOf(contract), tokenOf(name));
 
-/** How many names were ever given out; they are counted from 1. */
+/** The number of names that were ever registered, which are numbered from 1. */
 export const namesOf = (world: WorldView, contract: string): number => countOf(world, contract, key.names);
 
 export const nameAt = (world: WorldView, contract: string, index: number): FullName | undefined =>

@@ -4,7 +4,7 @@ export interface NodeEvent {
   readonly path: string;
   /** Compact JSON. */
   readonly body: string;
-  /** When the node sent it: simulated, in Unix milliseconds. */
+  /** The simulated time at which the node sent the event, in Unix milliseconds. */
   readonly time: number;
 }
 

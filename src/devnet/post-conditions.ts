@@ -4,7 +4,7 @@ import { concat, shortText, u8, u32, u64 } from './bytes.ts';
 /** Mode byte, count and items: the two fields of SIP-005 in a row, as they stand in a transaction. */
 export type PostConditions = Uint8Array;
 
-/** How an amount that was sent is compared with the one stated. */
+/** Codes for the comparison of the amount sent with the amount stated (SIP-005). */
 export const amountCodes = {
   equal: 0x01,
   greater: 0x02,

@@ -7,7 +7,7 @@ export interface PostOptions {
   readonly signal?: AbortSignal | undefined;
   /** Limit of one attempt. Default 60,000; a node's own default is 1,000. */
   readonly timeoutMs?: number | undefined;
-  /** What waits between attempts; the system's where it isn't given. */
+  /** The clock for waits between attempts. Default: the system's. */
   readonly clock?: Clock | undefined;
   /** Called after each failed attempt, before the wait. */
   readonly onRetry?: ((event: NodeEvent, cause: unknown, waitMs: number) => void) | undefined;

@@ -5,7 +5,7 @@ import type { WorldView } from './world-view.ts';
 
 /** Burn blocks in a reward cycle: as few as on a regtest network, so that a short chain sees several. */
 const cycleLength = 20;
-/** The last of them, in which the signers of the next cycle are chosen. */
+/** Burn blocks of the prepare phase at the end of a cycle, in which the signers of the next one are chosen. */
 const prepareLength = 5;
 
 /** The reward cycles of the simulated chain, counted from burn height 0. */

@@ -56,7 +56,7 @@ export class Prng {
     return item;
   }
 
-  /** One of the values, each as often as its weight says. */
+  /** Picks a value at random, with a probability in proportion to its weight. */
   weighted<T>(choices: readonly (readonly [weight: number, value: T])[]): T {
     let rest = this.below(choices.reduce((sum, [weight]) => sum + weight, 0));
     for (const [weight, value] of choices) {

@@ -69,7 +69,7 @@ export class StakingState {
     this.#halves = parent === undefined ? new LayeredMap() : parent.#halves.fork();
   }
 
-  /** In the order of their numbers. */
+  /** All bonds by ascending index. */
   get bonds(): SimulatedBond[] {
     return [...this.#bonds.entries().values()].sort((a, b) => a.index - b.index);
   }

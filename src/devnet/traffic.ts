@@ -17,10 +17,10 @@ import type { World } from './world.ts';
 const templates: readonly ContractTemplate[] = [token, collectible, treasury, journal];
 const memos = ['', '', '', 'rent', 'order 4711', 'thank you ☕', 'line\u0000zero'];
 const flawedSource = '(no-such-function)\n';
-/** Those of the chain itself that people call. */
+/** Boot contracts that users call. */
 const bootContracts = { stack: 'pox-4', stake: 'pox-5', name: 'bns' } as const;
 const nobody: ReadonlySet<string> = new Set();
-/** Enough for the fee, something to send and something to lock. */
+/** Micro-STX an account needs to act: enough for the fee, something to send and something to lock. */
 const minimumFunds = 2_000_000n;
 
 /** Makes up the transactions people send. */

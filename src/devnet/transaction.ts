@@ -18,7 +18,7 @@ export type Fate = 'success' | 'abort_by_post_condition' | 'problematic_skipped'
 
 /** A transaction as it is announced and mined; it can be mined on several branches. */
 export interface SignedTransaction {
-  /** With 0x. */
+  /** The transaction id, with 0x. */
   readonly id: string;
   readonly raw: Uint8Array;
   readonly origin: Signer;

@@ -8,7 +8,10 @@ import type { Network } from './network.ts';
 import { Prng } from './prng.ts';
 
 const { Point } = secp256k1;
-/** Its y coordinate is even: the recovery id of a signature is 0, or 1 where its s was negated. */
+/**
+ * The x coordinate of the base point, whose y is even: the recovery id of a signature is 0, or 1 where its s was
+ * negated.
+ */
 const BASE_X = Point.BASE.toAffine().x;
 
 /** Someone who signs: a single-signature (P2PKH, compressed key) account. */

@@ -96,7 +96,7 @@ export class World implements WorldView {
     return this.#owners.get(`${asset} ${value.toHex()}`) || undefined;
   }
 
-  /** How many tokens of an asset were ever minted. */
+  /** The number of tokens of an asset that were ever minted. */
   mintedOf(asset: string): number {
     return this.#minted.get(asset) ?? 0;
   }

@@ -14,7 +14,7 @@ const SATS = 100_000_000;
 const FEE_RATE = 50n;
 /** Virtual bytes: of all but inputs and outputs, of an input of ours, of the longest kind of output. */
 const BYTES = { base: 10n, input: 148n, output: 43n };
-/** Less is not worth an output: nodes don't relay it. */
+/** Sats below which an output is dust, which nodes don't relay. */
 const DUST = 546n;
 
 const Scan = Type.Object({
@@ -41,7 +41,7 @@ export function isRegtestAddress(text: string): boolean {
   }
 }
 
-/** What was given, in hex. */
+/** A transaction that was sent: its id and bytes, in hex. */
 export interface SentBitcoin {
   txid: string;
   raw_tx: string;
@@ -77,7 +77,7 @@ export function bitcoinFaucet(rpc: BitcoinRpc, key: string) {
   }
 
   return {
-    /** What an address has, in BTC. */
+    /** The balance of an address, in BTC. */
     balance: async (address: string): Promise<number> => (await scan(address)).total_amount,
 
     /** @throws FaucetError */

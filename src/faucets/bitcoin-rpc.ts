@@ -6,7 +6,7 @@ import { directFetch } from '../http/direct-fetch.ts';
 import { failed, unavailable } from './faucet-error.ts';
 
 export interface BitcoinRpcOptions {
-  /** Without a slash at its end. */
+  /** The URL, without a slash at its end. */
   url: string;
   user: string;
   password: string;

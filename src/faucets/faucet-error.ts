@@ -1,4 +1,4 @@
-/** Why a faucet gives nothing. */
+/** Errors of the faucets. */
 import { ApiError } from '../http/errors.ts';
 
 export class FaucetError extends ApiError {

@@ -1,4 +1,4 @@
-/** Faucets of test networks: who may have how much how often. */
+/** Faucets of test networks: amounts and limits. */
 import { canonicalPrincipal, parseStacksAddress, splitPrincipal } from '../codec/address.ts';
 import type { Currency, FaucetRequests } from '../store/ingest/faucet-requests.ts';
 import type { SentBitcoin } from './bitcoin-faucet.ts';
@@ -10,12 +10,12 @@ export interface FaucetSettings {
   stx: boolean;
   btc: boolean;
   sbtc: boolean;
-  /** Of the accounts that give STX and sBTC; with none there are neither. */
+  /** Private keys in hex of the accounts that send STX and sBTC; without any, neither faucet is served. */
   keys: readonly string[];
   sbtcAsset: string;
   /** Sats. */
   sbtcAmount: number;
-  /** Null where there is no Bitcoin node, or no key to it or of it. */
+  /** The Bitcoin node and the faucet's key; null where one of them isn't configured. */
   bitcoin: (BitcoinRpcOptions & { key: string }) | null;
   limited: boolean;
 }
@@ -36,12 +36,12 @@ export interface FaucetOptions extends Omit<StacksFaucetOptions, 'keys'> {
 
 export type BitcoinSize = 'usual' | 'large' | 'xlarge';
 
-/** Each throws FaucetError. @param ip of the client, which is kept and not judged by */
+/** The faucets. Each method throws FaucetError. @param ip the client's address, which is recorded but sets no limit */
 export interface Faucets {
   stx(address: string, stacking: boolean, ip: string): Promise<Sent>;
   sbtc(address: string, ip: string): Promise<Sent>;
   btc(address: string, size: BitcoinSize, ip: string): Promise<SentBitcoin>;
-  /** In BTC. */
+  /** The balance of an address, in BTC. */
   btcBalance(address: string): Promise<number>;
 }
 
@@ -50,7 +50,7 @@ const STX_AMOUNT = 500n * MICRO_STX;
 const BTC_AMOUNTS: Readonly<Record<BitcoinSize, bigint>> = { usual: 10_000n, large: 1_000_000n, xlarge: 50_000_000n };
 const MINUTE = 60_000;
 const DAY = 24 * 60 * MINUTE;
-/** How many requests of an address in how many milliseconds. */
+/** Maximum number of requests for one recipient within a period, in milliseconds. */
 const LIMIT = { requests: 5, within: 5 * MINUTE };
 const STACKING_LIMIT = { requests: 1, within: 2 * DAY };
 
@@ -66,7 +66,7 @@ function testPrincipal(address: string): string {
   return principal;
 }
 
-/** Runs one at a time: each builds on the nonce or the outputs that the one before left. */
+/** Runs tasks one at a time: each depends on the nonce or the outputs that the task before it left. */
 function queue() {
   let last: Promise<unknown> = Promise.resolve();
   return <T>(work: () => Promise<T>): Promise<T> => {
@@ -78,7 +78,7 @@ function queue() {
 
 const NOT_AVAILABLE = new FaucetError(403, 'Faucet is not available');
 
-/** Where nothing can be given, as in processes that only read. */
+/** Faucets that refuse every request, as in processes that only read. */
 export const noFaucets: Faucets = {
   stx: () => Promise.reject(NOT_AVAILABLE),
   sbtc: () => Promise.reject(NOT_AVAILABLE),
@@ -107,7 +107,7 @@ export function openFaucets(options: FaucetOptions): Faucets {
     if (!available) throw new FaucetError(403, `${name} faucet is not available`);
   }
 
-  /** Gives within the limit, and counts what was given. */
+  /** Sends within the limit, and records what was sent. */
   function give<T extends Sent | SentBitcoin>(
     currency: Currency,
     address: string,

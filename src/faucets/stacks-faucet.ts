@@ -16,22 +16,22 @@ import { fromHex } from '../codec/hex.ts';
 import { UnreachableError } from '../http/direct-fetch.ts';
 import { failed, outOfFunds, unavailable } from './faucet-error.ts';
 
-/** What was given: the id with 0x, the bytes in hex without. */
+/** A transaction that was sent: its id with 0x, its bytes in hex without. */
 export interface Sent {
   txId: string;
   txRaw: string;
 }
 
-/** What is asked of a node. */
+/** The requests that the faucet makes to a node. */
 export interface FaucetNode {
-  /** @param path with the query. @throws UnreachableError */
+  /** Sends a request to the node. @param path with the query @throws UnreachableError */
   request(path: string, init?: RequestInit): Promise<Response>;
-  /** @throws UnreachableError */
+  /** Asks the node which chain it follows. @throws UnreachableError */
   info(): Promise<{ chainId: number }>;
 }
 
 export interface StacksFaucetOptions {
-  /** In hex; each is of an account that gives. */
+  /** Private keys in hex, one for each account that sends. */
   keys: readonly string[];
   node: FaucetNode;
   /** The nonce that an account's next transaction takes, as the index knows it. */
@@ -104,7 +104,7 @@ export function stacksFaucet({ keys, node, nextNonce }: StacksFaucetOptions) {
   }
 
   return {
-    /** What one needs at least to stake alone, and a fifth more; null where the node doesn't say. micro-STX. */
+    /** The minimum to stack alone plus a fifth, in micro-STX; null where the node doesn't say. */
     async stackingAmount(): Promise<bigint | null> {
       try {
         const response = await node.request('/v2/pox');
@@ -116,7 +116,7 @@ export function stacksFaucet({ keys, node, nextNonce }: StacksFaucetOptions) {
       }
     },
 
-    /** Begins with any account, and goes on with the others. @param amount micro-STX */
+    /** Sends STX from a random account, and tries the others if that one can't. @param amount micro-STX */
     sendStx(recipient: string, amount: bigint): Promise<Sent> {
       const first = Math.floor(Math.random() * keys.length);
       const make: Make = ({ key, nonce, fee, network }) =>
@@ -124,7 +124,11 @@ export function stacksFaucet({ keys, node, nextNonce }: StacksFaucetOptions) {
       return send([...keys.slice(first), ...keys.slice(0, first)], make, 200n);
     },
 
-    /** From the first account. @param asset identifier of a SIP-010 token @param amount base units */
+    /**
+     * Sends a SIP-010 token from the first account.
+     * @param asset the token's asset identifier
+     * @param amount base units
+     */
     sendToken(asset: string, recipient: string, amount: bigint): Promise<Sent> {
       const [contract = '', tokenName = ''] = asset.split('::');
       const [contractAddress = '', contractName = ''] = contract.split('.');

@@ -1,4 +1,7 @@
-/** What a client sends: bounded before it is parsed, so that no text of a stranger costs more than its length. */
+/**
+ * Parses messages of realtime clients. A message is bounded before it is parsed, so that no text costs more than its
+ * length.
+ */
 
 /** The longest frame or body of a client, in bytes; Socket.IO tells its clients so. */
 export const MAX_MESSAGE = 1_000_000;
@@ -7,12 +10,12 @@ export const MAX_MESSAGE = 1_000_000;
  * length alone, since clients that send many such texts would make all others wait.
  */
 export const MAX_TEXT = 100_000;
-/** How deep a message may be nested: no documented one goes beyond four levels. */
+/** The maximum nesting of a message; no documented message has more than four levels. */
 export const MAX_DEPTH = 16;
 /** Characters of a client's own text that an answer or a log line repeats at most. */
 const MAX_EXCERPT = 1_000;
 
-/** A message that breaks a rule, which its text names. */
+/** The error for a message that breaks a rule; its text names the rule. */
 export class MessageError extends Error {
   override readonly name = 'MessageError';
 }
@@ -50,5 +53,5 @@ export function parsedMessage(text: string): unknown {
   return JSON.parse(text);
 }
 
-/** A client's text as it may be repeated: its beginning, where it is long. */
+/** A client's text, cut to a length that may be repeated in an answer or a log line. */
 export const excerpt = (text: string): string => (text.length <= MAX_EXCERPT ? text : `${text.slice(0, MAX_EXCERPT)}…`);

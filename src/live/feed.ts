@@ -1,4 +1,6 @@
-/** Looks for changes of the index and tells those who are subscribed: in whatever thread or process the index is read. */
+/**
+ * Polls the index for changes and pushes them to subscribers, in every thread or process that serves realtime clients.
+ */
 import { type Clock, pause, systemClock } from '../base/clock.ts';
 import type { Change } from '../store/model/change.ts';
 import { IndexUnavailableError } from '../store/model/read-errors.ts';
@@ -11,9 +13,9 @@ export type FeedEvent =
   | { event: 'changes_missed'; from: number; to: number }
   | { event: 'push_failed'; cause: unknown };
 
-/** Milliseconds between two looks. One look costs about as much as the smallest request. */
+/** Milliseconds between two polls. A poll costs about as much as the smallest request. */
 const INTERVAL_MS = 20;
-/** Changes that are read at a time. */
+/** Maximum number of changes read by one poll. */
 const BATCH = 500;
 
 export interface FeedOptions {
@@ -23,11 +25,11 @@ export interface FeedOptions {
   clock?: Clock;
 }
 
-/** Begins to look. @returns what ends it, once the look in hand is done */
+/** Starts to poll. @returns a function that ends it after the poll in progress */
 export async function startFeed(options: FeedOptions): Promise<() => Promise<void>> {
   const { snapshots, subscriptions, log, clock = systemClock } = options;
   const messagesOf = changeMessages(subscriptions);
-  /** The file that was looked at, and its newest change then. Nothing is told of what a new file begins with. */
+  /** The index file of the last poll, and its newest change. Changes that a new file begins with are not pushed. */
   let file: number | null = null;
   let last = 0;
   let stopped = false;
@@ -56,7 +58,7 @@ export async function startFeed(options: FeedOptions): Promise<() => Promise<voi
       return changes.length === BATCH;
     });
 
-  /** What fails is logged; where there is no index, whoever reads it says so. */
+  /** Polls and logs a failure. A missing index is not logged here, since the reader of the index logs it. */
   async function lookAgain(): Promise<boolean> {
     try {
       return await look();

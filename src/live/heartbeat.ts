@@ -1,13 +1,13 @@
-/** When connections are asked whether their clients are there. */
+/** The heartbeat of connections. */
 
-/** How much later than due a question may come before it counts as late, in intervals. */
+/** Intervals after the last check from which on a check counts as late. */
 const LATE = 1.5;
 
 /**
- * What is to run at each interval.
+ * Creates the function to call at each interval.
  * @param now the clock, in milliseconds
- * @param check asks the connections; `late` where this process was busy for so long that it runs its timers before it
- * reads what came meanwhile, so that silence says nothing of a client
+ * @param check pings the connections. `late` means that this process was busy for so long that pongs may have arrived
+ * that it hasn't read yet, so that a missing pong says nothing about a client
  */
 export function heartbeat(intervalMs: number, now: () => number, check: (late: boolean) => void): () => void {
   let last = now();

@@ -4,7 +4,7 @@ import { TypeCompiler } from '@sinclair/typebox/compiler';
 import { MessageError, parsedMessage } from './client-message.ts';
 import { MOST_SUBSCRIPTIONS } from './subscriptions.ts';
 
-/** Between the packets of one body of long polling (Engine.IO protocol 4). */
+/** The separator between packets in the body of a long-polling request (Engine.IO protocol 4). */
 const SEPARATOR = '\x1e';
 /** Packets of one body: as many as subscriptions can be asked for, and a few. */
 export const MOST_PACKETS = MOST_SUBSCRIPTIONS + 10;

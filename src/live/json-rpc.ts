@@ -1,4 +1,6 @@
-/** JSON-RPC 2.0 as the clients of `/extended/v1/ws` speak it: requests to subscribe in, answers and notifications out. */
+/**
+ * JSON-RPC 2.0 as the clients of `/extended/v1/ws` speak it: requests to subscribe in, answers and notifications out.
+ */
 import { canonicalPrincipal } from '../codec/address.ts';
 import { excerpt, MessageError, parsedMessage } from './client-message.ts';
 import {
@@ -13,13 +15,13 @@ import {
   transactionTopic,
 } from './topics.ts';
 
-/** What a request asks for, and what it is answered where that is done. */
+/** A subscription that a request asks for, and the result that confirms it. */
 export interface Subscription {
   topic: Topic;
   result: Record<string, string>;
 }
 
-/** Does what a request asks for. @returns why it can't, else null */
+/** Subscribes or unsubscribes. @returns the reason why it failed, or null */
 export type Perform = (method: 'subscribe' | 'unsubscribe', subscription: Subscription) => string | null;
 
 /** Requests that one message may have. */
@@ -38,7 +40,7 @@ type Members = Readonly<Record<string, unknown>>;
 
 const failure = (id: Id, error: RpcError) => ({ jsonrpc: '2.0', id, error });
 const refusedRequest = (data: unknown) => failure(null, { message: 'Invalid request', code: -32600, data });
-/** Repeats what is no request, or its beginning where it is long. */
+/** The error for an invalid request, with the beginning of what was sent. */
 function invalidRequest(sent: unknown) {
   const text = JSON.stringify(sent);
   const part = excerpt(text);
@@ -51,7 +53,7 @@ const isMembers = (value: unknown): value is Members =>
 const longerThan = (name: string, most: number): string => `${name} must NOT have more than ${most} characters`;
 const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
 
-/** A text instead of a subscription says what is wrong. */
+/** The subscription that the parameters name, or a text that says what is wrong. */
 function subscriptionOf(params: unknown): Subscription | string {
   const event = isMembers(params) ? params.event : undefined;
   if (!isMembers(params) || typeof event !== 'string' || event === '') {
@@ -118,7 +120,7 @@ function answerOf(message: unknown, perform: Perform): object | undefined {
   return refused === null ? { jsonrpc: '2.0', id, result: subscription.result } : invalidParams(id, refused);
 }
 
-/** What a text says, or the answer to a text that says nothing. */
+/** The JSON value of a text, or the error response where the text is not JSON. */
 function messageIn(text: string): { value: unknown } | { refusal: object } {
   try {
     return { value: parsedMessage(text) };
@@ -129,7 +131,7 @@ function messageIn(text: string): { value: unknown } | { refusal: object } {
   }
 }
 
-/** The text that answers a client's; null where there is nothing to say. */
+/** The response to a client's text; null where JSON-RPC has none, as for notifications. */
 export function rpcAnswer(text: string, perform: Perform): string | null {
   const message = messageIn(text);
   if ('refusal' in message) return JSON.stringify(message.refusal);

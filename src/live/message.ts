@@ -1,4 +1,4 @@
-/** What is pushed: made into text once, in the words of either protocol, for however many it goes to. */
+/** A message that is pushed: serialized once for each protocol, however many subscribers it has. */
 import type { Topic, TopicKind } from './topics.ts';
 
 /** The JSON-RPC names of notifications. */

@@ -1,4 +1,4 @@
-/** What a change is to those who are subscribed: the objects that the API's v1 routes show, read in the change's own snapshot. */
+/** Converts changes of the index to messages, which hold the same objects as the API's v1 routes. */
 
 import { declarationsFor } from '../api/shared/declarations.ts';
 import { stxBalanceWithTotals, withStxTransfers } from '../api/shared/serialize/address.ts';
@@ -21,7 +21,7 @@ import {
 } from './topics.ts';
 
 const NO_EVENTS = { limit: 0, offset: 0 };
-/** More than a block holds. */
+/** A limit above the number of events in any block. */
 const ALL = 1_000_000;
 
 async function transactionText(read: Reader, found: FoundInForks): Promise<string> {
@@ -45,7 +45,7 @@ const nftEvent = (move: NftMove) => ({
   recipient: move.recipient,
 });
 
-/** Only what somebody is subscribed to is read. */
+/** Creates a function that converts changes to messages. Data without a subscriber is not read. */
 export function changeMessages({ has, any }: Pick<Subscriptions, 'has' | 'any'>) {
   /** A transaction as it is now. */
   async function* ofTransaction(read: Reader, txId: Uint8Array): AsyncGenerator<Message> {
@@ -54,7 +54,7 @@ export function changeMessages({ has, any }: Pick<Subscriptions, 'has' | 'any'>)
     if (found !== undefined) yield new Message({ topic, text: await transactionText(read, found) });
   }
 
-  /** One that came to the mempool or was dropped from it. A block may hold it by now, which is told of by itself. */
+  /** A transaction that entered the mempool or was dropped. If a block holds it by now, that is another change. */
   async function* ofMempool(read: Reader, txId: Uint8Array): AsyncGenerator<Message> {
     const topic = plainTopic('mempool');
     const transaction = has(topic) ? await read.mempool.find(txId) : undefined;
@@ -134,7 +134,7 @@ export function changeMessages({ has, any }: Pick<Subscriptions, 'has' | 'any'>)
     for (const txId of microblock.txIds) yield* ofTransaction(read, txId);
   }
 
-  /** In the order in which they are to be sent. */
+  /** The messages that a change causes, in the order in which they are sent. */
   return (read: Reader, { kind, subject }: Change): AsyncGenerator<Message> => {
     switch (kind) {
       case 'block':

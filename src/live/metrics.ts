@@ -1,17 +1,17 @@
-/** What realtime connections are counted by. */
+/** Metrics of realtime. */
 import type { TopicKind } from './topics.ts';
 
 export type Protocol = 'websocket' | 'socket_io';
 
-/** What the connections of a protocol are counted by. */
+/** Metrics of the connections of one protocol. */
 export interface ConnectionMetrics {
   connected(): void;
   disconnected(): void;
-  /** A client took what it was sent too slowly, and its connection was ended. */
+  /** Counts a connection that was ended because its client read too slowly. */
   cutOff(): void;
-  /** A client broke a rule, and its connection was ended. */
+  /** Counts a connection that was ended because its client broke a rule. */
   refused(): void;
-  /** A handler of ours failed, and the connection was ended. */
+  /** Counts a connection that was ended because a handler failed. */
   failed(): void;
   sent(kind: TopicKind): void;
 }

@@ -1,4 +1,4 @@
-/** Everything that is pushed to clients: what the API's server needs of it. */
+/** The realtime protocols as the API's server uses them. */
 import type { WebSocketData } from '@socket.io/bun-engine/dist/transports/websocket';
 import { type Clock, systemClock } from '../base/clock.ts';
 import { problem } from '../http/errors.ts';
@@ -18,18 +18,21 @@ export type RealtimeEvent = FeedEvent | ConnectionEvent;
 export interface RealtimeOptions {
   snapshots: Snapshots;
   metrics: LiveMetrics;
-  /** Milliseconds between two questions whether a client is there, and until it must have answered. */
+  /** Milliseconds between two pings, and until a client must have answered one. */
   pingIntervalMs: number;
   pingTimeoutMs: number;
   /** Bytes that may wait for one client. */
   maxBacklog: number;
-  /** Answers long polling, whose requests belong together, where this is one of several threads. */
+  /**
+   * Answers long polling where there are several API threads, since the requests of one connection must reach the same
+   * thread.
+   */
   polling?: (request: Request) => Promise<Response>;
   log: (event: RealtimeEvent) => void;
   clock?: Clock;
 }
 
-/** Of a WebSocket: whose it is. */
+/** The data of a WebSocket, which says which protocol it speaks. */
 export type SocketData = RpcData | WebSocketData;
 type Socket = Bun.ServerWebSocket<SocketData>;
 type Handler = Realtime['routes'][string];

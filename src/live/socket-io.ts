@@ -56,7 +56,7 @@ interface EngineConnection {
 
 /** One client, from its first request on. */
 class IoConnection implements Subscriber {
-  /** Once it has joined the namespace. */
+  /** The library's socket; null until the client has joined the namespace. */
   socket: Socket | null = null;
   readonly check = new PacketCheck();
   readonly #engine: EngineConnection;
@@ -75,7 +75,7 @@ class IoConnection implements Subscriber {
     this.#options.guard(work, () => this.end());
   }
 
-  /** @returns why it can't */
+  /** Subscribes to topics by name. @returns the reason why it failed, or null */
   subscribe(names: readonly string[]): string | null {
     const { topics, invalid } = topicsOf(names);
     for (const { name, topic } of topics) {
@@ -98,7 +98,10 @@ class IoConnection implements Subscriber {
     });
   }
 
-  /** Something is to be written to it, by us or by the library: with long polling it waits for the client's next request. */
+  /**
+   * Counts characters to be written, by Stackside or by the library; with long polling they wait for the client's next
+   * request.
+   */
   queued(characters: number): void {
     this.#waiting += characters;
     if (this.#waiting <= this.#options.maxBacklog || this.#ended) return;
@@ -106,12 +109,12 @@ class IoConnection implements Subscriber {
     this.end();
   }
 
-  /** The transport took all that waited. */
+  /** Called when the transport has taken everything that waited. */
   drained(): void {
     this.#waiting = 0;
   }
 
-  /** Ends it from our side. */
+  /** Closes the connection. */
   end(): void {
     if (this.#ended) return;
     this.#ended = true;
@@ -136,7 +139,7 @@ export function socketIo(options: SocketIoOptions) {
     maxHttpBufferSize: MAX_MESSAGE,
     cors: { origin: '*', methods: ['GET', 'HEAD', 'PUT', 'PATCH', 'POST', 'DELETE'] },
   });
-  /** By the library's own object of each. */
+  /** Connections by the library's object for each. */
   const connections = new WeakMap<object, IoConnection>();
   const open = new Set<EngineConnection>();
   /** WebSockets that asked to take over from long polling: the library starts a timer for each time they ask. */

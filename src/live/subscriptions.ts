@@ -1,4 +1,4 @@
-/** Who is subscribed to what. */
+/** The subscriptions of all connections. */
 import type { Message } from './message.ts';
 import { type Topic, type TopicKind, topicKinds } from './topics.ts';
 
@@ -17,14 +17,14 @@ export interface Subscriptions {
   /** @returns false where the connection has as many as it may */
   add(subscriber: Subscriber, topic: Topic, spelled: string): boolean;
   remove(subscriber: Subscriber, topic: Topic): void;
-  /** All of a connection, as when it is closed. */
+  /** Removes every subscription of a connection, for example when it closes. */
   removeAll(subscriber: Subscriber): void;
-  /** Whether there is one of any of these kinds. */
+  /** Whether any subscription has one of these kinds of topics. */
   any(...kinds: readonly TopicKind[]): boolean;
   has(topic: Topic): boolean;
-  /** Sends it to all who are subscribed to its topic. @returns to how many */
+  /** Sends a message to every subscriber of its topic. @returns the number of subscribers */
   publish(message: Message): number;
-  /** Subscriptions, by kind. */
+  /** The number of subscriptions, by kind of topic. */
   counts(): Record<TopicKind, number>;
 }
 

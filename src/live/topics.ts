@@ -1,4 +1,4 @@
-/** What can be subscribed to, and the names that the two protocols have for it. */
+/** Topics of subscriptions, and their names in the two protocols. */
 import { canonicalPrincipal } from '../codec/address.ts';
 
 /** Kinds of topics, as Socket.IO names them and metrics count them. */
@@ -47,7 +47,9 @@ const TX_ID_DIGITS = 64;
 /** Characters of the longest name of a topic: that of one token. */
 const MAX_NAME = 'nft-asset-event:'.length + MAX_ASSET + '+'.length + MAX_VALUE;
 
-/** `0x` and lower-case digits; null where the text is no hex of whole bytes, or of more than a token's value may have. */
+/**
+ * `0x` and lower-case digits; null where the text is no hex of whole bytes, or of more than a token's value may have.
+ */
 export function hexText(text: string): string | null {
   if (text.length > MAX_VALUE) return null;
   const digits = text.replace(/^0x/i, '');

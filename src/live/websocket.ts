@@ -5,10 +5,10 @@ import type { Message } from './message.ts';
 import type { ConnectionMetrics } from './metrics.ts';
 import { type Subscriber, type Subscriptions, TOO_MANY_SUBSCRIPTIONS } from './subscriptions.ts';
 
-/** RFC 6455, 7.4.1. */
+/** The WebSocket close code for a server that stops (RFC 6455, 7.4.1). */
 const GOING_AWAY = 1001;
 
-/** What a connection knows of itself. */
+/** The data of a JSON-RPC connection. */
 export interface RpcData {
   rpc: RpcConnection;
 }
@@ -19,7 +19,7 @@ export class RpcConnection implements Subscriber {
   readonly #metrics: ConnectionMetrics;
   readonly #guard: Guard;
   #socket: Socket | null = null;
-  /** Whether the client was heard of since it was last asked. */
+  /** Whether a pong arrived since the last ping. */
   #alive = true;
 
   /** @param guard runs every handler */
@@ -83,8 +83,8 @@ export class RpcConnection implements Subscriber {
   }
 
   /**
-   * Asks whether the client is there. One that did not answer the last time is cut off, so that it may come again.
-   * @param late the question comes so late that the answer to the last one may not be read yet
+   * Pings the client. A client that did not answer the last ping is cut off, so that it can connect again.
+   * @param late whether this ping is so late that the pong to the last one may not have been read yet
    */
   checkAlive(late: boolean): void {
     this.#guarded(() => {
@@ -97,7 +97,7 @@ export class RpcConnection implements Subscriber {
     });
   }
 
-  /** Ends it from our side, as when the server stops. */
+  /** Closes the connection, as when the server stops. */
   close(): void {
     this.#socket?.close(GOING_AWAY, 'The server stops');
   }

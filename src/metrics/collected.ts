@@ -1,4 +1,4 @@
-/** Metrics whose values are read at the moment they are asked for. */
+/** Metrics whose values are read when they are collected. */
 import { Counter, Gauge, type Registry } from 'prom-client';
 
 /** A value without labels, or one for each set of labels. */

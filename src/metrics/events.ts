@@ -1,9 +1,12 @@
-/** What the node's events are counted by. */
+/** Metrics of the node's events. */
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 import type { EventMetrics } from '../node/receiver.ts';
 import { collectedGauge } from './collected.ts';
 
-/** @param waiting how many events were posted and are not answered yet */
+/**
+ * Registers the metrics of events.
+ * @param waiting reads the number of events that were posted and are not answered yet
+ */
 export function eventMetrics(registry: Registry, waiting: () => number): EventMetrics {
   const registers = [registry];
   const counted = new Counter({

@@ -1,10 +1,10 @@
-/** What chainhooks are counted by. Neither hooks nor URLs are named: users put secrets into both. */
+/** Metrics of chainhooks. Labels name neither hooks nor URLs, since users put secrets into both. */
 import { Histogram, type Registry } from 'prom-client';
 import type { HookCounters, HookTimers } from '../hooks/counters.ts';
 import type { HookGauges } from '../hooks/service.ts';
 import { collectedCounter, collectedGauge } from './collected.ts';
 
-/** Each count by the name it is served under, which ends in `_total`. */
+/** The name and help of each counter. */
 const counts: Readonly<Record<keyof HookCounters, readonly [name: string, help: string]>> = {
   evaluatedBlocks: ['chainhooks_evaluated_blocks_total', 'Blocks that live chainhooks were evaluated on'],
   matches: ['chainhooks_occurrences_total', 'Blocks that matched, one for each chainhook'],
@@ -16,7 +16,7 @@ const counts: Readonly<Record<keyof HookCounters, readonly [name: string, help: 
   blockedTargets: ['chainhooks_ssrf_blocked_total', 'Attempts that were not made: the target may not be called'],
 };
 
-/** What is read of chainhooks when metrics are asked for. */
+/** Functions that read the state of chainhooks when metrics are collected. */
 export interface HookReadings {
   counters: () => HookCounters;
   gauges: () => HookGauges;
@@ -24,7 +24,7 @@ export interface HookReadings {
   wrongKeys: () => number;
 }
 
-/** Registers what chainhooks did and what waits. */
+/** Registers the counters and gauges of chainhooks. */
 export function hookMetrics(registry: Registry, { counters, gauges, wrongKeys }: HookReadings): void {
   for (const [key, [name, help]] of Object.entries(counts)) {
     collectedCounter(registry, { name, help, read: () => counters()[key as keyof HookCounters] });
@@ -56,7 +56,7 @@ export function hookMetrics(registry: Registry, { counters, gauges, wrongKeys }:
 const EVALUATION_SECONDS = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5];
 const DELIVERY_SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 60, 300];
 
-/** Registers the times of what chainhooks do. */
+/** Registers the histograms of chainhooks. @returns what observes a time, in milliseconds */
 export function hookTimers(registry: Registry): HookTimers {
   const registers = [registry];
   const evaluation = new Histogram({

@@ -1,4 +1,4 @@
-/** What realtime connections are counted by. */
+/** Metrics of realtime connections. */
 import { Counter, Gauge, type Registry } from 'prom-client';
 import type { ConnectionMetrics, LiveMetrics, Protocol } from '../live/metrics.ts';
 import type { TopicKind } from '../live/topics.ts';
@@ -35,7 +35,9 @@ function connectionMetrics(registry: Registry, prefix: Protocol): ConnectionMetr
     help: 'Connections that were ended because a handler failed; the log has the cause',
     registers,
   });
-  /** Messages by topic since they were last asked for: one may go to thousands. */
+  /**
+   * Messages by topic since the last collection. A plain map is cheaper than a counter: a message may go to thousands.
+   */
   const unasked = new Map<TopicKind, number>();
   new Counter({
     name: `${prefix}_events_sent`,

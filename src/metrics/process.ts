@@ -1,4 +1,4 @@
-/** What the process itself takes. */
+/** Metrics of the process itself. */
 import { readdirSync } from 'node:fs';
 import { Gauge, type Registry } from 'prom-client';
 import { collectedCounter, collectedGauge } from './collected.ts';

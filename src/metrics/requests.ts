@@ -1,4 +1,4 @@
-/** How requests are timed. */
+/** Metrics of requests. */
 import { Histogram, type Registry } from 'prom-client';
 import type { RequestMetrics } from '../http/request-metrics.ts';
 

@@ -1,8 +1,8 @@
-/** What befalls the snapshots that requests read. */
+/** Metrics of the snapshots that requests read. */
 import { Counter, type Registry } from 'prom-client';
 import type { SnapshotEvent } from '../store/read/snapshots.ts';
 
-/** @returns what counts an event, and passes it on to the log */
+/** @returns a function that counts an event and passes it on to the log */
 export function snapshotLog(registry: Registry, log: (event: SnapshotEvent) => void): (event: SnapshotEvent) => void {
   const cutOff = new Counter({
     name: 'stackside_snapshots_cut_off_total',

@@ -1,12 +1,12 @@
-/** Where the server stands, as gauges. */
+/** Gauges of the server's state. */
 import { Gauge, type Registry } from 'prom-client';
 
 export interface ServerState {
-  /** Of the newest block; null before the first. Time is in Unix seconds. */
+  /** The newest block, with its time in Unix seconds; null before the first. */
   tip: { height: number; time: number } | null;
-  /** Of the newest Bitcoin block the node spoke of. */
+  /** The height of the newest Bitcoin block that the node reported. */
   burnBlockHeight: number;
-  /** Null where the node can't be asked. */
+  /** The node's own height; null where its RPC interface can't be reached. */
   nodeHeight: number | null;
   /** Pending transactions by type. */
   pending: ReadonlyMap<string, number>;
@@ -14,7 +14,7 @@ export interface ServerState {
   files: ReadonlyMap<string, number>;
 }
 
-/** @returns what sets the gauges */
+/** Registers the gauges. @returns a function that sets them */
 export function stateMetrics(registry: Registry): (state: ServerState) => void {
   const gauge = (name: string, help: string, ...labelNames: string[]) =>
     new Gauge({ name, help, labelNames, registers: [registry] });

@@ -1,4 +1,4 @@
-/** Whether what is to be written can be written. */
+/** Metrics of writes. */
 import type { Registry } from 'prom-client';
 import { storeFailures } from '../store/files/store-failure.ts';
 import type { WriterHealth } from '../store/ingest/writer-health.ts';

@@ -1,4 +1,4 @@
-/** Further nodes that every broadcast transaction is given to. */
+/** Additional endpoints that receive every broadcast transaction. */
 import { directFetch } from '../http/direct-fetch.ts';
 
 export type BroadcastEvent =
@@ -7,7 +7,9 @@ export type BroadcastEvent =
 
 const TIMEOUT_MS = 10_000;
 
-/** The URLs of a file: one a line, `#` begins a comment. Read anew for each broadcast, so that it may change. */
+/**
+ * The URLs in a file: one per line, `#` begins a comment. The file is read for each broadcast, so that it may change.
+ */
 async function endpointsOf(file: string, log: (event: BroadcastEvent) => void): Promise<string[]> {
   try {
     const lines = (await Bun.file(file).text()).split('\n').map((line) => line.trim());
@@ -18,12 +20,15 @@ async function endpointsOf(file: string, log: (event: BroadcastEvent) => void): 
   }
 }
 
-/** An endpoint as the log may have it: keys stand in paths and queries. */
+/** An endpoint without path and query, which may hold keys, for the log. */
 function shown(endpoint: string): string {
   return URL.parse(endpoint)?.origin ?? 'not a URL';
 }
 
-/** Gives a broadcast to the endpoints of the file, if there is one; what they answer is nobody's concern but the log's. */
+/**
+ * Sends each broadcast to the endpoints in the file, if there is one. Their failures are logged and have no other
+ * effect.
+ */
 export function extraBroadcasts(file: string | null, log: (event: BroadcastEvent) => void) {
   async function post(endpoint: string, body: Uint8Array<ArrayBuffer>, contentType: string): Promise<void> {
     try {

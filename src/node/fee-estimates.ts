@@ -1,6 +1,6 @@
 /**
- * Fees where nobody has to outbid anybody. The node estimates from what was paid lately, so that fees that once rose
- * stay up; while blocks are not full, the least that a node takes is enough.
+ * Fee estimates while blocks have room. The node's estimates follow recent fees, so fees that once rose stay high;
+ * while blocks are not full, the minimum fee is enough.
  */
 import { type Static, Type } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
@@ -8,19 +8,19 @@ import type { TenureLoad } from '../store/model/block.ts';
 import type { NodeRpc } from './rpc.ts';
 
 export interface FeeSettings {
-  /** What the node's fees are multiplied by while blocks are full. */
+  /** The factor that the node's estimates are multiplied by while blocks are full. */
   modifier: number;
-  /** How many of the tenures before the present one are looked at. */
+  /** The number of tenures before the current one to examine. */
   pastTenures: number;
-  /** Share of a limit from which on those count as full. */
+  /** The share of a limit, from 0 to 1, at which previous tenures count as full. */
   pastFullness: number;
-  /** The same of the present one. */
+  /** The share of a limit, from 0 to 1, at which the current tenure counts as full. */
   currentFullness: number;
-  /** Blocks from which on the present one says something. */
+  /** The minimum number of blocks before the current tenure is examined. */
   currentBlocks: number;
 }
 
-/** What a tenure may hold at most. */
+/** The limits of a tenure. */
 export type TenureLimits = Omit<TenureLoad, 'blocks'>;
 
 const DEFAULT_LIMITS: TenureLimits = {
@@ -42,7 +42,7 @@ const BlockLimit = Type.Object({
 });
 const Pox = Type.Object({ epochs: Type.Array(Type.Object({ block_limit: BlockLimit }), { minItems: 1 }) });
 
-/** The limits of the newest epoch a node knows; asked for once, and again while it could not be. */
+/** Reads the limits of the newest epoch that the node knows: once, or again after a failure. */
 export function tenureLimits(node: NodeRpc): () => Promise<TenureLimits> {
   let known: TenureLimits | null = null;
   return async () => {
@@ -72,7 +72,7 @@ export function tenureLimits(node: NodeRpc): () => Promise<TenureLimits> {
 const below = (load: TenureLimits, limits: TenureLimits, fullness: number): boolean =>
   dimensions.every((dimension) => load[dimension] < limits[dimension] * fullness);
 
-/** The mean of tenures, of which the newest counts most. @param loads newest first */
+/** The weighted mean of tenures, in which the newest counts most. @param loads newest first */
 function weightedMean(loads: readonly TenureLimits[]): TenureLimits {
   const weights = loads.length * (loads.length + 1) * 0.5;
   const mean = (dimension: (typeof dimensions)[number]): number =>
@@ -88,7 +88,7 @@ function weightedMean(loads: readonly TenureLimits[]): TenureLimits {
 }
 
 /**
- * Whether blocks have room for whatever comes.
+ * Whether tenures are not full, so that the minimum fee is enough.
  * @param loads of the present tenure and as many before it as are looked at; newest first
  */
 export function isQuiet(loads: readonly TenureLoad[], limits: TenureLimits, settings: FeeSettings): boolean {
@@ -102,7 +102,7 @@ const FeeRequest = Type.Object({ transaction_payload: Type.String(), estimated_l
 const FeeAnswer = Type.Object({ estimations: Type.Array(Type.Object({ fee: Type.Number() })) });
 
 /**
- * The node's answer with our fees in it: micro-STX.
+ * The node's answer with its fees replaced, in micro-STX.
  * @param request the body of the request; where it or the answer isn't what it should be, the answer stays as it is
  */
 export function withFees(

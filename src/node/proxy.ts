@@ -1,4 +1,4 @@
-/** The node's RPC interface under our address: requests go through untouched, answers come back as they stream in. */
+/** A proxy to the node's RPC interface: requests are forwarded unchanged, and answers are streamed back. */
 import { directFetch } from '../http/direct-fetch.ts';
 import { ApiError } from '../http/errors.ts';
 import type { Forward } from '../http/forward.ts';
@@ -11,13 +11,13 @@ import type { NodeRpc } from './rpc.ts';
 
 export interface ProxyOptions {
   node: NodeRpc;
-  /** Of the node, without a slash at its end. */
+  /** The URL of the node's RPC interface, without a slash at its end. */
   url: string;
   /** Largest body of a request, in bytes. */
   bodyLimit: number;
   /** Milliseconds until the node must have begun to answer. */
   timeoutMs?: number;
-  /** Null for the node's own estimates. */
+  /** Settings of fee estimates; null for the node's own estimates. */
   fees: FeeSettings | null;
   /** A file of further URLs to broadcast to. */
   extraEndpointsFile: string | null;
@@ -27,7 +27,7 @@ export interface ProxyOptions {
 
 export const NODE_TIMEOUT_MS = 60_000;
 
-/** What is between two neighbours on the way, and not between the ends (RFC 9110, 7.6.1). */
+/** Hop-by-hop headers, which a proxy doesn't forward (RFC 9110, 7.6.1). */
 const HOP_BY_HOP = [
   'connection',
   'keep-alive',
@@ -39,7 +39,7 @@ const HOP_BY_HOP = [
   'transfer-encoding',
   'upgrade',
 ];
-/** Of a request: the host is the node's, the length is that of what is sent; cookies are not meant for nodes. */
+/** Request headers that are not forwarded: host and length are set anew, and cookies are not meant for nodes. */
 const NOT_FORWARDED = [...HOP_BY_HOP, 'host', 'content-length', 'cookie', 'expect'];
 
 function without(headers: Headers, names: readonly string[]): Headers {
@@ -51,11 +51,11 @@ function without(headers: Headers, names: readonly string[]): Headers {
   return left;
 }
 
-/** A node that is busy answers reads with 503 for a moment. */
+/** Maximum retries of a read that a busy node answers with 503. */
 const BUSY_RETRIES = 10;
 const BUSY_WAIT_MS = 50;
 
-/** @throws ApiError */
+/** The body of a request. @param limit in bytes @throws ApiError where it is too large or incomplete */
 async function bodyOf(request: Request, limit: number): Promise<Uint8Array<ArrayBuffer>> {
   try {
     return await bodyBytes(request, limit);
@@ -110,7 +110,7 @@ export function nodeProxy(options: ProxyOptions): Forward {
     }
   }
 
-  /** The node's estimates, or the least fee where nobody has to outbid anybody. */
+  /** The node's estimates, or the minimum fee while tenures are not full. */
   async function withOurFees(text: string, headers: Headers, body: Uint8Array<ArrayBuffer>, settings: FeeSettings) {
     const answer = parsed(text);
     const request = parsed(new TextDecoder().decode(body));

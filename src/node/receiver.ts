@@ -20,10 +20,13 @@ export type ReceiverEvent =
   | { event: 'event_refused'; path: string; reason: string }
   | { event: 'event_failed'; path: string; reason: string };
 
-/** What became of an event: `refused` can't be understood, `failed` could not be applied now; the node sends both again. */
+/**
+ * The outcome of an event: a `refused` event can't be understood, a `failed` one could not be applied now. The node
+ * sends both again.
+ */
 export type EventOutcome = 'applied' | 'repeated' | 'refused' | 'failed';
 
-/** What events are counted by. */
+/** Metrics of events. */
 export interface EventMetrics {
   /** @param path one of those the node posts to */
   answered(path: string, outcome: EventOutcome, milliseconds: number): void;
@@ -33,11 +36,11 @@ const uncounted: EventMetrics = { answered() {} };
 
 export interface ReceiverOptions {
   hostname: string;
-  /** 0 takes a free one. */
+  /** The port to listen on; The port to listen on; 0 takes a free one. */
   port: number;
   /** Largest body, in bytes. Mainnet's genesis block has some 80 MB. */
   bodyLimit: number;
-  /** Takes an event; durable when it returns. */
+  /** Takes an event, which is durable when the function returns. */
   receive: (event: ReceivedEvent) => Outcome;
   log: (event: ReceiverEvent) => void;
   metrics?: EventMetrics;
@@ -47,7 +50,7 @@ export interface ReceiverOptions {
   listen?: Listen;
 }
 
-/** Nodes accept few headers and no duplicates; Bun adds Content-Length and Date. */
+/** A response for the node, which accepts few headers and no duplicates; Bun adds Content-Length and Date. */
 const answer = (status: number, body: object): Response =>
   new Response(JSON.stringify(body), { status, headers: { 'content-type': 'application/json; charset=utf-8' } });
 
@@ -66,17 +69,17 @@ function reasonOf(error: unknown): string {
 const isJson = (request: Request): boolean =>
   /^application\/json\b/i.test(request.headers.get('content-type') ?? 'application/json');
 
-/** A node sends genesis in one request, and waits while blocks are applied. */
+/** Idle timeout in seconds: a node sends genesis in one request, and waits while blocks are applied. */
 const IDLE_SECONDS = 255;
 
-/** A browser says with every POST which page makes it; a node knows of no pages. */
+/** Whether a web page makes the request: browsers send the page's origin with every POST, nodes never do. */
 const isFromPage = ({ headers }: Request): boolean => headers.has('origin') || headers.has('sec-fetch-site');
 
 const MICROSECONDS_PER_MILLISECOND = 1_000;
 
 export interface Receiver {
   url: string;
-  /** How many events were posted and not yet answered. */
+  /** The number of events that were posted and are not answered yet. */
   waiting(): number;
   /** Lets the event that is being taken finish. */
   stop(): Promise<void>;
@@ -86,7 +89,7 @@ export function startReceiver(options: ReceiverOptions): Receiver {
   const { hostname, port, bodyLimit, receive, log, metrics = uncounted, otherwise = () => null } = options;
   const { clock = systemClock, listen = listenHttp } = options;
 
-  /** Takes an event, and says what became of it. */
+  /** Takes an event and makes its response. */
   function taken(path: string, text: string): { outcome: EventOutcome; response: Response } {
     try {
       const outcome = receive({ path, text, receivedAt: clock.now() * MICROSECONDS_PER_MILLISECOND });

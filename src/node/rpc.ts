@@ -1,4 +1,4 @@
-/** Questions of our own to the node's RPC interface. */
+/** A client of the node's RPC interface. */
 
 import { Type } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
@@ -15,7 +15,7 @@ const Info = Type.Object({
   burn_block_height: Type.Integer(),
 });
 
-/** Where the node is. */
+/** The node's own chain tip. */
 export interface NodeInfo {
   chainId: number;
   height: number;
@@ -29,7 +29,7 @@ export interface NodeRpc {
    * @throws NodeUnreachableError
    */
   request(path: string, init?: RequestInit): Promise<Response>;
-  /** What the node says of itself now, or said a moment ago. @throws NodeUnreachableError */
+  /** The node's chain tip, at most a moment old. @throws NodeUnreachableError */
   info(): Promise<NodeInfo>;
 }
 

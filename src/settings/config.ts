@@ -1,4 +1,4 @@
-/** Every setting once, by topic, and what they are in a run of a command. */
+/** All settings, each declared once, and their values in a run of a command. */
 import type { Static } from '@sinclair/typebox';
 import { apiSettings } from './api.ts';
 import { hookSettings } from './chainhooks.ts';
@@ -11,7 +11,7 @@ import { realtimeSettings } from './realtime.ts';
 import { type Found, resolve, type Source } from './resolve.ts';
 import type { CommandName, Grouped } from './setting.ts';
 
-/** In the order of `--help` and of the operators' page. */
+/** All settings, in the order of `--help` and of the operators' page. */
 export const settings = {
   ...dataSettings,
   ...apiSettings,

@@ -29,7 +29,7 @@ export function jsonValue(declared: Setting, value: unknown): unknown {
   return isPlain && declared.show === undefined && declared.secret !== true ? value : printedValue(declared, value);
 }
 
-/** What holds where a command is not given the setting, in words; null where that is nothing. */
+/** The default of a setting for a command, in words; null where it has none. */
 export function absentText(declared: Setting, command: CommandName): string | null {
   const { absent, except } = declared;
   return except?.[command]?.absent ?? printedValue(declared, defaultOf(declared, command)) ?? absent ?? null;
@@ -37,7 +37,7 @@ export function absentText(declared: Setting, command: CommandName): string | nu
 
 export const helpOf = ({ help, except }: Setting, command: CommandName): string => except?.[command]?.help ?? help;
 
-/** Everything that sets it besides the flag. */
+/** The names of all variables that set a setting. */
 export const variableNames = ({ variables, hostAndPort = [] }: Setting): string[] => [
   ...variables,
   ...hostAndPort.map(([host, port]) => `${host} with ${port}`),

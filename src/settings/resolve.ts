@@ -1,11 +1,11 @@
-/** Where the value of a setting comes from: a flag beats a variable, a variable beats the default. */
+/** Resolves the value of a setting: a flag beats a variable, a variable beats the default. */
 import type { TSchema } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
 import { OperatorError } from '../base/errors.ts';
 import type { CommandName, Setting } from './setting.ts';
 import { withoutSlash } from './values.ts';
 
-/** What gave a value: null is the default. */
+/** The source of a value; null for the default. */
 export type Source = { kind: 'flag' | 'variable'; name: string } | null;
 
 export interface Found {

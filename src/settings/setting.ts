@@ -1,4 +1,4 @@
-/** What a setting is: everything that is known of it stands in its declaration. */
+/** The declaration of a setting, which holds everything that is known of it. */
 import type { Static, TSchema } from '@sinclair/typebox';
 
 /** Every command. */
@@ -15,10 +15,10 @@ export type CommandName =
   | 'hooks'
   | 'devnet';
 
-/** What one command has otherwise than the others. */
+/** A difference of one command from the others. */
 interface Exception<Value> {
   default?: Value;
-  /** What holds where the setting isn't given, in words; instead of the default's own text. */
+  /** The default in words, in place of the default's own text. */
   absent?: string;
   help?: string;
 }
@@ -27,25 +27,31 @@ export interface Setting<T extends TSchema = TSchema, C extends CommandName = Co
   commands: readonly C[];
   /** Null where only variables set it: other users of a machine see the flags of a program, and so its secrets. */
   flag: string | null;
-  /** Read where the flag isn't given; the first that is set counts. The first is Stackside's own. */
+  /**
+   * Variables that are read where the flag isn't given. The first one that is set counts; the first in the list is
+   * Stackside's own.
+   */
   variables: readonly [`STACKSIDE_${string}`, ...string[]];
   /** Pairs of variables that together give a URL, read where none of the above is set. */
   hostAndPort?: readonly (readonly [host: string, port: string])[];
-  /** What a value must be, and the default. */
+  /** The schema of a value, with the default. */
   type: T;
-  /** What a text stands for, where it isn't the value itself. A text that stands for nothing must not pass the type's check. */
+  /**
+   * Parses a text, where the text isn't the value itself. What it returns for an invalid text must fail the type's
+   * check.
+   */
   read?: (text: string) => unknown;
   /** The text of a value, where it isn't the value itself. */
   show?: (value: Static<T>) => string;
-  /** What holds where there is no value, in words. */
+  /** The meaning of a missing value, in words. */
   absent?: string;
   /** One sentence for `--help` and the operators' page. */
   help: string;
-  /** What is accepted, in words; follows "It must be". */
+  /** The accepted values in words, to follow "It must be". */
   accepts: string;
   /** Whether its value is never shown. */
   secret?: boolean;
-  /** Per command; variables and flag are always the same. */
+  /** Differences by command; variables and flag are the same for every command. */
   except?: Partial<Record<NoInfer<C>, Exception<Static<T>>>>;
 }
 

@@ -1,12 +1,12 @@
-/** Variables that look like settings and are none: a slip of the pen that would go unnoticed. */
+/** Variables that look like settings and are none: a typing mistake that would go unnoticed. */
 import { ownVariables } from './describe.ts';
 
 const PREFIX = 'STACKSIDE_';
 
-/** Variables of the tests, which run the program with all that they were given. The contributors' page names each. */
+/** Variables of the tests, which the program inherits when a test runs it. The contributors' page names each. */
 export const testVariables: readonly string[] = ['STACKSIDE_BINARY', 'STACKSIDE_RUNS', 'STACKSIDE_SEED'];
 
-/** How many letters must be added, removed or replaced to make one word of the other. */
+/** The edit distance: how many letters must be added, removed or replaced to turn one word into the other. */
 function distance(a: string, b: string): number {
   let row = Array.from({ length: b.length + 1 }, (_, index) => index);
   for (const [i, letter] of [...a].entries()) {
@@ -19,7 +19,7 @@ function distance(a: string, b: string): number {
   return row[b.length]!;
 }
 
-/** A name is no slip of the pen where more than this share of it is different. */
+/** The share of a name that may differ for it to count as a misspelling. */
 const LARGEST_SHARE = 0.4;
 
 /** The most similar of the names; null where none is similar. */
@@ -34,7 +34,7 @@ function nearest(name: string, names: readonly string[]): string | null {
 
 export interface UnknownVariable {
   variable: string;
-  /** The setting that may have been meant. */
+  /** The variable that was probably meant; null where none is similar. */
   nearest: string | null;
 }
 
@@ -48,6 +48,6 @@ export function unknownVariables(environment: NodeJS.ProcessEnv): UnknownVariabl
     .map((variable) => ({ variable, nearest: nearest(variable, own) }));
 }
 
-/** What the operator is told of such a variable. */
+/** The warning about such a variable. */
 export const unknownVariableText = ({ variable, nearest: meant }: UnknownVariable): string =>
   `${variable} is not a setting and has no effect.${meant === null ? '' : ` Did you mean ${meant}?`}`;

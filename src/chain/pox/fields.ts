@@ -6,7 +6,7 @@ export type Tuple = ReadonlyMap<string, ClarityValue>;
 export const tupleOf = (value: ClarityValue | undefined): Tuple | null =>
   value?.type === 'tuple' ? value.value : null;
 
-/** A print that has not the fields its name asks for. */
+/** A print that lacks the fields that its topic requires. */
 export class UnreadablePrint extends Error {
   override readonly name = 'UnreadablePrint';
 }
@@ -36,7 +36,7 @@ const required =
     return read;
   };
 
-/** The same for a field that may be missing, `none`, or stand in a `some`. */
+/** Declares a field that may be missing, `none`, or wrapped in a `some`; null where there is no value. */
 const optional =
   <T>(kind: Kind<T>) =>
   (name: string): Field<T | null> =>
@@ -50,14 +50,14 @@ const optional =
   };
 
 const uintKind: Kind<bigint> = (value) => (value.type === 'uint' ? value.value : undefined);
-/** One beyond 2^53 is none: cycles, bonds and heights never get there. */
+/** Reads a `uint` as a number. A value above 2^53 - 1 is refused: cycles, bonds and heights never reach it. */
 const countKind: Kind<number> = (value) =>
   value.type === 'uint' && value.value <= Number.MAX_SAFE_INTEGER ? Number(value.value) : undefined;
 const bufferKind: Kind<Uint8Array> = (value) => (value.type === 'buffer' ? value.value : undefined);
 
 export const uint = required(uintKind);
 export const optionalUint = optional(uintKind);
-/** A number of something, a height or an index. */
+/** Declares a field that holds a count, a height or an index, as a number. */
 export const count = required(countKind);
 export const optionalCount = optional(countKind);
 export const buffer = required(bufferKind);

@@ -37,7 +37,10 @@ const lockup: Field<BitcoinOutput[] | null> = (fields) => {
   });
 };
 
-/** What pox-5 prints, by topic. Amounts end in their unit: `ustx` is micro-STX. Of what is locked the node tells itself. */
+/**
+ * What pox-5 prints, by topic. Names of amounts end in the unit: `ustx` is micro-STX. Locks are reported by the node's
+ * own lock events.
+ */
 export const pox5: readonly StakingTopic[] = [
   stakingTopic(
     'setup-bond',

@@ -10,14 +10,14 @@ import { type Tuple, tupleOf } from './fields.ts';
 export interface PoxPrint {
   /** The contract's name, such as `pox-3`. */
   contractName: string;
-  /** Whose spelling of Bitcoin addresses the contract's chain has: off mainnet, that of regtest. */
+  /** The network whose spelling of Bitcoin addresses is used: regtest for every chain but mainnet. */
   network: BitcoinNetwork;
-  /** The name of what happened, such as `stack-stx`; of pox-5 the topic. */
+  /** The name of the operation, such as `stack-stx`; for pox-5, the topic. */
   name: string;
   stacker: string | null;
   /** All of the print. */
   fields: Tuple;
-  /** What is particular to `name`, where that is apart; else empty. */
+  /** The fields that are specific to `name`, where the print has them in a tuple of their own; otherwise empty. */
   data: Tuple;
 }
 

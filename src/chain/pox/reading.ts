@@ -1,4 +1,4 @@
-/** What an event of a stacking contract says, by the tables of its topics. */
+/** Reads events of the stacking contracts by the tables of their topics. */
 import type { ChainEvent } from '../block.ts';
 import { UnreadablePrint } from './fields.ts';
 import { pox2 } from './pox-2.ts';
@@ -9,7 +9,9 @@ import { poxPrint, printingPox } from './print.ts';
 import type { StackingPrint, StackingTopic } from './stacking.ts';
 import type { StakingChange, StakingTopic } from './staking.ts';
 
-/** `unread`: a topic that no table has, or one whose fields are others. It stays what it is besides: a contract's log. */
+/**
+ * The meaning of a print. `unread` is a print whose topic or fields are unknown, which remains a plain contract log.
+ */
 export type PoxReading =
   | { kind: 'stacking'; print: StackingPrint }
   | { kind: 'staking'; changes: StakingChange[] }
@@ -33,7 +35,7 @@ const stackingTopics: Readonly<Record<string, ReadonlyMap<string, StackingTopic>
 };
 const stakingTopics: ReadonlyMap<string, StakingTopic> = byName(pox5);
 
-/** Null for what is no print of a stacking contract, and for one that says nothing. */
+/** Reads an event of a stacking contract. @returns null for other events, and for prints without a meaning */
 export function poxReading(event: ChainEvent): PoxReading | null {
   const printing = printingPox(event);
   if (printing === null) return null;

@@ -35,7 +35,7 @@ const extended = (_: StackingState, { unlock_burn_height }: { unlock_burn_height
   unlockHeight: unlock_burn_height,
 });
 
-/** Of a stacker that missed a reward slot: the lock ends early, and no lock event says so. */
+/** The print for a stacker that missed a reward slot: the lock ends early, and no lock event says so. */
 export const handleUnlock = stackingTopic({
   name: 'handle-unlock',
   fields: {

@@ -3,7 +3,7 @@ import { type BitcoinNetwork, type PoxAddress, poxAddressOf } from '../../codec/
 import { type Fields, principal, type Tuple, UnreadablePrint, uint, type ValuesOf, valuesOf } from './fields.ts';
 import type { PoxPrint } from './print.ts';
 
-/** Of the stacker: micro-STX, and the Bitcoin height at which what is locked is free again (0 where nothing is). */
+/** The stacker's balances in micro-STX, and the Bitcoin height at which the lock ends (0 without a lock). */
 export interface StackingState {
   balance: bigint;
   locked: bigint;
@@ -27,12 +27,12 @@ export interface StackingPrint {
   poxVersion: number;
   network: BitcoinNetwork;
   name: string;
-  /** Of an aggregation the pool's operator, else whose STX it is. */
+  /** The owner of the STX; for an aggregation, the operator of the pool. */
   stacker: string;
-  /** After what happened: the node prints the state before. */
+  /** The state after the operation, which is computed because the node prints the state before it. */
   state: StackingState;
   poxAddress: PoxAddress | null;
-  /** What is particular to the name. An absent `unlock_burn_height` is one that the print leaves open. */
+  /** The fields that are specific to the name. A missing `unlock_burn_height` means that the print leaves it open. */
   data: Readonly<Record<string, bigint | number | string | Uint8Array | null>>;
   changes: readonly StackingChange[];
 }
@@ -40,15 +40,15 @@ export interface StackingPrint {
 /** One print of a contract, by its name. */
 export interface StackingTopic {
   name: string;
-  /** Null for a print that says that nothing happened. @throws UnreadablePrint */
+  /** Reads a print; null where it reports that nothing happened. @throws UnreadablePrint */
   read(print: PoxPrint, poxVersion: number): StackingPrint | null;
 }
 
 interface Declaration<F extends Fields> {
   name: string;
-  /** Of `data`, by the names under which they are served. */
+  /** The fields to read from `data`, by the names under which the API serves them. */
   fields: F;
-  /** What is different after it. */
+  /** The part of the stacker's state that the operation changes. */
   after?: (state: StackingState, data: ValuesOf<F>) => Partial<StackingState>;
   changes?: (data: ValuesOf<F>) => StackingChange[];
   /** Whether a field without a value is left out of what is served. */
@@ -58,7 +58,9 @@ interface Declaration<F extends Fields> {
 const state = { balance: uint('balance'), locked: uint('locked'), unlockHeight: uint('burnchain-unlock-height') };
 const stacker = principal('stacker');
 
-/** What counts of a print of pox-2 and pox-3, which know no signers: cycles that a later node adds are those of pox-4. */
+/**
+ * The fields of a pox-2 or pox-3 print without those that only pox-4 has: newer nodes add cycles to older prints, too.
+ */
 const beforePox4 = (data: Tuple): Tuple =>
   new Map([...data].filter(([name]) => !['signer-key', 'start-cycle-id', 'end-cycle-id'].includes(name)));
 
@@ -92,16 +94,16 @@ export const stackingTopic = <F extends Readonly<Record<string, (tuple: PoxPrint
   },
 });
 
-/** A height as a number. One beyond 2^53, which anybody can delegate until, is as good as that. */
+/** A height as a number. Greater heights, which anybody can delegate until, become 2^53 - 1. */
 export const heightOfUint = (height: bigint): number => Math.min(Number(height), Number.MAX_SAFE_INTEGER);
 
-/** Saturates: what the node prints of a balance may be less than what it locks. */
+/** Subtracts, with 0 as the minimum: the balance that the node prints may be less than what it locks. */
 export const less = (amount: bigint, by: bigint): bigint => (by > amount ? 0n : amount - by);
 
-/** pox-4 locks for at most 12 cycles. Nothing is made of a term that no contract can have given. */
+/** Longest term in cycles that is believed; pox-4 locks for at most 12. A longer term changes nothing. */
 const LONGEST_TERM = 100;
 
-/** No term where the print names no cycles, as those of pox-2 and pox-3. */
+/** The change of a term; none where the print names no cycles, as in pox-2 and pox-3. */
 export function term<T extends object>(
   firstCycle: number | null,
   endCycle: number | null,

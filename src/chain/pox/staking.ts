@@ -7,7 +7,10 @@ export interface BitcoinOutput {
   index: number;
 }
 
-/** Cycles are reward cycles, heights Bitcoin's, and what ends at one is free from it on. */
+/**
+ * A change that a print causes. Cycles are reward cycles, heights are Bitcoin's; a lock that ends at a height is free
+ * from it on.
+ */
 export type StakingChange =
   | {
       kind: 'bond';
@@ -35,7 +38,7 @@ export type StakingChange =
       firstCycle: number;
       unlockCycle: number;
       unlockHeight: number;
-      /** Of a lock on Bitcoin; null where sBTC was handed in. */
+      /** The outputs of a lock on Bitcoin; null where sBTC was deposited. */
       outputs: readonly BitcoinOutput[] | null;
     }
   /** Another signer, from a cycle on. */
@@ -50,7 +53,7 @@ export type StakingChange =
     }
   /** The Bitcoin of a position is released before the bond's end; its STX stay locked. */
   | { kind: 'early_exit'; bond: number; staker: string }
-  /** sBTC taken back; `sats` are left. */
+  /** A withdrawal of sBTC; `sats` is what remains. */
   | { kind: 'withdrawal'; bond: number; staker: string; sats: bigint }
   /** STX staked without a bond. */
   | {

@@ -45,14 +45,14 @@ const exponentTypes = Object.fromEntries(
 const discounts = { 'p-func-non-alpha-discount': 'uint128', 'p-func-no-vowel-discount': 'uint128' } as const;
 const prices = { 'p-func-base': 'uint128', 'p-func-coeff': 'uint128', ...exponentTypes, ...discounts } as const;
 
-/** In the order they are opened. */
+/** Namespaces in the order in which they are opened. */
 const namespaces = ['btc', 'id', 'app'] as const;
 /** Blocks; leases of 0 don't end. */
 const lifetimes: Readonly<Record<string, number>> = { btc: 5_000, id: 52_595, app: 0 };
 const labels = ['alice', 'bob', 'satoshi', 'a_b', 'x-1', 'muneeb', 'zk'] as const;
 const subdomainLabels = ['joe', 'mail', 'shop', 'www'] as const;
 
-/** Names that are looked through for one that is somebody's. */
+/** Number of recent names to search for one that the account owns. */
 const REMEMBERED = 24;
 
 /** The name system of the chain, as far as the simulation uses it. */
@@ -129,13 +129,15 @@ export const bns: ContractTemplate = {
   },
 };
 
-/** The name that somebody would preorder next: the same as long as they don't register it. */
+/**
+ * The name that an account wants to preorder; derived from the account and a counter, so that nothing has to be stored.
+ */
 const wishOf = (sender: string, namespace: string, have: number): FullName => {
   const spread = hash160(utf8Bytes(`${sender} ${namespace} ${have}`));
   return `${labels[spread[0]! % labels.length]!}${spread[1]! % 100}.${namespace}`;
 };
 
-/** Every so many names that are given out, people wish for others. */
+/** A counter that grows with the number of registered names, and changes the names that accounts want. */
 const wishes = (world: WorldView, contract: string): number => Math.floor(namesOf(world, contract) / 8);
 
 function someOrdered({ world, contract, sender }: Scene, open: readonly string[]): FullName | undefined {
@@ -145,7 +147,7 @@ function someOrdered({ world, contract, sender }: Scene, open: readonly string[]
     .find((name) => isPreordered(world, contract, sender, name));
 }
 
-/** One of the last names that were given out. */
+/** Picks one of the names that were registered last; undefined before the first. */
 function someName(world: WorldView, contract: string, prng: Prng): FullName | undefined {
   const count = namesOf(world, contract);
   return count === 0 ? undefined : nameAt(world, contract, count - prng.below(Math.min(count, REMEMBERED)));

@@ -54,7 +54,7 @@ export const collectible: ContractTemplate = {
   },
 };
 
-/** One of the last tokens minted that isn't burnt, and that belongs to `owner` if given. */
+/** Picks a recently minted token that isn't burnt and, where `owner` is given, belongs to it. */
 function someToken(
   world: WorldView,
   asset: string,

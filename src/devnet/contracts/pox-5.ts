@@ -21,7 +21,7 @@ const call = (
 const openBonds = ({ world, burnHeight }: Scene) =>
   world.staking.bonds.filter(({ firstCycle }) => burnHeight < cycles.startOf(firstCycle));
 
-/** One that the sender is in, if there is one. */
+/** Picks a bond that the sender takes part in, if there is one. */
 function someBond({ world, prng, sender }: Scene): number {
   const own = world.staking.positions.filter(({ staker }) => staker === sender);
   return own.length === 0 ? prng.below(world.staking.bonds.length + 1) : prng.pick(own).bond;
@@ -117,7 +117,7 @@ export const pox5: ContractTemplate = {
       publicFunction('update-bond-registration', { 'bond-index': 'uint128', signer: 'principal' }),
     ],
   }),
-  /** Somebody who has something in the last bond, or could. */
+  /** Picks an account that has a position in the last bond, or may have one. */
   holder(world, _, prng) {
     const bond = world.staking.bonds.at(-1);
     return bond === undefined ? undefined : prng.pick([...bond.allowed.keys()]);
