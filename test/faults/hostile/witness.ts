@@ -17,40 +17,46 @@ export function memoryOf(pid: number): number {
 }
 
 /** Milliseconds that a thread ran, and that it could have run but had no processor. */
-function timesOf(task: string): { ran: number; waited: number } {
+interface Times {
+  ran: number;
+  waited: number;
+}
+
+function timesOf(task: string): Times {
   const [ran = 0, waited = 0] = readFileSync(`${task}/schedstat`, 'utf8').split(' ').map(Number);
   return { ran: ran / NANOSECONDS_PER_MILLISECOND, waited: waited / NANOSECONDS_PER_MILLISECOND };
 }
 
-/** How long each thread of a process had no processor. */
-function waitsOf(pid: number): Map<string, number> {
-  const waits = new Map<string, number>();
+function timesOfThreads(pid: number): Map<string, Times> {
+  const times = new Map<string, Times>();
   for (const thread of readdirSync(`/proc/${pid}/task`)) {
     try {
-      waits.set(thread, timesOf(`/proc/${pid}/task/${thread}`).waited);
+      times.set(thread, timesOf(`/proc/${pid}/task/${thread}`));
     } catch (error) {
       // It has ended.
       if (!['ENOENT', 'ESRCH'].includes((error as NodeJS.ErrnoException).code ?? '')) throw error;
     }
   }
-  return waits;
+  return times;
 }
 
 /** Where the clocks stand, so that what a busy machine and this process took of a time can be taken off it. */
 function clocks(pid: number) {
   const at = performance.now();
-  if (!isLinux) return { at, own: 0, waits: new Map<string, number>() };
+  if (!isLinux) return { at, own: 0, threads: new Map<string, Times>() };
   const { ran, waited } = timesOf(`/proc/self/task/${process.pid}`);
-  return { at, own: ran + waited, waits: waitsOf(pid) };
+  return { at, own: ran + waited, threads: timesOfThreads(pid) };
 }
 
 type Clocks = ReturnType<typeof clocks>;
 
+/** The most that a clock of one of the server's threads went on between two moments. */
+const most = (clock: keyof Times, before: Clocks, after: Clocks): number =>
+  Math.max(0, ...[...after.threads].map(([thread, at]) => at[clock] - (before.threads.get(thread)?.[clock] ?? 0)));
+
 /** Milliseconds between two moments in which this process was idle and the server had the processors that it wanted. */
-function takenByServer(before: Clocks, after: Clocks): number {
-  const waited = [...after.waits].map(([thread, waits]) => waits - (before.waits.get(thread) ?? 0));
-  return after.at - before.at - (after.own - before.own) - Math.max(0, ...waited);
-}
+const takenByServer = (before: Clocks, after: Clocks): number =>
+  after.at - before.at - (after.own - before.own) - most('waited', before, after);
 
 export interface Seen {
   /** Of the answers. */
@@ -58,6 +64,8 @@ export interface Seen {
   answers: number;
   /** Milliseconds that the server took for one answer at most. */
   slowest: number;
+  /** Milliseconds that a thread of the server ran at most until there was an answer; 0 where the system doesn't say. */
+  busiest: number;
   /** Bytes of memory that the process came to hold beyond what it had at the beginning. */
   growth: number;
 }
@@ -71,7 +79,7 @@ export interface Seen {
 export async function watched(pid: number, ask: string, attack: Promise<unknown>): Promise<Seen> {
   const statuses = new Set<number>();
   const memory = memoryOf(pid);
-  let [answers, slowest, growth, running] = [0, 0, 0, true];
+  let [answers, slowest, busiest, growth, running] = [0, 0, 0, 0, true];
   const asking = (async () => {
     while (running) {
       const before = clocks(pid);
@@ -79,7 +87,9 @@ export async function watched(pid: number, ask: string, attack: Promise<unknown>
       await response.arrayBuffer();
       statuses.add(response.status);
       answers += 1;
-      slowest = Math.max(slowest, takenByServer(before, clocks(pid)));
+      const after = clocks(pid);
+      slowest = Math.max(slowest, takenByServer(before, after));
+      busiest = Math.max(busiest, most('ran', before, after));
       growth = Math.max(growth, memoryOf(pid) - memory);
     }
   })();
@@ -89,5 +99,5 @@ export async function watched(pid: number, ask: string, attack: Promise<unknown>
     running = false;
   }
   await asking;
-  return { statuses, answers, slowest, growth };
+  return { statuses, answers, slowest, busiest, growth };
 }
