@@ -46,9 +46,14 @@ const byResultCode: Readonly<Record<string, StoreFailure>> = {
 
 /** The operating system's, from calls of ours on the files of a store. */
 const bySystemCode: Readonly<Record<string, StoreFailure>> = {
+  EACCES: 'not_openable',
   EDQUOT: 'full',
   EIO: 'io_error',
+  EMFILE: 'not_openable',
+  ENFILE: 'not_openable',
+  ENOMEM: 'out_of_memory',
   ENOSPC: 'full',
+  EPERM: 'not_openable',
   EROFS: 'read_only',
 };
 
