@@ -8,11 +8,6 @@ import ts from 'typescript';
 const LONGEST_FILE = 450;
 const LONGEST_FUNCTION = 120;
 
-/** Files whose functions may be longer, each with the reason. */
-const mayBeLonger: Readonly<Record<string, string>> = {
-  'hooks/routes/manage.ts': 'one list of routes, each a declaration of a few lines',
-};
-
 const root = join(import.meta.dir, '../src');
 
 interface Source {
@@ -56,11 +51,5 @@ test(`no file has more than ${LONGEST_FILE} lines`, () => {
 });
 
 test(`no function has more than ${LONGEST_FUNCTION} lines`, () => {
-  const long = sources.flatMap(longFunctions).filter(({ file }) => mayBeLonger[file] === undefined);
-  expect(long).toEqual([]);
-});
-
-test('what may be longer is longer', () => {
-  const long = new Set(sources.flatMap(longFunctions).map(({ file }) => file));
-  expect(Object.keys(mayBeLonger).filter((file) => !long.has(file))).toEqual([]);
+  expect(sources.flatMap(longFunctions)).toEqual([]);
 });

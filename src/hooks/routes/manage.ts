@@ -3,7 +3,7 @@ import { Type } from '@sinclair/typebox';
 import { offsetQuery } from '../../http/offset-pagination.ts';
 import { type Route, route } from '../../http/route.ts';
 import { Definition } from '../definition.ts';
-import { BulkBody, EnabledBody, EvaluateBody, HookPage, HookShown, SecretShown, Uuid } from '../schemas.ts';
+import { BulkBody, EnabledBody, EvaluateBody, HookPage, HookShown, Uuid } from '../schemas.ts';
 import type { HookFamily } from './family.ts';
 
 const uuid = { uuid: Uuid };
@@ -64,38 +64,6 @@ export const managementRoutes = ({ at, family, operatorFamily }: HookFamily): Ro
     handle: ({ body, caller: { consumer, api } }) => ({
       updated_uuids: api.management.setManyEnabled(consumer, body.enabled, body.filters),
     }),
-  }),
-  route({
-    ...family,
-    method: 'GET',
-    path: `${at}/me/secret`,
-    operationId: 'getConsumerSecret',
-    summary: 'Signing secret',
-    description: 'Returns the secret that signs your deliveries, or null if there is none.',
-    response: SecretShown,
-    handle: ({ caller: { consumer, api } }) => api.management.secret(consumer),
-  }),
-  route({
-    ...family,
-    method: 'POST',
-    path: `${at}/me/secret`,
-    operationId: 'rotateConsumerSecret',
-    summary: 'Replace the signing secret',
-    description:
-      'Creates a new signing secret and returns it. For one day, deliveries are signed with the former secret as well.',
-    response: SecretShown,
-    handle: ({ caller: { consumer, api } }) => api.management.rotateSecret(consumer),
-  }),
-  route({
-    ...family,
-    method: 'DELETE',
-    path: `${at}/me/secret`,
-    operationId: 'deleteConsumerSecret',
-    summary: 'Delete the signing secret',
-    description: 'Deletes the signing secret. Deliveries are no longer signed.',
-    status: 204,
-    response: Type.Void(),
-    handle: ({ caller: { consumer, api } }) => api.management.removeSecret(consumer),
   }),
   route({
     ...family,

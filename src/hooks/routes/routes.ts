@@ -4,6 +4,7 @@ import { type Route, route } from '../../http/route.ts';
 import { type HookApi, type HookFamily, hookFamily, PREFIXES } from './family.ts';
 import { logRoutes } from './log.ts';
 import { managementRoutes } from './manage.ts';
+import { secretRoutes } from './secret.ts';
 import { trialRoutes } from './try.ts';
 
 /** Needs no key. */
@@ -24,5 +25,11 @@ const status = ({ at, family: { tag, hidden } }: HookFamily, version: string): R
 export const hookRoutes = (version: string, api: HookApi | null): Route[] =>
   PREFIXES.flatMap((prefix) => {
     const family = hookFamily(prefix, api);
-    return [status(family, version), ...managementRoutes(family), ...logRoutes(family), ...trialRoutes(family)];
+    return [
+      status(family, version),
+      ...managementRoutes(family),
+      ...secretRoutes(family),
+      ...logRoutes(family),
+      ...trialRoutes(family),
+    ];
   });
