@@ -88,7 +88,11 @@ export type Log = (event: LogEvent) => void;
 /** Creates the log of the process. @param level the minimum level to write */
 export function createLog(level: Level): Log {
   const logger = pino(
-    { level, base: null, serializers: { cause: (cause) => (cause instanceof Error ? cause.stack : cause) } },
+    {
+      level,
+      base: null,
+      serializers: { cause: (cause) => (cause instanceof Error ? (cause.stack ?? String(cause)) : cause) },
+    },
     pino.destination({ dest: 2, sync: true }),
   );
   return ({ event, ...fields }) => logger[levelOf[event]](fields, event);

@@ -15,7 +15,7 @@ try {
   } else if (error instanceof OperatorError) {
     printError(error);
   } else {
-    process.stderr.write(`${error instanceof Error ? error.stack : String(error)}\n`);
+    process.stderr.write(`${error instanceof Error ? (error.stack ?? String(error)) : String(error)}\n`);
     process.exitCode = EXIT.again;
   }
 }

@@ -28,7 +28,12 @@ const reasons = {
   504: 'Gateway Timeout',
 } as const;
 
-/** An answer the caller can act on. Its text is part of the API. */
+/**
+ * An answer the caller can act on. Its text is part of the API.
+ *
+ * The error has no stack trace (`stack` is undefined): making the error would take twice as long, and nobody
+ * would read it, since these errors are answered and not logged.
+ */
 export class ApiError extends Error {
   override readonly name: string = 'ApiError';
   constructor(
@@ -38,7 +43,10 @@ export class ApiError extends Error {
     readonly code: string | null = null,
     options?: ErrorOptions,
   ) {
+    const { stackTraceLimit } = Error;
+    Error.stackTraceLimit = 0;
     super(message, options);
+    Error.stackTraceLimit = stackTraceLimit;
   }
 }
 
