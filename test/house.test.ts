@@ -1,4 +1,4 @@
-/** How long a file and a function may be: what doesn't fit on a few pages has more than one subject. */
+/** The length of files and functions, since what doesn't fit on a few pages has more than one subject; and the words of comments. */
 import { expect, test } from 'bun:test';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -53,3 +53,67 @@ test(`no file has more than ${LONGEST_FILE} lines`, () => {
 test(`no function has more than ${LONGEST_FUNCTION} lines`, () => {
   expect(sources.flatMap(longFunctions)).toEqual([]);
 });
+
+/** Folders whose comments may still begin with a fragment. */
+const FOLDERS_WITH_FRAGMENTS = ['store/', 'hooks/', 'http/', 'api/'];
+
+const PREPOSITIONS =
+  'about above across after against along among around as at before behind below beneath beside besides between beyond by ' +
+  'despite during except for from in inside into like near of off on onto out outside over past per since through ' +
+  'throughout till to toward towards under until up upon via with within without';
+const PRONOUNS = 'he hers his it its itself ones same she such that their theirs them these they this those';
+const VERBS = 'are had has have is was were';
+
+/** A comment that begins with one of these words is part of a sentence that stands elsewhere. */
+const FRAGMENT_WORDS = new Set(`${PREPOSITIONS} ${PRONOUNS} ${VERBS}`.split(' '));
+/** No sentence of a comment begins with one of these words, the first or a later one. */
+const WORDS_WITHOUT_A_NOUN = new Set(['of', 'ones', 'same', 'them', 'those']);
+
+/** The first word of a sentence in lower case, without an article and whatever is no letter. */
+const firstWord = (sentence: string): string =>
+  (/[a-z]+/.exec(sentence.toLowerCase().replace(/^[^a-z]*(?:the|an?)\s+(?=\w)/, '')) ?? [''])[0];
+
+/** Whether a comment begins with a fragment, or a later sentence with a word that stands for a noun elsewhere. */
+function hasFragment(comment: string): boolean {
+  const [first = '', ...others] = comment
+    .replace(/^\s*\*/gm, ' ')
+    .trim()
+    .split(/(?<=[.!?])\s+/);
+  return FRAGMENT_WORDS.has(firstWord(first)) || others.some((one) => WORDS_WITHOUT_A_NOUN.has(firstWord(one)));
+}
+
+/** The doc comments of a file, each with its line. */
+const docCommentsOf = ({ tree }: Source): { line: number; text: string }[] =>
+  [...tree.text.matchAll(/^[ \t]*\/\*\*(?!\/)([\s\S]*?)\*\//gm)].map((found) => ({
+    line: lineOf(tree, found.index),
+    text: found[1] ?? '',
+  }));
+
+test('no doc comment begins with a fragment', () => {
+  const fragments = sources
+    .filter(({ file }) => !FOLDERS_WITH_FRAGMENTS.some((folder) => file.startsWith(folder)))
+    .flatMap((source) =>
+      docCommentsOf(source)
+        .filter(({ text }) => hasFragment(text))
+        .map(({ line, text }) => `${source.file}:${line}: ${text.trim()}`),
+    );
+  expect(fragments).toEqual([]);
+});
+
+test.each([
+  'Of the newest block.',
+  '`Those` that wait.',
+  'The same for a list.',
+  '\n * In hex.\n',
+  '0 in what nobody signed.',
+  'The block. Of its transactions, the first.',
+])('%j is a fragment', (comment) => {
+  expect(hasFragment(comment)).toBe(true);
+});
+
+test.each(['The newest block.', 'Block height; null before the first. It never decreases.', '`0x` and hex digits.'])(
+  '%j is none',
+  (comment) => {
+    expect(hasFragment(comment)).toBe(false);
+  },
+);

@@ -58,7 +58,7 @@ export function drawOperation(prng: Prng, users: readonly Account[], network: Ne
 
 /** The Bitcoin block that an operation stands in. */
 interface BurnPlace {
-  /** With 0x. */
+  /** The block hash, with 0x. */
   readonly hash: string;
   readonly height: number;
 }
