@@ -35,8 +35,8 @@ export type LogEvent =
 export const levels = ['debug', 'info', 'warn', 'error', 'silent'] as const;
 export type Level = (typeof levels)[number];
 
-/** A new event needs a level here, or this doesn't compile. */
-const levelOf: Record<LogEvent['event'], Exclude<Level, 'silent'>> = {
+/** The level of each event; an event without one doesn't compile. The operators' page explains each. */
+export const levelOf: Record<LogEvent['event'], Exclude<Level, 'silent'>> = {
   started: 'info',
   variable_unknown: 'warn',
   old_names_imported: 'info',
