@@ -2,8 +2,10 @@
  * Single bits of the files turn: somebody says so, or nothing of what they hold is another. STACKSIDE_RUNS for more bits,
  * STACKSIDE_SEED for others.
  */
+import { Database, SQLiteError } from 'bun:sqlite';
 import { expect, test } from 'bun:test';
 import { readFileSync, writeFileSync } from 'node:fs';
+import schema from '../../schema.sql' with { type: 'text' };
 import { OperatorError } from '../../src/base/errors.ts';
 import { Prng } from '../../src/devnet/prng.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
@@ -11,7 +13,7 @@ import { checkDirectory } from '../../src/store/check/check.ts';
 import { indexPath, journalPath } from '../../src/store/files/database.ts';
 import { openJournalReader } from '../../src/store/files/journal.ts';
 import { rebuildIndex } from '../../src/store/ingest/rebuild.ts';
-import { dataDirectory } from '../support/data-directory.ts';
+import { type DataDirectory, dataDirectory } from '../support/data-directory.ts';
 import { ingestOf, received } from '../support/ingest.ts';
 import { casesOf, firstSeed, timeout } from '../support/property.ts';
 import { type Tables, wholeIndex } from '../support/tables.ts';
@@ -50,9 +52,9 @@ function flipped(bytes: Buffer, bit: number): Buffer {
 }
 
 /** Whether a check names something, or the files can't be opened for a reason that is said. */
-function isNoticed(directory: string): boolean {
+function isNoticed(directory: string, deep = true): boolean {
   try {
-    return checkDirectory(directory, { deep: true }).some(({ problems }) => problems.length > 0);
+    return checkDirectory(directory, { deep }).some(({ problems }) => problems.length > 0);
   } catch (error) {
     if (error instanceof OperatorError) return true;
     throw error;
@@ -94,6 +96,103 @@ for (const name of ['index', 'journal'] as const) {
   };
   test(`a bit of the ${name} that turns is noticed by a check, or changes nothing that is read`, turns, timeout);
 }
+
+/** What a file says by itself; null where it can't be read. */
+function readOf<T>(path: string, read: (db: Database) => T): T | null {
+  try {
+    using db = new Database(path, { readonly: true });
+    return read(db);
+  } catch (error) {
+    if (error instanceof SQLiteError) return null;
+    throw error;
+  }
+}
+
+const isWhole = (path: string): boolean =>
+  readOf(path, (db) => Object.values(db.query('PRAGMA integrity_check').get() ?? {})[0]) === 'ok';
+
+/** Its statements, without their comments. */
+const schemaOf = (path: string): unknown =>
+  readOf(path, (db) =>
+    db
+      .query<Record<string, string | null>, []>('SELECT type, name, tbl_name, sql FROM sqlite_schema ORDER BY name')
+      .all()
+      .map(({ sql, ...rest }) => ({ ...rest, sql: sql?.replace(/--.*/g, '').replace(/\s+/g, ' ') })),
+  );
+
+/** Entries as they can be read; null where that fails. */
+function readableEntries(directory: string): string[] | null {
+  try {
+    return entriesOf(directory);
+  } catch (error) {
+    expect(error).toBeInstanceOf(Error);
+    return null;
+  }
+}
+
+/** Writes the files as they were, and damages them. */
+function damaged(damage: (directory: string) => void): DataDirectory {
+  const directory = dataDirectory();
+  writeFileSync(indexPath(directory.path), files.index);
+  writeFileSync(journalPath(directory.path), files.journal);
+  damage(directory.path);
+  return directory;
+}
+
+/** Whether what a check without recounting every row promises to find is there. */
+function isPromised(directory: string, schemas: unknown[]): boolean {
+  const paths = [indexPath(directory), journalPath(directory)];
+  return (
+    !paths.every(isWhole) ||
+    !Bun.deepEquals(paths.map(schemaOf), schemas) ||
+    !Bun.deepEquals(readableEntries(directory), entries)
+  );
+}
+
+/** Bits in the statements that a file's tables and indexes are made with. */
+function bitsOfSchema(bytes: Buffer, name: string): number[] {
+  const prng = new Prng(`rot/schema/${name}/${firstSeed}`);
+  const statements = [...bytes.toString('latin1').matchAll(/CREATE (TABLE|INDEX|UNIQUE INDEX)[^\0]{40}/g)];
+  return Array.from({ length: casesOf(4) }, () => {
+    const { index, 0: text } = prng.pick(statements);
+    return (index + prng.below(text.length)) * 8 + prng.below(8);
+  });
+}
+
+function* damages(): Generator<[what: string, damage: (directory: string) => void]> {
+  for (const [name, path, bits] of [
+    ['index', indexPath, 48],
+    ['journal', journalPath, 12],
+  ] as const) {
+    const bytes = files[name];
+    for (const bit of [...bitsOf(bytes, `plain ${name}`, bits), ...bitsOfSchema(bytes, name)]) {
+      yield [`bit ${bit} of the ${name}`, (directory) => writeFileSync(path(directory), flipped(bytes, bit))];
+    }
+  }
+  const prng = new Prng(`rot/dropped/${firstSeed}`);
+  const indexes = schema.match(/(?<=CREATE (UNIQUE )?INDEX )\w+/g) ?? [];
+  for (let dropped = 0; dropped < casesOf(2); dropped++) {
+    const name = prng.pick(indexes);
+    const drop = (directory: string) => {
+      using db = new Database(indexPath(directory));
+      db.run(`DROP INDEX ${name}`);
+    };
+    yield [`no ${name}`, drop];
+  }
+}
+
+function plainChecks() {
+  using whole = damaged(() => {});
+  const schemas = [indexPath(whole.path), journalPath(whole.path)].map(schemaOf);
+  expect(isPromised(whole.path, schemas)).toBe(false);
+  const missed: string[] = [];
+  for (const [what, damage] of damages()) {
+    using directory = damaged(damage);
+    if (isPromised(directory.path, schemas) && !isNoticed(directory.path, false)) missed.push(what);
+  }
+  expect(missed).toEqual([]);
+}
+test('pages, schemas and entries that are wrong are found by a check that is not deep', plainChecks, timeout);
 
 function rebuilds() {
   const wrong: number[] = [];
