@@ -56,8 +56,12 @@ async function repeatedly(messages: number, one: () => Promise<number>): Promise
 
 /** The answer that nobody may get. */
 export const OPEN_TO_STRANGERS = 'managed by a stranger';
-/** What may be asked for with a key alone. */
-const isManagement = (text: string): boolean => /^\S+ \/chainhooks(\/v1)?\/(me|preview|consumers)/.test(text);
+/** Whether a request is for what may be asked for with a key alone; its path as a server reads it, with `%2e%2e` gone up. */
+function isManagement(text: string): boolean {
+  const [target = ''] = /(?<=^\S+ )\S+/.exec(text) ?? [];
+  const path = URL.parse(target, 'http://localhost')?.pathname ?? '';
+  return /^\/chainhooks(\/v1)?\/(me|preview|consumers)/.test(path);
+}
 const isDone = (status: number): boolean => status >= 200 && status < 300;
 
 /** @param port which listener gets the requests, whichever is meant */
