@@ -68,8 +68,24 @@ function target(route: GetRoute, subjects: Subjects, prng: Prng): string {
   return prng.chance(0.4) ? url + prng.pick(oddEnds) : url;
 }
 
+/** The share of requests to a route of chainhooks that nothing is wrong with but the name that they come by. */
+const REBOUND = 0.3;
+
+/** What a page can have a browser send that takes its operator's key along. */
+function rebound(
+  { method, path, parameters }: Route,
+  subjects: Subjects,
+  { key }: Credentials,
+  prng: Prng,
+): HttpMessage {
+  const url = randomUrl({ path, parameters }, subjects, prng);
+  const headers = [`Host: ${FOREIGN_HOST}`, `X-Api-Key: ${key}`, 'Content-Length: 0', 'Connection: close'];
+  return { text: `${method} ${url} HTTP/1.1\r\n${headers.join('\r\n')}\r\n\r\n`, isTrusted: false };
+}
+
 /** A request of HTTP/1.1, each character a byte. */
 export function httpRequest(route: Route, subjects: Subjects, own: Credentials, prng: Prng): HttpMessage {
+  if (route.path.startsWith('/chainhooks') && prng.chance(REBOUND)) return rebound(route, subjects, own, prng);
   const [hasKey, hasHost] = [prng.chance(0.5), prng.chance(0.7)];
   const method = prng.chance(0.8) ? route.method : prng.pick(methods);
   const body = method === 'GET' || method === 'HEAD' ? '' : mutated(definition, prng);
