@@ -78,8 +78,8 @@ export async function ask(connection: Connection, method: string, path: string, 
 }
 
 /** Sends a request. @returns the body of a 2xx response @throws OperatorError with the server's error otherwise */
-export async function call(connection: Connection, method: string, path: string, sent?: unknown): Promise<unknown> {
-  const { status, body } = await ask(connection, method, path, sent);
+export async function call(connection: Connection, method: string, path: string, payload?: unknown): Promise<unknown> {
+  const { status, body } = await ask(connection, method, path, payload);
   if (status >= 200 && status < 300) return body;
   const said = Value.Check(Refusal, body) ? `${body.error}: ${body.details}` : `${connection.url} answers ${status}`;
   const remedy =

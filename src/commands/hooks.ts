@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { type Static, Type } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
 import { OperatorError } from '../base/errors.ts';
-import { BackfillShown, DeliveryShown, HookPage, PreviewShown } from '../hooks/schemas.ts';
+import { BackfillResponse, DeliverySummary, HookPage, PreviewResponse } from '../hooks/schemas.ts';
 import { ask, type Connection, call } from './hooks-client.ts';
 
 const print = (text: string): void => {
@@ -66,7 +66,7 @@ export async function list(connection: Connection): Promise<void> {
   }
 }
 
-function printDelivery({ id, sequence, state, reason, apply, rollback, ...one }: Static<typeof DeliveryShown>): void {
+function printDelivery({ id, sequence, state, reason, apply, rollback, ...one }: Static<typeof DeliverySummary>): void {
   const blocks = `apply ${span(apply)} rollback ${span(rollback)}`;
   const last = one.last_attempt === null ? '' : ` ${one.last_attempt.status_code ?? one.last_attempt.error}`;
   print(
@@ -76,7 +76,7 @@ function printDelivery({ id, sequence, state, reason, apply, rollback, ...one }:
 
 const DeliveryPage = Type.Object({
   cursor: Type.Object({ next: Type.Union([Type.String(), Type.Null()]) }),
-  results: Type.Array(DeliveryShown),
+  results: Type.Array(DeliverySummary),
 });
 
 export interface DeliveryChoice {
@@ -125,7 +125,7 @@ export async function tryFile(connection: Connection, file: string, { from, to, 
     ...(options === undefined ? {} : { options }),
     ...range,
   };
-  const found = Value.Parse(PreviewShown, await call(connection, 'POST', '/preview', body));
+  const found = Value.Parse(PreviewResponse, await call(connection, 'POST', '/preview', body));
   if (payloads) printJson(found.payloads);
   else print(`${found.matched_transactions} transactions in ${found.matched_blocks} blocks match`);
 }
@@ -144,10 +144,10 @@ export async function backfill(
   { from, to, dryRun, wait }: BackfillChoice,
 ): Promise<void> {
   const body = { from_height: from, ...(to === undefined ? {} : { to_height: to }), dry_run: dryRun };
-  let job = Value.Parse(BackfillShown, await call(connection, 'POST', `/me/${uuid}/backfills`, body));
+  let job = Value.Parse(BackfillResponse, await call(connection, 'POST', `/me/${uuid}/backfills`, body));
   while (wait && (job.state === 'queued' || job.state === 'running')) {
     await Bun.sleep(POLL_MS);
-    job = Value.Parse(BackfillShown, await call(connection, 'GET', `/me/${uuid}/backfills/${job.id}`));
+    job = Value.Parse(BackfillResponse, await call(connection, 'GET', `/me/${uuid}/backfills/${job.id}`));
   }
   printJson(job);
 }

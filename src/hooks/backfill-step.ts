@@ -46,8 +46,8 @@ export function backfillSteps({ store, history, network, evaluator, clock }: Bac
       },
       clock.now(),
     );
-    const { block, places } = matched;
-    ledger.add(block.indexBlockHash, hook.id, height, block.burnBlockHeight, places);
+    const { block, txIndexes } = matched;
+    ledger.add(block.indexBlockHash, hook.id, height, block.burnBlockHeight, txIndexes);
     evaluator.countQueued();
     evaluator.touch(hook.id, 'backfill');
   }
@@ -71,7 +71,7 @@ export function backfillSteps({ store, history, network, evaluator, clock }: Bac
       return false;
     }
     if (!job.dryRun) queue(job, hook, height, matched);
-    backfills.advance(job.id, height + 1, 1, matched.places.length, job.dryRun ? 0 : 1);
+    backfills.advance(job.id, height + 1, 1, matched.txIndexes.length, job.dryRun ? 0 : 1);
     return false;
   };
 }

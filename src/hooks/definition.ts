@@ -156,9 +156,9 @@ function networkOf(value: unknown, network: Network | null): HookDefinition['net
   return value;
 }
 
-function refuseFormer(sent: Record<string, unknown>): void {
+function refuseFormer(body: Record<string, unknown>): void {
   for (const [key, instead] of Object.entries(formerKeys)) {
-    if (Object.hasOwn(sent, key)) throw invalidField(key, `is of the former version; use ${instead}`);
+    if (Object.hasOwn(body, key)) throw invalidField(key, `is of the former version; use ${instead}`);
   }
 }
 
@@ -186,32 +186,32 @@ const readers = {
  * @param network of the node; null while it isn't known
  * @throws HookProblem 400 naming the field
  */
-export function readDefinition(sent: unknown, network: Network | null): HookDefinition {
-  if (!isObject(sent)) throw new HookProblem(400, 'body must be object');
-  refuseFormer(sent);
+export function readDefinition(body: unknown, network: Network | null): HookDefinition {
+  if (!isObject(body)) throw new HookProblem(400, 'body must be object');
+  refuseFormer(body);
   return {
-    name: readers.name(sent.name),
-    version: readers.version(sent.version),
-    chain: readers.chain(sent.chain),
-    network: networkOf(sent.network, network),
-    filters: filtersOf(sent.filters),
-    ...(sent.options === undefined ? {} : { options: optionsOf(sent.options) }),
-    action: actionOf(sent.action),
+    name: readers.name(body.name),
+    version: readers.version(body.version),
+    chain: readers.chain(body.chain),
+    network: networkOf(body.network, network),
+    filters: filtersOf(body.filters),
+    ...(body.options === undefined ? {} : { options: optionsOf(body.options) }),
+    action: actionOf(body.action),
   };
 }
 
 /**
- * A definition with the keys that were sent in the place of those it had.
+ * A definition with the keys of the body in the place of those it had.
  * @throws HookProblem 400, also where chain or network would change
  */
-export function patchedDefinition(kept: HookDefinition, sent: unknown, network: Network | null): HookDefinition {
-  if (!isObject(sent)) throw new HookProblem(400, 'body must be object');
+export function patchedDefinition(kept: HookDefinition, body: unknown, network: Network | null): HookDefinition {
+  if (!isObject(body)) throw new HookProblem(400, 'body must be object');
   for (const key of ['chain', 'network'] as const) {
-    if (sent[key] !== undefined && sent[key] !== kept[key]) {
+    if (body[key] !== undefined && body[key] !== kept[key]) {
       throw invalidField(key, `can't be changed; it is ${kept[key]}`);
     }
   }
-  return readDefinition({ ...kept, ...sent }, network);
+  return readDefinition({ ...kept, ...body }, network);
 }
 
 /** What the matcher compares with: one condition for each filter. */

@@ -28,7 +28,7 @@ export function deliveryLog(hooks: Chainhooks, { own }: Management) {
     return found;
   }
 
-  const shown = (one: Delivery) =>
+  const serialized = (one: Delivery) =>
     serializedDelivery(one, deliveries.attempts(one.id, 1)[0], dispatcher.isUnderWay(one.id));
 
   /** Puts a delivery into the queue again, with the same id and body. */
@@ -42,14 +42,14 @@ export function deliveryLog(hooks: Chainhooks, { own }: Management) {
   return {
     page(consumer: string, uuid: string, filter: DeliveryFilter, limit: number, start: number | null) {
       const page = deliveries.page(logged(consumer, uuid).id, filter, limit, start);
-      return { ...page, items: page.items.map(shown) };
+      return { ...page, items: page.items.map(serialized) };
     },
 
     get(consumer: string, uuid: string, id: string) {
       const one = delivery(logged(consumer, uuid).id, id);
       const body = deliveries.body(one.id);
       return {
-        ...shown(one),
+        ...serialized(one),
         attempts: serializedAttempts(deliveries.attempts(one.id)),
         payload: body === undefined ? null : (JSON.parse(body) as object),
       };
@@ -67,7 +67,7 @@ export function deliveryLog(hooks: Chainhooks, { own }: Management) {
           throw new HookProblem(410, 'The body is kept no more; use a backfill of its blocks');
         }
         requeue(record, one);
-        return shown(delivery(record.id, id));
+        return serialized(delivery(record.id, id));
       }, 'synced');
     },
 

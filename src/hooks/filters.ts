@@ -9,6 +9,7 @@ import { clarity } from '../codec/clarity-encode.ts';
 import { clarityRepr } from '../codec/clarity-repr.ts';
 import { toHex } from '../codec/hex.ts';
 import { tenureChangeCauses } from '../codec/payload.ts';
+import type { IndexKey } from '../store/hooks/candidates.ts';
 
 const ADDRESS = '[0-9A-HJKMNP-TV-Z]{28,41}';
 // The rules of Clarity, which are wider than those of the published schemas: such contracts and assets exist.
@@ -183,10 +184,10 @@ export function conditionsOf(filter: Filter): Condition[] {
 }
 
 /**
- * A principal that every match of the condition involves, by which the blocks that may match can be found; null where
- * any block may. Events that a contract logs involve it only as their emitter.
+ * The index key by which the blocks that may match are found: a principal that every match of the condition involves, null
+ * where any block may match. Events that a contract logs involve it only as their emitter.
  */
-export function landmarkOf({ type, exact }: Condition): { kind: 'principal' | 'logs'; principal: string } | null {
+export function indexKeyOf({ type, exact }: Condition): IndexKey | null {
   const values = new Map(exact);
   const contract = values.get('contract_identifier');
   if (type === 'contract_log' && contract !== undefined) return { kind: 'logs', principal: contract };

@@ -30,7 +30,7 @@ export function management(hooks: Chainhooks, mostHooks: number | null) {
     return record;
   }
 
-  function shown(record: HookRecord) {
+  function serialized(record: HookRecord) {
     const lag = Math.max(0, history.tip().height - record.cursor.height);
     return serializedHook(
       record,
@@ -57,34 +57,34 @@ export function management(hooks: Chainhooks, mostHooks: number | null) {
 
   return {
     own,
-    shown,
+    serialized,
 
-    async register(consumer: string, sent: unknown) {
-      const definition = readDefinition(sent, network());
+    async register(consumer: string, body: unknown) {
+      const definition = readDefinition(body, network());
       await checkTarget(definition);
       const record = write(() => {
         checkRoom(consumer);
         return lifecycle.register(consumer, definition);
       }, 'synced');
-      return shown(record);
+      return serialized(record);
     },
 
     page(consumer: string, limit: number, offset: number) {
       const { items, total } = records.page(consumer, limit, offset);
-      return { limit, offset, total, results: items.map(shown) };
+      return { limit, offset, total, results: items.map(serialized) };
     },
 
-    get: (consumer: string, uuid: string) => shown(own(consumer, uuid)),
+    get: (consumer: string, uuid: string) => serialized(own(consumer, uuid)),
 
-    async update(consumer: string, uuid: string, sent: unknown) {
-      const patched = (record: HookRecord) => patchedDefinition(definitionOf(record), sent, network());
+    async update(consumer: string, uuid: string, body: unknown) {
+      const patched = (record: HookRecord) => patchedDefinition(definitionOf(record), body, network());
       await checkTarget(patched(own(consumer, uuid)));
-      // The definition may have changed while a name was looked up: what was sent goes into the one that is there now.
+      // The definition may have changed while a name was looked up: the body goes into the one that is there now.
       const record = write(() => {
         const current = own(consumer, uuid);
         return lifecycle.redefine(current, patched(current));
       }, 'synced');
-      return shown(record);
+      return serialized(record);
     },
 
     remove(consumer: string, uuid: string): void {

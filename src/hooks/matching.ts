@@ -92,7 +92,8 @@ export class Matcher {
   match(block: Block): Matches {
     const matches: Matches = new Map();
     if (this.#shapes.size === 0) return matches;
-    for (const [place, transaction] of ownTransactions(block).entries()) this.#transaction(transaction, place, matches);
+    for (const [txIndex, transaction] of ownTransactions(block).entries())
+      this.#transaction(transaction, txIndex, matches);
     return matches;
   }
 
@@ -110,9 +111,9 @@ export class Matcher {
     return shape;
   }
 
-  #transaction(transaction: ChainTransaction, place: number, matches: Matches): void {
+  #transaction(transaction: ChainTransaction, txIndex: number, matches: Matches): void {
     const found = (type: FilterType, values: Values, event: ChainEvent | null) =>
-      this.#look(type, values, transaction, event, place, matches);
+      this.#look(type, values, transaction, event, txIndex, matches);
     const { payload, sender } = transaction;
     switch (payload.type) {
       case 'coinbase':
@@ -182,7 +183,7 @@ export class Matcher {
     values: Values,
     transaction: ChainTransaction,
     event: ChainEvent | null,
-    place: number,
+    txIndex: number,
     matches: Matches,
   ): void {
     const shapes = this.#shapes.get(type);
@@ -192,11 +193,11 @@ export class Matcher {
       const hit = key === undefined ? undefined : entries.get(key);
       if (hit === undefined) continue;
       for (const [hook, residuals] of hit) {
-        const places = matches.get(hook);
-        if (places?.at(-1) === place) continue;
+        const txIndexes = matches.get(hook);
+        if (txIndexes?.at(-1) === txIndex) continue;
         if (!residuals.some((residual) => residual === null || residual(transaction, event))) continue;
-        if (places === undefined) matches.set(hook, [place]);
-        else places.push(place);
+        if (txIndexes === undefined) matches.set(hook, [txIndex]);
+        else txIndexes.push(txIndex);
       }
     }
   }

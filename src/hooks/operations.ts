@@ -34,14 +34,14 @@ export interface Detail {
 type Operation = { type: string; account?: { address: string }; amount?: object; metadata?: object };
 
 /** A serialized value as the options want it: hex, or hex with its text and the type told from the value. */
-export function shownValue(bytes: Uint8Array, { decode_clarity_values: decode }: Options) {
+export function serializedValue(bytes: Uint8Array, { decode_clarity_values: decode }: Options) {
   if (decode !== true) return toHex(bytes);
   const value = decodeClarity(bytes);
   return { hex: toHex(bytes), repr: clarityRepr(bytes), type: value.ok ? clarityTypeOf(value.value) : UNKNOWN_TYPE };
 }
 
 /** A memo as the options want it: hex, or its text without the padding, null where nothing is left. */
-function shownMemo(memo: Uint8Array, { decode_clarity_values: decode }: Options): string | null {
+function serializedMemo(memo: Uint8Array, { decode_clarity_values: decode }: Options): string | null {
   if (decode !== true) return toHex(memo);
   let end = memo.length;
   while (end > 0 && memo[end - 1] === 0) end--;
@@ -73,7 +73,7 @@ function payloadOperations(transaction: ChainTransaction, { options, findFunctio
       const fee = feeOperation(transaction);
       // What was skipped moved nothing but the fee.
       if (transaction.status === 'problematic_skipped') return [fee];
-      const metadata = { memo: shownMemo(payload.memo, options) };
+      const metadata = { memo: serializedMemo(payload.memo, options) };
       const amount = payload.amount.toString();
       return [
         fee,
@@ -137,7 +137,7 @@ function amountOf(event: AssetEvent, sign: '+' | '-') {
 
 function assetOperations(event: AssetEvent, { options }: Detail): Operation[] {
   const memo =
-    event.kind === 'stx' && event.memo !== null ? { metadata: { memo: shownMemo(event.memo, options) } } : {};
+    event.kind === 'stx' && event.memo !== null ? { metadata: { memo: serializedMemo(event.memo, options) } } : {};
   const of = (address: string | null) => account(address ?? '');
   switch (event.action) {
     case 'transfer':
@@ -155,7 +155,7 @@ function assetOperations(event: AssetEvent, { options }: Detail): Operation[] {
 function eventOperations(event: ChainEvent, detail: Detail): Operation[] {
   switch (event.kind) {
     case 'contract_log': {
-      const value = shownValue(event.value, detail.options);
+      const value = serializedValue(event.value, detail.options);
       const metadata = { contract_identifier: event.contractId, topic: event.topic, value };
       return [{ type: 'contract_log', metadata }];
     }

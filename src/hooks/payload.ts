@@ -6,12 +6,12 @@ import { toHex } from '../codec/hex.ts';
 import { decodePostConditions } from '../codec/post-conditions.ts';
 import type { Options } from './definition.ts';
 import { ownTransactions } from './matching.ts';
-import { type FindFunction, operationsOf, shownValue } from './operations.ts';
+import { type FindFunction, operationsOf, serializedValue } from './operations.ts';
 
-/** A block and the places in it, of {@link ownTransactions}, that are told. */
+/** A block, and the indexes into its {@link ownTransactions} of those that match. */
 export interface MatchedBlock {
   block: Block;
-  places: readonly number[];
+  txIndexes: readonly number[];
   findFunction: FindFunction;
 }
 
@@ -65,7 +65,7 @@ function transactionOf(
         index: transaction.txIndex,
         microblock_identifier: microblock === null ? null : identifier(microblock.sequence, microblock.hash),
       },
-      result: shownValue(transaction.result, options),
+      result: serializedValue(transaction.result, options),
       sender_address: sender.address,
       sponsor_address: sponsor?.address ?? null,
       sponsored: sponsor !== null,
@@ -102,15 +102,15 @@ function blockMetadata(block: Block, options: Options, canonical: boolean) {
 }
 
 /** A block as payloads show it. @param canonical false where it leaves the chain */
-export function payloadBlock({ block, places, findFunction }: MatchedBlock, options: Options, canonical: boolean) {
+export function payloadBlock({ block, txIndexes, findFunction }: MatchedBlock, options: Options, canonical: boolean) {
   const own = ownTransactions(block);
   return {
     block_identifier: identifier(block.height, block.indexBlockHash),
     parent_block_identifier: identifier(Math.max(0, block.height - 1), block.parentIndexBlockHash),
     timestamp: block.blockTime,
-    transactions: places.map((place) => {
-      const transaction = own[place];
-      if (transaction === undefined) throw new Error(`block ${block.height} has no transaction at ${place}`);
+    transactions: txIndexes.map((txIndex) => {
+      const transaction = own[txIndex];
+      if (transaction === undefined) throw new Error(`block ${block.height} has no transaction at ${txIndex}`);
       return transactionOf(transaction, options, { canonical, findFunction });
     }),
     ...(options.include_block_metadata === true || options.include_block_signatures === true

@@ -49,7 +49,7 @@ export function previews({ store, history, network }: Chainhooks, searches: Sear
     const found = { matched_blocks: 0, matched_transactions: 0, payloads: [] as object[] };
     const add = (matched: MatchedBlock) => {
       found.matched_blocks += 1;
-      found.matched_transactions += matched.places.length;
+      found.matched_transactions += matched.txIndexes.length;
       if (found.payloads.length === MOST_PAYLOADS) return;
       const text = payloadText(hook, networkOrUnknown(network), { apply: [matched], rollback: [] });
       found.payloads.push(JSON.parse(text) as object);

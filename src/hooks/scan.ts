@@ -4,7 +4,7 @@ import type { Block } from '../chain/block.ts';
 import type { HookCandidates } from '../store/hooks/candidates.ts';
 import type { ChainHistory } from '../store/ingest/ingest.ts';
 import { declarations } from './evaluation/declarations.ts';
-import { type Condition, landmarkOf } from './filters.ts';
+import { type Condition, indexKeyOf } from './filters.ts';
 import { Matcher } from './matching.ts';
 import type { MatchedBlock } from './payload.ts';
 
@@ -41,13 +41,13 @@ export function scanner(
 ): Scanner {
   const matcher = new Matcher();
   matcher.set(SELF, conditions);
-  const found = conditions.map(landmarkOf);
-  const landmarks = found.filter((landmark) => landmark !== null);
-  const everywhere = landmarks.length < found.length;
+  const found = conditions.map(indexKeyOf);
+  const keys = found.filter((key) => key !== null);
+  const everywhere = keys.length < found.length;
 
   function matchedIn(block: Block): MatchedBlock | null {
-    const places = matcher.match(block).get(SELF);
-    return places === undefined ? null : { block, places, findFunction: declarations(candidates, block.height) };
+    const txIndexes = matcher.match(block).get(SELF);
+    return txIndexes === undefined ? null : { block, txIndexes, findFunction: declarations(candidates, block.height) };
   }
 
   function scanned(height: number): Scanned | null {
@@ -62,13 +62,13 @@ export function scanner(
     next(from, to) {
       const first = Math.max(from, 1);
       if (conditions.length === 0 || first > to) return null;
-      const height = everywhere ? first : candidates.next(landmarks, first);
+      const height = everywhere ? first : candidates.next(keys, first);
       return height === null || height > to ? null : scanned(height);
     },
     previous(from, to) {
       const last = Math.min(to, history.tip().height);
       if (conditions.length === 0 || from > last) return null;
-      const height = everywhere ? last : candidates.previous(landmarks, last);
+      const height = everywhere ? last : candidates.previous(keys, last);
       return height === null || height < Math.max(from, 1) ? null : scanned(height);
     },
   };

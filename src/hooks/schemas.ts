@@ -15,7 +15,7 @@ const UnixTime = Type.Integer({ description: 'Time in Unix seconds' });
 const Height = Type.Integer({ minimum: 0 });
 const Count = Type.Integer({ minimum: 0 });
 
-export const HookShown = Type.Object({
+export const HookResponse = Type.Object({
   uuid: Uuid,
   definition: Type.Unsafe<object>(Definition),
   status: Type.Object({
@@ -45,12 +45,12 @@ export const HookPage = Type.Object({
   limit: Type.Integer(),
   offset: Type.Integer(),
   total: Type.Integer(),
-  results: Type.Array(HookShown),
+  results: Type.Array(HookResponse),
 });
 
-const Told = Type.Array(Type.Object({ height: Height, index_block_hash: Type.String(), tx_count: Count }));
+const NotifiedBlocks = Type.Array(Type.Object({ height: Height, index_block_hash: Type.String(), tx_count: Count }));
 
-const AttemptShown = Type.Object({
+const DeliveryAttempt = Type.Object({
   at: UnixTime,
   duration_ms: Count,
   url_host: Type.String(),
@@ -59,34 +59,34 @@ const AttemptShown = Type.Object({
   response_excerpt: nullable(Type.String()),
 });
 
-export const shownStates = [...deliveryStates, 'in_flight'] as const;
+export const serializedStates = [...deliveryStates, 'in_flight'] as const;
 
-export const DeliveryShown = Type.Object({
+export const DeliverySummary = Type.Object({
   id: Type.String({ description: 'Id of the delivery, which is sent as the header `webhook-id`' }),
   sequence: nullable(Type.Integer()),
   reason: words(reasons),
-  state: words(shownStates),
-  apply: Told,
-  rollback: Told,
+  state: words(serializedStates),
+  apply: NotifiedBlocks,
+  rollback: NotifiedBlocks,
   body_bytes: Count,
   body_sha256: Type.String(),
   created_at: UnixTime,
   next_attempt_at: nullable(UnixTime),
   delivered_at: nullable(UnixTime),
   attempt_count: Count,
-  last_attempt: nullable(AttemptShown),
+  last_attempt: nullable(DeliveryAttempt),
   problem: nullable(Type.String({ description: 'Reason why the delivery has no body' })),
 });
 
 export const DeliveryDetail = Type.Composite([
-  DeliveryShown,
+  DeliverySummary,
   Type.Object({
-    attempts: Type.Array(AttemptShown, { description: 'Attempts to deliver, newest first, 50 at most' }),
+    attempts: Type.Array(DeliveryAttempt, { description: 'Attempts to deliver, newest first, 50 at most' }),
     payload: nullable(Type.Unsafe<object>(Type.Record(Type.String(), Type.Unknown()))),
   }),
 ]);
 
-export const BackfillShown = Type.Object({
+export const BackfillResponse = Type.Object({
   id: Uuid,
   state: words(backfillStates),
   dry_run: Type.Boolean(),
@@ -101,7 +101,7 @@ export const BackfillShown = Type.Object({
   error: nullable(Type.String()),
 });
 
-export const PreviewShown = Type.Object({
+export const PreviewResponse = Type.Object({
   matched_blocks: Count,
   matched_transactions: Count,
   payloads: Type.Array(Type.Unsafe<object>(Type.Record(Type.String(), Type.Unknown())), {
@@ -109,7 +109,7 @@ export const PreviewShown = Type.Object({
   }),
 });
 
-export const TestShown = Type.Object({
+export const TestResponse = Type.Object({
   ok: Type.Boolean(),
   status_code: nullable(Type.Integer()),
   duration_ms: Count,
@@ -125,7 +125,7 @@ export const TestShown = Type.Object({
   payload: Type.Unsafe<object>(Type.Record(Type.String(), Type.Unknown())),
 });
 
-export const SecretShown = Type.Object({
+export const SecretResponse = Type.Object({
   secret: nullable(Type.String()),
   signing_secret: nullable(
     Type.String({ description: 'The secret in the form that Standard Webhooks libraries take' }),

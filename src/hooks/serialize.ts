@@ -4,7 +4,7 @@ import { toHex } from '../codec/hex.ts';
 import type { Attempt, Backfill, Delivery, HookRecord } from '../store/hooks/model.ts';
 import { definitionOf } from './active-hook.ts';
 import { warningsOf } from './definition.ts';
-import type { BackfillShown, DeliveryShown, HookShown } from './schemas.ts';
+import type { BackfillResponse, DeliverySummary, HookResponse } from './schemas.ts';
 
 const MILLISECONDS = 1000;
 const seconds = (milliseconds: number): number => Math.floor(milliseconds / MILLISECONDS);
@@ -18,7 +18,7 @@ export interface Waiting {
 }
 
 /** @param lag blocks from the hook's cursor to the tip */
-export function serializedHook(record: HookRecord, waiting: Waiting, lag: number): Static<typeof HookShown> {
+export function serializedHook(record: HookRecord, waiting: Waiting, lag: number): Static<typeof HookResponse> {
   const definition = definitionOf(record);
   return {
     uuid: record.uuid,
@@ -59,7 +59,7 @@ export function serializedDelivery(
   delivery: Delivery,
   lastAttempt: Attempt | undefined,
   underWay: boolean,
-): Static<typeof DeliveryShown> {
+): Static<typeof DeliverySummary> {
   return {
     id: delivery.webhookId,
     sequence: delivery.lane === 'live' ? delivery.sequence : null,
@@ -82,7 +82,7 @@ export function serializedDelivery(
 export const serializedAttempts = (attempts: readonly Attempt[]) => attempts.map(serializedAttempt);
 
 /** A backfill as the API shows it. */
-export const serializedBackfill = (job: Backfill): Static<typeof BackfillShown> => ({
+export const serializedBackfill = (job: Backfill): Static<typeof BackfillResponse> => ({
   id: job.uuid,
   state: job.state,
   dry_run: job.dryRun,

@@ -26,7 +26,7 @@ export function testDeliveries(hooks: Chainhooks, searches: Search) {
 
   function madeUp(filter: Filter): MatchedBlock {
     const block = sampleBlock(filter, networkOrUnknown(network), Math.floor(clock.now() / 1000));
-    return { block, places: [0], findFunction: () => undefined };
+    return { block, txIndexes: [0], findFunction: () => undefined };
   }
 
   /**

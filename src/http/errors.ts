@@ -75,7 +75,7 @@ export class ParameterError extends ApiError {
     this.#phrase = phrase;
   }
 
-  /** The mistake for those who are told the place apart. @param separator of the path */
+  /** The mistake for families of errors that name the place by itself. @param separator of the path */
   withoutPlace(separator: string): string {
     return this.#phrase(this.path.join(separator) || this.place);
   }
@@ -150,14 +150,14 @@ export const bareErrors: ErrorShape = {
 
 /** The cause of a failure of ours goes to the log, never to the caller. */
 export function failures(respond: Responder, log: Log): Failure {
-  const told = (error: ApiError, shape: ErrorShape): Response => {
+  const answered = (error: ApiError, shape: ErrorShape): Response => {
     const response = respond.json(error.status, error instanceof ShapedError ? error.body : shape.body(error));
     for (const [name, value] of Object.entries(shape.headers?.(error) ?? {})) response.headers.set(name, value);
     return response;
   };
   return (error, request, shape = problems) => {
-    if (error instanceof ApiError) return told(error, shape);
-    if (error instanceof TooMuchWorkError) return told(new ApiError(400, error.message, 'TOO_MUCH_WORK'), shape);
+    if (error instanceof ApiError) return answered(error, shape);
+    if (error instanceof TooMuchWorkError) return answered(new ApiError(400, error.message, 'TOO_MUCH_WORK'), shape);
     const where = { method: request.method, path: pathAndQuery(request.url), cause: error };
     if (isStoreUnavailable(error)) {
       // That there is no index was said once, when it was noticed.

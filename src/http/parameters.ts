@@ -60,10 +60,10 @@ function limited(at: ParameterPlace, text: string): string {
 export function queryReader<Q extends TProperties>(properties: Q): (url: string) => Values<Q> {
   const fields = fieldsOf('querystring', properties).map(queryField);
   const places = new Map(fields.map(({ name }, place) => [name, place]));
-  const valuesOf = (sent: readonly (string[] | undefined)[]) => {
+  const valuesOf = (texts: readonly (string[] | undefined)[]) => {
     const values: Record<string, unknown> = {};
     fields.forEach((field, place) => {
-      const value = field.read(sent[place]);
+      const value = field.read(texts[place]);
       if (value !== undefined) values[field.name] = value;
     });
     return values as Values<Q>;

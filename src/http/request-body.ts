@@ -92,8 +92,8 @@ async function jsonBody(request: Request): Promise<unknown> {
 export function bodyReader<B extends TSchema>(schema: B, optional: boolean): (request: Request) => Promise<Static<B>> {
   const mistakeIn = checker(schema);
   return async (request) => {
-    const sent = await jsonBody(request);
-    const value = optional ? (sent ?? {}) : sent;
+    const given = await jsonBody(request);
+    const value = optional ? (given ?? {}) : given;
     const mistake = value === undefined ? { path: [], rule: 'is required' } : mistakeIn(value);
     if (mistake !== null) throw new ParameterError({ place: 'body', path: mistake.path }, mistake.rule);
     return value as Static<B>;

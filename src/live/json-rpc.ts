@@ -40,11 +40,11 @@ type Members = Readonly<Record<string, unknown>>;
 
 const failure = (id: Id, error: RpcError) => ({ jsonrpc: '2.0', id, error });
 const refusedRequest = (data: unknown) => failure(null, { message: 'Invalid request', code: -32600, data });
-/** The error for an invalid request, with the beginning of what was sent. */
-function invalidRequest(sent: unknown) {
-  const text = JSON.stringify(sent);
+/** The error for an invalid request, with the beginning of the message. */
+function invalidRequest(message: unknown) {
+  const text = JSON.stringify(message);
   const part = excerpt(text);
-  return refusedRequest(part === text ? sent : part);
+  return refusedRequest(part === text ? message : part);
 }
 const invalidParams = (id: Id, data: string) => failure(id, { message: 'Invalid params', code: -32602, data });
 

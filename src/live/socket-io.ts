@@ -182,8 +182,8 @@ export function socketIo(options: SocketIoOptions) {
     }),
   );
   io.on('connection', (socket) => {
-    const on = (event: string, handler: (connection: IoConnection, ...sent: unknown[]) => void) =>
-      socket.on(event, (...sent: unknown[]) => guarded(socket, (connection) => handler(connection, ...sent)));
+    const on = (event: string, handler: (connection: IoConnection, ...args: unknown[]) => void) =>
+      socket.on(event, (...args: unknown[]) => guarded(socket, (connection) => handler(connection, ...args)));
     on('subscribe', (connection, wanted, acknowledge) => {
       const names = topicNames(wanted);
       const refused =

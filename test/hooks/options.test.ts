@@ -25,7 +25,11 @@ type Json = any;
 const payload = (options: Options, findFunction: () => AbiFunction | undefined = () => undefined): Json =>
   JSON.parse(
     payloadText({ uuid: 'u', name: 'n', options }, network, {
-      apply: blocks.map((block) => ({ block, places: ownTransactions(block).map((_, place) => place), findFunction })),
+      apply: blocks.map((block) => ({
+        block,
+        txIndexes: ownTransactions(block).map((_, index) => index),
+        findFunction,
+      })),
       rollback: [],
     }),
   );
@@ -142,7 +146,7 @@ describe('decoding', () => {
   const shown = (declared: AbiFunction | undefined): Json =>
     JSON.parse(
       payloadText({ uuid: 'u', name: 'n', options: { decode_clarity_values: true } }, network, {
-        apply: [{ block: call(), places: [0], findFunction: () => declared }],
+        apply: [{ block: call(), txIndexes: [0], findFunction: () => declared }],
         rollback: [],
       }),
     ).event.apply[0].transactions[0];
@@ -188,7 +192,7 @@ describe('operations', () => {
     const base = block.transactions.find(({ payload: { type } }) => type === 'token_transfer')!;
     const types = (change: object) => {
       const apply = [
-        { block: { ...block, transactions: [{ ...base, ...change }] }, places: [0], findFunction: () => undefined },
+        { block: { ...block, transactions: [{ ...base, ...change }] }, txIndexes: [0], findFunction: () => undefined },
       ];
       const made = JSON.parse(payloadText({ uuid: 'u', name: 'n', options: {} }, network, { apply, rollback: [] }));
       return made.event.apply[0].transactions[0].operations.map(({ type }: Json) => type);

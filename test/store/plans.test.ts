@@ -68,7 +68,7 @@ const mayScan: Readonly<Record<string, Exception[]>> = {
   ...sortedShort,
   ...walkedPending,
   'pending-search.total': [{ step: /^SCAN progress$/, reason: 'one row' }],
-  'pending-search.figures': [
+  'pending-search.feesAndSizes': [
     {
       step: /^SCAN mempool_transactions USING COVERING INDEX mempool_pending_fees$/,
       reason: 'statistics are of all that waits; the index holds nothing else',

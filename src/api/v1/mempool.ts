@@ -62,7 +62,7 @@ export const mempool = [
     etag: mempoolTag,
     handle: async ({ read }) => {
       const tip = await read.chain.tip();
-      return mempoolStats(await read.mempool.figures(), (tip?.height ?? 0) + 1);
+      return mempoolStats(await read.mempool.feesAndSizes(), (tip?.height ?? 0) + 1);
     },
   }),
 ];

@@ -27,10 +27,10 @@ export function catchingUp({ store, roster, steps, endings, outcome, queue, now 
 
   /** Blocks that the hook was notified of and that left the chain while the hook was away. */
   function takeBackOrphans(hook: ActiveHook, notifications: Notifications): void {
-    for (const { indexBlockHash, height, places } of ledger.orphansOf(hook.id)) {
+    for (const { indexBlockHash, height, txIndexes } of ledger.orphansOf(hook.id)) {
       const step = steps.awayFrom(indexBlockHash);
       const own = step.leaving.find((leaving) => leaving.height === height);
-      if (own !== undefined) notifications.rollback(hook, own, places, step);
+      if (own !== undefined) notifications.rollback(hook, own, txIndexes, step);
     }
   }
 
@@ -53,10 +53,10 @@ export function catchingUp({ store, roster, steps, endings, outcome, queue, now 
 
   /** @returns whether the hook has used up what its options allow */
   function evaluate(hook: ActiveHook, block: Block, matcher: Matcher, notifications: Notifications): boolean {
-    const places = matcher.match(block).get(hook.id);
+    const txIndexes = matcher.match(block).get(hook.id);
     records.advance(hook.id, { height: block.height, hash: block.indexBlockHash }, now());
-    if (places !== undefined) {
-      notifications.apply(hook, block, places);
+    if (txIndexes !== undefined) {
+      notifications.apply(hook, block, txIndexes);
       records.occurred(hook.id, now(), block.height);
       outcome.count('matches');
     }

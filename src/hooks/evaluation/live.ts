@@ -38,9 +38,9 @@ export function liveEvaluation(options: LiveEvaluationOptions) {
 
   function takeBack(step: Step, notifications: Notifications): void {
     for (const leaving of step.leaving) {
-      for (const { hookId, places } of ledger.ofBlock(leaving.hash)) {
+      for (const { hookId, txIndexes } of ledger.ofBlock(leaving.hash)) {
         const hook = audience(hookId);
-        if (hook !== undefined) notifications.rollback(hook, leaving, places, step);
+        if (hook !== undefined) notifications.rollback(hook, leaving, txIndexes, step);
       }
     }
   }
@@ -50,10 +50,10 @@ export function liveEvaluation(options: LiveEvaluationOptions) {
     roster.advance(block, now());
     outcome.count('evaluatedBlocks');
     const usedUp = new Set(records.usedUp(roster.progress().evaluated));
-    for (const [id, places] of matches) {
+    for (const [id, txIndexes] of matches) {
       const hook = roster.get(id);
       if (hook === undefined) continue;
-      notifications.apply(hook, block, places);
+      notifications.apply(hook, block, txIndexes);
       records.occurred(id, now(), block.height);
       outcome.count('matches');
       if (hook.options.expire_after_occurrences) usedUp.add(id);

@@ -2,7 +2,7 @@
 import type { Block } from '../../chain/block.ts';
 import { toHex } from '../../codec/hex.ts';
 import type { HookCandidates } from '../../store/hooks/candidates.ts';
-import type { ToldBlocks } from '../../store/hooks/model.ts';
+import type { NotifiedBlocks } from '../../store/hooks/model.ts';
 import type { ActiveHook } from '../active-hook.ts';
 import type { MatchedBlock } from '../payload.ts';
 import { declarations } from './declarations.ts';
@@ -17,11 +17,11 @@ export interface Notification {
 }
 
 /** The blocks of a notification, as the delivery log lists them. */
-export function notifiedBlocks({ apply, rollback }: Pick<Notification, 'apply' | 'rollback'>): ToldBlocks {
-  const summary = ({ block, places }: MatchedBlock) => ({
+export function notifiedBlocks({ apply, rollback }: Pick<Notification, 'apply' | 'rollback'>): NotifiedBlocks {
+  const summary = ({ block, txIndexes }: MatchedBlock) => ({
     height: block.height,
     index_block_hash: toHex(block.indexBlockHash),
-    tx_count: places.length,
+    tx_count: txIndexes.length,
   });
   return { apply: apply.map(summary), rollback: rollback.map(summary) };
 }
@@ -31,17 +31,17 @@ export class Notifications {
 
   constructor(private readonly candidates: HookCandidates) {}
 
-  /** A block matched. @param places indexes of the transactions that did */
-  apply(hook: ActiveHook, block: Block, places: readonly number[]): void {
+  /** A block matched. @param txIndexes indexes of the transactions that did */
+  apply(hook: ActiveHook, block: Block, txIndexes: readonly number[]): void {
     const findFunction = declarations(this.candidates, block.height);
-    this.#of(hook).apply.push({ block, places, findFunction });
+    this.#of(hook).apply.push({ block, txIndexes, findFunction });
   }
 
-  /** A block that the hook was notified of leaves the chain. @param places as it was notified of them */
-  rollback(hook: ActiveHook, { height, block }: Leaving, places: readonly number[], step: Step): void {
+  /** A block that the hook was notified of leaves the chain. @param txIndexes as it was notified of them */
+  rollback(hook: ActiveHook, { height, block }: Leaving, txIndexes: readonly number[], step: Step): void {
     const branch = () => step.leaving.filter((one) => one.height <= height).map((one) => one.block());
     const findFunction = declarations(this.candidates, step.forkHeight, branch);
-    this.#of(hook).rollback.push({ block: block(), places, findFunction });
+    this.#of(hook).rollback.push({ block: block(), txIndexes, findFunction });
   }
 
   [Symbol.iterator](): Iterator<Notification> {

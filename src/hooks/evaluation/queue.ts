@@ -57,8 +57,8 @@ export function deliveryQueue({ store, endings, outcome, network, log, now }: De
       ledger.remove(block.indexBlockHash, hook.id);
       if (cancelBackfilled(store, hook.id, block)) outcome.behind();
     }
-    for (const { block, places } of apply) {
-      ledger.add(block.indexBlockHash, hook.id, block.height, block.burnBlockHeight, places);
+    for (const { block, txIndexes } of apply) {
+      ledger.add(block.indexBlockHash, hook.id, block.height, block.burnBlockHeight, txIndexes);
     }
   }
 

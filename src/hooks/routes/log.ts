@@ -4,7 +4,7 @@ import { CursorPage, cursorPage, cursorQuery, pageStart } from '../../http/pagin
 import { type Route, route } from '../../http/route.ts';
 import { type DeliveryFilter, everyDelivery } from '../../store/hooks/delivery-log.ts';
 import { deliveryStates, reasons } from '../../store/hooks/model.ts';
-import { DeliveryDetail, DeliveryShown, RedeliverBody, Uuid } from '../schemas.ts';
+import { DeliveryDetail, DeliverySummary, RedeliverBody, Uuid } from '../schemas.ts';
 import type { HookFamily } from './family.ts';
 import { keyed, startOf } from './keyed-page.ts';
 
@@ -39,7 +39,7 @@ export const logRoutes = ({ at, family }: HookFamily): Route[] => [
       'Returns the deliveries of a chainhook, sent and pending, newest first. The deliveries of a deleted chainhook are returned as well.',
     params: { uuid: Uuid },
     query: { ...cursorQuery, ...filterQuery },
-    response: CursorPage(DeliveryShown),
+    response: CursorPage(DeliverySummary),
     notFound: 'Chainhook not found: this consumer has none with this id',
     handle: ({ params, query, caller: { consumer, api } }) => {
       const list = `deliveries ${params.uuid.toLowerCase()}`;
@@ -99,7 +99,7 @@ export const logRoutes = ({ at, family }: HookFamily): Route[] => [
     description: 'Queues a delivery again, with the same id and body.',
     params: { uuid: Uuid, id },
     status: 202,
-    response: DeliveryShown,
+    response: DeliverySummary,
     notFound: NO_DELIVERY,
     handle: ({ params, caller: { consumer, api } }) => api.deliveries.redeliver(consumer, params.uuid, params.id),
   }),

@@ -3,7 +3,7 @@ import { Type } from '@sinclair/typebox';
 import { offsetQuery } from '../../http/offset-pagination.ts';
 import { type Route, route } from '../../http/route.ts';
 import { Definition } from '../definition.ts';
-import { BulkBody, EnabledBody, EvaluateBody, HookPage, HookShown, Uuid } from '../schemas.ts';
+import { BulkBody, EnabledBody, EvaluateBody, HookPage, HookResponse, Uuid } from '../schemas.ts';
 import type { HookFamily } from './family.ts';
 
 const uuid = { uuid: Uuid };
@@ -49,7 +49,7 @@ export const managementRoutes = ({ at, family, operatorFamily }: HookFamily): Ro
       'Stores a chainhook and returns it with its id. A chainhook starts disabled unless `options.enable_on_registration` is true.',
     body: AnyBody,
     described: { body: Definition },
-    response: HookShown,
+    response: HookResponse,
     handle: ({ body, caller: { consumer, api } }) => api.management.register(consumer, body),
   }),
   route({
@@ -74,7 +74,7 @@ export const managementRoutes = ({ at, family, operatorFamily }: HookFamily): Ro
     description:
       'Returns a chainhook with its definition and its status, such as the last evaluated block and the number of pending deliveries.',
     params: uuid,
-    response: HookShown,
+    response: HookResponse,
     notFound: NO_HOOK,
     handle: ({ params, caller: { consumer, api } }) => api.management.get(consumer, params.uuid),
   }),
@@ -88,7 +88,7 @@ export const managementRoutes = ({ at, family, operatorFamily }: HookFamily): Ro
     params: uuid,
     body: AnyBody,
     described: { body: Definition },
-    response: HookShown,
+    response: HookResponse,
     notFound: NO_HOOK,
     handle: ({ params, body, caller: { consumer, api } }) => api.management.update(consumer, params.uuid, body),
   }),

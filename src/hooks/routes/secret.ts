@@ -1,7 +1,7 @@
 /** The routes of the secret that signs a consumer's deliveries. */
 import { Type } from '@sinclair/typebox';
 import { type Route, route } from '../../http/route.ts';
-import { SecretShown } from '../schemas.ts';
+import { SecretResponse } from '../schemas.ts';
 import type { HookFamily } from './family.ts';
 
 /** @returns the routes that read, replace and delete the signing secret of the consumer who calls */
@@ -13,7 +13,7 @@ export const secretRoutes = ({ at, family }: HookFamily): Route[] => [
     operationId: 'getConsumerSecret',
     summary: 'Signing secret',
     description: 'Returns the secret that signs your deliveries, or null if there is none.',
-    response: SecretShown,
+    response: SecretResponse,
     handle: ({ caller: { consumer, api } }) => api.management.secret(consumer),
   }),
   route({
@@ -24,7 +24,7 @@ export const secretRoutes = ({ at, family }: HookFamily): Route[] => [
     summary: 'Replace the signing secret',
     description:
       'Creates a new signing secret and returns it. For one day, deliveries are signed with the former secret as well.',
-    response: SecretShown,
+    response: SecretResponse,
     handle: ({ caller: { consumer, api } }) => api.management.rotateSecret(consumer),
   }),
   route({

@@ -4,7 +4,15 @@ import { CursorPage, cursorPage, cursorQuery, pageStart } from '../../http/pagin
 import { type Route, route } from '../../http/route.ts';
 import type { PreviewRange } from '../preview.ts';
 import { invalidField } from '../problem.ts';
-import { BackfillBody, BackfillShown, PreviewBody, PreviewShown, TestBody, TestShown, Uuid } from '../schemas.ts';
+import {
+  BackfillBody,
+  BackfillResponse,
+  PreviewBody,
+  PreviewResponse,
+  TestBody,
+  TestResponse,
+  Uuid,
+} from '../schemas.ts';
 import type { HookFamily } from './family.ts';
 import { keyed, startOf } from './keyed-page.ts';
 
@@ -34,7 +42,7 @@ export const trialRoutes = ({ at, family }: HookFamily): Route[] => [
     description:
       'Returns what the given filters and options would have delivered for past blocks. Nothing is stored or sent.',
     body: PreviewBody,
-    response: PreviewShown,
+    response: PreviewResponse,
     notFound: 'Block not found: the canonical chain has no such block',
     handle: ({ body, caller: { api } }) => api.trial.preview(body.filters, body.options, rangeOf(body)),
   }),
@@ -47,7 +55,7 @@ export const trialRoutes = ({ at, family }: HookFamily): Route[] => [
     description: 'Returns what a registered chainhook would have delivered for past blocks. Nothing is stored or sent.',
     params: uuid,
     body: PreviewBody,
-    response: PreviewShown,
+    response: PreviewResponse,
     notFound: 'Chainhook not found, or the canonical chain has no such block',
     handle: ({ params, body, caller: { consumer, api } }) => {
       for (const name of ['filters', 'options'] as const) {
@@ -67,7 +75,7 @@ export const trialRoutes = ({ at, family }: HookFamily): Route[] => [
     params: uuid,
     body: TestBody,
     optionalBody: true,
-    response: TestShown,
+    response: TestResponse,
     notFound: 'Chainhook not found, or the canonical chain has no such block',
     handle: ({ params, body, caller: { consumer, api } }) => api.trial.test(consumer, params.uuid, body),
   }),
@@ -82,7 +90,7 @@ export const trialRoutes = ({ at, family }: HookFamily): Route[] => [
     params: uuid,
     body: BackfillBody,
     status: 202,
-    response: BackfillShown,
+    response: BackfillResponse,
     notFound: NO_HOOK,
     handle: ({ params, body, caller: { consumer, api } }) =>
       api.trial.backfill(consumer, params.uuid, {
@@ -100,7 +108,7 @@ export const trialRoutes = ({ at, family }: HookFamily): Route[] => [
     description: 'Returns the backfills of a chainhook, newest first.',
     params: uuid,
     query: cursorQuery,
-    response: CursorPage(BackfillShown),
+    response: CursorPage(BackfillResponse),
     notFound: NO_HOOK,
     handle: ({ params, query, caller: { consumer, api } }) => {
       const list = `backfills ${params.uuid.toLowerCase()}`;
@@ -121,7 +129,7 @@ export const trialRoutes = ({ at, family }: HookFamily): Route[] => [
     summary: 'One backfill',
     description: 'Returns the progress of a backfill.',
     params: job,
-    response: BackfillShown,
+    response: BackfillResponse,
     notFound: NO_JOB,
     handle: ({ params, caller: { consumer, api } }) => api.trial.getBackfill(consumer, params.uuid, params.job),
   }),

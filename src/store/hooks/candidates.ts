@@ -5,7 +5,7 @@ import { prepared } from '../rows/statement.ts';
 import { EVENT_KIND, STATUS } from '../rows/words.ts';
 
 /** What to look for: transactions that a principal takes part in, or a contract's logs. */
-export interface Landmark {
+export interface IndexKey {
   kind: 'principal' | 'logs';
   principal: string;
 }
@@ -46,26 +46,26 @@ export function hookCandidates(db: Database) {
   return {
     /** Bitcoin height that the tip is anchored at; 0 before the first block. */
     tipBurnHeight: (): number => tipBurnHeight.get()?.burn_block_height ?? 0,
-    /** The first height from `height` on that has one of the landmarks, null where none has. */
-    next(landmarks: readonly Landmark[], height: number): number | null {
-      const rows = landmarks.map(({ kind, principal }) =>
+    /** The first height from `height` on that has one of the keys, null where none has. */
+    next(keys: readonly IndexKey[], height: number): number | null {
+      const rows = keys.map(({ kind, principal }) =>
         (kind === 'logs' ? logged : involved).get(principal, positionOf(height, 0)),
       );
       return heights(rows).reduce<number | null>((least, one) => (least === null || one < least ? one : least), null);
     },
-    /** The last height up to `height` that has one of the landmarks, null where none has. */
-    previous(landmarks: readonly Landmark[], height: number): number | null {
-      const rows = landmarks.map(({ kind, principal }) =>
+    /** The last height up to `height` that has one of the keys, null where none has. */
+    previous(keys: readonly IndexKey[], height: number): number | null {
+      const rows = keys.map(({ kind, principal }) =>
         (kind === 'logs' ? lastLogged : lastInvolved).get(principal, positionOf(height + 1, 0)),
       );
       return heights(rows).reduce<number | null>((most, one) => (most === null || one > most ? one : most), null);
     },
     /**
-     * The interface of the contract as it was deployed before a place in the chain, or in block 0, which every branch
+     * The interface of the contract as it was deployed before a transaction of a block, or in block 0, which every branch
      * has: JSON, null where there is none.
      */
-    contractInterface: (contractId: string, height: number, place: number): string | null =>
-      contractInterface.get(contractId, positionOf(height, place))?.text ?? null,
+    contractInterface: (contractId: string, height: number, txIndex: number): string | null =>
+      contractInterface.get(contractId, positionOf(height, txIndex))?.text ?? null,
   };
 }
 export type HookCandidates = ReturnType<typeof hookCandidates>;

@@ -12,11 +12,11 @@ import {
   type DeliveryState,
   type Lane,
   type NewDelivery,
+  type NotifiedBlocks,
   type Reason,
   storedLane,
   storedReason,
   storedState,
-  type ToldBlocks,
 } from './model.ts';
 
 const PENDING = storedState.numberOf('pending');
@@ -58,7 +58,7 @@ export const sql = {
 };
 
 /** The least and the greatest height of some blocks; 0 where there are none. */
-function heights({ apply, rollback }: ToldBlocks): [number, number] {
+function heights({ apply, rollback }: NotifiedBlocks): [number, number] {
   const all = [...apply, ...rollback].map(({ height }) => height);
   return all.length === 0 ? [0, 0] : [Math.min(...all), Math.max(...all)];
 }

@@ -1,7 +1,7 @@
 /** A row of hook_deliveries, and the delivery that it is. */
 import type { Stored } from '../rows/table-shape.ts';
 import { hookDeliveriesTable } from '../tables/hooks.ts';
-import { type Delivery, storedLane, storedReason, storedState, type ToldBlocks } from './model.ts';
+import { type Delivery, type NotifiedBlocks, storedLane, storedReason, storedState } from './model.ts';
 
 const shown = Object.keys(hookDeliveriesTable.columns).filter((name) => name !== 'min_height' && name !== 'max_height');
 
@@ -31,7 +31,7 @@ export const deliveryOf = (row: DeliveryRow): Delivery => ({
   deliveredAt: row.delivered_at,
   triedSince: row.tried_since,
   attempts: row.attempts,
-  blocks: JSON.parse(row.blocks) as ToldBlocks,
+  blocks: JSON.parse(row.blocks) as NotifiedBlocks,
   bodyBytes: row.body_bytes,
   bodySha256: row.body_sha256,
   backfillId: row.backfill_id,

@@ -24,7 +24,7 @@ const entryOf = ({ hook_id, index_block_hash, height, places }: Row): LedgerEntr
   hookId: hook_id,
   indexBlockHash: index_block_hash,
   height,
-  places: JSON.parse(places) as number[],
+  txIndexes: JSON.parse(places) as number[],
 });
 
 export function hookLedger(db: Database) {
@@ -43,13 +43,13 @@ export function hookLedger(db: Database) {
         WHERE l.burn_block_height < ?1 LIMIT ?2)`,
   );
   return {
-    add: (hash: Uint8Array, hookId: number, height: number, burnBlockHeight: number, places: readonly number[]) => {
+    add: (hash: Uint8Array, hookId: number, height: number, burnBlockHeight: number, txIndexes: readonly number[]) => {
       add({
         index_block_hash: hash,
         hook_id: hookId,
         height,
         burn_block_height: burnBlockHeight,
-        places: JSON.stringify(places),
+        places: JSON.stringify(txIndexes),
       });
     },
     remove: (hash: Uint8Array, hookId: number) => {

@@ -68,7 +68,7 @@ export interface ToldBlock {
   tx_count: number;
 }
 
-export interface ToldBlocks {
+export interface NotifiedBlocks {
   apply: ToldBlock[];
   rollback: ToldBlock[];
 }
@@ -79,7 +79,7 @@ export interface NewDelivery {
   lane: Lane;
   reason: Reason;
   sequence: number | null;
-  blocks: ToldBlocks;
+  blocks: NotifiedBlocks;
   /** JSON text; null where it could not be made, with `problem`. */
   body: string | null;
   problem: string | null;
@@ -143,5 +143,5 @@ export interface LedgerEntry {
   hookId: number;
   indexBlockHash: Uint8Array;
   height: number;
-  places: number[];
+  txIndexes: number[];
 }

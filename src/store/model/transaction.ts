@@ -129,8 +129,8 @@ export interface PendingOrder {
   direction: 'asc' | 'desc';
 }
 
-/** What a pending transaction adds to statistics. */
-export interface PendingFigures {
+/** What statistics of the mempool count of a pending transaction. */
+export interface PendingFeeAndSize {
   type: TransactionType;
   /** micro-STX. */
   fee: number;

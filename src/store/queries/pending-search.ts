@@ -1,7 +1,7 @@
-/** What waits, filtered and ordered as v1 offers it, and its figures. */
+/** What waits, filtered and ordered as v1 offers it, and the fees and sizes of all. */
 import type { Database } from 'bun:sqlite';
 import type { OffsetPage } from '../model/page.ts';
-import type { PendingFigures, PendingFilter, PendingOrder, PendingTransactionDetail } from '../model/transaction.ts';
+import type { PendingFeeAndSize, PendingFilter, PendingOrder, PendingTransactionDetail } from '../model/transaction.ts';
 import { decimalOf } from '../rows/amounts.ts';
 import { prepared } from '../rows/statement.ts';
 import { MEMPOOL_STATE, PAYLOAD, typeWord } from '../rows/words.ts';
@@ -29,7 +29,7 @@ export const sql = {
   ofRecipient: `SELECT ${key} FROM mempool_transactions m WHERE m.state = ${MEMPOOL_STATE.pending} AND m.recipient_id = ?1 AND m.type = ${PAYLOAD.token_transfer}`,
   ofPrincipal: `SELECT ${key} FROM pending_principals p JOIN mempool_transactions m ON m.tx_id = p.tx_id
                  WHERE p.principal_id = ?1`,
-  figures: `SELECT type, fee, receipt_block_height, size FROM mempool_transactions WHERE state = ${MEMPOOL_STATE.pending}`,
+  feesAndSizes: `SELECT type, fee, receipt_block_height, size FROM mempool_transactions WHERE state = ${MEMPOOL_STATE.pending}`,
 };
 
 interface KeyRow {
@@ -54,9 +54,9 @@ export function pendingSearch(db: Database, mempool: MempoolQueries) {
   const ofSender = prepared<KeyRow, [number, number | null]>(db, sql.ofSender);
   const ofRecipient = prepared<KeyRow, [number]>(db, sql.ofRecipient);
   const ofPrincipal = prepared<KeyRow, [number]>(db, sql.ofPrincipal);
-  const figures = prepared<{ type: number; fee: string; receipt_block_height: number; size: number }, []>(
+  const feesAndSizes = prepared<{ type: number; fee: string; receipt_block_height: number; size: number }, []>(
     db,
-    sql.figures,
+    sql.feesAndSizes,
   );
 
   const idOf = (address: string): number | undefined => principal.get(address)?.id;
@@ -92,8 +92,8 @@ export function pendingSearch(db: Database, mempool: MempoolQueries) {
     },
 
     /** Of all that wait. */
-    figures: async (): Promise<PendingFigures[]> =>
-      figures.all().map(({ type, fee, receipt_block_height, size }) => ({
+    feesAndSizes: async (): Promise<PendingFeeAndSize[]> =>
+      feesAndSizes.all().map(({ type, fee, receipt_block_height, size }) => ({
         type: typeWord(type),
         fee: Number(decimalOf(fee)),
         receiptBlockHeight: receipt_block_height,

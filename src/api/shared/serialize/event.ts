@@ -4,7 +4,7 @@ import type { TransactionEvent } from '../../../store/model/event.ts';
 import type { TransactionEvent as EventSchema } from '../schemas/event.ts';
 import { clarity } from './values.ts';
 
-type Shown = Static<typeof EventSchema>;
+type SerializedEvent = Static<typeof EventSchema>;
 type Movement = Extract<TransactionEvent, { action: unknown }>;
 
 const sides = ({ action, sender, recipient }: Movement) => ({
@@ -13,7 +13,7 @@ const sides = ({ action, sender, recipient }: Movement) => ({
   recipient: recipient ?? '',
 });
 
-export function transactionEvent(txId: Uint8Array, event: TransactionEvent): Shown {
+export function transactionEvent(txId: Uint8Array, event: TransactionEvent): SerializedEvent {
   const common = { event_index: event.index, tx_id: toHex(txId) };
   switch (event.kind) {
     case 'contract_log': {

@@ -16,7 +16,7 @@ import { clarity, exactNumber, isoTime } from './values.ts';
 /** What the called contracts declare, by contract identifier. */
 export type Declarations = ReadonlyMap<string, ContractFunctions>;
 
-export interface Shown {
+export interface TransactionContext {
   declarations: Declarations;
   /** Leaves out the arguments of calls. */
   withoutArguments?: boolean;
@@ -30,7 +30,7 @@ const anchorModes: Readonly<Record<number, 'on_chain_only' | 'off_chain_only' | 
   3: 'any',
 };
 
-export function transaction(of: TransactionDetail, shown: Shown): Static<typeof Transaction> {
+export function transaction(of: TransactionDetail, context: TransactionContext): Static<typeof Transaction> {
   const { block, burnBlock, cost, microblock } = of;
   const time = block.time === 0 ? burnBlock.time : block.time;
   return {
@@ -54,18 +54,21 @@ export function transaction(of: TransactionDetail, shown: Shown): Static<typeof 
     microblock_sequence: microblock?.sequence ?? ANCHORED_SEQUENCE,
     microblock_canonical: true,
     event_count: of.eventCount,
-    events: (shown.events ?? []).map((event) => transactionEvent(of.txId, event)),
+    events: (context.events ?? []).map((event) => transactionEvent(of.txId, event)),
     execution_cost_read_count: exactNumber(cost.readCount),
     execution_cost_read_length: exactNumber(cost.readLength),
     execution_cost_runtime: exactNumber(cost.runtime),
     execution_cost_write_count: exactNumber(cost.writeCount),
     execution_cost_write_length: exactNumber(cost.writeLength),
     vm_error: of.vmError,
-    ...body(of.payload, of.raw, of.functionArgs, shown),
+    ...body(of.payload, of.raw, of.functionArgs, context),
   };
 }
 
-export function mempoolTransaction(of: PendingTransactionDetail, shown: Shown): Static<typeof MempoolTransaction> {
+export function mempoolTransaction(
+  of: PendingTransactionDetail,
+  context: TransactionContext,
+): Static<typeof MempoolTransaction> {
   const { postConditions, anchorMode } = decoded(of.raw);
   return {
     ...accountMembers(of, postConditions, anchorMode),
@@ -73,7 +76,7 @@ export function mempoolTransaction(of: PendingTransactionDetail, shown: Shown): 
     replaced_by_tx_id: of.replacedByTxId === null ? null : toHex(of.replacedByTxId),
     receipt_time: of.receiptTime,
     receipt_time_iso: isoTime(of.receiptTime),
-    ...body(of.payload, of.raw, null, shown),
+    ...body(of.payload, of.raw, null, context),
   };
 }
 
@@ -103,7 +106,7 @@ function accountMembers(
 }
 
 /** @param functionArgs of a call, null where they stand in the raw transaction */
-function body(payload: SummaryPayload, raw: Uint8Array, functionArgs: Uint8Array | null, shown: Shown) {
+function body(payload: SummaryPayload, raw: Uint8Array, functionArgs: Uint8Array | null, context: TransactionContext) {
   switch (payload.type) {
     case 'token_transfer': {
       const { recipient, amount, memo } = payload;
@@ -117,7 +120,7 @@ function body(payload: SummaryPayload, raw: Uint8Array, functionArgs: Uint8Array
       return { tx_type: payload.type, smart_contract };
     }
     case 'contract_call':
-      return { tx_type: payload.type, contract_call: call(payload, raw, functionArgs, shown) };
+      return { tx_type: payload.type, contract_call: call(payload, raw, functionArgs, context) };
     case 'poison_microblock': {
       const { header1, header2 } = payloadOf(raw, payload.type);
       const headers = { microblock_header_1: toHex(header1), microblock_header_2: toHex(header2) };
@@ -137,15 +140,15 @@ function call(
   { contractId, functionName }: Extract<SummaryPayload, { type: 'contract_call' }>,
   raw: Uint8Array,
   functionArgs: Uint8Array | null,
-  { declarations, withoutArguments = false }: Shown,
+  { declarations, withoutArguments = false }: TransactionContext,
 ) {
   const declared: AbiFunction | undefined = declarations.get(contractId)?.get(functionName);
-  const shown = {
+  const named = {
     contract_id: contractId,
     function_name: functionName,
     function_signature: declared === undefined ? '' : functionSignature(declared),
   };
-  if (withoutArguments) return shown;
+  if (withoutArguments) return named;
   const span = functionArgs ?? payloadOf(raw, 'contract_call').functionArgs;
-  return { ...shown, function_args: typedArguments(span, declared) };
+  return { ...named, function_args: typedArguments(span, declared) };
 }

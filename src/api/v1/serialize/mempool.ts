@@ -1,5 +1,5 @@
 import type { Static } from '@sinclair/typebox';
-import type { PendingFigures } from '../../../store/model/transaction.ts';
+import type { PendingFeeAndSize } from '../../../store/model/transaction.ts';
 import { countedTypes, type MempoolStats } from '../schemas/mempool.ts';
 
 /** @param ascending at least one value */
@@ -28,8 +28,8 @@ function byType<T>(of: (type: (typeof countedTypes)[number]) => T) {
 }
 
 /** @param nextHeight of the block that may hold them */
-export function mempoolStats(figures: readonly PendingFigures[], nextHeight: number): Static<typeof MempoolStats> {
-  const of = (type: (typeof countedTypes)[number]) => figures.filter((figure) => figure.type === type);
+export function mempoolStats(pending: readonly PendingFeeAndSize[], nextHeight: number): Static<typeof MempoolStats> {
+  const of = (type: (typeof countedTypes)[number]) => pending.filter((one) => one.type === type);
   return {
     tx_type_counts: byType((type) => of(type).length),
     tx_simple_fee_averages: byType((type) => percentiles(of(type).map(({ fee }) => fee))),

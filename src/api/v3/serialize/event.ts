@@ -3,9 +3,9 @@ import type { TransactionEvent } from '../../../store/model/event.ts';
 import { clarity, memo } from '../../shared/serialize/values.ts';
 import type { TransactionEvent as EventSchema } from '../schemas/event.ts';
 
-type Shown = Static<typeof EventSchema>;
+type SerializedEvent = Static<typeof EventSchema>;
 
-export function transactionEvent(event: TransactionEvent): Shown {
+export function transactionEvent(event: TransactionEvent): SerializedEvent {
   const event_index = event.index;
   switch (event.kind) {
     case 'contract_log': {
