@@ -1,6 +1,7 @@
 /** Starts, watches and stops the API's threads from the main thread. */
 import { Worker } from 'node:worker_threads';
 import { apiThreadUrl } from '../api-thread-url.ts';
+import type { Clock } from '../base/clock.ts';
 import { OperatorError } from '../base/errors.ts';
 import { listenHttp } from '../http/listener.ts';
 import type { Settings } from '../settings/config.ts';
@@ -19,6 +20,7 @@ export interface ApiThreadsOptions {
   mainThread: string;
   /** The secret by which the main thread recognises requests from its own threads. */
   passage: string;
+  clock: Clock;
   /** Called when a thread ends by itself. */
   crashed(cause: unknown): void;
 }
@@ -31,9 +33,11 @@ class ApiThread {
   readonly #waiting = new Map<number, (metrics: ThreadMetrics) => void>();
   readonly #listening = Promise.withResolvers<string>();
   readonly #stopped = Promise.withResolvers<void>();
+  readonly #clock: Clock;
   #asked = 0;
 
-  constructor(start: ThreadStart, crashed: (cause: unknown) => void) {
+  constructor(start: ThreadStart, clock: Clock, crashed: (cause: unknown) => void) {
+    this.#clock = clock;
     this.#worker = new Worker(apiThreadUrl, { workerData: start });
     const ended = (cause: unknown) => {
       this.#listening.reject(cause);
@@ -71,11 +75,17 @@ class ApiThread {
 
   async metrics(): Promise<ThreadMetrics> {
     const id = ++this.#asked;
-    const answer = new Promise<ThreadMetrics>((resolve) => this.#waiting.set(id, resolve));
+    const { promise, resolve } = Promise.withResolvers<ThreadMetrics>();
+    this.#waiting.set(id, resolve);
+    // A timer that outlives the answer would keep the process from its end.
+    const inTime = this.#clock.after(METRICS_TIMEOUT_MS, () => resolve([]));
     this.#say({ kind: 'collect', id });
-    const metrics = await Promise.race([answer, Bun.sleep(METRICS_TIMEOUT_MS).then((): ThreadMetrics => [])]);
-    this.#waiting.delete(id);
-    return metrics;
+    try {
+      return await promise;
+    } finally {
+      inTime();
+      this.#waiting.delete(id);
+    }
   }
 
   async stop(): Promise<void> {
@@ -101,6 +111,7 @@ export async function startApiThreads({
   settings,
   mainThread,
   passage,
+  clock,
   crashed,
 }: ApiThreadsOptions): Promise<ApiThreads> {
   const { apiHost: hostname, threads: count } = settings;
@@ -125,7 +136,7 @@ export async function startApiThreads({
   await probe.stop(true);
   const threads = Array.from(
     { length: count },
-    () => new ApiThread({ settings, port, shared: count > 1, mainThread, passage }, crashed),
+    () => new ApiThread({ settings, port, shared: count > 1, mainThread, passage }, clock, crashed),
   );
   try {
     const [url = ''] = await Promise.all(threads.map((thread) => thread.listening()));

@@ -86,7 +86,7 @@ async function answerApi(
   closing.unshift(() => server.stop());
   if (settings.threads === 0) return server.url;
   const crashed = (cause: unknown) => crash(log, cause);
-  const started = await startApiThreads({ settings, mainThread: server.url, passage, crashed });
+  const started = await startApiThreads({ settings, mainThread: server.url, passage, clock, crashed });
   closing.unshift(() => started.stop());
   threads(started);
   return started.url;
