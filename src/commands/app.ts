@@ -55,6 +55,7 @@ import { responder } from '../http/respond.ts';
 import { responseCache } from '../http/response-cache.ts';
 import { type Route, type RouteContext, resource } from '../http/route.ts';
 import type { Snapshots } from '../store/read/snapshots.ts';
+import { apiDescription } from './api-description.ts';
 
 export interface ApiOptions {
   snapshots: Snapshots;
@@ -164,5 +165,5 @@ export function createApp(options: ApiOptions): AnyElysia {
   for (const routes of resources(version, now, faucets)) app.use(resource(context, routes));
   app.use(resource(context, hookRoutes(version, hooks)));
   if (nodeProxy !== undefined) app.use(resource(context, nodeRoutes(nodeProxy)));
-  return app.use(docs(respond, version));
+  return app.use(docs(respond, version, apiDescription));
 }

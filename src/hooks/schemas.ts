@@ -10,6 +10,7 @@ const words = <const W extends readonly string[]>(list: W) =>
 export const Uuid = Type.String({
   pattern: '^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}$',
   description: 'Id of the resource (UUID); upper and lower case are equal',
+  examples: ['00000000-0000-4000-8000-000000000001'],
 });
 const UnixTime = Type.Integer({ description: 'Time in Unix seconds' });
 const Height = Type.Integer({ minimum: 0 });

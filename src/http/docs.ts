@@ -1,6 +1,7 @@
 /** The API described: the OpenAPI document, and a page to read it that loads nothing from elsewhere. */
 import { swagger } from '@elysiajs/swagger';
 import { type AnyElysia, Elysia } from 'elysia';
+import { type RecordedExample, withExample } from './openapi.ts';
 import type { Responder } from './respond.ts';
 import { DECLARED, type Declared } from './route.ts';
 import script from './scalar/standalone.js.gz' with { type: 'file' };
@@ -9,10 +10,19 @@ const PAGE = '/docs';
 const DOCUMENT = '/docs/json';
 const SCRIPT = '/docs/scalar.js';
 
-const INFO = {
-  title: 'Stackside',
-  description: 'Chain data of the Stacks blockchain: blocks, transactions, principals, tokens.',
-};
+/** What the document says besides the routes. */
+export interface ApiDescription {
+  title: string;
+  description: string;
+  tags: { name: string; description: string }[];
+  /** By the id of the operation. */
+  examples: Readonly<Record<string, RecordedExample>>;
+}
+
+/**
+ * The address the document was asked for, whatever proxies stand before: a relative URL is resolved by whoever reads it.
+ */
+const SERVERS = [{ url: '/', description: 'The server that serves this document' }];
 
 /** Nothing but this server is asked, whatever the script would like to. */
 const POLICY = [
@@ -25,7 +35,8 @@ const POLICY = [
 ].join('; ');
 
 /** @param version the text of `server_version` */
-export function docs(respond: Responder, version: string): AnyElysia {
+export function docs(respond: Responder, version: string, described: ApiDescription): AnyElysia {
+  const { title, description, tags, examples } = described;
   const reference = swagger({
     provider: 'scalar',
     path: PAGE,
@@ -34,15 +45,23 @@ export function docs(respond: Responder, version: string): AnyElysia {
     scalarConfig,
     documentation: {
       openapi: '3.1.0',
-      info: { ...INFO, version: version.match(/v(\S+)/)?.[1] ?? version },
+      info: { title, description, version: version.match(/v(\S+)/)?.[1] ?? version },
+      servers: SERVERS,
+      tags,
     },
   });
+  /** Routes don't change while a server runs, and the document is megabytes of text. */
+  let text: string | null = null;
+  const textOf = (document: unknown): string => {
+    text ??= JSON.stringify(withDeclarations(document, examples));
+    return text;
+  };
   // The plugin's own route for its page is a fixed response, which no hook can give headers: it is replaced.
   const html = Promise.resolve(reference.handle(new Request(`http://localhost${PAGE}`))).then((page) => page.text());
   const hidden = { detail: { hide: true } };
   return new Elysia({ name: 'docs' })
     .mapResponse(({ responseValue }) =>
-      responseValue instanceof Response ? responseValue : respond.json(200, withDeclarations(responseValue)),
+      responseValue instanceof Response ? responseValue : respond.jsonText(200, textOf(responseValue)),
     )
     .use(reference)
     .get(PAGE, async () => new Response(await html, { headers: pageHeaders(respond) }), hidden)
@@ -50,14 +69,17 @@ export function docs(respond: Responder, version: string): AnyElysia {
 }
 
 /** The document with each route as it declares itself: the router knows its parameters by their places alone. */
-function withDeclarations(document: unknown): unknown {
+function withDeclarations(document: unknown, examples: ApiDescription['examples']): unknown {
   if (typeof document !== 'object' || document === null || !('paths' in document)) return document;
   const paths: Record<string, Record<string, object>> = {};
   for (const [routed, methods] of Object.entries(document.paths as Record<string, Record<string, object>>)) {
     for (const [method, entry] of Object.entries(methods)) {
       const { [DECLARED]: declared } = entry as { [DECLARED]?: Declared };
       const path = declared?.path ?? routed;
-      paths[path] = { ...paths[path], [method]: declared?.operation ?? entry };
+      paths[path] = {
+        ...paths[path],
+        [method]: declared === undefined ? entry : withExample(declared.operation, examples),
+      };
     }
   }
   return { ...document, paths };

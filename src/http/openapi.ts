@@ -10,6 +10,7 @@ interface Described {
   params?: TProperties;
   query?: TProperties;
   body?: TSchema;
+  optionalBody?: boolean;
   response: TSchema;
   plainText?: boolean;
   notFound?: string;
@@ -22,6 +23,13 @@ interface Described {
   errors?: ErrorShape;
 }
 
+/** A body of a request or a response. */
+interface Body {
+  description: string;
+  content?: Record<string, { schema: TSchema; example?: unknown }>;
+}
+
+/** The entry of a route in the document. */
 export function operation(route: Described) {
   const {
     operationId,
@@ -30,6 +38,7 @@ export function operation(route: Described) {
     tag,
     params = {},
     described = {},
+    optionalBody = false,
     response,
     plainText = false,
     notFound,
@@ -45,6 +54,27 @@ export function operation(route: Described) {
     ...Object.entries(params).map(([name, schema]) => parameter('path', name, schema)),
     ...Object.entries(query).map(([name, schema]) => parameter('query', name, schema)),
   ];
+  const responses: Record<string, Body> = {
+    [status]:
+      status === 204
+        ? { description: 'Done; the answer has no body' }
+        : plainText
+          ? text('The answer', response)
+          : json('The answer', response),
+    ...(redirects === undefined ? {} : { 302: { description: redirects } }),
+    ...(etag === null ? {} : { 304: { description: 'The copy named in If-None-Match is still current' } }),
+    ...(parameters.length === 0 && body === undefined
+      ? {}
+      : { 400: json('A parameter or the body is invalid', problem) }),
+    ...(notFound === undefined ? {} : { 404: json(notFound, problem) }),
+    ...(deprecated === undefined
+      ? {}
+      : {
+          410: json('The route is retired: the operator switched it off, or its sunset date has passed', Problem),
+        }),
+  };
+  const requestBody: (Body & { required: boolean }) | undefined =
+    body === undefined ? undefined : { required: !optionalBody, ...json('The body', body) };
   return {
     operationId,
     summary,
@@ -52,33 +82,76 @@ export function operation(route: Described) {
     tags: [tag],
     ...(deprecated === undefined ? {} : { deprecated: true }),
     parameters,
-    ...(body === undefined ? {} : { requestBody: { required: true, ...json('The body', body) } }),
-    responses: {
-      [status]:
-        status === 204
-          ? { description: 'Done; the answer has no body' }
-          : plainText
-            ? text('The answer', response)
-            : json('The answer', response),
-      ...(redirects === undefined ? {} : { 302: { description: redirects } }),
-      ...(etag === null ? {} : { 304: { description: 'The copy named in If-None-Match is still current' } }),
-      ...(parameters.length === 0 && body === undefined
-        ? {}
-        : { 400: json('A parameter or the body is invalid', problem) }),
-      ...(notFound === undefined ? {} : { 404: json(notFound, problem) }),
-      ...(deprecated === undefined
-        ? {}
-        : { 410: json('The route is retired: the operator switched it off, or its sunset date has passed', Problem) }),
-    },
+    ...(requestBody === undefined ? {} : { requestBody }),
+    responses,
   };
 }
 
-function parameter(place: 'path' | 'query', name: string, schema: TSchema) {
-  const { description, explode = false, ...rest } = schema;
-  const required = place === 'path' || (!(OptionalKind in schema) && schema.default === undefined);
-  const style = schema.type === 'array' ? { style: 'form' as const, explode } : {};
-  return { name, in: place, required, ...(description === undefined ? {} : { description }), ...style, schema: rest };
+/** A request of an operation that was made once, and what was answered. */
+export interface RecordedExample {
+  /** Where they are others than the schemas' own examples. */
+  parameters?: Readonly<Record<string, unknown>>;
+  body?: unknown;
+  /** Not given where the answer has no body. */
+  answer?: unknown;
 }
 
-const text = (description: string, schema: TSchema) => ({ description, content: { 'text/plain': { schema } } });
-const json = (description: string, schema: TSchema) => ({ description, content: { 'application/json': { schema } } });
+type Operation = ReturnType<typeof operation>;
+
+/** The operation with what was recorded of it. */
+export function withExample(operation: Operation, examples: Readonly<Record<string, RecordedExample>>): Operation {
+  const recorded = examples[operation.operationId];
+  if (recorded === undefined) return operation;
+  const { parameters = {}, body, answer } = recorded;
+  const { requestBody } = operation;
+  return {
+    ...operation,
+    parameters: operation.parameters.map((one) => ({ ...one, example: parameters[one.name] ?? one.example })),
+    ...(requestBody === undefined || body === undefined ? {} : { requestBody: withContentExample(requestBody, body) }),
+    responses: Object.fromEntries(
+      Object.entries(operation.responses).map(([status, response]) => [
+        status,
+        answer !== undefined && status.startsWith('2') ? withContentExample(response, answer) : response,
+      ]),
+    ),
+  };
+}
+
+const withContentExample = <T extends Body>(body: T, example: unknown): T => ({
+  ...body,
+  content: Object.fromEntries(
+    Object.entries(body.content ?? {}).map(([type, content]) => [type, { ...content, example }]),
+  ),
+});
+
+/** A value that a schema accepts: its example, or what it names itself; undefined where it names none. */
+function exampleOf(schema: TSchema): unknown {
+  const { examples, default: usual, const: only, anyOf, items, type } = schema;
+  if (examples !== undefined) return examples[0];
+  if (usual !== undefined) return usual;
+  if (anyOf !== undefined) return exampleOf(anyOf[0]);
+  if (type === 'array') return [exampleOf(items)];
+  return type === 'boolean' ? true : only;
+}
+
+function parameter(place: 'path' | 'query', name: string, schema: TSchema) {
+  const { description, explode = false, examples: _, ...rest } = schema;
+  const example = exampleOf(schema);
+  const required = place === 'path' || (!(OptionalKind in schema) && schema.default === undefined);
+  const style = schema.type === 'array' ? { style: 'form' as const, explode } : {};
+  return {
+    name,
+    in: place,
+    required,
+    ...(description === undefined ? {} : { description }),
+    ...style,
+    schema: rest,
+    example,
+  };
+}
+
+const text = (description: string, schema: TSchema): Body => ({ description, content: { 'text/plain': { schema } } });
+const json = (description: string, schema: TSchema): Body => ({
+  description,
+  content: { 'application/json': { schema } },
+});

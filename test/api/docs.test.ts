@@ -1,24 +1,44 @@
 /** The description of the API: that it is whole, consistent, and asks nobody else. */
 
 import { expect, test } from 'bun:test';
+import { Value } from '@sinclair/typebox/value';
+import recordedAnswers from '../../src/api/shared/examples/answers.json' with { type: 'json' };
+import recordedValues from '../../src/api/shared/examples/values.json' with { type: 'json' };
 import { systemClock } from '../../src/base/clock.ts';
 import { resources } from '../../src/commands/app.ts';
 import { noFaucets } from '../../src/faucets/faucets.ts';
 import { hookRoutes } from '../../src/hooks/routes/routes.ts';
+import type { RecordedExample } from '../../src/http/openapi.ts';
+import { checkedBody } from '../../src/http/response-check.ts';
 import origin from '../../src/http/scalar/origin.json' with { type: 'json' };
+import { recordExamples, targetOf } from '../support/examples.ts';
 import { testApp } from './samples.ts';
 
+interface Body {
+  description: string;
+  content?: Record<string, { schema: object; example?: unknown }>;
+}
 interface Operation {
   operationId: string;
   summary: string;
   description: string;
   tags: string[];
-  parameters: { name: string; in: string; required: boolean; schema: Record<string, unknown>; description?: string }[];
-  responses: Record<string, { description: string; content?: Record<string, { schema: object }> }>;
+  parameters: {
+    name: string;
+    in: string;
+    required: boolean;
+    schema: Record<string, unknown>;
+    description?: string;
+    example: unknown;
+  }[];
+  requestBody?: Body;
+  responses: Record<string, Body>;
 }
 interface Document {
   openapi: string;
   info: { title: string; version: string };
+  servers: { url: string }[];
+  tags: { name: string; description: string }[];
   paths: Record<string, Record<string, Operation>>;
 }
 
@@ -27,12 +47,13 @@ const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
   Object.entries(methods).map(([method, operation]) => ({ path, method, operation })),
 );
 const hooks = hookRoutes('', null).filter(({ detail }) => detail.hide !== true);
+const open = resources('', systemClock.now, noFaucets)
+  .flat()
+  .filter(({ detail }) => detail.hide !== true);
+const routes = new Map([...open, ...hooks].map((route) => [route.detail.operationId, route]));
 
 test('every declared route is in the document, and nothing else', () => {
-  const open = resources('', systemClock.now, noFaucets)
-    .flat()
-    .filter(({ detail }) => detail.hide !== true);
-  const declared = [...open, ...hooks].map(({ method, path }) => `${method.toLowerCase()} ${path}`);
+  const declared = [...routes.values()].map(({ method, path }) => `${method.toLowerCase()} ${path}`);
   expect(operations.map(({ method, path }) => `${method} ${path}`).sort()).toEqual(declared.sort());
 });
 
@@ -68,6 +89,81 @@ test('a 404 says what was not found', () => {
     if (description !== undefined)
       expect([operationId, description]).toEqual([operationId, expect.stringMatching(/^[A-Z]\S+ .*(not )?found/)]);
   }
+});
+
+test('every parameter has a description, and an example that its own check accepts', async () => {
+  const { request } = testApp();
+  for (const { method, operation } of operations) {
+    const { operationId, parameters } = operation;
+    const route = routes.get(operationId)!;
+    const given = new Map(parameters.map(({ name, example }) => [name, example]));
+    const needed = parameters.filter(({ required }) => required).map(({ name }) => name);
+    for (const { name, description, example } of parameters) {
+      const { schema } = route.detail.parameters.find((one) => one.name === name)!;
+      const accepted = example !== undefined && Value.Check(schema, example);
+      expect([operationId, name, typeof description, accepted]).toEqual([operationId, name, 'string', true]);
+      // What a schema can't say, such as a checksum, is checked by asking.
+      if (method !== 'get' || hooks.includes(route)) continue;
+      const asked = Object.fromEntries([...needed, name].map((one) => [one, given.get(one)]));
+      const response = await request(targetOf(route, asked));
+      if (response.status !== 400) continue;
+      expect([operationId, name, await response.text()]).toEqual([
+        operationId,
+        name,
+        expect.not.stringContaining(name),
+      ]);
+    }
+  }
+});
+
+test('every 2xx answer has an example that its schema accepts', () => {
+  for (const { operation } of operations) {
+    const { operationId, responses } = operation;
+    for (const [status, { content = {} }] of Object.entries(responses)) {
+      if (!status.startsWith('2') || status === '204') continue;
+      const [[type, { example }] = ['', {}]] = Object.entries(content) as [string, { example?: unknown }][];
+      const declared = routes.get(operationId)!.detail.responses[status]?.content?.[type];
+      expect([operationId, typeof example]).not.toEqual([operationId, 'undefined']);
+      checkedBody(operationId, declared!.schema, JSON.stringify(example));
+    }
+  }
+});
+
+test('every body of a request has an example that its schema accepts', () => {
+  for (const { operationId, requestBody } of operations.map(({ operation }) => operation)) {
+    if (requestBody === undefined) continue;
+    const { schema } = routes.get(operationId)!.detail.requestBody!.content!['application/json']!;
+    const { example } = requestBody.content!['application/json']!;
+    expect([operationId, Value.Check(schema, example)]).toEqual([operationId, true]);
+  }
+});
+
+/** The names of a body's fields. */
+function shapeOf(body: unknown): unknown {
+  return typeof body === 'object' && body !== null ? Object.keys(body) : typeof body;
+}
+
+test('the examples are what the simulated chain answers; test/support/examples.ts writes them', async () => {
+  const { values, answers } = await recordExamples();
+  expect(values).toEqual(recordedValues);
+  expect(Object.keys(answers).sort()).toEqual([...routes.keys()].sort());
+  for (const [operationId, recorded] of Object.entries(recordedAnswers as Record<string, RecordedExample>)) {
+    const answered = answers[operationId];
+    // Times of deliveries are those of the moment.
+    if (!hooks.includes(routes.get(operationId)!)) expect([operationId, answered]).toEqual([operationId, recorded]);
+    else expect([operationId, shapeOf(answered?.answer)]).toEqual([operationId, shapeOf(recorded.answer)]);
+  }
+});
+
+test('every tag has an introduction', () => {
+  const used = new Set(operations.flatMap(({ operation }) => operation.tags));
+  expect(document.tags.map(({ name }) => name).sort()).toEqual([...used].sort());
+  for (const { name, description } of document.tags)
+    expect([name, description]).toEqual([name, expect.stringMatching(/^[A-Z].*[.]$/)]);
+});
+
+test('the server is the one that the document came from', () => {
+  expect(document.servers.map(({ url }) => url)).toEqual(['/']);
 });
 
 test('the parameters in a path are those that are described', () => {

@@ -6,6 +6,7 @@ import { chainTipAndAttachments } from '../../http/etag.ts';
 import { Redirect, route } from '../../http/route.ts';
 import type { NameInfo, SubdomainInfo } from '../../store/model/name.ts';
 import type { Reader } from '../../store/read/index-reader.ts';
+import { example } from '../shared/examples/examples.ts';
 import { Name, paged, unanchored, ZonefileHash } from './parameters.ts';
 import { NameList, NameOrSubdomain, Zonefile } from './schemas.ts';
 
@@ -147,8 +148,8 @@ export const namesOfAddress = [
     deprecated: { replacement: '/extended/v3/principals/{address}/balances/nft' },
     etag: chainTipAndAttachments,
     params: {
-      blockchain: Type.String({ description: 'Always `stacks`' }),
-      address: Type.String({ description: 'Standard address or contract identifier' }),
+      blockchain: Type.String({ description: 'Always `stacks`', examples: ['stacks'] }),
+      address: Type.String({ description: 'Standard address or contract identifier', examples: example('principal') }),
     },
     query: unanchored,
     response: Type.Object({ names: NameList }),

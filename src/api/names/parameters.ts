@@ -1,16 +1,22 @@
 /** What the requests of the name system hold. */
 import { Type } from '@sinclair/typebox';
 import { fromHex, toHex } from '../../codec/hex.ts';
+import { example } from '../shared/examples/examples.ts';
 
 /** Any text: what is no name is one that nobody has. */
 export const Name = Type.String({
   description: 'Name with its namespace, such as `alice.btc`, or subdomain, such as `joe.alice.btc`',
+  examples: example('name'),
 });
 
-export const Namespace = Type.String({ description: 'Namespace, such as `btc`' });
+export const Namespace = Type.String({ description: 'Namespace, such as `btc`', examples: example('namespace') });
 
 export const ZonefileHash = Type.Transform(
-  Type.String({ pattern: '^(0x)?([a-fA-F0-9]{2})+$', description: 'Hash of the zonefile in hex, with or without 0x' }),
+  Type.String({
+    pattern: '^(0x)?([a-fA-F0-9]{2})+$',
+    description: 'Hash of the zonefile in hex, with or without 0x',
+    examples: example('zonefile_hash'),
+  }),
 )
   .Decode(fromHex)
   .Encode(toHex);

@@ -3,6 +3,7 @@ import { Type } from '@sinclair/typebox';
 import { isPrincipal } from '../../codec/address.ts';
 import { fromHex, toHex } from '../../codec/hex.ts';
 import { InvalidValue } from '../../http/value-reader.ts';
+import { example } from './examples/examples.ts';
 import { typeWords } from './schemas/transaction.ts';
 import { words } from './schemas/values.ts';
 
@@ -16,17 +17,25 @@ function checksummed(text: string): string {
 
 /** An address, or a contract's identifier. */
 export const Principal = Type.Transform(
-  Type.String({ pattern: `^${ADDRESS}(${CONTRACT})?$`, description: 'Standard address or contract identifier' }),
+  Type.String({
+    pattern: `^${ADDRESS}(${CONTRACT})?$`,
+    description: 'Standard address or contract identifier',
+    examples: example('principal'),
+  }),
 )
   .Decode(checksummed)
   .Encode((principal) => principal);
 
-export const Address = Type.Transform(Type.String({ pattern: `^${ADDRESS}$`, description: 'Standard address' }))
+export const Address = Type.Transform(
+  Type.String({ pattern: `^${ADDRESS}$`, description: 'Standard address', examples: example('principal') }),
+)
   .Decode(checksummed)
   .Encode((address) => address);
 
 /** A hash in the path, whose length isn't looked at: one of another length is that of nothing. */
-export const HexHash = Type.Transform(Type.String({ description: 'Hash in hex, with 0x' }))
+export const HexHash = Type.Transform(
+  Type.String({ description: 'Hash in hex, with 0x', examples: example('block_hash') }),
+)
   .Decode(hexBytes)
   .Encode(toHex);
 
@@ -37,7 +46,7 @@ function hexBytes(text: string): Uint8Array {
   return fromHex(text);
 }
 
-export const BlockHeight = Type.Integer({ minimum: 0, description: 'Block height' });
+export const BlockHeight = Type.Integer({ minimum: 0, description: 'Block height', examples: example('block_height') });
 
 /** Whether transactions count that stand in a microblock which no block confirmed yet. */
 export const unanchored = Type.Boolean({

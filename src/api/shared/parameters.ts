@@ -5,13 +5,18 @@ import { clarity } from '../../codec/clarity-encode.ts';
 import { fromHex, toHex } from '../../codec/hex.ts';
 import { InvalidValue } from '../../http/value-reader.ts';
 import type { BlockId } from '../../store/model/block.ts';
+import { example } from './examples/examples.ts';
 import { words } from './schemas/values.ts';
 
 const ADDRESS = '[0123456789ABCDEFGHJKMNPQRSTVWXYZ]{28,41}';
 const CONTRACT_NAME = '[a-zA-Z][a-zA-Z0-9_-]{0,39}';
 
 export const TxId = Type.Transform(
-  Type.String({ pattern: '^(0x)?[a-fA-F0-9]{64}$', description: 'Transaction id, with or without 0x' }),
+  Type.String({
+    pattern: '^(0x)?[a-fA-F0-9]{64}$',
+    description: 'Transaction id, with or without 0x',
+    examples: example('tx_id'),
+  }),
 )
   .Decode(fromHex)
   .Encode(toHex);
@@ -20,6 +25,7 @@ export const BlockParameter = Type.Transform(
   Type.String({
     pattern: '^(latest|(0x)?[a-fA-F0-9]{64}|[0-9]+)$',
     description: 'Height, block hash, index block hash, or `latest`. A value of 64 digits is a hash.',
+    examples: example('block_height').map(String),
   }),
 )
   .Decode(blockId)
@@ -35,25 +41,31 @@ export const PrincipalParameter = Type.Transform(
   Type.String({
     pattern: `^${ADDRESS}(\\.${CONTRACT_NAME})?$`,
     description: 'Standard address or contract identifier',
+    examples: example('principal'),
   }),
 )
   .Decode(knownPrincipal)
   .Encode((principal) => principal);
 
 export const AddressParameter = Type.Transform(
-  Type.String({ pattern: `^${ADDRESS}$`, description: 'Standard address' }),
+  Type.String({ pattern: `^${ADDRESS}$`, description: 'Standard address', examples: example('principal') }),
 )
   .Decode(knownPrincipal)
   .Encode((principal) => principal);
 
 export const ContractParameter = Type.Transform(
-  Type.String({ pattern: `^${ADDRESS}\\.${CONTRACT_NAME}$`, description: 'Contract identifier' }),
+  Type.String({
+    pattern: `^${ADDRESS}\\.${CONTRACT_NAME}$`,
+    description: 'Contract identifier',
+    examples: example('contract_id'),
+  }),
 )
   .Decode(knownPrincipal)
   .Encode((contractId) => contractId);
 
 export const AssetParameter = Type.Transform(
   Type.String({
+    examples: example('ft'),
     pattern: `^${ADDRESS}\\.${CONTRACT_NAME}::[a-zA-Z][a-zA-Z0-9_!?+<>=/*-]{0,127}$`,
     description:
       'Asset identifier: contract identifier, `::`, and name of the token in the contract. Percent-encode `/` and `?`.',
@@ -64,6 +76,7 @@ export const AssetParameter = Type.Transform(
 
 export const NftValueParameter = Type.Transform(
   Type.String({
+    examples: example('nft_value'),
     pattern: '^(0x[a-fA-F0-9]*|[a-fA-F0-9]+)$',
     description:
       'Value of the instance: decimal digits for an unsigned integer, or the serialized Clarity value in hex with 0x',

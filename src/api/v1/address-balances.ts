@@ -6,6 +6,7 @@ import { principalAndMempool } from '../../http/etag.ts';
 import { route } from '../../http/route.ts';
 import type { Nonces as NonceState } from '../../store/model/account.ts';
 import type { BlockId } from '../../store/model/block.ts';
+import { example } from '../shared/examples/examples.ts';
 import { Principal } from '../shared/legacy-parameters.ts';
 import { Balances, Nonces, StxBalanceWithTotals } from '../shared/schemas/address.ts';
 import { balances, nonces, stxBalanceWithTotals } from '../shared/serialize/address.ts';
@@ -81,6 +82,7 @@ export const addressBalances = [
         Type.Integer({
           minimum: 1,
           description: 'Height of the last block that counts; give this or `block_hash`, not both',
+          examples: example('block_height'),
         }),
       ),
       block_hash: Type.Optional(
@@ -88,6 +90,7 @@ export const addressBalances = [
           Type.String({
             pattern: '^0x[a-fA-F0-9]{64}$',
             description: 'Hash of the last block that counts; give this or `block_height`, not both',
+            examples: example('block_hash'),
           }),
         )
           .Decode(fromHex)

@@ -10,6 +10,7 @@ import {
   uncountedPage,
 } from '../../http/offset-pagination.ts';
 import { route } from '../../http/route.ts';
+import { example } from '../shared/examples/examples.ts';
 import { BurnReward, RewardSlot, RewardTotal } from './schemas/burn-reward.ts';
 import { burnReward, rewardSlot } from './serialize/burn-reward.ts';
 
@@ -28,7 +29,10 @@ function bitcoinAddress(given: string): string {
 }
 
 const address = Type.Transform(
-  Type.String({ description: 'Bitcoin address of any kind, or the Stacks address of the same hash' }),
+  Type.String({
+    description: 'Bitcoin address of any kind, or the Stacks address of the same hash',
+    examples: example('bitcoin_address'),
+  }),
 )
   .Decode(bitcoinAddress)
   .Encode((text) => text);

@@ -6,6 +6,7 @@ import { anyFork, chainTip } from '../../http/etag.ts';
 import { legacyOffsetQuery, UncountedPage } from '../../http/offset-pagination.ts';
 import { route } from '../../http/route.ts';
 import { InvalidValue } from '../../http/value-reader.ts';
+import { example } from '../shared/examples/examples.ts';
 import { TransactionEvent } from '../shared/schemas/event.ts';
 import { contractLog } from '../shared/serialize/contract-log.ts';
 import { Contract } from './schemas/contract.ts';
@@ -16,11 +17,14 @@ const UNKNOWN = 'cannot find contract by ID';
 const NONE_IMPLEMENTS = 'cannot find contract for this trait';
 /** Each is compared with those of every contract that may implement the trait. */
 const MOST_FUNCTIONS = 50;
-const contract_id = Type.String({ description: 'Contract identifier' });
+const contract_id = Type.String({ description: 'Contract identifier', examples: example('contract_id') });
 const listQuery = legacyOffsetQuery({ maximum: 50, default: 20 });
 
 const Trait = Type.Transform(
-  Type.String({ description: 'Interface of the trait, as JSON with `functions`, each with its `args`' }),
+  Type.String({
+    description: 'Interface of the trait, as JSON with `functions`, each with its `args`',
+    examples: ['{"functions":[{"name":"get-balance","args":[{"name":"who","type":"principal"}]}]}'],
+  }),
 )
   .Decode(trait)
   .Encode((functions) => JSON.stringify({ functions }));

@@ -6,6 +6,7 @@ import { bareErrors, type ErrorShape } from '../../http/errors.ts';
 import { BodyError, bodyText } from '../../http/request-body.ts';
 import { queryText } from '../../http/request-url.ts';
 import { type Route, route } from '../../http/route.ts';
+import { example } from '../shared/examples/examples.ts';
 
 const Success = Type.Literal(true);
 const SentStacks = Type.Object({
@@ -20,7 +21,7 @@ const SentBitcoin = Type.Object({
 });
 const Balance = Type.Object({ balance: Type.Number({ description: 'Balance in BTC' }) });
 
-const address = Type.String({ description: 'Address that receives the funds' });
+const address = Type.String({ description: 'Address that receives the funds', examples: example('principal') });
 const flag = (description: string) => Type.Optional(Type.Boolean({ description }));
 
 /** What a request says, of its query and, where that is accepted, its body. */

@@ -4,6 +4,7 @@ import { fromHex, toHex } from '../../codec/hex.ts';
 import { ApiError, notFound } from '../../http/errors.ts';
 import type { Heights } from '../../store/model/block.ts';
 import type { Reader } from '../../store/read/index-reader.ts';
+import { example } from '../shared/examples/examples.ts';
 
 /** A block by height or block hash; null for an empty text, which names none. */
 type Until = { height: number } | { hash: Uint8Array } | null;
@@ -20,6 +21,7 @@ export const untilQuery = {
         pattern: '^((0x)?[a-fA-F0-9]{64}|0*[1-9][0-9]*)?$',
         maxLength: 66,
         description: 'Height or hash of the last block that counts (default: the tip). A value of 64 digits is a hash.',
+        examples: example('block_height').map(String),
       }),
     )
       .Decode(untilBlock)
@@ -29,7 +31,11 @@ export const untilQuery = {
 
 export const heightQuery = {
   height: Type.Optional(
-    Type.Integer({ minimum: 0, description: 'Height of the only block to return; 0 for all blocks' }),
+    Type.Integer({
+      minimum: 0,
+      description: 'Height of the only block to return; 0 for all blocks',
+      examples: example('block_height'),
+    }),
   ),
   ...untilQuery,
 };

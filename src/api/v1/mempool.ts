@@ -28,8 +28,11 @@ export const mempool = [
       sender_address: Type.Optional(Principal),
       recipient_address: Type.Optional(Principal),
       address: Type.Optional(Principal),
-      order_by: Type.Optional(words('age', 'size', 'fee')),
-      order: Type.Optional(words('asc', 'desc')),
+      order_by: Type.Optional({
+        ...words('age', 'size', 'fee'),
+        description: 'Property by which the transactions are ordered',
+      }),
+      order: Type.Optional({ ...words('asc', 'desc'), description: 'Direction of the order' }),
       unanchored,
       exclude_function_args: excludeFunctionArgs,
     },

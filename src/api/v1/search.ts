@@ -8,6 +8,7 @@ import { route } from '../../http/route.ts';
 import type { FoundInForks, TransactionDetail } from '../../store/model/transaction.ts';
 import type { Reader } from '../../store/read/index-reader.ts';
 import { declarationsFor } from '../shared/declarations.ts';
+import { example } from '../shared/examples/examples.ts';
 import { stxBalanceWithTotals } from '../shared/serialize/address.ts';
 import { block } from '../shared/serialize/block.ts';
 import { mempoolTransaction, transaction } from '../shared/serialize/transaction.ts';
@@ -110,7 +111,12 @@ export const search = [
     description:
       'Returns what an id stands for: a transaction, a block, a contract or an address. Canonical transactions are preferred to pending ones, and pending ones to orphaned ones.',
     tag: 'Search',
-    params: { id: Type.String({ description: 'Transaction id, block hash, contract identifier or address' }) },
+    params: {
+      id: Type.String({
+        description: 'Transaction id, block hash, contract identifier or address',
+        examples: example('tx_id'),
+      }),
+    },
     query: {
       include_metadata: Type.Boolean({
         default: false,

@@ -12,6 +12,7 @@ import {
 import { pathAndQuery, pathSegment } from '../../http/request-url.ts';
 import { Redirect, type Route, route } from '../../http/route.ts';
 import type { StackingVersion } from '../../store/model/stacking.ts';
+import { example } from '../shared/examples/examples.ts';
 import { HexHash, Principal, unanchored } from '../shared/legacy-parameters.ts';
 import { Delegation, StackingEvent } from './schemas/stacking.ts';
 import { delegation, stackingEvent } from './serialize/stacking.ts';
@@ -29,7 +30,7 @@ const pox = Type.Transform(
 
 const EVENTS = { maximum: 200, default: 96 };
 const DELEGATIONS = { maximum: 200, default: 100 };
-const height = (description: string) => Type.Integer({ minimum: 1, description });
+const height = (description: string) => Type.Integer({ minimum: 1, description, examples: example('block_height') });
 
 /** The contracts are a part of the path: of any other word there, there is no route. */
 function ofContract(url: string): null {

@@ -3,6 +3,7 @@ import { Type } from '@sinclair/typebox';
 import { chainTip } from '../../http/etag.ts';
 import { route } from '../../http/route.ts';
 import type { Reader } from '../../store/read/index-reader.ts';
+import { example } from '../shared/examples/examples.ts';
 import { LegacyStxSupply, PlainStx, StxSupply } from './schemas/stx-supply.ts';
 import { legacyStxSupply, stxSupply, stxText } from './serialize/stx-supply.ts';
 
@@ -14,7 +15,11 @@ const family = {
 
 const query = {
   height: Type.Optional(
-    Type.Integer({ minimum: 0, description: 'Height of the block after which the supply is computed' }),
+    Type.Integer({
+      minimum: 0,
+      description: 'Height of the block after which the supply is computed',
+      examples: example('block_height'),
+    }),
   ),
   unanchored: Type.Boolean({
     default: false,

@@ -10,6 +10,7 @@ import { InvalidValue } from '../../http/value-reader.ts';
 import type { TransactionDetail } from '../../store/model/transaction.ts';
 import type { Reader } from '../../store/read/index-reader.ts';
 import { declarationsFor } from '../shared/declarations.ts';
+import { example } from '../shared/examples/examples.ts';
 import { Principal } from '../shared/legacy-parameters.ts';
 import { AssetParameter } from '../shared/parameters.ts';
 import { untilQuery } from './heights.ts';
@@ -32,6 +33,7 @@ const ClarityValue = Type.Transform(
   Type.String({
     pattern: '^(0x)?([a-fA-F0-9]{2})+$',
     description: 'Serialized Clarity value of the instance in hex, with or without 0x',
+    examples: example('nft_value'),
   }),
 )
   .Decode(clarityValue)
@@ -70,7 +72,7 @@ export const tokensV1 = [
     description:
       'Returns every principal that ever held a fungible token, largest balance first. Unknown tokens return an empty list.',
     tag,
-    params: { token: Type.String({ description: 'Asset identifier' }) },
+    params: { token: Type.String({ description: 'Asset identifier', examples: example('ft') }) },
     query: holderQuery,
     response: Holders,
     deprecated: { replacement: '/extended/v3/tokens/ft/{token}/holders' },

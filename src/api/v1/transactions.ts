@@ -10,6 +10,7 @@ import { route } from '../../http/route.ts';
 import type { FoundInForks, TransactionFilter, TransactionOrder } from '../../store/model/transaction.ts';
 import type { Reader } from '../../store/read/index-reader.ts';
 import { declarationsFor } from '../shared/declarations.ts';
+import { example } from '../shared/examples/examples.ts';
 import { Address, excludeFunctionArgs, Principal, TransactionTypes, unanchored } from '../shared/legacy-parameters.ts';
 import { TxId } from '../shared/parameters.ts';
 import { MempoolTransaction, Transaction } from '../shared/schemas/transaction.ts';
@@ -49,15 +50,40 @@ export const transactions = [
       ...legacyOffsetQuery({ maximum: 50, default: 20 }),
       type: TransactionTypes,
       unanchored,
-      order: Type.Optional(words('asc', 'desc')),
-      sort_by: Type.Optional(words('block_height', 'burn_block_time', 'fee')),
+      order: Type.Optional({ ...words('asc', 'desc'), description: 'Direction of the order' }),
+      sort_by: Type.Optional({
+        ...words('block_height', 'burn_block_time', 'fee'),
+        description: 'Property by which the transactions are ordered',
+      }),
       from_address: Type.Optional(Address),
       to_address: Type.Optional(Principal),
-      start_time: Type.Optional(Type.Integer({ description: 'Earliest time of the Bitcoin block, in Unix seconds' })),
-      end_time: Type.Optional(Type.Integer({ description: 'Latest time of the Bitcoin block, in Unix seconds' })),
+      start_time: Type.Optional(
+        Type.Integer({
+          description: 'Earliest time of the Bitcoin block, in Unix seconds',
+          examples: example('block_time'),
+        }),
+      ),
+      end_time: Type.Optional(
+        Type.Integer({
+          description: 'Latest time of the Bitcoin block, in Unix seconds',
+          examples: example('block_time'),
+        }),
+      ),
       contract_id: Type.Optional(Principal),
-      function_name: Type.Optional(Type.String({ description: 'Name of the function that a contract call calls' })),
-      nonce: Type.Optional(Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER })),
+      function_name: Type.Optional(
+        Type.String({
+          description: 'Name of the function that a contract call calls',
+          examples: example('function_name'),
+        }),
+      ),
+      nonce: Type.Optional(
+        Type.Integer({
+          minimum: 0,
+          maximum: Number.MAX_SAFE_INTEGER,
+          description: 'Nonce of the sender',
+          examples: [0],
+        }),
+      ),
       exclude_function_args: excludeFunctionArgs,
     },
     response: OffsetPage(Transaction),

@@ -3,6 +3,7 @@ import { Type } from '@sinclair/typebox';
 import { principalAndMempool, principal as principalTag } from '../../http/etag.ts';
 import { legacyOffsetQuery, OffsetPage, offsetPage } from '../../http/offset-pagination.ts';
 import { route } from '../../http/route.ts';
+import { example } from '../shared/examples/examples.ts';
 import { Principal } from '../shared/legacy-parameters.ts';
 import { AddressFtBalance, StxBalance } from '../shared/schemas/address.ts';
 import { SignedAmount } from '../shared/schemas/values.ts';
@@ -59,7 +60,7 @@ export const addressBalancesV2 = [
     description:
       "Returns an address's balance of one fungible token, or of STX if the token is `stx`. Unknown tokens have a balance of zero.",
     tag,
-    params: { ...params, token: Type.String({ description: 'Asset identifier, or `stx`' }) },
+    params: { ...params, token: Type.String({ description: 'Asset identifier, or `stx`', examples: example('ft') }) },
     response: Type.Object({ balance: SignedAmount }),
     deprecated: { replacement: `${v3}/ft/{token}` },
     etag: principalTag,

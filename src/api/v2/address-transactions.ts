@@ -7,6 +7,7 @@ import { FlatPage, flatPage, flatStart, NO_CURSOR } from '../../http/flat-pagina
 import { legacyOffsetQuery, OffsetPage, offsetPage } from '../../http/offset-pagination.ts';
 import { route } from '../../http/route.ts';
 import type { TransactionKey } from '../../store/model/transaction.ts';
+import { example } from '../shared/examples/examples.ts';
 import { excludeFunctionArgs } from '../shared/legacy-parameters.ts';
 import { TxId } from '../shared/parameters.ts';
 import { AddressTransaction, AddressTransactionEvent } from '../shared/schemas/address.ts';
@@ -21,6 +22,7 @@ const params = {
   principal: Type.String({
     pattern: '^[0123456789ABCDEFGHJKMNPQRSTVWXYZ]{28,41}(\\.[a-zA-Z][a-zA-Z0-9_-]{0,39})?$',
     description: 'Standard address or contract identifier',
+    examples: example('principal'),
   }),
 };
 

@@ -5,6 +5,7 @@ import { blockAt, block as blockTag, chainTip } from '../../http/etag.ts';
 import { FlatPage, flatPage, flatQuery, flatStart, NO_CURSOR } from '../../http/flat-pagination.ts';
 import { OffsetPage, offsetPage, offsetQuery } from '../../http/offset-pagination.ts';
 import { type Route, route } from '../../http/route.ts';
+import { example } from '../shared/examples/examples.ts';
 import { BlockParameter } from '../shared/parameters.ts';
 import { ChainBlock } from '../shared/schemas/chain-block.ts';
 import { Hex } from '../shared/schemas/values.ts';
@@ -69,7 +70,9 @@ export const blocks = (now: () => number): Route[] => [
     summary: 'Block at a time',
     description: 'Returns the newest block of the canonical chain at or before a time.',
     tag,
-    params: { timestamp: Type.Integer({ minimum: 0, description: 'Time in Unix seconds' }) },
+    params: {
+      timestamp: Type.Integer({ minimum: 0, description: 'Time in Unix seconds', examples: example('block_time') }),
+    },
     response: ChainBlock,
     notFound: NONE_BEFORE,
     etag: blockAt,
@@ -121,7 +124,11 @@ export const blocks = (now: () => number): Route[] => [
       'Returns the canonical blocks of a tenure, highest first. `next_cursor` leads to newer blocks, `prev_cursor` to older ones.',
     tag,
     params: {
-      tenure_height: Type.Integer({ minimum: 0, description: 'Height of the tenure: the number of tenures up to it' }),
+      tenure_height: Type.Integer({
+        minimum: 0,
+        description: 'Height of the tenure: the number of tenures up to it',
+        examples: example('tenure_height'),
+      }),
     },
     query: listQuery,
     response: FlatPage(ChainBlock),

@@ -7,6 +7,7 @@ import { legacyOffsetQuery, OffsetPage, offsetPage, offsetQuery } from '../../ht
 import { route } from '../../http/route.ts';
 import type { RewardCycle } from '../../store/model/stacking.ts';
 import type { Reader } from '../../store/read/index-reader.ts';
+import { example } from '../shared/examples/examples.ts';
 import { PoxCycle, PoxSigner, PoxStacker } from './schemas/stacking.ts';
 import { poxCycle, poxSigner, poxStacker } from './serialize/stacking.ts';
 
@@ -19,11 +20,12 @@ const UNKNOWN_SIGNER = 'PoX cycle signer not found';
 const SIGNERS = { maximum: 250, default: 100 };
 const STACKERS = { maximum: 200, default: 100 };
 
-const cycle_number = Type.Integer({ description: 'Number of a reward cycle' });
+const cycle_number = Type.Integer({ description: 'Number of a reward cycle', examples: example('cycle_number') });
 const signer_key = Type.Transform(
   Type.String({
     pattern: '^(0x)?[a-fA-F0-9]{66}$',
     description: 'Public key of the signer in hex, with or without 0x',
+    examples: example('signer_key'),
   }),
 )
   .Decode(fromHex)

@@ -3,6 +3,7 @@ import { Type } from '@sinclair/typebox';
 import { chainAndBurnBlock } from '../../http/etag.ts';
 import { OffsetPage, offsetPage, offsetQuery } from '../../http/offset-pagination.ts';
 import { route } from '../../http/route.ts';
+import { example } from '../shared/examples/examples.ts';
 import { BlockParameter } from '../shared/parameters.ts';
 import { PoxTransaction } from './schemas/stacking.ts';
 import { poxTransaction } from './serialize/stacking.ts';
@@ -30,7 +31,12 @@ export const poxTransactions = [
     summary: 'Reward payments to an address',
     description: 'Returns the rewards that Bitcoin transactions paid to an address, newest block first.',
     tag: 'Burn blocks',
-    params: { burnchain_address: Type.String({ description: 'Bitcoin address as the node writes it' }) },
+    params: {
+      burnchain_address: Type.String({
+        description: 'Bitcoin address as the node writes it',
+        examples: example('bitcoin_address'),
+      }),
+    },
     query,
     response: OffsetPage(PoxTransaction),
     etag: chainAndBurnBlock,

@@ -3,6 +3,7 @@ import { chainTip, mempool } from '../../http/etag.ts';
 import { FlatPage, flatPage, flatQuery, flatStart, NO_CURSOR } from '../../http/flat-pagination.ts';
 import { route } from '../../http/route.ts';
 import type { EventPlace } from '../../store/model/event.ts';
+import { example } from '../shared/examples/examples.ts';
 import { ContractLog } from '../shared/schemas/contract-log.ts';
 import { contractLog } from '../shared/serialize/contract-log.ts';
 import { ContractStatuses } from './schemas/smart-contract.ts';
@@ -13,6 +14,7 @@ const tag = 'Smart contracts';
 /** An address alone is a name that no contract has. */
 const ContractId = Type.String({
   pattern: '^[0123456789ABCDEFGHJKMNPQRSTVWXYZ]{28,41}(\\.[a-zA-Z][a-zA-Z0-9_-]{0,39})?$',
+  examples: example('contract_id'),
 });
 
 const LogCursor = Type.Transform(
@@ -62,7 +64,7 @@ export const contractRoutes = [
     summary: 'Events logged by a contract (v2)',
     description: 'Returns the events that a contract printed on the canonical chain, newest first.',
     tag,
-    params: { contract_id: Type.String({ description: 'Contract identifier' }) },
+    params: { contract_id: Type.String({ description: 'Contract identifier', examples: example('contract_id') }) },
     query: flatQuery({ maximum: 100, default: 20, reach: 1000, cursor: LogCursor }),
     response: FlatPage(ContractLog),
     notFound: NO_CURSOR,

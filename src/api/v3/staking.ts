@@ -5,6 +5,7 @@ import { chainAndBurnTip } from '../../http/etag.ts';
 import { CursorPage, cursorPage, cursorQuery, pageStart } from '../../http/pagination.ts';
 import { route } from '../../http/route.ts';
 import type { Reader } from '../../store/read/index-reader.ts';
+import { example } from '../shared/examples/examples.ts';
 import { PrincipalParameter } from '../shared/parameters.ts';
 import * as schema from './schemas/staking.ts';
 import * as serialize from './serialize/staking.ts';
@@ -18,12 +19,13 @@ const UNKNOWN_CYCLE = 'PoX cycle not found';
 const NO_CYCLES = 'No PoX cycles found';
 const UNKNOWN_SIGNER = 'Staking signer not found';
 
-const bond_index = Type.Integer({ description: 'Index of the bond, from 0' });
+const bond_index = Type.Integer({ description: 'Index of the bond, from 0', examples: example('bond_index') });
 const principal = PrincipalParameter;
 
 const cycle_number = Type.Transform(
   Type.String({
     pattern: '^(current|[0-9]+)$',
+    examples: ['current'],
     description:
       'Number of a reward cycle, or `current` for the highest one whose signers are chosen. In a prepare phase that is the next cycle.',
   }),

@@ -11,8 +11,10 @@ import { keyed, startOf } from './keyed-page.ts';
 const id = Type.String({
   pattern: '^[A-Za-z0-9_-]{1,80}$',
   description: 'Id of the delivery, as in the header `webhook-id`',
+  examples: ['msg_1'],
 });
-const Height = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER });
+const height = (description: string) =>
+  Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER, description, examples: [1] });
 const NO_DELIVERY = 'Delivery not found: no chainhook of this consumer has it';
 const MILLISECONDS = 1000;
 
@@ -23,9 +25,14 @@ const filterQuery = {
       description: 'States to return, separated by commas or as repeated keys',
     }),
   ),
-  reason: Type.Optional(Type.Union(reasons.map((word) => Type.Literal(word)))),
-  from_height: Type.Optional(Height),
-  to_height: Type.Optional(Height),
+  reason: Type.Optional(
+    Type.Union(
+      reasons.map((word) => Type.Literal(word)),
+      { description: 'Reason of the deliveries to return' },
+    ),
+  ),
+  from_height: Type.Optional(height('Height of the lowest block whose deliveries are returned')),
+  to_height: Type.Optional(height('Height of the highest block whose deliveries are returned')),
 };
 
 export const logRoutes = ({ at, family }: HookFamily): Route[] => [

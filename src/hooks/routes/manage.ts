@@ -87,7 +87,7 @@ export const managementRoutes = ({ at, family, operatorFamily }: HookFamily): Ro
     description: 'Replaces the given parts of the definition, starting with the next block, and returns the chainhook.',
     params: uuid,
     body: AnyBody,
-    described: { body: Definition },
+    described: { body: Type.Partial(Definition) },
     response: HookResponse,
     notFound: NO_HOOK,
     handle: ({ params, body, caller: { consumer, api } }) => api.management.update(consumer, params.uuid, body),

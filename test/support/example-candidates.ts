@@ -1,0 +1,176 @@
+/** Values of a simulated chain that parameters of the API may have. */
+
+/** Asks the API over a chain; GET if no method is given. */
+// biome-ignore lint/suspicious/noExplicitAny: answers of every shape are looked into
+export type Ask = (target: string, method?: string, sent?: unknown) => Promise<{ status: number; body: any }>;
+
+export interface Candidates {
+  /** What a parameter of an operation may be, the best first; undefined where its schema's example does. */
+  of(operationId: string, name: string): readonly unknown[] | undefined;
+  /** Whether an optional parameter is part of the operation's example. */
+  also(operationId: string, name: string): boolean;
+}
+
+/** Optional parameters without which an operation says too little. */
+const ALSO = new Set(['getFilteredEvents tx_id']);
+
+const unique = <T>(values: readonly (T | undefined)[]): T[] => [
+  ...new Set(values.filter((value): value is T => value !== undefined)),
+];
+
+async function tokensOf(get: Ask, principals: readonly string[]) {
+  const fts: string[] = [];
+  const nfts: { asset: string; value: string; owner: string }[] = [];
+  for (const owner of principals) {
+    const { body: ft } = await get(`/extended/v3/principals/${owner}/balances/ft`);
+    fts.push(...ft.results.map((one: { asset_identifier: string }) => one.asset_identifier));
+    const { body: nft } = await get(`/extended/v3/principals/${owner}/balances/nft`);
+    for (const { asset_identifier: asset, value } of nft.results) nfts.push({ asset, value: value.hex, owner });
+  }
+  return { fts: unique(fts), nfts };
+}
+
+/** Names that have a zonefile, first. */
+async function namesOf(get: Ask) {
+  const names: string[] = (await get('/v1/names')).body;
+  const infos = await Promise.all(names.map(async (name) => ({ name, ...(await get(`/v1/names/${name}`)).body })));
+  return infos.sort((a, b) => Number(b.zonefile !== '') - Number(a.zonefile !== ''));
+}
+
+/** Those who do most come first: whose lists are least often empty. */
+async function bySize(get: Ask, principals: readonly string[]): Promise<string[]> {
+  const sizes = await Promise.all(
+    principals.map(async (principal) => {
+      const at = `/extended/v3/principals/${principal}`;
+      const lists = ['balances/ft', 'balances/nft', 'transfers/stx/inbound', 'transfers/stx/outbound', 'staking/bonds'];
+      const bodies = await Promise.all(lists.map(async (list) => (await get(`${at}/${list}?limit=1`)).body));
+      return { principal, size: bodies.filter(({ results }) => results.length > 0).length };
+    }),
+  );
+  return sizes.sort((a, b) => b.size - a.size).map(({ principal }) => principal);
+}
+
+/** Looks through the chain for what parameters may name. */
+export async function candidatesOf(get: Ask): Promise<Candidates & { values: Record<string, string | number> }> {
+  const results = async (target: string) => (await get(target)).body.results;
+  const holders: string[] = (await results('/extended/v3/tokens/stx/holders?limit=50')).map(
+    (one: { principal: string }) => one.principal,
+  );
+  const users = await bySize(
+    get,
+    holders.filter((holder) => !holder.includes('.')),
+  );
+  const [principal = ''] = users;
+  const { fts, nfts } = await tokensOf(get, users);
+  const mine = await results(`/extended/v3/principals/${principal}/transactions?limit=50`);
+  const called = mine.map((one: { transaction?: object }) => one.transaction ?? one);
+  const calls = called.filter(
+    (one: { type: string; status: string }) => one.type === 'contract_call' && one.status === 'success',
+  );
+  const prints = await results('/extended/v1/pox4/events?limit=200');
+  const txIds = unique<string>([...calls, ...called].map((one: { tx_id: string }) => one.tx_id));
+  const [tip] = await results('/extended/v2/blocks?limit=1');
+  const names = await namesOf(get);
+  const contracts = unique(fts.map((ft) => ft.split('::')[0]));
+  const [cycle] = await results('/extended/v2/pox/cycles');
+  const pending = await results('/extended/v3/mempool/transactions?limit=50');
+  const registrations = await results('/extended/v3/staking/bonds/0/registrations');
+  const managers = (await results('/extended/v3/staking/signers')).map((one: { signer: string }) => one.signer);
+  const rewards = await results('/extended/v1/burnchain/rewards?limit=200');
+  const slots = await results('/extended/v1/burnchain/reward_slot_holders?limit=200');
+  const signers = await results(`/extended/v2/pox/cycles/${cycle.cycle_number}/signers`);
+  const bitcoin = unique<string>([
+    ...rewards.map((one: { reward_recipient: string }) => one.reward_recipient),
+    ...slots.map((one: { address: string }) => one.address),
+  ]);
+  const stakers = registrations.map((one: { staker: string }) => one.staker);
+  const pendingSenders = pending.map((one: { sender: { address: string } }) => one.sender.address);
+  const stackers = prints.map((one: { stacker: string }) => one.stacker);
+  const pools = unique<string>(prints.map((one: { data: { delegate_to?: string } }) => one.data.delegate_to));
+  const zonefile = (await get(`/v1/names/${names[0].name}`)).body;
+  const owners = unique<string>(names.map(({ address }) => address));
+
+  const values = {
+    tx_id: txIds[0]!,
+    block_height: tip.height,
+    block_hash: tip.hash,
+    block_time: tip.block_time,
+    tenure_height: tip.tenure_height,
+    principal,
+    contract_id: contracts[0]!,
+    function_name: calls[0].contract_call.function_name,
+    ft: fts[0]!,
+    nft_value: nfts[0]!.value,
+    bitcoin_address: bitcoin[0]!,
+    name: names[0].name,
+    namespace: names[0].name.split('.').at(-1),
+    zonefile_hash: zonefile.zonefile_hash,
+    bond_index: 0,
+    cycle_number: cycle.cycle_number,
+    signer_key: signers[0].signing_key,
+  };
+  const everybody = unique<string>([
+    principal,
+    ...users,
+    ...stakers,
+    ...pendingSenders,
+    ...stackers,
+    ...owners,
+    ...holders,
+  ]);
+  const byName: Record<string, readonly unknown[]> = {
+    tx_id: unique([...txIds, ...prints.map((one: { tx_id: string }) => one.tx_id)]),
+    principal: everybody,
+    address: everybody,
+    height_or_hash: [String(values.block_height), 'latest'],
+    block_hash: [values.block_hash],
+    hash: [values.block_hash],
+    height: [values.block_height],
+    burn_block_height: [tip.burn_block_height],
+    burn_block_hash: [tip.burn_block_hash],
+    timestamp: [values.block_time],
+    tenure_height: [values.tenure_height],
+    asset_identifier: fts,
+    token: fts,
+    value: [values.nft_value],
+    contract_id: contracts,
+    id: [values.tx_id],
+    name: names.map(({ name }) => name),
+    zoneFileHash: [values.zonefile_hash],
+    tld: [values.namespace],
+    bond_index: [0, 1],
+    cycle_number: ['current', values.cycle_number],
+    pox: ['pox4', 'pox3', 'pox2'],
+    pool_principal: unique([...pools, ...everybody]),
+    signer_key: signers.map((one: { signing_key: string }) => one.signing_key),
+    burnchain_address: bitcoin,
+  };
+  const nftAssets = unique(nfts.map(({ asset }) => asset));
+  const special: Record<string, readonly unknown[]> = {
+    'getPrincipalBalanceChanges tx_id': txIds.map((id) => [id]),
+    'getTransactionsById tx_id': txIds.map((id) => [id]),
+    'getSmartContractsStatus contract_id': contracts.map((id) => [id]),
+    'getNftHistory asset_identifier': nftAssets,
+    'getNonFungibleTokenHistory asset_identifier': nftAssets,
+    'getNonFungibleTokenMints asset_identifier': nftAssets,
+    'getStakingSigner principal': managers,
+    'getStakingSignerStakers principal': managers,
+    'getStakingBondAllowlistEntry principal': stakers,
+    'getStakingBondRegistration principal': stakers,
+    'getBtcBalance address': bitcoin,
+    'getRewardSlotsOfAddress address': bitcoin,
+    'getBurnRewardsOfAddress address': bitcoin,
+    'getBurnRewardTotalOfAddress address': bitcoin,
+    ...Object.fromEntries(
+      ['getPoxCycle', 'getPoxCycleSigners', 'getPoxCycleSigner', 'getPoxCycleSignerStackers'].map((id) => [
+        `${id} cycle_number`,
+        [values.cycle_number, values.cycle_number - 1],
+      ]),
+    ),
+  };
+  return {
+    values,
+    of: (operationId, name) => special[`${operationId} ${name}`] ?? byName[name],
+    also: (operationId, name) => ALSO.has(`${operationId} ${name}`),
+  };
+}

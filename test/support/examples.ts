@@ -1,0 +1,201 @@
+/**
+ * The examples of the OpenAPI document: what a simulated chain answers to each operation. `bun test/support/examples.ts`
+ * writes them.
+ */
+import { join } from 'node:path';
+import type { AnyElysia } from 'elysia';
+import { createApp, resources } from '../../src/commands/app.ts';
+import { devnetEvents } from '../../src/devnet/scenario.ts';
+import type { Faucets } from '../../src/faucets/faucets.ts';
+import type { RecordedExample } from '../../src/http/openapi.ts';
+import type { Route } from '../../src/http/route.ts';
+import type { ReceivedEvent } from '../../src/store/ingest/ingest.ts';
+import { openSnapshots } from '../../src/store/read/snapshots.ts';
+import { type Ask, type Candidates, candidatesOf } from './example-candidates.ts';
+import { hookExamples } from './example-hooks.ts';
+import { alice, block, microblockHash, stream, transfer } from './handmade.ts';
+import { ingestOf, received } from './ingest.ts';
+
+const folder = join(import.meta.dir, '../../src/api/shared/examples');
+const VALUES = join(folder, 'values.json');
+const ANSWERS = join(folder, 'answers.json');
+
+export const VERSION = 'stackside v1.0.0 (main:abc1234)';
+
+/** So many events of the chain have what the example of a chainhook matches. */
+const EVENTS_OF_HOOKS = 200;
+
+const chainOptions = { seed: 1, blocks: 140, accounts: 12, transactionsPerBlock: 6, staking: 30, forkEvery: 0 };
+
+export interface Examples {
+  values: Record<string, string | number>;
+  answers: Record<string, RecordedExample>;
+}
+
+type Parameters = Record<string, unknown>;
+
+/** Path and query of a request. */
+export function targetOf({ path, detail }: Route, parameters: Parameters): string {
+  const query = new URLSearchParams();
+  for (const { name, in: place } of detail.parameters) {
+    const value = parameters[name];
+    if (place === 'query' && value !== undefined) query.append(name, String(value));
+  }
+  const filled = path.replaceAll(/\{(\w+)\}/g, (_, name) => encodeURIComponent(String(parameters[name])));
+  return query.size === 0 ? filled : `${filled}?${query}`;
+}
+
+/** Whether an answer shows what the operation is for: it isn't empty, and its balance isn't zero. */
+function isTelling(body: unknown): boolean {
+  if (typeof body !== 'object' || body === null) return body !== '';
+  const lists = Object.values(body).filter(Array.isArray);
+  if (Array.isArray(body)) return body.length > 0;
+  const { balance, total, bonds } = body as { balance?: unknown; total?: unknown; bonds?: { count: number } };
+  return lists.every((list) => list.length > 0) && balance !== '0' && total !== '0' && bonds?.count !== 0;
+}
+
+/** A body small enough for the document: each list with its first item alone. */
+function cut(body: unknown): unknown {
+  if (Array.isArray(body)) return body.slice(0, 1).map(cut);
+  if (typeof body !== 'object' || body === null) return body;
+  return Object.fromEntries(Object.entries(body).map(([name, value]) => [name, cut(value)]));
+}
+
+/** Each choice of one value a name, the first value of each name first. */
+function* combinations(
+  names: readonly string[],
+  valuesOf: (name: string) => readonly unknown[],
+): Generator<Parameters> {
+  const [name, ...rest] = names;
+  if (name === undefined) {
+    yield {};
+    return;
+  }
+  for (const value of valuesOf(name)) {
+    for (const others of combinations(rest, valuesOf)) yield { [name]: value, ...others };
+  }
+}
+
+/** The first request whose answer tells something, else the first that is answered at all. */
+async function firstTelling(route: Route, candidates: Candidates, ask: Ask) {
+  const { operationId, parameters } = route.detail;
+  const asked = parameters.filter(({ name, required }) => required || candidates.also(operationId, name));
+  const usual = new Map(asked.map(({ name, example }) => [name, [example]]));
+  const valuesOf = (name: string) => candidates.of(operationId, name) ?? usual.get(name) ?? [];
+  let fallback: { parameters: Parameters; body: unknown } | undefined;
+  for (const chosen of combinations([...usual.keys()], valuesOf)) {
+    const { status, body } = await ask(targetOf(route, chosen), route.method, bodies[operationId]);
+    if (status !== 200) continue;
+    if (isTelling(body)) return { parameters: chosen, body };
+    fallback ??= { parameters: chosen, body };
+  }
+  if (fallback === undefined) throw new Error(`no request of ${operationId} is answered`);
+  return fallback;
+}
+
+/** The cursor of the page itself, which its list takes. */
+function cursorOf(body: unknown): string | undefined {
+  const { cursor } = body as { cursor?: string | null | { current: string | null } };
+  return (typeof cursor === 'object' ? cursor?.current : cursor) ?? undefined;
+}
+
+/** What is recorded of a route: parameters only where they differ from the example that their schemas have. */
+async function exampleOf(route: Route, candidates: Candidates, ask: Ask): Promise<RecordedExample> {
+  const { parameters, body } = await firstTelling(route, candidates, ask);
+  const cursor = cursorOf(body);
+  const all = { ...parameters, ...(cursor === undefined ? {} : { cursor }) };
+  const own = route.detail.parameters
+    .filter(
+      ({ name, example }) =>
+        all[name as keyof typeof all] !== undefined && !Bun.deepEquals(all[name as keyof typeof all], example),
+    )
+    .map(({ name }) => [name, all[name as keyof typeof all]] as const);
+  const sent = bodies[route.detail.operationId];
+  return {
+    ...(own.length === 0 ? {} : { parameters: Object.fromEntries(own) }),
+    ...(sent === undefined ? {} : { body: sent }),
+    answer: cut(body),
+  };
+}
+
+/** Asks an application. */
+export const asking =
+  (app: AnyElysia): Ask =>
+  async (target, method = 'GET', sent) => {
+    const init =
+      sent === undefined ? {} : { body: JSON.stringify(sent), headers: { 'content-type': 'application/json' } };
+    const response = await app.handle(new Request(`http://localhost${target}`, { method, ...init }));
+    const text = await response.text();
+    const isJson = response.headers.get('content-type')?.startsWith('application/json') === true && text !== '';
+    return { status: response.status, body: isJson ? JSON.parse(text) : text };
+  };
+
+/** A transaction that a faucet would have sent. */
+const given = transfer(alice, 0, 180);
+const stacksFaucet = async () => ({ txId: given.id, txRaw: given.raw.slice(2) });
+/** They give what was made by hand: a simulated chain has no node that takes transactions. */
+const faucets: Faucets = {
+  stx: stacksFaucet,
+  sbtc: stacksFaucet,
+  btc: async () => ({ txid: given.id.slice(2), raw_tx: given.raw.slice(2) }),
+  btcBalance: async () => 0.0101,
+};
+const bodies: Readonly<Record<string, unknown>> = { fetchFeeRate: { transaction: given.raw } };
+
+/** Hands a way to ask the API over a chain; the clock stands at its last event. */
+async function overChain<T>(events: readonly ReceivedEvent[], use: (ask: Ask) => Promise<T>): Promise<T> {
+  const now = () => (events.at(-1)?.receivedAt ?? 0) / MICROSECONDS_PER_MILLISECOND;
+  using directory = ingestOf(events);
+  const snapshots = openSnapshots(directory.path);
+  const app = createApp({ snapshots, version: VERSION, log: () => {}, now, faucets });
+  try {
+    return await use(asking(app));
+  } finally {
+    snapshots.close();
+  }
+}
+
+const MICROSECONDS_PER_MILLISECOND = 1_000;
+
+async function recorded(routes: readonly Route[], ask: Ask, candidates: Candidates): Promise<Examples['answers']> {
+  const answers: Examples['answers'] = {};
+  for (const route of routes) answers[route.detail.operationId] = await exampleOf(route, candidates, ask);
+  return answers;
+}
+
+/** Simulated nodes are none of Stacks 2.x, which had microblocks: theirs is a chain made by hand. */
+function microblockChain(): ReceivedEvent[] {
+  const anchor = block(null, 'anchor', [], { signer_bitvec: null });
+  return [
+    anchor.event,
+    stream(anchor, [{ label: 'first', after: null, sequence: 0, transactions: [transfer(alice, 0, 180)] }]),
+  ];
+}
+const microblockCandidates = { of: () => [microblockHash('first')], also: () => false };
+const isOfMicroblocks = ({ path }: Route) => path.startsWith('/extended/v1/microblock');
+
+/** What a chain answers to each operation, and values of it for parameters. */
+export async function recordExamples(): Promise<Examples> {
+  const routes = resources(VERSION, () => 0, faucets)
+    .flat()
+    .filter(({ detail }) => detail.hide !== true);
+  const [ofMicroblocks, others] = [routes.filter(isOfMicroblocks), routes.filter((one) => !isOfMicroblocks(one))];
+  const simulated = [...devnetEvents(chainOptions)].map(received);
+  const { values, answers } = await overChain(simulated, async (get) => {
+    const candidates = await candidatesOf(get);
+    return { values: candidates.values, answers: await recorded(others, get, candidates) };
+  });
+  const microblocks = await overChain(microblockChain(), (get) => recorded(ofMicroblocks, get, microblockCandidates));
+  const hooks = await hookExamples(simulated.slice(0, EVENTS_OF_HOOKS), asking, cut, VERSION);
+  return { values, answers: { ...answers, ...microblocks, ...hooks } };
+}
+
+if (import.meta.main) {
+  const before = await Bun.file(VALUES).json();
+  const { values, answers } = await recordExamples();
+  const lines = Object.entries(answers).map(([id, recorded]) => `${JSON.stringify(id)}: ${JSON.stringify(recorded)}`);
+  await Bun.write(VALUES, `${JSON.stringify(values, null, 2)}\n`);
+  await Bun.write(ANSWERS, `{\n${lines.join(',\n')}\n}\n`);
+  // Parameters are recorded where they differ from the values, which are those that were there when this began.
+  if (!Bun.deepEquals(before, values)) process.stdout.write('The values have changed: run this once more.\n');
+}
