@@ -21,7 +21,7 @@ describe('settings', () => {
     ];
     for (const [given, variables] of disagreeing) {
       expect(() => readSettings(given, variables)).toThrow(OperatorError);
-      expect(() => readSettings(given, variables)).toThrow('--network and --chain-id say different chains.');
+      expect(() => readSettings(given, variables)).toThrow('--network and --chain-id name different chains.');
     }
     expect(readSettings({ network: 'mainnet', chainId: '1' }, {}).chainId).toBe(1);
     expect(readSettings({ network: 'testnet' }, { STACKS_CHAIN_ID: '0x80000000' }).chainId).toBe(0x8000_0000);

@@ -55,7 +55,7 @@ function rotten(path: string): void {
 test('a file in the place of the data directory, or above it', () => {
   for (const path of [at('file'), at('file', 'below')]) {
     for (const run of [() => lockWriter(path), () => openWriter(path, 'own'), () => openJournal(path)]) {
-      expect(said(run).message).toMatch(/\/file(\/below)? is not a directory, or lies below what is none\.$/);
+      expect(said(run).message).toMatch(/\/file(\/below)? is not a directory, or a parent of it is not\.$/);
     }
   }
 });

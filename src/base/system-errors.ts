@@ -4,16 +4,16 @@ import { OperatorError, PassingError } from './errors.ts';
 /** What is wrong with a file or directory, and what mends it. */
 type Explanation = (path: string) => readonly [problem: string, remedy: string];
 
-const SPACE = 'Free space there, or raise the quota, and repeat the command.';
+const SPACE = 'Free space on the disk, or raise the quota, and repeat the command.';
 const OWNER = 'Change its owner or mode (chown, chmod), or run Stackside as the user that owns it.';
-const DISK = 'Look for errors of the disk in the system log; restore a backup where the file is lost.';
+const DISK = 'Look for disk errors in the system log; restore a backup if the file is lost.';
 
 const diskFull: Explanation = (path) => [`The disk of ${path} is full.`, SPACE];
 const notAllowed: Explanation = (path) => [`${path} may not be read or written by ${userName()}.`, OWNER];
-const failing: Explanation = (path) => [`The disk of ${path} fails to read or write.`, DISK];
+const failing: Explanation = (path) => [`The disk of ${path} fails to read or to write.`, DISK];
 const notADirectory: Explanation = (path) => [
-  `${path} is not a directory, or lies below what is none.`,
-  'Give another path, or move the file out of the way.',
+  `${path} is not a directory, or a parent of it is not.`,
+  'Give another path, or move the file away.',
 ];
 const tooManyFiles: Explanation = (path) => [
   `${path} can't be opened: too many files are open.`,
@@ -21,7 +21,7 @@ const tooManyFiles: Explanation = (path) => [
 ];
 const damaged: Explanation = (path) => [
   `${path} is damaged.`,
-  'Make an index anew from its journal (stackside rebuild); take a journal or a recording from a backup.',
+  'Rebuild an index from its journal (stackside rebuild); restore a journal or a recording from a backup.',
 ];
 
 /** Explanations of errors that last until the operator acts, by error code. */
@@ -34,31 +34,31 @@ const lasting: Readonly<Record<string, Explanation>> = {
   EPERM: notAllowed,
   EROFS: (path) => [
     `${path} is on a file system that is mounted read-only.`,
-    'Mount it to be written, or give another path.',
+    'Mount it read-write, or give another path.',
   ],
   ENOSPC: diskFull,
   EDQUOT: diskFull,
   EFBIG: (path) => [
-    `${path} would grow larger than a file may be.`,
+    `${path} would exceed the maximum size of a file.`,
     'Raise the limit (ulimit -f), or use another file system.',
   ],
   EIO: failing,
   EMFILE: tooManyFiles,
   ENFILE: tooManyFiles,
-  ENAMETOOLONG: (path) => [`The path ${path} is too long.`, 'Give a shorter one.'],
-  ELOOP: (path) => [`${path} is a symbolic link to itself.`, 'Mend the link, or give another path.'],
+  ENAMETOOLONG: (path) => [`The path ${path} is too long.`, 'Give a shorter path.'],
+  ELOOP: (path) => [`${path} is a symbolic link to itself.`, 'Correct the link, or give another path.'],
   SQLITE_FULL: diskFull,
   SQLITE_IOERR: failing,
   SQLITE_NOTADB: (path) => [
     `${path} is not a database.`,
-    'Check --data; move the file out of the way where it is none of Stackside.',
+    'Check --data; move the file away if it does not belong to Stackside.',
   ],
   SQLITE_CORRUPT: damaged,
   SQLITE_READONLY: notAllowed,
   SQLITE_PERM: notAllowed,
   SQLITE_CANTOPEN: (path) => [
     `${path} can't be opened.`,
-    'Look whether it is a file, who owns it, and whether others use it.',
+    'Check that it is a file, who owns it, and whether another program uses it.',
   ],
 };
 
@@ -66,7 +66,7 @@ const userName = (): string => (process.getuid === undefined ? 'this user' : `us
 
 const inUse: Explanation = (path) => [
   `${path} is in use by another process.`,
-  'Wait until that is done, or end it, and repeat the command.',
+  'Wait until that process ends, or end it, and repeat the command.',
 ];
 
 /** Explanations of errors that pass by themselves, by error code. */

@@ -48,7 +48,7 @@ export function syncDirectory(path: string): void {
 export function wholeFile(path: string, mode = 0o666): WholeFile {
   const directory = dirname(path);
   if (!existsSync(directory)) {
-    throw new OperatorError(`There is no directory ${directory}.`, 'Make it, or give another path.');
+    throw new OperatorError(`There is no directory ${directory}.`, 'Create the directory, or give another path.');
   }
   const place = existsSync(path) ? realpathSync(path) : path;
   const partial = `${place}.partial`;
@@ -72,7 +72,8 @@ export function wholeFile(path: string, mode = 0o666): WholeFile {
     keep() {
       onFile(path, () => {
         fsyncSync(file);
-        if (!isOurs()) throw new OperatorError(`Another process writes ${path} too.`, 'Let one of them end first.');
+        if (!isOurs())
+          throw new OperatorError(`Another process writes ${path}, too.`, 'Let one of the two finish first.');
         close();
         renameSync(partial, place);
         kept = true;

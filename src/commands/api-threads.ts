@@ -117,7 +117,7 @@ export async function startApiThreads({
   const { apiHost: hostname, threads: count } = settings;
   if (count > 1 && process.platform !== 'linux') {
     throw new OperatorError(
-      `--threads is ${count}, and only Linux shares out the connections to a port.`,
+      `--threads is ${count}, but only Linux can distribute the connections of a port among threads.`,
       'Run with --threads 1, or several processes with --mode read behind a proxy.',
     );
   }

@@ -13,7 +13,7 @@ export const importRecordings = command({
   takes: 'import',
   arguments: [['<file...>', 'Recordings: TSV, plain or compressed with gzip or zstd; - for stdin']],
   options: [
-    switchOption('--skip-bad', 'Count and skip rows that can not be imported'),
+    switchOption('--skip-bad', "Count and skip rows that can't be imported"),
     switchOption('--restart', 'Import the recording from its first row again'),
     new Option(
       '--format <format>',
@@ -71,7 +71,7 @@ export const backup = command({
   summary: 'Copy the index to FILE and the journal to FILE.journal while they are in use',
   example: 'stackside backup /backups/stacks.db',
   takes: 'backup',
-  arguments: [['<file>', 'Where to copy the index']],
+  arguments: [['<file>', 'File to copy the index to']],
   async run({ settings }, _options, file: string) {
     const { backupDirectory } = await import('../store/files/backup.ts');
     for (const written of backupDirectory(settings.data, file)) process.stdout.write(`${written}\n`);
@@ -80,7 +80,7 @@ export const backup = command({
 
 export const check = command({
   name: 'check',
-  summary: 'Verify the journal, and recount what the index derives',
+  summary: "Verify the journal, and compare the index's totals with a recount",
   example: 'stackside check --data /srv/stacks',
   takes: 'check',
   options: [

@@ -24,8 +24,8 @@ type DemoSettings = SettingsOf<'demo'>;
 function requireNoData(directory: string): void {
   if (fileSizes(directory).size === 0) return;
   throw new OperatorError(
-    `The directory ${directory} already has data, and a demo begins another chain each time.`,
-    `Give an empty directory by --data, or serve what is there: stackside serve --data ${directory}.`,
+    `The directory ${directory} already has data, but a demo starts another chain each time.`,
+    `Give an empty directory by --data, or serve the existing data: stackside serve --data ${directory}.`,
   );
 }
 

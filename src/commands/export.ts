@@ -15,7 +15,7 @@ export async function runExport(directory: string, file: string | undefined, ove
   if (journal === null) {
     throw new OperatorError(
       `There is no journal in ${directory}.`,
-      'Check --data; with --no-journal, no events are kept that could be exported.',
+      'Check --data; with --no-journal, no events are stored that could be exported.',
     );
   }
   try {

@@ -35,7 +35,7 @@ export function keyFor({ settings: { url, data, hookKey }, sources }: Reading<'h
   if (key !== null) return key;
   throw new OperatorError(
     `There is no admin key at ${adminKeyFile(data)}.`,
-    'Check --data; the first start of stackside serve makes the key.',
+    'Check --data; the first start of stackside serve creates the key.',
   );
 }
 
@@ -69,7 +69,7 @@ export async function ask(connection: Connection, method: string, path: string, 
   try {
     response = await directFetch(new URL(`/chainhooks${path}`, url), request);
   } catch (cause) {
-    const remedy = 'Start stackside serve, or say with --url where its API is.';
+    const remedy = 'Start stackside serve, or give the URL of its API with --url.';
     throw new OperatorError(`No Stackside answers at ${url}.`, remedy, { cause });
   }
   const { status, headers } = response;
@@ -84,7 +84,7 @@ export async function call(connection: Connection, method: string, path: string,
   const said = Value.Check(Refusal, body) ? `${body.error}: ${body.details}` : `${connection.url} answers ${status}`;
   const remedy =
     status === UNAUTHORIZED
-      ? `Give the data directory of that server by --data, or one of its keys in ${settings.hookKey.variables[0]}.`
+      ? `Give the data directory of that server with --data, or one of its keys in ${settings.hookKey.variables[0]}.`
       : 'Nothing was changed.';
   throw new OperatorError(`${said}.`, remedy);
 }

@@ -18,7 +18,7 @@ interface HookDeclaration<Options, Arguments extends readonly unknown[]> {
 }
 
 const consumerOption = () =>
-  new Option('--consumer <name>', 'Whose chainhooks, with the admin key (default: your own)');
+  new Option('--consumer <name>', 'Consumer to act for; requires the admin key (default: the consumer of the key)');
 
 /** Declares a command that asks a running Stackside. */
 function hookCommand<Options = unknown, Arguments extends readonly unknown[] = []>({
@@ -49,7 +49,7 @@ const UUID = ['<uuid>', 'Id of the chainhook'] as const;
 
 const list = hookCommand({
   name: 'list',
-  summary: 'List chainhooks, newest first; with the admin key those of every consumer',
+  summary: 'List chainhooks, newest first; with the admin key, those of every consumer',
   run: (actions, connection) => actions.list(connection),
 });
 
@@ -105,7 +105,7 @@ const sendTest = hookCommand({
 
 const backfill = hookCommand({
   name: 'backfill',
-  summary: 'Deliver what past blocks match',
+  summary: 'Deliver the matches in past blocks',
   arguments: [UUID],
   options: [
     firstBlock(),
@@ -121,7 +121,10 @@ const deliveries = hookCommand({
   summary: 'List deliveries, newest first',
   arguments: [UUID],
   options: [
-    new Option('--state <words>', 'States, with commas: pending, failed, delivered, dead, cancelled (default: all)'),
+    new Option(
+      '--state <words>',
+      'States separated by commas: pending, failed, delivered, dead, cancelled (default: all)',
+    ),
     numberOption('--limit <number>', 'Maximum number of deliveries', 0, 50),
   ],
   run: (actions, connection, options: DeliveryChoice, uuid: string) => actions.deliveries(connection, uuid, options),
@@ -132,7 +135,7 @@ const redeliver = hookCommand({
   summary: 'Send deliveries again: one by its id, or all that the options select',
   arguments: [UUID, ['[id]', 'Id of one delivery']],
   options: [
-    new Option('--state <words>', 'States, with commas: dead, failed, delivered (default: all)'),
+    new Option('--state <words>', 'States separated by commas: dead, failed, delivered (default: all)'),
     height('--from <height>', 'First block (default: any)'),
     height('--to <height>', 'Last block (default: any)'),
   ],

@@ -18,7 +18,7 @@ function jsonFile(file: string): object {
   try {
     text = readFileSync(file === '-' ? 0 : file, 'utf8');
   } catch (cause) {
-    throw new OperatorError(`${file} can't be read.`, 'Give a file with a definition as JSON, or - for stdin.', {
+    throw new OperatorError(`${file} can't be read.`, 'Give a JSON file with a definition, or - for stdin.', {
       cause,
     });
   }
@@ -28,7 +28,7 @@ function jsonFile(file: string): object {
   } catch {
     // Told below.
   }
-  throw new OperatorError(`${file} is not a JSON object.`, 'A definition is what POST /chainhooks/me takes.');
+  throw new OperatorError(`${file} is not a JSON object.`, 'Give a definition as POST /chainhooks/me accepts it.');
 }
 
 const time = (seconds: number | null): string =>

@@ -47,13 +47,13 @@ async function importedOf(file: string, imported: Imported, again: boolean): Pro
 /** The error for another recording on stdin, which can't be read a second time. */
 const otherRecording = (file: string, rows: number): OperatorError =>
   new OperatorError(
-    `${file} begins like a recording of which ${rows} rows were imported, but isn't that one.`,
-    'To take it from its first row: --restart.',
+    `${file} begins like a recording of which ${rows} rows were imported, but is another one.`,
+    'Add --restart to import the recording from its first row.',
   );
 
 const foreign = (file: string, row: number, cause: ForeignChainError): OperatorError =>
   new OperatorError(
-    `The recording ${file} is of another chain: in row ${row}, ${cause.message}.`,
+    `The recording ${file} belongs to another chain: in row ${row}, ${cause.message}.`,
     'Give each chain its own --data directory.',
     { cause },
   );
@@ -108,8 +108,8 @@ async function importFile(
         counts.rows -= 1;
         commit(before);
         throw new OperatorError(
-          `Row ${counts.rows + 1} of ${file} can't be taken: ${error.message}.`,
-          'The rows before it are in the index. Mend the row and import again, or leave such rows out: --skip-bad.',
+          `Row ${counts.rows + 1} of ${file} can't be imported: ${error.message}.`,
+          'The rows before it are in the index. Correct the row and import again, or add --skip-bad to skip such rows.',
         );
       }
       counts.bad += 1;

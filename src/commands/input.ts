@@ -61,7 +61,7 @@ function compressionOf(file: string, beginning: Bytes): Compression | null {
   if (kind.compression !== null) return kind.compression;
   throw new OperatorError(
     `${file} is ${kind.name}.`,
-    'Give a recording as TSV, plain or compressed with gzip or zstd; unpack the file first where it holds one.',
+    'Give a recording as TSV, plain or compressed with gzip or zstd; unpack an archive first.',
   );
 }
 
@@ -115,8 +115,8 @@ async function* decompressed(
   } catch (cause) {
     if (!(cause instanceof TypeError)) throw cause;
     throw new OperatorError(
-      `${file} is cut off or damaged: its ${compression} data can't be read to the end.`,
-      'Get the file again, whole, and repeat the command: rows that were taken are not taken twice.',
+      `${file} is truncated or damaged: its ${compression} data can't be read to the end.`,
+      'Get the complete file and repeat the command: imported rows are not imported twice.',
       { cause },
     );
   }

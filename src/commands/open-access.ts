@@ -37,6 +37,6 @@ export async function requireLoopback(
     } catch (cause) {
       throw new OperatorError(`${flag} is ${host}, whose address can't be found.`, remedy, { cause });
     }
-    if (!isOwn) throw new OperatorError(`${flag} is ${host}, which other machines may reach.`, remedy);
+    if (!isOwn) throw new OperatorError(`${flag} is ${host}, which other machines can reach.`, remedy);
   }
 }

@@ -97,7 +97,7 @@ function counted(lines: Iterable<string>): { ended: Iterable<string>; count(): n
 export async function writeLines(file: string, lines: Iterable<string>, overwrite: boolean): Promise<void> {
   const found = whatIsAt(file);
   if (found === 'file' && !overwrite) {
-    throw new OperatorError(`A file already exists at ${file}.`, 'To replace it: --overwrite.');
+    throw new OperatorError(`A file already exists at ${file}.`, 'Add --overwrite to replace the file.');
   }
   const { ended, count } = counted(lines);
   if (found === 'device') await writeTo(createWriteStream(file), file, ended);

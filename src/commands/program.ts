@@ -8,8 +8,8 @@ import { serverVersion } from './version.ts';
 
 const EXIT_CODES = `
 Exit codes:
-  0    done, or stopped by a signal
-  1    only you can mend it; the second line says how
+  0    success, or stopped by a signal
+  1    a problem that only you can resolve; the second line says how
   2    stackside check found a difference
   75   starting again may help
   130  an import or export was stopped by a signal

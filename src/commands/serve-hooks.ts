@@ -51,7 +51,7 @@ function accessOf(settings: Settings, refused: WrongKeys, log: Log): Access {
     return access({ keys: { consumers, admin }, hosts, wrongKeys: refused });
   }
   if (hookKeys !== null) {
-    throw new OperatorError('--hook-keys is given, and --hook-access open needs no keys.', 'Give one of them.');
+    throw new OperatorError('--hook-keys is given, but --hook-access open needs no keys.', 'Give only one of them.');
   }
   log({ event: 'hook_access_open' });
   return access({ keys: null, hosts, wrongKeys: refused });

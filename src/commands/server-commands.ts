@@ -37,7 +37,7 @@ export const showSettings = command({
   summary: 'Show the settings that serve would use, and where each comes from',
   example: 'stackside settings --format json',
   takes: 'serve',
-  options: [new Option('--format <format>', 'Form of the output').choices(['table', 'json']).default('table')],
+  options: [new Option('--format <format>', 'Output format').choices(['table', 'json']).default('table')],
   async run(reading, { format }: { format: SettingsFormat }) {
     const { printSettings } = await import('./show-settings.ts');
     printSettings(reading, format);

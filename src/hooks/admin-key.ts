@@ -27,13 +27,15 @@ export function readAdminKey(directory: string): string | null {
     text = readFileSync(file, 'utf8');
   } catch (cause) {
     if (hasCode(cause, 'ENOENT')) return null;
-    throw new OperatorError(`${file} can't be read.`, 'Run this as the user that stackside serve runs as.', { cause });
+    throw new OperatorError(`${file} can't be read.`, 'Run the command as the user that stackside serve runs as.', {
+      cause,
+    });
   }
   const key = text.trim();
   if (KEY.test(key)) return key;
   throw new OperatorError(
-    `${file} holds no admin key: it is damaged.`,
-    'Delete it; the next start of stackside serve makes another.',
+    `${file} is damaged: it holds no admin key.`,
+    'Delete the file; the next start of stackside serve creates another key.',
   );
 }
 
@@ -60,7 +62,9 @@ export function adminKeyOf(directory: string): string {
     writeAdminKey(directory, key);
   } catch (cause) {
     const problem = `${adminKeyFile(directory)} can't be written.`;
-    throw new OperatorError(problem, 'Make room for it, and let this user write the data directory.', { cause });
+    throw new OperatorError(problem, 'Free space on the disk, and let this user write to the data directory.', {
+      cause,
+    });
   }
   return key;
 }

@@ -36,14 +36,14 @@ export function readKeys(text: string, file: string): Key[] {
     const [consumer, key, ...more] = trimmed.split(/\s+/);
     if (consumer === undefined || key === undefined || more.length > 0 || key.length < 8) {
       throw new OperatorError(
-        `Line ${index + 1} of ${file} is no consumer and key.`,
+        `Line ${index + 1} of ${file} is not a consumer and a key.`,
         'Each line holds the name of a consumer, a blank, and a key of at least 8 characters.',
       );
     }
     const hashed = /^sha256:([0-9a-f]{64})$/i.exec(key)?.[1];
     keys.push(hashed === undefined ? keyOf(consumer, key) : { consumer, digest: Uint8Array.fromHex(hashed) });
   }
-  if (keys.length === 0) throw new OperatorError(`${file} has no keys.`, 'Add one, or leave --hook-keys out.');
+  if (keys.length === 0) throw new OperatorError(`${file} has no keys.`, 'Add a key, or omit --hook-keys.');
   return keys;
 }
 

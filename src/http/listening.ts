@@ -27,7 +27,7 @@ export function listening<T>(what: string, { hostname, port }: { hostname: strin
     throw new OperatorError(
       `${what} can not listen on ${hostname}:${port}: ${REASONS[code] ?? code}.`,
       code === 'EADDRINUSE'
-        ? 'Stop what uses it, or choose another.'
+        ? 'Stop the program that uses the port, or choose another port.'
         : 'Choose an address and port that this machine lets you use.',
       { cause },
     );

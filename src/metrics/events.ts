@@ -11,20 +11,20 @@ export function eventMetrics(registry: Registry, waiting: () => number): EventMe
   const registers = [registry];
   const counted = new Counter({
     name: 'stackside_events_total',
-    help: 'Events the node posted, by path and what became of them',
+    help: 'Events that the node posted, by path and outcome',
     labelNames: ['event', 'outcome'],
     registers,
   });
   const times = new Histogram({
     name: 'stacks_event_ingestion_timers',
-    help: 'Milliseconds an event took until it was on disk',
+    help: 'Time until an event was on the disk, in milliseconds',
     labelNames: ['event'],
     buckets: [1, 5, 20, 50, 150, 450, 1350, 4050, 12150, 36450],
     registers,
   });
   const newest = new Gauge({
     name: 'stacks_last_event_timestamps',
-    help: 'Unix milliseconds of the last event, by path',
+    help: 'Time of the last event by path, in Unix milliseconds',
     labelNames: ['event'],
     registers,
   });

@@ -6,14 +6,17 @@ import { collectedCounter, collectedGauge } from './collected.ts';
 
 /** The name and help of each counter. */
 const counts: Readonly<Record<keyof HookCounters, readonly [name: string, help: string]>> = {
-  evaluatedBlocks: ['chainhooks_evaluated_blocks_total', 'Blocks that live chainhooks were evaluated on'],
-  matches: ['chainhooks_occurrences_total', 'Blocks that matched, one for each chainhook'],
+  evaluatedBlocks: ['chainhooks_evaluated_blocks_total', 'Blocks that live chainhooks were evaluated for'],
+  matches: ['chainhooks_occurrences_total', 'Blocks that matched a chainhook, counted once per chainhook'],
   queued: ['chainhooks_deliveries_queued_total', 'Deliveries that were queued'],
-  rollbacks: ['chainhooks_rollbacks_total', 'Deliveries that take blocks back'],
-  delivered: ['chainhooks_deliveries_succeeded_total', 'Attempts that were answered 2xx'],
-  failed: ['chainhooks_deliveries_failed_total', "Attempts that weren't"],
+  rollbacks: ['chainhooks_rollbacks_total', 'Deliveries that roll back blocks'],
+  delivered: ['chainhooks_deliveries_succeeded_total', 'Delivery attempts that succeeded (2xx response)'],
+  failed: ['chainhooks_deliveries_failed_total', 'Delivery attempts that failed (no 2xx response)'],
   interrupted: ['chainhooks_interrupted_total', 'Chainhooks that were interrupted'],
-  blockedTargets: ['chainhooks_ssrf_blocked_total', 'Attempts that were not made: the target may not be called'],
+  blockedTargets: [
+    'chainhooks_ssrf_blocked_total',
+    'Delivery attempts that were not made because the target is not allowed',
+  ],
 };
 
 /** Functions that read the state of chainhooks when metrics are collected. */
@@ -31,23 +34,23 @@ export function hookMetrics(registry: Registry, { counters, gauges, wrongKeys }:
   }
   collectedGauge(registry, {
     name: 'chainhooks_outbox_pending',
-    help: 'Deliveries that wait',
+    help: 'Deliveries in the queue',
     read: () => gauges().pending,
   });
   collectedGauge(registry, {
     name: 'chainhooks_outbox_oldest_seconds',
-    help: 'Seconds since the oldest delivery that waits was made',
+    help: 'Age of the oldest delivery in the queue, in seconds',
     read: () => gauges().oldestPendingSeconds,
   });
   collectedGauge(registry, {
     name: 'chainhooks_hooks',
-    help: 'Chainhooks by status',
+    help: 'Chainhooks, by status',
     labelNames: ['status', 'enabled'],
     read: () => gauges().hooks.map(({ status, enabled, count }) => [{ status, enabled: String(enabled) }, count]),
   });
   collectedCounter(registry, {
     name: 'chainhooks_wrong_keys_total',
-    help: 'Requests with an API key that is none of this server, or that came too soon after such requests',
+    help: 'Requests with a wrong API key, including those refused because too many came before',
     read: wrongKeys,
   });
 }
@@ -61,13 +64,13 @@ export function hookTimers(registry: Registry): HookTimers {
   const registers = [registry];
   const evaluation = new Histogram({
     name: 'chainhooks_evaluation_seconds',
-    help: 'Time that live chainhooks were evaluated on a block, or on those of a fork, with the making of deliveries',
+    help: 'Time to evaluate live chainhooks for a block or a fork and to make their deliveries, in seconds',
     buckets: EVALUATION_SECONDS,
     registers,
   });
   const delivery = new Histogram({
     name: 'chainhooks_delivery_seconds',
-    help: 'Time of an attempt to deliver, with success or without',
+    help: 'Duration of a delivery attempt, successful or not, in seconds',
     buckets: DELIVERY_SECONDS,
     registers,
   });

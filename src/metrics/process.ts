@@ -8,7 +8,7 @@ const MICROSECONDS = 1e6;
 export function processMetrics(registry: Registry): void {
   collectedCounter(registry, {
     name: 'process_cpu_seconds_total',
-    help: 'CPU time used, in all threads',
+    help: 'CPU time used by all threads, in seconds',
     read() {
       const { user, system } = process.cpuUsage();
       return (user + system) / MICROSECONDS;
@@ -16,12 +16,12 @@ export function processMetrics(registry: Registry): void {
   });
   collectedGauge(registry, {
     name: 'process_resident_memory_bytes',
-    help: 'Memory in use',
+    help: 'Resident memory, in bytes',
     read: () => process.memoryUsage.rss(),
   });
   new Gauge({
     name: 'process_start_time_seconds',
-    help: 'Unix time of the start',
+    help: 'Time at which the process started, in Unix seconds',
     registers: [registry],
   }).set(Date.now() / 1000 - process.uptime());
   if (process.platform !== 'linux') return;

@@ -8,7 +8,7 @@ const SECONDS = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.0
 export function requestMetrics(registry: Registry): RequestMetrics {
   const durations = new Histogram({
     name: 'http_request_duration_seconds',
-    help: 'Time until a request was answered, by route and status',
+    help: 'Time until a request was answered by method, route and status, in seconds',
     labelNames: ['method', 'route', 'status_code'],
     buckets: SECONDS,
     registers: [registry],

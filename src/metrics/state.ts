@@ -19,12 +19,12 @@ export function stateMetrics(registry: Registry): (state: ServerState) => void {
   const gauge = (name: string, help: string, ...labelNames: string[]) =>
     new Gauge({ name, help, labelNames, registers: [registry] });
   const height = gauge('stacks_block_height', 'Height of the newest block');
-  const burnHeight = gauge('burn_block_height', 'Height of the newest Bitcoin block the node spoke of');
-  const age = gauge('stackside_tip_age_seconds', "Time since the newest block's own time");
-  const reached = gauge('stackside_node_reachable', "Whether the node's RPC interface answers: 1 or 0");
+  const burnHeight = gauge('burn_block_height', 'Height of the newest Bitcoin block that the node reported');
+  const age = gauge('stackside_tip_age_seconds', 'Age of the newest block, in seconds');
+  const reached = gauge('stackside_node_reachable', "1 if the node's RPC interface can be reached, otherwise 0");
   const behind = gauge('stackside_blocks_behind_node', 'Blocks that the node has and the index lacks');
-  const pendingCount = gauge('mempool_tx_count', 'Pending transactions', 'type');
-  const bytes = gauge('stackside_file_bytes', 'Size of the files of the data directory', 'file');
+  const pendingCount = gauge('mempool_tx_count', 'Transactions in the mempool, by type', 'type');
+  const bytes = gauge('stackside_file_bytes', 'Size of each file in the data directory, in bytes', 'file');
   return ({ tip, burnBlockHeight, nodeHeight, pending, files }) => {
     height.set(tip?.height ?? 0);
     burnHeight.set(burnBlockHeight);

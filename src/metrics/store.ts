@@ -13,7 +13,7 @@ export function storeMetrics(registry: Registry, health: WriterHealth): void {
   });
   collectedGauge(registry, {
     name: 'stackside_store_writable',
-    help: 'Whether the last write succeeded: 1 or 0',
+    help: '1 if the last write succeeded, otherwise 0',
     read: () => (health.failing() === null ? 1 : 0),
   });
 }

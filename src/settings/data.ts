@@ -81,5 +81,5 @@ export const networkChainId = (network: 'mainnet' | 'testnet'): number =>
 /** @throws OperatorError where the name and the id are of different chains; null is neither */
 export function requireSameChain(network: 'mainnet' | 'testnet' | null, chainId: number | null): void {
   if (network === null || chainId === null || chainId === networkChainId(network)) return;
-  throw new OperatorError('--network and --chain-id say different chains.', 'Give one of them.');
+  throw new OperatorError('--network and --chain-id name different chains.', 'Give only one of them.');
 }

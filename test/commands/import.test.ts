@@ -65,7 +65,9 @@ test('a recording of another chain with the same chain id is refused with two li
     (error: unknown) => error,
   );
   expect(refused).toBeInstanceOf(OperatorError);
-  expect((refused as OperatorError).message).toMatch(/^The recording .*theirs\.tsv is of another chain: in row \d+, /);
+  expect((refused as OperatorError).message).toMatch(
+    /^The recording .*theirs\.tsv belongs to another chain: in row \d+, /,
+  );
   expect((refused as OperatorError).remedy).toContain('--data');
   expect(everything(directory.path)).toEqual(before);
 });

@@ -59,8 +59,8 @@ describe('what is not whole is refused with two lines:', () => {
       test(`${compression} ${what}`, async () => {
         const refused = read('broken', broken);
         await expect(refused).rejects.toThrow(OperatorError);
-        await expect(refused).rejects.toThrow(`broken is cut off or damaged: its ${compression} data`);
-        await expect(refused).rejects.toMatchObject({ remedy: expect.stringContaining('Get the file again') });
+        await expect(refused).rejects.toThrow(`broken is truncated or damaged: its ${compression} data`);
+        await expect(refused).rejects.toMatchObject({ remedy: expect.stringContaining('Get the complete file') });
       });
     }
   }

@@ -45,7 +45,9 @@ test('what fails halfway leaves what was there, and nothing beside it', async ()
 
 test('a file that is there is replaced only where that is wanted', async () => {
   writeFileSync(file, 'old\n');
-  await expect(writeLines(file, ['new'], false)).rejects.toMatchObject({ remedy: 'To replace it: --overwrite.' });
+  await expect(writeLines(file, ['new'], false)).rejects.toMatchObject({
+    remedy: 'Add --overwrite to replace the file.',
+  });
   expect(readFileSync(file, 'utf8')).toBe('old\n');
 });
 

@@ -132,7 +132,7 @@ const mistakes: [args: string[], says: RegExp][] = [
   [['serve', '--event-port', 'x'], /--event-port is "x"\.\nIt must be a number from 0 to 65535\./],
   [['serve', '--mode', 'fast'], /--mode is "fast"\.\nIt must be full, read or write\./],
   [['serve', '--chain-id', '0x123456789'], /--chain-id is "0x123456789"/],
-  [['serve', '--network', 'mainnet', '--chain-id', '2'], /say different chains/],
+  [['serve', '--network', 'mainnet', '--chain-id', '2'], /name different chains/],
   [['serve', '--no-such-flag'], /unknown option '--no-such-flag'/],
   [['frobnicate'], /unknown command 'frobnicate'/],
   [['import', 'no-such-file.tsv'], /File does not exist: no-such-file\.tsv/],

@@ -20,6 +20,6 @@ test('stackside demo is refused where other machines reach it', async () => {
   const refused = await stackside('demo', '--api-host', '0.0.0.0', '--api-port', '0', '--event-port', '0');
   expect([refused.code, refused.stderr.split('\n')[0]]).toEqual([
     1,
-    '--api-host is 0.0.0.0, which other machines may reach.',
+    '--api-host is 0.0.0.0, which other machines can reach.',
   ]);
 });

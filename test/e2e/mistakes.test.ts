@@ -36,7 +36,7 @@ test('serve over a file ends with 1, and says what it is', async () => {
   writeFileSync(at('file'), 'text');
   const { code, stderr } = await stackside('serve', '--data', at('file'), '--api-port', '0', '--event-port', '0');
   expect(stderr).toBe(
-    `${at('file')} is not a directory, or lies below what is none.\nGive another path, or move the file out of the way.\n`,
+    `${at('file')} is not a directory, or a parent of it is not.\nGive another path, or move the file away.\n`,
   );
   expect(code).toBe(1);
 });

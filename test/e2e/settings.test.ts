@@ -129,7 +129,7 @@ test('STACKSIDE_DATA=DIR stackside demo keeps its data there, and touches none t
   const again = await stacksideIn({ STACKSIDE_DATA: at('demo') }, 'demo', '--api-port', '0', '--event-port', '0');
   expect([again.code, again.stderr.split('\n')[0]]).toEqual([
     1,
-    `The directory ${at('demo')} already has data, and a demo begins another chain each time.`,
+    `The directory ${at('demo')} already has data, but a demo starts another chain each time.`,
   ]);
 });
 

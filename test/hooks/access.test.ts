@@ -427,8 +427,8 @@ describe('a server', () => {
   test('that is open listens on the loopback alone, and takes no keys', async () => {
     using directory = dataDirectory();
     const start = (given: Record<string, string>) => serving({ hookAccess: 'open', ...given }, directory.path);
-    expect(start({ apiHost: '0.0.0.0' })).rejects.toThrow('--api-host is 0.0.0.0, which other machines may reach.');
-    expect(start({ eventHost: '::' })).rejects.toThrow('--event-host is ::, which other machines may reach.');
+    expect(start({ apiHost: '0.0.0.0' })).rejects.toThrow('--api-host is 0.0.0.0, which other machines can reach.');
+    expect(start({ eventHost: '::' })).rejects.toThrow('--event-host is ::, which other machines can reach.');
     const file = join(directory.path, 'keys');
     await Bun.write(file, 'alice first-key\n');
     expect(start({ hookKeys: file })).rejects.toThrow('--hook-access open needs no keys');

@@ -160,7 +160,7 @@ test('a journal that is deleted, emptied, older, or of another chain is refused 
     [() => removeJournal(directory.path), /There is no journal in .* and the index holds \d+ events/],
     [empty, /its journal ends at event 0/],
     [() => replaceFile(path, older), new RegExp(`its journal ends at event ${half}`)],
-    [() => replaceFile(path, journalPath(foreign.path)), /is not that of the index|journal ends at event/],
+    [() => replaceFile(path, journalPath(foreign.path)), /does not belong to the index|journal ends at event/],
   ];
   const index = wholeIndex(directory.path);
   for (const [replace, says] of cases) {
@@ -214,7 +214,7 @@ test('where a journal is accepted the index stays, ids are not used again, and t
   await runExport(directory.path, file, false);
   expect(readFileSync(file, 'utf8').trimEnd().split('\n')).toHaveLength(ids + 1);
   // Nothing is left to accept.
-  expect(refusal(() => acceptJournal(directory.path)).message).toContain('is that of the index');
+  expect(refusal(() => acceptJournal(directory.path)).message).toContain('belongs to the index');
 });
 
 test("another history's journal is set aside where the index is kept, and a lost one begins anew", () => {

@@ -202,7 +202,7 @@ describe('where there is no index to read', () => {
     const file = join(directory.path, 'file');
     await Bun.write(file, '');
     using snapshots = watchedSnapshots(file);
-    const reason = `${indexPath(file)} is not a directory, or lies below what is none.`;
+    const reason = `${indexPath(file)} is not a directory, or a parent of it is not.`;
     expect(await whyNot(snapshots)).toBe(reason);
     expect(snapshots.said).toMatchObject([{ event: 'index_unavailable', reason, remedy: expect.stringMatching(/./) }]);
   });

@@ -96,8 +96,8 @@ function requireComparable(directory: string, place: Place): void {
     journal?.close();
   }
   throw new OperatorError(
-    `The journal in ${directory} does not hold everything that the index was made from: there is nothing to compare it with.`,
-    'Check without --deep.',
+    `The journal in ${directory} lacks events that the index was built from, so there is nothing to compare the index with.`,
+    'Run stackside check without --deep.',
   );
 }
 

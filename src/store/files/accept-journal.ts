@@ -79,7 +79,7 @@ function acceptFor(db: Database, directory: string): AcceptedJournal {
     learnChain(db, places, journal);
     const place = places.current();
     if (fitOf(place, journal) === 'fits') {
-      throw new OperatorError(`The journal in ${directory} is that of the index.`, 'Nothing has to be accepted.');
+      throw new OperatorError(`The journal in ${directory} belongs to the index.`, 'There is nothing to accept.');
     }
     if (journal.lastId() > 0 && !(fitOf(place, journal) === 'behind' && isOlderCopy(db, journal))) {
       journal.close();

@@ -47,7 +47,7 @@ export function backupDirectory(directory: string, file: string): string[] {
   // A log that another database left would be read into the copy.
   for (const path of [file, journalFile].flatMap((copy) => [copy, `${copy}-wal`])) {
     if (existsSync(path))
-      throw new OperatorError(`A file already exists at ${path}.`, 'Give another name, or remove it.');
+      throw new OperatorError(`A file already exists at ${path}.`, 'Give another name, or remove the file.');
   }
   const copies: WholeFile[] = [];
   const begun = (path: string): WholeFile => {

@@ -80,7 +80,7 @@ export function requireKind(db: Database, file: string, what: string, [table, co
   if (known) return;
   throw new OperatorError(
     `${file} is a database, but not ${what}.`,
-    'Check --data; move the file out of the way, and put back the one that belongs there.',
+    'Check --data; move the file away, and restore the one that belongs there.',
   );
 }
 

@@ -45,7 +45,7 @@ function migrate(db: Database, path: string): void {
   if (version > SCHEMA_VERSION) {
     throw new OperatorError(
       `${path} was written by a newer Stackside (schema ${version}; this program knows ${SCHEMA_VERSION}).`,
-      'Run the newer program, or build the index again from the journal with this one: stackside rebuild.',
+      'Run the newer program, or rebuild the index from the journal with this one: stackside rebuild.',
     );
   }
   if (version === SCHEMA_VERSION) return;
@@ -57,8 +57,8 @@ function migrate(db: Database, path: string): void {
         const step = migrations[from];
         if (step === undefined) {
           throw new OperatorError(
-            `${path} has schema ${from}, from which there is no migration.`,
-            'Build the index again from the journal: stackside rebuild.',
+            `${path} has schema ${from}, which this program can't migrate.`,
+            'Rebuild the index from the journal: stackside rebuild.',
           );
         }
         db.run(step);
@@ -130,7 +130,7 @@ export function openReader(directory: string): Connection {
     if (version !== SCHEMA_VERSION) {
       throw new OperatorError(
         `${path} has schema ${version}; this program reads ${SCHEMA_VERSION}.`,
-        'Let the process that writes it be of the same version, and start it first.',
+        'Run the same version as the process that writes the index, and start that process first.',
       );
     }
   });

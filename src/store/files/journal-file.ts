@@ -67,13 +67,13 @@ export function requirePresentVersion(db: Database, file: string): void {
   if (version === 0) {
     throw new OperatorError(
       `${file} is empty.`,
-      'Put it back from a backup; stackside serve says what else can be done.',
+      'Restore the file from a backup; stackside serve says what else can be done.',
     );
   }
   if (version < JOURNAL_VERSION) {
     throw new OperatorError(
       `${file} is a journal of version ${version}; this program reads ${JOURNAL_VERSION}.`,
-      'Start stackside serve or stackside import on it once: they bring it up to date.',
+      'Start stackside serve or stackside import once: both upgrade the journal.',
     );
   }
 }

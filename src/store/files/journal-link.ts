@@ -97,7 +97,7 @@ function requireFit(directory: string, place: Place, journal: JournalReads): voi
   }
   if (fit === 'other') {
     throw new OperatorError(
-      `The journal in ${directory} is not that of the index: event ${place.id} is another in each.`,
+      `The journal in ${directory} does not belong to the index: event ${place.id} differs.`,
       `Put back the journal.db or the index.db that belongs to the other. ${WAYS_OUT}`,
     );
   }
@@ -108,7 +108,7 @@ function requireNothingAhead(directory: string, place: Place, journal: JournalRe
   if (fitOf(place, journal) !== 'fits' || journal.lastId() === place.id) return;
   throw new OperatorError(
     `The journal in ${directory} holds ${journal.lastId()} events, and the index only ${place.id} of them.`,
-    'Start once without --no-journal: the index takes the others from the journal.',
+    'Start once without --no-journal, so that the index takes the other events from the journal.',
   );
 }
 

@@ -19,7 +19,7 @@ export function lockWriter(directory: string): () => void {
     if (error instanceof SQLiteError && error.code === 'SQLITE_BUSY') {
       throw new OperatorError(
         `Another Stackside writes to ${directory}.`,
-        'Stop it first, give this one another --data, or run it with --mode read.',
+        'Stop that process first, or run this one with another --data or with --mode read.',
       );
     }
     throw error;

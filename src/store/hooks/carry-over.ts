@@ -82,7 +82,7 @@ export function workshopWithHooks(directory: string, mayLoseHooks: boolean): str
     if (!mayLoseHooks) {
       throw new OperatorError(
         `The chainhooks in ${path} can't be read.`,
-        'To rebuild from the journal all the same, without them: --force.',
+        'Add --force to rebuild from the journal without them.',
         { cause },
       );
     }

@@ -37,8 +37,8 @@ export function blockPayloads(db: Database, journal: Journal | null) {
       const text = row === null ? undefined : payloadText(row, journal);
       if (text === undefined) {
         throw new OperatorError(
-          `The payload of block 0x${indexBlockHash.toHex()} is not kept, and a fork needs it.`,
-          'Run with the journal this index was made with, or import the chain anew.',
+          `A fork needs the payload of block 0x${indexBlockHash.toHex()}, which is not stored.`,
+          'Run with the journal that this index was built from, or import the chain into another directory.',
         );
       }
       return text;

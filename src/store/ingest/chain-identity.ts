@@ -51,7 +51,7 @@ export function chainIdentity(db: Database) {
       if (found === null) keep(wanted);
       else if (found !== wanted) {
         throw new OperatorError(
-          `The data in ${directory} is of chain 0x${found.toString(16)}, the setting says 0x${wanted.toString(16)}.`,
+          `The data in ${directory} belongs to chain 0x${found.toString(16)}, but the setting names 0x${wanted.toString(16)}.`,
           'Give each chain its own --data directory, and check which node posts to this port.',
         );
       }

@@ -13,8 +13,8 @@ function requireWholeJournal(directory: string, journal: JournalReads): void {
   const [gap] = journal.gaps();
   if (gap === undefined) return;
   throw new OperatorError(
-    `The journal in ${directory} lacks the events from ${gap.first} to ${gap.last}: the index can't be made from it.`,
-    'Put back a journal that has them, or import a recording of the chain into another directory.',
+    `The journal in ${directory} lacks the events from ${gap.first} to ${gap.last}: the index can't be built from it.`,
+    'Restore a journal that has these events, or import a recording of the chain into another directory.',
   );
 }
 
@@ -34,7 +34,7 @@ function requireNothingLost(directory: string, journal: JournalReads): void {
   const path = indexPath(directory);
   const place = existsSync(path) ? placeOfFile(path) : null;
   const lost = place === null ? null : wouldBeLost(place, journal);
-  if (lost !== null) throw new OperatorError(lost, 'To rebuild from the journal all the same: --force.');
+  if (lost !== null) throw new OperatorError(lost, 'Add --force to rebuild from the journal all the same.');
 }
 
 /**
