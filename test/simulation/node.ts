@@ -58,6 +58,11 @@ export class Node {
     this.#atNextBlock.push(call);
   }
 
+  /** What {@link atNextBlock} was to do doesn't happen any more: a block may come once more, late. */
+  calm(): void {
+    this.#atNextBlock = [];
+  }
+
   async #send({ path, body }: NodeEvent): Promise<boolean> {
     if (path === '/new_block') for (const call of this.#atNextBlock.splice(0)) call();
     try {

@@ -85,6 +85,8 @@ class Run {
 
   /** All is well from now on: everybody gets what is owed. @returns the log of each hook that is left */
   async calm(): Promise<Map<Hook, Log>> {
+    this.world.calm();
+    this.#node.calm();
     this.server.disk.calm();
     this.#receivers.calm();
     this.#readers.calm();

@@ -63,6 +63,11 @@ export class World {
     this.#atSteps.push({ left, call });
   }
 
+  /** What {@link afterSteps} was to do doesn't happen any more. */
+  calm(): void {
+    this.#atSteps = [];
+  }
+
   pause(milliseconds: number): Promise<void> {
     return new Promise((resolve) => this.after(milliseconds, resolve));
   }
