@@ -8,7 +8,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Version of the server and tip of the chain it has indexed */
+        /**
+         * Server version and chain tip
+         * @description Returns the version of the server and the tip of the chain that it has indexed. `chain_tip` is missing until the first block has arrived.
+         */
         get: operations["getStatus"];
         put?: never;
         post?: never;
@@ -25,7 +28,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Transactions of the canonical chain, newest first */
+        /**
+         * Recent transactions
+         * @description Returns the transactions of the canonical chain, newest first.
+         */
         get: operations["getTransactions"];
         put?: never;
         post?: never;
@@ -42,7 +48,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** One transaction, mined, pending or dropped */
+        /**
+         * One transaction
+         * @description Returns a transaction whether it is mined, pending or dropped; `status` tells which. Large parts (arguments, source code, post-conditions, result) are returned only if `include` names them.
+         */
         get: operations["getTransaction"];
         put?: never;
         post?: never;
@@ -59,7 +68,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Events of a transaction of the canonical chain, in the order they happened */
+        /**
+         * Events of a transaction
+         * @description Returns the events of a transaction of the canonical chain in the order in which they happened. A pending transaction has none.
+         */
         get: operations["getTransactionEvents"];
         put?: never;
         post?: never;
@@ -76,7 +88,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Transactions of a block of the canonical chain, its last one first */
+        /**
+         * Transactions of a block
+         * @description Returns the transactions of a block of the canonical chain, starting with the last one in the block.
+         */
         get: operations["getBlockTransactions"];
         put?: never;
         post?: never;
@@ -93,7 +108,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Pending transactions, newest receipt first */
+        /**
+         * Pending transactions
+         * @description Returns the transactions in the mempool, starting with the one received last.
+         */
         get: operations["getMempoolTransactions"];
         put?: never;
         post?: never;
@@ -110,7 +128,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Transactions that concern a principal, newest first, with what they did to its STX */
+        /**
+         * Transactions of a principal
+         * @description Returns the transactions that involve a principal, newest first. Each item states how much STX the principal sent and received in it.
+         */
         get: operations["getPrincipalTransactions"];
         put?: never;
         post?: never;
@@ -127,7 +148,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Pending transactions that a principal sends, receives by, or is the contract of, newest receipt first */
+        /**
+         * Pending transactions of a principal
+         * @description Returns the pending transactions in which the principal is the sender, the recipient or the contract, starting with the one received last.
+         */
         get: operations["getPrincipalMempoolTransactions"];
         put?: never;
         post?: never;
@@ -144,7 +168,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Nonces of an account: used, pending, missing, and the next to use */
+        /**
+         * Nonces of an account
+         * @description Returns the last nonce an account used, the nonces of its pending transactions, the gaps between them, and the nonce to use next.
+         */
         get: operations["getPrincipalNonces"];
         put?: never;
         post?: never;
@@ -161,7 +188,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** STX of a principal: held, locked, and on its way */
+        /**
+         * STX balance of a principal
+         * @description Returns the STX a principal holds, how much of it is locked, and how pending transactions will change it. Unknown principals have a balance of zero.
+         */
         get: operations["getPrincipalStxBalance"];
         put?: never;
         post?: never;
@@ -178,7 +208,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Fungible tokens of a principal, greatest balance first */
+        /**
+         * Fungible token balances of a principal
+         * @description Returns the fungible tokens a principal holds, largest balance first.
+         */
         get: operations["getPrincipalFtBalances"];
         put?: never;
         post?: never;
@@ -195,7 +228,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** How much of one fungible token a principal has: zero of a token that nobody knows */
+        /**
+         * Balance of one fungible token
+         * @description Returns a principal's balance of one fungible token. Unknown tokens have a balance of zero.
+         */
         get: operations["getPrincipalFtBalance"];
         put?: never;
         post?: never;
@@ -212,7 +248,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Instances of non-fungible tokens that a principal owns, by asset and value */
+        /**
+         * Non-fungible tokens of a principal
+         * @description Returns the instances of non-fungible tokens that a principal owns, ordered by asset identifier, then by value.
+         */
         get: operations["getPrincipalNftBalances"];
         put?: never;
         post?: never;
@@ -229,7 +268,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** What a transaction did to the assets of a principal */
+        /**
+         * Balance changes of a principal in one transaction
+         * @description Returns how one transaction changed the balance of each asset of a principal. A transaction that changed none of them returns an empty list.
+         */
         get: operations["getPrincipalTransactionBalanceChanges"];
         put?: never;
         post?: never;
@@ -246,7 +288,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** What some transactions did to the assets of a principal, newest transaction first */
+        /**
+         * Balance changes of a principal in several transactions
+         * @description Returns how each of the given transactions changed the balance of each asset of a principal, newest transaction first.
+         */
         get: operations["getPrincipalBalanceChanges"];
         put?: never;
         post?: never;
@@ -263,7 +308,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Transfers and mints of STX to a principal, newest first */
+        /**
+         * STX received by a principal
+         * @description Returns the STX transfers and mints that a principal received, newest first.
+         */
         get: operations["getPrincipalStxInbound"];
         put?: never;
         post?: never;
@@ -280,7 +328,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Transfers and burns of STX by a principal, newest first */
+        /**
+         * STX sent by a principal
+         * @description Returns the STX transfers and burns that a principal sent, newest first.
+         */
         get: operations["getPrincipalStxOutbound"];
         put?: never;
         post?: never;
@@ -297,7 +348,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Transfers, mints and burns of a fungible token to and by a principal, newest first */
+        /**
+         * Transfers of a fungible token by a principal
+         * @description Returns the transfers, mints and burns of one fungible token that a principal sent or received, newest first.
+         */
         get: operations["getPrincipalFtTransfers"];
         put?: never;
         post?: never;
@@ -314,7 +368,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** One contract that was deployed with success */
+        /**
+         * One smart contract
+         * @description Returns a smart contract that was deployed successfully on the canonical chain. Its source code is returned only if `include` names it.
+         */
         get: operations["getSmartContract"];
         put?: never;
         post?: never;
@@ -331,7 +388,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** micro-STX there is now, and that there will be */
+        /**
+         * STX supply
+         * @description Returns the current supply in micro-STX and the one projected for the year 2050.
+         */
         get: operations["getStxSupply"];
         put?: never;
         post?: never;
@@ -348,7 +408,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Who has STX, locked ones included, greatest balance first */
+        /**
+         * STX holders
+         * @description Returns the principals that hold STX, largest balance first. Locked STX are included.
+         */
         get: operations["getStxHolders"];
         put?: never;
         post?: never;
@@ -365,7 +428,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** How much of a fungible token there is: what was minted less what was burnt */
+        /**
+         * Supply of a fungible token
+         * @description Returns the supply of a fungible token: the amount minted less the amount burned. Unknown tokens have a supply of zero.
+         */
         get: operations["getFtSupply"];
         put?: never;
         post?: never;
@@ -382,7 +448,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Who has a fungible token, greatest balance first */
+        /**
+         * Holders of a fungible token
+         * @description Returns the principals that hold a fungible token, largest balance first. Unknown tokens return an empty list.
+         */
         get: operations["getFtHolders"];
         put?: never;
         post?: never;
@@ -400,8 +469,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Mint, transfers and burn of one instance of a non-fungible token, newest first
-         * @description Hex digits without 0x, and a number beyond 128 bits, are the value of no instance: an empty list.
+         * History of a non-fungible token
+         * @description Returns the mint, the transfers and the burn of one instance of a non-fungible token, newest first. A value that no instance can have, such as hex digits without 0x or a number above 128 bits, returns an empty list.
          */
         get: operations["getNftHistory"];
         put?: never;
@@ -419,7 +488,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Blocks of the canonical chain, highest first */
+        /**
+         * Recent blocks (v2)
+         * @description Returns the blocks of the canonical chain, highest first. `next_cursor` leads to newer blocks, `prev_cursor` to older ones.
+         */
         get: operations["getBlocks"];
         put?: never;
         post?: never;
@@ -436,7 +508,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Mean seconds between blocks, over windows that end now */
+        /**
+         * Average block times
+         * @description Returns the mean number of seconds between blocks over the last hour, day, week and month.
+         */
         get: operations["getAverageBlockTimes"];
         put?: never;
         post?: never;
@@ -453,7 +528,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The newest block of the canonical chain at or before a time */
+        /**
+         * Block at a time
+         * @description Returns the newest block of the canonical chain at or before a time.
+         */
         get: operations["getBlockByTime"];
         put?: never;
         post?: never;
@@ -470,7 +548,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** One block of the canonical chain */
+        /**
+         * One block
+         * @description Returns one block of the canonical chain by its height or hash, or the newest one for `latest`.
+         */
         get: operations["getBlock"];
         put?: never;
         post?: never;
@@ -487,7 +568,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The signatures of a block's signers, in order; none before Nakamoto */
+        /**
+         * Signer signatures of a block
+         * @description Returns the signatures of the signers of a block, in the order of the block header. Blocks before Nakamoto have none.
+         */
         get: operations["getBlockSignerSignatures"];
         put?: never;
         post?: never;
@@ -504,7 +588,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Blocks of a tenure of the canonical chain, highest first */
+        /**
+         * Blocks of a tenure
+         * @description Returns the canonical blocks of a tenure, highest first. `next_cursor` leads to newer blocks, `prev_cursor` to older ones.
+         */
         get: operations["getTenureBlocks"];
         put?: never;
         post?: never;
@@ -521,7 +608,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Bitcoin blocks that blocks of the canonical chain are anchored to, highest first */
+        /**
+         * Recent Bitcoin blocks
+         * @description Returns the Bitcoin blocks to which blocks of the canonical chain are anchored, highest first.
+         */
         get: operations["getBurnBlocks"];
         put?: never;
         post?: never;
@@ -538,7 +628,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** One Bitcoin block that blocks of the canonical chain are anchored to */
+        /**
+         * One Bitcoin block
+         * @description Returns one Bitcoin block to which blocks of the canonical chain are anchored. A Bitcoin block without any is not found.
+         */
         get: operations["getBurnBlock"];
         put?: never;
         post?: never;
@@ -555,7 +648,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Blocks of the canonical chain that are anchored to a Bitcoin block, highest first */
+        /**
+         * Blocks of a Bitcoin block
+         * @description Returns the blocks of the canonical chain that are anchored to a Bitcoin block, highest first.
+         */
         get: operations["getBurnBlockBlocks"];
         put?: never;
         post?: never;
@@ -572,7 +668,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Fees to choose from: percentiles of what pending transactions offer, in micro-STX */
+        /**
+         * Fee suggestions
+         * @description Returns four fee levels in micro-STX, for all transactions and for each type. The levels are percentiles of the fees that pending transactions offer.
+         */
         get: operations["getMempoolFees"];
         put?: never;
         post?: never;
@@ -589,7 +688,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** What became of contracts' newest deployments, or that they wait */
+        /**
+         * Deployment status of contracts
+         * @description Returns whether the newest deployment of each given contract succeeded, failed or is pending. The answer is keyed by contract identifier.
+         */
         get: operations["getSmartContractsStatus"];
         put?: never;
         post?: never;
@@ -606,7 +708,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** What a contract logged on the canonical chain, newest first */
+        /**
+         * Events logged by a contract (v2)
+         * @description Returns the events that a contract printed on the canonical chain, newest first.
+         */
         get: operations["getSmartContractLogs"];
         put?: never;
         post?: never;
@@ -624,8 +729,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * What a principal stakes, in bonds and without, and what it earned
-         * @description `stx` is what is staked without a bond. Of an unknown principal all is zero.
+         * Staking of a principal
+         * @description Returns what a principal stakes in bonds and outside of bonds, and what it earned. `stx` is the stake outside of bonds. For unknown principals every amount is zero.
          */
         get: operations["getPrincipalStaking"];
         put?: never;
@@ -643,7 +748,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** What a principal has, or had, in bonds, by their numbers */
+        /**
+         * Bonds of a principal
+         * @description Returns the current and former bond positions of a principal, ordered by bond index.
+         */
         get: operations["getPrincipalStakingBonds"];
         put?: never;
         post?: never;
@@ -660,7 +768,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Bonds, newest first */
+        /**
+         * Bonds
+         * @description Returns the bonds, newest first.
+         */
         get: operations["getStakingBonds"];
         put?: never;
         post?: never;
@@ -677,7 +788,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** One bond, with the transaction that set it up */
+        /**
+         * One bond
+         * @description Returns one bond, with the transaction that created it.
+         */
         get: operations["getStakingBond"];
         put?: never;
         post?: never;
@@ -694,7 +808,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Who may register for a bond, and with how much */
+        /**
+         * Allowlist of a bond
+         * @description Returns the principals that may register for a bond, each with the maximum amount it may register.
+         */
         get: operations["getStakingBondAllowlist"];
         put?: never;
         post?: never;
@@ -711,7 +828,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** With how much a principal may register for a bond */
+        /**
+         * Allowlist entry of a principal
+         * @description Returns the maximum amount that a principal may register for a bond.
+         */
         get: operations["getStakingBondAllowlistEntry"];
         put?: never;
         post?: never;
@@ -728,7 +848,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Who registered for a bond, newest first */
+        /**
+         * Registrations for a bond
+         * @description Returns the registrations for a bond, newest first.
+         */
         get: operations["getStakingBondRegistrations"];
         put?: never;
         post?: never;
@@ -745,7 +868,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** How a principal registered for a bond */
+        /**
+         * Registration of a principal for a bond
+         * @description Returns the registration of one principal for a bond, with the collateral it locked and the transaction that registered it.
+         */
         get: operations["getStakingBondRegistration"];
         put?: never;
         post?: never;
@@ -762,7 +888,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Signers of a reward cycle, heaviest first, with the contracts that have their keys */
+        /**
+         * Signers of a reward cycle
+         * @description Returns the signers of a reward cycle, largest weight first, each with the contract that registered its key.
+         */
         get: operations["getStakingCycleSigners"];
         put?: never;
         post?: never;
@@ -779,7 +908,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Contracts that ever registered the key of a signer, by address, with the last key of each */
+        /**
+         * Staking signers
+         * @description Returns every contract that ever registered a signer key, ordered by address, each with its latest key.
+         */
         get: operations["getStakingSigners"];
         put?: never;
         post?: never;
@@ -796,7 +928,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** One of them, with the transaction that registered its key */
+        /**
+         * One staking signer
+         * @description Returns one staking signer, with the transaction that registered its key.
+         */
         get: operations["getStakingSigner"];
         put?: never;
         post?: never;
@@ -813,7 +948,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Who stakes through a signer now, by address */
+        /**
+         * Stakers of a signer
+         * @description Returns the principals that currently stake through a signer, ordered by address.
+         */
         get: operations["getStakingSignerStakers"];
         put?: never;
         post?: never;
@@ -830,7 +968,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Reward cycles whose signers are chosen, highest first */
+        /**
+         * Reward cycles
+         * @description Returns the reward cycles whose signers are chosen, highest first.
+         */
         get: operations["getPoxCycles"];
         put?: never;
         post?: never;
@@ -847,7 +988,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** One reward cycle whose signers are chosen */
+        /**
+         * One reward cycle
+         * @description Returns one reward cycle whose signers are chosen.
+         */
         get: operations["getPoxCycle"];
         put?: never;
         post?: never;
@@ -864,7 +1008,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Signers of a reward cycle, heaviest first */
+        /**
+         * Signers of a reward cycle (v2)
+         * @description Returns the signers of a reward cycle, largest weight first.
+         */
         get: operations["getPoxCycleSigners"];
         put?: never;
         post?: never;
@@ -881,7 +1028,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** One signer of a reward cycle */
+        /**
+         * One signer of a reward cycle
+         * @description Returns one signer of a reward cycle by its public key.
+         */
         get: operations["getPoxCycleSigner"];
         put?: never;
         post?: never;
@@ -898,7 +1048,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Whose STX a signer of a reward cycle signs for by pox-4, most locked first */
+        /**
+         * Stackers of a signer
+         * @description Returns the stackers whose STX a signer represents in a reward cycle of pox-4, largest locked amount first.
+         */
         get: operations["getPoxCycleSignerStackers"];
         put?: never;
         post?: never;
@@ -916,8 +1069,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * What transactions of a Bitcoin block paid to stackers, by transaction id
-         * @description `latest` is the newest Bitcoin block that paid any.
+         * Reward payments of a Bitcoin block
+         * @description Returns the rewards that the transactions of a Bitcoin block paid to stackers, ordered by transaction id. `latest` stands for the newest Bitcoin block that paid any.
          */
         get: operations["getBurnBlockPoxTransactions"];
         put?: never;
@@ -935,7 +1088,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** What Bitcoin transactions paid to an address, newest block first */
+        /**
+         * Reward payments to an address
+         * @description Returns the rewards that Bitcoin transactions paid to an address, newest block first.
+         */
         get: operations["getAddressPoxTransactions"];
         put?: never;
         post?: never;
@@ -972,6 +1128,18 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "server_version": "stackside v1.0.0 (main:abc1234)",
+                     *       "status": "ready",
+                     *       "chain_tip": {
+                     *         "block_height": 140,
+                     *         "block_hash": "0x6298ca12522a4bef7319dfec38e0d5879a7c454ca9fdf442cf580e260f05c381",
+                     *         "index_block_hash": "0x6ca8d444e681e6f31de6f1f09d2e2a245942a4423681a097a7c49770f97a8cf2",
+                     *         "burn_block_height": 261
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         server_version: string;
                         /** @constant */
@@ -987,7 +1155,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description The copy named in If-None-Match still holds */
+            /** @description The copy named in If-None-Match is still current */
             304: {
                 headers: {
                     [name: string]: unknown;
@@ -999,9 +1167,15 @@ export interface operations {
     getTransactions: {
         parameters: {
             query?: {
-                /** @description Items per page */
+                /**
+                 * @description Maximum number of items on a page
+                 * @example 20
+                 */
                 limit?: number;
-                /** @description Where the page starts: a cursor of an earlier answer, as it was given. Absent for the first page. */
+                /**
+                 * @description Start of the page: a cursor from an earlier answer, unchanged. Leave it out for the first page.
+                 * @example AXLXSOlbMTQ2ODAwNjQ2XQ
+                 */
                 cursor?: string;
             };
             header?: never;
@@ -1016,16 +1190,55 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "total": 998,
+                     *       "limit": 20,
+                     *       "cursor": {
+                     *         "next": "ASwKWl5bMTQyNjA2MzQ0XQ",
+                     *         "previous": null,
+                     *         "current": "AXLXSOlbMTQ2ODAwNjQ2XQ"
+                     *       },
+                     *       "results": [
+                     *         {
+                     *           "tx_id": "0x2c8ee8518f1151e1ea3f376e2b5b689456e5e7848dd7f82de67485484d4c30fb",
+                     *           "sender": {
+                     *             "address": "ST1GX1JRD5TKVRMEGMMCVM9CZ09KZEBYK66BQVKWN",
+                     *             "nonce": 76
+                     *           },
+                     *           "sponsor": null,
+                     *           "fee_rate": "1739",
+                     *           "block": {
+                     *             "height": 140,
+                     *             "hash": "0x6298ca12522a4bef7319dfec38e0d5879a7c454ca9fdf442cf580e260f05c381",
+                     *             "index_hash": "0x6ca8d444e681e6f31de6f1f09d2e2a245942a4423681a097a7c49770f97a8cf2",
+                     *             "time": 1735717668,
+                     *             "tx_index": 6
+                     *           },
+                     *           "bitcoin_block": {
+                     *             "height": 261,
+                     *             "time": 1735717624
+                     *           },
+                     *           "status": "abort_by_response",
+                     *           "type": "contract_call",
+                     *           "contract_call": {
+                     *             "contract_id": "ST000000000000000000002AMW42H.pox-5",
+                     *             "function_name": "stake"
+                     *           }
+                     *         }
+                     *       ]
+                     *     }
+                     */
                     "application/json": {
-                        /** @description Items in the whole list */
+                        /** @description Number of items in the whole list */
                         total: number;
                         limit: number;
                         cursor: {
-                            /** @description Null on the last page */
+                            /** @description Cursor of the next page; null on the last page */
                             next: string | null;
-                            /** @description Null on the first page */
+                            /** @description Cursor of the previous page; null on the first page */
                             previous: string | null;
-                            /** @description Null on an empty page */
+                            /** @description Cursor of this page; null if it is empty */
                             current: string | null;
                         };
                         results: ({
@@ -1040,19 +1253,19 @@ export interface operations {
                                 address: string;
                                 nonce: number;
                             } | null;
-                            /** @description Integer, in micro-STX or base units */
+                            /** @description Integer as text, in micro-STX or base units of the token */
                             fee_rate: string;
                             block: {
                                 height: number;
                                 hash: string;
                                 index_hash: string;
-                                /** @description Unix seconds */
+                                /** @description Time in Unix seconds */
                                 time: number;
                                 tx_index: number;
                             };
                             bitcoin_block: {
                                 height: number;
-                                /** @description Unix seconds */
+                                /** @description Time in Unix seconds */
                                 time: number;
                             };
                             status: "success" | "abort_by_response" | "abort_by_post_condition" | "problematic_skipped";
@@ -1061,11 +1274,11 @@ export interface operations {
                             token_transfer: {
                                 /** @description Standard address or contract identifier */
                                 recipient: string;
-                                /** @description Integer, in micro-STX or base units */
+                                /** @description Integer as text, in micro-STX or base units of the token */
                                 amount: string;
                                 memo: {
                                     hex: string;
-                                    /** @description What is readable of it */
+                                    /** @description Readable text of the memo */
                                     repr: string;
                                 } | null;
                             };
@@ -1081,19 +1294,19 @@ export interface operations {
                                 address: string;
                                 nonce: number;
                             } | null;
-                            /** @description Integer, in micro-STX or base units */
+                            /** @description Integer as text, in micro-STX or base units of the token */
                             fee_rate: string;
                             block: {
                                 height: number;
                                 hash: string;
                                 index_hash: string;
-                                /** @description Unix seconds */
+                                /** @description Time in Unix seconds */
                                 time: number;
                                 tx_index: number;
                             };
                             bitcoin_block: {
                                 height: number;
-                                /** @description Unix seconds */
+                                /** @description Time in Unix seconds */
                                 time: number;
                             };
                             status: "success" | "abort_by_response" | "abort_by_post_condition" | "problematic_skipped";
@@ -1115,19 +1328,19 @@ export interface operations {
                                 address: string;
                                 nonce: number;
                             } | null;
-                            /** @description Integer, in micro-STX or base units */
+                            /** @description Integer as text, in micro-STX or base units of the token */
                             fee_rate: string;
                             block: {
                                 height: number;
                                 hash: string;
                                 index_hash: string;
-                                /** @description Unix seconds */
+                                /** @description Time in Unix seconds */
                                 time: number;
                                 tx_index: number;
                             };
                             bitcoin_block: {
                                 height: number;
-                                /** @description Unix seconds */
+                                /** @description Time in Unix seconds */
                                 time: number;
                             };
                             status: "success" | "abort_by_response" | "abort_by_post_condition" | "problematic_skipped";
@@ -1149,19 +1362,19 @@ export interface operations {
                                 address: string;
                                 nonce: number;
                             } | null;
-                            /** @description Integer, in micro-STX or base units */
+                            /** @description Integer as text, in micro-STX or base units of the token */
                             fee_rate: string;
                             block: {
                                 height: number;
                                 hash: string;
                                 index_hash: string;
-                                /** @description Unix seconds */
+                                /** @description Time in Unix seconds */
                                 time: number;
                                 tx_index: number;
                             };
                             bitcoin_block: {
                                 height: number;
-                                /** @description Unix seconds */
+                                /** @description Time in Unix seconds */
                                 time: number;
                             };
                             status: "success" | "abort_by_response" | "abort_by_post_condition" | "problematic_skipped";
@@ -1179,19 +1392,19 @@ export interface operations {
                                 address: string;
                                 nonce: number;
                             } | null;
-                            /** @description Integer, in micro-STX or base units */
+                            /** @description Integer as text, in micro-STX or base units of the token */
                             fee_rate: string;
                             block: {
                                 height: number;
                                 hash: string;
                                 index_hash: string;
-                                /** @description Unix seconds */
+                                /** @description Time in Unix seconds */
                                 time: number;
                                 tx_index: number;
                             };
                             bitcoin_block: {
                                 height: number;
-                                /** @description Unix seconds */
+                                /** @description Time in Unix seconds */
                                 time: number;
                             };
                             status: "success" | "abort_by_response" | "abort_by_post_condition" | "problematic_skipped";
@@ -1212,19 +1425,19 @@ export interface operations {
                                 address: string;
                                 nonce: number;
                             } | null;
-                            /** @description Integer, in micro-STX or base units */
+                            /** @description Integer as text, in micro-STX or base units of the token */
                             fee_rate: string;
                             block: {
                                 height: number;
                                 hash: string;
                                 index_hash: string;
-                                /** @description Unix seconds */
+                                /** @description Time in Unix seconds */
                                 time: number;
                                 tx_index: number;
                             };
                             bitcoin_block: {
                                 height: number;
-                                /** @description Unix seconds */
+                                /** @description Time in Unix seconds */
                                 time: number;
                             };
                             status: "success" | "abort_by_response" | "abort_by_post_condition" | "problematic_skipped";
@@ -1237,14 +1450,14 @@ export interface operations {
                     };
                 };
             };
-            /** @description The copy named in If-None-Match still holds */
+            /** @description The copy named in If-None-Match is still current */
             304: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content?: never;
             };
-            /** @description A parameter breaks its rule */
+            /** @description A parameter or the body is invalid */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -1252,11 +1465,11 @@ export interface operations {
                 content: {
                     "application/json": {
                         statusCode: number;
-                        /** @description A word for programs, where the status alone is too coarse */
+                        /** @description Error code for programs, where the status alone does not tell the error */
                         code?: string;
-                        /** @description The status's own phrase */
+                        /** @description Phrase of the HTTP status */
                         error: string;
-                        /** @description What is wrong; of a parameter its name and the rule it breaks */
+                        /** @description What is wrong; for a parameter its name and the rule it breaks */
                         message: string;
                     };
                 };
@@ -1266,12 +1479,20 @@ export interface operations {
     getTransaction: {
         parameters: {
             query?: {
-                /** @description Parts that are left out unless asked for, with commas or as repeated keys */
+                /**
+                 * @description Optional parts to return, separated by commas or as repeated keys
+                 * @example [
+                 *       "function_args"
+                 *     ]
+                 */
                 include?: ("function_args" | "source_code" | "post_conditions" | "result")[];
             };
             header?: never;
             path: {
-                /** @description Transaction id, with or without 0x */
+                /**
+                 * @description Transaction id, with or without 0x
+                 * @example 0x649c83b5d2de696f0aea0101ed88c61ca9fbbddd029bca26f57559cac96df210
+                 */
                 tx_id: string;
             };
             cookie?: never;
@@ -1284,6 +1505,47 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "tx_id": "0x649c83b5d2de696f0aea0101ed88c61ca9fbbddd029bca26f57559cac96df210",
+                     *       "sender": {
+                     *         "address": "ST3HF4XCH5EEEKVJ2K0YKXG1GHJJC35A2BMKJK1KQ",
+                     *         "nonce": 75
+                     *       },
+                     *       "sponsor": null,
+                     *       "fee_rate": "1052",
+                     *       "block": {
+                     *         "height": 140,
+                     *         "hash": "0x6298ca12522a4bef7319dfec38e0d5879a7c454ca9fdf442cf580e260f05c381",
+                     *         "index_hash": "0x6ca8d444e681e6f31de6f1f09d2e2a245942a4423681a097a7c49770f97a8cf2",
+                     *         "time": 1735717668,
+                     *         "tx_index": 3
+                     *       },
+                     *       "bitcoin_block": {
+                     *         "height": 261,
+                     *         "time": 1735717624
+                     *       },
+                     *       "status": "success",
+                     *       "parent_block": {
+                     *         "hash": "0xdd53e33d1ad6aac0a0d03feab4bc2e4eb8ea40dbf81b6d1427504d709a3f6029",
+                     *         "index_hash": "0xad1f3fb806c1583c3e8c305cd447add3df200d2f70353c8a4ccd73750c7cfa54"
+                     *       },
+                     *       "event_count": 2,
+                     *       "execution_cost": {
+                     *         "read_count": 9,
+                     *         "read_length": 7896,
+                     *         "runtime": 816584,
+                     *         "write_count": 1,
+                     *         "write_length": 185
+                     *       },
+                     *       "vm_error": null,
+                     *       "type": "contract_call",
+                     *       "contract_call": {
+                     *         "contract_id": "ST2KN62YEYK5SWKKRZH4CNP0JFHCBT2F16M77MVYX.token-0",
+                     *         "function_name": "transfer"
+                     *       }
+                     *     }
+                     */
                     "application/json": ({
                         tx_id: string;
                         sender: {
@@ -1296,19 +1558,19 @@ export interface operations {
                             address: string;
                             nonce: number;
                         } | null;
-                        /** @description Integer, in micro-STX or base units */
+                        /** @description Integer as text, in micro-STX or base units of the token */
                         fee_rate: string;
                         block: {
                             height: number;
                             hash: string;
                             index_hash: string;
-                            /** @description Unix seconds */
+                            /** @description Time in Unix seconds */
                             time: number;
                             tx_index: number;
                         };
                         bitcoin_block: {
                             height: number;
-                            /** @description Unix seconds */
+                            /** @description Time in Unix seconds */
                             time: number;
                         };
                         status: "success" | "abort_by_response" | "abort_by_post_condition" | "problematic_skipped";
@@ -1328,7 +1590,7 @@ export interface operations {
                         post_conditions?: ({
                             type: "stx" | "staking";
                             condition_code: "sent_equal_to" | "sent_greater_than" | "sent_greater_than_or_equal_to" | "sent_less_than" | "sent_less_than_or_equal_to";
-                            /** @description Integer, in micro-STX or base units */
+                            /** @description Integer as text, in micro-STX or base units of the token */
                             amount: string;
                             principal: {
                                 /** @constant */
@@ -1347,7 +1609,7 @@ export interface operations {
                             /** @constant */
                             type: "fungible";
                             condition_code: "sent_equal_to" | "sent_greater_than" | "sent_greater_than_or_equal_to" | "sent_less_than" | "sent_less_than_or_equal_to";
-                            /** @description Integer, in micro-STX or base units */
+                            /** @description Integer as text, in micro-STX or base units of the token */
                             amount: string;
                             principal: {
                                 /** @constant */
@@ -1420,11 +1682,11 @@ export interface operations {
                         token_transfer: {
                             /** @description Standard address or contract identifier */
                             recipient: string;
-                            /** @description Integer, in micro-STX or base units */
+                            /** @description Integer as text, in micro-STX or base units of the token */
                             amount: string;
                             memo: {
                                 hex: string;
-                                /** @description What is readable of it */
+                                /** @description Readable text of the memo */
                                 repr: string;
                             } | null;
                         };
@@ -1440,19 +1702,19 @@ export interface operations {
                             address: string;
                             nonce: number;
                         } | null;
-                        /** @description Integer, in micro-STX or base units */
+                        /** @description Integer as text, in micro-STX or base units of the token */
                         fee_rate: string;
                         block: {
                             height: number;
                             hash: string;
                             index_hash: string;
-                            /** @description Unix seconds */
+                            /** @description Time in Unix seconds */
                             time: number;
                             tx_index: number;
                         };
                         bitcoin_block: {
                             height: number;
-                            /** @description Unix seconds */
+                            /** @description Time in Unix seconds */
                             time: number;
                         };
                         status: "success" | "abort_by_response" | "abort_by_post_condition" | "problematic_skipped";
@@ -1472,7 +1734,7 @@ export interface operations {
                         post_conditions?: ({
                             type: "stx" | "staking";
                             condition_code: "sent_equal_to" | "sent_greater_than" | "sent_greater_than_or_equal_to" | "sent_less_than" | "sent_less_than_or_equal_to";
-                            /** @description Integer, in micro-STX or base units */
+                            /** @description Integer as text, in micro-STX or base units of the token */
                             amount: string;
                             principal: {
                                 /** @constant */
@@ -1491,7 +1753,7 @@ export interface operations {
                             /** @constant */
                             type: "fungible";
                             condition_code: "sent_equal_to" | "sent_greater_than" | "sent_greater_than_or_equal_to" | "sent_less_than" | "sent_less_than_or_equal_to";
-                            /** @description Integer, in micro-STX or base units */
+                            /** @description Integer as text, in micro-STX or base units of the token */
                             amount: string;
                             principal: {
                                 /** @constant */
@@ -1578,19 +1840,19 @@ export interface operations {
                             address: string;
                             nonce: number;
                         } | null;
-                        /** @description Integer, in micro-STX or base units */
+                        /** @description Integer as text, in micro-STX or base units of the token */
                         fee_rate: string;
                         block: {
                             height: number;
                             hash: string;
                             index_hash: string;
-                            /** @description Unix seconds */
+                            /** @description Time in Unix seconds */
                             time: number;
                             tx_index: number;
                         };
                         bitcoin_block: {
                             height: number;
-                            /** @description Unix seconds */
+                            /** @description Time in Unix seconds */
                             time: number;
                         };
                         status: "success" | "abort_by_response" | "abort_by_post_condition" | "problematic_skipped";
@@ -1610,7 +1872,7 @@ export interface operations {
                         post_conditions?: ({
                             type: "stx" | "staking";
                             condition_code: "sent_equal_to" | "sent_greater_than" | "sent_greater_than_or_equal_to" | "sent_less_than" | "sent_less_than_or_equal_to";
-                            /** @description Integer, in micro-STX or base units */
+                            /** @description Integer as text, in micro-STX or base units of the token */
                             amount: string;
                             principal: {
                                 /** @constant */
@@ -1629,7 +1891,7 @@ export interface operations {
                             /** @constant */
                             type: "fungible";
                             condition_code: "sent_equal_to" | "sent_greater_than" | "sent_greater_than_or_equal_to" | "sent_less_than" | "sent_less_than_or_equal_to";
-                            /** @description Integer, in micro-STX or base units */
+                            /** @description Integer as text, in micro-STX or base units of the token */
                             amount: string;
                             principal: {
                                 /** @constant */
@@ -1719,19 +1981,19 @@ export interface operations {
                             address: string;
                             nonce: number;
                         } | null;
-                        /** @description Integer, in micro-STX or base units */
+                        /** @description Integer as text, in micro-STX or base units of the token */
                         fee_rate: string;
                         block: {
                             height: number;
                             hash: string;
                             index_hash: string;
-                            /** @description Unix seconds */
+                            /** @description Time in Unix seconds */
                             time: number;
                             tx_index: number;
                         };
                         bitcoin_block: {
                             height: number;
-                            /** @description Unix seconds */
+                            /** @description Time in Unix seconds */
                             time: number;
                         };
                         status: "success" | "abort_by_response" | "abort_by_post_condition" | "problematic_skipped";
@@ -1751,7 +2013,7 @@ export interface operations {
                         post_conditions?: ({
                             type: "stx" | "staking";
                             condition_code: "sent_equal_to" | "sent_greater_than" | "sent_greater_than_or_equal_to" | "sent_less_than" | "sent_less_than_or_equal_to";
-                            /** @description Integer, in micro-STX or base units */
+                            /** @description Integer as text, in micro-STX or base units of the token */
                             amount: string;
                             principal: {
                                 /** @constant */
@@ -1770,7 +2032,7 @@ export interface operations {
                             /** @constant */
                             type: "fungible";
                             condition_code: "sent_equal_to" | "sent_greater_than" | "sent_greater_than_or_equal_to" | "sent_less_than" | "sent_less_than_or_equal_to";
-                            /** @description Integer, in micro-STX or base units */
+                            /** @description Integer as text, in micro-STX or base units of the token */
                             amount: string;
                             principal: {
                                 /** @constant */
@@ -1852,19 +2114,19 @@ export interface operations {
                             address: string;
                             nonce: number;
                         } | null;
-                        /** @description Integer, in micro-STX or base units */
+                        /** @description Integer as text, in micro-STX or base units of the token */
                         fee_rate: string;
                         block: {
                             height: number;
                             hash: string;
                             index_hash: string;
-                            /** @description Unix seconds */
+                            /** @description Time in Unix seconds */
                             time: number;
                             tx_index: number;
                         };
                         bitcoin_block: {
                             height: number;
-                            /** @description Unix seconds */
+                            /** @description Time in Unix seconds */
                             time: number;
                         };
                         status: "success" | "abort_by_response" | "abort_by_post_condition" | "problematic_skipped";
@@ -1884,7 +2146,7 @@ export interface operations {
                         post_conditions?: ({
                             type: "stx" | "staking";
                             condition_code: "sent_equal_to" | "sent_greater_than" | "sent_greater_than_or_equal_to" | "sent_less_than" | "sent_less_than_or_equal_to";
-                            /** @description Integer, in micro-STX or base units */
+                            /** @description Integer as text, in micro-STX or base units of the token */
                             amount: string;
                             principal: {
                                 /** @constant */
@@ -1903,7 +2165,7 @@ export interface operations {
                             /** @constant */
                             type: "fungible";
                             condition_code: "sent_equal_to" | "sent_greater_than" | "sent_greater_than_or_equal_to" | "sent_less_than" | "sent_less_than_or_equal_to";
-                            /** @description Integer, in micro-STX or base units */
+                            /** @description Integer as text, in micro-STX or base units of the token */
                             amount: string;
                             principal: {
                                 /** @constant */
@@ -1990,19 +2252,19 @@ export interface operations {
                             address: string;
                             nonce: number;
                         } | null;
-                        /** @description Integer, in micro-STX or base units */
+                        /** @description Integer as text, in micro-STX or base units of the token */
                         fee_rate: string;
                         block: {
                             height: number;
                             hash: string;
                             index_hash: string;
-                            /** @description Unix seconds */
+                            /** @description Time in Unix seconds */
                             time: number;
                             tx_index: number;
                         };
                         bitcoin_block: {
                             height: number;
-                            /** @description Unix seconds */
+                            /** @description Time in Unix seconds */
                             time: number;
                         };
                         status: "success" | "abort_by_response" | "abort_by_post_condition" | "problematic_skipped";
@@ -2022,7 +2284,7 @@ export interface operations {
                         post_conditions?: ({
                             type: "stx" | "staking";
                             condition_code: "sent_equal_to" | "sent_greater_than" | "sent_greater_than_or_equal_to" | "sent_less_than" | "sent_less_than_or_equal_to";
-                            /** @description Integer, in micro-STX or base units */
+                            /** @description Integer as text, in micro-STX or base units of the token */
                             amount: string;
                             principal: {
                                 /** @constant */
@@ -2041,7 +2303,7 @@ export interface operations {
                             /** @constant */
                             type: "fungible";
                             condition_code: "sent_equal_to" | "sent_greater_than" | "sent_greater_than_or_equal_to" | "sent_less_than" | "sent_less_than_or_equal_to";
-                            /** @description Integer, in micro-STX or base units */
+                            /** @description Integer as text, in micro-STX or base units of the token */
                             amount: string;
                             principal: {
                                 /** @constant */
@@ -2132,9 +2394,9 @@ export interface operations {
                             address: string;
                             nonce: number;
                         } | null;
-                        /** @description Integer, in micro-STX or base units */
+                        /** @description Integer as text, in micro-STX or base units of the token */
                         fee_rate: string;
-                        /** @description Unix seconds */
+                        /** @description Time in Unix seconds */
                         receipt_time: number;
                         receipt_block_height: number;
                         status: "pending" | "dropped_replace_by_fee" | "dropped_replace_across_fork" | "dropped_too_expensive" | "dropped_stale_garbage_collect" | "dropped_problematic";
@@ -2142,7 +2404,7 @@ export interface operations {
                         post_conditions?: ({
                             type: "stx" | "staking";
                             condition_code: "sent_equal_to" | "sent_greater_than" | "sent_greater_than_or_equal_to" | "sent_less_than" | "sent_less_than_or_equal_to";
-                            /** @description Integer, in micro-STX or base units */
+                            /** @description Integer as text, in micro-STX or base units of the token */
                             amount: string;
                             principal: {
                                 /** @constant */
@@ -2161,7 +2423,7 @@ export interface operations {
                             /** @constant */
                             type: "fungible";
                             condition_code: "sent_equal_to" | "sent_greater_than" | "sent_greater_than_or_equal_to" | "sent_less_than" | "sent_less_than_or_equal_to";
-                            /** @description Integer, in micro-STX or base units */
+                            /** @description Integer as text, in micro-STX or base units of the token */
                             amount: string;
                             principal: {
                                 /** @constant */
@@ -2230,11 +2492,11 @@ export interface operations {
                         token_transfer: {
                             /** @description Standard address or contract identifier */
                             recipient: string;
-                            /** @description Integer, in micro-STX or base units */
+                            /** @description Integer as text, in micro-STX or base units of the token */
                             amount: string;
                             memo: {
                                 hex: string;
-                                /** @description What is readable of it */
+                                /** @description Readable text of the memo */
                                 repr: string;
                             } | null;
                         };
@@ -2250,9 +2512,9 @@ export interface operations {
                             address: string;
                             nonce: number;
                         } | null;
-                        /** @description Integer, in micro-STX or base units */
+                        /** @description Integer as text, in micro-STX or base units of the token */
                         fee_rate: string;
-                        /** @description Unix seconds */
+                        /** @description Time in Unix seconds */
                         receipt_time: number;
                         receipt_block_height: number;
                         status: "pending" | "dropped_replace_by_fee" | "dropped_replace_across_fork" | "dropped_too_expensive" | "dropped_stale_garbage_collect" | "dropped_problematic";
@@ -2260,7 +2522,7 @@ export interface operations {
                         post_conditions?: ({
                             type: "stx" | "staking";
                             condition_code: "sent_equal_to" | "sent_greater_than" | "sent_greater_than_or_equal_to" | "sent_less_than" | "sent_less_than_or_equal_to";
-                            /** @description Integer, in micro-STX or base units */
+                            /** @description Integer as text, in micro-STX or base units of the token */
                             amount: string;
                             principal: {
                                 /** @constant */
@@ -2279,7 +2541,7 @@ export interface operations {
                             /** @constant */
                             type: "fungible";
                             condition_code: "sent_equal_to" | "sent_greater_than" | "sent_greater_than_or_equal_to" | "sent_less_than" | "sent_less_than_or_equal_to";
-                            /** @description Integer, in micro-STX or base units */
+                            /** @description Integer as text, in micro-STX or base units of the token */
                             amount: string;
                             principal: {
                                 /** @constant */
@@ -2362,9 +2624,9 @@ export interface operations {
                             address: string;
                             nonce: number;
                         } | null;
-                        /** @description Integer, in micro-STX or base units */
+                        /** @description Integer as text, in micro-STX or base units of the token */
                         fee_rate: string;
-                        /** @description Unix seconds */
+                        /** @description Time in Unix seconds */
                         receipt_time: number;
                         receipt_block_height: number;
                         status: "pending" | "dropped_replace_by_fee" | "dropped_replace_across_fork" | "dropped_too_expensive" | "dropped_stale_garbage_collect" | "dropped_problematic";
@@ -2372,7 +2634,7 @@ export interface operations {
                         post_conditions?: ({
                             type: "stx" | "staking";
                             condition_code: "sent_equal_to" | "sent_greater_than" | "sent_greater_than_or_equal_to" | "sent_less_than" | "sent_less_than_or_equal_to";
-                            /** @description Integer, in micro-STX or base units */
+                            /** @description Integer as text, in micro-STX or base units of the token */
                             amount: string;
                             principal: {
                                 /** @constant */
@@ -2391,7 +2653,7 @@ export interface operations {
                             /** @constant */
                             type: "fungible";
                             condition_code: "sent_equal_to" | "sent_greater_than" | "sent_greater_than_or_equal_to" | "sent_less_than" | "sent_less_than_or_equal_to";
-                            /** @description Integer, in micro-STX or base units */
+                            /** @description Integer as text, in micro-STX or base units of the token */
                             amount: string;
                             principal: {
                                 /** @constant */
@@ -2477,9 +2739,9 @@ export interface operations {
                             address: string;
                             nonce: number;
                         } | null;
-                        /** @description Integer, in micro-STX or base units */
+                        /** @description Integer as text, in micro-STX or base units of the token */
                         fee_rate: string;
-                        /** @description Unix seconds */
+                        /** @description Time in Unix seconds */
                         receipt_time: number;
                         receipt_block_height: number;
                         status: "pending" | "dropped_replace_by_fee" | "dropped_replace_across_fork" | "dropped_too_expensive" | "dropped_stale_garbage_collect" | "dropped_problematic";
@@ -2487,7 +2749,7 @@ export interface operations {
                         post_conditions?: ({
                             type: "stx" | "staking";
                             condition_code: "sent_equal_to" | "sent_greater_than" | "sent_greater_than_or_equal_to" | "sent_less_than" | "sent_less_than_or_equal_to";
-                            /** @description Integer, in micro-STX or base units */
+                            /** @description Integer as text, in micro-STX or base units of the token */
                             amount: string;
                             principal: {
                                 /** @constant */
@@ -2506,7 +2768,7 @@ export interface operations {
                             /** @constant */
                             type: "fungible";
                             condition_code: "sent_equal_to" | "sent_greater_than" | "sent_greater_than_or_equal_to" | "sent_less_than" | "sent_less_than_or_equal_to";
-                            /** @description Integer, in micro-STX or base units */
+                            /** @description Integer as text, in micro-STX or base units of the token */
                             amount: string;
                             principal: {
                                 /** @constant */
@@ -2584,9 +2846,9 @@ export interface operations {
                             address: string;
                             nonce: number;
                         } | null;
-                        /** @description Integer, in micro-STX or base units */
+                        /** @description Integer as text, in micro-STX or base units of the token */
                         fee_rate: string;
-                        /** @description Unix seconds */
+                        /** @description Time in Unix seconds */
                         receipt_time: number;
                         receipt_block_height: number;
                         status: "pending" | "dropped_replace_by_fee" | "dropped_replace_across_fork" | "dropped_too_expensive" | "dropped_stale_garbage_collect" | "dropped_problematic";
@@ -2594,7 +2856,7 @@ export interface operations {
                         post_conditions?: ({
                             type: "stx" | "staking";
                             condition_code: "sent_equal_to" | "sent_greater_than" | "sent_greater_than_or_equal_to" | "sent_less_than" | "sent_less_than_or_equal_to";
-                            /** @description Integer, in micro-STX or base units */
+                            /** @description Integer as text, in micro-STX or base units of the token */
                             amount: string;
                             principal: {
                                 /** @constant */
@@ -2613,7 +2875,7 @@ export interface operations {
                             /** @constant */
                             type: "fungible";
                             condition_code: "sent_equal_to" | "sent_greater_than" | "sent_greater_than_or_equal_to" | "sent_less_than" | "sent_less_than_or_equal_to";
-                            /** @description Integer, in micro-STX or base units */
+                            /** @description Integer as text, in micro-STX or base units of the token */
                             amount: string;
                             principal: {
                                 /** @constant */
@@ -2691,9 +2953,9 @@ export interface operations {
                             address: string;
                             nonce: number;
                         } | null;
-                        /** @description Integer, in micro-STX or base units */
+                        /** @description Integer as text, in micro-STX or base units of the token */
                         fee_rate: string;
-                        /** @description Unix seconds */
+                        /** @description Time in Unix seconds */
                         receipt_time: number;
                         receipt_block_height: number;
                         status: "pending" | "dropped_replace_by_fee" | "dropped_replace_across_fork" | "dropped_too_expensive" | "dropped_stale_garbage_collect" | "dropped_problematic";
@@ -2701,7 +2963,7 @@ export interface operations {
                         post_conditions?: ({
                             type: "stx" | "staking";
                             condition_code: "sent_equal_to" | "sent_greater_than" | "sent_greater_than_or_equal_to" | "sent_less_than" | "sent_less_than_or_equal_to";
-                            /** @description Integer, in micro-STX or base units */
+                            /** @description Integer as text, in micro-STX or base units of the token */
                             amount: string;
                             principal: {
                                 /** @constant */
@@ -2720,7 +2982,7 @@ export interface operations {
                             /** @constant */
                             type: "fungible";
                             condition_code: "sent_equal_to" | "sent_greater_than" | "sent_greater_than_or_equal_to" | "sent_less_than" | "sent_less_than_or_equal_to";
-                            /** @description Integer, in micro-STX or base units */
+                            /** @description Integer as text, in micro-STX or base units of the token */
                             amount: string;
                             principal: {
                                 /** @constant */
@@ -2789,14 +3051,14 @@ export interface operations {
                     });
                 };
             };
-            /** @description The copy named in If-None-Match still holds */
+            /** @description The copy named in If-None-Match is still current */
             304: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content?: never;
             };
-            /** @description A parameter breaks its rule */
+            /** @description A parameter or the body is invalid */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -2804,11 +3066,11 @@ export interface operations {
                 content: {
                     "application/json": {
                         statusCode: number;
-                        /** @description A word for programs, where the status alone is too coarse */
+                        /** @description Error code for programs, where the status alone does not tell the error */
                         code?: string;
-                        /** @description The status's own phrase */
+                        /** @description Phrase of the HTTP status */
                         error: string;
-                        /** @description What is wrong; of a parameter its name and the rule it breaks */
+                        /** @description What is wrong; for a parameter its name and the rule it breaks */
                         message: string;
                     };
                 };
@@ -2821,11 +3083,11 @@ export interface operations {
                 content: {
                     "application/json": {
                         statusCode: number;
-                        /** @description A word for programs, where the status alone is too coarse */
+                        /** @description Error code for programs, where the status alone does not tell the error */
                         code?: string;
-                        /** @description The status's own phrase */
+                        /** @description Phrase of the HTTP status */
                         error: string;
-                        /** @description What is wrong; of a parameter its name and the rule it breaks */
+                        /** @description What is wrong; for a parameter its name and the rule it breaks */
                         message: string;
                     };
                 };
@@ -2835,14 +3097,23 @@ export interface operations {
     getTransactionEvents: {
         parameters: {
             query?: {
-                /** @description Items per page */
+                /**
+                 * @description Maximum number of items on a page
+                 * @example 20
+                 */
                 limit?: number;
-                /** @description Where the page starts: a cursor of an earlier answer, as it was given. Absent for the first page. */
+                /**
+                 * @description Start of the page: a cursor from an earlier answer, unchanged. Leave it out for the first page.
+                 * @example AVHdxqRbMF0
+                 */
                 cursor?: string;
             };
             header?: never;
             path: {
-                /** @description Transaction id, with or without 0x */
+                /**
+                 * @description Transaction id, with or without 0x
+                 * @example 0x649c83b5d2de696f0aea0101ed88c61ca9fbbddd029bca26f57559cac96df210
+                 */
                 tx_id: string;
             };
             cookie?: never;
@@ -2855,16 +3126,40 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "total": 2,
+                     *       "limit": 20,
+                     *       "cursor": {
+                     *         "next": null,
+                     *         "previous": null,
+                     *         "current": "AVHdxqRbMF0"
+                     *       },
+                     *       "results": [
+                     *         {
+                     *           "event_index": 0,
+                     *           "type": "ft_asset",
+                     *           "ft_asset": {
+                     *             "type": "transfer",
+                     *             "sender": "ST3HF4XCH5EEEKVJ2K0YKXG1GHJJC35A2BMKJK1KQ",
+                     *             "recipient": "ST3H1SYR7XCJQ0G0E1D238SE2638B5CD192HBBDSY",
+                     *             "asset_identifier": "ST2KN62YEYK5SWKKRZH4CNP0JFHCBT2F16M77MVYX.token-0::coin",
+                     *             "amount": "250149"
+                     *           }
+                     *         }
+                     *       ]
+                     *     }
+                     */
                     "application/json": {
-                        /** @description Items in the whole list */
+                        /** @description Number of items in the whole list */
                         total: number;
                         limit: number;
                         cursor: {
-                            /** @description Null on the last page */
+                            /** @description Cursor of the next page; null on the last page */
                             next: string | null;
-                            /** @description Null on the first page */
+                            /** @description Cursor of the previous page; null on the first page */
                             previous: string | null;
-                            /** @description Null on an empty page */
+                            /** @description Cursor of this page; null if it is empty */
                             current: string | null;
                         };
                         results: ({
@@ -2884,7 +3179,7 @@ export interface operations {
                             /** @constant */
                             type: "stx_lock";
                             stx_lock: {
-                                /** @description Integer, in micro-STX or base units */
+                                /** @description Integer as text, in micro-STX or base units of the token */
                                 amount: string;
                                 unlock_bitcoin_height: number;
                                 /** @description Standard address or contract identifier */
@@ -2901,11 +3196,11 @@ export interface operations {
                                 sender: string;
                                 /** @description Standard address or contract identifier */
                                 recipient: string;
-                                /** @description Integer, in micro-STX or base units */
+                                /** @description Integer as text, in micro-STX or base units of the token */
                                 amount: string;
                                 memo: {
                                     hex: string;
-                                    /** @description What is readable of it */
+                                    /** @description Readable text of the memo */
                                     repr: string;
                                 } | null;
                             } | {
@@ -2913,14 +3208,14 @@ export interface operations {
                                 type: "mint";
                                 /** @description Standard address or contract identifier */
                                 recipient: string;
-                                /** @description Integer, in micro-STX or base units */
+                                /** @description Integer as text, in micro-STX or base units of the token */
                                 amount: string;
                             } | {
                                 /** @constant */
                                 type: "burn";
                                 /** @description Standard address or contract identifier */
                                 sender: string;
-                                /** @description Integer, in micro-STX or base units */
+                                /** @description Integer as text, in micro-STX or base units of the token */
                                 amount: string;
                             };
                         } | {
@@ -2935,7 +3230,7 @@ export interface operations {
                                 /** @description Standard address or contract identifier */
                                 recipient: string;
                                 asset_identifier: string;
-                                /** @description Integer, in micro-STX or base units */
+                                /** @description Integer as text, in micro-STX or base units of the token */
                                 amount: string;
                             } | {
                                 /** @constant */
@@ -2943,7 +3238,7 @@ export interface operations {
                                 /** @description Standard address or contract identifier */
                                 recipient: string;
                                 asset_identifier: string;
-                                /** @description Integer, in micro-STX or base units */
+                                /** @description Integer as text, in micro-STX or base units of the token */
                                 amount: string;
                             } | {
                                 /** @constant */
@@ -2951,7 +3246,7 @@ export interface operations {
                                 /** @description Standard address or contract identifier */
                                 sender: string;
                                 asset_identifier: string;
-                                /** @description Integer, in micro-STX or base units */
+                                /** @description Integer as text, in micro-STX or base units of the token */
                                 amount: string;
                             };
                         } | {
@@ -2995,14 +3290,14 @@ export interface operations {
                     };
                 };
             };
-            /** @description The copy named in If-None-Match still holds */
+            /** @description The copy named in If-None-Match is still current */
             304: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content?: never;
             };
-            /** @description A parameter breaks its rule */
+            /** @description A parameter or the body is invalid */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -3010,11 +3305,11 @@ export interface operations {
                 content: {
                     "application/json": {
                         statusCode: number;
-                        /** @description A word for programs, where the status alone is too coarse */
+                        /** @description Error code for programs, where the status alone does not tell the error */
                         code?: string;
-                        /** @description The status's own phrase */
+                        /** @description Phrase of the HTTP status */
                         error: string;
-                        /** @description What is wrong; of a parameter its name and the rule it breaks */
+                        /** @description What is wrong; for a parameter its name and the rule it breaks */
                         message: string;
                     };
                 };
@@ -3027,11 +3322,11 @@ export interface operations {
                 content: {
                     "application/json": {
                         statusCode: number;
-                        /** @description A word for programs, where the status alone is too coarse */
+                        /** @description Error code for programs, where the status alone does not tell the error */
                         code?: string;
-                        /** @description The status's own phrase */
+                        /** @description Phrase of the HTTP status */
                         error: string;
-                        /** @description What is wrong; of a parameter its name and the rule it breaks */
+                        /** @description What is wrong; for a parameter its name and the rule it breaks */
                         message: string;
                     };
                 };
@@ -3041,14 +3336,23 @@ export interface operations {
     getBlockTransactions: {
         parameters: {
             query?: {
-                /** @description Items per page */
+                /**
+                 * @description Maximum number of items on a page
+                 * @example 20
+                 */
                 limit?: number;
-                /** @description Where the page starts: a cursor of an earlier answer, as it was given. Absent for the first page. */
+                /**
+                 * @description Start of the page: a cursor from an earlier answer, unchanged. Leave it out for the first page.
+                 * @example AcYqrrpbMTQ2ODAwNjQ2XQ
+                 */
                 cursor?: string;
             };
             header?: never;
             path: {
-                /** @description Height, block hash, index block hash, or `latest`. 64 digits are a hash. */
+                /**
+                 * @description Height, block hash, index block hash, or `latest`. A value of 64 digits is a hash.
+                 * @example 140
+                 */
                 height_or_hash: string;
             };
             cookie?: never;
@@ -3061,16 +3365,55 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "total": 7,
+                     *       "limit": 20,
+                     *       "cursor": {
+                     *         "next": null,
+                     *         "previous": null,
+                     *         "current": "AcYqrrpbMTQ2ODAwNjQ2XQ"
+                     *       },
+                     *       "results": [
+                     *         {
+                     *           "tx_id": "0x2c8ee8518f1151e1ea3f376e2b5b689456e5e7848dd7f82de67485484d4c30fb",
+                     *           "sender": {
+                     *             "address": "ST1GX1JRD5TKVRMEGMMCVM9CZ09KZEBYK66BQVKWN",
+                     *             "nonce": 76
+                     *           },
+                     *           "sponsor": null,
+                     *           "fee_rate": "1739",
+                     *           "block": {
+                     *             "height": 140,
+                     *             "hash": "0x6298ca12522a4bef7319dfec38e0d5879a7c454ca9fdf442cf580e260f05c381",
+                     *             "index_hash": "0x6ca8d444e681e6f31de6f1f09d2e2a245942a4423681a097a7c49770f97a8cf2",
+                     *             "time": 1735717668,
+                     *             "tx_index": 6
+                     *           },
+                     *           "bitcoin_block": {
+                     *             "height": 261,
+                     *             "time": 1735717624
+                     *           },
+                     *           "status": "abort_by_response",
+                     *           "type": "contract_call",
+                     *           "contract_call": {
+                     *             "contract_id": "ST000000000000000000002AMW42H.pox-5",
+                     *             "function_name": "stake"
+                     *           }
+                     *         }
+                     *       ]
+                     *     }
+                     */
                     "application/json": {
-                        /** @description Items in the whole list */
+                        /** @description Number of items in the whole list */
                         total: number;
                         limit: number;
                         cursor: {
-                            /** @description Null on the last page */
+                            /** @description Cursor of the next page; null on the last page */
                             next: string | null;
-                            /** @description Null on the first page */
+                            /** @description Cursor of the previous page; null on the first page */
                             previous: string | null;
-                            /** @description Null on an empty page */
+                            /** @description Cursor of this page; null if it is empty */
                             current: string | null;
                         };
                         results: ({
@@ -3085,19 +3428,19 @@ export interface operations {
                                 address: string;
                                 nonce: number;
                             } | null;
-                            /** @description Integer, in micro-STX or base units */
+                            /** @description Integer as text, in micro-STX or base units of the token */
                             fee_rate: string;
                             block: {
                                 height: number;
                                 hash: string;
                                 index_hash: string;
-                                /** @description Unix seconds */
+                                /** @description Time in Unix seconds */
                                 time: number;
                                 tx_index: number;
                             };
                             bitcoin_block: {
                                 height: number;
-                                /** @description Unix seconds */
+                                /** @description Time in Unix seconds */
                                 time: number;
                             };
                             status: "success" | "abort_by_response" | "abort_by_post_condition" | "problematic_skipped";
@@ -3106,11 +3449,11 @@ export interface operations {
                             token_transfer: {
                                 /** @description Standard address or contract identifier */
                                 recipient: string;
-                                /** @description Integer, in micro-STX or base units */
+                                /** @description Integer as text, in micro-STX or base units of the token */
                                 amount: string;
                                 memo: {
                                     hex: string;
-                                    /** @description What is readable of it */
+                                    /** @description Readable text of the memo */
                                     repr: string;
                                 } | null;
                             };
@@ -3126,19 +3469,19 @@ export interface operations {
                                 address: string;
                                 nonce: number;
                             } | null;
-                            /** @description Integer, in micro-STX or base units */
+                            /** @description Integer as text, in micro-STX or base units of the token */
                             fee_rate: string;
                             block: {
                                 height: number;
                                 hash: string;
                                 index_hash: string;
-                                /** @description Unix seconds */
+                                /** @description Time in Unix seconds */
                                 time: number;
                                 tx_index: number;
                             };
                             bitcoin_block: {
                                 height: number;
-                                /** @description Unix seconds */
+                                /** @description Time in Unix seconds */
                                 time: number;
                             };
                             status: "success" | "abort_by_response" | "abort_by_post_condition" | "problematic_skipped";
@@ -3160,19 +3503,19 @@ export interface operations {
                                 address: string;
                                 nonce: number;
                             } | null;
-                            /** @description Integer, in micro-STX or base units */
+                            /** @description Integer as text, in micro-STX or base units of the token */
                             fee_rate: string;
                             block: {
                                 height: number;
                                 hash: string;
                                 index_hash: string;
-                                /** @description Unix seconds */
+                                /** @description Time in Unix seconds */
                                 time: number;
                                 tx_index: number;
                             };
                             bitcoin_block: {
                                 height: number;
-                                /** @description Unix seconds */
+                                /** @description Time in Unix seconds */
                                 time: number;
                             };
                             status: "success" | "abort_by_response" | "abort_by_post_condition" | "problematic_skipped";
@@ -3194,19 +3537,19 @@ export interface operations {
                                 address: string;
                                 nonce: number;
                             } | null;
-                            /** @description Integer, in micro-STX or base units */
+                            /** @description Integer as text, in micro-STX or base units of the token */
                             fee_rate: string;
                             block: {
                                 height: number;
                                 hash: string;
                                 index_hash: string;
-                                /** @description Unix seconds */
+                                /** @description Time in Unix seconds */
                                 time: number;
                                 tx_index: number;
                             };
                             bitcoin_block: {
                                 height: number;
-                                /** @description Unix seconds */
+                                /** @description Time in Unix seconds */
                                 time: number;
                             };
                             status: "success" | "abort_by_response" | "abort_by_post_condition" | "problematic_skipped";
@@ -3224,19 +3567,19 @@ export interface operations {
                                 address: string;
                                 nonce: number;
                             } | null;
-                            /** @description Integer, in micro-STX or base units */
+                            /** @description Integer as text, in micro-STX or base units of the token */
                             fee_rate: string;
                             block: {
                                 height: number;
                                 hash: string;
                                 index_hash: string;
-                                /** @description Unix seconds */
+                                /** @description Time in Unix seconds */
                                 time: number;
                                 tx_index: number;
                             };
                             bitcoin_block: {
                                 height: number;
-                                /** @description Unix seconds */
+                                /** @description Time in Unix seconds */
                                 time: number;
                             };
                             status: "success" | "abort_by_response" | "abort_by_post_condition" | "problematic_skipped";
@@ -3257,19 +3600,19 @@ export interface operations {
                                 address: string;
                                 nonce: number;
                             } | null;
-                            /** @description Integer, in micro-STX or base units */
+                            /** @description Integer as text, in micro-STX or base units of the token */
                             fee_rate: string;
                             block: {
                                 height: number;
                                 hash: string;
                                 index_hash: string;
-                                /** @description Unix seconds */
+                                /** @description Time in Unix seconds */
                                 time: number;
                                 tx_index: number;
                             };
                             bitcoin_block: {
                                 height: number;
-                                /** @description Unix seconds */
+                                /** @description Time in Unix seconds */
                                 time: number;
                             };
                             status: "success" | "abort_by_response" | "abort_by_post_condition" | "problematic_skipped";
@@ -3282,14 +3625,14 @@ export interface operations {
                     };
                 };
             };
-            /** @description The copy named in If-None-Match still holds */
+            /** @description The copy named in If-None-Match is still current */
             304: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content?: never;
             };
-            /** @description A parameter breaks its rule */
+            /** @description A parameter or the body is invalid */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -3297,11 +3640,11 @@ export interface operations {
                 content: {
                     "application/json": {
                         statusCode: number;
-                        /** @description A word for programs, where the status alone is too coarse */
+                        /** @description Error code for programs, where the status alone does not tell the error */
                         code?: string;
-                        /** @description The status's own phrase */
+                        /** @description Phrase of the HTTP status */
                         error: string;
-                        /** @description What is wrong; of a parameter its name and the rule it breaks */
+                        /** @description What is wrong; for a parameter its name and the rule it breaks */
                         message: string;
                     };
                 };
@@ -3314,11 +3657,11 @@ export interface operations {
                 content: {
                     "application/json": {
                         statusCode: number;
-                        /** @description A word for programs, where the status alone is too coarse */
+                        /** @description Error code for programs, where the status alone does not tell the error */
                         code?: string;
-                        /** @description The status's own phrase */
+                        /** @description Phrase of the HTTP status */
                         error: string;
-                        /** @description What is wrong; of a parameter its name and the rule it breaks */
+                        /** @description What is wrong; for a parameter its name and the rule it breaks */
                         message: string;
                     };
                 };
@@ -3328,9 +3671,15 @@ export interface operations {
     getMempoolTransactions: {
         parameters: {
             query?: {
-                /** @description Items per page */
+                /**
+                 * @description Maximum number of items on a page
+                 * @example 20
+                 */
                 limit?: number;
-                /** @description Where the page starts: a cursor of an earlier answer, as it was given. Absent for the first page. */
+                /**
+                 * @description Start of the page: a cursor from an earlier answer, unchanged. Leave it out for the first page.
+                 * @example Aa4R_RpbMTczNTcxNjk4MTAwMDAwMCwiMjk0NmVjYmI1M2MwZTM2NmNjMzBmNzFlN2E1M2U2NWIxZDU1MmQ2NGE1ZWNhNTNkOWI4OWNkMTM1M2ExYWEzYiJd
+                 */
                 cursor?: string;
             };
             header?: never;
@@ -3345,16 +3694,50 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "total": 4,
+                     *       "limit": 20,
+                     *       "cursor": {
+                     *         "next": null,
+                     *         "previous": null,
+                     *         "current": "Aa4R_RpbMTczNTcxNjk4MTAwMDAwMCwiMjk0NmVjYmI1M2MwZTM2NmNjMzBmNzFlN2E1M2U2NWIxZDU1MmQ2NGE1ZWNhNTNkOWI4OWNkMTM1M2ExYWEzYiJd"
+                     *       },
+                     *       "results": [
+                     *         {
+                     *           "tx_id": "0x2946ecbb53c0e366cc30f71e7a53e65b1d552d64a5eca53d9b89cd1353a1aa3b",
+                     *           "sender": {
+                     *             "address": "ST16WY1BX44RRX7YZBCZXC7TFAAYDWC0B1M7QCYN2",
+                     *             "nonce": 1233
+                     *           },
+                     *           "sponsor": null,
+                     *           "fee_rate": "200",
+                     *           "receipt_time": 1735716981,
+                     *           "receipt_block_height": 136,
+                     *           "status": "pending",
+                     *           "type": "token_transfer",
+                     *           "token_transfer": {
+                     *             "recipient": "ST11XRC1PS7V60916Z8RBN1DZJZB6RC72GYYPCWZR",
+                     *             "amount": "8068",
+                     *             "memo": {
+                     *               "hex": "0x7468616e6b20796f7520e29895000000000000000000000000000000000000000000",
+                     *               "repr": "thank you ☕"
+                     *             }
+                     *           }
+                     *         }
+                     *       ]
+                     *     }
+                     */
                     "application/json": {
-                        /** @description Items in the whole list */
+                        /** @description Number of items in the whole list */
                         total: number;
                         limit: number;
                         cursor: {
-                            /** @description Null on the last page */
+                            /** @description Cursor of the next page; null on the last page */
                             next: string | null;
-                            /** @description Null on the first page */
+                            /** @description Cursor of the previous page; null on the first page */
                             previous: string | null;
-                            /** @description Null on an empty page */
+                            /** @description Cursor of this page; null if it is empty */
                             current: string | null;
                         };
                         results: ({
@@ -3369,9 +3752,9 @@ export interface operations {
                                 address: string;
                                 nonce: number;
                             } | null;
-                            /** @description Integer, in micro-STX or base units */
+                            /** @description Integer as text, in micro-STX or base units of the token */
                             fee_rate: string;
-                            /** @description Unix seconds */
+                            /** @description Time in Unix seconds */
                             receipt_time: number;
                             receipt_block_height: number;
                             status: "pending" | "dropped_replace_by_fee" | "dropped_replace_across_fork" | "dropped_too_expensive" | "dropped_stale_garbage_collect" | "dropped_problematic";
@@ -3380,11 +3763,11 @@ export interface operations {
                             token_transfer: {
                                 /** @description Standard address or contract identifier */
                                 recipient: string;
-                                /** @description Integer, in micro-STX or base units */
+                                /** @description Integer as text, in micro-STX or base units of the token */
                                 amount: string;
                                 memo: {
                                     hex: string;
-                                    /** @description What is readable of it */
+                                    /** @description Readable text of the memo */
                                     repr: string;
                                 } | null;
                             };
@@ -3400,9 +3783,9 @@ export interface operations {
                                 address: string;
                                 nonce: number;
                             } | null;
-                            /** @description Integer, in micro-STX or base units */
+                            /** @description Integer as text, in micro-STX or base units of the token */
                             fee_rate: string;
-                            /** @description Unix seconds */
+                            /** @description Time in Unix seconds */
                             receipt_time: number;
                             receipt_block_height: number;
                             status: "pending" | "dropped_replace_by_fee" | "dropped_replace_across_fork" | "dropped_too_expensive" | "dropped_stale_garbage_collect" | "dropped_problematic";
@@ -3424,9 +3807,9 @@ export interface operations {
                                 address: string;
                                 nonce: number;
                             } | null;
-                            /** @description Integer, in micro-STX or base units */
+                            /** @description Integer as text, in micro-STX or base units of the token */
                             fee_rate: string;
-                            /** @description Unix seconds */
+                            /** @description Time in Unix seconds */
                             receipt_time: number;
                             receipt_block_height: number;
                             status: "pending" | "dropped_replace_by_fee" | "dropped_replace_across_fork" | "dropped_too_expensive" | "dropped_stale_garbage_collect" | "dropped_problematic";
@@ -3448,9 +3831,9 @@ export interface operations {
                                 address: string;
                                 nonce: number;
                             } | null;
-                            /** @description Integer, in micro-STX or base units */
+                            /** @description Integer as text, in micro-STX or base units of the token */
                             fee_rate: string;
-                            /** @description Unix seconds */
+                            /** @description Time in Unix seconds */
                             receipt_time: number;
                             receipt_block_height: number;
                             status: "pending" | "dropped_replace_by_fee" | "dropped_replace_across_fork" | "dropped_too_expensive" | "dropped_stale_garbage_collect" | "dropped_problematic";
@@ -3468,9 +3851,9 @@ export interface operations {
                                 address: string;
                                 nonce: number;
                             } | null;
-                            /** @description Integer, in micro-STX or base units */
+                            /** @description Integer as text, in micro-STX or base units of the token */
                             fee_rate: string;
-                            /** @description Unix seconds */
+                            /** @description Time in Unix seconds */
                             receipt_time: number;
                             receipt_block_height: number;
                             status: "pending" | "dropped_replace_by_fee" | "dropped_replace_across_fork" | "dropped_too_expensive" | "dropped_stale_garbage_collect" | "dropped_problematic";
@@ -3488,9 +3871,9 @@ export interface operations {
                                 address: string;
                                 nonce: number;
                             } | null;
-                            /** @description Integer, in micro-STX or base units */
+                            /** @description Integer as text, in micro-STX or base units of the token */
                             fee_rate: string;
-                            /** @description Unix seconds */
+                            /** @description Time in Unix seconds */
                             receipt_time: number;
                             receipt_block_height: number;
                             status: "pending" | "dropped_replace_by_fee" | "dropped_replace_across_fork" | "dropped_too_expensive" | "dropped_stale_garbage_collect" | "dropped_problematic";
@@ -3500,14 +3883,14 @@ export interface operations {
                     };
                 };
             };
-            /** @description The copy named in If-None-Match still holds */
+            /** @description The copy named in If-None-Match is still current */
             304: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content?: never;
             };
-            /** @description A parameter breaks its rule */
+            /** @description A parameter or the body is invalid */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -3515,11 +3898,11 @@ export interface operations {
                 content: {
                     "application/json": {
                         statusCode: number;
-                        /** @description A word for programs, where the status alone is too coarse */
+                        /** @description Error code for programs, where the status alone does not tell the error */
                         code?: string;
-                        /** @description The status's own phrase */
+                        /** @description Phrase of the HTTP status */
                         error: string;
-                        /** @description What is wrong; of a parameter its name and the rule it breaks */
+                        /** @description What is wrong; for a parameter its name and the rule it breaks */
                         message: string;
                     };
                 };
@@ -3529,14 +3912,23 @@ export interface operations {
     getPrincipalTransactions: {
         parameters: {
             query?: {
-                /** @description Items per page */
+                /**
+                 * @description Maximum number of items on a page
+                 * @example 20
+                 */
                 limit?: number;
-                /** @description Where the page starts: a cursor of an earlier answer, as it was given. Absent for the first page. */
+                /**
+                 * @description Start of the page: a cursor from an earlier answer, unchanged. Leave it out for the first page.
+                 * @example AcLnC9RbMTQ2ODAwNjQzXQ
+                 */
                 cursor?: string;
             };
             header?: never;
             path: {
-                /** @description Standard address or contract identifier */
+                /**
+                 * @description Standard address or contract identifier
+                 * @example ST3HF4XCH5EEEKVJ2K0YKXG1GHJJC35A2BMKJK1KQ
+                 */
                 principal: string;
             };
             cookie?: never;
@@ -3549,16 +3941,70 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "total": 102,
+                     *       "limit": 20,
+                     *       "cursor": {
+                     *         "next": "ATdyGFdbMTA4MDAzMzI5XQ",
+                     *         "previous": null,
+                     *         "current": "AcLnC9RbMTQ2ODAwNjQzXQ"
+                     *       },
+                     *       "results": [
+                     *         {
+                     *           "transaction": {
+                     *             "tx_id": "0x649c83b5d2de696f0aea0101ed88c61ca9fbbddd029bca26f57559cac96df210",
+                     *             "sender": {
+                     *               "address": "ST3HF4XCH5EEEKVJ2K0YKXG1GHJJC35A2BMKJK1KQ",
+                     *               "nonce": 75
+                     *             },
+                     *             "sponsor": null,
+                     *             "fee_rate": "1052",
+                     *             "block": {
+                     *               "height": 140,
+                     *               "hash": "0x6298ca12522a4bef7319dfec38e0d5879a7c454ca9fdf442cf580e260f05c381",
+                     *               "index_hash": "0x6ca8d444e681e6f31de6f1f09d2e2a245942a4423681a097a7c49770f97a8cf2",
+                     *               "time": 1735717668,
+                     *               "tx_index": 3
+                     *             },
+                     *             "bitcoin_block": {
+                     *               "height": 261,
+                     *               "time": 1735717624
+                     *             },
+                     *             "status": "success",
+                     *             "type": "contract_call",
+                     *             "contract_call": {
+                     *               "contract_id": "ST2KN62YEYK5SWKKRZH4CNP0JFHCBT2F16M77MVYX.token-0",
+                     *               "function_name": "transfer"
+                     *             }
+                     *           },
+                     *           "involvement": "sender",
+                     *           "balance_changes": {
+                     *             "stx": {
+                     *               "sent": "1052",
+                     *               "received": "0",
+                     *               "net": "-1052"
+                     *             }
+                     *           },
+                     *           "affected_balances": {
+                     *             "stx": true,
+                     *             "ft": true,
+                     *             "nft": false
+                     *           }
+                     *         }
+                     *       ]
+                     *     }
+                     */
                     "application/json": {
-                        /** @description Items in the whole list */
+                        /** @description Number of items in the whole list */
                         total: number;
                         limit: number;
                         cursor: {
-                            /** @description Null on the last page */
+                            /** @description Cursor of the next page; null on the last page */
                             next: string | null;
-                            /** @description Null on the first page */
+                            /** @description Cursor of the previous page; null on the first page */
                             previous: string | null;
-                            /** @description Null on an empty page */
+                            /** @description Cursor of this page; null if it is empty */
                             current: string | null;
                         };
                         results: {
@@ -3574,19 +4020,19 @@ export interface operations {
                                     address: string;
                                     nonce: number;
                                 } | null;
-                                /** @description Integer, in micro-STX or base units */
+                                /** @description Integer as text, in micro-STX or base units of the token */
                                 fee_rate: string;
                                 block: {
                                     height: number;
                                     hash: string;
                                     index_hash: string;
-                                    /** @description Unix seconds */
+                                    /** @description Time in Unix seconds */
                                     time: number;
                                     tx_index: number;
                                 };
                                 bitcoin_block: {
                                     height: number;
-                                    /** @description Unix seconds */
+                                    /** @description Time in Unix seconds */
                                     time: number;
                                 };
                                 status: "success" | "abort_by_response" | "abort_by_post_condition" | "problematic_skipped";
@@ -3595,11 +4041,11 @@ export interface operations {
                                 token_transfer: {
                                     /** @description Standard address or contract identifier */
                                     recipient: string;
-                                    /** @description Integer, in micro-STX or base units */
+                                    /** @description Integer as text, in micro-STX or base units of the token */
                                     amount: string;
                                     memo: {
                                         hex: string;
-                                        /** @description What is readable of it */
+                                        /** @description Readable text of the memo */
                                         repr: string;
                                     } | null;
                                 };
@@ -3615,19 +4061,19 @@ export interface operations {
                                     address: string;
                                     nonce: number;
                                 } | null;
-                                /** @description Integer, in micro-STX or base units */
+                                /** @description Integer as text, in micro-STX or base units of the token */
                                 fee_rate: string;
                                 block: {
                                     height: number;
                                     hash: string;
                                     index_hash: string;
-                                    /** @description Unix seconds */
+                                    /** @description Time in Unix seconds */
                                     time: number;
                                     tx_index: number;
                                 };
                                 bitcoin_block: {
                                     height: number;
-                                    /** @description Unix seconds */
+                                    /** @description Time in Unix seconds */
                                     time: number;
                                 };
                                 status: "success" | "abort_by_response" | "abort_by_post_condition" | "problematic_skipped";
@@ -3649,19 +4095,19 @@ export interface operations {
                                     address: string;
                                     nonce: number;
                                 } | null;
-                                /** @description Integer, in micro-STX or base units */
+                                /** @description Integer as text, in micro-STX or base units of the token */
                                 fee_rate: string;
                                 block: {
                                     height: number;
                                     hash: string;
                                     index_hash: string;
-                                    /** @description Unix seconds */
+                                    /** @description Time in Unix seconds */
                                     time: number;
                                     tx_index: number;
                                 };
                                 bitcoin_block: {
                                     height: number;
-                                    /** @description Unix seconds */
+                                    /** @description Time in Unix seconds */
                                     time: number;
                                 };
                                 status: "success" | "abort_by_response" | "abort_by_post_condition" | "problematic_skipped";
@@ -3683,19 +4129,19 @@ export interface operations {
                                     address: string;
                                     nonce: number;
                                 } | null;
-                                /** @description Integer, in micro-STX or base units */
+                                /** @description Integer as text, in micro-STX or base units of the token */
                                 fee_rate: string;
                                 block: {
                                     height: number;
                                     hash: string;
                                     index_hash: string;
-                                    /** @description Unix seconds */
+                                    /** @description Time in Unix seconds */
                                     time: number;
                                     tx_index: number;
                                 };
                                 bitcoin_block: {
                                     height: number;
-                                    /** @description Unix seconds */
+                                    /** @description Time in Unix seconds */
                                     time: number;
                                 };
                                 status: "success" | "abort_by_response" | "abort_by_post_condition" | "problematic_skipped";
@@ -3713,19 +4159,19 @@ export interface operations {
                                     address: string;
                                     nonce: number;
                                 } | null;
-                                /** @description Integer, in micro-STX or base units */
+                                /** @description Integer as text, in micro-STX or base units of the token */
                                 fee_rate: string;
                                 block: {
                                     height: number;
                                     hash: string;
                                     index_hash: string;
-                                    /** @description Unix seconds */
+                                    /** @description Time in Unix seconds */
                                     time: number;
                                     tx_index: number;
                                 };
                                 bitcoin_block: {
                                     height: number;
-                                    /** @description Unix seconds */
+                                    /** @description Time in Unix seconds */
                                     time: number;
                                 };
                                 status: "success" | "abort_by_response" | "abort_by_post_condition" | "problematic_skipped";
@@ -3746,19 +4192,19 @@ export interface operations {
                                     address: string;
                                     nonce: number;
                                 } | null;
-                                /** @description Integer, in micro-STX or base units */
+                                /** @description Integer as text, in micro-STX or base units of the token */
                                 fee_rate: string;
                                 block: {
                                     height: number;
                                     hash: string;
                                     index_hash: string;
-                                    /** @description Unix seconds */
+                                    /** @description Time in Unix seconds */
                                     time: number;
                                     tx_index: number;
                                 };
                                 bitcoin_block: {
                                     height: number;
-                                    /** @description Unix seconds */
+                                    /** @description Time in Unix seconds */
                                     time: number;
                                 };
                                 status: "success" | "abort_by_response" | "abort_by_post_condition" | "problematic_skipped";
@@ -3771,11 +4217,11 @@ export interface operations {
                             involvement: "sender" | "sponsor" | "affected";
                             balance_changes: {
                                 stx: {
-                                    /** @description Integer, in micro-STX or base units */
+                                    /** @description Integer as text, in micro-STX or base units of the token */
                                     sent: string;
-                                    /** @description Integer, in micro-STX or base units */
+                                    /** @description Integer as text, in micro-STX or base units of the token */
                                     received: string;
-                                    /** @description Integer, in micro-STX or base units */
+                                    /** @description Integer as text, in micro-STX or base units of the token */
                                     net: string;
                                 };
                             };
@@ -3788,14 +4234,14 @@ export interface operations {
                     };
                 };
             };
-            /** @description The copy named in If-None-Match still holds */
+            /** @description The copy named in If-None-Match is still current */
             304: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content?: never;
             };
-            /** @description A parameter breaks its rule */
+            /** @description A parameter or the body is invalid */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -3803,11 +4249,11 @@ export interface operations {
                 content: {
                     "application/json": {
                         statusCode: number;
-                        /** @description A word for programs, where the status alone is too coarse */
+                        /** @description Error code for programs, where the status alone does not tell the error */
                         code?: string;
-                        /** @description The status's own phrase */
+                        /** @description Phrase of the HTTP status */
                         error: string;
-                        /** @description What is wrong; of a parameter its name and the rule it breaks */
+                        /** @description What is wrong; for a parameter its name and the rule it breaks */
                         message: string;
                     };
                 };
@@ -3817,14 +4263,23 @@ export interface operations {
     getPrincipalMempoolTransactions: {
         parameters: {
             query?: {
-                /** @description Items per page */
+                /**
+                 * @description Maximum number of items on a page
+                 * @example 20
+                 */
                 limit?: number;
-                /** @description Where the page starts: a cursor of an earlier answer, as it was given. Absent for the first page. */
+                /**
+                 * @description Start of the page: a cursor from an earlier answer, unchanged. Leave it out for the first page.
+                 * @example AeRlVxBbMTczNTcxNTYyNzE0MjAwMCwiMjRiOTE5NDUwZDA0ZWI4ZjUzNGFiNmYzOWY5ZmNkNDQ4YmRmYTZiYzljOWQ2NDM1NTYxNzg3YmUzMDc4ZjhhZiJd
+                 */
                 cursor?: string;
             };
             header?: never;
             path: {
-                /** @description Standard address or contract identifier */
+                /**
+                 * @description Standard address or contract identifier
+                 * @example ST3HF4XCH5EEEKVJ2K0YKXG1GHJJC35A2BMKJK1KQ
+                 */
                 principal: string;
             };
             cookie?: never;
@@ -3837,16 +4292,50 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "total": 1,
+                     *       "limit": 20,
+                     *       "cursor": {
+                     *         "next": null,
+                     *         "previous": null,
+                     *         "current": "AeRlVxBbMTczNTcxNTYyNzE0MjAwMCwiMjRiOTE5NDUwZDA0ZWI4ZjUzNGFiNmYzOWY5ZmNkNDQ4YmRmYTZiYzljOWQ2NDM1NTYxNzg3YmUzMDc4ZjhhZiJd"
+                     *       },
+                     *       "results": [
+                     *         {
+                     *           "tx_id": "0x24b919450d04eb8f534ab6f39f9fcd448bdfa6bc9c9d6435561787be3078f8af",
+                     *           "sender": {
+                     *             "address": "ST3HF4XCH5EEEKVJ2K0YKXG1GHJJC35A2BMKJK1KQ",
+                     *             "nonce": 1657
+                     *           },
+                     *           "sponsor": null,
+                     *           "fee_rate": "200",
+                     *           "receipt_time": 1735715627,
+                     *           "receipt_block_height": 122,
+                     *           "status": "pending",
+                     *           "type": "token_transfer",
+                     *           "token_transfer": {
+                     *             "recipient": "ST33RKGE63FMJJ6RNT4WKF7C95M79X2QSZC58TRV7",
+                     *             "amount": "35283",
+                     *             "memo": {
+                     *               "hex": "0x6f726465722034373131000000000000000000000000000000000000000000000000",
+                     *               "repr": "order 4711"
+                     *             }
+                     *           }
+                     *         }
+                     *       ]
+                     *     }
+                     */
                     "application/json": {
-                        /** @description Items in the whole list */
+                        /** @description Number of items in the whole list */
                         total: number;
                         limit: number;
                         cursor: {
-                            /** @description Null on the last page */
+                            /** @description Cursor of the next page; null on the last page */
                             next: string | null;
-                            /** @description Null on the first page */
+                            /** @description Cursor of the previous page; null on the first page */
                             previous: string | null;
-                            /** @description Null on an empty page */
+                            /** @description Cursor of this page; null if it is empty */
                             current: string | null;
                         };
                         results: ({
@@ -3861,9 +4350,9 @@ export interface operations {
                                 address: string;
                                 nonce: number;
                             } | null;
-                            /** @description Integer, in micro-STX or base units */
+                            /** @description Integer as text, in micro-STX or base units of the token */
                             fee_rate: string;
-                            /** @description Unix seconds */
+                            /** @description Time in Unix seconds */
                             receipt_time: number;
                             receipt_block_height: number;
                             status: "pending" | "dropped_replace_by_fee" | "dropped_replace_across_fork" | "dropped_too_expensive" | "dropped_stale_garbage_collect" | "dropped_problematic";
@@ -3872,11 +4361,11 @@ export interface operations {
                             token_transfer: {
                                 /** @description Standard address or contract identifier */
                                 recipient: string;
-                                /** @description Integer, in micro-STX or base units */
+                                /** @description Integer as text, in micro-STX or base units of the token */
                                 amount: string;
                                 memo: {
                                     hex: string;
-                                    /** @description What is readable of it */
+                                    /** @description Readable text of the memo */
                                     repr: string;
                                 } | null;
                             };
@@ -3892,9 +4381,9 @@ export interface operations {
                                 address: string;
                                 nonce: number;
                             } | null;
-                            /** @description Integer, in micro-STX or base units */
+                            /** @description Integer as text, in micro-STX or base units of the token */
                             fee_rate: string;
-                            /** @description Unix seconds */
+                            /** @description Time in Unix seconds */
                             receipt_time: number;
                             receipt_block_height: number;
                             status: "pending" | "dropped_replace_by_fee" | "dropped_replace_across_fork" | "dropped_too_expensive" | "dropped_stale_garbage_collect" | "dropped_problematic";
@@ -3916,9 +4405,9 @@ export interface operations {
                                 address: string;
                                 nonce: number;
                             } | null;
-                            /** @description Integer, in micro-STX or base units */
+                            /** @description Integer as text, in micro-STX or base units of the token */
                             fee_rate: string;
-                            /** @description Unix seconds */
+                            /** @description Time in Unix seconds */
                             receipt_time: number;
                             receipt_block_height: number;
                             status: "pending" | "dropped_replace_by_fee" | "dropped_replace_across_fork" | "dropped_too_expensive" | "dropped_stale_garbage_collect" | "dropped_problematic";
@@ -3940,9 +4429,9 @@ export interface operations {
                                 address: string;
                                 nonce: number;
                             } | null;
-                            /** @description Integer, in micro-STX or base units */
+                            /** @description Integer as text, in micro-STX or base units of the token */
                             fee_rate: string;
-                            /** @description Unix seconds */
+                            /** @description Time in Unix seconds */
                             receipt_time: number;
                             receipt_block_height: number;
                             status: "pending" | "dropped_replace_by_fee" | "dropped_replace_across_fork" | "dropped_too_expensive" | "dropped_stale_garbage_collect" | "dropped_problematic";
@@ -3960,9 +4449,9 @@ export interface operations {
                                 address: string;
                                 nonce: number;
                             } | null;
-                            /** @description Integer, in micro-STX or base units */
+                            /** @description Integer as text, in micro-STX or base units of the token */
                             fee_rate: string;
-                            /** @description Unix seconds */
+                            /** @description Time in Unix seconds */
                             receipt_time: number;
                             receipt_block_height: number;
                             status: "pending" | "dropped_replace_by_fee" | "dropped_replace_across_fork" | "dropped_too_expensive" | "dropped_stale_garbage_collect" | "dropped_problematic";
@@ -3980,9 +4469,9 @@ export interface operations {
                                 address: string;
                                 nonce: number;
                             } | null;
-                            /** @description Integer, in micro-STX or base units */
+                            /** @description Integer as text, in micro-STX or base units of the token */
                             fee_rate: string;
-                            /** @description Unix seconds */
+                            /** @description Time in Unix seconds */
                             receipt_time: number;
                             receipt_block_height: number;
                             status: "pending" | "dropped_replace_by_fee" | "dropped_replace_across_fork" | "dropped_too_expensive" | "dropped_stale_garbage_collect" | "dropped_problematic";
@@ -3992,14 +4481,14 @@ export interface operations {
                     };
                 };
             };
-            /** @description The copy named in If-None-Match still holds */
+            /** @description The copy named in If-None-Match is still current */
             304: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content?: never;
             };
-            /** @description A parameter breaks its rule */
+            /** @description A parameter or the body is invalid */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -4007,11 +4496,11 @@ export interface operations {
                 content: {
                     "application/json": {
                         statusCode: number;
-                        /** @description A word for programs, where the status alone is too coarse */
+                        /** @description Error code for programs, where the status alone does not tell the error */
                         code?: string;
-                        /** @description The status's own phrase */
+                        /** @description Phrase of the HTTP status */
                         error: string;
-                        /** @description What is wrong; of a parameter its name and the rule it breaks */
+                        /** @description What is wrong; for a parameter its name and the rule it breaks */
                         message: string;
                     };
                 };
@@ -4023,7 +4512,10 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description Standard address */
+                /**
+                 * @description Standard address
+                 * @example ST3HF4XCH5EEEKVJ2K0YKXG1GHJJC35A2BMKJK1KQ
+                 */
                 principal: string;
             };
             cookie?: never;
@@ -4036,6 +4528,19 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "next_nonce": 1658,
+                     *       "last_confirmed_nonce": 75,
+                     *       "mempool": {
+                     *         "last_nonce": 1657,
+                     *         "pending_nonces": [],
+                     *         "missing_nonces": [
+                     *           1075
+                     *         ]
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         next_nonce: number;
                         last_confirmed_nonce: number | null;
@@ -4047,14 +4552,14 @@ export interface operations {
                     };
                 };
             };
-            /** @description The copy named in If-None-Match still holds */
+            /** @description The copy named in If-None-Match is still current */
             304: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content?: never;
             };
-            /** @description A parameter breaks its rule */
+            /** @description A parameter or the body is invalid */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -4062,11 +4567,11 @@ export interface operations {
                 content: {
                     "application/json": {
                         statusCode: number;
-                        /** @description A word for programs, where the status alone is too coarse */
+                        /** @description Error code for programs, where the status alone does not tell the error */
                         code?: string;
-                        /** @description The status's own phrase */
+                        /** @description Phrase of the HTTP status */
                         error: string;
-                        /** @description What is wrong; of a parameter its name and the rule it breaks */
+                        /** @description What is wrong; for a parameter its name and the rule it breaks */
                         message: string;
                     };
                 };
@@ -4078,7 +4583,10 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description Standard address or contract identifier */
+                /**
+                 * @description Standard address or contract identifier
+                 * @example ST3HF4XCH5EEEKVJ2K0YKXG1GHJJC35A2BMKJK1KQ
+                 */
                 principal: string;
             };
             cookie?: never;
@@ -4091,13 +4599,32 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "balance": "78709951312203",
+                     *       "available": "62967906317528",
+                     *       "locked": {
+                     *         "amount": "15742044994675",
+                     *         "pox_version": 5,
+                     *         "lock_tx_id": "0xb78d4f1143718ed2bf055aefe9eea6ac132600c5db52f551e215c1d8d0a0c1cd",
+                     *         "stacks_lock_height": 7,
+                     *         "burn_lock_height": 217,
+                     *         "burn_unlock_height": 460
+                     *       },
+                     *       "mempool": {
+                     *         "estimated_balance": "62967906282045",
+                     *         "inbound": "0",
+                     *         "outbound": "35483"
+                     *       }
+                     *     }
+                     */
                     "application/json": {
-                        /** @description Integer, in micro-STX or base units */
+                        /** @description Integer as text, in micro-STX or base units of the token */
                         balance: string;
-                        /** @description Balance without what is locked, in micro-STX */
+                        /** @description Balance less the locked amount, in micro-STX */
                         available: string;
                         locked: {
-                            /** @description Integer, in micro-STX or base units */
+                            /** @description Integer as text, in micro-STX or base units of the token */
                             amount: string;
                             pox_version: number;
                             lock_tx_id: string;
@@ -4106,24 +4633,24 @@ export interface operations {
                             burn_unlock_height: number;
                         } | null;
                         mempool: {
-                            /** @description What will be available once all pending transactions are mined, in micro-STX */
+                            /** @description Available balance once all pending transactions are mined, in micro-STX */
                             estimated_balance: string;
-                            /** @description Integer, in micro-STX or base units */
+                            /** @description Integer as text, in micro-STX or base units of the token */
                             inbound: string;
-                            /** @description Integer, in micro-STX or base units */
+                            /** @description Integer as text, in micro-STX or base units of the token */
                             outbound: string;
                         } | null;
                     };
                 };
             };
-            /** @description The copy named in If-None-Match still holds */
+            /** @description The copy named in If-None-Match is still current */
             304: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content?: never;
             };
-            /** @description A parameter breaks its rule */
+            /** @description A parameter or the body is invalid */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -4131,11 +4658,11 @@ export interface operations {
                 content: {
                     "application/json": {
                         statusCode: number;
-                        /** @description A word for programs, where the status alone is too coarse */
+                        /** @description Error code for programs, where the status alone does not tell the error */
                         code?: string;
-                        /** @description The status's own phrase */
+                        /** @description Phrase of the HTTP status */
                         error: string;
-                        /** @description What is wrong; of a parameter its name and the rule it breaks */
+                        /** @description What is wrong; for a parameter its name and the rule it breaks */
                         message: string;
                     };
                 };
@@ -4145,14 +4672,23 @@ export interface operations {
     getPrincipalFtBalances: {
         parameters: {
             query?: {
-                /** @description Items per page */
+                /**
+                 * @description Maximum number of items on a page
+                 * @example 20
+                 */
                 limit?: number;
-                /** @description Where the page starts: a cursor of an earlier answer, as it was given. Absent for the first page. */
+                /**
+                 * @description Start of the page: a cursor from an earlier answer, unchanged. Leave it out for the first page.
+                 * @example ARDUSFtbIkc4NjQ1NjAxIiwiU1QyS042MllFWUs1U1dLS1JaSDRDTlAwSkZIQ0JUMkYxNk03N01WWVgudG9rZW4tMDo6Y29pbiJd
+                 */
                 cursor?: string;
             };
             header?: never;
             path: {
-                /** @description Standard address or contract identifier */
+                /**
+                 * @description Standard address or contract identifier
+                 * @example ST3HF4XCH5EEEKVJ2K0YKXG1GHJJC35A2BMKJK1KQ
+                 */
                 principal: string;
             };
             cookie?: never;
@@ -4165,34 +4701,51 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "total": 2,
+                     *       "limit": 20,
+                     *       "cursor": {
+                     *         "next": null,
+                     *         "previous": null,
+                     *         "current": "ARDUSFtbIkc4NjQ1NjAxIiwiU1QyS042MllFWUs1U1dLS1JaSDRDTlAwSkZIQ0JUMkYxNk03N01WWVgudG9rZW4tMDo6Y29pbiJd"
+                     *       },
+                     *       "results": [
+                     *         {
+                     *           "asset_identifier": "ST2KN62YEYK5SWKKRZH4CNP0JFHCBT2F16M77MVYX.token-0::coin",
+                     *           "balance": "8645601"
+                     *         }
+                     *       ]
+                     *     }
+                     */
                     "application/json": {
-                        /** @description Items in the whole list */
+                        /** @description Number of items in the whole list */
                         total: number;
                         limit: number;
                         cursor: {
-                            /** @description Null on the last page */
+                            /** @description Cursor of the next page; null on the last page */
                             next: string | null;
-                            /** @description Null on the first page */
+                            /** @description Cursor of the previous page; null on the first page */
                             previous: string | null;
-                            /** @description Null on an empty page */
+                            /** @description Cursor of this page; null if it is empty */
                             current: string | null;
                         };
                         results: {
                             asset_identifier: string;
-                            /** @description Integer, in micro-STX or base units */
+                            /** @description Integer as text, in micro-STX or base units of the token */
                             balance: string;
                         }[];
                     };
                 };
             };
-            /** @description The copy named in If-None-Match still holds */
+            /** @description The copy named in If-None-Match is still current */
             304: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content?: never;
             };
-            /** @description A parameter breaks its rule */
+            /** @description A parameter or the body is invalid */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -4200,11 +4753,11 @@ export interface operations {
                 content: {
                     "application/json": {
                         statusCode: number;
-                        /** @description A word for programs, where the status alone is too coarse */
+                        /** @description Error code for programs, where the status alone does not tell the error */
                         code?: string;
-                        /** @description The status's own phrase */
+                        /** @description Phrase of the HTTP status */
                         error: string;
-                        /** @description What is wrong; of a parameter its name and the rule it breaks */
+                        /** @description What is wrong; for a parameter its name and the rule it breaks */
                         message: string;
                     };
                 };
@@ -4216,9 +4769,15 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description Standard address or contract identifier */
+                /**
+                 * @description Standard address or contract identifier
+                 * @example ST3HF4XCH5EEEKVJ2K0YKXG1GHJJC35A2BMKJK1KQ
+                 */
                 principal: string;
-                /** @description Asset identifier: contract, `::`, and the name of the token in it. Percent-encode `/` and `?`. */
+                /**
+                 * @description Asset identifier: contract identifier, `::`, and name of the token in the contract. Percent-encode `/` and `?`.
+                 * @example ST2KN62YEYK5SWKKRZH4CNP0JFHCBT2F16M77MVYX.token-0::coin
+                 */
                 asset_identifier: string;
             };
             cookie?: never;
@@ -4231,21 +4790,27 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "asset_identifier": "ST2KN62YEYK5SWKKRZH4CNP0JFHCBT2F16M77MVYX.token-0::coin",
+                     *       "balance": "8645601"
+                     *     }
+                     */
                     "application/json": {
                         asset_identifier: string;
-                        /** @description Integer, in micro-STX or base units */
+                        /** @description Integer as text, in micro-STX or base units of the token */
                         balance: string;
                     };
                 };
             };
-            /** @description The copy named in If-None-Match still holds */
+            /** @description The copy named in If-None-Match is still current */
             304: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content?: never;
             };
-            /** @description A parameter breaks its rule */
+            /** @description A parameter or the body is invalid */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -4253,11 +4818,11 @@ export interface operations {
                 content: {
                     "application/json": {
                         statusCode: number;
-                        /** @description A word for programs, where the status alone is too coarse */
+                        /** @description Error code for programs, where the status alone does not tell the error */
                         code?: string;
-                        /** @description The status's own phrase */
+                        /** @description Phrase of the HTTP status */
                         error: string;
-                        /** @description What is wrong; of a parameter its name and the rule it breaks */
+                        /** @description What is wrong; for a parameter its name and the rule it breaks */
                         message: string;
                     };
                 };
@@ -4267,16 +4832,28 @@ export interface operations {
     getPrincipalNftBalances: {
         parameters: {
             query?: {
-                /** @description Asset identifier: contract, `::`, and the name of the token in it. Percent-encode `/` and `?`. */
+                /**
+                 * @description Asset identifier: contract identifier, `::`, and name of the token in the contract. Percent-encode `/` and `?`.
+                 * @example ST2KN62YEYK5SWKKRZH4CNP0JFHCBT2F16M77MVYX.token-0::coin
+                 */
                 asset_identifier?: string;
-                /** @description Items per page */
+                /**
+                 * @description Maximum number of items on a page
+                 * @example 20
+                 */
                 limit?: number;
-                /** @description Where the page starts: a cursor of an earlier answer, as it was given. Absent for the first page. */
+                /**
+                 * @description Start of the page: a cursor from an earlier answer, unchanged. Leave it out for the first page.
+                 * @example ARqTIq5bIlNUMUdYMUpSRDVUS1ZSTUVHTU1DVk05Q1owOUtaRUJZSzY2QlFWS1dOLmNvbGxlY3RpYmxlLTE6OmNhcmQiLCIwMTAwMDAwMDAwMDAwMDAwMDAwMDAwMDAwMDAwMDAwMDE3Il0
+                 */
                 cursor?: string;
             };
             header?: never;
             path: {
-                /** @description Standard address or contract identifier */
+                /**
+                 * @description Standard address or contract identifier
+                 * @example ST3HF4XCH5EEEKVJ2K0YKXG1GHJJC35A2BMKJK1KQ
+                 */
                 principal: string;
             };
             cookie?: never;
@@ -4289,16 +4866,36 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "total": 2,
+                     *       "limit": 20,
+                     *       "cursor": {
+                     *         "next": null,
+                     *         "previous": null,
+                     *         "current": "ARqTIq5bIlNUMUdYMUpSRDVUS1ZSTUVHTU1DVk05Q1owOUtaRUJZSzY2QlFWS1dOLmNvbGxlY3RpYmxlLTE6OmNhcmQiLCIwMTAwMDAwMDAwMDAwMDAwMDAwMDAwMDAwMDAwMDAwMDE3Il0"
+                     *       },
+                     *       "results": [
+                     *         {
+                     *           "asset_identifier": "ST1GX1JRD5TKVRMEGMMCVM9CZ09KZEBYK66BQVKWN.collectible-1::card",
+                     *           "value": {
+                     *             "hex": "0x0100000000000000000000000000000017",
+                     *             "repr": "u23"
+                     *           }
+                     *         }
+                     *       ]
+                     *     }
+                     */
                     "application/json": {
-                        /** @description Items in the whole list */
+                        /** @description Number of items in the whole list */
                         total: number;
                         limit: number;
                         cursor: {
-                            /** @description Null on the last page */
+                            /** @description Cursor of the next page; null on the last page */
                             next: string | null;
-                            /** @description Null on the first page */
+                            /** @description Cursor of the previous page; null on the first page */
                             previous: string | null;
-                            /** @description Null on an empty page */
+                            /** @description Cursor of this page; null if it is empty */
                             current: string | null;
                         };
                         results: {
@@ -4311,14 +4908,14 @@ export interface operations {
                     };
                 };
             };
-            /** @description The copy named in If-None-Match still holds */
+            /** @description The copy named in If-None-Match is still current */
             304: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content?: never;
             };
-            /** @description A parameter breaks its rule */
+            /** @description A parameter or the body is invalid */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -4326,11 +4923,11 @@ export interface operations {
                 content: {
                     "application/json": {
                         statusCode: number;
-                        /** @description A word for programs, where the status alone is too coarse */
+                        /** @description Error code for programs, where the status alone does not tell the error */
                         code?: string;
-                        /** @description The status's own phrase */
+                        /** @description Phrase of the HTTP status */
                         error: string;
-                        /** @description What is wrong; of a parameter its name and the rule it breaks */
+                        /** @description What is wrong; for a parameter its name and the rule it breaks */
                         message: string;
                     };
                 };
@@ -4340,16 +4937,28 @@ export interface operations {
     getPrincipalTransactionBalanceChanges: {
         parameters: {
             query?: {
-                /** @description Items per page */
+                /**
+                 * @description Maximum number of items on a page
+                 * @example 20
+                 */
                 limit?: number;
-                /** @description Where the page starts: a cursor of an earlier answer, as it was given. Absent for the first page. */
+                /**
+                 * @description Start of the page: a cursor from an earlier answer, unchanged. Leave it out for the first page.
+                 * @example Ab5LNARbMTQ2ODAwNjQzLDAsIiJd
+                 */
                 cursor?: string;
             };
             header?: never;
             path: {
-                /** @description Standard address or contract identifier */
+                /**
+                 * @description Standard address or contract identifier
+                 * @example ST3HF4XCH5EEEKVJ2K0YKXG1GHJJC35A2BMKJK1KQ
+                 */
                 principal: string;
-                /** @description Transaction id, with or without 0x */
+                /**
+                 * @description Transaction id, with or without 0x
+                 * @example 0x649c83b5d2de696f0aea0101ed88c61ca9fbbddd029bca26f57559cac96df210
+                 */
                 tx_id: string;
             };
             cookie?: never;
@@ -4362,16 +4971,39 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "total": 2,
+                     *       "limit": 20,
+                     *       "cursor": {
+                     *         "next": null,
+                     *         "previous": null,
+                     *         "current": "Ab5LNARbMTQ2ODAwNjQzLDAsIiJd"
+                     *       },
+                     *       "results": [
+                     *         {
+                     *           "asset": {
+                     *             "type": "stx"
+                     *           },
+                     *           "balance_change": {
+                     *             "sent": "1052",
+                     *             "received": "0",
+                     *             "net": "-1052"
+                     *           }
+                     *         }
+                     *       ]
+                     *     }
+                     */
                     "application/json": {
-                        /** @description Items in the whole list */
+                        /** @description Number of items in the whole list */
                         total: number;
                         limit: number;
                         cursor: {
-                            /** @description Null on the last page */
+                            /** @description Cursor of the next page; null on the last page */
                             next: string | null;
-                            /** @description Null on the first page */
+                            /** @description Cursor of the previous page; null on the first page */
                             previous: string | null;
-                            /** @description Null on an empty page */
+                            /** @description Cursor of this page; null if it is empty */
                             current: string | null;
                         };
                         results: {
@@ -4383,25 +5015,25 @@ export interface operations {
                                 identifier: string;
                             };
                             balance_change: {
-                                /** @description Integer, in micro-STX or base units */
+                                /** @description Integer as text, in micro-STX or base units of the token */
                                 sent: string;
-                                /** @description Integer, in micro-STX or base units */
+                                /** @description Integer as text, in micro-STX or base units of the token */
                                 received: string;
-                                /** @description Integer, in micro-STX or base units */
+                                /** @description Integer as text, in micro-STX or base units of the token */
                                 net: string;
                             };
                         }[];
                     };
                 };
             };
-            /** @description The copy named in If-None-Match still holds */
+            /** @description The copy named in If-None-Match is still current */
             304: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content?: never;
             };
-            /** @description A parameter breaks its rule */
+            /** @description A parameter or the body is invalid */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -4409,11 +5041,11 @@ export interface operations {
                 content: {
                     "application/json": {
                         statusCode: number;
-                        /** @description A word for programs, where the status alone is too coarse */
+                        /** @description Error code for programs, where the status alone does not tell the error */
                         code?: string;
-                        /** @description The status's own phrase */
+                        /** @description Phrase of the HTTP status */
                         error: string;
-                        /** @description What is wrong; of a parameter its name and the rule it breaks */
+                        /** @description What is wrong; for a parameter its name and the rule it breaks */
                         message: string;
                     };
                 };
@@ -4423,16 +5055,30 @@ export interface operations {
     getPrincipalBalanceChanges: {
         parameters: {
             query: {
-                /** @description Transaction ids, with commas or as repeated keys */
+                /**
+                 * @description Transaction ids, separated by commas or as repeated keys
+                 * @example [
+                 *       "0x649c83b5d2de696f0aea0101ed88c61ca9fbbddd029bca26f57559cac96df210"
+                 *     ]
+                 */
                 tx_id: string[];
-                /** @description Items per page */
+                /**
+                 * @description Maximum number of items on a page
+                 * @example 20
+                 */
                 limit?: number;
-                /** @description Where the page starts: a cursor of an earlier answer, as it was given. Absent for the first page. */
+                /**
+                 * @description Start of the page: a cursor from an earlier answer, unchanged. Leave it out for the first page.
+                 * @example AYNKwgpbMTQ2ODAwNjQzLDAsIiJd
+                 */
                 cursor?: string;
             };
             header?: never;
             path: {
-                /** @description Standard address or contract identifier */
+                /**
+                 * @description Standard address or contract identifier
+                 * @example ST3HF4XCH5EEEKVJ2K0YKXG1GHJJC35A2BMKJK1KQ
+                 */
                 principal: string;
             };
             cookie?: never;
@@ -4445,16 +5091,40 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "total": 2,
+                     *       "limit": 20,
+                     *       "cursor": {
+                     *         "next": null,
+                     *         "previous": null,
+                     *         "current": "AYNKwgpbMTQ2ODAwNjQzLDAsIiJd"
+                     *       },
+                     *       "results": [
+                     *         {
+                     *           "tx_id": "0x649c83b5d2de696f0aea0101ed88c61ca9fbbddd029bca26f57559cac96df210",
+                     *           "asset": {
+                     *             "type": "stx"
+                     *           },
+                     *           "balance_change": {
+                     *             "sent": "1052",
+                     *             "received": "0",
+                     *             "net": "-1052"
+                     *           }
+                     *         }
+                     *       ]
+                     *     }
+                     */
                     "application/json": {
-                        /** @description Items in the whole list */
+                        /** @description Number of items in the whole list */
                         total: number;
                         limit: number;
                         cursor: {
-                            /** @description Null on the last page */
+                            /** @description Cursor of the next page; null on the last page */
                             next: string | null;
-                            /** @description Null on the first page */
+                            /** @description Cursor of the previous page; null on the first page */
                             previous: string | null;
-                            /** @description Null on an empty page */
+                            /** @description Cursor of this page; null if it is empty */
                             current: string | null;
                         };
                         results: {
@@ -4467,25 +5137,25 @@ export interface operations {
                                 identifier: string;
                             };
                             balance_change: {
-                                /** @description Integer, in micro-STX or base units */
+                                /** @description Integer as text, in micro-STX or base units of the token */
                                 sent: string;
-                                /** @description Integer, in micro-STX or base units */
+                                /** @description Integer as text, in micro-STX or base units of the token */
                                 received: string;
-                                /** @description Integer, in micro-STX or base units */
+                                /** @description Integer as text, in micro-STX or base units of the token */
                                 net: string;
                             };
                         }[];
                     };
                 };
             };
-            /** @description The copy named in If-None-Match still holds */
+            /** @description The copy named in If-None-Match is still current */
             304: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content?: never;
             };
-            /** @description A parameter breaks its rule */
+            /** @description A parameter or the body is invalid */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -4493,11 +5163,11 @@ export interface operations {
                 content: {
                     "application/json": {
                         statusCode: number;
-                        /** @description A word for programs, where the status alone is too coarse */
+                        /** @description Error code for programs, where the status alone does not tell the error */
                         code?: string;
-                        /** @description The status's own phrase */
+                        /** @description Phrase of the HTTP status */
                         error: string;
-                        /** @description What is wrong; of a parameter its name and the rule it breaks */
+                        /** @description What is wrong; for a parameter its name and the rule it breaks */
                         message: string;
                     };
                 };
@@ -4507,14 +5177,23 @@ export interface operations {
     getPrincipalStxInbound: {
         parameters: {
             query?: {
-                /** @description Items per page */
+                /**
+                 * @description Maximum number of items on a page
+                 * @example 20
+                 */
                 limit?: number;
-                /** @description Where the page starts: a cursor of an earlier answer, as it was given. Absent for the first page. */
+                /**
+                 * @description Start of the page: a cursor from an earlier answer, unchanged. Leave it out for the first page.
+                 * @example AeEdW0dbMTQ1NzUyMDY4LDBd
+                 */
                 cursor?: string;
             };
             header?: never;
             path: {
-                /** @description Standard address or contract identifier */
+                /**
+                 * @description Standard address or contract identifier
+                 * @example ST3HF4XCH5EEEKVJ2K0YKXG1GHJJC35A2BMKJK1KQ
+                 */
                 principal: string;
             };
             cookie?: never;
@@ -4527,26 +5206,59 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "total": 21,
+                     *       "limit": 20,
+                     *       "cursor": {
+                     *         "next": "ATS4i15bMTA0ODU4NywxMV0",
+                     *         "previous": null,
+                     *         "current": "AeEdW0dbMTQ1NzUyMDY4LDBd"
+                     *       },
+                     *       "results": [
+                     *         {
+                     *           "sender": "ST2KN62YEYK5SWKKRZH4CNP0JFHCBT2F16M77MVYX",
+                     *           "recipient": "ST3HF4XCH5EEEKVJ2K0YKXG1GHJJC35A2BMKJK1KQ",
+                     *           "amount": "336137347",
+                     *           "memo": {
+                     *             "hex": "0x00000000000000000000000000000000000000000000000000000000000000000000",
+                     *             "repr": ""
+                     *           },
+                     *           "transaction": {
+                     *             "tx_id": "0x43312fefd255817c6d2e066a013ce903a1085e08400a2166c154e0f19a7f956f",
+                     *             "event_index": 0
+                     *           },
+                     *           "block": {
+                     *             "height": 139,
+                     *             "hash": "0xdd53e33d1ad6aac0a0d03feab4bc2e4eb8ea40dbf81b6d1427504d709a3f6029",
+                     *             "index_hash": "0xad1f3fb806c1583c3e8c305cd447add3df200d2f70353c8a4ccd73750c7cfa54",
+                     *             "time": 1735717641,
+                     *             "tx_index": 4
+                     *           }
+                     *         }
+                     *       ]
+                     *     }
+                     */
                     "application/json": {
-                        /** @description Items in the whole list */
+                        /** @description Number of items in the whole list */
                         total: number;
                         limit: number;
                         cursor: {
-                            /** @description Null on the last page */
+                            /** @description Cursor of the next page; null on the last page */
                             next: string | null;
-                            /** @description Null on the first page */
+                            /** @description Cursor of the previous page; null on the first page */
                             previous: string | null;
-                            /** @description Null on an empty page */
+                            /** @description Cursor of this page; null if it is empty */
                             current: string | null;
                         };
                         results: {
                             sender: string | null;
                             recipient: string | null;
-                            /** @description Integer, in micro-STX or base units */
+                            /** @description Integer as text, in micro-STX or base units of the token */
                             amount: string;
                             memo: {
                                 hex: string;
-                                /** @description What is readable of it */
+                                /** @description Readable text of the memo */
                                 repr: string;
                             } | null;
                             transaction: {
@@ -4557,7 +5269,7 @@ export interface operations {
                                 height: number;
                                 hash: string;
                                 index_hash: string;
-                                /** @description Unix seconds */
+                                /** @description Time in Unix seconds */
                                 time: number;
                                 tx_index: number;
                             };
@@ -4565,14 +5277,14 @@ export interface operations {
                     };
                 };
             };
-            /** @description The copy named in If-None-Match still holds */
+            /** @description The copy named in If-None-Match is still current */
             304: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content?: never;
             };
-            /** @description A parameter breaks its rule */
+            /** @description A parameter or the body is invalid */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -4580,11 +5292,11 @@ export interface operations {
                 content: {
                     "application/json": {
                         statusCode: number;
-                        /** @description A word for programs, where the status alone is too coarse */
+                        /** @description Error code for programs, where the status alone does not tell the error */
                         code?: string;
-                        /** @description The status's own phrase */
+                        /** @description Phrase of the HTTP status */
                         error: string;
-                        /** @description What is wrong; of a parameter its name and the rule it breaks */
+                        /** @description What is wrong; for a parameter its name and the rule it breaks */
                         message: string;
                     };
                 };
@@ -4594,14 +5306,23 @@ export interface operations {
     getPrincipalStxOutbound: {
         parameters: {
             query?: {
-                /** @description Items per page */
+                /**
+                 * @description Maximum number of items on a page
+                 * @example 20
+                 */
                 limit?: number;
-                /** @description Where the page starts: a cursor of an earlier answer, as it was given. Absent for the first page. */
+                /**
+                 * @description Start of the page: a cursor from an earlier answer, unchanged. Leave it out for the first page.
+                 * @example AfGhLrhbMTQ2ODAwNjQxLDBd
+                 */
                 cursor?: string;
             };
             header?: never;
             path: {
-                /** @description Standard address or contract identifier */
+                /**
+                 * @description Standard address or contract identifier
+                 * @example ST3HF4XCH5EEEKVJ2K0YKXG1GHJJC35A2BMKJK1KQ
+                 */
                 principal: string;
             };
             cookie?: never;
@@ -4614,26 +5335,59 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "total": 19,
+                     *       "limit": 20,
+                     *       "cursor": {
+                     *         "next": null,
+                     *         "previous": null,
+                     *         "current": "AfGhLrhbMTQ2ODAwNjQxLDBd"
+                     *       },
+                     *       "results": [
+                     *         {
+                     *           "sender": "ST3HF4XCH5EEEKVJ2K0YKXG1GHJJC35A2BMKJK1KQ",
+                     *           "recipient": "ST16WY1BX44RRX7YZBCZXC7TFAAYDWC0B1M7QCYN2",
+                     *           "amount": "588666256",
+                     *           "memo": {
+                     *             "hex": "0x6c696e65007a65726f00000000000000000000000000000000000000000000000000",
+                     *             "repr": "line zero"
+                     *           },
+                     *           "transaction": {
+                     *             "tx_id": "0x4f190f6bffcb1db9c569b148285358ddaa760de21048e4f2beadb46e434d523e",
+                     *             "event_index": 0
+                     *           },
+                     *           "block": {
+                     *             "height": 140,
+                     *             "hash": "0x6298ca12522a4bef7319dfec38e0d5879a7c454ca9fdf442cf580e260f05c381",
+                     *             "index_hash": "0x6ca8d444e681e6f31de6f1f09d2e2a245942a4423681a097a7c49770f97a8cf2",
+                     *             "time": 1735717668,
+                     *             "tx_index": 1
+                     *           }
+                     *         }
+                     *       ]
+                     *     }
+                     */
                     "application/json": {
-                        /** @description Items in the whole list */
+                        /** @description Number of items in the whole list */
                         total: number;
                         limit: number;
                         cursor: {
-                            /** @description Null on the last page */
+                            /** @description Cursor of the next page; null on the last page */
                             next: string | null;
-                            /** @description Null on the first page */
+                            /** @description Cursor of the previous page; null on the first page */
                             previous: string | null;
-                            /** @description Null on an empty page */
+                            /** @description Cursor of this page; null if it is empty */
                             current: string | null;
                         };
                         results: {
                             sender: string | null;
                             recipient: string | null;
-                            /** @description Integer, in micro-STX or base units */
+                            /** @description Integer as text, in micro-STX or base units of the token */
                             amount: string;
                             memo: {
                                 hex: string;
-                                /** @description What is readable of it */
+                                /** @description Readable text of the memo */
                                 repr: string;
                             } | null;
                             transaction: {
@@ -4644,7 +5398,7 @@ export interface operations {
                                 height: number;
                                 hash: string;
                                 index_hash: string;
-                                /** @description Unix seconds */
+                                /** @description Time in Unix seconds */
                                 time: number;
                                 tx_index: number;
                             };
@@ -4652,14 +5406,14 @@ export interface operations {
                     };
                 };
             };
-            /** @description The copy named in If-None-Match still holds */
+            /** @description The copy named in If-None-Match is still current */
             304: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content?: never;
             };
-            /** @description A parameter breaks its rule */
+            /** @description A parameter or the body is invalid */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -4667,11 +5421,11 @@ export interface operations {
                 content: {
                     "application/json": {
                         statusCode: number;
-                        /** @description A word for programs, where the status alone is too coarse */
+                        /** @description Error code for programs, where the status alone does not tell the error */
                         code?: string;
-                        /** @description The status's own phrase */
+                        /** @description Phrase of the HTTP status */
                         error: string;
-                        /** @description What is wrong; of a parameter its name and the rule it breaks */
+                        /** @description What is wrong; for a parameter its name and the rule it breaks */
                         message: string;
                     };
                 };
@@ -4681,16 +5435,28 @@ export interface operations {
     getPrincipalFtTransfers: {
         parameters: {
             query?: {
-                /** @description Items per page */
+                /**
+                 * @description Maximum number of items on a page
+                 * @example 20
+                 */
                 limit?: number;
-                /** @description Where the page starts: a cursor of an earlier answer, as it was given. Absent for the first page. */
+                /**
+                 * @description Start of the page: a cursor from an earlier answer, unchanged. Leave it out for the first page.
+                 * @example Aaqq-TJbMTQ2ODAwNjQzLDBd
+                 */
                 cursor?: string;
             };
             header?: never;
             path: {
-                /** @description Standard address or contract identifier */
+                /**
+                 * @description Standard address or contract identifier
+                 * @example ST3HF4XCH5EEEKVJ2K0YKXG1GHJJC35A2BMKJK1KQ
+                 */
                 principal: string;
-                /** @description Asset identifier: contract, `::`, and the name of the token in it. Percent-encode `/` and `?`. */
+                /**
+                 * @description Asset identifier: contract identifier, `::`, and name of the token in the contract. Percent-encode `/` and `?`.
+                 * @example ST2KN62YEYK5SWKKRZH4CNP0JFHCBT2F16M77MVYX.token-0::coin
+                 */
                 asset_identifier: string;
             };
             cookie?: never;
@@ -4703,22 +5469,51 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "total": 19,
+                     *       "limit": 20,
+                     *       "cursor": {
+                     *         "next": null,
+                     *         "previous": null,
+                     *         "current": "Aaqq-TJbMTQ2ODAwNjQzLDBd"
+                     *       },
+                     *       "results": [
+                     *         {
+                     *           "sender": "ST3HF4XCH5EEEKVJ2K0YKXG1GHJJC35A2BMKJK1KQ",
+                     *           "recipient": "ST3H1SYR7XCJQ0G0E1D238SE2638B5CD192HBBDSY",
+                     *           "amount": "250149",
+                     *           "transaction": {
+                     *             "tx_id": "0x649c83b5d2de696f0aea0101ed88c61ca9fbbddd029bca26f57559cac96df210",
+                     *             "event_index": 0
+                     *           },
+                     *           "block": {
+                     *             "height": 140,
+                     *             "hash": "0x6298ca12522a4bef7319dfec38e0d5879a7c454ca9fdf442cf580e260f05c381",
+                     *             "index_hash": "0x6ca8d444e681e6f31de6f1f09d2e2a245942a4423681a097a7c49770f97a8cf2",
+                     *             "time": 1735717668,
+                     *             "tx_index": 3
+                     *           }
+                     *         }
+                     *       ]
+                     *     }
+                     */
                     "application/json": {
-                        /** @description Items in the whole list */
+                        /** @description Number of items in the whole list */
                         total: number;
                         limit: number;
                         cursor: {
-                            /** @description Null on the last page */
+                            /** @description Cursor of the next page; null on the last page */
                             next: string | null;
-                            /** @description Null on the first page */
+                            /** @description Cursor of the previous page; null on the first page */
                             previous: string | null;
-                            /** @description Null on an empty page */
+                            /** @description Cursor of this page; null if it is empty */
                             current: string | null;
                         };
                         results: {
                             sender: string | null;
                             recipient: string | null;
-                            /** @description Integer, in micro-STX or base units */
+                            /** @description Integer as text, in micro-STX or base units of the token */
                             amount: string;
                             transaction: {
                                 tx_id: string;
@@ -4728,7 +5523,7 @@ export interface operations {
                                 height: number;
                                 hash: string;
                                 index_hash: string;
-                                /** @description Unix seconds */
+                                /** @description Time in Unix seconds */
                                 time: number;
                                 tx_index: number;
                             };
@@ -4736,14 +5531,14 @@ export interface operations {
                     };
                 };
             };
-            /** @description The copy named in If-None-Match still holds */
+            /** @description The copy named in If-None-Match is still current */
             304: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content?: never;
             };
-            /** @description A parameter breaks its rule */
+            /** @description A parameter or the body is invalid */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -4751,11 +5546,11 @@ export interface operations {
                 content: {
                     "application/json": {
                         statusCode: number;
-                        /** @description A word for programs, where the status alone is too coarse */
+                        /** @description Error code for programs, where the status alone does not tell the error */
                         code?: string;
-                        /** @description The status's own phrase */
+                        /** @description Phrase of the HTTP status */
                         error: string;
-                        /** @description What is wrong; of a parameter its name and the rule it breaks */
+                        /** @description What is wrong; for a parameter its name and the rule it breaks */
                         message: string;
                     };
                 };
@@ -4765,12 +5560,20 @@ export interface operations {
     getSmartContract: {
         parameters: {
             query?: {
-                /** @description Parts that are left out unless asked for, with commas or as repeated keys */
+                /**
+                 * @description Optional parts to return, separated by commas or as repeated keys
+                 * @example [
+                 *       "source_code"
+                 *     ]
+                 */
                 include?: "source_code"[];
             };
             header?: never;
             path: {
-                /** @description Contract identifier */
+                /**
+                 * @description Contract identifier
+                 * @example ST2KN62YEYK5SWKKRZH4CNP0JFHCBT2F16M77MVYX.token-0
+                 */
                 contract_id: string;
             };
             cookie?: never;
@@ -4783,6 +5586,24 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "contract_id": "ST2KN62YEYK5SWKKRZH4CNP0JFHCBT2F16M77MVYX.token-0",
+                     *       "clarity_version": 3,
+                     *       "tx_id": "0x36876bf62466688a6d521878fceffeeefcf7cd72290e64bd79b28436a6c018f3",
+                     *       "block": {
+                     *         "height": 1,
+                     *         "hash": "0x0cfc9687ccd9fe5c4615683cb89beaa3de876e6af1564b5ae133e7c732dcc0bf",
+                     *         "index_hash": "0xa8762216e869d69f0f39a219da67dc8a1c3c28795751172b94ee6aa493b5c6f2",
+                     *         "time": 1735690544,
+                     *         "tx_index": 3
+                     *       },
+                     *       "bitcoin_block": {
+                     *         "height": 215,
+                     *         "time": 1735690539
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         contract_id: string;
                         clarity_version: number | null;
@@ -4791,27 +5612,27 @@ export interface operations {
                             height: number;
                             hash: string;
                             index_hash: string;
-                            /** @description Unix seconds */
+                            /** @description Time in Unix seconds */
                             time: number;
                             tx_index: number;
                         };
                         bitcoin_block: {
                             height: number;
-                            /** @description Unix seconds */
+                            /** @description Time in Unix seconds */
                             time: number;
                         };
                         source_code?: string;
                     };
                 };
             };
-            /** @description The copy named in If-None-Match still holds */
+            /** @description The copy named in If-None-Match is still current */
             304: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content?: never;
             };
-            /** @description A parameter breaks its rule */
+            /** @description A parameter or the body is invalid */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -4819,11 +5640,11 @@ export interface operations {
                 content: {
                     "application/json": {
                         statusCode: number;
-                        /** @description A word for programs, where the status alone is too coarse */
+                        /** @description Error code for programs, where the status alone does not tell the error */
                         code?: string;
-                        /** @description The status's own phrase */
+                        /** @description Phrase of the HTTP status */
                         error: string;
-                        /** @description What is wrong; of a parameter its name and the rule it breaks */
+                        /** @description What is wrong; for a parameter its name and the rule it breaks */
                         message: string;
                     };
                 };
@@ -4836,11 +5657,11 @@ export interface operations {
                 content: {
                     "application/json": {
                         statusCode: number;
-                        /** @description A word for programs, where the status alone is too coarse */
+                        /** @description Error code for programs, where the status alone does not tell the error */
                         code?: string;
-                        /** @description The status's own phrase */
+                        /** @description Phrase of the HTTP status */
                         error: string;
-                        /** @description What is wrong; of a parameter its name and the rule it breaks */
+                        /** @description What is wrong; for a parameter its name and the rule it breaks */
                         message: string;
                     };
                 };
@@ -4862,15 +5683,21 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "total": "2067225328110573",
+                     *       "projected_total_2050": "2318000000000000"
+                     *     }
+                     */
                     "application/json": {
-                        /** @description Integer, in micro-STX or base units */
+                        /** @description Integer as text, in micro-STX or base units of the token */
                         total: string;
-                        /** @description Integer, in micro-STX or base units */
+                        /** @description Integer as text, in micro-STX or base units of the token */
                         projected_total_2050: string;
                     };
                 };
             };
-            /** @description The copy named in If-None-Match still holds */
+            /** @description The copy named in If-None-Match is still current */
             304: {
                 headers: {
                     [name: string]: unknown;
@@ -4882,9 +5709,15 @@ export interface operations {
     getStxHolders: {
         parameters: {
             query?: {
-                /** @description Items per page */
+                /**
+                 * @description Maximum number of items on a page
+                 * @example 20
+                 */
                 limit?: number;
-                /** @description Where the page starts: a cursor of an earlier answer, as it was given. Absent for the first page. */
+                /**
+                 * @description Start of the page: a cursor from an earlier answer, unchanged. Leave it out for the first page.
+                 * @example AZp1myJbIlAxNjg1MDcxODY1OTQwNjAyIiwiU1QyMjE3RDVDRVZBN1JDUFROQjNBTVdOVlIzWVQ3OUg5NkhQMTdNRk4iXQ
+                 */
                 cursor?: string;
             };
             header?: never;
@@ -4899,35 +5732,52 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "total": 90,
+                     *       "limit": 20,
+                     *       "cursor": {
+                     *         "next": "AQZU22FbIkk4OTk1NTQ2NjAiLCJTVFYyTjdCRVhCSDJQRktUUjI2WUVCM0U2R1YwVDY1QThHVkNBUFlKLmNvbGxlY3RpYmxlLTUiXQ",
+                     *         "previous": null,
+                     *         "current": "AZp1myJbIlAxNjg1MDcxODY1OTQwNjAyIiwiU1QyMjE3RDVDRVZBN1JDUFROQjNBTVdOVlIzWVQ3OUg5NkhQMTdNRk4iXQ"
+                     *       },
+                     *       "results": [
+                     *         {
+                     *           "principal": "ST2217D5CEVA7RCPTNB3AMWNVR3YT79H96HP17MFN",
+                     *           "balance": "1685071865940602"
+                     *         }
+                     *       ]
+                     *     }
+                     */
                     "application/json": {
-                        /** @description Items in the whole list */
+                        /** @description Number of items in the whole list */
                         total: number;
                         limit: number;
                         cursor: {
-                            /** @description Null on the last page */
+                            /** @description Cursor of the next page; null on the last page */
                             next: string | null;
-                            /** @description Null on the first page */
+                            /** @description Cursor of the previous page; null on the first page */
                             previous: string | null;
-                            /** @description Null on an empty page */
+                            /** @description Cursor of this page; null if it is empty */
                             current: string | null;
                         };
                         results: {
                             /** @description Standard address or contract identifier */
                             principal: string;
-                            /** @description Integer, in micro-STX or base units */
+                            /** @description Integer as text, in micro-STX or base units of the token */
                             balance: string;
                         }[];
                     };
                 };
             };
-            /** @description The copy named in If-None-Match still holds */
+            /** @description The copy named in If-None-Match is still current */
             304: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content?: never;
             };
-            /** @description A parameter breaks its rule */
+            /** @description A parameter or the body is invalid */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -4935,11 +5785,11 @@ export interface operations {
                 content: {
                     "application/json": {
                         statusCode: number;
-                        /** @description A word for programs, where the status alone is too coarse */
+                        /** @description Error code for programs, where the status alone does not tell the error */
                         code?: string;
-                        /** @description The status's own phrase */
+                        /** @description Phrase of the HTTP status */
                         error: string;
-                        /** @description What is wrong; of a parameter its name and the rule it breaks */
+                        /** @description What is wrong; for a parameter its name and the rule it breaks */
                         message: string;
                     };
                 };
@@ -4951,7 +5801,10 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description Asset identifier: contract, `::`, and the name of the token in it. Percent-encode `/` and `?`. */
+                /**
+                 * @description Asset identifier: contract identifier, `::`, and name of the token in the contract. Percent-encode `/` and `?`.
+                 * @example ST2KN62YEYK5SWKKRZH4CNP0JFHCBT2F16M77MVYX.token-0::coin
+                 */
                 asset_identifier: string;
             };
             cookie?: never;
@@ -4964,21 +5817,27 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "asset_identifier": "ST2KN62YEYK5SWKKRZH4CNP0JFHCBT2F16M77MVYX.token-0::coin",
+                     *       "total": "111752980"
+                     *     }
+                     */
                     "application/json": {
                         asset_identifier: string;
-                        /** @description Integer, in micro-STX or base units */
+                        /** @description Integer as text, in micro-STX or base units of the token */
                         total: string;
                     };
                 };
             };
-            /** @description The copy named in If-None-Match still holds */
+            /** @description The copy named in If-None-Match is still current */
             304: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content?: never;
             };
-            /** @description A parameter breaks its rule */
+            /** @description A parameter or the body is invalid */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -4986,11 +5845,11 @@ export interface operations {
                 content: {
                     "application/json": {
                         statusCode: number;
-                        /** @description A word for programs, where the status alone is too coarse */
+                        /** @description Error code for programs, where the status alone does not tell the error */
                         code?: string;
-                        /** @description The status's own phrase */
+                        /** @description Phrase of the HTTP status */
                         error: string;
-                        /** @description What is wrong; of a parameter its name and the rule it breaks */
+                        /** @description What is wrong; for a parameter its name and the rule it breaks */
                         message: string;
                     };
                 };
@@ -5000,14 +5859,23 @@ export interface operations {
     getFtHolders: {
         parameters: {
             query?: {
-                /** @description Items per page */
+                /**
+                 * @description Maximum number of items on a page
+                 * @example 20
+                 */
                 limit?: number;
-                /** @description Where the page starts: a cursor of an earlier answer, as it was given. Absent for the first page. */
+                /**
+                 * @description Start of the page: a cursor from an earlier answer, unchanged. Leave it out for the first page.
+                 * @example AdfkpLNbIkgxNzM5MTkxMiIsIlNUMTFYUkMxUFM3VjYwOTE2WjhSQk4xRFpKWkI2UkM3MkdZWVBDV1pSIl0
+                 */
                 cursor?: string;
             };
             header?: never;
             path: {
-                /** @description Asset identifier: contract, `::`, and the name of the token in it. Percent-encode `/` and `?`. */
+                /**
+                 * @description Asset identifier: contract identifier, `::`, and name of the token in the contract. Percent-encode `/` and `?`.
+                 * @example ST2KN62YEYK5SWKKRZH4CNP0JFHCBT2F16M77MVYX.token-0::coin
+                 */
                 asset_identifier: string;
             };
             cookie?: never;
@@ -5020,35 +5888,52 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "total": 35,
+                     *       "limit": 20,
+                     *       "cursor": {
+                     *         "next": "AWA7PDhbIkYzNzk3OTkiLCJTVDJEODZXVDRDWjFGTVRSMlJOM1JQRFg1NDhCRzBZQUNaTk5KQk5TNCJd",
+                     *         "previous": null,
+                     *         "current": "AdfkpLNbIkgxNzM5MTkxMiIsIlNUMTFYUkMxUFM3VjYwOTE2WjhSQk4xRFpKWkI2UkM3MkdZWVBDV1pSIl0"
+                     *       },
+                     *       "results": [
+                     *         {
+                     *           "principal": "ST11XRC1PS7V60916Z8RBN1DZJZB6RC72GYYPCWZR",
+                     *           "balance": "17391912"
+                     *         }
+                     *       ]
+                     *     }
+                     */
                     "application/json": {
-                        /** @description Items in the whole list */
+                        /** @description Number of items in the whole list */
                         total: number;
                         limit: number;
                         cursor: {
-                            /** @description Null on the last page */
+                            /** @description Cursor of the next page; null on the last page */
                             next: string | null;
-                            /** @description Null on the first page */
+                            /** @description Cursor of the previous page; null on the first page */
                             previous: string | null;
-                            /** @description Null on an empty page */
+                            /** @description Cursor of this page; null if it is empty */
                             current: string | null;
                         };
                         results: {
                             /** @description Standard address or contract identifier */
                             principal: string;
-                            /** @description Integer, in micro-STX or base units */
+                            /** @description Integer as text, in micro-STX or base units of the token */
                             balance: string;
                         }[];
                     };
                 };
             };
-            /** @description The copy named in If-None-Match still holds */
+            /** @description The copy named in If-None-Match is still current */
             304: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content?: never;
             };
-            /** @description A parameter breaks its rule */
+            /** @description A parameter or the body is invalid */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -5056,11 +5941,11 @@ export interface operations {
                 content: {
                     "application/json": {
                         statusCode: number;
-                        /** @description A word for programs, where the status alone is too coarse */
+                        /** @description Error code for programs, where the status alone does not tell the error */
                         code?: string;
-                        /** @description The status's own phrase */
+                        /** @description Phrase of the HTTP status */
                         error: string;
-                        /** @description What is wrong; of a parameter its name and the rule it breaks */
+                        /** @description What is wrong; for a parameter its name and the rule it breaks */
                         message: string;
                     };
                 };
@@ -5070,16 +5955,28 @@ export interface operations {
     getNftHistory: {
         parameters: {
             query?: {
-                /** @description Items per page */
+                /**
+                 * @description Maximum number of items on a page
+                 * @example 20
+                 */
                 limit?: number;
-                /** @description Where the page starts: a cursor of an earlier answer, as it was given. Absent for the first page. */
+                /**
+                 * @description Start of the page: a cursor from an earlier answer, unchanged. Leave it out for the first page.
+                 * @example AbRD5K1bMTI4OTc0ODQ4LDBd
+                 */
                 cursor?: string;
             };
             header?: never;
             path: {
-                /** @description Asset identifier: contract, `::`, and the name of the token in it. Percent-encode `/` and `?`. */
+                /**
+                 * @description Asset identifier: contract identifier, `::`, and name of the token in the contract. Percent-encode `/` and `?`.
+                 * @example ST1GX1JRD5TKVRMEGMMCVM9CZ09KZEBYK66BQVKWN.collectible-1::card
+                 */
                 asset_identifier: string;
-                /** @description Which instance: decimal digits for an unsigned integer, or 0x and the serialized Clarity value */
+                /**
+                 * @description Value of the instance: decimal digits for an unsigned integer, or the serialized Clarity value in hex with 0x
+                 * @example 0x0100000000000000000000000000000017
+                 */
                 value: string;
             };
             cookie?: never;
@@ -5092,16 +5989,44 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "total": 1,
+                     *       "limit": 20,
+                     *       "cursor": {
+                     *         "next": null,
+                     *         "previous": null,
+                     *         "current": "AbRD5K1bMTI4OTc0ODQ4LDBd"
+                     *       },
+                     *       "results": [
+                     *         {
+                     *           "sender": null,
+                     *           "recipient": "ST3HF4XCH5EEEKVJ2K0YKXG1GHJJC35A2BMKJK1KQ",
+                     *           "transaction": {
+                     *             "tx_id": "0x3560f44e6bc92e79e9717516b339cbbf1f5fc3ee853d1c55799a2fa5ad8b981b",
+                     *             "event_index": 0
+                     *           },
+                     *           "block": {
+                     *             "height": 123,
+                     *             "hash": "0x8ae2d38c8d8c05ae70ab8a7bbe2f6d17dbef636ffece9d9dffb3d770f7c47264",
+                     *             "index_hash": "0x90a0b49d94eb912f04e5ebc03317487b802f9b830af9c520e33f59d2505391d9",
+                     *             "time": 1735715628,
+                     *             "tx_index": 0
+                     *           }
+                     *         }
+                     *       ]
+                     *     }
+                     */
                     "application/json": {
-                        /** @description Items in the whole list */
+                        /** @description Number of items in the whole list */
                         total: number;
                         limit: number;
                         cursor: {
-                            /** @description Null on the last page */
+                            /** @description Cursor of the next page; null on the last page */
                             next: string | null;
-                            /** @description Null on the first page */
+                            /** @description Cursor of the previous page; null on the first page */
                             previous: string | null;
-                            /** @description Null on an empty page */
+                            /** @description Cursor of this page; null if it is empty */
                             current: string | null;
                         };
                         results: {
@@ -5115,7 +6040,7 @@ export interface operations {
                                 height: number;
                                 hash: string;
                                 index_hash: string;
-                                /** @description Unix seconds */
+                                /** @description Time in Unix seconds */
                                 time: number;
                                 tx_index: number;
                             };
@@ -5123,14 +6048,14 @@ export interface operations {
                     };
                 };
             };
-            /** @description The copy named in If-None-Match still holds */
+            /** @description The copy named in If-None-Match is still current */
             304: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content?: never;
             };
-            /** @description A parameter breaks its rule */
+            /** @description A parameter or the body is invalid */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -5138,11 +6063,11 @@ export interface operations {
                 content: {
                     "application/json": {
                         statusCode: number;
-                        /** @description A word for programs, where the status alone is too coarse */
+                        /** @description Error code for programs, where the status alone does not tell the error */
                         code?: string;
-                        /** @description The status's own phrase */
+                        /** @description Phrase of the HTTP status */
                         error: string;
-                        /** @description What is wrong; of a parameter its name and the rule it breaks */
+                        /** @description What is wrong; for a parameter its name and the rule it breaks */
                         message: string;
                     };
                 };
@@ -5152,11 +6077,20 @@ export interface operations {
     getBlocks: {
         parameters: {
             query?: {
-                /** @description Items per page; 0 is 20 as well */
+                /**
+                 * @description Maximum number of items on a page; 0 stands for the default, 20
+                 * @example 20
+                 */
                 limit?: number;
-                /** @description How many items behind the cursor the page starts; negative towards the newest */
+                /**
+                 * @description Number of items to skip after the cursor; negative numbers go back towards the newest
+                 * @example 0
+                 */
                 offset?: number;
-                /** @description Index block hash of the block that the offset is from */
+                /**
+                 * @description Index block hash of the first block of the page, before `offset` is applied
+                 * @example 0x6ca8d444e681e6f31de6f1f09d2e2a245942a4423681a097a7c49770f97a8cf2
+                 */
                 cursor?: string;
             };
             header?: never;
@@ -5171,34 +6105,68 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "limit": 20,
+                     *       "offset": 0,
+                     *       "total": 140,
+                     *       "next_cursor": null,
+                     *       "prev_cursor": "0xc5baa19df52af7216982e96fa7f8c387663281917c690e40224249754fd7c331",
+                     *       "cursor": "0x6ca8d444e681e6f31de6f1f09d2e2a245942a4423681a097a7c49770f97a8cf2",
+                     *       "results": [
+                     *         {
+                     *           "canonical": true,
+                     *           "height": 140,
+                     *           "hash": "0x6298ca12522a4bef7319dfec38e0d5879a7c454ca9fdf442cf580e260f05c381",
+                     *           "block_time": 1735717668,
+                     *           "block_time_iso": "2025-01-01T07:47:48.000Z",
+                     *           "tenure_height": 44,
+                     *           "index_block_hash": "0x6ca8d444e681e6f31de6f1f09d2e2a245942a4423681a097a7c49770f97a8cf2",
+                     *           "parent_block_hash": "0xdd53e33d1ad6aac0a0d03feab4bc2e4eb8ea40dbf81b6d1427504d709a3f6029",
+                     *           "parent_index_block_hash": "0xad1f3fb806c1583c3e8c305cd447add3df200d2f70353c8a4ccd73750c7cfa54",
+                     *           "burn_block_time": 1735717624,
+                     *           "burn_block_time_iso": "2025-01-01T07:47:04.000Z",
+                     *           "burn_block_hash": "0x000000000000000036d4a30ff51cdba95659a882b47eb0e28aa67a3868f1cd57",
+                     *           "burn_block_height": 261,
+                     *           "miner_txid": "0xf4714aa04bad357e4c16cdb1d79d90833f49476920e90d50f5fd5228ff5676bf",
+                     *           "tx_count": 7,
+                     *           "execution_cost_read_count": 44,
+                     *           "execution_cost_read_length": 39769,
+                     *           "execution_cost_runtime": 3206410,
+                     *           "execution_cost_write_count": 13,
+                     *           "execution_cost_write_length": 848
+                     *         }
+                     *       ]
+                     *     }
+                     */
                     "application/json": {
                         limit: number;
                         offset: number;
-                        /** @description Items in the whole list */
+                        /** @description Number of items in the whole list */
                         total: number;
-                        /** @description Of the newer page; null on the newest */
+                        /** @description Cursor of the newer page; null on the newest page */
                         next_cursor: string | null;
-                        /** @description Of the older page; null on the oldest */
+                        /** @description Cursor of the older page; null on the oldest page */
                         prev_cursor: string | null;
-                        /** @description Of this page; null where it is empty */
+                        /** @description Cursor of this page; null if it is empty */
                         cursor: string | null;
                         results: {
                             /** @constant */
                             canonical: true;
                             height: number;
                             hash: string;
-                            /** @description Unix seconds */
+                            /** @description Time in Unix seconds */
                             block_time: number;
-                            /** @description UTC */
+                            /** @description ISO 8601 time in UTC */
                             block_time_iso: string;
-                            /** @description -1 where the node does not say it */
+                            /** @description Height of the tenure; -1 if the node did not state it */
                             tenure_height: number;
                             index_block_hash: string;
                             parent_block_hash: string;
                             parent_index_block_hash: string;
-                            /** @description Unix seconds */
+                            /** @description Time in Unix seconds */
                             burn_block_time: number;
-                            /** @description UTC */
+                            /** @description ISO 8601 time in UTC */
                             burn_block_time_iso: string;
                             burn_block_hash: string;
                             burn_block_height: number;
@@ -5213,14 +6181,14 @@ export interface operations {
                     };
                 };
             };
-            /** @description The copy named in If-None-Match still holds */
+            /** @description The copy named in If-None-Match is still current */
             304: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content?: never;
             };
-            /** @description A parameter breaks its rule */
+            /** @description A parameter or the body is invalid */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -5228,11 +6196,11 @@ export interface operations {
                 content: {
                     "application/json": {
                         statusCode: number;
-                        /** @description A word for programs, where the status alone is too coarse */
+                        /** @description Error code for programs, where the status alone does not tell the error */
                         code?: string;
-                        /** @description The status's own phrase */
+                        /** @description Phrase of the HTTP status */
                         error: string;
-                        /** @description What is wrong; of a parameter its name and the rule it breaks */
+                        /** @description What is wrong; for a parameter its name and the rule it breaks */
                         message: string;
                     };
                 };
@@ -5245,11 +6213,11 @@ export interface operations {
                 content: {
                     "application/json": {
                         statusCode: number;
-                        /** @description A word for programs, where the status alone is too coarse */
+                        /** @description Error code for programs, where the status alone does not tell the error */
                         code?: string;
-                        /** @description The status's own phrase */
+                        /** @description Phrase of the HTTP status */
                         error: string;
-                        /** @description What is wrong; of a parameter its name and the rule it breaks */
+                        /** @description What is wrong; for a parameter its name and the rule it breaks */
                         message: string;
                     };
                 };
@@ -5271,6 +6239,14 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "last_1h": 165.14,
+                     *       "last_24h": 195.14,
+                     *       "last_7d": 195.14,
+                     *       "last_30d": 195.14
+                     *     }
+                     */
                     "application/json": {
                         last_1h: number;
                         last_24h: number;
@@ -5286,7 +6262,10 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description Unix seconds */
+                /**
+                 * @description Time in Unix seconds
+                 * @example 1735717668
+                 */
                 timestamp: number;
             };
             cookie?: never;
@@ -5299,23 +6278,47 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "canonical": true,
+                     *       "height": 140,
+                     *       "hash": "0x6298ca12522a4bef7319dfec38e0d5879a7c454ca9fdf442cf580e260f05c381",
+                     *       "block_time": 1735717668,
+                     *       "block_time_iso": "2025-01-01T07:47:48.000Z",
+                     *       "tenure_height": 44,
+                     *       "index_block_hash": "0x6ca8d444e681e6f31de6f1f09d2e2a245942a4423681a097a7c49770f97a8cf2",
+                     *       "parent_block_hash": "0xdd53e33d1ad6aac0a0d03feab4bc2e4eb8ea40dbf81b6d1427504d709a3f6029",
+                     *       "parent_index_block_hash": "0xad1f3fb806c1583c3e8c305cd447add3df200d2f70353c8a4ccd73750c7cfa54",
+                     *       "burn_block_time": 1735717624,
+                     *       "burn_block_time_iso": "2025-01-01T07:47:04.000Z",
+                     *       "burn_block_hash": "0x000000000000000036d4a30ff51cdba95659a882b47eb0e28aa67a3868f1cd57",
+                     *       "burn_block_height": 261,
+                     *       "miner_txid": "0xf4714aa04bad357e4c16cdb1d79d90833f49476920e90d50f5fd5228ff5676bf",
+                     *       "tx_count": 7,
+                     *       "execution_cost_read_count": 44,
+                     *       "execution_cost_read_length": 39769,
+                     *       "execution_cost_runtime": 3206410,
+                     *       "execution_cost_write_count": 13,
+                     *       "execution_cost_write_length": 848
+                     *     }
+                     */
                     "application/json": {
                         /** @constant */
                         canonical: true;
                         height: number;
                         hash: string;
-                        /** @description Unix seconds */
+                        /** @description Time in Unix seconds */
                         block_time: number;
-                        /** @description UTC */
+                        /** @description ISO 8601 time in UTC */
                         block_time_iso: string;
-                        /** @description -1 where the node does not say it */
+                        /** @description Height of the tenure; -1 if the node did not state it */
                         tenure_height: number;
                         index_block_hash: string;
                         parent_block_hash: string;
                         parent_index_block_hash: string;
-                        /** @description Unix seconds */
+                        /** @description Time in Unix seconds */
                         burn_block_time: number;
-                        /** @description UTC */
+                        /** @description ISO 8601 time in UTC */
                         burn_block_time_iso: string;
                         burn_block_hash: string;
                         burn_block_height: number;
@@ -5329,14 +6332,14 @@ export interface operations {
                     };
                 };
             };
-            /** @description The copy named in If-None-Match still holds */
+            /** @description The copy named in If-None-Match is still current */
             304: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content?: never;
             };
-            /** @description A parameter breaks its rule */
+            /** @description A parameter or the body is invalid */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -5344,11 +6347,11 @@ export interface operations {
                 content: {
                     "application/json": {
                         statusCode: number;
-                        /** @description A word for programs, where the status alone is too coarse */
+                        /** @description Error code for programs, where the status alone does not tell the error */
                         code?: string;
-                        /** @description The status's own phrase */
+                        /** @description Phrase of the HTTP status */
                         error: string;
-                        /** @description What is wrong; of a parameter its name and the rule it breaks */
+                        /** @description What is wrong; for a parameter its name and the rule it breaks */
                         message: string;
                     };
                 };
@@ -5361,11 +6364,11 @@ export interface operations {
                 content: {
                     "application/json": {
                         statusCode: number;
-                        /** @description A word for programs, where the status alone is too coarse */
+                        /** @description Error code for programs, where the status alone does not tell the error */
                         code?: string;
-                        /** @description The status's own phrase */
+                        /** @description Phrase of the HTTP status */
                         error: string;
-                        /** @description What is wrong; of a parameter its name and the rule it breaks */
+                        /** @description What is wrong; for a parameter its name and the rule it breaks */
                         message: string;
                     };
                 };
@@ -5377,7 +6380,10 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description Height, block hash, index block hash, or `latest`. 64 digits are a hash. */
+                /**
+                 * @description Height, block hash, index block hash, or `latest`. A value of 64 digits is a hash.
+                 * @example 140
+                 */
                 height_or_hash: string;
             };
             cookie?: never;
@@ -5390,23 +6396,47 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "canonical": true,
+                     *       "height": 140,
+                     *       "hash": "0x6298ca12522a4bef7319dfec38e0d5879a7c454ca9fdf442cf580e260f05c381",
+                     *       "block_time": 1735717668,
+                     *       "block_time_iso": "2025-01-01T07:47:48.000Z",
+                     *       "tenure_height": 44,
+                     *       "index_block_hash": "0x6ca8d444e681e6f31de6f1f09d2e2a245942a4423681a097a7c49770f97a8cf2",
+                     *       "parent_block_hash": "0xdd53e33d1ad6aac0a0d03feab4bc2e4eb8ea40dbf81b6d1427504d709a3f6029",
+                     *       "parent_index_block_hash": "0xad1f3fb806c1583c3e8c305cd447add3df200d2f70353c8a4ccd73750c7cfa54",
+                     *       "burn_block_time": 1735717624,
+                     *       "burn_block_time_iso": "2025-01-01T07:47:04.000Z",
+                     *       "burn_block_hash": "0x000000000000000036d4a30ff51cdba95659a882b47eb0e28aa67a3868f1cd57",
+                     *       "burn_block_height": 261,
+                     *       "miner_txid": "0xf4714aa04bad357e4c16cdb1d79d90833f49476920e90d50f5fd5228ff5676bf",
+                     *       "tx_count": 7,
+                     *       "execution_cost_read_count": 44,
+                     *       "execution_cost_read_length": 39769,
+                     *       "execution_cost_runtime": 3206410,
+                     *       "execution_cost_write_count": 13,
+                     *       "execution_cost_write_length": 848
+                     *     }
+                     */
                     "application/json": {
                         /** @constant */
                         canonical: true;
                         height: number;
                         hash: string;
-                        /** @description Unix seconds */
+                        /** @description Time in Unix seconds */
                         block_time: number;
-                        /** @description UTC */
+                        /** @description ISO 8601 time in UTC */
                         block_time_iso: string;
-                        /** @description -1 where the node does not say it */
+                        /** @description Height of the tenure; -1 if the node did not state it */
                         tenure_height: number;
                         index_block_hash: string;
                         parent_block_hash: string;
                         parent_index_block_hash: string;
-                        /** @description Unix seconds */
+                        /** @description Time in Unix seconds */
                         burn_block_time: number;
-                        /** @description UTC */
+                        /** @description ISO 8601 time in UTC */
                         burn_block_time_iso: string;
                         burn_block_hash: string;
                         burn_block_height: number;
@@ -5420,14 +6450,14 @@ export interface operations {
                     };
                 };
             };
-            /** @description The copy named in If-None-Match still holds */
+            /** @description The copy named in If-None-Match is still current */
             304: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content?: never;
             };
-            /** @description A parameter breaks its rule */
+            /** @description A parameter or the body is invalid */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -5435,11 +6465,11 @@ export interface operations {
                 content: {
                     "application/json": {
                         statusCode: number;
-                        /** @description A word for programs, where the status alone is too coarse */
+                        /** @description Error code for programs, where the status alone does not tell the error */
                         code?: string;
-                        /** @description The status's own phrase */
+                        /** @description Phrase of the HTTP status */
                         error: string;
-                        /** @description What is wrong; of a parameter its name and the rule it breaks */
+                        /** @description What is wrong; for a parameter its name and the rule it breaks */
                         message: string;
                     };
                 };
@@ -5452,11 +6482,11 @@ export interface operations {
                 content: {
                     "application/json": {
                         statusCode: number;
-                        /** @description A word for programs, where the status alone is too coarse */
+                        /** @description Error code for programs, where the status alone does not tell the error */
                         code?: string;
-                        /** @description The status's own phrase */
+                        /** @description Phrase of the HTTP status */
                         error: string;
-                        /** @description What is wrong; of a parameter its name and the rule it breaks */
+                        /** @description What is wrong; for a parameter its name and the rule it breaks */
                         message: string;
                     };
                 };
@@ -5466,14 +6496,23 @@ export interface operations {
     getBlockSignerSignatures: {
         parameters: {
             query?: {
-                /** @description Items per page */
+                /**
+                 * @description Maximum number of items on a page
+                 * @example 500
+                 */
                 limit?: number;
-                /** @description Items before the page */
+                /**
+                 * @description Number of items to skip before the page
+                 * @example 0
+                 */
                 offset?: number;
             };
             header?: never;
             path: {
-                /** @description Height, block hash, index block hash, or `latest`. 64 digits are a hash. */
+                /**
+                 * @description Height, block hash, index block hash, or `latest`. A value of 64 digits is a hash.
+                 * @example 140
+                 */
                 height_or_hash: string;
             };
             cookie?: never;
@@ -5486,23 +6525,33 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "limit": 500,
+                     *       "offset": 0,
+                     *       "total": 6,
+                     *       "results": [
+                     *         "0x0179be667ef9dcbbac55a06295ce870b07029bfcdb2dce28d959f2815b16f81798680e47f52b8a0464420820afa557664c351c18ec7ba09027b835e377328e1155"
+                     *       ]
+                     *     }
+                     */
                     "application/json": {
                         limit: number;
                         offset: number;
-                        /** @description Items in the whole list */
+                        /** @description Number of items in the whole list */
                         total: number;
                         results: string[];
                     };
                 };
             };
-            /** @description The copy named in If-None-Match still holds */
+            /** @description The copy named in If-None-Match is still current */
             304: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content?: never;
             };
-            /** @description A parameter breaks its rule */
+            /** @description A parameter or the body is invalid */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -5510,11 +6559,11 @@ export interface operations {
                 content: {
                     "application/json": {
                         statusCode: number;
-                        /** @description A word for programs, where the status alone is too coarse */
+                        /** @description Error code for programs, where the status alone does not tell the error */
                         code?: string;
-                        /** @description The status's own phrase */
+                        /** @description Phrase of the HTTP status */
                         error: string;
-                        /** @description What is wrong; of a parameter its name and the rule it breaks */
+                        /** @description What is wrong; for a parameter its name and the rule it breaks */
                         message: string;
                     };
                 };
@@ -5527,11 +6576,11 @@ export interface operations {
                 content: {
                     "application/json": {
                         statusCode: number;
-                        /** @description A word for programs, where the status alone is too coarse */
+                        /** @description Error code for programs, where the status alone does not tell the error */
                         code?: string;
-                        /** @description The status's own phrase */
+                        /** @description Phrase of the HTTP status */
                         error: string;
-                        /** @description What is wrong; of a parameter its name and the rule it breaks */
+                        /** @description What is wrong; for a parameter its name and the rule it breaks */
                         message: string;
                     };
                 };
@@ -5541,16 +6590,28 @@ export interface operations {
     getTenureBlocks: {
         parameters: {
             query?: {
-                /** @description Items per page; 0 is 20 as well */
+                /**
+                 * @description Maximum number of items on a page; 0 stands for the default, 20
+                 * @example 20
+                 */
                 limit?: number;
-                /** @description How many items behind the cursor the page starts; negative towards the newest */
+                /**
+                 * @description Number of items to skip after the cursor; negative numbers go back towards the newest
+                 * @example 0
+                 */
                 offset?: number;
-                /** @description Index block hash of the block that the offset is from */
+                /**
+                 * @description Index block hash of the first block of the page, before `offset` is applied
+                 * @example 0x6ca8d444e681e6f31de6f1f09d2e2a245942a4423681a097a7c49770f97a8cf2
+                 */
                 cursor?: string;
             };
             header?: never;
             path: {
-                /** @description Height of the tenure */
+                /**
+                 * @description Height of the tenure: the number of tenures up to it
+                 * @example 44
+                 */
                 tenure_height: number;
             };
             cookie?: never;
@@ -5563,34 +6624,68 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "limit": 20,
+                     *       "offset": 0,
+                     *       "total": 2,
+                     *       "next_cursor": null,
+                     *       "prev_cursor": null,
+                     *       "cursor": "0x6ca8d444e681e6f31de6f1f09d2e2a245942a4423681a097a7c49770f97a8cf2",
+                     *       "results": [
+                     *         {
+                     *           "canonical": true,
+                     *           "height": 140,
+                     *           "hash": "0x6298ca12522a4bef7319dfec38e0d5879a7c454ca9fdf442cf580e260f05c381",
+                     *           "block_time": 1735717668,
+                     *           "block_time_iso": "2025-01-01T07:47:48.000Z",
+                     *           "tenure_height": 44,
+                     *           "index_block_hash": "0x6ca8d444e681e6f31de6f1f09d2e2a245942a4423681a097a7c49770f97a8cf2",
+                     *           "parent_block_hash": "0xdd53e33d1ad6aac0a0d03feab4bc2e4eb8ea40dbf81b6d1427504d709a3f6029",
+                     *           "parent_index_block_hash": "0xad1f3fb806c1583c3e8c305cd447add3df200d2f70353c8a4ccd73750c7cfa54",
+                     *           "burn_block_time": 1735717624,
+                     *           "burn_block_time_iso": "2025-01-01T07:47:04.000Z",
+                     *           "burn_block_hash": "0x000000000000000036d4a30ff51cdba95659a882b47eb0e28aa67a3868f1cd57",
+                     *           "burn_block_height": 261,
+                     *           "miner_txid": "0xf4714aa04bad357e4c16cdb1d79d90833f49476920e90d50f5fd5228ff5676bf",
+                     *           "tx_count": 7,
+                     *           "execution_cost_read_count": 44,
+                     *           "execution_cost_read_length": 39769,
+                     *           "execution_cost_runtime": 3206410,
+                     *           "execution_cost_write_count": 13,
+                     *           "execution_cost_write_length": 848
+                     *         }
+                     *       ]
+                     *     }
+                     */
                     "application/json": {
                         limit: number;
                         offset: number;
-                        /** @description Items in the whole list */
+                        /** @description Number of items in the whole list */
                         total: number;
-                        /** @description Of the newer page; null on the newest */
+                        /** @description Cursor of the newer page; null on the newest page */
                         next_cursor: string | null;
-                        /** @description Of the older page; null on the oldest */
+                        /** @description Cursor of the older page; null on the oldest page */
                         prev_cursor: string | null;
-                        /** @description Of this page; null where it is empty */
+                        /** @description Cursor of this page; null if it is empty */
                         cursor: string | null;
                         results: {
                             /** @constant */
                             canonical: true;
                             height: number;
                             hash: string;
-                            /** @description Unix seconds */
+                            /** @description Time in Unix seconds */
                             block_time: number;
-                            /** @description UTC */
+                            /** @description ISO 8601 time in UTC */
                             block_time_iso: string;
-                            /** @description -1 where the node does not say it */
+                            /** @description Height of the tenure; -1 if the node did not state it */
                             tenure_height: number;
                             index_block_hash: string;
                             parent_block_hash: string;
                             parent_index_block_hash: string;
-                            /** @description Unix seconds */
+                            /** @description Time in Unix seconds */
                             burn_block_time: number;
-                            /** @description UTC */
+                            /** @description ISO 8601 time in UTC */
                             burn_block_time_iso: string;
                             burn_block_hash: string;
                             burn_block_height: number;
@@ -5605,14 +6700,14 @@ export interface operations {
                     };
                 };
             };
-            /** @description The copy named in If-None-Match still holds */
+            /** @description The copy named in If-None-Match is still current */
             304: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content?: never;
             };
-            /** @description A parameter breaks its rule */
+            /** @description A parameter or the body is invalid */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -5620,11 +6715,11 @@ export interface operations {
                 content: {
                     "application/json": {
                         statusCode: number;
-                        /** @description A word for programs, where the status alone is too coarse */
+                        /** @description Error code for programs, where the status alone does not tell the error */
                         code?: string;
-                        /** @description The status's own phrase */
+                        /** @description Phrase of the HTTP status */
                         error: string;
-                        /** @description What is wrong; of a parameter its name and the rule it breaks */
+                        /** @description What is wrong; for a parameter its name and the rule it breaks */
                         message: string;
                     };
                 };
@@ -5637,11 +6732,11 @@ export interface operations {
                 content: {
                     "application/json": {
                         statusCode: number;
-                        /** @description A word for programs, where the status alone is too coarse */
+                        /** @description Error code for programs, where the status alone does not tell the error */
                         code?: string;
-                        /** @description The status's own phrase */
+                        /** @description Phrase of the HTTP status */
                         error: string;
-                        /** @description What is wrong; of a parameter its name and the rule it breaks */
+                        /** @description What is wrong; for a parameter its name and the rule it breaks */
                         message: string;
                     };
                 };
@@ -5651,9 +6746,15 @@ export interface operations {
     getBurnBlocks: {
         parameters: {
             query?: {
-                /** @description Items per page */
+                /**
+                 * @description Maximum number of items on a page
+                 * @example 20
+                 */
                 limit?: number;
-                /** @description Items before the page */
+                /**
+                 * @description Number of items to skip before the page
+                 * @example 0
+                 */
                 offset?: number;
             };
             header?: never;
@@ -5668,36 +6769,56 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "limit": 20,
+                     *       "offset": 0,
+                     *       "total": 44,
+                     *       "results": [
+                     *         {
+                     *           "burn_block_time": 1735717624,
+                     *           "burn_block_time_iso": "2025-01-01T07:47:04.000Z",
+                     *           "burn_block_hash": "0x000000000000000036d4a30ff51cdba95659a882b47eb0e28aa67a3868f1cd57",
+                     *           "burn_block_height": 261,
+                     *           "stacks_blocks": [
+                     *             "0x6298ca12522a4bef7319dfec38e0d5879a7c454ca9fdf442cf580e260f05c381"
+                     *           ],
+                     *           "avg_block_time": 27,
+                     *           "total_tx_count": 16
+                     *         }
+                     *       ]
+                     *     }
+                     */
                     "application/json": {
                         limit: number;
                         offset: number;
-                        /** @description Items in the whole list */
+                        /** @description Number of items in the whole list */
                         total: number;
                         results: {
-                            /** @description Unix seconds */
+                            /** @description Time in Unix seconds */
                             burn_block_time: number;
-                            /** @description UTC */
+                            /** @description ISO 8601 time in UTC */
                             burn_block_time_iso: string;
                             burn_block_hash: string;
                             burn_block_height: number;
-                            /** @description Hashes of the blocks anchored to it, the highest first */
+                            /** @description Hashes of the blocks anchored to the Bitcoin block, highest first */
                             stacks_blocks: string[];
-                            /** @description Mean seconds between those blocks; 0 where there is one */
+                            /** @description Mean number of seconds between these blocks; 0 if there is only one */
                             avg_block_time: number;
-                            /** @description Transactions of those blocks */
+                            /** @description Number of transactions in these blocks */
                             total_tx_count: number;
                         }[];
                     };
                 };
             };
-            /** @description The copy named in If-None-Match still holds */
+            /** @description The copy named in If-None-Match is still current */
             304: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content?: never;
             };
-            /** @description A parameter breaks its rule */
+            /** @description A parameter or the body is invalid */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -5705,11 +6826,11 @@ export interface operations {
                 content: {
                     "application/json": {
                         statusCode: number;
-                        /** @description A word for programs, where the status alone is too coarse */
+                        /** @description Error code for programs, where the status alone does not tell the error */
                         code?: string;
-                        /** @description The status's own phrase */
+                        /** @description Phrase of the HTTP status */
                         error: string;
-                        /** @description What is wrong; of a parameter its name and the rule it breaks */
+                        /** @description What is wrong; for a parameter its name and the rule it breaks */
                         message: string;
                     };
                 };
@@ -5721,7 +6842,10 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description Height, block hash, index block hash, or `latest`. 64 digits are a hash. */
+                /**
+                 * @description Height, block hash, index block hash, or `latest`. A value of 64 digits is a hash.
+                 * @example latest
+                 */
                 height_or_hash: string;
             };
             cookie?: never;
@@ -5734,30 +6858,43 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "burn_block_time": 1735717624,
+                     *       "burn_block_time_iso": "2025-01-01T07:47:04.000Z",
+                     *       "burn_block_hash": "0x000000000000000036d4a30ff51cdba95659a882b47eb0e28aa67a3868f1cd57",
+                     *       "burn_block_height": 261,
+                     *       "stacks_blocks": [
+                     *         "0x6298ca12522a4bef7319dfec38e0d5879a7c454ca9fdf442cf580e260f05c381"
+                     *       ],
+                     *       "avg_block_time": 27,
+                     *       "total_tx_count": 16
+                     *     }
+                     */
                     "application/json": {
-                        /** @description Unix seconds */
+                        /** @description Time in Unix seconds */
                         burn_block_time: number;
-                        /** @description UTC */
+                        /** @description ISO 8601 time in UTC */
                         burn_block_time_iso: string;
                         burn_block_hash: string;
                         burn_block_height: number;
-                        /** @description Hashes of the blocks anchored to it, the highest first */
+                        /** @description Hashes of the blocks anchored to the Bitcoin block, highest first */
                         stacks_blocks: string[];
-                        /** @description Mean seconds between those blocks; 0 where there is one */
+                        /** @description Mean number of seconds between these blocks; 0 if there is only one */
                         avg_block_time: number;
-                        /** @description Transactions of those blocks */
+                        /** @description Number of transactions in these blocks */
                         total_tx_count: number;
                     };
                 };
             };
-            /** @description The copy named in If-None-Match still holds */
+            /** @description The copy named in If-None-Match is still current */
             304: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content?: never;
             };
-            /** @description A parameter breaks its rule */
+            /** @description A parameter or the body is invalid */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -5765,11 +6902,11 @@ export interface operations {
                 content: {
                     "application/json": {
                         statusCode: number;
-                        /** @description A word for programs, where the status alone is too coarse */
+                        /** @description Error code for programs, where the status alone does not tell the error */
                         code?: string;
-                        /** @description The status's own phrase */
+                        /** @description Phrase of the HTTP status */
                         error: string;
-                        /** @description What is wrong; of a parameter its name and the rule it breaks */
+                        /** @description What is wrong; for a parameter its name and the rule it breaks */
                         message: string;
                     };
                 };
@@ -5782,11 +6919,11 @@ export interface operations {
                 content: {
                     "application/json": {
                         statusCode: number;
-                        /** @description A word for programs, where the status alone is too coarse */
+                        /** @description Error code for programs, where the status alone does not tell the error */
                         code?: string;
-                        /** @description The status's own phrase */
+                        /** @description Phrase of the HTTP status */
                         error: string;
-                        /** @description What is wrong; of a parameter its name and the rule it breaks */
+                        /** @description What is wrong; for a parameter its name and the rule it breaks */
                         message: string;
                     };
                 };
@@ -5796,14 +6933,23 @@ export interface operations {
     getBurnBlockBlocks: {
         parameters: {
             query?: {
-                /** @description Items per page */
+                /**
+                 * @description Maximum number of items on a page
+                 * @example 20
+                 */
                 limit?: number;
-                /** @description Items before the page */
+                /**
+                 * @description Number of items to skip before the page
+                 * @example 0
+                 */
                 offset?: number;
             };
             header?: never;
             path: {
-                /** @description Height, block hash, index block hash, or `latest`. 64 digits are a hash. */
+                /**
+                 * @description Height, block hash, index block hash, or `latest`. A value of 64 digits is a hash.
+                 * @example latest
+                 */
                 height_or_hash: string;
             };
             cookie?: never;
@@ -5816,28 +6962,59 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "limit": 20,
+                     *       "offset": 0,
+                     *       "total": 2,
+                     *       "results": [
+                     *         {
+                     *           "canonical": true,
+                     *           "height": 140,
+                     *           "hash": "0x6298ca12522a4bef7319dfec38e0d5879a7c454ca9fdf442cf580e260f05c381",
+                     *           "block_time": 1735717668,
+                     *           "block_time_iso": "2025-01-01T07:47:48.000Z",
+                     *           "tenure_height": 44,
+                     *           "index_block_hash": "0x6ca8d444e681e6f31de6f1f09d2e2a245942a4423681a097a7c49770f97a8cf2",
+                     *           "parent_block_hash": "0xdd53e33d1ad6aac0a0d03feab4bc2e4eb8ea40dbf81b6d1427504d709a3f6029",
+                     *           "parent_index_block_hash": "0xad1f3fb806c1583c3e8c305cd447add3df200d2f70353c8a4ccd73750c7cfa54",
+                     *           "burn_block_time": 1735717624,
+                     *           "burn_block_time_iso": "2025-01-01T07:47:04.000Z",
+                     *           "burn_block_hash": "0x000000000000000036d4a30ff51cdba95659a882b47eb0e28aa67a3868f1cd57",
+                     *           "burn_block_height": 261,
+                     *           "miner_txid": "0xf4714aa04bad357e4c16cdb1d79d90833f49476920e90d50f5fd5228ff5676bf",
+                     *           "tx_count": 7,
+                     *           "execution_cost_read_count": 44,
+                     *           "execution_cost_read_length": 39769,
+                     *           "execution_cost_runtime": 3206410,
+                     *           "execution_cost_write_count": 13,
+                     *           "execution_cost_write_length": 848
+                     *         }
+                     *       ]
+                     *     }
+                     */
                     "application/json": {
                         limit: number;
                         offset: number;
-                        /** @description Items in the whole list */
+                        /** @description Number of items in the whole list */
                         total: number;
                         results: {
                             /** @constant */
                             canonical: true;
                             height: number;
                             hash: string;
-                            /** @description Unix seconds */
+                            /** @description Time in Unix seconds */
                             block_time: number;
-                            /** @description UTC */
+                            /** @description ISO 8601 time in UTC */
                             block_time_iso: string;
-                            /** @description -1 where the node does not say it */
+                            /** @description Height of the tenure; -1 if the node did not state it */
                             tenure_height: number;
                             index_block_hash: string;
                             parent_block_hash: string;
                             parent_index_block_hash: string;
-                            /** @description Unix seconds */
+                            /** @description Time in Unix seconds */
                             burn_block_time: number;
-                            /** @description UTC */
+                            /** @description ISO 8601 time in UTC */
                             burn_block_time_iso: string;
                             burn_block_hash: string;
                             burn_block_height: number;
@@ -5852,14 +7029,14 @@ export interface operations {
                     };
                 };
             };
-            /** @description The copy named in If-None-Match still holds */
+            /** @description The copy named in If-None-Match is still current */
             304: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content?: never;
             };
-            /** @description A parameter breaks its rule */
+            /** @description A parameter or the body is invalid */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -5867,11 +7044,11 @@ export interface operations {
                 content: {
                     "application/json": {
                         statusCode: number;
-                        /** @description A word for programs, where the status alone is too coarse */
+                        /** @description Error code for programs, where the status alone does not tell the error */
                         code?: string;
-                        /** @description The status's own phrase */
+                        /** @description Phrase of the HTTP status */
                         error: string;
-                        /** @description What is wrong; of a parameter its name and the rule it breaks */
+                        /** @description What is wrong; for a parameter its name and the rule it breaks */
                         message: string;
                     };
                 };
@@ -5884,11 +7061,11 @@ export interface operations {
                 content: {
                     "application/json": {
                         statusCode: number;
-                        /** @description A word for programs, where the status alone is too coarse */
+                        /** @description Error code for programs, where the status alone does not tell the error */
                         code?: string;
-                        /** @description The status's own phrase */
+                        /** @description Phrase of the HTTP status */
                         error: string;
-                        /** @description What is wrong; of a parameter its name and the rule it breaks */
+                        /** @description What is wrong; for a parameter its name and the rule it breaks */
                         message: string;
                     };
                 };
@@ -5910,6 +7087,22 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "all": {
+                     *         "no_priority": 200,
+                     *         "low_priority": 200,
+                     *         "medium_priority": 200,
+                     *         "high_priority": 200
+                     *       },
+                     *       "token_transfer": {
+                     *         "no_priority": 200,
+                     *         "low_priority": 200,
+                     *         "medium_priority": 200,
+                     *         "high_priority": 200
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         all: {
                             no_priority: number;
@@ -5938,7 +7131,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description The copy named in If-None-Match still holds */
+            /** @description The copy named in If-None-Match is still current */
             304: {
                 headers: {
                     [name: string]: unknown;
@@ -5950,7 +7143,12 @@ export interface operations {
     getSmartContractsStatus: {
         parameters: {
             query: {
-                /** @description Contract identifiers, a key each */
+                /**
+                 * @description Contract identifiers, as repeated keys
+                 * @example [
+                 *       "ST2KN62YEYK5SWKKRZH4CNP0JFHCBT2F16M77MVYX.token-0"
+                 *     ]
+                 */
                 contract_id: string[];
             };
             header?: never;
@@ -5965,6 +7163,19 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "ST2KN62YEYK5SWKKRZH4CNP0JFHCBT2F16M77MVYX.token-0": {
+                     *         "found": true,
+                     *         "result": {
+                     *           "status": "success",
+                     *           "tx_id": "0x36876bf62466688a6d521878fceffeeefcf7cd72290e64bd79b28436a6c018f3",
+                     *           "contract_id": "ST2KN62YEYK5SWKKRZH4CNP0JFHCBT2F16M77MVYX.token-0",
+                     *           "block_height": 1
+                     *         }
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         [key: string]: {
                             /** @constant */
@@ -5982,14 +7193,14 @@ export interface operations {
                     };
                 };
             };
-            /** @description The copy named in If-None-Match still holds */
+            /** @description The copy named in If-None-Match is still current */
             304: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content?: never;
             };
-            /** @description A parameter breaks its rule */
+            /** @description A parameter or the body is invalid */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -5997,11 +7208,11 @@ export interface operations {
                 content: {
                     "application/json": {
                         statusCode: number;
-                        /** @description A word for programs, where the status alone is too coarse */
+                        /** @description Error code for programs, where the status alone does not tell the error */
                         code?: string;
-                        /** @description The status's own phrase */
+                        /** @description Phrase of the HTTP status */
                         error: string;
-                        /** @description What is wrong; of a parameter its name and the rule it breaks */
+                        /** @description What is wrong; for a parameter its name and the rule it breaks */
                         message: string;
                     };
                 };
@@ -6011,16 +7222,28 @@ export interface operations {
     getSmartContractLogs: {
         parameters: {
             query?: {
-                /** @description Items per page; 0 is 20 as well */
+                /**
+                 * @description Maximum number of items on a page; 0 stands for the default, 20
+                 * @example 20
+                 */
                 limit?: number;
-                /** @description How many items behind the cursor the page starts; negative towards the newest */
+                /**
+                 * @description Number of items to skip after the cursor; negative numbers go back towards the newest
+                 * @example 0
+                 */
                 offset?: number;
-                /** @description The newest event a page may start with: block height, microblock sequence (2147483647 outside of one), index of the transaction, index of the event */
+                /**
+                 * @description Position of the first event of the page: block height, microblock sequence (2147483647 if there is none), index of the transaction, index of the event
+                 * @example 140:2147483647:3:1
+                 */
                 cursor?: string;
             };
             header?: never;
             path: {
-                /** @description Contract identifier */
+                /**
+                 * @description Contract identifier
+                 * @example ST2KN62YEYK5SWKKRZH4CNP0JFHCBT2F16M77MVYX.token-0
+                 */
                 contract_id: string;
             };
             cookie?: never;
@@ -6033,16 +7256,41 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "limit": 20,
+                     *       "offset": 0,
+                     *       "total": 43,
+                     *       "next_cursor": null,
+                     *       "prev_cursor": "88:2147483647:10:1",
+                     *       "cursor": "140:2147483647:3:1",
+                     *       "results": [
+                     *         {
+                     *           "event_index": 1,
+                     *           "event_type": "smart_contract_log",
+                     *           "tx_id": "0x649c83b5d2de696f0aea0101ed88c61ca9fbbddd029bca26f57559cac96df210",
+                     *           "contract_log": {
+                     *             "contract_id": "ST2KN62YEYK5SWKKRZH4CNP0JFHCBT2F16M77MVYX.token-0",
+                     *             "topic": "print",
+                     *             "value": {
+                     *               "hex": "0x020000000c696e766f6963652037313836",
+                     *               "repr": "0x696e766f6963652037313836"
+                     *             }
+                     *           }
+                     *         }
+                     *       ]
+                     *     }
+                     */
                     "application/json": {
                         limit: number;
                         offset: number;
-                        /** @description Items in the whole list */
+                        /** @description Number of items in the whole list */
                         total: number;
-                        /** @description Of the newer page; null on the newest */
+                        /** @description Cursor of the newer page; null on the newest page */
                         next_cursor: string | null;
-                        /** @description Of the older page; null on the oldest */
+                        /** @description Cursor of the older page; null on the oldest page */
                         prev_cursor: string | null;
-                        /** @description Of this page; null where it is empty */
+                        /** @description Cursor of this page; null if it is empty */
                         cursor: string | null;
                         results: {
                             event_index: number;
@@ -6061,14 +7309,14 @@ export interface operations {
                     };
                 };
             };
-            /** @description The copy named in If-None-Match still holds */
+            /** @description The copy named in If-None-Match is still current */
             304: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content?: never;
             };
-            /** @description A parameter breaks its rule */
+            /** @description A parameter or the body is invalid */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -6076,11 +7324,11 @@ export interface operations {
                 content: {
                     "application/json": {
                         statusCode: number;
-                        /** @description A word for programs, where the status alone is too coarse */
+                        /** @description Error code for programs, where the status alone does not tell the error */
                         code?: string;
-                        /** @description The status's own phrase */
+                        /** @description Phrase of the HTTP status */
                         error: string;
-                        /** @description What is wrong; of a parameter its name and the rule it breaks */
+                        /** @description What is wrong; for a parameter its name and the rule it breaks */
                         message: string;
                     };
                 };
@@ -6093,11 +7341,11 @@ export interface operations {
                 content: {
                     "application/json": {
                         statusCode: number;
-                        /** @description A word for programs, where the status alone is too coarse */
+                        /** @description Error code for programs, where the status alone does not tell the error */
                         code?: string;
-                        /** @description The status's own phrase */
+                        /** @description Phrase of the HTTP status */
                         error: string;
-                        /** @description What is wrong; of a parameter its name and the rule it breaks */
+                        /** @description What is wrong; for a parameter its name and the rule it breaks */
                         message: string;
                     };
                 };
@@ -6109,7 +7357,10 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description Standard address or contract identifier */
+                /**
+                 * @description Standard address or contract identifier
+                 * @example ST3HF4XCH5EEEKVJ2K0YKXG1GHJJC35A2BMKJK1KQ
+                 */
                 principal: string;
             };
             cookie?: never;
@@ -6122,17 +7373,45 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "stx": {
+                     *         "locked": "0",
+                     *         "rewards": {
+                     *           "btc": {
+                     *             "accrued": "0",
+                     *             "claimed": "0",
+                     *             "claimable": "0"
+                     *           }
+                     *         }
+                     *       },
+                     *       "bonds": {
+                     *         "count": 1,
+                     *         "locked": {
+                     *           "btc": "15872423",
+                     *           "stx": "15742044994675"
+                     *         },
+                     *         "rewards": {
+                     *           "btc": {
+                     *             "accrued": "0",
+                     *             "claimed": "0",
+                     *             "claimable": "0"
+                     *           }
+                     *         }
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         stx: {
-                            /** @description micro-STX */
+                            /** @description Amount in micro-STX */
                             locked: string;
                             rewards: {
                                 btc: {
-                                    /** @description Sats */
+                                    /** @description Amount in satoshis */
                                     accrued: string;
-                                    /** @description Sats */
+                                    /** @description Amount in satoshis */
                                     claimed: string;
-                                    /** @description Sats */
+                                    /** @description Amount in satoshis */
                                     claimable: string;
                                 };
                             };
@@ -6140,18 +7419,18 @@ export interface operations {
                         bonds: {
                             count: number;
                             locked: {
-                                /** @description Sats */
+                                /** @description Amount in satoshis */
                                 btc: string;
-                                /** @description micro-STX */
+                                /** @description Amount in micro-STX */
                                 stx: string;
                             };
                             rewards: {
                                 btc: {
-                                    /** @description Sats */
+                                    /** @description Amount in satoshis */
                                     accrued: string;
-                                    /** @description Sats */
+                                    /** @description Amount in satoshis */
                                     claimed: string;
-                                    /** @description Sats */
+                                    /** @description Amount in satoshis */
                                     claimable: string;
                                 };
                             };
@@ -6159,14 +7438,14 @@ export interface operations {
                     };
                 };
             };
-            /** @description The copy named in If-None-Match still holds */
+            /** @description The copy named in If-None-Match is still current */
             304: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content?: never;
             };
-            /** @description A parameter breaks its rule */
+            /** @description A parameter or the body is invalid */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -6174,11 +7453,11 @@ export interface operations {
                 content: {
                     "application/json": {
                         statusCode: number;
-                        /** @description A word for programs, where the status alone is too coarse */
+                        /** @description Error code for programs, where the status alone does not tell the error */
                         code?: string;
-                        /** @description The status's own phrase */
+                        /** @description Phrase of the HTTP status */
                         error: string;
-                        /** @description What is wrong; of a parameter its name and the rule it breaks */
+                        /** @description What is wrong; for a parameter its name and the rule it breaks */
                         message: string;
                     };
                 };
@@ -6188,14 +7467,23 @@ export interface operations {
     getPrincipalStakingBonds: {
         parameters: {
             query?: {
-                /** @description Items per page */
+                /**
+                 * @description Maximum number of items on a page
+                 * @example 20
+                 */
                 limit?: number;
-                /** @description Where the page starts: a cursor of an earlier answer, as it was given. Absent for the first page. */
+                /**
+                 * @description Start of the page: a cursor from an earlier answer, unchanged. Leave it out for the first page.
+                 * @example ARsJKq5bMF0
+                 */
                 cursor?: string;
             };
             header?: never;
             path: {
-                /** @description Standard address or contract identifier */
+                /**
+                 * @description Standard address or contract identifier
+                 * @example ST3HF4XCH5EEEKVJ2K0YKXG1GHJJC35A2BMKJK1KQ
+                 */
                 principal: string;
             };
             cookie?: never;
@@ -6208,16 +7496,51 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "total": 1,
+                     *       "limit": 20,
+                     *       "cursor": {
+                     *         "next": null,
+                     *         "previous": null,
+                     *         "current": "ARsJKq5bMF0"
+                     *       },
+                     *       "results": [
+                     *         {
+                     *           "bond_index": 0,
+                     *           "status": "early_exit",
+                     *           "active": false,
+                     *           "enrollment": {
+                     *             "tx_id": "0x410d5bd58e7f42f976d746afbc778e0be566be5c18ee7d1967c5492b4f4a01eb",
+                     *             "btc_lockup": {
+                     *               "amount": "15872423"
+                     *             }
+                     *           },
+                     *           "locked": {
+                     *             "btc": "15872423",
+                     *             "stx": "15742044994675"
+                     *           },
+                     *           "rewards": {
+                     *             "btc": {
+                     *               "accrued": "0",
+                     *               "claimed": "0",
+                     *               "claimable": "0"
+                     *             }
+                     *           }
+                     *         }
+                     *       ]
+                     *     }
+                     */
                     "application/json": {
-                        /** @description Items in the whole list */
+                        /** @description Number of items in the whole list */
                         total: number;
                         limit: number;
                         cursor: {
-                            /** @description Null on the last page */
+                            /** @description Cursor of the next page; null on the last page */
                             next: string | null;
-                            /** @description Null on the first page */
+                            /** @description Cursor of the previous page; null on the first page */
                             previous: string | null;
-                            /** @description Null on an empty page */
+                            /** @description Cursor of this page; null if it is empty */
                             current: string | null;
                         };
                         results: {
@@ -6227,23 +7550,23 @@ export interface operations {
                             enrollment: {
                                 tx_id: string;
                                 btc_lockup: {
-                                    /** @description Sats */
+                                    /** @description Amount in satoshis */
                                     amount: string;
                                 };
                             };
                             locked: {
-                                /** @description Sats */
+                                /** @description Amount in satoshis */
                                 btc: string;
-                                /** @description micro-STX */
+                                /** @description Amount in micro-STX */
                                 stx: string;
                             };
                             rewards: {
                                 btc: {
-                                    /** @description Sats */
+                                    /** @description Amount in satoshis */
                                     accrued: string;
-                                    /** @description Sats */
+                                    /** @description Amount in satoshis */
                                     claimed: string;
-                                    /** @description Sats */
+                                    /** @description Amount in satoshis */
                                     claimable: string;
                                 };
                             };
@@ -6251,14 +7574,14 @@ export interface operations {
                     };
                 };
             };
-            /** @description The copy named in If-None-Match still holds */
+            /** @description The copy named in If-None-Match is still current */
             304: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content?: never;
             };
-            /** @description A parameter breaks its rule */
+            /** @description A parameter or the body is invalid */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -6266,11 +7589,11 @@ export interface operations {
                 content: {
                     "application/json": {
                         statusCode: number;
-                        /** @description A word for programs, where the status alone is too coarse */
+                        /** @description Error code for programs, where the status alone does not tell the error */
                         code?: string;
-                        /** @description The status's own phrase */
+                        /** @description Phrase of the HTTP status */
                         error: string;
-                        /** @description What is wrong; of a parameter its name and the rule it breaks */
+                        /** @description What is wrong; for a parameter its name and the rule it breaks */
                         message: string;
                     };
                 };
@@ -6280,9 +7603,15 @@ export interface operations {
     getStakingBonds: {
         parameters: {
             query?: {
-                /** @description Items per page */
+                /**
+                 * @description Maximum number of items on a page
+                 * @example 20
+                 */
                 limit?: number;
-                /** @description Where the page starts: a cursor of an earlier answer, as it was given. Absent for the first page. */
+                /**
+                 * @description Start of the page: a cursor from an earlier answer, unchanged. Leave it out for the first page.
+                 * @example Acm0-v9bMl0
+                 */
                 cursor?: string;
             };
             header?: never;
@@ -6297,16 +7626,63 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "total": 3,
+                     *       "limit": 20,
+                     *       "cursor": {
+                     *         "next": null,
+                     *         "previous": null,
+                     *         "current": "Acm0-v9bMl0"
+                     *       },
+                     *       "results": [
+                     *         {
+                     *           "index": 2,
+                     *           "pox_version": "pox5",
+                     *           "status": "active",
+                     *           "parameters": {
+                     *             "target_rate_bps": 300,
+                     *             "stx_value_ratio": 115151,
+                     *             "minimum_stx_ratio": 500,
+                     *             "btc_capacity": "55564427"
+                     *           },
+                     *           "registrations": {
+                     *             "allowed_count": 4,
+                     *             "registered_count": 1
+                     *           },
+                     *           "schedule": {
+                     *             "activation": {
+                     *               "bitcoin_height": 260,
+                     *               "pox_cycle": 13
+                     *             },
+                     *             "unlock": {
+                     *               "bitcoin_height": 500,
+                     *               "pox_cycle": 25
+                     *             }
+                     *           },
+                     *           "balances": {
+                     *             "locked": {
+                     *               "btc": "10781547",
+                     *               "stx": "17170908825181"
+                     *             },
+                     *             "paid_out": {
+                     *               "btc": "0"
+                     *             }
+                     *           }
+                     *         }
+                     *       ]
+                     *     }
+                     */
                     "application/json": {
-                        /** @description Items in the whole list */
+                        /** @description Number of items in the whole list */
                         total: number;
                         limit: number;
                         cursor: {
-                            /** @description Null on the last page */
+                            /** @description Cursor of the next page; null on the last page */
                             next: string | null;
-                            /** @description Null on the first page */
+                            /** @description Cursor of the previous page; null on the first page */
                             previous: string | null;
-                            /** @description Null on an empty page */
+                            /** @description Cursor of this page; null if it is empty */
                             current: string | null;
                         };
                         results: {
@@ -6315,13 +7691,13 @@ export interface operations {
                             pox_version: "pox5";
                             status: "upcoming" | "active" | "unlocked";
                             parameters: {
-                                /** @description Basis points */
+                                /** @description Ratio in basis points (hundredths of a percent) */
                                 target_rate_bps: number;
-                                /** @description micro-STX per 100 sats */
+                                /** @description Price ratio in micro-STX per 100 satoshis */
                                 stx_value_ratio: number;
-                                /** @description Basis points */
+                                /** @description Ratio in basis points (hundredths of a percent) */
                                 minimum_stx_ratio: number;
-                                /** @description Sats */
+                                /** @description Amount in satoshis */
                                 btc_capacity: string;
                             };
                             registrations: {
@@ -6340,13 +7716,13 @@ export interface operations {
                             };
                             balances: {
                                 locked: {
-                                    /** @description Sats */
+                                    /** @description Amount in satoshis */
                                     btc: string;
-                                    /** @description micro-STX */
+                                    /** @description Amount in micro-STX */
                                     stx: string;
                                 };
                                 paid_out: {
-                                    /** @description Sats its stakers claimed */
+                                    /** @description Amount that the stakers of the bond claimed, in satoshis */
                                     btc: string;
                                 };
                             };
@@ -6354,14 +7730,14 @@ export interface operations {
                     };
                 };
             };
-            /** @description The copy named in If-None-Match still holds */
+            /** @description The copy named in If-None-Match is still current */
             304: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content?: never;
             };
-            /** @description A parameter breaks its rule */
+            /** @description A parameter or the body is invalid */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -6369,11 +7745,11 @@ export interface operations {
                 content: {
                     "application/json": {
                         statusCode: number;
-                        /** @description A word for programs, where the status alone is too coarse */
+                        /** @description Error code for programs, where the status alone does not tell the error */
                         code?: string;
-                        /** @description The status's own phrase */
+                        /** @description Phrase of the HTTP status */
                         error: string;
-                        /** @description What is wrong; of a parameter its name and the rule it breaks */
+                        /** @description What is wrong; for a parameter its name and the rule it breaks */
                         message: string;
                     };
                 };
@@ -6385,7 +7761,10 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description Number of a bond, from 0 */
+                /**
+                 * @description Index of the bond, from 0
+                 * @example 0
+                 */
                 bond_index: number;
             };
             cookie?: never;
@@ -6398,19 +7777,69 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "index": 0,
+                     *       "pox_version": "pox5",
+                     *       "status": "active",
+                     *       "parameters": {
+                     *         "target_rate_bps": 300,
+                     *         "stx_value_ratio": 115151,
+                     *         "minimum_stx_ratio": 500,
+                     *         "btc_capacity": "59524011"
+                     *       },
+                     *       "registrations": {
+                     *         "allowed_count": 3,
+                     *         "registered_count": 2
+                     *       },
+                     *       "schedule": {
+                     *         "activation": {
+                     *           "bitcoin_height": 220,
+                     *           "pox_cycle": 11
+                     *         },
+                     *         "unlock": {
+                     *           "bitcoin_height": 460,
+                     *           "pox_cycle": 23
+                     *         }
+                     *       },
+                     *       "balances": {
+                     *         "locked": {
+                     *           "btc": "34979610",
+                     *           "stx": "15749897522665"
+                     *         },
+                     *         "paid_out": {
+                     *           "btc": "57318"
+                     *         }
+                     *       },
+                     *       "transaction": {
+                     *         "tx_id": "0x3c3bfc59a6064b6250326c153066f8cef7807456961019e324db6dd047269cdd",
+                     *         "block": {
+                     *           "height": 3,
+                     *           "hash": "0x89acf314c4d3adfda6c80a09dbb56976ebcc9d359c185abff109bdc5d98e26be",
+                     *           "index_hash": "0xb704caf544630b8db1b27b7e1c3063b963900a5da124ae2694098157cb212a6e",
+                     *           "time": 1735691444,
+                     *           "tx_index": 7
+                     *         },
+                     *         "bitcoin_block": {
+                     *           "height": 216,
+                     *           "time": 1735691417
+                     *         }
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         index: number;
                         /** @constant */
                         pox_version: "pox5";
                         status: "upcoming" | "active" | "unlocked";
                         parameters: {
-                            /** @description Basis points */
+                            /** @description Ratio in basis points (hundredths of a percent) */
                             target_rate_bps: number;
-                            /** @description micro-STX per 100 sats */
+                            /** @description Price ratio in micro-STX per 100 satoshis */
                             stx_value_ratio: number;
-                            /** @description Basis points */
+                            /** @description Ratio in basis points (hundredths of a percent) */
                             minimum_stx_ratio: number;
-                            /** @description Sats */
+                            /** @description Amount in satoshis */
                             btc_capacity: string;
                         };
                         registrations: {
@@ -6429,13 +7858,13 @@ export interface operations {
                         };
                         balances: {
                             locked: {
-                                /** @description Sats */
+                                /** @description Amount in satoshis */
                                 btc: string;
-                                /** @description micro-STX */
+                                /** @description Amount in micro-STX */
                                 stx: string;
                             };
                             paid_out: {
-                                /** @description Sats its stakers claimed */
+                                /** @description Amount that the stakers of the bond claimed, in satoshis */
                                 btc: string;
                             };
                         };
@@ -6445,27 +7874,27 @@ export interface operations {
                                 height: number;
                                 hash: string;
                                 index_hash: string;
-                                /** @description Unix seconds */
+                                /** @description Time in Unix seconds */
                                 time: number;
                                 tx_index: number;
                             };
                             bitcoin_block: {
                                 height: number;
-                                /** @description Unix seconds */
+                                /** @description Time in Unix seconds */
                                 time: number;
                             };
                         };
                     };
                 };
             };
-            /** @description The copy named in If-None-Match still holds */
+            /** @description The copy named in If-None-Match is still current */
             304: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content?: never;
             };
-            /** @description A parameter breaks its rule */
+            /** @description A parameter or the body is invalid */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -6473,11 +7902,11 @@ export interface operations {
                 content: {
                     "application/json": {
                         statusCode: number;
-                        /** @description A word for programs, where the status alone is too coarse */
+                        /** @description Error code for programs, where the status alone does not tell the error */
                         code?: string;
-                        /** @description The status's own phrase */
+                        /** @description Phrase of the HTTP status */
                         error: string;
-                        /** @description What is wrong; of a parameter its name and the rule it breaks */
+                        /** @description What is wrong; for a parameter its name and the rule it breaks */
                         message: string;
                     };
                 };
@@ -6490,11 +7919,11 @@ export interface operations {
                 content: {
                     "application/json": {
                         statusCode: number;
-                        /** @description A word for programs, where the status alone is too coarse */
+                        /** @description Error code for programs, where the status alone does not tell the error */
                         code?: string;
-                        /** @description The status's own phrase */
+                        /** @description Phrase of the HTTP status */
                         error: string;
-                        /** @description What is wrong; of a parameter its name and the rule it breaks */
+                        /** @description What is wrong; for a parameter its name and the rule it breaks */
                         message: string;
                     };
                 };
@@ -6504,14 +7933,23 @@ export interface operations {
     getStakingBondAllowlist: {
         parameters: {
             query?: {
-                /** @description Items per page */
+                /**
+                 * @description Maximum number of items on a page
+                 * @example 20
+                 */
                 limit?: number;
-                /** @description Where the page starts: a cursor of an earlier answer, as it was given. Absent for the first page. */
+                /**
+                 * @description Start of the page: a cursor from an earlier answer, unchanged. Leave it out for the first page.
+                 * @example AXxWHqNbMzE0NTczNSwxXQ
+                 */
                 cursor?: string;
             };
             header?: never;
             path: {
-                /** @description Number of a bond, from 0 */
+                /**
+                 * @description Index of the bond, from 0
+                 * @example 0
+                 */
                 bond_index: number;
             };
             cookie?: never;
@@ -6524,35 +7962,52 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "total": 3,
+                     *       "limit": 20,
+                     *       "cursor": {
+                     *         "next": null,
+                     *         "previous": null,
+                     *         "current": "AXxWHqNbMzE0NTczNSwxXQ"
+                     *       },
+                     *       "results": [
+                     *         {
+                     *           "staker": "ST3HF4XCH5EEEKVJ2K0YKXG1GHJJC35A2BMKJK1KQ",
+                     *           "max_sats": "15872423"
+                     *         }
+                     *       ]
+                     *     }
+                     */
                     "application/json": {
-                        /** @description Items in the whole list */
+                        /** @description Number of items in the whole list */
                         total: number;
                         limit: number;
                         cursor: {
-                            /** @description Null on the last page */
+                            /** @description Cursor of the next page; null on the last page */
                             next: string | null;
-                            /** @description Null on the first page */
+                            /** @description Cursor of the previous page; null on the first page */
                             previous: string | null;
-                            /** @description Null on an empty page */
+                            /** @description Cursor of this page; null if it is empty */
                             current: string | null;
                         };
                         results: {
                             /** @description Standard address or contract identifier */
                             staker: string;
-                            /** @description Sats */
+                            /** @description Amount in satoshis */
                             max_sats: string;
                         }[];
                     };
                 };
             };
-            /** @description The copy named in If-None-Match still holds */
+            /** @description The copy named in If-None-Match is still current */
             304: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content?: never;
             };
-            /** @description A parameter breaks its rule */
+            /** @description A parameter or the body is invalid */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -6560,11 +8015,11 @@ export interface operations {
                 content: {
                     "application/json": {
                         statusCode: number;
-                        /** @description A word for programs, where the status alone is too coarse */
+                        /** @description Error code for programs, where the status alone does not tell the error */
                         code?: string;
-                        /** @description The status's own phrase */
+                        /** @description Phrase of the HTTP status */
                         error: string;
-                        /** @description What is wrong; of a parameter its name and the rule it breaks */
+                        /** @description What is wrong; for a parameter its name and the rule it breaks */
                         message: string;
                     };
                 };
@@ -6576,9 +8031,15 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description Number of a bond, from 0 */
+                /**
+                 * @description Index of the bond, from 0
+                 * @example 0
+                 */
                 bond_index: number;
-                /** @description Standard address or contract identifier */
+                /**
+                 * @description Standard address or contract identifier
+                 * @example ST20YKP5WV5DJH3213CG9NT7P366YV7CB1MFRDRT0
+                 */
                 principal: string;
             };
             cookie?: never;
@@ -6591,22 +8052,28 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "staker": "ST20YKP5WV5DJH3213CG9NT7P366YV7CB1MFRDRT0",
+                     *       "max_sats": "19107187"
+                     *     }
+                     */
                     "application/json": {
                         /** @description Standard address or contract identifier */
                         staker: string;
-                        /** @description Sats */
+                        /** @description Amount in satoshis */
                         max_sats: string;
                     };
                 };
             };
-            /** @description The copy named in If-None-Match still holds */
+            /** @description The copy named in If-None-Match is still current */
             304: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content?: never;
             };
-            /** @description A parameter breaks its rule */
+            /** @description A parameter or the body is invalid */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -6614,11 +8081,11 @@ export interface operations {
                 content: {
                     "application/json": {
                         statusCode: number;
-                        /** @description A word for programs, where the status alone is too coarse */
+                        /** @description Error code for programs, where the status alone does not tell the error */
                         code?: string;
-                        /** @description The status's own phrase */
+                        /** @description Phrase of the HTTP status */
                         error: string;
-                        /** @description What is wrong; of a parameter its name and the rule it breaks */
+                        /** @description What is wrong; for a parameter its name and the rule it breaks */
                         message: string;
                     };
                 };
@@ -6631,11 +8098,11 @@ export interface operations {
                 content: {
                     "application/json": {
                         statusCode: number;
-                        /** @description A word for programs, where the status alone is too coarse */
+                        /** @description Error code for programs, where the status alone does not tell the error */
                         code?: string;
-                        /** @description The status's own phrase */
+                        /** @description Phrase of the HTTP status */
                         error: string;
-                        /** @description What is wrong; of a parameter its name and the rule it breaks */
+                        /** @description What is wrong; for a parameter its name and the rule it breaks */
                         message: string;
                     };
                 };
@@ -6645,14 +8112,23 @@ export interface operations {
     getStakingBondRegistrations: {
         parameters: {
             query?: {
-                /** @description Items per page */
+                /**
+                 * @description Maximum number of items on a page
+                 * @example 20
+                 */
                 limit?: number;
-                /** @description Where the page starts: a cursor of an earlier answer, as it was given. Absent for the first page. */
+                /**
+                 * @description Start of the page: a cursor from an earlier answer, unchanged. Leave it out for the first page.
+                 * @example ASH6X0hbMTI1ODI5MjIsMF0
+                 */
                 cursor?: string;
             };
             header?: never;
             path: {
-                /** @description Number of a bond, from 0 */
+                /**
+                 * @description Index of the bond, from 0
+                 * @example 0
+                 */
                 bond_index: number;
             };
             cookie?: never;
@@ -6665,16 +8141,38 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "total": 2,
+                     *       "limit": 20,
+                     *       "cursor": {
+                     *         "next": null,
+                     *         "previous": null,
+                     *         "current": "ASH6X0hbMTI1ODI5MjIsMF0"
+                     *       },
+                     *       "results": [
+                     *         {
+                     *           "signer": "ST3HF4XCH5EEEKVJ2K0YKXG1GHJJC35A2BMKJK1KQ.signer-manager",
+                     *           "staker": "ST20YKP5WV5DJH3213CG9NT7P366YV7CB1MFRDRT0",
+                     *           "balances": {
+                     *             "btc": "19107187",
+                     *             "stx": "7852527990"
+                     *           },
+                     *           "type": "l1"
+                     *         }
+                     *       ]
+                     *     }
+                     */
                     "application/json": {
-                        /** @description Items in the whole list */
+                        /** @description Number of items in the whole list */
                         total: number;
                         limit: number;
                         cursor: {
-                            /** @description Null on the last page */
+                            /** @description Cursor of the next page; null on the last page */
                             next: string | null;
-                            /** @description Null on the first page */
+                            /** @description Cursor of the previous page; null on the first page */
                             previous: string | null;
-                            /** @description Null on an empty page */
+                            /** @description Cursor of this page; null if it is empty */
                             current: string | null;
                         };
                         results: {
@@ -6683,9 +8181,9 @@ export interface operations {
                             /** @description Standard address or contract identifier */
                             staker: string;
                             balances: {
-                                /** @description Sats */
+                                /** @description Amount in satoshis */
                                 btc: string;
-                                /** @description micro-STX */
+                                /** @description Amount in micro-STX */
                                 stx: string;
                             };
                             type: "l1" | "l2";
@@ -6693,14 +8191,14 @@ export interface operations {
                     };
                 };
             };
-            /** @description The copy named in If-None-Match still holds */
+            /** @description The copy named in If-None-Match is still current */
             304: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content?: never;
             };
-            /** @description A parameter breaks its rule */
+            /** @description A parameter or the body is invalid */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -6708,11 +8206,11 @@ export interface operations {
                 content: {
                     "application/json": {
                         statusCode: number;
-                        /** @description A word for programs, where the status alone is too coarse */
+                        /** @description Error code for programs, where the status alone does not tell the error */
                         code?: string;
-                        /** @description The status's own phrase */
+                        /** @description Phrase of the HTTP status */
                         error: string;
-                        /** @description What is wrong; of a parameter its name and the rule it breaks */
+                        /** @description What is wrong; for a parameter its name and the rule it breaks */
                         message: string;
                     };
                 };
@@ -6724,9 +8222,15 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description Number of a bond, from 0 */
+                /**
+                 * @description Index of the bond, from 0
+                 * @example 0
+                 */
                 bond_index: number;
-                /** @description Standard address or contract identifier */
+                /**
+                 * @description Standard address or contract identifier
+                 * @example ST20YKP5WV5DJH3213CG9NT7P366YV7CB1MFRDRT0
+                 */
                 principal: string;
             };
             cookie?: never;
@@ -6739,24 +8243,43 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "signer": "ST3HF4XCH5EEEKVJ2K0YKXG1GHJJC35A2BMKJK1KQ.signer-manager",
+                     *       "staker": "ST20YKP5WV5DJH3213CG9NT7P366YV7CB1MFRDRT0",
+                     *       "balances": {
+                     *         "btc": "19107187",
+                     *         "stx": "7852527990"
+                     *       },
+                     *       "type": "l1",
+                     *       "l1_lockup": {
+                     *         "transactions": [
+                     *           {
+                     *             "tx_id": "0x8b483ca02b687e88787352e6795e47aff8461673814eafdc1baa7391a5f166e8",
+                     *             "output_index": 0
+                     *           }
+                     *         ]
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         /** @description Standard address or contract identifier */
                         signer: string;
                         /** @description Standard address or contract identifier */
                         staker: string;
                         balances: {
-                            /** @description Sats */
+                            /** @description Amount in satoshis */
                             btc: string;
-                            /** @description micro-STX */
+                            /** @description Amount in micro-STX */
                             stx: string;
                         };
                         /**
-                         * @description Locked on Bitcoin
+                         * @description The BTC are locked on Bitcoin
                          * @constant
                          */
                         type: "l1";
                         l1_lockup: {
-                            /** @description Bitcoin outputs that prove it */
+                            /** @description Bitcoin outputs that hold the locked BTC */
                             transactions: {
                                 tx_id: string;
                                 output_index: number;
@@ -6768,13 +8291,13 @@ export interface operations {
                         /** @description Standard address or contract identifier */
                         staker: string;
                         balances: {
-                            /** @description Sats */
+                            /** @description Amount in satoshis */
                             btc: string;
-                            /** @description micro-STX */
+                            /** @description Amount in micro-STX */
                             stx: string;
                         };
                         /**
-                         * @description Handed in as sBTC
+                         * @description The BTC are locked as sBTC
                          * @constant
                          */
                         type: "l2";
@@ -6784,14 +8307,14 @@ export interface operations {
                     };
                 };
             };
-            /** @description The copy named in If-None-Match still holds */
+            /** @description The copy named in If-None-Match is still current */
             304: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content?: never;
             };
-            /** @description A parameter breaks its rule */
+            /** @description A parameter or the body is invalid */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -6799,11 +8322,11 @@ export interface operations {
                 content: {
                     "application/json": {
                         statusCode: number;
-                        /** @description A word for programs, where the status alone is too coarse */
+                        /** @description Error code for programs, where the status alone does not tell the error */
                         code?: string;
-                        /** @description The status's own phrase */
+                        /** @description Phrase of the HTTP status */
                         error: string;
-                        /** @description What is wrong; of a parameter its name and the rule it breaks */
+                        /** @description What is wrong; for a parameter its name and the rule it breaks */
                         message: string;
                     };
                 };
@@ -6816,11 +8339,11 @@ export interface operations {
                 content: {
                     "application/json": {
                         statusCode: number;
-                        /** @description A word for programs, where the status alone is too coarse */
+                        /** @description Error code for programs, where the status alone does not tell the error */
                         code?: string;
-                        /** @description The status's own phrase */
+                        /** @description Phrase of the HTTP status */
                         error: string;
-                        /** @description What is wrong; of a parameter its name and the rule it breaks */
+                        /** @description What is wrong; for a parameter its name and the rule it breaks */
                         message: string;
                     };
                 };
@@ -6830,14 +8353,23 @@ export interface operations {
     getStakingCycleSigners: {
         parameters: {
             query?: {
-                /** @description Items per page */
+                /**
+                 * @description Maximum number of items on a page
+                 * @example 20
+                 */
                 limit?: number;
-                /** @description Where the page starts: a cursor of an earlier answer, as it was given. Absent for the first page. */
+                /**
+                 * @description Start of the page: a cursor from an earlier answer, unchanged. Leave it out for the first page.
+                 * @example Aawzm2JbNywiMDI3YmQ1N2ZmYzMzODhlMzE0NDY2NmY0Y2YwNjljNWY4NWMzNTcyNDkxZDMxOTU5YjgwOWE5MDdmODY0Mzk1MjZkIl0
+                 */
                 cursor?: string;
             };
             header?: never;
             path: {
-                /** @description Reward cycle, or `current`: the highest whose signers are chosen, which in a prepare phase is the one to come */
+                /**
+                 * @description Number of a reward cycle, or `current` for the highest one whose signers are chosen. In a prepare phase that is the next cycle.
+                 * @example current
+                 */
                 cycle_number: string;
             };
             cookie?: never;
@@ -6850,16 +8382,41 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "total": 6,
+                     *       "limit": 20,
+                     *       "cursor": {
+                     *         "next": null,
+                     *         "previous": null,
+                     *         "current": "Aawzm2JbNywiMDI3YmQ1N2ZmYzMzODhlMzE0NDY2NmY0Y2YwNjljNWY4NWMzNTcyNDkxZDMxOTU5YjgwOWE5MDdmODY0Mzk1MjZkIl0"
+                     *       },
+                     *       "results": [
+                     *         {
+                     *           "signing_key": "0x027bd57ffc3388e3144666f4cf069c5f85c3572491d31959b809a907f86439526d",
+                     *           "weight": {
+                     *             "amount": 7,
+                     *             "percent": 22.58064516129032
+                     *           },
+                     *           "staked_stx": {
+                     *             "amount": "353232252627",
+                     *             "percent": 22.522701493814186
+                     *           },
+                     *           "signer_managers": []
+                     *         }
+                     *       ]
+                     *     }
+                     */
                     "application/json": {
-                        /** @description Items in the whole list */
+                        /** @description Number of items in the whole list */
                         total: number;
                         limit: number;
                         cursor: {
-                            /** @description Null on the last page */
+                            /** @description Cursor of the next page; null on the last page */
                             next: string | null;
-                            /** @description Null on the first page */
+                            /** @description Cursor of the previous page; null on the first page */
                             previous: string | null;
-                            /** @description Null on an empty page */
+                            /** @description Cursor of this page; null if it is empty */
                             current: string | null;
                         };
                         results: {
@@ -6869,7 +8426,7 @@ export interface operations {
                                 percent: number;
                             };
                             staked_stx: {
-                                /** @description micro-STX */
+                                /** @description Amount in micro-STX */
                                 amount: string;
                                 percent: number;
                             };
@@ -6886,7 +8443,7 @@ export interface operations {
                                     auth_id: string;
                                     tx_id: string;
                                 }[];
-                                /** @description Whether the signer's key is granted */
+                                /** @description Whether the key of the signer is granted */
                                 grant_active: boolean;
                                 pending_key_update: {
                                     signer_key: string;
@@ -6898,14 +8455,14 @@ export interface operations {
                     };
                 };
             };
-            /** @description The copy named in If-None-Match still holds */
+            /** @description The copy named in If-None-Match is still current */
             304: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content?: never;
             };
-            /** @description A parameter breaks its rule */
+            /** @description A parameter or the body is invalid */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -6913,11 +8470,11 @@ export interface operations {
                 content: {
                     "application/json": {
                         statusCode: number;
-                        /** @description A word for programs, where the status alone is too coarse */
+                        /** @description Error code for programs, where the status alone does not tell the error */
                         code?: string;
-                        /** @description The status's own phrase */
+                        /** @description Phrase of the HTTP status */
                         error: string;
-                        /** @description What is wrong; of a parameter its name and the rule it breaks */
+                        /** @description What is wrong; for a parameter its name and the rule it breaks */
                         message: string;
                     };
                 };
@@ -6930,11 +8487,11 @@ export interface operations {
                 content: {
                     "application/json": {
                         statusCode: number;
-                        /** @description A word for programs, where the status alone is too coarse */
+                        /** @description Error code for programs, where the status alone does not tell the error */
                         code?: string;
-                        /** @description The status's own phrase */
+                        /** @description Phrase of the HTTP status */
                         error: string;
-                        /** @description What is wrong; of a parameter its name and the rule it breaks */
+                        /** @description What is wrong; for a parameter its name and the rule it breaks */
                         message: string;
                     };
                 };
@@ -6944,9 +8501,15 @@ export interface operations {
     getStakingSigners: {
         parameters: {
             query?: {
-                /** @description Items per page */
+                /**
+                 * @description Maximum number of items on a page
+                 * @example 20
+                 */
                 limit?: number;
-                /** @description Where the page starts: a cursor of an earlier answer, as it was given. Absent for the first page. */
+                /**
+                 * @description Start of the page: a cursor from an earlier answer, unchanged. Leave it out for the first page.
+                 * @example AVqKgnZbIlNUMTFYUkMxUFM3VjYwOTE2WjhSQk4xRFpKWkI2UkM3MkdZWVBDV1pSLnNpZ25lci1tYW5hZ2VyIl0
+                 */
                 cursor?: string;
             };
             header?: never;
@@ -6961,16 +8524,33 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "total": 8,
+                     *       "limit": 20,
+                     *       "cursor": {
+                     *         "next": null,
+                     *         "previous": null,
+                     *         "current": "AVqKgnZbIlNUMTFYUkMxUFM3VjYwOTE2WjhSQk4xRFpKWkI2UkM3MkdZWVBDV1pSLnNpZ25lci1tYW5hZ2VyIl0"
+                     *       },
+                     *       "results": [
+                     *         {
+                     *           "signer": "ST11XRC1PS7V60916Z8RBN1DZJZB6RC72GYYPCWZR.signer-manager",
+                     *           "signer_key": "0x02d13c4ad667941ede8800237b24c755322921d4ff4564e4a533a196b102f9e341"
+                     *         }
+                     *       ]
+                     *     }
+                     */
                     "application/json": {
-                        /** @description Items in the whole list */
+                        /** @description Number of items in the whole list */
                         total: number;
                         limit: number;
                         cursor: {
-                            /** @description Null on the last page */
+                            /** @description Cursor of the next page; null on the last page */
                             next: string | null;
-                            /** @description Null on the first page */
+                            /** @description Cursor of the previous page; null on the first page */
                             previous: string | null;
-                            /** @description Null on an empty page */
+                            /** @description Cursor of this page; null if it is empty */
                             current: string | null;
                         };
                         results: {
@@ -6981,14 +8561,14 @@ export interface operations {
                     };
                 };
             };
-            /** @description The copy named in If-None-Match still holds */
+            /** @description The copy named in If-None-Match is still current */
             304: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content?: never;
             };
-            /** @description A parameter breaks its rule */
+            /** @description A parameter or the body is invalid */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -6996,11 +8576,11 @@ export interface operations {
                 content: {
                     "application/json": {
                         statusCode: number;
-                        /** @description A word for programs, where the status alone is too coarse */
+                        /** @description Error code for programs, where the status alone does not tell the error */
                         code?: string;
-                        /** @description The status's own phrase */
+                        /** @description Phrase of the HTTP status */
                         error: string;
-                        /** @description What is wrong; of a parameter its name and the rule it breaks */
+                        /** @description What is wrong; for a parameter its name and the rule it breaks */
                         message: string;
                     };
                 };
@@ -7012,7 +8592,10 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description Standard address or contract identifier */
+                /**
+                 * @description Standard address or contract identifier
+                 * @example ST11XRC1PS7V60916Z8RBN1DZJZB6RC72GYYPCWZR.signer-manager
+                 */
                 principal: string;
             };
             cookie?: never;
@@ -7025,6 +8608,26 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "signer": "ST11XRC1PS7V60916Z8RBN1DZJZB6RC72GYYPCWZR.signer-manager",
+                     *       "signer_key": "0x02d13c4ad667941ede8800237b24c755322921d4ff4564e4a533a196b102f9e341",
+                     *       "transaction": {
+                     *         "tx_id": "0x3cdb83fef843d16023f6d7abb3198646498b6b979a06e2ca441610a3f736cfc3",
+                     *         "block": {
+                     *           "height": 129,
+                     *           "hash": "0x5cedffe342d8477209d4e8f2f11614c8fb7efe410d8342eb9350f5f29fd84eb5",
+                     *           "index_hash": "0x2da05a476e51bf86860803a74268689693fcefe5cac9b7226dd1a57b04fa0440",
+                     *           "time": 1735716334,
+                     *           "tx_index": 5
+                     *         },
+                     *         "bitcoin_block": {
+                     *           "height": 259,
+                     *           "time": 1735716309
+                     *         }
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         /** @description Standard address or contract identifier */
                         signer: string;
@@ -7035,27 +8638,27 @@ export interface operations {
                                 height: number;
                                 hash: string;
                                 index_hash: string;
-                                /** @description Unix seconds */
+                                /** @description Time in Unix seconds */
                                 time: number;
                                 tx_index: number;
                             };
                             bitcoin_block: {
                                 height: number;
-                                /** @description Unix seconds */
+                                /** @description Time in Unix seconds */
                                 time: number;
                             };
                         };
                     };
                 };
             };
-            /** @description The copy named in If-None-Match still holds */
+            /** @description The copy named in If-None-Match is still current */
             304: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content?: never;
             };
-            /** @description A parameter breaks its rule */
+            /** @description A parameter or the body is invalid */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -7063,11 +8666,11 @@ export interface operations {
                 content: {
                     "application/json": {
                         statusCode: number;
-                        /** @description A word for programs, where the status alone is too coarse */
+                        /** @description Error code for programs, where the status alone does not tell the error */
                         code?: string;
-                        /** @description The status's own phrase */
+                        /** @description Phrase of the HTTP status */
                         error: string;
-                        /** @description What is wrong; of a parameter its name and the rule it breaks */
+                        /** @description What is wrong; for a parameter its name and the rule it breaks */
                         message: string;
                     };
                 };
@@ -7080,11 +8683,11 @@ export interface operations {
                 content: {
                     "application/json": {
                         statusCode: number;
-                        /** @description A word for programs, where the status alone is too coarse */
+                        /** @description Error code for programs, where the status alone does not tell the error */
                         code?: string;
-                        /** @description The status's own phrase */
+                        /** @description Phrase of the HTTP status */
                         error: string;
-                        /** @description What is wrong; of a parameter its name and the rule it breaks */
+                        /** @description What is wrong; for a parameter its name and the rule it breaks */
                         message: string;
                     };
                 };
@@ -7094,14 +8697,23 @@ export interface operations {
     getStakingSignerStakers: {
         parameters: {
             query?: {
-                /** @description Items per page */
+                /**
+                 * @description Maximum number of items on a page
+                 * @example 20
+                 */
                 limit?: number;
-                /** @description Where the page starts: a cursor of an earlier answer, as it was given. Absent for the first page. */
+                /**
+                 * @description Start of the page: a cursor from an earlier answer, unchanged. Leave it out for the first page.
+                 * @example AddN8YBbIlNUMjIxN0Q1Q0VWQTdSQ1BUTkIzQU1XTlZSM1lUNzlIOTZIUDE3TUZOIl0
+                 */
                 cursor?: string;
             };
             header?: never;
             path: {
-                /** @description Standard address or contract identifier */
+                /**
+                 * @description Standard address or contract identifier
+                 * @example ST16WY1BX44RRX7YZBCZXC7TFAAYDWC0B1M7QCYN2.signer-manager
+                 */
                 principal: string;
             };
             cookie?: never;
@@ -7114,35 +8726,54 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "total": 1,
+                     *       "limit": 20,
+                     *       "cursor": {
+                     *         "next": null,
+                     *         "previous": null,
+                     *         "current": "AddN8YBbIlNUMjIxN0Q1Q0VWQTdSQ1BUTkIzQU1XTlZSM1lUNzlIOTZIUDE3TUZOIl0"
+                     *       },
+                     *       "results": [
+                     *         {
+                     *           "staker": "ST2217D5CEVA7RCPTNB3AMWNVR3YT79H96HP17MFN",
+                     *           "types": [
+                     *             "stx"
+                     *           ]
+                     *         }
+                     *       ]
+                     *     }
+                     */
                     "application/json": {
-                        /** @description Items in the whole list */
+                        /** @description Number of items in the whole list */
                         total: number;
                         limit: number;
                         cursor: {
-                            /** @description Null on the last page */
+                            /** @description Cursor of the next page; null on the last page */
                             next: string | null;
-                            /** @description Null on the first page */
+                            /** @description Cursor of the previous page; null on the first page */
                             previous: string | null;
-                            /** @description Null on an empty page */
+                            /** @description Cursor of this page; null if it is empty */
                             current: string | null;
                         };
                         results: {
                             /** @description Standard address or contract identifier */
                             staker: string;
-                            /** @description STX without a bond, and what is in bonds */
+                            /** @description `stx` is a stake outside of bonds, `btc` one in bonds */
                             types: ("stx" | "btc")[];
                         }[];
                     };
                 };
             };
-            /** @description The copy named in If-None-Match still holds */
+            /** @description The copy named in If-None-Match is still current */
             304: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content?: never;
             };
-            /** @description A parameter breaks its rule */
+            /** @description A parameter or the body is invalid */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -7150,11 +8781,11 @@ export interface operations {
                 content: {
                     "application/json": {
                         statusCode: number;
-                        /** @description A word for programs, where the status alone is too coarse */
+                        /** @description Error code for programs, where the status alone does not tell the error */
                         code?: string;
-                        /** @description The status's own phrase */
+                        /** @description Phrase of the HTTP status */
                         error: string;
-                        /** @description What is wrong; of a parameter its name and the rule it breaks */
+                        /** @description What is wrong; for a parameter its name and the rule it breaks */
                         message: string;
                     };
                 };
@@ -7164,9 +8795,15 @@ export interface operations {
     getPoxCycles: {
         parameters: {
             query?: {
-                /** @description Items per page */
+                /**
+                 * @description Maximum number of items on a page
+                 * @example 20
+                 */
                 limit?: number;
-                /** @description Items before the page */
+                /**
+                 * @description Number of items to skip before the page
+                 * @example 0
+                 */
                 offset?: number;
             };
             header?: never;
@@ -7181,32 +8818,49 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "limit": 20,
+                     *       "offset": 0,
+                     *       "total": 3,
+                     *       "results": [
+                     *         {
+                     *           "block_height": 119,
+                     *           "index_block_hash": "0x4fe1f56bdce1f677639a1360f27bfd8cd7fbe9075d74782e2776d89fae2a1d09",
+                     *           "cycle_number": 13,
+                     *           "total_weight": 31,
+                     *           "total_stacked_amount": "1568338739134",
+                     *           "total_signers": 6
+                     *         }
+                     *       ]
+                     *     }
+                     */
                     "application/json": {
                         limit: number;
                         offset: number;
-                        /** @description Items in the whole list */
+                        /** @description Number of items in the whole list */
                         total: number;
                         results: {
-                            /** @description Of the block that chose the signers */
+                            /** @description Height of the block that chose the signers */
                             block_height: number;
                             index_block_hash: string;
                             cycle_number: number;
                             total_weight: number;
-                            /** @description Integer, in micro-STX or base units */
+                            /** @description Integer as text, in micro-STX or base units of the token */
                             total_stacked_amount: string;
                             total_signers: number;
                         }[];
                     };
                 };
             };
-            /** @description The copy named in If-None-Match still holds */
+            /** @description The copy named in If-None-Match is still current */
             304: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content?: never;
             };
-            /** @description A parameter breaks its rule */
+            /** @description A parameter or the body is invalid */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -7214,11 +8868,11 @@ export interface operations {
                 content: {
                     "application/json": {
                         statusCode: number;
-                        /** @description A word for programs, where the status alone is too coarse */
+                        /** @description Error code for programs, where the status alone does not tell the error */
                         code?: string;
-                        /** @description The status's own phrase */
+                        /** @description Phrase of the HTTP status */
                         error: string;
-                        /** @description What is wrong; of a parameter its name and the rule it breaks */
+                        /** @description What is wrong; for a parameter its name and the rule it breaks */
                         message: string;
                     };
                 };
@@ -7230,7 +8884,10 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description Reward cycle */
+                /**
+                 * @description Number of a reward cycle
+                 * @example 13
+                 */
                 cycle_number: number;
             };
             cookie?: never;
@@ -7243,26 +8900,36 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "block_height": 119,
+                     *       "index_block_hash": "0x4fe1f56bdce1f677639a1360f27bfd8cd7fbe9075d74782e2776d89fae2a1d09",
+                     *       "cycle_number": 13,
+                     *       "total_weight": 31,
+                     *       "total_stacked_amount": "1568338739134",
+                     *       "total_signers": 6
+                     *     }
+                     */
                     "application/json": {
-                        /** @description Of the block that chose the signers */
+                        /** @description Height of the block that chose the signers */
                         block_height: number;
                         index_block_hash: string;
                         cycle_number: number;
                         total_weight: number;
-                        /** @description Integer, in micro-STX or base units */
+                        /** @description Integer as text, in micro-STX or base units of the token */
                         total_stacked_amount: string;
                         total_signers: number;
                     };
                 };
             };
-            /** @description The copy named in If-None-Match still holds */
+            /** @description The copy named in If-None-Match is still current */
             304: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content?: never;
             };
-            /** @description A parameter breaks its rule */
+            /** @description A parameter or the body is invalid */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -7270,99 +8937,11 @@ export interface operations {
                 content: {
                     "application/json": {
                         statusCode: number;
-                        /** @description A word for programs, where the status alone is too coarse */
+                        /** @description Error code for programs, where the status alone does not tell the error */
                         code?: string;
-                        /** @description The status's own phrase */
+                        /** @description Phrase of the HTTP status */
                         error: string;
-                        /** @description What is wrong; of a parameter its name and the rule it breaks */
-                        message: string;
-                    };
-                };
-            };
-            /** @description Not found */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": {
-                        statusCode: number;
-                        /** @description A word for programs, where the status alone is too coarse */
-                        code?: string;
-                        /** @description The status's own phrase */
-                        error: string;
-                        /** @description What is wrong; of a parameter its name and the rule it breaks */
-                        message: string;
-                    };
-                };
-            };
-        };
-    };
-    getPoxCycleSigners: {
-        parameters: {
-            query?: {
-                /** @description Items per page; 0 is 100 as well */
-                limit?: number;
-                /** @description Items before the page */
-                offset?: number;
-            };
-            header?: never;
-            path: {
-                /** @description Reward cycle */
-                cycle_number: number;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description The answer */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": {
-                        limit: number;
-                        offset: number;
-                        /** @description Items in the whole list */
-                        total: number;
-                        results: {
-                            signing_key: string;
-                            /** @description Stacks address of the key's hash */
-                            signer_address: string;
-                            weight: number;
-                            /** @description Integer, in micro-STX or base units */
-                            stacked_amount: string;
-                            weight_percent: number;
-                            stacked_amount_percent: number;
-                            /** @description By pox-4; 0 of other cycles */
-                            solo_stacker_count: number;
-                            /** @description By pox-4; 0 of other cycles */
-                            pooled_stacker_count: number;
-                        }[];
-                    };
-                };
-            };
-            /** @description The copy named in If-None-Match still holds */
-            304: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            /** @description A parameter breaks its rule */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": {
-                        statusCode: number;
-                        /** @description A word for programs, where the status alone is too coarse */
-                        code?: string;
-                        /** @description The status's own phrase */
-                        error: string;
-                        /** @description What is wrong; of a parameter its name and the rule it breaks */
+                        /** @description What is wrong; for a parameter its name and the rule it breaks */
                         message: string;
                     };
                 };
@@ -7375,11 +8954,127 @@ export interface operations {
                 content: {
                     "application/json": {
                         statusCode: number;
-                        /** @description A word for programs, where the status alone is too coarse */
+                        /** @description Error code for programs, where the status alone does not tell the error */
                         code?: string;
-                        /** @description The status's own phrase */
+                        /** @description Phrase of the HTTP status */
                         error: string;
-                        /** @description What is wrong; of a parameter its name and the rule it breaks */
+                        /** @description What is wrong; for a parameter its name and the rule it breaks */
+                        message: string;
+                    };
+                };
+            };
+        };
+    };
+    getPoxCycleSigners: {
+        parameters: {
+            query?: {
+                /**
+                 * @description Maximum number of items on a page; 0 stands for the default, 100
+                 * @example 100
+                 */
+                limit?: number;
+                /**
+                 * @description Number of items to skip before the page
+                 * @example 0
+                 */
+                offset?: number;
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description Number of a reward cycle
+                 * @example 13
+                 */
+                cycle_number: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The answer */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "limit": 100,
+                     *       "offset": 0,
+                     *       "total": 6,
+                     *       "results": [
+                     *         {
+                     *           "signing_key": "0x0341ee5a3cad58cf81fcefe9508d1504c18df3e6cd417d5041379fca84568213c0",
+                     *           "signer_address": "ST13SHTJSQ09SHDV8QACZR5AXPM8ETRJA7DDGFKGJ",
+                     *           "weight": 7,
+                     *           "stacked_amount": "353282115342",
+                     *           "weight_percent": 22.58064516129032,
+                     *           "stacked_amount_percent": 22.52588082706381,
+                     *           "solo_stacker_count": 0,
+                     *           "pooled_stacker_count": 0
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": {
+                        limit: number;
+                        offset: number;
+                        /** @description Number of items in the whole list */
+                        total: number;
+                        results: {
+                            signing_key: string;
+                            /** @description Stacks address derived from the hash of the key */
+                            signer_address: string;
+                            weight: number;
+                            /** @description Integer as text, in micro-STX or base units of the token */
+                            stacked_amount: string;
+                            weight_percent: number;
+                            stacked_amount_percent: number;
+                            /** @description Number of such stackers in pox-4; 0 in cycles of other versions */
+                            solo_stacker_count: number;
+                            /** @description Number of such stackers in pox-4; 0 in cycles of other versions */
+                            pooled_stacker_count: number;
+                        }[];
+                    };
+                };
+            };
+            /** @description The copy named in If-None-Match is still current */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description A parameter or the body is invalid */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        statusCode: number;
+                        /** @description Error code for programs, where the status alone does not tell the error */
+                        code?: string;
+                        /** @description Phrase of the HTTP status */
+                        error: string;
+                        /** @description What is wrong; for a parameter its name and the rule it breaks */
+                        message: string;
+                    };
+                };
+            };
+            /** @description PoX cycle not found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        statusCode: number;
+                        /** @description Error code for programs, where the status alone does not tell the error */
+                        code?: string;
+                        /** @description Phrase of the HTTP status */
+                        error: string;
+                        /** @description What is wrong; for a parameter its name and the rule it breaks */
                         message: string;
                     };
                 };
@@ -7391,9 +9086,15 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description Reward cycle */
+                /**
+                 * @description Number of a reward cycle
+                 * @example 13
+                 */
                 cycle_number: number;
-                /** @description Signer's key, with or without 0x */
+                /**
+                 * @description Public key of the signer in hex, with or without 0x
+                 * @example 0x0341ee5a3cad58cf81fcefe9508d1504c18df3e6cd417d5041379fca84568213c0
+                 */
                 signer_key: string;
             };
             cookie?: never;
@@ -7406,30 +9107,42 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "signing_key": "0x0341ee5a3cad58cf81fcefe9508d1504c18df3e6cd417d5041379fca84568213c0",
+                     *       "signer_address": "ST13SHTJSQ09SHDV8QACZR5AXPM8ETRJA7DDGFKGJ",
+                     *       "weight": 7,
+                     *       "stacked_amount": "353282115342",
+                     *       "weight_percent": 22.58064516129032,
+                     *       "stacked_amount_percent": 22.52588082706381,
+                     *       "solo_stacker_count": 0,
+                     *       "pooled_stacker_count": 0
+                     *     }
+                     */
                     "application/json": {
                         signing_key: string;
-                        /** @description Stacks address of the key's hash */
+                        /** @description Stacks address derived from the hash of the key */
                         signer_address: string;
                         weight: number;
-                        /** @description Integer, in micro-STX or base units */
+                        /** @description Integer as text, in micro-STX or base units of the token */
                         stacked_amount: string;
                         weight_percent: number;
                         stacked_amount_percent: number;
-                        /** @description By pox-4; 0 of other cycles */
+                        /** @description Number of such stackers in pox-4; 0 in cycles of other versions */
                         solo_stacker_count: number;
-                        /** @description By pox-4; 0 of other cycles */
+                        /** @description Number of such stackers in pox-4; 0 in cycles of other versions */
                         pooled_stacker_count: number;
                     };
                 };
             };
-            /** @description The copy named in If-None-Match still holds */
+            /** @description The copy named in If-None-Match is still current */
             304: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content?: never;
             };
-            /** @description A parameter breaks its rule */
+            /** @description A parameter or the body is invalid */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -7437,16 +9150,16 @@ export interface operations {
                 content: {
                     "application/json": {
                         statusCode: number;
-                        /** @description A word for programs, where the status alone is too coarse */
+                        /** @description Error code for programs, where the status alone does not tell the error */
                         code?: string;
-                        /** @description The status's own phrase */
+                        /** @description Phrase of the HTTP status */
                         error: string;
-                        /** @description What is wrong; of a parameter its name and the rule it breaks */
+                        /** @description What is wrong; for a parameter its name and the rule it breaks */
                         message: string;
                     };
                 };
             };
-            /** @description Not found */
+            /** @description Signer not found in this PoX cycle */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -7454,11 +9167,11 @@ export interface operations {
                 content: {
                     "application/json": {
                         statusCode: number;
-                        /** @description A word for programs, where the status alone is too coarse */
+                        /** @description Error code for programs, where the status alone does not tell the error */
                         code?: string;
-                        /** @description The status's own phrase */
+                        /** @description Phrase of the HTTP status */
                         error: string;
-                        /** @description What is wrong; of a parameter its name and the rule it breaks */
+                        /** @description What is wrong; for a parameter its name and the rule it breaks */
                         message: string;
                     };
                 };
@@ -7468,16 +9181,28 @@ export interface operations {
     getPoxCycleSignerStackers: {
         parameters: {
             query?: {
-                /** @description Items per page; 0 is 100 as well */
+                /**
+                 * @description Maximum number of items on a page; 0 stands for the default, 100
+                 * @example 100
+                 */
                 limit?: number;
-                /** @description Items before the page */
+                /**
+                 * @description Number of items to skip before the page
+                 * @example 0
+                 */
                 offset?: number;
             };
             header?: never;
             path: {
-                /** @description Reward cycle */
+                /**
+                 * @description Number of a reward cycle
+                 * @example 13
+                 */
                 cycle_number: number;
-                /** @description Signer's key, with or without 0x */
+                /**
+                 * @description Public key of the signer in hex, with or without 0x
+                 * @example 0x0341ee5a3cad58cf81fcefe9508d1504c18df3e6cd417d5041379fca84568213c0
+                 */
                 signer_key: string;
             };
             cookie?: never;
@@ -7490,15 +9215,23 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "limit": 100,
+                     *       "offset": 0,
+                     *       "total": 0,
+                     *       "results": []
+                     *     }
+                     */
                     "application/json": {
                         limit: number;
                         offset: number;
-                        /** @description Items in the whole list */
+                        /** @description Number of items in the whole list */
                         total: number;
                         results: {
                             /** @description Standard address or contract identifier */
                             stacker_address: string;
-                            /** @description Integer, in micro-STX or base units */
+                            /** @description Integer as text, in micro-STX or base units of the token */
                             stacked_amount: string;
                             pox_address: string | null;
                             stacker_type: "solo" | "pooled";
@@ -7506,14 +9239,14 @@ export interface operations {
                     };
                 };
             };
-            /** @description The copy named in If-None-Match still holds */
+            /** @description The copy named in If-None-Match is still current */
             304: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content?: never;
             };
-            /** @description A parameter breaks its rule */
+            /** @description A parameter or the body is invalid */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -7521,11 +9254,11 @@ export interface operations {
                 content: {
                     "application/json": {
                         statusCode: number;
-                        /** @description A word for programs, where the status alone is too coarse */
+                        /** @description Error code for programs, where the status alone does not tell the error */
                         code?: string;
-                        /** @description The status's own phrase */
+                        /** @description Phrase of the HTTP status */
                         error: string;
-                        /** @description What is wrong; of a parameter its name and the rule it breaks */
+                        /** @description What is wrong; for a parameter its name and the rule it breaks */
                         message: string;
                     };
                 };
@@ -7538,11 +9271,11 @@ export interface operations {
                 content: {
                     "application/json": {
                         statusCode: number;
-                        /** @description A word for programs, where the status alone is too coarse */
+                        /** @description Error code for programs, where the status alone does not tell the error */
                         code?: string;
-                        /** @description The status's own phrase */
+                        /** @description Phrase of the HTTP status */
                         error: string;
-                        /** @description What is wrong; of a parameter its name and the rule it breaks */
+                        /** @description What is wrong; for a parameter its name and the rule it breaks */
                         message: string;
                     };
                 };
@@ -7552,14 +9285,23 @@ export interface operations {
     getBurnBlockPoxTransactions: {
         parameters: {
             query?: {
-                /** @description Items per page */
+                /**
+                 * @description Maximum number of items on a page
+                 * @example 20
+                 */
                 limit?: number;
-                /** @description Items before the page */
+                /**
+                 * @description Number of items to skip before the page
+                 * @example 0
+                 */
                 offset?: number;
             };
             header?: never;
             path: {
-                /** @description Height, block hash, index block hash, or `latest`. 64 digits are a hash. */
+                /**
+                 * @description Height, block hash, index block hash, or `latest`. A value of 64 digits is a hash.
+                 * @example latest
+                 */
                 height_or_hash: string;
             };
             cookie?: never;
@@ -7572,10 +9314,27 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "limit": 20,
+                     *       "offset": 0,
+                     *       "total": 4,
+                     *       "results": [
+                     *         {
+                     *           "burn_block_height": 261,
+                     *           "burn_block_hash": "0x000000000000000036d4a30ff51cdba95659a882b47eb0e28aa67a3868f1cd57",
+                     *           "tx_id": "0xdf7b233864ba31bb3a22a2a0b23418c02a725207551591534124e30420957bbb",
+                     *           "recipient": "mhK2cTKDJ6oMm9u8STHA9QAyU3A2mCqQps",
+                     *           "utxo_idx": 1,
+                     *           "amount": "20000"
+                     *         }
+                     *       ]
+                     *     }
+                     */
                     "application/json": {
                         limit: number;
                         offset: number;
-                        /** @description Items in the whole list */
+                        /** @description Number of items in the whole list */
                         total: number;
                         results: {
                             burn_block_height: number;
@@ -7584,20 +9343,20 @@ export interface operations {
                             /** @description Bitcoin address */
                             recipient: string;
                             utxo_idx: number;
-                            /** @description Sats */
+                            /** @description Amount in satoshis */
                             amount: string;
                         }[];
                     };
                 };
             };
-            /** @description The copy named in If-None-Match still holds */
+            /** @description The copy named in If-None-Match is still current */
             304: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content?: never;
             };
-            /** @description A parameter breaks its rule */
+            /** @description A parameter or the body is invalid */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -7605,11 +9364,11 @@ export interface operations {
                 content: {
                     "application/json": {
                         statusCode: number;
-                        /** @description A word for programs, where the status alone is too coarse */
+                        /** @description Error code for programs, where the status alone does not tell the error */
                         code?: string;
-                        /** @description The status's own phrase */
+                        /** @description Phrase of the HTTP status */
                         error: string;
-                        /** @description What is wrong; of a parameter its name and the rule it breaks */
+                        /** @description What is wrong; for a parameter its name and the rule it breaks */
                         message: string;
                     };
                 };
@@ -7619,14 +9378,23 @@ export interface operations {
     getAddressPoxTransactions: {
         parameters: {
             query?: {
-                /** @description Items per page */
+                /**
+                 * @description Maximum number of items on a page
+                 * @example 20
+                 */
                 limit?: number;
-                /** @description Items before the page */
+                /**
+                 * @description Number of items to skip before the page
+                 * @example 0
+                 */
                 offset?: number;
             };
             header?: never;
             path: {
-                /** @description Bitcoin address, as the node spells it */
+                /**
+                 * @description Bitcoin address as the node writes it
+                 * @example mghbXzAYYDb9Hxgw4gpC5HfVsq2xFk6MJE
+                 */
                 burnchain_address: string;
             };
             cookie?: never;
@@ -7639,10 +9407,27 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "limit": 20,
+                     *       "offset": 0,
+                     *       "total": 43,
+                     *       "results": [
+                     *         {
+                     *           "burn_block_height": 261,
+                     *           "burn_block_hash": "0x000000000000000036d4a30ff51cdba95659a882b47eb0e28aa67a3868f1cd57",
+                     *           "tx_id": "0xdf7b233864ba31bb3a22a2a0b23418c02a725207551591534124e30420957bbb",
+                     *           "recipient": "mghbXzAYYDb9Hxgw4gpC5HfVsq2xFk6MJE",
+                     *           "utxo_idx": 2,
+                     *           "amount": "20000"
+                     *         }
+                     *       ]
+                     *     }
+                     */
                     "application/json": {
                         limit: number;
                         offset: number;
-                        /** @description Items in the whole list */
+                        /** @description Number of items in the whole list */
                         total: number;
                         results: {
                             burn_block_height: number;
@@ -7651,20 +9436,20 @@ export interface operations {
                             /** @description Bitcoin address */
                             recipient: string;
                             utxo_idx: number;
-                            /** @description Sats */
+                            /** @description Amount in satoshis */
                             amount: string;
                         }[];
                     };
                 };
             };
-            /** @description The copy named in If-None-Match still holds */
+            /** @description The copy named in If-None-Match is still current */
             304: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content?: never;
             };
-            /** @description A parameter breaks its rule */
+            /** @description A parameter or the body is invalid */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -7672,11 +9457,11 @@ export interface operations {
                 content: {
                     "application/json": {
                         statusCode: number;
-                        /** @description A word for programs, where the status alone is too coarse */
+                        /** @description Error code for programs, where the status alone does not tell the error */
                         code?: string;
-                        /** @description The status's own phrase */
+                        /** @description Phrase of the HTTP status */
                         error: string;
-                        /** @description What is wrong; of a parameter its name and the rule it breaks */
+                        /** @description What is wrong; for a parameter its name and the rule it breaks */
                         message: string;
                     };
                 };
