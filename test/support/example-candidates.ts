@@ -50,8 +50,8 @@ async function bySize(get: Ask, principals: readonly string[]): Promise<string[]
   return sizes.sort((a, b) => b.size - a.size).map(({ principal }) => principal);
 }
 
-/** Looks through the chain for what parameters may name. */
-export async function candidatesOf(get: Ask): Promise<Candidates & { values: Record<string, string | number> }> {
+/** What the chain has that a parameter may name. */
+async function lookThrough(get: Ask) {
   const results = async (target: string) => (await get(target)).body.results;
   const holders: string[] = (await results('/extended/v3/tokens/stx/holders?limit=50')).map(
     (one: { principal: string }) => one.principal,
@@ -90,25 +90,6 @@ export async function candidatesOf(get: Ask): Promise<Candidates & { values: Rec
   const zonefile = (await get(`/v1/names/${names[0].name}`)).body;
   const owners = unique<string>(names.map(({ address }) => address));
 
-  const values = {
-    tx_id: txIds[0]!,
-    block_height: tip.height,
-    block_hash: tip.hash,
-    block_time: tip.block_time,
-    tenure_height: tip.tenure_height,
-    principal,
-    contract_id: contracts[0]!,
-    function_name: calls[0].contract_call.function_name,
-    ft: fts[0]!,
-    nft_value: nfts[0]!.value,
-    bitcoin_address: bitcoin[0]!,
-    name: names[0].name,
-    namespace: names[0].name.split('.').at(-1),
-    zonefile_hash: zonefile.zonefile_hash,
-    bond_index: 0,
-    cycle_number: cycle.cycle_number,
-    signer_key: signers[0].signing_key,
-  };
   const everybody = unique<string>([
     principal,
     ...users,
@@ -118,7 +99,67 @@ export async function candidatesOf(get: Ask): Promise<Candidates & { values: Rec
     ...owners,
     ...holders,
   ]);
-  const byName: Record<string, readonly unknown[]> = {
+  return {
+    principal,
+    everybody,
+    fts,
+    nfts,
+    calls,
+    prints,
+    txIds,
+    tip,
+    names,
+    contracts,
+    cycle,
+    signers,
+    managers,
+    bitcoin,
+    stakers,
+    pools,
+    zonefile,
+  };
+}
+type Found = Awaited<ReturnType<typeof lookThrough>>;
+
+/** The examples of the schemas of parameters, by the names they are kept under. */
+const valuesOf = ({
+  tip,
+  principal,
+  txIds,
+  contracts,
+  calls,
+  fts,
+  nfts,
+  bitcoin,
+  names,
+  zonefile,
+  cycle,
+  signers,
+}: Found) => ({
+  tx_id: txIds[0]!,
+  block_height: tip.height,
+  block_hash: tip.hash,
+  block_time: tip.block_time,
+  tenure_height: tip.tenure_height,
+  principal,
+  contract_id: contracts[0]!,
+  function_name: calls[0].contract_call.function_name,
+  ft: fts[0]!,
+  nft_value: nfts[0]!.value,
+  bitcoin_address: bitcoin[0]!,
+  name: names[0].name,
+  namespace: names[0].name.split('.').at(-1),
+  zonefile_hash: zonefile.zonefile_hash,
+  bond_index: 0,
+  cycle_number: cycle.cycle_number,
+  signer_key: signers[0].signing_key,
+});
+type Values = ReturnType<typeof valuesOf>;
+
+/** What the parameters of a name may be. */
+const byNameOf = (found: Found, values: Values): Record<string, readonly unknown[]> => {
+  const { everybody, fts, txIds, prints, tip, contracts, names, pools, signers, bitcoin } = found;
+  return {
     tx_id: unique([...txIds, ...prints.map((one: { tx_id: string }) => one.tx_id)]),
     principal: everybody,
     address: everybody,
@@ -145,8 +186,15 @@ export async function candidatesOf(get: Ask): Promise<Candidates & { values: Rec
     signer_key: signers.map((one: { signing_key: string }) => one.signing_key),
     burnchain_address: bitcoin,
   };
+};
+
+/** What parameters of single operations may be. */
+function byOperationOf(
+  { nfts, txIds, contracts, managers, stakers, bitcoin }: Found,
+  values: Values,
+): Record<string, readonly unknown[]> {
   const nftAssets = unique(nfts.map(({ asset }) => asset));
-  const special: Record<string, readonly unknown[]> = {
+  return {
     'getPrincipalBalanceChanges tx_id': txIds.map((id) => [id]),
     'getTransactionsById tx_id': txIds.map((id) => [id]),
     'getSmartContractsStatus contract_id': contracts.map((id) => [id]),
@@ -168,9 +216,17 @@ export async function candidatesOf(get: Ask): Promise<Candidates & { values: Rec
       ]),
     ),
   };
+}
+
+/** Looks through the chain for what parameters may name. */
+export async function candidatesOf(get: Ask): Promise<Candidates & { values: Record<string, string | number> }> {
+  const found = await lookThrough(get);
+  const values = valuesOf(found);
+  const byName = byNameOf(found, values);
+  const byOperation = byOperationOf(found, values);
   return {
     values,
-    of: (operationId, name) => special[`${operationId} ${name}`] ?? byName[name],
+    of: (operationId, name) => byOperation[`${operationId} ${name}`] ?? byName[name],
     also: (operationId, name) => ALSO.has(`${operationId} ${name}`),
   };
 }
