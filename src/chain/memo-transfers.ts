@@ -7,6 +7,7 @@ const SEND_MANY = new Set([
   'ST3F1X4QGV2SM8XD96X45M6RTQXKA1PZJZZCQAB4B.send-many-memo',
 ]);
 
+/** Whether a contract is the send-many contract of mainnet or testnet. */
 export const isSendMany = (contractId: string): boolean => SEND_MANY.has(contractId);
 
 export interface MemoTransfer {

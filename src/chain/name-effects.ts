@@ -20,6 +20,10 @@ function effectsOfChange(change: NameChange, position: number, index: number): E
   }
 }
 
+/**
+ * The effects of a transaction on namespaces and names, in the order of its events.
+ * @param position of the transaction
+ */
 export function nameEffects(transaction: ChainTransaction, position: number): Effect[] {
   const effects: Effect[] = [];
   const { events, payload } = transaction;

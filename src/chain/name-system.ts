@@ -11,6 +11,7 @@ import { tupleOf } from './pox/fields.ts';
 /** The contracts of mainnet and of every other chain. */
 export const NAME_CONTRACTS = ['SP000000000000000000002Q6VF78.bns', 'ST000000000000000000002AMW42H.bns'] as const;
 
+/** Whether a contract identifier names the boot contract `bns` of any network. */
 export const isNameContract = (contractId: string): boolean =>
   contractId === NAME_CONTRACTS[0] || contractId === NAME_CONTRACTS[1];
 
@@ -135,7 +136,7 @@ export function unprintedChange({ status, payload, sender }: ChainTransaction): 
   return changeOfCall(payload.functionName, payload.functionArgs, sender.address);
 }
 
-/** @param functionArgs of a call that had success: count and serialized values */
+/** The change that a successful call made. @param functionArgs count and serialized values @returns null for none */
 export function changeOfCall(functionName: string, functionArgs: Uint8Array, sender: string): NameChange | null {
   if (functionName !== UNPRINTED.renewal && functionName !== UNPRINTED.price) return null;
   const spans = decodeArguments(functionArgs);

@@ -18,4 +18,5 @@ export const networkOf = (chainId: number): Network => ({
 /** The length of a reward cycle, in Bitcoin blocks. */
 export const cycleLength = (network: Network): number => (network.kind === 'mainnet' ? 2100 : 50);
 
+/** A chain id as `0x` and eight hex digits. */
 export const chainIdText = (chainId: number): string => `0x${chainId.toString(16).padStart(8, '0')}`;

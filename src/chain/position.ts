@@ -7,8 +7,10 @@
 export const PLACE_BITS = 20;
 const PLACES = 2 ** PLACE_BITS;
 
+/** The position of a transaction. @param place in the block, counted from 0 */
 export const positionOf = (height: number, place: number): number => height * PLACES + place;
 
+/** The block height of a position. */
 export const heightOf = (position: number): number => Math.floor(position / PLACES);
 
 /** First and last position a transaction of the block at `height` can have. */

@@ -21,7 +21,7 @@ function cycleOf(readings: readonly (PoxReading | null)[], index: number): numbe
 const withCycle = (change: StakingChange, readings: readonly (PoxReading | null)[], index: number): StakingChange =>
   change.kind === 'bond_distribution' ? { ...change, cycle: cycleOf(readings, index) } : change;
 
-/** @param burnHeight of the block */
+/** The effects of a transaction's stacking and staking prints. @param burnHeight the Bitcoin height of its block */
 export function stackingEffects({ events }: ChainTransaction, position: number, burnHeight: number): Effect[] {
   const effects: Effect[] = [];
   const readings = events.map(poxReading);

@@ -72,7 +72,7 @@ function entriesOf(text: string): Entry[] {
   return entries;
 }
 
-/** @param start behind the opening quote; a backslash takes the character after it as it stands */
+/** Reads a quoted token. A backslash escapes the next character. @param start the index after the opening quote */
 function quotedToken(text: string, start: number): [Token, number] {
   let value = '';
   let at = start;

@@ -40,6 +40,7 @@ export interface ApiServiceOptions {
   passage: string;
 }
 
+/** Starts the API on its port, with realtime and the proxy to the node. @throws OperatorError where it can't listen */
 export async function startApiService(options: ApiServiceOptions): Promise<ApiServer> {
   const { settings, snapshots, node, registry, operations, faucets, hooks = null, log, address, mainThread } = options;
   const { passage, clock = systemClock, listen = listenHttp } = options;

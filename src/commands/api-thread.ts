@@ -14,6 +14,7 @@ import { openSnapshots } from '../store/read/snapshots.ts';
 import { startApiService } from './api-service.ts';
 import type { FromThread, ThreadStart, ToThread } from './thread-messages.ts';
 
+/** Runs the API in this thread until the main thread stops it. */
 export async function runApiThread(): Promise<void> {
   const port = parentPort;
   if (port === null) throw new Error('this runs in a thread of its own');

@@ -132,6 +132,7 @@ export const resources = (version: string, now: () => number, faucets: Faucets):
   poxTransactions,
 ];
 
+/** The API as one Elysia application, with every route. */
 export function createApp(options: ApiOptions): AnyElysia {
   const { snapshots, version, log, deprecation = NO_SUNSET, checkResponses = false, now = Date.now } = options;
   const { operations, nodeProxy, metrics = uncounted, faucets = noFaucets, hooks = null, mainThread } = options;

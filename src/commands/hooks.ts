@@ -186,14 +186,17 @@ export async function add(connection: Connection, file: string): Promise<void> {
   printJson(await call(connection, 'POST', '/me', jsonFile(file)));
 }
 
+/** Prints a chainhook with its status. */
 export async function show(connection: Connection, uuid: string): Promise<void> {
   printJson(await call(connection, 'GET', `/me/${uuid}`));
 }
 
+/** Enables or disables a chainhook. */
 export async function setEnabled(connection: Connection, uuid: string, enabled: boolean): Promise<void> {
   await call(connection, 'PATCH', `/me/${uuid}/enabled`, { enabled });
 }
 
+/** Deletes a chainhook and its queue. */
 export async function remove(connection: Connection, uuid: string): Promise<void> {
   await call(connection, 'DELETE', `/me/${uuid}`);
 }

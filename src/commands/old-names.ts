@@ -24,7 +24,10 @@ const REMEDY = 'Get the export again, with the .sha256 files beside its four fil
 const broken = (file: string, line: number, what: string): OperatorError =>
   new OperatorError(`${file}, line ${line}: ${what}`, REMEDY);
 
-/** @throws OperatorError where a file is not what was published */
+/**
+ * Checks a file against its published hash.
+ * @throws OperatorError where the file or its hash is missing, or they differ
+ */
 async function checkFile(path: string): Promise<void> {
   for (const needed of [path, `${path}.sha256`]) {
     if (!existsSync(needed)) throw new OperatorError(`File does not exist: ${needed}`, REMEDY);

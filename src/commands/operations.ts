@@ -84,6 +84,7 @@ type IndexState = Omit<ServerState, 'nodeHeight' | 'files'>;
 
 const NO_INDEX: IndexState = { tip: null, burnBlockHeight: 0, pending: new Map() };
 
+/** The answers to /ready and /metrics of this process, its API threads included. */
 export function serverOperations(options: OperationsOptions): Operations {
   const { directory, snapshots, node, registry, threads } = options;
   const setState = stateMetrics(registry);

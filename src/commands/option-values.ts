@@ -1,7 +1,7 @@
 /** Values of options that belong to one command, from their text. */
 import { InvalidArgumentError, Option } from 'commander';
 
-/** @param least the smallest that is accepted */
+/** Reads a whole number. @param least the smallest number that is accepted */
 const wholeNumber =
   (least: number) =>
   (text: string): number => {
@@ -12,7 +12,7 @@ const wholeNumber =
     return number;
   };
 
-/** @returns the URL as it was given */
+/** Checks the URL of an HTTP server. @returns the URL as it was given */
 export function httpUrl(text: string): string {
   const protocol = URL.parse(text)?.protocol;
   if (protocol !== 'http:' && protocol !== 'https:') {

@@ -23,7 +23,7 @@ function duration(seconds: number): string {
   return parts.map((part) => String(part).padStart(2, '0')).join(':');
 }
 
-/** @param now the clock, in milliseconds since any moment */
+/** Reports the progress of an import on stderr. @param now a monotonic clock, in milliseconds */
 export function progressReport(file: string, output: Output, now: () => number = systemClock.monotonic) {
   const start = now();
   const interval = output.isTTY === true ? TERMINAL_INTERVAL_MS : LINE_INTERVAL_MS;

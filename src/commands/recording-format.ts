@@ -16,7 +16,7 @@ import { openInput } from './input.ts';
 
 const BACKSLASH = 0x5c;
 
-/** @throws RowError for what is not UTF-8: to replace bytes would be to alter the event */
+/** Decodes a row. @throws RowError for bytes that are not UTF-8, since replacing them would alter the event */
 function textOf(bytes: Uint8Array): string {
   const text = strictText(bytes);
   if (text === null) throw new RowError('it is not UTF-8');

@@ -38,11 +38,13 @@ function standing({ fits, behind }: NonNullable<DirectoryStatus['journal']>): st
   return behind === 0 ? 'index up to date' : `index ${behind} behind`;
 }
 
+/** Prints the status of a data directory. @param json whether as JSON */
 export function reportStatus(directory: string, json: boolean): void {
   const status = directoryStatus(directory);
   process.stdout.write(json ? `${JSON.stringify(status)}\n` : `${lines(status).join('\n')}\n`);
 }
 
+/** Accepts the journal of a data directory as it is, and prints what it lacks. */
 export function reportAcceptedJournal(directory: string): void {
   const { gap, setAside } = acceptJournal(directory);
   if (setAside !== null) process.stdout.write(`The journal that was here is at ${setAside} now.\n`);

@@ -71,7 +71,10 @@ function takeEvents({ settings, environment, registry, operations, log, closing 
   return receiver.url;
 }
 
-/** @param threads told of those that answer, where there are any */
+/**
+ * Starts the API on this thread or on threads of its own.
+ * @param threads called with the API threads, if there are any
+ */
 async function answerApi(
   { closing, environment, ...base }: Base,
   { faucets, hooks }: { faucets: Faucets; hooks: HookApi | null },

@@ -7,6 +7,6 @@ import { type Every, systemClock } from '../base/clock.ts';
 /** Milliseconds. */
 const EVERY_MS = 2_000;
 
-/** @param probe costs nothing while writes succeed @returns what ends it */
+/** Starts the probe. @param probe costs nothing while writes succeed @returns a function that ends it */
 export const probeWrites = ({ probe }: { probe: () => void }, every: Every = systemClock.every): (() => void) =>
   every(EVERY_MS, probe);

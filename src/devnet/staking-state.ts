@@ -48,7 +48,7 @@ export type StakingMove =
   | { kind: 'calculation'; half: number; owed: ReadonlyMap<string, bigint> }
   | { kind: 'claim'; owedTo: string };
 
-/** @param bond null for what is staked without one */
+/** The key of rewards that a staker is owed. @param bond null for a stake without a bond */
 export const owedTo = (staker: string, bond: number | null): string => `${staker} ${bond ?? ''}`;
 
 /** What pox-5 remembers on a branch of the chain. */

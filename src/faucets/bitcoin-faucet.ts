@@ -53,7 +53,7 @@ interface Unspent {
   sats: bigint;
 }
 
-/** @param key in hex, 32 bytes, or 33 with the mark of a compressed key */
+/** The BTC faucet. @param key private key in hex: 32 bytes, or 33 with the mark of a compressed public key */
 export function bitcoinFaucet(rpc: BitcoinRpc, key: string) {
   const secret = new Uint8Array(fromHex(key.slice(0, 64)));
   const own = p2pkh(pubECDSA(secret, true), REGTEST);
@@ -80,7 +80,7 @@ export function bitcoinFaucet(rpc: BitcoinRpc, key: string) {
     /** The balance of an address, in BTC. */
     balance: async (address: string): Promise<number> => (await scan(address)).total_amount,
 
-    /** @throws FaucetError */
+    /** Sends BTC to an address. @param sats the amount @throws FaucetError */
     async send(address: string, sats: bigint): Promise<SentBitcoin> {
       const unspents = await enough(sats);
       // The values of what it spends are known from the node itself, so whole transactions are not needed.

@@ -27,6 +27,7 @@ export type BitcoinRpc = <Result extends TSchema>(
   result: Result,
 ) => Promise<Static<Result>>;
 
+/** A client of a Bitcoin node's JSON-RPC interface. */
 export function bitcoinRpc({ url, user, password }: BitcoinRpcOptions): BitcoinRpc {
   const authorization = `Basic ${btoa(`${user}:${password}`)}`;
 

@@ -86,6 +86,7 @@ export const noFaucets: Faucets = {
   btcBalance: () => Promise.reject(NOT_AVAILABLE),
 };
 
+/** The faucets of a server. Requests for one currency run one after the other. */
 export function openFaucets(options: FaucetOptions): Faucets {
   const { settings, onTestNetwork, requests, now, log, node, nextNonce } = options;
   // What signs is loaded where something is to be signed: most servers never do, and it would double their start.

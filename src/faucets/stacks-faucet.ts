@@ -52,6 +52,7 @@ type Make = (sender: {
   network: StacksNetwork;
 }) => Promise<StacksTransactionWire>;
 
+/** The faucet of STX and sBTC, which signs with the accounts of the given keys. */
 export function stacksFaucet({ keys, node, nextNonce }: StacksFaucetOptions) {
   /** The node's middle estimate; the fallback where it has none. */
   async function feeFor(transaction: StacksTransactionWire, fallback: bigint): Promise<bigint> {
@@ -69,7 +70,7 @@ export function stacksFaucet({ keys, node, nextNonce }: StacksFaucetOptions) {
     return BigInt(Math.ceil(estimations[Math.floor(estimations.length / 2)]?.fee ?? Number(fallback)));
   }
 
-  /** @returns what was sent, or the node's reason why not */
+  /** Signs with one account and broadcasts. @returns the transaction, or the node's reason for its refusal */
   async function sendFrom(key: string, make: Make, fallbackFee: bigint): Promise<Sent | { reason: string }> {
     const { chainId } = await node.info();
     const network: StacksNetwork = { ...STACKS_TESTNET, chainId };
@@ -87,7 +88,7 @@ export function stacksFaucet({ keys, node, nextNonce }: StacksFaucetOptions) {
     return { txId: `0x${transaction.txid()}`, txRaw };
   }
 
-  /** @throws FaucetError */
+  /** Sends from the first of the accounts that can. @throws FaucetError where none can */
   async function send(accounts: readonly string[], make: Make, fallbackFee: bigint): Promise<Sent> {
     let reason = '';
     try {

@@ -42,7 +42,7 @@ export async function startFeed(options: FeedOptions): Promise<() => Promise<voi
     }
   }
 
-  /** @returns whether there may be more */
+  /** Polls once. @returns whether there may be more changes */
   const look = (): Promise<boolean> =>
     snapshots.read(async (read) => {
       if (read.file !== file) {

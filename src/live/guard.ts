@@ -20,6 +20,7 @@ export type EndReason = 'refused' | 'failed';
 /** WebSocket's codes of these reasons (RFC 6455, 7.4.1): policy violation, internal error. */
 export const closeCodes: Readonly<Record<EndReason, number>> = { refused: 1008, failed: 1011 };
 
+/** Creates the guard of the connections of one protocol. */
 export function connectionGuard(
   protocol: Protocol,
   metrics: ConnectionMetrics,

@@ -24,6 +24,7 @@ export interface MessageContent {
   leading?: readonly string[];
 }
 
+/** A message for the subscribers of one topic. */
 export class Message {
   readonly topic: Topic;
   readonly #content: MessageContent;

@@ -18,6 +18,6 @@ export interface ConnectionMetrics {
 
 export interface LiveMetrics {
   connections(protocol: Protocol): ConnectionMetrics;
-  /** @param counts reads the subscriptions of all connections by topic */
+  /** Registers the gauge of subscriptions. @param counts reads the number of subscriptions by topic */
   subscriptions(counts: () => Record<TopicKind, number>): void;
 }

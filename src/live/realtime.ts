@@ -45,6 +45,7 @@ const isEngine = (socket: Socket): socket is Bun.ServerWebSocket<WebSocketData> 
 const refusal = (status: 400 | 413 | 426, message: string): Response =>
   Response.json(problem(status, message), { status, headers: { 'access-control-allow-origin': '*' } });
 
+/** Starts realtime: both protocols, their heartbeat, and the feed of changes. */
 export async function startRealtime(options: RealtimeOptions): Promise<Realtime> {
   const { snapshots, metrics, pingIntervalMs, pingTimeoutMs, maxBacklog, polling, log, clock = systemClock } = options;
   const subscriptions = noSubscriptions();

@@ -130,6 +130,7 @@ class IoConnection implements Subscriber {
 
 export type SocketIo = ReturnType<typeof socketIo>;
 
+/** The Socket.IO server, as handlers of HTTP requests and WebSockets. */
 export function socketIo(options: SocketIoOptions) {
   const { metrics, guard, pingIntervalMs, pingTimeoutMs } = options;
   const engine = new Engine({

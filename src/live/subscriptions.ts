@@ -4,7 +4,7 @@ import { type Topic, type TopicKind, topicKinds } from './topics.ts';
 
 /** A client's connection, of either protocol. */
 export interface Subscriber {
-  /** @param spelled the topic as this client named it */
+  /** Sends a message to the client. @param spelled the topic as this client named it */
   deliver(message: Message, spelled: string): void;
 }
 
@@ -14,7 +14,7 @@ export const MOST_SUBSCRIPTIONS = 10_000;
 export const TOO_MANY_SUBSCRIPTIONS = `a connection must NOT have more than ${MOST_SUBSCRIPTIONS} subscriptions`;
 
 export interface Subscriptions {
-  /** @returns false where the connection has as many as it may */
+  /** Adds a subscription. @returns false where the connection has reached its limit */
   add(subscriber: Subscriber, topic: Topic, spelled: string): boolean;
   remove(subscriber: Subscriber, topic: Topic): void;
   /** Removes every subscription of a connection, for example when it closes. */
@@ -28,6 +28,7 @@ export interface Subscriptions {
   counts(): Record<TopicKind, number>;
 }
 
+/** An empty set of subscriptions. */
 export function subscriptions(): Subscriptions {
   const byKey = new Map<string, Map<Subscriber, string>>();
   const bySubscriber = new Map<Subscriber, Map<string, Topic>>();

@@ -21,18 +21,21 @@ export interface Topic {
   key: string;
 }
 
+/** A topic without a subject, such as `block`. */
 export const plainTopic = (kind: TopicKind): Topic => ({ kind, key: kind });
-/** @param txId `0x` and lower-case digits */
+/** The topic of a transaction. @param txId `0x` and lower-case hex digits */
 export const transactionTopic = (txId: string): Topic => ({ kind: 'transaction', key: `transaction:${txId}` });
+/** A topic of one principal. @param principal in its canonical spelling */
 export const principalTopic = (kind: 'address-transaction' | 'address-stx-balance', principal: string): Topic => ({
   kind,
   key: `${kind}:${principal}`,
 });
-/** @param value `0x` and lower-case digits */
+/** The topic of one token instance. @param value serialized Clarity value: `0x` and lower-case hex digits */
 export const nftAssetTopic = (asset: string, value: string): Topic => ({
   kind: 'nft-asset-event',
   key: `nft-asset-event:${asset}+${value}`,
 });
+/** The topic of all events of a non-fungible token. @param asset identifier of the token */
 export const nftCollectionTopic = (asset: string): Topic => ({
   kind: 'nft-collection-event',
   key: `nft-collection-event:${asset}`,

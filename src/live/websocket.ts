@@ -14,6 +14,7 @@ export interface RpcData {
 }
 type Socket = Bun.ServerWebSocket<RpcData>;
 
+/** One JSON-RPC connection over WebSocket. */
 export class RpcConnection implements Subscriber {
   readonly #subscriptions: Subscriptions;
   readonly #metrics: ConnectionMetrics;
@@ -22,7 +23,7 @@ export class RpcConnection implements Subscriber {
   /** Whether a pong arrived since the last ping. */
   #alive = true;
 
-  /** @param guard runs every handler */
+  /** Creates a connection without a socket yet. @param guard runs every handler */
   constructor(subscriptions: Subscriptions, metrics: ConnectionMetrics, guard: Guard) {
     this.#subscriptions = subscriptions;
     this.#metrics = metrics;
@@ -64,7 +65,7 @@ export class RpcConnection implements Subscriber {
     });
   }
 
-  /** @returns false where the client takes nothing any more; then it is cut off */
+  /** Sends a text. @returns false where the client's backlog is full, and the client was disconnected */
   #send(text: string): boolean {
     // 0: dropped, since more waits for the client than may; -1: it waits, within the limit.
     if (this.#socket === null || this.#socket.send(text) !== 0) return this.#socket !== null;

@@ -4,6 +4,7 @@ import type { ConnectionMetrics, LiveMetrics, Protocol } from '../live/metrics.t
 import type { TopicKind } from '../live/topics.ts';
 import { collectedGauge } from './collected.ts';
 
+/** Registers the metrics of realtime connections, one set for each protocol. */
 export const liveMetrics = (registry: Registry): LiveMetrics => ({
   connections: (protocol) => connectionMetrics(registry, protocol),
   subscriptions: (counts) =>

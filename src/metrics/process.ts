@@ -5,6 +5,7 @@ import { collectedCounter, collectedGauge } from './collected.ts';
 
 const MICROSECONDS = 1e6;
 
+/** Registers the metrics of CPU, memory and, on Linux, file descriptors. */
 export function processMetrics(registry: Registry): void {
   collectedCounter(registry, {
     name: 'process_cpu_seconds_total',

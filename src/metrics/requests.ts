@@ -5,6 +5,7 @@ import type { RequestMetrics } from '../http/request-metrics.ts';
 /** Most answers take a tenth of a millisecond. */
 const SECONDS = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
+/** Registers the histogram of request durations. */
 export function requestMetrics(registry: Registry): RequestMetrics {
   const durations = new Histogram({
     name: 'http_request_duration_seconds',

@@ -4,6 +4,7 @@ import { storeFailures } from '../store/files/store-failure.ts';
 import type { WriterHealth } from '../store/ingest/writer-health.ts';
 import { collectedCounter, collectedGauge } from './collected.ts';
 
+/** Registers the metrics of writes. */
 export function storeMetrics(registry: Registry, health: WriterHealth): void {
   collectedCounter(registry, {
     name: 'stackside_store_failures_total',

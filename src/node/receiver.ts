@@ -28,7 +28,7 @@ export type EventOutcome = 'applied' | 'repeated' | 'refused' | 'failed';
 
 /** Metrics of events. */
 export interface EventMetrics {
-  /** @param path one of those the node posts to */
+  /** Counts an event that was answered. @param path the path it was posted to */
   answered(path: string, outcome: EventOutcome, milliseconds: number): void;
 }
 
@@ -85,6 +85,7 @@ export interface Receiver {
   stop(): Promise<void>;
 }
 
+/** Starts the HTTP server that receives events. @throws OperatorError where it can't listen */
 export function startReceiver(options: ReceiverOptions): Receiver {
   const { hostname, port, bodyLimit, receive, log, metrics = uncounted, otherwise = () => null } = options;
   const { clock = systemClock, listen = listenHttp } = options;

@@ -36,7 +36,7 @@ export interface NodeRpc {
 const TIMEOUT_MS = 5_000;
 const INFO_FRESH_MS = 200;
 
-/** @param url without a slash at its end */
+/** A client of the node's RPC interface. @param url without a slash at its end */
 export function nodeRpc(url: string): NodeRpc {
   let known: { at: number; info: Promise<NodeInfo> } | null = null;
 

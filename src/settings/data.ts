@@ -78,7 +78,7 @@ export const dataSettings = group('Data and chain', {
 export const networkChainId = (network: 'mainnet' | 'testnet'): number =>
   network === 'mainnet' ? MAINNET_CHAIN_ID : TESTNET_CHAIN_ID;
 
-/** @throws OperatorError where the name and the id are of different chains; null is neither */
+/** Checks that a network's name and a chain id agree; null names no chain. @throws OperatorError where they differ */
 export function requireSameChain(network: 'mainnet' | 'testnet' | null, chainId: number | null): void {
   if (network === null || chainId === null || chainId === networkChainId(network)) return;
   throw new OperatorError('--network and --chain-id name different chains.', 'Give only one of them.');

@@ -35,6 +35,7 @@ export function absentText(declared: Setting, command: CommandName): string | nu
   return except?.[command]?.absent ?? printedValue(declared, defaultOf(declared, command)) ?? absent ?? null;
 }
 
+/** The help of a setting for a command. */
 export const helpOf = ({ help, except }: Setting, command: CommandName): string => except?.[command]?.help ?? help;
 
 /** The names of all variables that set a setting. */

@@ -3,6 +3,7 @@ import type { ClarityValue } from '../../codec/clarity.ts';
 
 export type Tuple = ReadonlyMap<string, ClarityValue>;
 
+/** The entries of a tuple; null for any other value. */
 export const tupleOf = (value: ClarityValue | undefined): Tuple | null =>
   value?.type === 'tuple' ? value.value : null;
 
@@ -16,6 +17,7 @@ export type Field<T> = (tuple: Tuple) => T;
 export type Fields = Readonly<Record<string, Field<unknown>>>;
 export type ValuesOf<F extends Fields> = { [Name in keyof F]: ReturnType<F[Name]> };
 
+/** Reads every declared field of a tuple. @throws UnreadablePrint where one is missing or of another kind */
 export function valuesOf<F extends Fields>(fields: F, tuple: Tuple): ValuesOf<F> {
   const values: Record<string, unknown> = {};
   for (const name in fields) values[name] = fields[name]?.(tuple);

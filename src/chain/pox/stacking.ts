@@ -66,6 +66,7 @@ const beforePox4 = (data: Tuple): Tuple =>
 
 type Served = StackingPrint['data'][string];
 
+/** Declares a topic of pox-2 to pox-4: its fields, and what it changes. */
 export const stackingTopic = <F extends Readonly<Record<string, (tuple: PoxPrint['data']) => Served>>>({
   name,
   fields,

@@ -96,11 +96,11 @@ export type StakingChange =
 /** One topic of a contract. */
 export interface StakingTopic {
   name: string;
-  /** @throws UnreadablePrint */
+  /** Reads a print's fields. @throws UnreadablePrint where they are not those of the topic */
   read(fields: Tuple): StakingChange[];
 }
 
-/** @param changes what the print changes; nothing of what is only kept as a log */
+/** Declares a topic of pox-5. @param changes makes the changes of a print; none for a print that is only a log */
 export const stakingTopic = <F extends Fields>(
   name: string,
   fields: F,
