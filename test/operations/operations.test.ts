@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { readFileSync } from 'node:fs';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { type Serving, serving } from '../support/serving.ts';
+import { operatorsPage } from '../support/settings-table.ts';
 import { type StandInNode, standInNode, TESTNET_INFO } from '../support/stand-in-node.ts';
 import { until } from '../support/until.ts';
 
@@ -35,6 +37,25 @@ test('/ready says that nothing was indexed yet, /health that it lives, before th
   const health = await server.get('/health');
   expect([health.status, await health.json()]).toEqual([200, { status: 'alive' }]);
   expect((await metrics()).get('stacks_block_height')).toBe(0);
+});
+
+/** What the operators' page names in its table of metrics, without labels; an end of `*` stands for any. */
+function explainedMetrics(): string[] {
+  const page = readFileSync(operatorsPage, 'utf8');
+  const [table = ''] = page.slice(page.indexOf('\n| metric |')).trimStart().split('\n\n');
+  return table
+    .split('\n')
+    .flatMap((row) => [...(row.split('|')[1] ?? '').matchAll(/`([a-z_]+\*?)/g)].map(([, name = '']) => name));
+}
+
+test("the operators' page explains every metric, and no other", async () => {
+  const text = await (await server.get('/metrics')).text();
+  const served = [...text.matchAll(/^# TYPE (\S+)/gm)].map(([, name = '']) => name);
+  const isNamed = (explained: string, name: string): boolean =>
+    explained.endsWith('*') ? name.startsWith(explained.slice(0, -1)) : name === explained;
+  const explained = explainedMetrics();
+  expect(served.filter((name) => !explained.some((one) => isNamed(one, name)))).toEqual([]);
+  expect(explained.filter((one) => !served.some((name) => isNamed(one, name)))).toEqual([]);
 });
 
 describe('over a chain', () => {
