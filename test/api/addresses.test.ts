@@ -9,7 +9,7 @@ import { openSnapshots, type Snapshots } from '../../src/store/read/snapshots.ts
 import type { DataDirectory } from '../support/data-directory.ts';
 import { alice, announcement, bob, transfer } from '../support/handmade.ts';
 import { ingestOf, received } from '../support/ingest.ts';
-import { MISTYPED } from './samples.ts';
+import { MISTYPED } from './sample-chain.ts';
 
 const BLOCKS = 60;
 

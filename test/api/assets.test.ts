@@ -1,6 +1,7 @@
 /** Routes of balances, their changes, transfers, contracts and tokens: each one's own parameters and answers. */
 import { describe, expect, test } from 'bun:test';
-import { ADDRESS, CONTRACT, hash, MISTYPED, NFT, OTHER, TOKEN, testApp } from './samples.ts';
+import { ADDRESS, CONTRACT, hash, MISTYPED, NFT, OTHER, SUPPLY, TOKEN } from './sample-chain.ts';
+import { emptyIndex, testApp } from './test-app.ts';
 
 interface List {
   total: number;
@@ -13,7 +14,6 @@ const TX_ID_RULE = 'must match pattern "^(0x)?[a-fA-F0-9]{64}$"';
 const CHECKSUM = 'its checksum is wrong; one of its characters may be';
 const COIN = encodeURIComponent(TOKEN);
 
-/** Nothing here changes its chain. */
 const app = testApp();
 
 const of = (principal: string, tail: string) => `/extended/v3/principals/${principal}/${tail}`;
@@ -57,13 +57,13 @@ test.each([
   [`tokens/ft/${NFT}/supply`, `{"asset_identifier":"${NFT}","total":"0"}`],
   [`principals/${ADDRESS}/balances/ft/${COIN}`, `{"asset_identifier":"${TOKEN}","balance":"30"}`],
   [`principals/${OTHER}/balances/ft/${COIN}`, `{"asset_identifier":"${TOKEN}","balance":"0"}`],
-  ['tokens/stx/supply', '{"total":"50","projected_total_2050":"2318000000000000"}'],
+  ['tokens/stx/supply', `{"total":"${SUPPLY}","projected_total_2050":"2318000000000000"}`],
 ])('GET /extended/v3/%s', async (path, answer) => {
   expect(await text(`/extended/v3/${path}`)).toBe(answer);
 });
 
 test('the supply before the first block is zero and must not be stored', async () => {
-  const { json } = testApp((chain) => Object.assign(chain, { tip: null, supply: '0' }));
+  const { json } = testApp(emptyIndex());
   const { headers, body } = await json('/extended/v3/tokens/stx/supply');
   expect(body).toEqual({ total: '0', projected_total_2050: '2318000000000000' } as never);
   expect([headers.get('etag'), headers.get('cache-control')]).toEqual([null, 'no-store']);
@@ -245,7 +245,7 @@ describe('GET /extended/v3/smart-contracts/{contract_id}', () => {
 
   test.each([
     ['', undefined],
-    ['?include=source_code', ';;'],
+    ['?include=source_code', '(begin)'],
   ])('%s', async (query, source) => {
     const found = (await body(path(CONTRACT + query))) as { contract_id: string; source_code?: string };
     expect([found.contract_id, found.source_code]).toEqual([CONTRACT, source]);

@@ -1,14 +1,30 @@
 /** What every route does alike, shown on a few of them. */
 import { describe, expect, test } from 'bun:test';
+import type { ReceivedEvent } from '../../src/store/ingest/ingest.ts';
 import {
   IndexUnavailableError,
   SnapshotCutOffError,
   StoreClosedError,
   TooMuchWorkError,
 } from '../../src/store/model/read-errors.ts';
-import { ADDRESS, bytes, CONTRACT, hash, MISTYPED, NFT, TOKEN, testApp, VERSION } from './samples.ts';
+import { alice, announcement, drop, stream, transfer } from '../support/handmade.ts';
+import { memoryIndex } from '../support/memory-index.ts';
+import { burnBlock } from '../support/pox.ts';
+import {
+  ADDRESS,
+  bytes,
+  CONTRACT,
+  chainBlock,
+  chainBlocks,
+  hash,
+  MISTYPED,
+  NFT,
+  sampleEvents,
+  TOKEN,
+  waiting,
+} from './sample-chain.ts';
+import { emptyIndex, failingIndex, testApp, VERSION } from './test-app.ts';
 
-/** For whoever changes nothing of its chain and doesn't look at its log. */
 const usual = testApp();
 
 const TX = `/extended/v3/transactions/${hash(0x31)}`;
@@ -22,7 +38,7 @@ const routes = [
   '/extended/v3/transactions',
   TX,
   `${TX}/events`,
-  '/extended/v3/blocks/latest/transactions',
+  '/extended/v3/blocks/3/transactions',
   '/extended/v3/mempool/transactions',
   `/extended/v3/principals/${ADDRESS}/balances/stx`,
   `/extended/v3/principals/${ADDRESS}/nonces`,
@@ -43,7 +59,7 @@ const routes = [
   `/extended/v3/principals/${ADDRESS}/transfers/ft/${COIN}`,
   '/extended/v2/blocks',
   '/extended/v2/blocks/by-block-time/2500',
-  '/extended/v2/blocks/latest',
+  '/extended/v2/blocks/3',
   '/extended/v2/blocks/3/signer-signatures',
   '/extended/v2/block-tenures/7/blocks',
   '/extended/v2/burn-blocks',
@@ -106,8 +122,8 @@ describe.each(routes)('%s', (path) => {
   });
 
   test('a failure of the store is a 500 that keeps its cause to the log', async () => {
-    const { json, logged, chain } = testApp();
-    chain.failure = new Error('no such table: secrets');
+    const failure = new Error('no such table: secrets');
+    const { json, logged } = testApp(failingIndex(failure));
     const { status, headers, body } = await json(path);
     expect(status).toBe(500);
     expect(headers.get('cache-control')).toBe('no-store');
@@ -117,13 +133,12 @@ describe.each(routes)('%s', (path) => {
       error: 'Internal Server Error',
       message: 'Unexpected error; the log has its cause',
     } as never);
-    expect(logged).toEqual([{ event: 'request_failed', method: 'GET', path, cause: chain.failure }]);
+    expect(logged).toEqual([{ event: 'request_failed', method: 'GET', path, cause: failure }]);
   });
 });
 
 test('what would cost more than a request may is refused with what to ask instead', async () => {
-  const { json, logged, chain } = testApp();
-  chain.failure = new TooMuchWorkError('add a filter that lets fewer pass');
+  const { json, logged } = testApp(failingIndex(new TooMuchWorkError('add a filter that lets fewer pass')));
   const { status, headers, body } = await json('/extended/v3/transactions');
   expect([status, headers.get('cache-control'), headers.has('etag'), logged]).toEqual([400, 'no-store', false, []]);
   expect(body).toEqual({
@@ -136,9 +151,7 @@ test('what would cost more than a request may is refused with what to ask instea
 
 describe('without a tag', () => {
   test('nothing may be stored before the first block', async () => {
-    const { request } = testApp((chain) => {
-      chain.tip = null;
-    });
+    const { request } = testApp(emptyIndex());
     for (const path of ['/extended', '/extended/v3/transactions', '/extended/v3/mempool/transactions', routes[6]!]) {
       const { status, headers } = await request(path);
       expect([path, status, headers.get('etag'), headers.get('cache-control')]).toEqual([path, 200, null, 'no-store']);
@@ -151,41 +164,32 @@ describe('without a tag', () => {
   });
 
   test('events of a pending transaction, which are not there though it has a tag', async () => {
-    const path = `/extended/v3/transactions/${hash(0xa1)}/events`;
+    const path = `/extended/v3/transactions/${waiting[0].id}/events`;
     const { status, headers } = await usual.json(path);
     expect([status, headers.get('etag'), headers.get('cache-control')]).toEqual([404, null, 'no-store']);
   });
 });
 
 describe('a tag changes with', () => {
-  const tagAfter = async (path: string, change: Parameters<typeof testApp>[0]) =>
-    (await testApp(change).request(path)).headers.get('etag');
-  const newTip: Parameters<typeof testApp>[0] = (chain) => {
-    chain.tip!.indexBlockHash = bytes(0xc4);
+  const [, , tip] = chainBlocks();
+  const after = (...events: ReceivedEvent[]) => testApp(memoryIndex([...sampleEvents(), ...events]));
+  const microblock = { label: 'on the tip', after: null, sequence: 0, transactions: [waiting[0]] };
+  const changes = {
+    newTip: after(chainBlock(tip).event),
+    microblock: after(stream(tip, [microblock])),
+    burnBlock: after(burnBlock(104, 'a', null, [])),
+    mempool: after(announcement([transfer(alice, 8, 75)])),
+    dropped: after(drop([waiting[1]], 'TooExpensive')),
+    remined: testApp(memoryIndex(sampleEvents({ hashes: 0xb0, indexHashes: 0xd0 }))),
   };
-  const microblock: Parameters<typeof testApp>[0] = (chain) => {
-    chain.tip!.microblock = { hash: bytes(0x55), sequence: 0 };
-  };
-  const burnBlock: Parameters<typeof testApp>[0] = (chain) => {
-    chain.tip!.burnBlockHeight++;
-  };
-  const mempool: Parameters<typeof testApp>[0] = (chain) => {
-    chain.mempoolVersion++;
-  };
-  const dropped: Parameters<typeof testApp>[0] = (chain) => {
-    chain.waiting[0]!.status = 'dropped_too_expensive';
-  };
-  const remined: Parameters<typeof testApp>[0] = (chain) => {
-    for (const { block } of chain.mined) block.indexHash = bytes(0xd0 + block.height);
-    for (const block of chain.blocks) block.indexHash = bytes(0xd0 + block.height);
-  };
+  const tagOf = async ({ request }: typeof usual, path: string) => (await request(path)).headers.get('etag');
   const [status, list, tx, events, block, pending, balance, nonces, transactions] = routes as [string, ...string[]];
   const v3 = routes.filter((path) => !path.startsWith('/extended/v2/'));
   const [blocks, byTime, blockV2, signatures, tenure, burnBlocks, bitcoinBlock, anchored, fees, logs] = routes.slice(
     v3.length,
   );
-  const [sends, changes, ...rest] = v3.slice(9);
-  const waiting = `/extended/v3/transactions/${hash(0xa2)}`;
+  const [sends, balanceChanges, ...rest] = v3.slice(9);
+  const pendingTx = `/extended/v3/transactions/${waiting[1].id}`;
   const ofChain = [list, ...rest.slice(0, 6), blocks, tenure, burnBlocks, bitcoinBlock, anchored, logs];
   const history = [
     transactions,
@@ -194,26 +198,31 @@ describe('a tag changes with', () => {
   ];
   const unsettled = [balance, nonces, sends];
   const ofMempool = [pending, fees, `/extended/v2/smart-contracts/status?contract_id=${CONTRACT}`];
-  const ofOne = [tx, events, block, changes, byTime, blockV2, signatures];
+  const ofOne = [tx, events, block, balanceChanges, byTime, blockV2, signatures];
 
   test.each([
-    ['a new block', newTip, [status, ...ofChain, ...ofMempool, ...unsettled, ...history], [...ofOne, waiting]],
-    ['a microblock', microblock, [status, ...ofChain, ...ofMempool, ...unsettled, ...history], ofOne],
-    ['a Bitcoin block', burnBlock, [status, ...unsettled, ...history], [...ofChain, ...ofOne, ...ofMempool]],
-    ['the mempool', mempool, [...ofMempool, ...unsettled, waiting], [status, ...ofChain, ...ofOne, ...history]],
-    ['a drop', dropped, [waiting], ofOne],
-    ['another block with the same transactions', remined, ofOne, [waiting]],
-  ])('%s', async (_, change, changed, same) => {
+    ['a new block', changes.newTip, [status, ...ofChain, ...ofMempool, ...unsettled, ...history, pendingTx], ofOne],
+    ['a microblock', changes.microblock, [status, ...ofChain, ...ofMempool, ...unsettled, ...history], ofOne],
+    ['a Bitcoin block', changes.burnBlock, [status, ...unsettled, ...history], [...ofChain, ...ofOne, ...ofMempool]],
+    [
+      'the mempool',
+      changes.mempool,
+      [...ofMempool, ...unsettled, pendingTx],
+      [status, ...ofChain, ...ofOne, ...history],
+    ],
+    ['a drop', changes.dropped, [pendingTx], ofOne],
+    ['another block with the same transactions', changes.remined, ofOne, [pendingTx]],
+  ])('%s', async (_, changedChain, changed, same) => {
     for (const path of changed) {
-      expect([path, await tagAfter(path!, change)]).not.toEqual([path, await tagAfter(path!, () => {})]);
+      expect([path, await tagOf(changedChain, path!)]).not.toEqual([path, await tagOf(usual, path!)]);
     }
     for (const path of same) {
-      expect([path, await tagAfter(path!, change)]).toEqual([path, await tagAfter(path!, () => {})]);
+      expect([path, await tagOf(changedChain, path!)]).toEqual([path, await tagOf(usual, path!)]);
     }
   });
 
   test('nothing else: the tag of a list is the tip and the program', async () => {
-    expect(await tagAfter(list!, () => {})).toMatch(new RegExp(`^"${hash(0xc3)}-[0-9a-f]+"$`));
+    expect(await tagOf(usual, list!)).toMatch(new RegExp(`^"${hash(0xc3)}-[0-9a-f]+"$`));
   });
 });
 
@@ -280,9 +289,7 @@ describe('503 while the store', () => {
     ['is closed', new StoreClosedError('The store is closed')],
     ['has no time left', new SnapshotCutOffError('The request took too long')],
   ])('%s', async (_, failure) => {
-    const { json, logged } = testApp((chain) => {
-      chain.failure = failure;
-    });
+    const { json, logged } = testApp(failingIndex(failure));
     const { status, body } = await json('/extended');
     expect(status).toBe(503);
     expect(body).toEqual({ error: 'The database service is unavailable' } as never);
@@ -290,9 +297,7 @@ describe('503 while the store', () => {
   });
 
   test('has no index, which is not said for each request', async () => {
-    const { json, logged } = testApp((chain) => {
-      chain.failure = new IndexUnavailableError('There is no index.');
-    });
+    const { json, logged } = testApp(failingIndex(new IndexUnavailableError('There is no index.')));
     expect(await json('/extended')).toMatchObject({ status: 503 });
     expect(logged).toEqual([]);
   });

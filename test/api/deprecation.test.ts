@@ -5,8 +5,8 @@ import { Elysia } from 'elysia';
 import type { Deprecation, DeprecationPolicy } from '../../src/http/deprecation.ts';
 import { notFound } from '../../src/http/errors.ts';
 import { resource, route } from '../../src/http/route.ts';
-import { fakeChain, fakeSnapshots } from './fake-store.ts';
 import { routeContext } from './route-context.ts';
+import { sampleIndex } from './test-app.ts';
 
 const DATE = '2027-06-30T00:00:00.000Z';
 const WARNING = '299 - "Deprecated: See http://localhost/docs for more information"';
@@ -30,7 +30,7 @@ function oldRoute(deprecated: Deprecation, policy: Partial<DeprecationPolicy> = 
     },
   });
   const context = routeContext({
-    snapshots: fakeSnapshots(fakeChain()),
+    snapshots: sampleIndex(),
     deprecation: { enabled: true, sunset: null, ...policy },
     now: () => now,
   });

@@ -1,12 +1,31 @@
 /** Each route's own parameters, answers and 404s. */
 import { describe, expect, test } from 'bun:test';
 import { Type } from '@sinclair/typebox';
+import { Elysia } from 'elysia';
 import { stacksAddress } from '../../src/codec/address.ts';
 import { encodeCursor } from '../../src/http/cursor.ts';
+import { type ApiEvent, failures } from '../../src/http/errors.ts';
+import { responder } from '../../src/http/respond.ts';
 import { checkedBody } from '../../src/http/response-check.ts';
-import { ADDRESS, bytes, CONTRACT, hash, MISTYPED, NFT, OTHER, TOKEN, testApp } from './samples.ts';
+import { resource, route } from '../../src/http/route.ts';
+import { alice, drop, microblockHash, stream, transfer } from '../support/handmade.ts';
+import { memoryIndex } from '../support/memory-index.ts';
+import { routeContext } from './route-context.ts';
+import {
+  ADDRESS,
+  bytes,
+  CONTRACT,
+  chainBlocks,
+  hash,
+  MISTYPED,
+  NFT,
+  OTHER,
+  sampleEvents,
+  TOKEN,
+  waiting,
+} from './sample-chain.ts';
+import { emptyIndex, sampleIndex, testApp } from './test-app.ts';
 
-/** For whoever changes nothing of its chain and doesn't look at its log. */
 const usual = testApp();
 
 const HASH_PATTERN = '^(0x)?[a-fA-F0-9]{64}$';
@@ -102,14 +121,14 @@ describe.each(lists)('%s', (path) => {
 
 describe('the first page before anything is known', () => {
   test.each(['/extended/v3/transactions', '/extended/v3/mempool/transactions'])('%s', async (path) => {
-    const { request } = testApp((chain) => Object.assign(chain, { tip: null, mined: [], waiting: [] }));
+    const { request } = testApp(emptyIndex());
     expect(await (await request(path)).text()).toBe(
       '{"total":0,"limit":20,"cursor":{"next":null,"previous":null,"current":null},"results":[]}',
     );
   });
 
   test('a page past the end is empty and knows the total', async () => {
-    const cursor = encodeCursor('transactions', [0, 0]);
+    const cursor = encodeCursor('transactions', [0]);
     const { body } = await usual.json(`/extended/v3/transactions?cursor=${cursor}`);
     expect(body).toEqual({
       total: 6,
@@ -129,20 +148,18 @@ describe('GET /extended', () => {
   });
 
   test('has no tip before the first block', async () => {
-    const { json } = testApp((chain) => {
-      chain.tip = null;
-    });
+    const { json } = testApp(emptyIndex());
     const { body } = await json('/extended');
     expect(Object.keys(body)).toEqual(['server_version', 'status']);
   });
 
   test('names the microblock on the tip', async () => {
-    const { json } = testApp((chain) => {
-      chain.tip!.microblock = { hash: bytes(0x55), sequence: 0 };
-    });
+    const [, , tip] = chainBlocks();
+    const microblock = { label: 'on the tip', after: null, sequence: 0, transactions: [waiting[0]] };
+    const { json } = testApp(memoryIndex([...sampleEvents(), stream(tip, [microblock])]));
     const { chain_tip } = (await json('/extended')).body as { chain_tip: object };
     expect(Object.entries(chain_tip).slice(3)).toEqual([
-      ['microblock_hash', hash(0x55)],
+      ['microblock_hash', microblockHash('on the tip')],
       ['microblock_sequence', 0],
       ['burn_block_height', 103],
     ]);
@@ -151,12 +168,13 @@ describe('GET /extended', () => {
 
 describe('GET /extended/v3/transactions/{tx_id}', () => {
   const path = (id: string) => `/extended/v3/transactions/${id}`;
-  const digits = hash(0xa2).slice(2);
+  const [, { id: pending }] = waiting;
+  const digits = pending.slice(2);
 
   test.each([`0x${digits}`, digits, `0x${digits.toUpperCase()}`, digits.toUpperCase()])('%s', async (id) => {
     const { status, body } = await usual.json(path(id));
     expect(status).toBe(200);
-    expect(body).toMatchObject({ tx_id: hash(0xa2), status: 'pending', replaced_by_tx_id: null } as never);
+    expect(body).toMatchObject({ tx_id: pending, status: 'pending', replaced_by_tx_id: null } as never);
   });
 
   test.each(['0xzz', '0x', hash(1).slice(0, -1), `${hash(1)}0`, `0X${digits}`, 'latest'])(
@@ -171,11 +189,11 @@ describe('GET /extended/v3/transactions/{tx_id}', () => {
   );
 
   test('of a dropped transaction says by what it was replaced', async () => {
-    const { json } = testApp(({ waiting }) => {
-      Object.assign(waiting[0]!, { status: 'dropped_replace_by_fee', replacedByTxId: bytes(0x31) });
-    });
-    const { body } = await json(path(hash(0xa2)));
-    expect(body).toMatchObject({ status: 'dropped_replace_by_fee', replaced_by_tx_id: hash(0x31) } as never);
+    const [, replaced] = waiting;
+    const rival = transfer(alice, 7, 100);
+    const { json } = testApp(memoryIndex([...sampleEvents(), drop([replaced], 'ReplaceByFee', rival)]));
+    const { body } = await json(path(replaced.id));
+    expect(body).toMatchObject({ status: 'dropped_replace_by_fee', replaced_by_tx_id: rival.id } as never);
     expect((await json('/extended/v3/mempool/transactions')).body).toMatchObject({ total: 1 } as never);
   });
 
@@ -295,11 +313,22 @@ describe('a principal', () => {
 });
 
 test('a body that breaks its schema is a 500 that says where, in tests', async () => {
-  const { json, logged } = testApp(({ mined }) => {
-    mined[0]!.fee = 'much';
+  const logged: ApiEvent[] = [];
+  const respond = responder('test');
+  const listed = route({
+    path: '/list',
+    operationId: 'getList',
+    summary: 'A list',
+    description: 'Returns a list.',
+    tag: 'Lists',
+    response: Type.Object({ results: Type.Array(Type.Integer()) }),
+    etag: null,
+    handle: () => ({ results: ['much' as never] }),
   });
-  expect((await json('/extended/v3/transactions')).status).toBe(500);
-  expect(String((logged[0] as { cause: unknown }).cause)).toContain('/extended/v3/transactions answers at /results/0');
+  const context = routeContext({ respond, failure: failures(respond, (event) => logged.push(event)) });
+  const app = new Elysia().use(resource({ ...context, snapshots: sampleIndex() }, [listed]));
+  expect((await app.handle(new Request('http://localhost/list'))).status).toBe(500);
+  expect(String((logged[0] as { cause: unknown }).cause)).toContain('/list answers at /results/0');
 });
 
 test('a body with more than its schema names is refused too', () => {

@@ -1,9 +1,5 @@
-/** Hand-made domain objects, and the application over a fake chain. */
-import { createApp } from '../../src/commands/app.ts';
-import type { ApiEvent } from '../../src/http/errors.ts';
-import { versionText } from '../../src/http/respond.ts';
+/** Hand-made domain objects, for tests of the serializers by themselves. */
 import type { BalanceChange } from '../../src/store/model/account.ts';
-import type { AnchorBurnBlock, ChainBlock } from '../../src/store/model/block.ts';
 import type { SmartContract } from '../../src/store/model/contract.ts';
 import type { FtTransfer, Move, StxTransfer } from '../../src/store/model/token.ts';
 import type {
@@ -11,22 +7,8 @@ import type {
   TransactionDetail,
   TransactionSummary,
 } from '../../src/store/model/transaction.ts';
-import { type FakeChain, fakeChain, fakeSnapshots } from './fake-store.ts';
+import { ADDRESS, bytes, CONTRACT, NFT, OTHER, TOKEN } from './sample-chain.ts';
 
-export const ADDRESS = 'ST1HB1T8WRNBYB0Y3T7WXZS38NKKPTBR3EG9EPJKR';
-export const OTHER = 'ST29V10QEA7BRZBTWRFC4M70NJ4J6RJB5P1C6EE84';
-/** One character of `ADDRESS` mistyped. */
-export const MISTYPED = 'ST1HB1T8WRNBYB0Y3T7WXZS38NKKPTBR3EG9EPJKS';
-export const CONTRACT = `${ADDRESS}.pool-v1`;
-export const TOKEN = `${CONTRACT}::coin?`;
-export const NFT = `${CONTRACT}::ape`;
-/** What the clock says, in Unix milliseconds. */
-export const NOW = 1_800_000_000_000;
-export const VERSION = versionText('1.2.3', 'main', 'abc1234');
-
-/** 32 bytes of one value: short to write and to tell apart. */
-export const bytes = (value: number, length = 32) => new Uint8Array(length).fill(value);
-export const hash = (value: number) => `0x${bytes(value).toHex()}`;
 export const hexBytes = (hex: string) => Uint8Array.fromHex(hex.replaceAll(/\s|0x/g, ''));
 
 /** The value u3, serialized. */
@@ -85,33 +67,6 @@ export function pendingDetail(id: number, receiptTime: number): PendingTransacti
   };
 }
 
-/** At `height * 1000` seconds; blocks 1 and 2 are one tenure, on one Bitcoin block. */
-export function chainBlock(height: number): ChainBlock {
-  const burnHeight = height === 3 ? 103 : 102;
-  return {
-    height,
-    hash: bytes(0xb0 + height),
-    indexHash: bytes(0xc0 + height),
-    parentHash: bytes(0xb0 + height - 1),
-    parentIndexHash: bytes(0xc0 + height - 1),
-    time: height * 1000,
-    tenureHeight: height === 3 ? 8 : 7,
-    burnBlock: { hash: bytes(burnHeight), height: burnHeight, time: burnHeight * 10 },
-    minerTxId: bytes(0xd0 + height),
-    transactions: 2,
-    cost: { readCount: 1, readLength: 2, runtime: 3, writeCount: 4, writeLength: 5 },
-  };
-}
-
-export const anchor = (height: number, blocks: readonly number[]): AnchorBurnBlock => ({
-  hash: bytes(height),
-  height,
-  time: height * 10,
-  blocks: blocks.map((block) => bytes(0xb0 + block)),
-  averageBlockTime: 12.755,
-  transactions: blocks.length * 2,
-});
-
 export function move(id: number, eventIndex: number): Move {
   const { txId, txIndex, block } = summary(id);
   return { txId, txIndex, block, eventIndex, sender: ADDRESS, recipient: OTHER };
@@ -142,25 +97,4 @@ export function contract(): SmartContract {
   const { txId, txIndex, block, burnBlock } = summary(0x31);
   const raw = rawTransaction('06 02 04 706f6f6c 00000002 3b3b');
   return { txId, txIndex, block, burnBlock, contractId: CONTRACT, clarityVersion: 2, raw };
-}
-
-/** The application over a chain that the test may change, and what it logged. */
-export function testApp(change: (chain: FakeChain) => void = () => {}) {
-  const chain = fakeChain();
-  change(chain);
-  const logged: ApiEvent[] = [];
-  const app = createApp({
-    snapshots: fakeSnapshots(chain),
-    version: VERSION,
-    log: (event) => logged.push(event),
-    checkResponses: true,
-    now: () => NOW,
-  });
-  const request = (path: string, init?: RequestInit): Promise<Response> =>
-    Promise.resolve(app.handle(new Request(`http://localhost${path}`, init)));
-  const json = async (path: string, init?: RequestInit) => {
-    const response = await request(path, init);
-    return { status: response.status, headers: response.headers, body: (await response.json()) as never };
-  };
-  return { app, chain, logged, request, json };
 }

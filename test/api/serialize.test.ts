@@ -15,24 +15,18 @@ import { pendingSummary, transactionSummary } from '../../src/api/v3/serialize/t
 import { ftTransfer, nftMove, stxTransfer } from '../../src/api/v3/serialize/transfer.ts';
 import type { TransactionEvent } from '../../src/store/model/event.ts';
 import type { SummaryPayload } from '../../src/store/model/transaction.ts';
+import { ADDRESS, bytes, CONTRACT, hash, NFT, OTHER, TOKEN } from './sample-chain.ts';
 import {
-  ADDRESS,
-  bytes,
-  CONTRACT,
   changesOf,
   contract,
   detail,
   ftTransfer as ftTransferSample,
-  hash,
   hexBytes,
   move,
-  NFT,
-  OTHER,
   pendingDetail,
   rawTransaction as raw,
   stxTransfer as stxTransferSample,
   summary,
-  TOKEN,
   U3 as value,
 } from './samples.ts';
 

@@ -1,7 +1,8 @@
 /** Over a socket: what only the server itself decides. */
 import { afterAll, expect, test } from 'bun:test';
 import { startApi } from '../../src/http/server.ts';
-import { hash, testApp } from './samples.ts';
+import { hash } from './sample-chain.ts';
+import { testApp } from './test-app.ts';
 
 const server = await startApi({
   app: testApp().app,

@@ -1,8 +1,22 @@
 /** The routes of v2: their parameters, answers and 404s. */
 import { describe, expect, test } from 'bun:test';
-import { bytes, CONTRACT, hash, MISTYPED, NOW, OTHER, testApp } from './samples.ts';
+import { fees } from '../../src/api/v2/serialize/fees.ts';
+import type { OfferedFee } from '../../src/store/model/transaction.ts';
+import { announcement, bob, deployment, receipt } from '../support/handmade.ts';
+import { memoryIndex } from '../support/memory-index.ts';
+import {
+  CONTRACT,
+  chainBlock,
+  chainBlocks,
+  HOLDER,
+  hash,
+  idAt,
+  MISTYPED,
+  OTHER,
+  sampleEvents,
+} from './sample-chain.ts';
+import { emptyIndex, NOW, testApp } from './test-app.ts';
 
-/** For whoever changes nothing of its chain and doesn't look at its log. */
 const usual = testApp();
 
 const BLOCK = '^(latest|(0x)?[a-fA-F0-9]{64}|[0-9]+)$';
@@ -135,11 +149,10 @@ describe('a block', () => {
   });
 
   test('with costs beyond 2^53 has them in full', async () => {
-    const { request } = testApp(({ blocks }) => {
-      blocks[0]!.cost.runtime = 2n ** 64n - 1n;
-    });
+    const cost = { runtime: 2n ** 63n - 1n, read_count: 0, read_length: 0, write_count: 0, write_length: 0 };
+    const { request } = testApp(memoryIndex([chainBlock(null, { anchored_cost: cost }).event]));
     const body = await (await request('/extended/v2/blocks/latest')).text();
-    expect(body).toContain('"execution_cost_runtime":18446744073709551615');
+    expect(body).toContain('"execution_cost_runtime":9223372036854775807');
   });
 });
 
@@ -195,20 +208,20 @@ describe('blocks', () => {
   });
 
   test('have average times over windows that end now', async () => {
-    const { json } = testApp(({ blocks }) => blocks.splice(0));
+    const ago = (seconds: number) => ({ block_time: NOW / 1000 - seconds });
+    const one = chainBlock(null, ago(90_000));
+    const two = chainBlock(one, ago(5000));
+    const three = chainBlock(two, ago(600));
+    const { json } = testApp(memoryIndex([one.event, two.event, three.event]));
     const { body } = await json('/extended/v2/blocks/average-times');
-    const since = (seconds: number) => Math.round((NOW / 1000 - seconds) / 10) / 100;
-    expect(body).toEqual({
-      last_1h: since(3600),
-      last_24h: since(86_400),
-      last_7d: since(604_800),
-      last_30d: since(2_592_000),
-    } as never);
+    // Two blocks of the last day, whose intervals begin with the block before them.
+    const daily = (90_000 - 600) / 2;
+    expect(body).toEqual({ last_1h: 5000 - 600, last_24h: daily, last_7d: daily, last_30d: daily } as never);
   });
 });
 
 describe('signatures of a block', () => {
-  const [one, two] = [0x51, 0x52].map((value) => `0x${bytes(value, 65).toHex()}`);
+  const [one, two] = [0x51, 0x52].map((value) => hash(value, 65));
   test.each([
     ['', 500, 0, [one, two]],
     ['?limit=1', 1, 0, [one]],
@@ -228,12 +241,20 @@ describe('burn blocks', () => {
     burn_block_hash: hash(103),
     burn_block_height: 103,
     stacks_blocks: [hash(0xb3)],
-    avg_block_time: 12,
+    avg_block_time: 0,
     total_tx_count: 2,
   };
 
   test.each(['latest', '103', hash(103), hash(103).slice(2)])('by %s', async (id) => {
     expect(await ask(`burn-blocks/${id}`)).toEqual({ status: 200, body: newest } as never);
+  });
+
+  test('have the average time between their blocks in whole seconds', async () => {
+    const one = chainBlock(null, { block_time: 1000 });
+    const two = chainBlock(one, { block_time: 1012 });
+    const three = chainBlock(two, { block_time: 1025, burn_block_hash: hash(102), burn_block_height: 102 });
+    const { json } = testApp(memoryIndex([one.event, two.event, three.event]));
+    expect((await json('/extended/v2/burn-blocks/102')).body).toMatchObject({ avg_block_time: 12 } as never);
   });
 
   test.each([
@@ -267,28 +288,32 @@ describe('fees', () => {
     medium_priority: medium,
     high_priority: high,
   });
-  const feesOf = async (offered: [type: string, fee: number, transactions: number][]) => {
-    const { json } = testApp((chain) => {
-      chain.fees = offered.map(([type, fee, transactions]) => ({
-        type: type as 'coinbase',
-        fee: BigInt(fee),
-        transactions,
-      }));
-    });
-    return (await json('/extended/v2/mempool/fees')).body as unknown;
+  const feesOf = (offered: [type: string, fee: number, transactions: number][]) => {
+    const all = offered.map(
+      ([type, fee, transactions]): OfferedFee => ({ type: type as 'coinbase', fee: BigInt(fee), transactions }),
+    );
+    return JSON.parse(JSON.stringify(fees(all))) as unknown;
   };
 
-  test('of an empty mempool are zero', async () => {
-    expect(await feesOf([])).toEqual({ all: shown(0, 0, 0, 0) });
+  test('are those of the transactions that wait', async () => {
+    expect((await ask('mempool/fees')).body).toEqual({
+      all: shown(75, 75, 75, 75),
+      token_transfer: shown(75, 75, 75, 75),
+    } as never);
   });
 
-  test('are percentiles, of all types and of each', async () => {
+  test('of an empty mempool are zero', async () => {
+    const { json } = testApp(emptyIndex());
+    expect((await json('/extended/v2/mempool/fees')).body).toEqual({ all: shown(0, 0, 0, 0) } as never);
+  });
+
+  test('are percentiles, of all types and of each', () => {
     const types = [
       ...Array(3).fill('contract_call'),
       ...Array(3).fill('smart_contract'),
       ...Array(4).fill('token_transfer'),
     ];
-    expect(await feesOf(types.map((type, index) => [type, index * 100_000, 1]))).toEqual({
+    expect(feesOf(types.map((type, index) => [type, index * 100_000, 1]))).toEqual({
       all: shown(225_000, 450_000, 675_000, 855_000),
       contract_call: shown(50_000, 100_000, 150_000, 190_000),
       smart_contract: shown(350_000, 400_000, 450_000, 490_000),
@@ -296,9 +321,9 @@ describe('fees', () => {
     });
   });
 
-  test('count what is offered several times, and round halves to the even one', async () => {
+  test('count what is offered several times, and round halves to the even one', () => {
     expect(
-      await feesOf([
+      feesOf([
         ['token_transfer', 1, 1],
         ['token_transfer', 2, 1],
       ]),
@@ -306,7 +331,7 @@ describe('fees', () => {
       all: shown(1, 2, 2, 2),
     });
     expect(
-      await feesOf([
+      feesOf([
         ['token_transfer', 2, 1],
         ['token_transfer', 3, 1],
       ]),
@@ -314,7 +339,7 @@ describe('fees', () => {
       all: shown(2, 2, 3, 3),
     });
     expect(
-      await feesOf([
+      feesOf([
         ['token_transfer', 1, 9],
         ['token_transfer', 5, 1],
       ]),
@@ -323,28 +348,32 @@ describe('fees', () => {
     });
   });
 
-  test('of types that nobody sends count among all', async () => {
-    expect(await feesOf([['poison_microblock', 7, 1]])).toEqual({ all: shown(7, 7, 7, 7) });
+  test('of types that nobody sends count among all', () => {
+    expect(feesOf([['poison_microblock', 7, 1]])).toEqual({ all: shown(7, 7, 7, 7) });
   });
 });
 
 describe('what became of contracts', () => {
   test('is told by their names', async () => {
-    const { json } = testApp(({ deployments }) => {
-      deployments.set(`${OTHER}.waits`, { status: 'pending', txId: bytes(9) });
-      deployments.set(`${OTHER}.failed`, { status: 'abort_by_response', txId: bytes(8), height: 2 });
-    });
-    const ids = [CONTRACT, `${OTHER}.waits`, `${OTHER}.failed`, `${OTHER}.none`, OTHER, `${MISTYPED}.a`, CONTRACT];
+    const failed = deployment(bob, 0, 100, 'failed');
+    const waits = deployment(bob, 1, 100, 'waits');
+    const [, , tip] = chainBlocks();
+    const four = chainBlock(tip, { transactions: [receipt(failed, 0, { status: 'abort_by_response' })] });
+    const { json } = testApp(memoryIndex([...sampleEvents(), four.event, announcement([waits])]));
+    const ids = [CONTRACT, `${HOLDER}.waits`, `${HOLDER}.failed`, `${OTHER}.none`, OTHER, `${MISTYPED}.a`, CONTRACT];
     const { body } = await json(`/extended/v2/smart-contracts/status?contract_id=${ids.join('&contract_id=')}`);
     expect(body).toEqual({
       [CONTRACT]: {
         found: true,
-        result: { status: 'success', tx_id: hash(0x31), contract_id: CONTRACT, block_height: 3 },
+        result: { status: 'success', tx_id: idAt(1, 1), contract_id: CONTRACT, block_height: 1 },
       },
-      [`${OTHER}.waits`]: { found: true, result: { status: 'pending', tx_id: hash(9), contract_id: `${OTHER}.waits` } },
-      [`${OTHER}.failed`]: {
+      [`${HOLDER}.waits`]: {
         found: true,
-        result: { status: 'abort_by_response', tx_id: hash(8), contract_id: `${OTHER}.failed`, block_height: 2 },
+        result: { status: 'pending', tx_id: waits.id, contract_id: `${HOLDER}.waits` },
+      },
+      [`${HOLDER}.failed`]: {
+        found: true,
+        result: { status: 'abort_by_response', tx_id: failed.id, contract_id: `${HOLDER}.failed`, block_height: 4 },
       },
       [`${OTHER}.none`]: { found: false },
       [OTHER]: { found: false },
@@ -360,14 +389,14 @@ describe('logs of a contract', () => {
       limit: 1,
       offset: 1,
       total: 3,
-      next_cursor: '3:2147483647:0:3',
-      prev_cursor: '1:2147483647:0:1',
-      cursor: '2:2147483647:0:2',
+      next_cursor: '3:2147483647:0:0',
+      prev_cursor: '1:2147483647:0:2',
+      cursor: '2:2147483647:0:0',
       results: [
         {
-          event_index: 2,
+          event_index: 0,
           event_type: 'smart_contract_log',
-          tx_id: hash(0x20),
+          tx_id: idAt(2, 0),
           contract_log: { contract_id: CONTRACT, topic: 'print', value: { hex: '0x03', repr: 'true' } },
         },
       ],
@@ -376,7 +405,7 @@ describe('logs of a contract', () => {
 
   test('may start at a cursor that somebody made up', async () => {
     const { body } = await ask(`smart-contracts/${CONTRACT}/logs?cursor=${'9'.repeat(25)}:2147483647:0:0`);
-    expect([body.cursor, body.limit]).toEqual(['3:2147483647:0:3', 20]);
+    expect([body.cursor, body.limit]).toEqual(['3:2147483647:0:0', 20]);
   });
 
   test.each([`${OTHER}.none`, 'anything', '%3Ctext%3E'])('of %s are none', async (id) => {
@@ -389,7 +418,7 @@ describe('logs of a contract', () => {
 });
 
 test.each(['blocks', 'burn-blocks', 'block-tenures/1/blocks'])('%s before the first block are none', async (path) => {
-  const { json } = testApp((chain) => Object.assign(chain, { tip: null, blocks: [], burnBlocks: [] }));
+  const { json } = testApp(emptyIndex());
   const { status, body } = await json(`/extended/v2/${path}`);
   expect(status).toBe(200);
   expect(body).toMatchObject({ total: 0, results: [] } as never);

@@ -14,7 +14,7 @@ import {
 } from '@stacks/transactions';
 import { nodeProxy } from '../../src/node/proxy.ts';
 import { nodeRpc } from '../../src/node/rpc.ts';
-import { fakeChain, fakeSnapshots } from '../api/fake-store.ts';
+import { openSnapshots } from '../../src/store/read/snapshots.ts';
 import { dataDirectory } from '../support/data-directory.ts';
 import { type Serving, serving } from '../support/serving.ts';
 import { type StandInNode, standInNode } from '../support/stand-in-node.ts';
@@ -256,10 +256,11 @@ describe('failures', () => {
     const options = { bodyLimit: 1e6, timeoutMs: 30, fees: null, extraEndpointsFile: null, log: () => {} };
     const end = Promise.withResolvers<void>();
     node.answer('/v2/slow', () => end.promise.then(() => new Response('late')));
-    const snapshots = fakeSnapshots(fakeChain());
+    const snapshots = openSnapshots(server.directory);
     const proxy = nodeProxy({ ...options, url: node.url, node: nodeRpc(node.url), snapshots });
     await expect(proxy(new Request('http://api/v2/slow'))).rejects.toMatchObject({ status: 504 });
     end.resolve();
+    snapshots.close();
   });
 
   test('a body over the limit is 413', async () => {

@@ -1,0 +1,44 @@
+/** The application over the sample chain, or over whatever a test gives it, without a server. */
+import { createApp } from '../../src/commands/app.ts';
+import type { ApiEvent } from '../../src/http/errors.ts';
+import { versionText } from '../../src/http/respond.ts';
+import type { Snapshots } from '../../src/store/read/snapshots.ts';
+import { memoryIndex } from '../support/memory-index.ts';
+import { sampleEvents } from './sample-chain.ts';
+
+/** What the clock says, in Unix milliseconds. */
+export const NOW = 1_800_000_000_000;
+export const VERSION = versionText('1.2.3', 'main', 'abc1234');
+
+let sample: Snapshots | undefined;
+
+/** The index of the sample chain, one for the whole process: nobody writes to it. */
+export function sampleIndex(): Snapshots {
+  sample ??= memoryIndex(sampleEvents());
+  return sample;
+}
+
+/** An index that has no block yet. */
+export const emptyIndex = (): Snapshots => memoryIndex([]);
+
+/** Snapshots that fail with an error whatever they are asked for. */
+export const failingIndex = (error: Error): Snapshots => ({ read: () => Promise.reject(error), close: () => {} });
+
+/** The application over an index, and what it logged. */
+export function testApp(snapshots: Snapshots = sampleIndex()) {
+  const logged: ApiEvent[] = [];
+  const app = createApp({
+    snapshots,
+    version: VERSION,
+    log: (event) => logged.push(event),
+    checkResponses: true,
+    now: () => NOW,
+  });
+  const request = (path: string, init?: RequestInit): Promise<Response> =>
+    Promise.resolve(app.handle(new Request(`http://localhost${path}`, init)));
+  const json = async (path: string, init?: RequestInit) => {
+    const response = await request(path, init);
+    return { status: response.status, headers: response.headers, body: (await response.json()) as never };
+  };
+  return { app, logged, request, json };
+}

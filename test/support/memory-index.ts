@@ -1,0 +1,23 @@
+/** An index in memory, for tests that only read it: nothing is left on the disk, and nothing needs closing. */
+import { Database } from 'bun:sqlite';
+import { indexPath } from '../../src/store/files/database.ts';
+import type { ReceivedEvent } from '../../src/store/ingest/ingest.ts';
+import { readerOf } from '../../src/store/read/index-reader.ts';
+import type { Snapshots } from '../../src/store/read/snapshots.ts';
+import { ingestOf } from './ingest.ts';
+
+/** The bytes of the index that the events make, in the form that SQLite reads from memory. */
+function indexBytes(events: Iterable<ReceivedEvent>): Uint8Array {
+  using directory = ingestOf(events, { journal: false });
+  using db = new Database(indexPath(directory.path));
+  // SQLite refuses to read a file with a write-ahead log from memory.
+  db.run('PRAGMA journal_mode = DELETE');
+  return db.serialize();
+}
+
+/** Snapshots of the index that the events make. Requests are answered from its canonical tables: there is no journal. */
+export function memoryIndex(events: Iterable<ReceivedEvent>): Snapshots {
+  const db = Database.deserialize(indexBytes(events), { readonly: true, safeIntegers: false });
+  const reader = readerOf(db, null, 1);
+  return { read: (request) => request(reader), close: () => {} };
+}
