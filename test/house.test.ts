@@ -55,7 +55,7 @@ test(`no function has more than ${LONGEST_FUNCTION} lines`, () => {
 });
 
 /** Folders whose comments may still begin with a fragment. */
-const FOLDERS_WITH_FRAGMENTS = ['store/', 'hooks/', 'http/', 'api/'];
+const FOLDERS_WITH_FRAGMENTS = ['hooks/', 'http/', 'api/'];
 
 const PREPOSITIONS =
   'about above across after against along among around as at before behind below beneath beside besides between beyond by ' +

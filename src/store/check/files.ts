@@ -15,7 +15,7 @@ function damagedPages(db: Database): string[] {
   return lines.map((row) => row.integrity_check).filter((line) => line !== 'ok');
 }
 
-/** Without what says nothing: comments and the space between words. */
+/** An SQL text without its comments and the space between words. */
 const bare = (sql: string): string => sql.replace(/--[^\n]*/g, '').replace(/\s+/g, ' ');
 
 /** What the file says of its tables and indexes, by name. */

@@ -161,7 +161,10 @@ interface LockRow {
   balance: string;
 }
 
-/** No more is locked than there is. Of a part of a chain balances are not whole: some are below zero. */
+/**
+ * No more is locked than there is. Where the index begins in the middle of a chain, balances aren't whole: some are
+ * below zero.
+ */
 function locks(db: Database): CheckResult {
   const name = 'locked STX against balances';
   const problems: string[] = [];
@@ -182,7 +185,7 @@ function locks(db: Database): CheckResult {
   return { name, problems: shown(problems) };
 }
 
-/** Of the states of something the last is marked, and no other. @param states a table, or some of its rows */
+/** The last of the states of something is marked, and no other. @param states a table, or some of its rows */
 const current = (db: Database, name: string, states: string, owner: readonly string[]): CheckResult =>
   none<{ address: string }>(
     db,

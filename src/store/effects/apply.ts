@@ -27,7 +27,7 @@ export type ApplyEffects = (effects: readonly Effect[]) => void;
 export type UnreadPrint = Extract<Effect, { kind: 'unread_print' }>;
 
 interface Options {
-  /** For tests, which have accounts of a short history. */
+  /** Blocks between two checkpoints; tests, which have accounts of a short history, set it. */
   checkpointEvery?: number;
   /** Told of each as it is applied. */
   onUnreadPrint?: (print: UnreadPrint) => void;

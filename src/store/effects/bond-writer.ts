@@ -42,7 +42,7 @@ export function bondWriter(db: Database, { principals }: Dictionaries, totals: B
   const allowances = table(db, bondAllowancesTable);
 
   return {
-    /** Of a bond that is set up twice the first counts. */
+    /** Sets up a bond. If a bond is set up twice, the first counts. */
     bond(bond: Of<'bond'>, { position, index }: At, sign: Sign): void {
       if (sign === -1) {
         if (removeBond.run(bond.bond, position, index).changes > 0) count.run(-1);

@@ -5,7 +5,10 @@ import { sortable } from '../rows/amounts.ts';
 import { inserter, inserterIfAbsent } from '../rows/table.ts';
 import { cycleSignersTable, rewardCyclesTable } from '../tables/stacking.ts';
 
-/** What applies the effects on them through this connection. Of two blocks that choose the same cycle's the first counts. */
+/**
+ * Makes what applies the effects on reward sets through this connection. If two blocks choose the set of one cycle,
+ * the first counts.
+ */
 export function rewardSetWriter(db: Database) {
   const addCycle = inserterIfAbsent(db, rewardCyclesTable);
   const removeCycle = db.prepare<null, [number, number]>('DELETE FROM reward_cycles WHERE cycle = ?1 AND height = ?2');

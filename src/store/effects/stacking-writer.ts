@@ -71,7 +71,7 @@ function cycleStackers(db: Database) {
 
   return {
     refresh,
-    /** Those of a pool, after it committed to another signer. */
+    /** Renews the rows of a pool's members after the pool committed to another signer. */
     refreshPool(cycle: number, pool: number): void {
       for (const { stacker_id } of ofPool.all(cycle, pool)) refresh(cycle, TERM.pooled, stacker_id);
     },

@@ -35,7 +35,7 @@ interface StakeRow extends WeightRow {
 const PRECISION = 10n ** 18n;
 /** Micro-STX that must be delegated to a signer, or it is none in that cycle. */
 const SIGNER_MINIMUM = 50_000_000_000n;
-/** Of what has no cycle, the cycle is the last: what holds from then on holds now. */
+/** The cycle that stands for "no end": what holds from then on holds now. */
 const LAST_CYCLE = Number.MAX_SAFE_INTEGER;
 
 export function stakingRewardsWriter(db: Database, { principals }: Dictionaries, totals: BondTotalsWriter) {
@@ -84,7 +84,7 @@ export function stakingRewardsWriter(db: Database, { principals }: Dictionaries,
     move(staker, bond, after / PRECISION - before / PRECISION, 0n);
   }
 
-  /** Those of the stakes that hold in a cycle, without signers that nobody can have staked with in it. */
+  /** The weights of the stakes that hold in a cycle, without signers that nobody can have staked with in it. */
   function stakesOf(cycle: number, staked: bigint): Weight[] {
     const newest = new Map<number, StakeRow>();
     for (const row of stakeWeights.iterate(cycle)) newest.set(row.staker_id, row);

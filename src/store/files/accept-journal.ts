@@ -52,8 +52,8 @@ function setAside(directory: string): string {
 }
 
 /**
- * Has the journal go on after the last event of the index, whatever it lacks before that. Ids are not used again: entries
- * of an older copy stay, a journal of another history is set aside.
+ * Lets the journal go on after the last event of the index, whatever it lacks before that. Ids are not used again: entries
+ * of an older copy stay, and a journal of another history is set aside.
  * @throws OperatorError where there is no index, or the journal is the one of the index
  */
 export function acceptJournal(directory: string): AcceptedJournal {

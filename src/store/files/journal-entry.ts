@@ -20,7 +20,7 @@ export interface JournalEntry {
   path: string;
   /** The body: JSON text. */
   text: string;
-  /** Its chain value. */
+  /** Chain value of the entry. */
   chain: Uint8Array;
 }
 
@@ -37,9 +37,9 @@ export class JournalDamagedError extends OperatorError {
 export class JournalEntryError extends OperatorError {
   constructor(
     file: string,
-    /** Of the entry. */
+    /** Id of the entry. */
     readonly id: number,
-    /** As the end of a sentence that begins with the entry. */
+    /** What is wrong, as the end of a sentence that begins with the entry. */
     readonly fault: string,
     options?: ErrorOptions,
   ) {

@@ -15,7 +15,7 @@ import type { UpgradeReport } from './journal-file.ts';
 export interface Place {
   /** Events before it and itself, whether a journal holds them or not. */
   id: number;
-  /** Its chain value; no bytes where an index of schema 1 doesn't know it yet. */
+  /** Chain value of the event; no bytes where an index of schema 1 doesn't know it yet. */
   chain: Uint8Array;
 }
 
@@ -43,7 +43,10 @@ export function indexPlace(db: Database) {
   };
 }
 
-/** `behind`: the journal ends before the index does. `other`: it holds another event where the index ends. */
+/**
+ * How journal and index fit. `behind`: the journal ends before the index does. `other`: it holds another event where
+ * the index ends.
+ */
 export type Fit = 'fits' | 'behind' | 'other';
 
 export function fitOf(place: Place, journal: JournalReads): Fit {

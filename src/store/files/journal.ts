@@ -163,7 +163,7 @@ export function openJournal(
       addEvent.run(id, receivedAt, path, compressed(text));
       addChain.run(id, chain);
     },
-    /** Has the next event follow one that the journal lacks. */
+    /** Makes the next event follow one that the journal lacks. */
     breakAfter: (id: number, chain: Uint8Array) => addBreak.run(id, chain),
     close: () => db.close(),
   };

@@ -8,7 +8,7 @@ export const FILE_MODE = 0o600;
 /** What group and others may do. */
 const OTHERS = 0o077;
 
-/** Makes a directory, and those above it, where they are missing. Those above get the usual mode. */
+/** Makes a directory, and those above it, where they are missing. Directories above it get the usual mode. */
 export function makePrivateDirectory(directory: string): void {
   mkdirSync(dirname(resolve(directory)), { recursive: true });
   mkdirSync(directory, { recursive: true, mode: DIRECTORY_MODE });

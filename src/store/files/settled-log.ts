@@ -18,7 +18,7 @@ export function settle(path: string): boolean {
   }
 }
 
-/** As {@link settle}. @throws PassingError where a reader keeps some of it in the log */
+/** Settles a log like {@link settle}. @throws PassingError where a reader keeps some of it in the log */
 export function settleWhole(path: string): void {
   if (settle(path)) return;
   throw new PassingError(`${path} is being read.`, 'Try again when what reads it has ended, such as stackside backup.');

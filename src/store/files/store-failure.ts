@@ -29,7 +29,7 @@ export class StoreUnavailableError extends Error {
   }
 }
 
-/** By the primary result code of SQLite, which extended ones begin with: `IOERR` of `SQLITE_IOERR_WRITE`. */
+/** Failures by the primary result code of SQLite, which extended codes begin with: `IOERR` of `SQLITE_IOERR_WRITE`. */
 const byResultCode: Readonly<Record<string, StoreFailure>> = {
   BUSY: 'busy',
   CANTOPEN: 'not_openable',

@@ -21,7 +21,7 @@ export interface WalUpkeepOptions {
   directory: string;
   /** Told once of a log that is too large for a minute. */
   log: (event: WalEvent) => void;
-  /** Above it a log is emptied. */
+  /** Bytes above which a log is emptied. */
   limitBytes?: number;
   /** The clock, in milliseconds since any moment. */
   now?: () => number;
@@ -54,7 +54,7 @@ function emptyLog(path: string): string | null {
   return 'a reader holds an old snapshot, as stackside backup and stackside check do';
 }
 
-/** As {@link emptyLog}; a disk that fails is a reason too. */
+/** Why {@link emptyLog} could not empty a log; a disk that fails is a reason too. */
 function whyNotEmptied(path: string): string | null {
   try {
     return emptyLog(path);

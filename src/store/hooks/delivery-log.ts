@@ -120,7 +120,7 @@ export function deliveryLog(db: Database) {
         previous: before.at(-1)?.id ?? null,
       };
     },
-    /** In the order they were made, from behind `after` on. */
+    /** Deliveries in the order they were made, from behind `after` on. */
     inOrder: (hookId: number, filter: DeliveryFilter, after: number, limit: number): Delivery[] =>
       ascending(hookId, filter, after, limit).map(deliveryOf),
     /** Newest first. */

@@ -181,7 +181,7 @@ export function deliveryQueue(db: Database) {
     add: deliveryInserter(db),
     /** Notes a try and what follows from it. */
     tried: tryWriter(db),
-    /** To be sent anew, with a new budget. */
+    /** Queues a delivery anew, with a new budget. */
     requeue: (id: number, lane: Lane, reason: Reason): void =>
       void requeue.run(id, storedLane.numberOf(lane), storedReason.numberOf(reason)),
     /** One that waits goes at once, with a new budget. */

@@ -10,10 +10,10 @@ export type DeliveryRow = Omit<
   'min_height' | 'max_height'
 >;
 
-/** Its columns, for a query of these rows. */
+/** Columns of a delivery, for a query of these rows. */
 export const deliveryColumns = shown.join(', ');
 
-/** To be sent, and done with, as SQL conditions; indexes hold either alone. */
+/** Conditions in SQL for deliveries to be sent and for those that are done with; indexes hold either alone. */
 export const isOpen = `state <= ${storedState.numberOf('failed')}`;
 export const isSettled = `state IN (${storedState.numberOf('delivered')}, ${storedState.numberOf('cancelled')})`;
 

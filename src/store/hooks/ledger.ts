@@ -59,7 +59,7 @@ export function hookLedger(db: Database) {
       removeOf.run(hookId);
     },
     ofBlock: (hash: Uint8Array): LedgerEntry[] => ofBlock.all(hash).map(entryOf),
-    /** Those of a hook whose blocks left the chain, highest first. */
+    /** Entries of a hook whose blocks left the chain, highest first. */
     orphansOf: (hookId: number): LedgerEntry[] => orphansOf.all(hookId).map(entryOf),
     /** Forgets what stands too deep in the chain to leave it. @returns how many */
     forgetBelow: (burnBlockHeight: number, limit: number): number => forget.run(burnBlockHeight, limit).changes,

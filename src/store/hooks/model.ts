@@ -63,7 +63,7 @@ export const storedState = storedWords('hook_deliveries', 'state', deliveryState
 
 export interface ToldBlock {
   height: number;
-  /** With 0x. */
+  /** Hex with 0x. */
   index_block_hash: string;
   tx_count: number;
 }

@@ -112,11 +112,11 @@ export function recordWriter(db: Database) {
       remove.run(id, now);
     },
 
-    /** From now on it moves with the others. */
+    /** The hook moves with the other live ones from now on. */
     goLive: (id: number, expiresAt: number | null) => {
       join.run(id, expiresAt);
     },
-    /** It moves with the others no more; its cursor is where they are. */
+    /** The hook moves with the live ones no more; its cursor is where they are. */
     leaveLive: (id: number) => {
       leave.run(id, IDLE);
     },
@@ -130,7 +130,7 @@ export function recordWriter(db: Database) {
     setCursor: (id: number, { height, hash }: Cursor) => {
       setCursor.run(id, height, hash);
     },
-    /** Its budgets begin anew. Not for a live one. */
+    /** The budgets of a hook that isn't live begin anew. */
     openWindow: (id: number) => {
       openWindow.run(id);
     },

@@ -43,7 +43,7 @@ function recordReader(db: Database) {
   const withLongLog = db.prepare<{ id: number }, [number]>(sql.withLongLog);
   const deletedBefore = db.prepare<{ id: number }, [number]>(sql.deletedBefore);
 
-  /** Of a consumer, without those that were deleted. */
+  /** Number of a consumer's hooks, without those that were deleted. */
   const count = (consumer: string): number => total.get(consumer)?.total ?? 0;
 
   return {

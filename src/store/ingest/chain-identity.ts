@@ -26,7 +26,7 @@ export type ChainIdentity = ReturnType<typeof chainIdentity>;
 export function chainIdentity(db: Database) {
   const find = db.prepare<{ chain_id: number | null }, []>('SELECT chain_id FROM progress');
   const set = db.prepare<null, [number]>('UPDATE progress SET chain_id = ?1');
-  /** As the index has it; undefined until it is read again. */
+  /** The chain id that the index holds; undefined until it is read again. */
   let known: number | null | undefined;
 
   function chainId(): number | null {
@@ -63,7 +63,7 @@ export function chainIdentity(db: Database) {
       return id === null ? null : networkOf(id);
     },
 
-    /** That of a block, which decides the chain where nothing has. */
+    /** The network of a block, which decides the chain where nothing has. */
     networkFor(payload: BlockPayload): Network {
       const id = chainId();
       if (id !== null) return networkOf(id);

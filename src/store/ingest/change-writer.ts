@@ -32,7 +32,10 @@ export type ChangeWriter = ReturnType<typeof changeWriter>;
 export function changeWriter(db: Database) {
   const insert = numberedInserter(db, changesTable);
   const forget = db.prepare<null, [number]>('DELETE FROM changes WHERE id <= ?1');
-  /** By id: one event may move a transaction several times, as where a fork brings it back and mines it again. */
+  /**
+   * Moved transactions by id: one event may move a transaction several times, as where a fork brings it back and
+   * mines it again.
+   */
   const transactions = new Map<string, Moved>();
 
   function write(kind: ChangeKind, subject: Uint8Array): void {

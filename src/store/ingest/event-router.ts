@@ -34,7 +34,7 @@ export interface RouterOptions {
 /** What an event did. */
 export interface Applied {
   outcome: Outcome;
-  /** To the chain; null where it is no event of the chain. */
+  /** What the event did to the chain; null where it is no event of the chain. */
   change: ChainChange | null;
 }
 

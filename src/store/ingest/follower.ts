@@ -1,4 +1,4 @@
-/** Those who follow the chain as it changes: what they are told, and what they may ask. */
+/** What follows the chain as it changes: what followers learn, and what they may ask. */
 import type { Block } from '../../chain/block.ts';
 import type { ChainChange } from './chain-writer.ts';
 import type { Participant } from './transactions.ts';
@@ -14,7 +14,7 @@ export interface ChainFollower extends Participant {
 /** The known blocks, for those who follow the chain. */
 export interface ChainHistory {
   tip(): { height: number; indexBlockHash: Uint8Array };
-  /** Of the canonical block of that height. */
+  /** Index block hash of the canonical block at a height. */
   hashAt(height: number): Uint8Array | undefined;
   /** @throws UnknownParentError for a block that isn't known */
   branchOf(indexBlockHash: Uint8Array): { forkHeight: number; hashes: Uint8Array[] };

@@ -28,7 +28,7 @@ export type { ChainFollower, ChainHistory } from './follower.ts';
 export interface IngestOptions extends DataFilesOptions {
   /** The journal's last entry that is applied; else all are. */
   replayTo?: number;
-  /** As set by the operator; else taken from the first block. */
+  /** Chain id that the operator set; null for that of the first block. */
   chainId: number | null;
   /** Puts what was written to a file on the disk. */
   sync?: FileSync;
@@ -47,7 +47,7 @@ export function openIngest(options: IngestOptions) {
 }
 export type Ingest = ReturnType<typeof openIngest>;
 
-/** With less room than this a full disk counts as full, whatever fits into its files as they are. */
+/** Bytes of room below which a disk counts as full, whatever fits into its files. */
 const ROOM_BYTES = 16_000_000;
 
 const hasRoom = (directory: string): boolean => {
@@ -145,7 +145,10 @@ function startIngest(options: IngestOptions, opened: (() => void)[]) {
       return applied.outcome;
     },
 
-    /** For imports: events taken since the last `commit` become durable together. @throws as `receive` */
+    /**
+     * Takes an event of an import: events taken since the last `commit` become durable together. @throws what
+     * `receive` throws
+     */
     take(event: ReceivedEvent): Outcome {
       const applied = take(event, false);
       report(applied);
@@ -175,7 +178,7 @@ function startIngest(options: IngestOptions, opened: (() => void)[]) {
       forgetBefore: (time) => transaction.write(() => requests.forgetBefore(time)),
     } satisfies FaucetRequests,
 
-    /** From now on it takes part in each change of the chain. */
+    /** The follower takes part in each change of the chain from now on. */
     follow: follower.set,
     history: {
       tip: router.chain.tip,

@@ -30,7 +30,7 @@ export interface MempoolRow
   sponsor_nonce: string | null;
 }
 
-/** Its columns, for a query of these rows. */
+/** Columns of a pending transaction, for a query of these rows. */
 export const mempoolColumns = `tx_id, state, sender_id, CAST(nonce AS TEXT) AS nonce, sponsor_id,
     CAST(sponsor_nonce AS TEXT) AS sponsor_nonce, fee, received_at, recipient_id, contract_id`;
 
@@ -159,9 +159,9 @@ export function mempoolRows(db: Database, { principals }: Dictionaries, changes:
       setReceipt.run(row.tx_id, receipt.time, receipt.height);
       move({ ...row, received_at: receipt.time }, PENDING);
     },
-    /** Those that wait since a time, in Unix microseconds, or longer. */
+    /** Transactions that wait since a time, in Unix microseconds, or longer. */
     waitingSince: (time: number): MempoolRow[] => staleByTime.all(time),
-    /** Those that wait since the tip was at a height, or longer. */
+    /** Transactions that wait since the tip was at a height, or longer. */
     waitingSinceHeight: (height: number): MempoolRow[] => staleByHeight.all(height),
     /** Notes that the mempool changed. @param now Unix microseconds */
     touch: (now: number): void => void touch.run(now),

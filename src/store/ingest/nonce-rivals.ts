@@ -105,8 +105,8 @@ export function nonceRivals(db: Database, { principals }: Dictionaries, rows: Me
     },
 
     /**
-     * Of those that share a nonce with each other, leaves one: the mined one, else the pending one of the highest fee.
-     * Two that share none with each other can both wait, though each shares one with a third.
+     * Leaves one of the transactions that share a nonce: the mined one, else the pending one of the highest fee. Two that
+     * share no nonce with each other can both wait, though each shares one with a third.
      */
     resolve(content: TransactionContent): void {
       const contenders: MempoolRow[] = [];

@@ -44,7 +44,7 @@ export function orphanWriter(db: Database) {
       }
     },
 
-    /** Of a block that becomes canonical. */
+    /** Forgets what the index holds of a block as an orphan: it becomes canonical. */
     remove({ indexBlockHash, transactions }: Block): void {
       blocks.remove({ index_block_hash: indexBlockHash });
       for (const { txId } of transactions) removeTransaction.run(txId, indexBlockHash);

@@ -22,7 +22,7 @@ export interface Participant {
   undone(): void;
   /** What was written is committed. */
   committed?(): void;
-  /** After a failure the files are in order again; what seemed undone may be committed all the same. */
+  /** Called when the files are in order again after a failure; what seemed undone may be committed all the same. */
   recovered?(): void;
 }
 

@@ -7,7 +7,7 @@ export type WriterHealth = ReturnType<typeof writerHealth>;
 /** @param log told once when writes begin to fail, and once when they succeed again */
 export function writerHealth(log: IngestLog) {
   const failures = new Map<StoreFailure, number>();
-  /** Of the last write that failed; null where the last one succeeded. */
+  /** The failure of the last write; null where the last one succeeded. */
   let failing: StoreUnavailableError | null = null;
   let failedSince = 0;
 

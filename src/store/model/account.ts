@@ -32,7 +32,7 @@ export interface StxBalance {
 /** What an account's history came to at some height. */
 export interface AccountState {
   transactions: number;
-  /** Those in which it is the sponsor and nothing else. */
+  /** Number of transactions in which the account is the sponsor and nothing else. */
   sponsoredOnly: number;
   /** Asset events it took part in. */
   events: number;
@@ -67,9 +67,9 @@ export interface Nonces {
   next: bigint;
   lastConfirmed: bigint | null;
   lastPending: bigint | null;
-  /** Between the two, ascending; the lowest of very many. */
+  /** Pending nonces between the two, ascending; the lowest of very many. */
   pending: bigint[];
-  /** Between the two and neither confirmed nor pending, descending; the lowest of very many. */
+  /** Nonces between the two that are neither confirmed nor pending, descending; the lowest of very many. */
   missing: bigint[];
 }
 

@@ -5,7 +5,7 @@ export interface ChainTip {
   height: number;
   blockHash: Uint8Array;
   indexBlockHash: Uint8Array;
-  /** Of the newest Bitcoin block the node spoke of. */
+  /** Height of the newest Bitcoin block the node spoke of. */
   burnBlockHeight: number;
   /** The last microblock streamed on the tip (Stacks 2.x). */
   microblock: { hash: Uint8Array; sequence: number } | null;
@@ -26,7 +26,7 @@ export interface ChainBlock {
   tenureHeight: number;
   burnBlock: { hash: Uint8Array; height: number; time: number };
   minerTxId: Uint8Array;
-  /** As the node counts them. */
+  /** Number of transactions as the node counts them. */
   transactions: number;
   cost: ExecutionCost;
 }
@@ -50,9 +50,9 @@ export interface WholeBlock extends ChainBlock {
   canonical: boolean;
   /** The last microblock of the parent that it confirmed; null where it confirmed none. */
   parentMicroblock: { hash: Uint8Array; sequence: number } | null;
-  /** In the order of the chain. */
+  /** Transaction ids in the order of the chain. */
   txIds: Uint8Array[];
-  /** In the order of their sequence. */
+  /** Confirmed microblocks in the order of their sequence. */
   confirmed: ConfirmedMicroblock[];
   /** Microblocks built on it that the next block confirmed, or that wait for one; in the order of their sequence. */
   streamed: Uint8Array[];
@@ -63,12 +63,12 @@ export interface ChainMicroblock {
   hash: Uint8Array;
   parentHash: Uint8Array;
   sequence: number;
-  /** Of the block that confirmed it, or would. */
+  /** Height of the block that confirmed it, or would. */
   height: number;
-  /** Of that block; null while there is none. */
+  /** Hash of that block; null while there is none. */
   blockHash: Uint8Array | null;
   parentBlock: { hash: Uint8Array; burnBlock: { hash: Uint8Array; height: number; time: number } };
-  /** In the order of the chain. */
+  /** Transaction ids in the order of the chain. */
   txIds: Uint8Array[];
 }
 
@@ -93,7 +93,7 @@ export interface AnchorBurnBlock {
   blocks: Uint8Array[];
   /** Mean seconds from one of them to the next; 0 where there is one. */
   averageBlockTime: number;
-  /** As the node counts them. */
+  /** Number of transactions as the node counts them. */
   transactions: number;
 }
 
@@ -105,7 +105,7 @@ export interface Heights {
 
 /** Where a transaction stands in its block. */
 export interface PlaceInBlock {
-  /** Of the microblock that holds it; `ANCHORED_SEQUENCE` in an anchor block. */
+  /** Sequence of the microblock that holds the transaction; `ANCHORED_SEQUENCE` in an anchor block. */
   microblockSequence: number;
   txIndex: number;
 }

@@ -22,7 +22,7 @@ export interface NftMove {
   txId: Uint8Array;
   txIndex: number;
   blockHeight: number;
-  /** In the transaction. */
+  /** Index of the event in the transaction. */
   eventIndex: number;
   action: AssetAction;
   asset: string;

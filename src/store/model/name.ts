@@ -6,7 +6,7 @@ export interface NameInfo {
   owner: string;
   /** The last one. */
   operation: NameOperationWord;
-  /** Of the last operation; null where it was before the chain, and the index doesn't begin with it. */
+  /** Transaction id of the last operation; null where it was before the chain, and the index doesn't begin with it. */
   txId: Uint8Array | null;
   /** Height at which its lease ends; 0 while its namespace is not open. */
   expireBlock: number;
@@ -18,9 +18,9 @@ export interface NameInfo {
 
 /** A subdomain of a name that is not revoked. */
 export interface SubdomainInfo {
-  /** As its declaration has it. */
+  /** Owner that the declaration names. */
   owner: string;
-  /** Of the declaration; null as in a name. */
+  /** Transaction id of the declaration; null as in a name. */
   txId: Uint8Array | null;
   /** URL of whoever resolves it; empty where the zonefile names nobody. */
   resolver: string;

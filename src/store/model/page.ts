@@ -28,7 +28,7 @@ export interface OffsetPage<T> {
  * the item after the page, `newer` of the one `limit` places before it, or of the newest where there are fewer.
  */
 export interface ChainPage<T, Key> extends OffsetPage<T> {
-  /** Of the first item; null where there is none. */
+  /** Key of the first item; null where there is none. */
   current: Key | null;
   older: Key | null;
   newer: Key | null;

@@ -14,7 +14,7 @@ export interface StackingEvent {
 
 /** Which delegations to a pool are asked for. */
 export interface DelegationsAt {
-  /** Of the canonical block that they hold at. */
+  /** Height of the canonical block that the figures hold at. */
   height: number;
   /** Only those made above this height. */
   afterHeight: number;
@@ -23,7 +23,7 @@ export interface DelegationsAt {
 /** Who may sign the blocks of a reward cycle. */
 export interface RewardCycle {
   cycle: number;
-  /** Of the block that chose them. */
+  /** Height of the block that chose them. */
   blockHeight: number;
   indexHash: Uint8Array;
   signers: number;
@@ -40,7 +40,7 @@ export interface CycleSigner {
   stacked: bigint;
 }
 
-/** By pox-4; of pox-5 there are none. */
+/** A signer of a cycle by pox-4; by pox-5 there are none. */
 export interface StackingSigner extends CycleSigner {
   /** The Stacks address of the key. */
   address: string;

@@ -47,7 +47,7 @@ export interface BondRegistration {
   sats: string;
   stx: string;
   txId: Uint8Array;
-  /** Of a lock on Bitcoin; null where sBTC was handed in. */
+  /** Outputs of a lock on Bitcoin; null where sBTC was handed in. */
   outputs: { txId: Uint8Array; index: number }[] | null;
 }
 
@@ -61,7 +61,7 @@ export interface BondPosition {
   bond: number;
   earlyExit: boolean;
   active: boolean;
-  /** That registered it, or last changed its registration. */
+  /** Id of the transaction that registered it, or last changed its registration. */
   enrolledBy: Uint8Array;
   btcLocked: string;
   stxLocked: string;
@@ -100,6 +100,6 @@ export interface SignerManager {
 }
 
 export interface ManagedSigner extends CycleShare {
-  /** By address. */
+  /** Managers, ordered by address. */
   managers: SignerManager[];
 }

@@ -31,8 +31,8 @@ export interface TransactionSummary extends Spent {
 }
 
 /**
- * With everything that a list leaves out. One that stands in a streamed microblock which no block confirmed yet has no
- * block hashes, and -1 for the Bitcoin block.
+ * A transaction with everything that a list leaves out. A transaction of a streamed microblock that no block confirmed yet
+ * has no block hashes, and -1 for the Bitcoin block.
  */
 export interface TransactionDetail extends TransactionSummary {
   /** False in a block that was orphaned. */
@@ -74,7 +74,7 @@ export interface PendingTransactionDetail extends PendingTransaction {
 export interface TransactionFilter {
   types: readonly TransactionType[] | null;
   sender: string | null;
-  /** Of a token transfer. */
+  /** Recipient of a token transfer; null for others. */
   recipient: string | null;
   /** Called, not deployed. */
   contract: string | null;
@@ -97,7 +97,7 @@ export type FoundTransaction =
   | { mined: true; transaction: TransactionDetail }
   | { mined: false; transaction: PendingTransactionDetail };
 
-/** The same in any fork, with a part of the events of one that was mined. */
+/** A transaction as it is found in any fork, with a part of the events of one that was mined. */
 export type FoundInForks =
   | { mined: true; transaction: TransactionDetail; events: TransactionEvent[] }
   | { mined: false; transaction: PendingTransactionDetail };
@@ -117,13 +117,13 @@ export interface TransactionKey extends PlaceInBlock {
 /** What narrows a list of pending transactions; what is null doesn't. */
 export interface PendingFilter {
   sender: string | null;
-  /** Of a token transfer. */
+  /** Recipient of a token transfer; null for others. */
   recipient: string | null;
   /** Sender, recipient, or the contract that is called or deployed. */
   principal: string | null;
 }
 
-/** By age, the newest receipt first where it descends; equals by id. */
+/** The order of pending transactions. By age the newest receipt is first where it descends; equals go by id. */
 export interface PendingOrder {
   by: 'age' | 'size' | 'fee';
   direction: 'asc' | 'desc';

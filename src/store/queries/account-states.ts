@@ -134,7 +134,7 @@ function tokenStates(db: Database, tailOf: TailOf) {
     return sums;
   }
 
-  /** Of the last checkpoint of a token, up to a height; null where there is none. */
+  /** Sums at the last checkpoint of a token, up to a height; null where there is none. */
   function tokenSums(principal: number, token: number, assetId: number, height: number): TokenSums | null {
     const row = tokenCheckpoint.get(principal, token, assetId, height);
     return row === null ? null : { sent: BigInt(row.sent), received: BigInt(row.received) };
@@ -185,7 +185,7 @@ export function accountStates(db: Database) {
   const inboundBetween = (principal: number, first: number, last: number): number =>
     (transfers.get(principal, first, last)?.found ?? 0) + (memoTransfers.get(principal, first, last)?.found ?? 0);
 
-  /** Of transactions and rewards up to a height, that one's included. */
+  /** What transactions and rewards up to a height came to, that height included. */
   function at(principal: number, height: number): AccountState {
     const { last, from, first, end } = tailOf(principal, height);
     const state: AccountState = {

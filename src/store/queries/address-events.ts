@@ -6,7 +6,7 @@ import { EVENT_KIND, kindMask, TOKEN } from '../rows/words.ts';
 import { type EventRow, eventColumns, eventJoins, eventOf } from './events.ts';
 
 const asset = `e.kind >= ${EVENT_KIND.stx_transfer} AND (e.sender_id = ?2 OR e.recipient_id = ?2)`;
-/** ?3 has a bit for each kind that is asked for. */
+/** The condition on kinds: ?3 has a bit for each kind that is asked for. */
 const asked = `(?3 >> e.kind) & 1
    AND (${asset} OR e.kind = ${EVENT_KIND.lock} AND e.sender_id = ?2 OR e.kind = ${EVENT_KIND.log} AND e.contract_id = ?2)`;
 

@@ -88,7 +88,7 @@ export function addressTransactionQueries(db: Database, details: DetailQueries, 
       list.all(principal, first, last, limit, offset).map(({ position }) => position),
 
     /**
-     * Those of which the principal is not only the sponsor. A page has the greatest index of each block first, in
+     * Transactions of which the principal is not only the sponsor. A page has the greatest index of each block first, in
      * whichever microblock; which page a transaction is on is as in other lists.
      */
     concerning(principal: number, { first, last, offset }: Range, limit: number): AddressTransaction[] {
@@ -98,7 +98,7 @@ export function addressTransactionQueries(db: Database, details: DetailQueries, 
       );
     },
 
-    /** In a range of a few blocks. */
+    /** Counts in a range of a few blocks. */
     count(principal: number, heights: Heights): { transactions: number; sponsored: number } {
       const { first, last } = positionsIn(heights);
       return count.get(principal, first, last) ?? { transactions: 0, sponsored: 0 };

@@ -90,7 +90,7 @@ function transactionLists(db: Database, details: DetailQueries, events: AddressE
       return { items: details.at(transactions.positions(id, range, limit)), total };
     },
 
-    /** Those of which it is not only the sponsor; of one block, all at once. */
+    /** Transactions of which the principal is not only the sponsor; those of one block all at once. */
     async transactionsWithTransfers(
       principal: string,
       heights: Heights,
@@ -129,7 +129,7 @@ function transactionLists(db: Database, details: DetailQueries, events: AddressE
       );
     },
 
-    /** In order; undefined where the transaction is none of the chain. */
+    /** Events in order; undefined where the transaction is none of the chain. */
     async eventsOfTransaction(
       principal: string,
       txId: Uint8Array,
@@ -162,7 +162,7 @@ export function addressReader(db: Database, details: DetailQueries, mempool: Mem
       offset: number,
     ): Promise<PlacedEvent[]> => events.newest(principalOf(principal), kinds, Number.MAX_SAFE_INTEGER, limit, offset),
 
-    /** Of each token that the principal took part in an event of. */
+    /** History of each token that the principal took part in an event of. */
     async tokens(principal: string, height: number): Promise<TokenHistory[]> {
       return states.tokens(principalOf(principal), untilOf(height)).map(({ token, assetId: id, sent, received }) => ({
         token: storedToken.wordOf(token),
@@ -191,7 +191,7 @@ export function addressReader(db: Database, details: DetailQueries, mempool: Mem
     /** Pending ones, newest receipt first. */
     mempool: async (principal: string, limit: number, offset: number): Promise<OffsetPage<PendingTransactionDetail>> =>
       mempool.detailsOfPrincipal(principal, limit, offset),
-    /** Of which it has some, by identifier in either case. */
+    /** Balances of fungible tokens that the principal has some of, by identifier in either case. */
     ftBalances: async (principal: string, limit: number, offset: number): Promise<OffsetPage<FtBalance>> =>
       holders.tokensOf(principalOf(principal), limit, offset),
   };

@@ -60,7 +60,7 @@ export function assetReaders(db: Database) {
         const row = ftBalance.get(assetOf(asset), principalOf(principal));
         return row === null ? '0' : decimalOf(row.balance);
       },
-      /** By asset identifier, then value; of one asset where that is given. */
+      /** Non-fungible tokens by asset identifier, then value; those of one asset where that is given. */
       nftBalances: async (
         principal: string,
         asset: string | null,
@@ -88,7 +88,7 @@ export function assetReaders(db: Database) {
     tokens: {
       /** micro-STX ever minted and mined, less burnt; decimal. */
       stxSupply: async (): Promise<string> => stx.get()?.stx_supply ?? '0',
-      /** The same as it was after the block of that height. */
+      /** STX supply after the block of a height. */
       stxSupplyAt: async (height: number): Promise<string> => stxSupplyAt.get(height)?.supply ?? '0',
       /** Base units, decimal; `0` for an unknown token. */
       ftSupply: async (asset: string): Promise<string> => ftToken.get(assetOf(asset))?.supply ?? '0',

@@ -39,7 +39,7 @@ export const sql: Readonly<Record<string, string>> = Object.fromEntries(
 );
 
 interface Row {
-  /** As it sorts. */
+  /** Balance in the form that sorts. */
   balance: string;
   text: string;
 }

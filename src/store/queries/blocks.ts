@@ -123,7 +123,7 @@ export function blockQueries(db: Database, chain: ChainQueries) {
     range,
     /** The canonical chain, highest first, by index block hash; undefined where the start is no block of it. */
     page: async (limit: number, start: ChainStart<Uint8Array>) => page({ first: 1, last: tipHeight() }, limit, start),
-    /** Those of a tenure, in the same way; none of an unknown one. */
+    /** Blocks of a tenure, in the order of a page; none of an unknown tenure. */
     ofTenure: async (tenureHeight: number, limit: number, start: ChainStart<Uint8Array>) =>
       page(tenure(tenureHeight), limit, start),
 
@@ -153,7 +153,7 @@ export function blockQueries(db: Database, chain: ChainQueries) {
       });
     },
 
-    /** Of a block's signers, in order; undefined where there is no such canonical block. */
+    /** Signatures of a block's signers, in order; undefined where there is no such canonical block. */
     async signatures(id: BlockId, limit: number, offset: number): Promise<OffsetPage<Uint8Array> | undefined> {
       const height = chain.block(id)?.height;
       const found = height === undefined ? null : signatures.get(height);

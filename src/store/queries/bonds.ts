@@ -114,7 +114,7 @@ const allowanceOf = ({ staker, sats }: AllowanceRow): BondAllowance => ({ staker
 const TX_ID = 32;
 const OUTPUT = TX_ID + 4;
 
-/** As {@link ../staking-writer.ts} puts them together. */
+/** Takes apart what `effects/` puts together: outputs of a lock on Bitcoin. */
 function outputsOf(bytes: Uint8Array): { txId: Uint8Array; index: number }[] {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
   return Array.from({ length: bytes.length / OUTPUT }, (_, i) => ({
@@ -132,7 +132,7 @@ const registrationOf = (row: RegistrationRow): BondRegistration => ({
   outputs: row.outputs === null ? null : outputsOf(row.outputs),
 });
 
-/** Before every first, and behind every last. */
+/** A number before every first key, and one behind every last. */
 const HIGHEST = Number.MAX_SAFE_INTEGER;
 
 const keyOf = ({ position, event_index }: { position: number; event_index: number }): CursorKey => [

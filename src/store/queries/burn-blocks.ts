@@ -51,7 +51,7 @@ export function burnBlockQueries(db: Database, blockRange: BlockRange) {
   }
 
   return {
-    /** Those that canonical blocks are anchored to, highest first. */
+    /** Bitcoin blocks that canonical blocks are anchored to, highest first. */
     async page(limit: number, offset: number): Promise<OffsetPage<AnchorBurnBlock>> {
       const total = newest.get()?.ordinal ?? 0;
       const last = total - offset;

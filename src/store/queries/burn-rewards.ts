@@ -119,7 +119,7 @@ export function burnRewardQueries(db: Database) {
   ) => ({ items: rows(total - offset - limit + 1, total - offset).map(itemOf), total });
 
   return {
-    /** Of the newest Bitcoin block that was announced; null where none was. */
+    /** Hash of the newest Bitcoin block that was announced; null where none was. */
     async newestHash(): Promise<Uint8Array | null> {
       return newest.get()?.hash ?? null;
     },
@@ -147,7 +147,7 @@ export function burnRewardQueries(db: Database) {
       return numbered(total, limit, offset, (first, last) => slotsOf.all(address, first, last), slotOf);
     },
 
-    /** Of a Bitcoin block, or of the newest that has some. */
+    /** Outputs of a Bitcoin block, or of the newest that has some. */
     async outputsOf(id: BlockId, limit: number, offset: number): Promise<OffsetPage<PoxOutput>> {
       const height =
         id === 'latest' ? newestOutput.get()?.height : 'height' in id ? id.height : byHash.get(id.hash)?.height;

@@ -34,7 +34,7 @@ interface TipRow {
 export interface BlockRow {
   height: number;
   index_block_hash: Uint8Array;
-  /** As the node counts them. */
+  /** Number of transactions as the node counts them. */
   announced_transactions: number;
 }
 

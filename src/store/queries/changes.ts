@@ -62,11 +62,11 @@ export function changeQueries(db: Database) {
     /** Id of the last one; 0 before the first. */
     newest: async (): Promise<number> => newest.get()?.id ?? 0,
 
-    /** Those after one, oldest first. Old ones are forgotten. */
+    /** Changes after one, oldest first. Old changes are forgotten. */
     after: async (id: number, limit: number): Promise<Change[]> =>
       after.all(id, limit).map((row) => ({ id: row.id, kind: storedChange.wordOf(row.kind), subject: row.subject })),
 
-    /** Of a canonical block. */
+    /** Principals that a canonical block moved something of. */
     async parties(height: number): Promise<BlockParties> {
       const { first, last } = positionsOf(height);
       const rows = transactions.all(first, last);
@@ -91,7 +91,7 @@ export function changeQueries(db: Database) {
       return { txIds: rows.map(({ tx_id }) => tx_id), principals: addresses };
     },
 
-    /** Of a canonical block, in order. */
+    /** Moves of non-fungible tokens in a canonical block, in order. */
     async nftEvents(height: number): Promise<NftMove[]> {
       const { first, last } = positionsOf(height);
       return nftEvents.all(first, last).map((row) => ({

@@ -17,7 +17,7 @@ const CACHED = 500;
 export function contractFunctionQueries(db: Database) {
   const newest = prepared<{ tx_id: Uint8Array; position: number }, [string]>(db, sql.newest);
   const interfaceAt = prepared<{ contract_interface: string | null }, [number]>(db, sql.interface);
-  /** By the deployment's transaction id: what it says is the same in every fork. */
+  /** Functions by the deployment's transaction id: a deployment declares the same in every fork. */
   const known = new Map<string, ContractFunctions>();
 
   return async (contractId: string): Promise<ContractFunctions | undefined> => {

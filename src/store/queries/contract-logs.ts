@@ -37,7 +37,7 @@ interface Row extends KeyRow {
 
 type Key = Pick<KeyRow, 'position' | 'event_index'>;
 
-/** Behind every event of a transaction. */
+/** An index behind every event of a transaction. */
 const LAST_EVENT = Number.MAX_SAFE_INTEGER;
 const NEWEST: Key = { position: Number.MAX_SAFE_INTEGER, event_index: LAST_EVENT };
 const NO_BYTES = new Uint8Array(0);

@@ -55,7 +55,10 @@ export function contractQueries(db: Database) {
       };
     },
 
-    /** Of the newest that was mined, whatever came of it, else of the first that waits; undefined where there is none. */
+    /**
+     * The newest deployment that was mined, whatever came of it, else the first that waits; undefined where there is
+     * none.
+     */
     async deployment(contractId: string): Promise<Deployment | undefined> {
       const row = mined.get(contractId);
       if (row !== null)

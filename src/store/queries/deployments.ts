@@ -58,7 +58,7 @@ const orphanOf = (contractId: string, { block, transaction }: OrphanedTransactio
   contractInterface: transaction.contractInterface,
 });
 
-/** Among the functions of an interface, one that this many declare is rare enough. */
+/** Number of deployments below which a function's name is rare enough to search by. */
 const RARE = 1_000;
 
 /** The most deployments whose interfaces a request looks at: as many as take a twentieth of a second. */

@@ -63,7 +63,7 @@ export function detailQueries(db: Database) {
       return row === null ? undefined : detailOf(row);
     },
 
-    /** Those at positions that exist, in the order of the positions given. */
+    /** Transactions at positions that exist, in the order of the positions given. */
     at(positions: readonly number[]): TransactionDetail[] {
       return positions.map((position) => {
         const row = at.get(position);

@@ -6,7 +6,7 @@ import { prepared } from '../rows/statement.ts';
 import { assetEventOf, EVENT_KIND, kindMask } from '../rows/words.ts';
 import { keysetPage, numberAt } from './page.ts';
 
-/** For a query whose FROM has `events e`. */
+/** Columns for a query whose FROM has `events e`. */
 export const eventColumns = `e.event_index, e.kind, sender.address AS sender, recipient.address AS recipient,
   asset.identifier AS asset, contract.address AS contract, e.topic, e.amount, e.unlock_height, e.value`;
 export const eventJoins = `LEFT JOIN principals sender ON sender.id = e.sender_id
@@ -71,13 +71,13 @@ export function eventQueries(db: Database) {
   const downwards = prepared<EventRow, [number, number, number, number]>(db, sql.downwards);
   const before = prepared<IndexRow, [number, number, number]>(db, sql.before);
   return {
-    /** Those of a transaction of the canonical chain from a place on; none of another. */
+    /** Events of a canonical transaction from an offset on; none where the id is not of one. */
     slice(txId: Uint8Array, limit: number, offset: number): TransactionEvent[] {
       const found = transaction.get(txId);
       return found === null ? [] : from.all(found.position, offset, limit).map(eventOf);
     },
 
-    /** Of some kinds, the last first; none where the id is not of a canonical transaction. */
+    /** Events of some kinds, the last first; none where the id is not of a canonical transaction. */
     async lastFirst(
       txId: Uint8Array,
       kinds: readonly TransactionEvent['kind'][],
@@ -88,7 +88,7 @@ export function eventQueries(db: Database) {
       return found === null ? [] : downwards.all(found.position, kindMask(kinds), limit, offset).map(eventOf);
     },
 
-    /** In the order they happened; undefined where the id is not of a canonical transaction. */
+    /** Events in the order they happened; undefined where the id is not of a canonical transaction. */
     async ofTransaction(
       txId: Uint8Array,
       limit: number,

@@ -53,7 +53,7 @@ interface DetailRow extends PendingRow {
 
 const MICROSECONDS = 1_000_000;
 
-/** Behind every transaction id. */
+/** Bytes behind every transaction id. */
 const LAST_ID = new Uint8Array(33).fill(0xff);
 
 const pendingOf = (row: PendingRow): PendingTransaction => ({

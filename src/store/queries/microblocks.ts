@@ -52,7 +52,7 @@ export function microblockQueries(db: Database, streamed: StreamedQueries) {
     };
   }
 
-  /** Those that wait, the last first. */
+  /** Microblocks that wait, the last first. */
   function waiting(): ChainMicroblock[] {
     const parent = streamed.parent();
     if (parent === null) return [];

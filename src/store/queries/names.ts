@@ -9,7 +9,7 @@ import { FIRST, namespaceQueries } from './namespaces.ts';
 import { isSubdomain, parentOf, subdomainQueries } from './subdomains.ts';
 import { zonefileQueries } from './zonefiles.ts';
 
-/** Of a name from before the chain, on which nothing was done with it since. */
+/** The condition that nothing was done on the chain with a name from before it. */
 const untouched = 'NOT EXISTS (SELECT 1 FROM names n WHERE n.name = o.name)';
 
 export const sql = {
@@ -125,12 +125,12 @@ export function nameQueries(db: Database) {
   return {
     /** Names that are not revoked, in order, 100 a page. @param page counted from 0 */
     page: async (page: number): Promise<string[]> => names.all(PAGE, page * PAGE).map(({ name }) => name),
-    /** Those of a namespace; undefined where it is not open. */
+    /** Names of a namespace; undefined where it is not open. */
     async ofNamespace(its: string, page: number): Promise<string[] | undefined> {
       if (!namespaces.isOpen(its)) return undefined;
       return namesOfNamespace.all(its, PAGE, page * PAGE).map(({ name }) => name);
     },
-    /** Those that are open, in order. */
+    /** Namespaces that are open, in order. */
     namespaces: async (): Promise<string[]> => namespaces.all(),
     /** Undefined where the namespace is not open. */
     price: async (its: string): Promise<PriceFunction | undefined> => namespaces.price(its),
@@ -141,7 +141,7 @@ export function nameQueries(db: Database) {
     /** Who resolves the subdomains of its name that are not declared; undefined where none is. */
     resolver: async (name: string): Promise<string | undefined> => subdomains.resolverOf(parentOf(name)),
     /**
-     * Of a name or subdomain; empty where it never reached us.
+     * The zonefile of a name or subdomain; empty where it never reached us.
      * @param hash of a zonefile it has or had; null for the newest
      * @returns undefined where there is no such name, or it never had that zonefile
      */
@@ -150,7 +150,7 @@ export function nameQueries(db: Database) {
       if (!isActive(name)) return undefined;
       return hash === null ? zonefiles.newest(name).text : zonefiles.withHash(name, hash);
     },
-    /** Of a name, in order; none of one that is unknown or revoked. */
+    /** Subdomains of a name, in order; none of a name that is unknown or revoked. */
     subdomains: async (name: string): Promise<string[]> => (isActive(name) ? subdomains.ofName(name) : []),
     /** Names and subdomains of an address, in no order. */
     async ofOwner(address: string): Promise<string[]> {

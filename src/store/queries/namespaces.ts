@@ -49,7 +49,7 @@ export function namespaceQueries(db: Database) {
   }
 
   return {
-    /** Those that are open, in order. */
+    /** Namespaces that are open, in order. */
     all: (): string[] => namespaces.all().map((row) => row.namespace),
 
     isOpen: (its: string): boolean => namespace.get(its) !== null || oldNamespace.get(its) !== null,

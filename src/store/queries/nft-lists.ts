@@ -68,7 +68,7 @@ export function nftListQueries(db: Database, details: DetailQueries) {
       return { txId: row.tx_id, event, transaction: transactionAt(position, withTransactions) };
     });
 
-  /** Of some assets: the head of each asset's list, merged. */
+  /** Instances of some assets: the head of each asset's list, merged. */
   function ownedOf(owner: number, assets: readonly number[], limit: number, offset: number): InstanceRow[] {
     const [only] = assets;
     if (only !== undefined && assets.length === 1) return ownedOfAsset.all(owner, only, limit, offset);

@@ -63,7 +63,7 @@ export function nonceQueries(db: Database) {
   const betweenSponsored = prepared<{ nonce: string }, [number, bigint, bigint]>(db, sql.betweenSponsored);
   const nonceOf = (row: NonceRow | null): bigint | null => exactInteger(row?.nonce ?? null);
 
-  /** Those that wait between two, as origin or as sponsor, ascending. */
+  /** Pending nonces between two, as origin or as sponsor, ascending. */
   const waitingBetween = (principal: number, after: bigint, before: bigint): bigint[] => {
     const rows = [between, betweenSponsored].flatMap((rowsOf) => rowsOf.all(principal, after, before));
     return [...new Set(rows.map(({ nonce }) => BigInt(nonce)))].sort((a, b) => (a < b ? -1 : 1));

@@ -78,13 +78,13 @@ export function orphanQueries(db: Database, journal: EntryReader | null) {
     /** Whether there is such a block. */
     has: (search: BlockSearch): boolean => rowOf(search) !== null,
 
-    /** Of several, the highest. */
+    /** The highest orphaned block that a search finds. */
     block(search: BlockSearch): Block | undefined {
       const row = rowOf(search);
       return row === null ? undefined : read(row.index_block_hash);
     },
 
-    /** In the highest block that holds it. */
+    /** An orphaned transaction in the highest block that holds it. */
     transaction(txId: Uint8Array): OrphanedTransaction | undefined {
       const row = ofTransaction.all(txId).sort(highestFirst)[0];
       return row === undefined ? undefined : held(row, txId);

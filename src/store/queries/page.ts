@@ -7,9 +7,9 @@ export interface PageSource<Row extends Key, Item, Key = Row> {
   /** The key the page starts at; null for the head of the list. */
   from: CursorKey | null;
   total: number;
-  /** Up to `count` rows in list order, from the key on (and with it), or from the head. */
+  /** Returns up to `count` rows in list order, from the key on (and with it), or from the head. */
   rowsFrom(key: CursorKey | null, count: number): Row[];
-  /** Up to `count` rows in reverse order that stand before the key. */
+  /** Returns up to `count` rows in reverse order that stand before the key. */
   rowsBefore(key: CursorKey, count: number): Key[];
   keyOf(row: Key): CursorKey;
   itemOf(row: Row): Item;

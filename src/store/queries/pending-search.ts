@@ -91,7 +91,7 @@ export function pendingSearch(db: Database, mempool: MempoolQueries) {
       return { items: detailsOf(rows.slice(offset, offset + limit)), total: rows.length };
     },
 
-    /** Of all that wait. */
+    /** Fee and size of each transaction that waits. */
     feesAndSizes: async (): Promise<PendingFeeAndSize[]> =>
       feesAndSizes.all().map(({ type, fee, receipt_block_height, size }) => ({
         type: typeWord(type),

@@ -14,7 +14,7 @@ export const sql = {
                  ORDER BY position DESC LIMIT 1`,
 };
 
-/** Behind every block. */
+/** A height behind every block. */
 export const LAST_HEIGHT = 2 ** 32;
 
 export function placeQuery(db: Database) {

@@ -61,7 +61,7 @@ export function principalQueries(db: Database) {
       };
     },
 
-    /** Up to a block, or to the tip where that is below the height. */
+    /** History of STX up to a block, or to the tip where that is below the height. */
     async stxHistory(principal: string, height: number): Promise<StxHistory> {
       const found = id.get(principal)?.id ?? NOBODY;
       const until = Math.min(height, LAST_HEIGHT);

@@ -84,7 +84,7 @@ export function stackingQueries(db: Database) {
       return { items: range.all(version, last - limit + 1, last).map(eventOf), total: count };
     },
 
-    /** Those of a transaction, newest first; undefined where the id is not of a canonical one. */
+    /** Stacking events of a transaction, newest first; undefined where the id is not of a canonical one. */
     async ofTransaction(version: StackingVersion, txId: Uint8Array): Promise<StackingEvent[] | undefined> {
       const found = transaction.get(txId);
       return found === null ? undefined : ofTransaction.all(version, found.position).map(eventOf);

@@ -80,7 +80,7 @@ export function stakingPrincipalQueries(db: Database) {
       return { stx, bonds };
     },
 
-    /** By the bond's index. */
+    /** Positions in bonds, by the bond's index. */
     async positions(staker: string, limit: number, start: CursorKey | null): Promise<Page<BondPosition>> {
       const id = principal.get(staker)?.id ?? NOBODY;
       return keysetPage<PositionRow, BondPosition>({

@@ -80,7 +80,7 @@ const signerOf = ({ address, signer_key }: SignerRow): StakingSigner => ({ signe
 
 /** No principal has this number. */
 const NOBODY = 0;
-/** Behind every position. */
+/** A number behind every position. */
 const END = Number.MAX_SAFE_INTEGER;
 
 /** What finds the contracts that manage a signer's key, through this connection. */

@@ -63,7 +63,7 @@ export function streamedQueries(db: Database, journal: EntryReader | null, netwo
   const onTip = prepared<Row, []>(db, sql.onTip);
   const tip = prepared<TipRow, []>(db, sql.tip);
 
-  /** In the order of their sequence. */
+  /** Streamed microblocks in the order of their sequence. */
   function microblocks(): WaitingMicroblock[] {
     const messages = new Map<string, Message>();
     const found: WaitingMicroblock[] = [];
@@ -80,7 +80,7 @@ export function streamedQueries(db: Database, journal: EntryReader | null, netwo
     return found;
   }
 
-  /** In the order of the chain; as if the next block held them. */
+  /** Streamed transactions in the order of the chain; as if the next block held them. */
   function transactions(): WaitingTransaction[] {
     const parent = tip.get();
     if (parent === null) return [];

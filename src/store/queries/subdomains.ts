@@ -47,7 +47,7 @@ interface OldSubdomainRow {
   zonefile: string;
 }
 
-/** Of a subdomain's zonefile: shorter than that of a name's. */
+/** Hash of a subdomain's zonefile, which is shorter than that of a name's. */
 const subdomainHash = (zonefile: Uint8Array): Uint8Array => sha256(zonefile).subarray(16);
 
 /** The name that a subdomain is part of: its last two labels. */
@@ -55,7 +55,10 @@ export const parentOf = (subdomain: string): string => subdomain.split('.').slic
 
 export const isSubdomain = (name: string): boolean => name.split('.').length > 2;
 
-/** Of names that are not revoked. @param genesisId the transaction that stands for what was before the chain */
+/**
+ * Queries on subdomains of names that are not revoked. @param genesisId the transaction that stands for what was
+ * before the chain
+ */
 export function subdomainQueries(db: Database, genesisId: () => Uint8Array | null) {
   const subdomain = prepared<SubdomainRow, [string]>(db, sql.subdomain);
   const declarations = prepared<{ zonefile: Uint8Array }, [string]>(db, sql.declarations);
@@ -94,10 +97,10 @@ export function subdomainQueries(db: Database, genesisId: () => Uint8Array | nul
     /** Who resolves the subdomains of a name that are not declared; undefined where none is. */
     resolverOf: (name: string): string | undefined => (resolver.get(name) ?? oldResolver.get(name))?.resolver,
 
-    /** Of a name, in order. */
+    /** Subdomains of a name, in order. */
     ofName: (name: string): string[] => ofName.all(name).map((row) => row.subdomain),
 
-    /** Those that were ever declared for an address, each once. */
+    /** Subdomains that were ever declared for an address, each once. */
     everOf: (address: string): Set<string> =>
       new Set([...ofOwner.all(address), ...oldOfOwner.all(address)].map((row) => row.subdomain)),
   };

@@ -48,14 +48,14 @@ const spentJoins = (t: string): string =>
    LEFT JOIN principals recipient ON recipient.id = ${t}.recipient_id
    LEFT JOIN principals contract ON contract.id = ${t}.contract_id`;
 
-/** For a query whose FROM has `transactions t`. */
+/** Columns and joins for a query whose FROM has `transactions t`. */
 export const summary = {
   columns: `t.position, ${spentColumns('t')}, t.tx_index, t.status, t.tenure_change_cause, t.genesis_block_time,
    b.block_hash, b.index_block_hash, b.block_time, b.burn_block_height, b.burn_block_time`,
   joins: `JOIN blocks b ON b.height = ${heightIn('t.position')} ${spentJoins('t')}`,
 };
 
-/** For a query whose FROM has `mempool_transactions m`. */
+/** Columns and joins for a query whose FROM has `mempool_transactions m`. */
 export const waiting = { columns: spentColumns('m'), joins: spentJoins('m') };
 
 /** A column that this kind of row always has. */

@@ -3,7 +3,7 @@ import type { TransactionOrder } from '../model/transaction.ts';
 import { firstPositionIn, heightIn } from '../rows/position-sql.ts';
 import { PAYLOAD } from '../rows/words.ts';
 
-/** ?1 is a bit for each payload type; ?9 and ?10 bound the positions that can match. */
+/** The conditions: ?1 is a bit for each payload type; ?9 and ?10 bound the positions that can match. */
 const matches = `(?1 IS NULL OR (?1 >> t.type) & 1)
    AND (?2 IS NULL OR t.sender_id = ?2)
    AND (?3 IS NULL OR (t.type = ${PAYLOAD.token_transfer} AND t.recipient_id = ?3))

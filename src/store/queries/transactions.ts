@@ -46,7 +46,7 @@ interface InvolvementRow extends SummaryRow {
   stx_received: string;
 }
 
-/** Before every first position, and behind every last. */
+/** A number before every first position, and one behind every last. */
 const NEWEST = Number.MAX_SAFE_INTEGER;
 
 const keyOf = ({ position }: PositionRow): CursorKey => [position];

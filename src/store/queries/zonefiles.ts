@@ -1,4 +1,4 @@
-/** Zonefiles of names. Those of subdomains stand with their declarations. */
+/** Zonefiles of names. Zonefiles of subdomains stand with their declarations. */
 import type { Database } from 'bun:sqlite';
 import { lossyText } from '../../codec/utf8.ts';
 import { heightIn } from '../rows/position-sql.ts';

@@ -64,12 +64,12 @@ export function readerOf(db: Database, journal: EntryReader | null, file: number
     changes: changeQueries(db),
     blocks: {
       ...blocks,
-      /** Of any fork: the canonical one, else the highest. */
+      /** A whole block of any fork: the canonical one, else the highest. */
       whole,
       /** The canonical chain, highest first. */
       wholePage,
     },
-    /** Of Stacks 2.x. */
+    /** Microblocks of Stacks 2.x. */
     microblocks: {
       ...microblockQueries(db, streamed),
       /** Transactions that stand in those that wait, newest first. */
@@ -83,9 +83,14 @@ export function readerOf(db: Database, journal: EntryReader | null, file: number
     burnBlocks: burnBlockQueries(db, blocks.range),
     transactions: {
       ...transactionQueries(db, chain, mempool, details),
-      /** Of the canonical chain, with those of microblocks that wait on its tip where they are asked for. */
+      /**
+       * Transactions of the canonical chain, with those of microblocks that wait on its tip where they are asked for.
+       */
       search,
-      /** Of a block of any fork; an orphaned one has none. Undefined where no fork has such a block. */
+      /**
+       * Transactions of a block of any fork; an orphaned block has none. The answer is undefined where no fork has
+       * such a block.
+       */
       inBlock,
       /**
        * Canonical, else, if asked for, in a microblock that waits on the tip, else waiting or dropped, else in an orphaned
@@ -99,7 +104,7 @@ export function readerOf(db: Database, journal: EntryReader | null, file: number
       find: async (txId: Uint8Array) => mempool.find(txId),
       /** Pending ones, newest receipt first, ties by id. */
       page: mempool.page,
-      /** Of those that wait, by type. */
+      /** Fees of pending transactions, by type. */
       fees: mempool.fees,
       /** Greater with every change of the mempool, and none twice, whatever becomes of the index. */
       version: mempool.version,
@@ -120,7 +125,7 @@ export function readerOf(db: Database, journal: EntryReader | null, file: number
     contracts: {
       ...contractQueries(db),
       ...deploymentQueries(db, orphans),
-      /** As its newest deployment declares them; undefined where none is known to. */
+      /** Functions as a contract's newest deployment declares them; undefined where none is known to. */
       functions: contractFunctionQueries(db),
       /** Newest first, from the newest one at or before the start; undefined where there is none. */
       logs: contractLogQueries(db),

@@ -29,7 +29,7 @@ export interface SnapshotOptions {
   every?: Every;
 }
 
-/** Between two looks at the file and at the snapshots in use. A look costs some microseconds. */
+/** Milliseconds between two looks at the file and at the snapshots in use. A look costs some microseconds. */
 const LOOK_MS = 250;
 
 /**
@@ -58,7 +58,7 @@ const isOfFile = (error: unknown): error is Error =>
  */
 export function openSnapshots(directory: string, options: SnapshotOptions = {}): Snapshots {
   const { log = () => {}, now = systemClock.monotonic, every = systemClock.every } = options;
-  /** In the order they began in. */
+  /** Snapshots in use, in the order they began in. */
   const inUse = new Set<InUse>();
   let file: IndexFile | null = null;
   let filesOpened = 0;

@@ -67,7 +67,7 @@ const dropReasons: ReadonlyMap<string, MempoolState> = new Map([
 /** The state of a transaction that the node dropped for this reason; undefined for a reason that is not known. */
 export const droppedState = (reason: string): MempoolState | undefined => dropReasons.get(reason);
 
-/** For a reason that a later node may invent. */
+/** The state for a reason that a later node may invent. */
 export const DROPPED_FOR_UNKNOWN_REASON = MEMPOOL_STATE.problematic;
 
 /** `type` of transactions: the payload's wire id. */
