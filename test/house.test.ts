@@ -54,9 +54,6 @@ test(`no function has more than ${LONGEST_FUNCTION} lines`, () => {
   expect(sources.flatMap(longFunctions)).toEqual([]);
 });
 
-/** Folders whose comments may still begin with a fragment. */
-const FOLDERS_WITH_FRAGMENTS = ['hooks/', 'http/', 'api/'];
-
 const PREPOSITIONS =
   'about above across after against along among around as at before behind below beneath beside besides between beyond by ' +
   'despite during except for from in inside into like near of off on onto out outside over past per since through ' +
@@ -90,13 +87,11 @@ const docCommentsOf = ({ tree }: Source): { line: number; text: string }[] =>
   }));
 
 test('no doc comment begins with a fragment', () => {
-  const fragments = sources
-    .filter(({ file }) => !FOLDERS_WITH_FRAGMENTS.some((folder) => file.startsWith(folder)))
-    .flatMap((source) =>
-      docCommentsOf(source)
-        .filter(({ text }) => hasFragment(text))
-        .map(({ line, text }) => `${source.file}:${line}: ${text.trim()}`),
-    );
+  const fragments = sources.flatMap((source) =>
+    docCommentsOf(source)
+      .filter(({ text }) => hasFragment(text))
+      .map(({ line, text }) => `${source.file}:${line}: ${text.trim()}`),
+  );
   expect(fragments).toEqual([]);
 });
 

@@ -12,6 +12,7 @@ function countedAs({ url }: Request): string {
   return COUNTED.has(pathname) ? pathname : `/${pathSegment(url, 1)}/*`;
 }
 
+/** Hidden routes that pass requests under `/v2` and `/v3` on to the node. @param proxy makes the node's answer */
 export const nodeRoutes = (proxy: Forward): Route[] =>
   ['/v2', '/v2/*', '/v3', '/v3/*'].map((path) =>
     route({

@@ -11,13 +11,13 @@ export interface Readiness {
   height: number | null;
   /** Null where the node can't be asked. */
   node_height: number | null;
-  /** Since the newest block's time; null before the first. */
+  /** Seconds since the newest block's time; null before the first block. */
   tip_age_seconds: number | null;
 }
 
 export interface Operations {
   readiness(): Promise<Readiness>;
-  /** In Prometheus' text format. */
+  /** Every metric in Prometheus' text format. */
   metrics(): Promise<string>;
 }
 
@@ -37,6 +37,7 @@ const answers = (
     new Response(await metrics(), { headers: { 'content-type': METRICS_TYPE, 'cache-control': 'no-store' } }),
 });
 
+/** Routes of health, readiness and metrics, for the port of the API. */
 export function operationRoutes(operations: Operations, respond: Responder): AnyElysia {
   const plugin = new Elysia({ name: 'operations' });
   for (const [path, answer] of Object.entries(answers(operations, respond.json))) {
@@ -45,7 +46,7 @@ export function operationRoutes(operations: Operations, respond: Responder): Any
   return plugin;
 }
 
-/** The same for a port without the API: null for a path that is none of them. */
+/** Answers operations on a port without the API. @returns null for a path that is not one of operations */
 export function operationAnswer(operations: Operations): (path: string) => Promise<Response> | null {
   const byPath = answers(operations, (status, body) => Response.json(body, { status }));
   return (path) => {

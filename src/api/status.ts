@@ -15,6 +15,7 @@ const Tip = Type.Object({
   burn_block_height: Height,
 });
 
+/** The route of the server's status, and redirects that lead to it. @param version as `versionText` makes it */
 export const status = (version: string) => [
   route({
     path: '/extended',

@@ -71,7 +71,7 @@ const consumerOf: Access['consumerOf'] = ({ headers }, { consumer, isOperator },
   return consumer;
 };
 
-/** Without keys: everybody who is no page of another origin. */
+/** The access of a server without keys: everybody may ask, except pages of another origin. */
 function openAccess(hosts: AccessRules['hosts']): Access {
   const isOurs = hostCheck({ names: hosts, addresses: 'loopback' });
   return {

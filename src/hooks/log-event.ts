@@ -1,4 +1,4 @@
-/** What chainhooks say of their work. Of a URL only the host: users put secrets into the rest. */
+/** What chainhooks log about their work. A URL is logged by its host alone: users put secrets into the rest. */
 import { StoreUnavailableError } from '../store/files/store-failure.ts';
 
 export type HookEvent =

@@ -42,7 +42,7 @@ export function maintenance(options: MaintenanceOptions): Maintenance {
   let end = () => {};
   let stopped = false;
   let working: Promise<void> | null = null;
-  /** Up to which delivery bodies were forgotten for their age, and for their number, of each hook. */
+  /** The last delivery whose body was forgotten for its age, and for each hook the last one forgotten for their number. */
   let agedUpTo = { createdAt: 0, id: 0 };
   const surplusUpTo = new Map<number, number>();
 

@@ -8,7 +8,7 @@ import { scanner } from './scan.ts';
 import type { Chainhooks } from './service.ts';
 import { webhookId } from './webhook-id.ts';
 
-/** On-demand evaluations of a hook that may wait for its receiver. */
+/** Maximum on-demand evaluations of a hook that may wait for its receiver. */
 const MOST_WAITING = 10_000;
 
 /**

@@ -43,5 +43,7 @@ export class TooManyTries extends HookProblem {
 
 /** @param field its path with dots: `filters.events.0.sender` */
 export const invalidField = (field: string, rule: string): HookProblem => new HookProblem(400, `${field} ${rule}`);
+/** The error for a chainhook that the consumer doesn't have: 404. */
 export const unknownHook = (): HookProblem => new HookProblem(404, 'Chainhook not found');
+/** The error for a block that the canonical chain doesn't have: 404. */
 export const unknownBlock = (): HookProblem => new HookProblem(404, 'Block not found');

@@ -9,7 +9,7 @@ import { slices } from './slices.ts';
 
 /** Deliveries of a hook that may wait while it catches up: the rest is made when some are gone. */
 const MOST_CAUGHT_UP = 1_000;
-/** Until what failed for lack of the database is tried again. */
+/** Milliseconds until a task is tried again that failed because the database was unavailable. */
 const RETRY_MS = 1_000;
 
 /** What the tasks work with. */

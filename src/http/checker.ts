@@ -6,7 +6,7 @@ import { TypeCompiler, type ValueError, ValueErrorType } from '@sinclair/typebox
 export interface Mistake {
   /** Names and indexes from the outside in; empty for the value itself. */
   path: string[];
-  /** In words that follow the field's name: `must be integer`. */
+  /** The rule in words that follow the field's name: `must be integer`. */
   rule: string;
 }
 

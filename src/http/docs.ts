@@ -15,7 +15,7 @@ export interface ApiDescription {
   title: string;
   description: string;
   tags: { name: string; description: string }[];
-  /** By the id of the operation. */
+  /** Recorded examples by operation id. */
   examples: Readonly<Record<string, RecordedExample>>;
 }
 
@@ -113,7 +113,7 @@ const takesGzip = (request: Request): boolean =>
     return (name === 'gzip' || name === '*') && !/^q=0(\.0*)?$/.test(weight);
   });
 
-/** Beyond what the plugin's types know of the page's own settings. */
+/** Settings of the page; the plugin's types know only some of them. */
 const scalarConfig = {
   spec: { url: DOCUMENT },
   customCss: '',

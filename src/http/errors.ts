@@ -93,6 +93,7 @@ export class ShapedError extends ApiError {
   }
 }
 
+/** The error for what doesn't exist: 404. @param message what was not found */
 export const notFound = (message: string): ApiError => new ApiError(404, message);
 
 /** All that the API has to say to the log. */
@@ -116,6 +117,7 @@ export interface ErrorShape {
 /** Makes the answer to a request that failed. */
 export type Failure = (error: unknown, request: Request, shape?: ErrorShape) => Response;
 
+/** The body of most errors. @param code error code for programs; null leaves it out */
 export const problem = (status: ErrorStatus, message: string, code: string | null = null) =>
   code === null
     ? { statusCode: status, error: reasons[status], message }

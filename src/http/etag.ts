@@ -19,61 +19,61 @@ export const tagOf = (version: string) => {
   return (state: string): string => `${state}-${program}`;
 };
 
-/** For what only blocks of the chain and microblocks change. */
+/** The tag of answers that only blocks of the chain and microblocks change. */
 export const chainTip = async (read: Reader): Promise<string | null> => {
   const tip = await read.chain.tip();
   return tip === null ? null : `0x${(tip.microblock?.hash ?? tip.indexBlockHash).toHex()}`;
 };
 
-/** For what Bitcoin's height changes as well, such as locks that end. */
+/** The tag of answers that Bitcoin's height changes as well, such as locks that end. */
 export const chainAndBurnTip = async (read: Reader): Promise<string | null> => {
   const tip = await read.chain.tip();
   return tip === null ? null : `${(tip.microblock?.hash ?? tip.indexBlockHash).toHex()}-${tip.burnBlockHeight}`;
 };
 
-/** For what is answered of any fork: a block beside the chain may come while the tip stays. */
+/** The tag of answers about any fork: a block beside the chain may come while the tip stays. */
 export const anyFork = async (read: Reader): Promise<string | null> => {
   const tip = await chainTip(read);
   return tip === null ? null : `${tip}-${(await read.chain.newestArrival())?.toHex()}`;
 };
 
-/** For the name system: zonefiles come when they come, and the names from before the chain when the operator has them. */
+/** The tag of answers about names: zonefiles come at any time, and so do the names from before the chain. */
 export const chainTipAndAttachments = async (read: Reader): Promise<string | null> => {
   const tip = await chainTip(read);
   return tip === null ? null : `${tip}-${await read.names.version()}`;
 };
 
-/** For what Bitcoin's blocks hold: another one may stand at the same height. */
+/** The tag of answers about Bitcoin's blocks: another block may replace one at the same height. */
 export const chainAndBurnBlock = async (read: Reader): Promise<string | null> => {
   const tip = await chainTip(read);
   const newest = await read.burnRewards.newestHash();
   return tip === null || newest === null ? tip : `${tip}-${newest.toHex()}`;
 };
 
-/** For pending transactions. */
+/** The tag of answers about pending transactions. */
 export const mempool = async (read: Reader): Promise<string | null> => {
   const tip = await chainTip(read);
   return tip === null ? null : `${tip}-${await read.mempool.version()}`;
 };
 
-/** For transactions wherever they are: pending, or of any fork. */
+/** The tag of answers about transactions wherever they are: pending, or of any fork. */
 export const mempoolAndAnyFork = async (read: Reader): Promise<string | null> => {
   const fork = await anyFork(read);
   return fork === null ? null : `${fork}-${await read.mempool.version()}`;
 };
 
-/** For what depends on a principal's history: only a block adds to it. */
+/** The tag of answers that depend on a principal's history: only a block adds to it. */
 export const principal = chainAndBurnTip;
 
-/** For what depends on a principal's pending transactions too. */
+/** The tag of answers that depend on a principal's pending transactions as well. */
 export const principalAndMempool = async (read: Reader): Promise<string | null> => {
   const tip = await chainAndBurnTip(read);
   return tip === null ? null : `${tip}-${await read.mempool.version()}`;
 };
 
 /**
- * For one transaction: the block that holds it, or its state in the mempool. Of the latter the status is not enough:
- * one that was dropped and is sent again is pending as before, at another time.
+ * The tag of an answer about one transaction: the block that holds it, or its status in the mempool with the mempool's version.
+ * The status alone is not enough: a transaction that was dropped and is sent again is pending as before, at another time.
  */
 export const transaction = async (read: Reader, { tx_id }: { tx_id: Uint8Array }): Promise<string | null> => {
   const state = await read.transactions.state(tx_id);
@@ -83,13 +83,13 @@ export const transaction = async (read: Reader, { tx_id }: { tx_id: Uint8Array }
   return tip === null ? null : `${state.status}-${await read.mempool.version()}`;
 };
 
-/** For what a canonical block holds, which is always the same. */
+/** The tag of answers about a canonical block, whose content never changes. */
 export const block = async (read: Reader, params: { height_or_hash: BlockId }): Promise<string | null> => {
   const hash = await read.chain.blockHash(params.height_or_hash);
   return hash === undefined ? null : `${hash.toHex()}-canonical`;
 };
 
-/** For the newest block at or before a time. */
+/** The tag of an answer about the newest block at or before a time, in Unix seconds. */
 export const blockAt = async (read: Reader, { timestamp }: { timestamp: number }): Promise<string | null> => {
   const found = await read.blocks.at(timestamp);
   return found === undefined ? null : `${found.indexHash.toHex()}-canonical`;

@@ -8,7 +8,7 @@ import { notFound } from './errors.ts';
 import { limitOrDefault } from './offset-pagination.ts';
 
 interface FlatQuery<C extends TSchema> {
-  /** Of `limit`. */
+  /** Largest and default `limit`. */
   maximum: number;
   default: number;
   /** The farthest a page may start from its cursor, either way. */
@@ -16,6 +16,7 @@ interface FlatQuery<C extends TSchema> {
   cursor: C;
 }
 
+/** The query of such a list: `limit`, `offset` and `cursor`. */
 export const flatQuery = <C extends TSchema>({ maximum, default: usual, reach, cursor }: FlatQuery<C>) => ({
   limit: limitOrDefault({ maximum, default: usual }),
   offset: Type.Integer({
@@ -29,6 +30,7 @@ export const flatQuery = <C extends TSchema>({ maximum, default: usual, reach, c
 
 const cursor = (description: string) => Type.Union([Type.String(), Type.Null()], { description });
 
+/** The schema of a page. @param item schema of one item */
 export const FlatPage = <T extends TSchema>(item: T) =>
   Type.Object({
     limit: Type.Integer(),
@@ -43,6 +45,7 @@ export const FlatPage = <T extends TSchema>(item: T) =>
 /** What a 404 of such a list means. */
 export const NO_CURSOR = 'Cursor not found';
 
+/** Where a page starts, by the query: the cursor, or the newest item, and the offset from there. */
 export const flatStart = <Key>({ cursor, offset }: { cursor?: Key; offset: number }): ChainStart<Key> => ({
   at: cursor ?? null,
   offset,

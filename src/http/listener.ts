@@ -17,7 +17,7 @@ export interface HttpListenerOptions<Data> {
   shared?: boolean;
   /** The largest body of any request, in bytes, without the margin that lets handlers refuse one with a reason. */
   bodyLimit: number;
-  /** After how many seconds without a byte in either direction a connection is closed. */
+  /** Seconds without a byte in either direction after which a connection is closed. */
   idleSeconds: number;
   fetch: Handler<Data>;
   /** What answers instead of `fetch` on paths of their own. */

@@ -9,7 +9,7 @@ interface Limits {
 
 const itemsBefore = Type.Integer({ minimum: 0, default: 0, description: 'Number of items to skip before the page' });
 
-/** For routes on which a limit of 0 means the default. */
+/** The parameter `limit` of routes on which 0 stands for the default. */
 export const limitOrDefault = ({ maximum, default: usual }: Limits) =>
   Type.Transform(
     Type.Integer({
@@ -22,15 +22,16 @@ export const limitOrDefault = ({ maximum, default: usual }: Limits) =>
     .Decode((limit) => (limit === 0 ? usual : limit))
     .Encode((limit) => limit);
 
-/** For routes on which a limit of 0 asks for the total alone. */
+/** The query of routes on which a limit of 0 asks for the total alone. */
 export const offsetQuery = (limits: Limits) => ({
   limit: Type.Integer({ minimum: 0, ...limits, description: 'Maximum number of items on a page' }),
   offset: itemsBefore,
 });
 
-/** For the lists of v1, on which a limit of 0 means the default. */
+/** The query of v1's lists, on which a limit of 0 stands for the default. */
 export const legacyOffsetQuery = (limits: Limits) => ({ limit: limitOrDefault(limits), offset: itemsBefore });
 
+/** The schema of a page with the length of its list. @param item schema of one item */
 export const OffsetPage = <T extends TSchema>(item: T) =>
   Type.Object({
     limit: Type.Integer(),
@@ -39,16 +40,18 @@ export const OffsetPage = <T extends TSchema>(item: T) =>
     results: Type.Array(item),
   });
 
-/** Of the lists of v1 that don't say how long they are. */
+/** The schema of a page of v1's lists that don't state their length. @param item schema of one item */
 export const UncountedPage = <T extends TSchema>(item: T) =>
   Type.Object({ limit: Type.Integer(), offset: Type.Integer(), results: Type.Array(item) });
 
+/** A page with the length of its list. @param item serializes one item */
 export const offsetPage = <T, R>(
   { limit, offset }: { limit: number; offset: number },
   page: Found<T>,
   item: (of: T) => R,
 ) => ({ limit, offset, total: page.total, results: page.items.map(item) });
 
+/** A page without the length of its list. @param item serializes one item */
 export const uncountedPage = <T, R>(
   { limit, offset }: { limit: number; offset: number },
   page: Found<T>,

@@ -17,7 +17,7 @@ interface Described {
   redirects?: string;
   deprecated?: unknown;
   etag: unknown;
-  /** Of the answer; 200 if not given. */
+  /** Status of the answer; 200 if not given. */
   status?: number;
   described?: { query?: TProperties; body?: TSchema };
   errors?: ErrorShape;

@@ -17,6 +17,7 @@ export const cursorQuery = {
 
 const cursor = (description: string) => Type.Union([Type.String(), Type.Null()], { description });
 
+/** The schema of a page. @param item schema of one item */
 export const CursorPage = <T extends TSchema>(item: T) =>
   Type.Object({
     total: Type.Integer({ description: 'Number of items in the whole list' }),
@@ -40,6 +41,11 @@ export function pageStart(list: string, text: string | undefined): CursorKey | n
   );
 }
 
+/**
+ * A page with the cursors of its neighbours.
+ * @param list name that the cursors are bound to
+ * @param item serializes one item
+ */
 export function cursorPage<T, R>(list: string, limit: number, page: Page<T>, item: (of: T) => R) {
   const text = (key: CursorKey | null) => (key === null ? null : encodeCursor(list, key));
   return {

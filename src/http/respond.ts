@@ -11,7 +11,7 @@ const JSON_TYPE = 'application/json; charset=utf-8';
 export interface Responder {
   /** @param etag without quotes; null for an answer that must not be stored */
   json(status: number, body: unknown, etag?: string | null): Response;
-  /** The same for a body that is JSON text already. */
+  /** Answers with a body that is JSON text already, as {@link Responder.json} does. */
   jsonText(status: number, text: string, etag?: string | null): Response;
   /** The text alone, as `text/plain`. */
   plainText(status: number, text: string, etag?: string | null): Response;
@@ -25,6 +25,7 @@ export interface Responder {
   common(): Record<string, string>;
 }
 
+/** Makes the responder of a server. @param version goes into each response, as `X-API-Version` */
 export function responder(version: string): Responder {
   const common = () => ({
     'access-control-allow-origin': '*',

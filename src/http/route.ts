@@ -54,7 +54,7 @@ export interface Declaration<
 > {
   /** GET if not given. Answers to others are never tagged or stored. */
   method?: Method;
-  /** As OpenAPI writes it: `/extended/v3/transactions/{tx_id}`; `*` at its end stands for any path. */
+  /** The path as OpenAPI writes it: `/extended/v3/transactions/{tx_id}`; `*` at its end stands for any path. */
   path: string;
   operationId: string;
   /** A few words, as a table of contents has them. */
@@ -66,11 +66,11 @@ export interface Declaration<
   hidden?: boolean;
   params?: P;
   query?: Q;
-  /** Of the JSON body; a route without takes none, and what is sent is ignored. */
+  /** Schema of the JSON body; a route without one ignores the body of a request. */
   body?: Sent;
   /** A body that isn't there is `{}`. */
   optionalBody?: boolean;
-  /** For the document, what the handler reads and checks by itself. */
+  /** What the handler reads and checks by itself, for the document. */
   described?: { query?: TProperties; body?: TSchema };
   response: B;
   /** 200 if not given; 204 has no body. */
@@ -83,7 +83,7 @@ export interface Declaration<
   errors?: ErrorShape;
   /** What a 302 of this route means, where it answers {@link Redirect}. */
   redirects?: string;
-  /** For a route that is on its way out. */
+  /** What a deprecated route says of its end and its successors. */
   deprecated?: Deprecation;
   /** Where a request is to be made instead, for one that names its subject in a form of old; null for others. */
   moved?: (url: string) => string | null;
@@ -127,7 +127,7 @@ export interface RouteContext {
   metrics: RequestMetrics;
   /** The address a request came from. */
   clientAddress: (request: Request) => string;
-  /** In one of several threads: answers what only the main one can. */
+  /** Answers what only the main thread can, where there are several threads. */
   mainThread?: Forward;
   /** Whether each body is held against its schema. For tests: it costs more than most queries. */
   checkResponses: boolean;
@@ -168,7 +168,7 @@ export function route<
     serve(context) {
       const { snapshots, respond, failure, deprecation, now, clientAddress } = context;
       const { currentTag, answer } = answering(declaration, context);
-      /** With the tag of what is found there. What the route there would refuse, it refuses here. */
+      /** Redirects with the tag of what is found there. The parameters are checked here as the route there would check them. */
       const redirect = async (location: string, { url }: Request): Promise<Response> => {
         const params = readParams(url.slice(0, pathStart(url)) + location);
         return respond.redirect(302, location, await snapshots.read((read) => currentTag(read, params)));
@@ -273,7 +273,7 @@ function answering<
 export const DECLARED = 'x-declared';
 
 export interface Declared {
-  /** With the parameters' names. */
+  /** The path with the names of its parameters. */
   path: string;
   operation: Route['detail'];
 }

@@ -13,7 +13,7 @@ export interface ApiServer {
 
 /** What is pushed to clients, on connections that last. @template Data what a socket knows of itself */
 export interface Pushed<Data> {
-  /** By path. */
+  /** Handlers by path. */
   routes: Record<string, Handler<Data>>;
   websocket: Bun.WebSocketHandler<Data>;
   /** Ends the connections, and what tells them. */
@@ -39,6 +39,7 @@ export interface ApiServerOptions<Data> {
 /** Seconds: longer than a node may take to answer what is passed on to it. */
 const IDLE_SECONDS = 75;
 
+/** Listens on the API's port. The address that came of it is in the result. */
 export function startApi<Data>(options: ApiServerOptions<Data>): ApiServer {
   const { app, pushed, clock = systemClock, listen = listenHttp, ...address } = options;
   const server = listen<Data>({

@@ -1,4 +1,4 @@
-/** From the text of one parameter to its value, by the rules of its schema. */
+/** Reads the text of one parameter as a value, by the rules of its schema. */
 import { TransformKind, type TSchema } from '@sinclair/typebox';
 import { ParameterError, type ParameterPlace } from './errors.ts';
 
@@ -19,6 +19,7 @@ export class InvalidValue extends Error {
   }
 }
 
+/** Makes the reader of a parameter's text. @throws Error for a schema of a type that no parameter has */
 export function textReader(schema: TSchema): ReadText {
   const read = plainReader(schema);
   const decode = decoderOf(schema);

@@ -4,7 +4,10 @@ import type { SummaryPayload } from '../../store/model/transaction.ts';
 import type { Reader } from '../../store/read/index-reader.ts';
 import type { Declarations } from './serialize/transaction.ts';
 
-/** Of each contract that one of the transactions calls; it isn't in the map where nothing is known of it. */
+/**
+ * Reads the functions of every contract that one of the transactions calls. A contract that the index doesn't know is not in
+ * the map.
+ */
 export async function declarationsFor(
   read: Reader,
   transactions: readonly { payload: SummaryPayload }[],

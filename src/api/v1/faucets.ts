@@ -29,7 +29,7 @@ interface Asked {
   url: string;
   query: URLSearchParams;
   body: URLSearchParams;
-  /** Of the client, as a proxy before this server says. */
+  /** Address of the client, as a proxy before this server states it. */
   ip: string;
 }
 
@@ -130,6 +130,7 @@ const family = {
   mainThread: true,
 } as const;
 
+/** The routes that send test coins. */
 export const faucetRoutes = (faucets: Faucets): readonly Route[] => [
   route({
     ...family,

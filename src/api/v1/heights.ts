@@ -1,4 +1,4 @@
-/** Up to which block, or of which one, a route of v1 speaks. */
+/** Parameters of v1 that choose a block, or the last block that an answer covers. */
 import { Type } from '@sinclair/typebox';
 import { fromHex, toHex } from '../../codec/hex.ts';
 import { ApiError, notFound } from '../../http/errors.ts';

@@ -10,7 +10,7 @@ import { balanceChange, transactionBalanceChange } from './serialize/principal.t
 
 const tag = 'Principals';
 
-/** By what was asked, in whatever order and however often. */
+/** The list's name for cursors: equal for the same transactions in any order, however often each is given. */
 const listOf = (principal: string, txIds: readonly Uint8Array[]) =>
   `balance-changes ${principal} ${[...new Set(txIds.map(toHex))].sort().join(' ')}`;
 

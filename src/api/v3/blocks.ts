@@ -10,7 +10,7 @@ import { transactionSummary } from './serialize/transaction.ts';
 
 const UNKNOWN = 'Block not found';
 
-/** By the name it was asked for: `latest` walks on in whatever block is the newest then. */
+/** The list's name for cursors, by the id that was asked for: a cursor of `latest` continues in the block that is newest then. */
 const listOf = (id: BlockId) =>
   `block-transactions ${id === 'latest' ? id : 'height' in id ? id.height : toHex(id.hash)}`;
 

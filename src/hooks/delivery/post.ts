@@ -14,7 +14,7 @@ const MOST_INTERIM = 100;
 export interface PostOptions extends Target {
   headers: Record<string, string>;
   body: Uint8Array;
-  /** Until the connection stands. */
+  /** Milliseconds until the connection must be open. */
   connectTimeoutMs: number;
   /** How long the rest of an answer is waited for once its status is known; a second where it isn't given. */
   answerMs?: number;

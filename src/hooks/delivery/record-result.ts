@@ -27,6 +27,7 @@ const GONE = 410;
 /** Whether a delivery is still to be sent. */
 export const isOpen = ({ state }: Delivery): boolean => state === 'pending' || state === 'failed';
 
+/** Makes what writes down the result of an attempt, and what follows from it for the delivery and its hook. */
 export function resultRecorder(options: RecordResultOptions) {
   const { store, write, interrupt, rules, counters, log, clock, chance } = options;
   const { records, deliveries, backfills } = store;

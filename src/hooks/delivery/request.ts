@@ -23,6 +23,7 @@ export interface RequestOptions extends Outgoing {
 /** Sends a body once. Never rejects: a failure is a result. @param text the JSON text of the body */
 export type DeliveryRequest = (record: HookRecord, delivery: DeliveryIdentity, text: string) => Promise<Result>;
 
+/** Makes the function that signs a delivery and posts it to its receiver. */
 export function deliveryRequest(options: RequestOptions): DeliveryRequest {
   const { secrets, rules, userAgent, signal, guard, clock, post } = options;
   const { timeoutMs, connectTimeoutMs } = rules;

@@ -15,7 +15,7 @@ export interface DeliveryRules {
 
 const FIRST_WAIT_MS = 2_000;
 const JITTER = 0.2;
-/** 2 to a higher power is more than any cap. */
+/** Doublings of a wait after which any cap is reached. */
 const MOST_DOUBLINGS = 30;
 
 /**

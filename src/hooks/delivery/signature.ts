@@ -6,6 +6,7 @@ const SECRET_BYTES = 32;
 /** How long a replaced secret signs beside the new one, in milliseconds. */
 const OVERLAP_MS = 24 * 3600 * 1000;
 
+/** A new signing secret of random bytes. */
 export const newSecret = (): Uint8Array => crypto.getRandomValues(new Uint8Array(SECRET_BYTES));
 
 /** The form that Standard Webhooks libraries take a secret in. */

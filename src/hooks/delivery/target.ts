@@ -25,6 +25,7 @@ export interface Address {
 /** All addresses of a name. */
 export type Resolve = (host: string) => Promise<Address[]>;
 
+/** The addresses of a host by the system's resolver. @throws the resolver's error */
 export const systemResolve: Resolve = async (host) => {
   const found = await lookup(host, { all: true, verbatim: true });
   return found.map(({ address, family }) => ({ address, family: family === 6 ? 6 : 4 }));
@@ -58,6 +59,10 @@ export interface Target {
 const localName = (host: string): TargetRefused =>
   new TargetRefused(`its host ${host} is a name of this machine or network, which is not public (see --hook-targets)`);
 
+/**
+ * The guard of receivers: which URLs and addresses a delivery may go to.
+ * @param resolve finds the addresses of a host
+ */
 export function targetGuard({ allowed, plainHttp }: TargetRules, resolve: Resolve = systemResolve) {
   /** Whether the operator allowed it. @throws TargetRefused where it is neither allowed nor public */
   function checkAddress({ address }: Address, host: string): 'allowed' | 'public' {

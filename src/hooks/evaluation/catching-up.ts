@@ -22,6 +22,7 @@ export interface CatchingUpOptions {
   now: () => number;
 }
 
+/** Makes the evaluation of hooks that are behind: a hook evaluates block after block until it is at the tip. */
 export function catchingUp({ store, roster, steps, endings, outcome, queue, now }: CatchingUpOptions) {
   const { records, ledger, candidates } = store;
 

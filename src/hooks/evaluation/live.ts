@@ -24,6 +24,7 @@ export interface LiveEvaluationOptions {
   now: () => number;
 }
 
+/** Makes the evaluation of the hooks at the tip, which see each change of the chain together. */
 export function liveEvaluation(options: LiveEvaluationOptions) {
   const { store, roster, steps, endings, outcome, queue, timers, now } = options;
   const { records, ledger, candidates } = store;

@@ -27,6 +27,7 @@ export type DeliveryQueue = ReturnType<typeof deliveryQueue>;
 /** The text of a payload, or why it could not be made. */
 type Body = { text: string; problem: null } | { text: null; problem: string };
 
+/** Makes the function that queues what a hook is notified of, and remembers it in the ledger. */
 export function deliveryQueue({ store, endings, outcome, network, log, now }: DeliveryQueueOptions) {
   const { records, deliveries, ledger } = store;
 

@@ -10,6 +10,7 @@ import { Matcher } from '../matching.ts';
 
 export type Roster = ReturnType<typeof liveHooks>;
 
+/** The hooks that are evaluated with each block, in memory, with their progress. */
 export function liveHooks(records: HookStore['records']) {
   const matcher = new Matcher();
   const hooks = new Map<number, ActiveHook>();

@@ -39,6 +39,9 @@ export function standsBefore({ height, hash }: Cursor, { reverted }: ChainChange
 
 export type Steps = ReturnType<typeof chainSteps>;
 
+/**
+ * Reads the chain's changes as steps: blocks that left it, and the block that came. A block is read once, when it is needed.
+ */
 export function chainSteps(history: ChainHistory, log: HookLog) {
   /** Blocks of a branch that left the chain, tip first, each read once. */
   function leavingOf(hashes: readonly Uint8Array[], forkHeight: number): Leaving[] {

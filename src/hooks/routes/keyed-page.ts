@@ -11,6 +11,7 @@ interface NumberedPage<T> {
 
 const keyOf = (id: number | null): CursorKey | null => (id === null ? null : [id]);
 
+/** A page with cursor keys, made of one whose keys are numbers. */
 export const keyed = <T>({ items, total, current, next, previous }: NumberedPage<T>): Page<T> => ({
   items,
   total,

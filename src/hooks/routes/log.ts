@@ -35,6 +35,7 @@ const filterQuery = {
   to_height: Type.Optional(height('Height of the highest block whose deliveries are returned')),
 };
 
+/** The routes that read the delivery log and send deliveries again. */
 export const logRoutes = ({ at, family }: HookFamily): Route[] => [
   route({
     ...family,

@@ -16,6 +16,7 @@ const pageQuery = {
 /** The body of a definition, which is read field by field, so that errors name the field. */
 const AnyBody = Type.Unsafe<unknown>(Type.Object({}));
 
+/** The routes that register, list, update, enable, evaluate and delete chainhooks. */
 export const managementRoutes = ({ at, family, operatorFamily }: HookFamily): Route[] => [
   route({
     ...operatorFamily,

@@ -32,6 +32,7 @@ function rangeOf({ block_height: height, ...rest }: (typeof PreviewBody)['static
   };
 }
 
+/** The routes of previews, test deliveries and backfills. */
 export const trialRoutes = ({ at, family }: HookFamily): Route[] => [
   route({
     ...family,

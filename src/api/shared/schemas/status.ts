@@ -1,9 +1,9 @@
 /** Statuses of transactions. */
 import { words } from './values.ts';
 
-/** Of a transaction that a block holds. */
+/** Statuses of a transaction that a block holds. */
 export const executedStatuses = words('success', 'abort_by_response', 'abort_by_post_condition', 'problematic_skipped');
-/** Of one that waits, or was dropped while it did. */
+/** Statuses of a transaction that is pending, or was dropped from the mempool. */
 export const waitingStatuses = words(
   'pending',
   'dropped_replace_by_fee',

@@ -10,7 +10,7 @@ export const IsoTime = Type.String({
   pattern: '^[0-9-]{10}T[0-9:]{8}\\.[0-9]{3}Z$',
   description: 'ISO 8601 time in UTC',
 });
-/** Beyond 2^53 too: clients that need it exact parse it as a big integer. */
+/** An integer that may exceed 2^53: clients that need every digit parse it as a big integer. */
 export const Uint64 = Type.Unsafe<number | RawNumber>(Type.Integer({ minimum: 0 }));
 export const Amount = Type.String({
   pattern: '^[0-9]+$',
@@ -22,8 +22,10 @@ export const SignedAmount = Type.String({
 });
 export const Principal = Type.String({ description: 'Standard address or contract identifier' });
 
+/** A value of the schema, or null. */
 export const nullable = <T extends TSchema>(schema: T) => Type.Union([schema, Type.Null()]);
 
+/** One of the given words. */
 export const words = <const W extends readonly string[]>(...list: W) =>
   Type.Union(list.map((word) => Type.Literal(word as W[number])));
 

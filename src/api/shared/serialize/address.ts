@@ -49,6 +49,10 @@ export function stxBalance(of: StxHistory, withPending: boolean): Static<typeof 
   };
 }
 
+/**
+ * An address's STX balance and the totals it sent, received and paid as fees, in micro-STX.
+ * @param withPending whether the balance includes what pending transactions move
+ */
 export const stxBalanceWithTotals = (of: StxHistory, withPending: boolean): Static<typeof StxBalanceWithTotals> => ({
   ...stxBalance(of, withPending),
   total_sent: String(of.sent),
@@ -56,6 +60,7 @@ export const stxBalanceWithTotals = (of: StxHistory, withPending: boolean): Stat
   total_fees_sent: String(of.fees),
 });
 
+/** An address's STX and tokens, each with its totals. */
 export function balances(
   stx: StxHistory,
   tokens: readonly TokenHistory[],
@@ -80,6 +85,7 @@ export function balances(
   };
 }
 
+/** Nonces of an address; a nonce beyond 2^53 keeps every digit. */
 export const nonces = (of: Nonces): Static<typeof NoncesSchema> => ({
   last_mempool_tx_nonce: of.lastPending === null ? null : exactNumber(of.lastPending),
   last_executed_tx_nonce: of.lastConfirmed === null ? null : exactNumber(of.lastConfirmed),
@@ -89,8 +95,8 @@ export const nonces = (of: Nonces): Static<typeof NoncesSchema> => ({
 });
 
 /**
- * One of the list of an address's events. Of a lock, clients of that list know an amount and a height of 1, whatever they
- * are: the events of the transaction itself say them.
+ * An item in the list of an address's events. A lock has an amount and a height of 1 there, whatever they are: clients read
+ * them from the events of the transaction itself.
  */
 export function listedEvent({ txId, event }: PlacedEvent): Static<typeof TransactionEvent> {
   return transactionEvent(txId, event.kind === 'stx_lock' ? { ...event, amount: '1', unlockHeight: 1 } : event);
@@ -98,6 +104,7 @@ export function listedEvent({ txId, event }: PlacedEvent): Static<typeof Transac
 
 const transferTypes = { transaction: 'stx-transfer', event: 'stx-transfer-memo', print: 'bulk-send' } as const;
 
+/** A transfer of STX to an address, in micro-STX. */
 export const inboundTransfer = (of: ReceivedStx): Static<typeof InboundTransfer> => ({
   sender: of.sender,
   amount: of.amount,
@@ -113,6 +120,7 @@ const sides = ({ sender, recipient }: AssetEvent) => ({ sender: sender ?? '', re
 
 const sums = ({ stx }: AddressTransaction) => ({ stx_sent: String(stx.sent), stx_received: String(stx.received) });
 
+/** A transaction with the STX it moved for an address, and the transfers of STX. */
 export function withStxTransfers(
   of: AddressTransaction,
   declarations: Declarations,
@@ -126,6 +134,7 @@ export function withStxTransfers(
   };
 }
 
+/** A transaction with the STX it moved for an address, and the transfers of STX and tokens. */
 export function withTransfers(
   of: AddressTransaction,
   declarations: Declarations,
@@ -160,6 +169,7 @@ export function addressTransaction(
   return { tx: transaction(of.transaction, { declarations, withoutArguments }), ...sums(of), events };
 }
 
+/** An event of a transaction that concerns an address. */
 export function addressTransactionEvent(of: AssetEvent): Static<typeof AddressTransactionEvent> {
   const { index: event_index, action: type, sender, recipient } = of;
   const parties = { ...(sender === null ? {} : { sender }), ...(recipient === null ? {} : { recipient }) };

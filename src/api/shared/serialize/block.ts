@@ -22,6 +22,7 @@ export function block(of: WholeBlock, microblocks: 'ascending' | 'descending'): 
   };
 }
 
+/** A microblock as v1 lists it. */
 export function microblock(of: ChainMicroblock): Static<typeof Microblock> {
   const { hash, burnBlock } = of.parentBlock;
   return {

@@ -4,6 +4,7 @@ import type { ChainBlock } from '../../../store/model/block.ts';
 import type { ChainBlock as BlockSchema } from '../schemas/chain-block.ts';
 import { exactNumber, isoTime } from './values.ts';
 
+/** A block of the canonical chain as v2 returns it. Times are Unix seconds. */
 export function chainBlock(of: ChainBlock): Static<typeof BlockSchema> {
   const { burnBlock, cost } = of;
   return {

@@ -1,11 +1,11 @@
 /** A signer's share of its reward cycle, in percent. */
 import type { CycleShare } from '../../../store/model/stacking.ts';
 
-/** In this order of operations; clients compare the doubles. */
+/** A signer's share of the cycle's weight in percent. The order of the operations is fixed, since clients compare the doubles. */
 export const weightPercent = ({ signer, cycle }: CycleShare): number =>
   cycle.weight === 0 ? 0 : (signer.weight / cycle.weight) * 100;
 
-/** Of quotients as they are shown: decimals. */
+/** Decimal places of a quotient. */
 const PLACES = 20n;
 
 /** The quotient as decimal with 20 places, rounded half up, times 100, as the nearest double. */

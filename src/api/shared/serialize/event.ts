@@ -13,6 +13,7 @@ const sides = ({ action, sender, recipient }: Movement) => ({
   recipient: recipient ?? '',
 });
 
+/** An event of a transaction as v1 and v2 return it. @param txId id of the transaction, 32 bytes */
 export function transactionEvent(txId: Uint8Array, event: TransactionEvent): SerializedEvent {
   const common = { event_index: event.index, tx_id: toHex(txId) };
   switch (event.kind) {

@@ -10,6 +10,7 @@ export function decoded(raw: Uint8Array): Transaction {
 
 type PayloadType = Transaction['payload']['type'];
 
+/** The payload of a raw transaction. @throws Error where it is not of the type that the index has */
 export function payloadOf<T extends PayloadType>(raw: Uint8Array, type: T) {
   const { payload } = decoded(raw);
   if (payload.type !== type) throw new Error(`a ${payload.type} is indexed as ${type}`);

@@ -1,6 +1,7 @@
 import { toHex } from '../../../codec/hex.ts';
 import { payloadOf } from './raw.ts';
 
+/** The tenure change that a raw transaction carries, as v1 and v2 return it. */
 export function tenureChange(raw: Uint8Array) {
   const payload = payloadOf(raw, 'tenure_change');
   return {

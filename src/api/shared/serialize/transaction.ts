@@ -20,7 +20,7 @@ export interface TransactionContext {
   declarations: Declarations;
   /** Leaves out the arguments of calls. */
   withoutArguments?: boolean;
-  /** Those to show, in order. Lists show none. */
+  /** Events of the transaction, in order. Lists have none. */
   events?: readonly TransactionEvent[];
 }
 
@@ -30,6 +30,7 @@ const anchorModes: Readonly<Record<number, 'on_chain_only' | 'off_chain_only' | 
   3: 'any',
 };
 
+/** A transaction of a block as v1 and v2 return it. */
 export function transaction(of: TransactionDetail, context: TransactionContext): Static<typeof Transaction> {
   const { block, burnBlock, cost, microblock } = of;
   const time = block.time === 0 ? burnBlock.time : block.time;
@@ -65,6 +66,7 @@ export function transaction(of: TransactionDetail, context: TransactionContext):
   };
 }
 
+/** A transaction that is pending, or was dropped from the mempool, as v1 and v2 return it. */
 export function mempoolTransaction(
   of: PendingTransactionDetail,
   context: TransactionContext,

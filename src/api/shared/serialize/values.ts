@@ -4,8 +4,10 @@ import { memoText } from '../../../codec/memo.ts';
 
 export { exactNumber } from '../../../codec/exact-number.ts';
 
+/** A Clarity value in hex and as text. @param value the serialized bytes */
 export const clarity = (value: Uint8Array) => ({ hex: toHex(value), repr: clarityRepr(value) });
 
+/** A memo in hex and as text without its padding; null where there is none. */
 export const memo = (bytes: Uint8Array | null) =>
   bytes === null ? null : { hex: toHex(bytes), repr: memoText(bytes) };
 

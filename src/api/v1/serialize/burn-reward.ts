@@ -9,12 +9,14 @@ const place = ({ hash, height }: BurnReward['burnBlock']) => ({
   burn_block_height: height,
 });
 
+/** A slot of a Bitcoin block's rewards. */
 export const rewardSlot = ({ burnBlock, address, index }: RewardSlot): Static<typeof SlotSchema> => ({
   ...place(burnBlock),
   address,
   slot_index: index,
 });
 
+/** A reward that a Bitcoin block paid, in satoshis. */
 export const burnReward = ({
   burnBlock,
   burnAmount,

@@ -16,6 +16,7 @@ function orderedJson(value: unknown): string {
   return `{${members.map(({ name, member }) => `${JSON.stringify(name)}:${orderedJson(member)}`).join(',')}}`;
 }
 
+/** A deployed contract with its source and interface. */
 export const contract = (of: ContractDeployment): Static<typeof Contract> => ({
   tx_id: toHex(of.txId),
   canonical: of.canonical,

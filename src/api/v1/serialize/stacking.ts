@@ -12,6 +12,7 @@ function text(value: StackingPrint['data'][string]): string | null {
   return value instanceof Uint8Array ? toHex(value) : String(value);
 }
 
+/** A print of a stacking contract with its fields. */
 export function stackingEvent({ print, ...event }: StackingEvent): Static<typeof EventSchema> {
   const data = Object.fromEntries(Object.entries(print.data).map(([name, value]) => [name, text(value)]));
   const shown = {
@@ -32,6 +33,7 @@ export function stackingEvent({ print, ...event }: StackingEvent): Static<typeof
   return shown as Static<typeof EventSchema>;
 }
 
+/** A delegation to a pool, in micro-STX. */
 export function delegation({ print, blockHeight, txId }: StackingEvent): Static<typeof Delegation> {
   const address = bitcoinAddress(print);
   const unlockHeight = print.data.unlock_burn_height;

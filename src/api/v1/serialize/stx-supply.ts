@@ -28,7 +28,7 @@ export function stxSupply(microStx: string, height: number) {
   };
 }
 
-/** The same in the words of the first such services. */
+/** The supply with the field names of the first supply services. @param microStx the supply after the block at `height` */
 export function legacyStxSupply(microStx: string, height: number) {
   const [stx, later] = [stxText(microStx), stxText(YEAR_2050)];
   return {

@@ -8,6 +8,7 @@ import { type Declarations, transaction } from '../../shared/serialize/transacti
 import { clarity } from '../../shared/serialize/values.ts';
 import type { Holders, NftHolding as HoldingSchema, NftHistoryEvent, NftMint } from '../schemas/token.ts';
 
+/** A page of a token's holders with the supply, in base units. */
 export const holders = (query: { limit: number; offset: number }, page: HolderPage): Static<typeof Holders> => ({
   total_supply: page.supply,
   ...offsetPage(query, page, ({ principal, balance }) => ({ address: principal, balance })),
@@ -19,6 +20,7 @@ const transactionOf = (
   declarations: Declarations,
 ) => (of === null ? { tx_id: toHex(txId) } : { tx: transaction(of, { declarations }) });
 
+/** An instance that a principal holds, with the transaction that brought it, or that one's id alone. */
 export const nftHolding = (of: NftHolding, declarations: Declarations): Static<typeof HoldingSchema> => ({
   asset_identifier: of.asset,
   value: clarity(of.value),
@@ -28,6 +30,7 @@ export const nftHolding = (of: NftHolding, declarations: Declarations): Static<t
 
 const recipientOf = ({ recipient }: NftEvent['event']) => (recipient === null ? {} : { recipient });
 
+/** A mint, transfer or burn of an instance, with its transaction or that one's id alone. */
 export const nftHistoryEvent = (of: NftEvent, declarations: Declarations): Static<typeof NftHistoryEvent> => ({
   sender: of.event.sender,
   ...recipientOf(of.event),
@@ -36,6 +39,7 @@ export const nftHistoryEvent = (of: NftEvent, declarations: Declarations): Stati
   ...transactionOf(of, declarations),
 });
 
+/** The mint of an instance, with its transaction or that one's id alone. */
 export const nftMint = (of: NftEvent, declarations: Declarations): Static<typeof NftMint> => ({
   ...recipientOf(of.event),
   event_index: of.event.index,

@@ -9,7 +9,7 @@ const Priorities = Type.Object({
   high_priority: Uint64,
 });
 
-/** Of all types, and of each type of which one waits. */
+/** Fees of all pending transactions, and of each type that has a pending one. */
 export const Fees = Type.Object({
   all: Priorities,
   token_transfer: Type.Optional(Priorities),

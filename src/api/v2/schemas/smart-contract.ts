@@ -14,7 +14,7 @@ const ContractStatus = Type.Union([
   Type.Object({ found: Type.Literal(false) }),
 ]);
 
-/** By contract identifier. */
+/** Deployment statuses by contract identifier. */
 export const ContractStatuses = Type.Unsafe<Record<string, Static<typeof ContractStatus>>>(
   Type.Object({}, { additionalProperties: ContractStatus }),
 );

@@ -6,6 +6,7 @@ import type { AverageTimes, BurnBlock } from '../schemas/block.ts';
 
 const hundredths = (seconds: number): number => Math.round(seconds * 100) / 100;
 
+/** Average seconds between blocks over the last hour, day, 7 and 30 days, rounded to hundredths. */
 export function averageTimes([hour = 0, day = 0, week = 0, month = 0]: readonly number[]): Static<typeof AverageTimes> {
   return {
     last_1h: hundredths(hour),
@@ -15,6 +16,7 @@ export function averageTimes([hour = 0, day = 0, week = 0, month = 0]: readonly 
   };
 }
 
+/** A Bitcoin block with the Stacks blocks anchored in it. The average time is in whole seconds. */
 export function burnBlock(of: AnchorBurnBlock): Static<typeof BurnBlock> {
   return {
     burn_block_time: of.time,

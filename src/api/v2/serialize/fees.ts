@@ -23,7 +23,7 @@ function feeAt(fees: readonly OfferedFee[], place: number): bigint {
   return 0n;
 }
 
-/** Between two fees in proportion, where the percentile lies between two. */
+/** The fee at a percentile, in micro-STX: in proportion between two fees where the percentile lies between them. */
 function percentile(fees: readonly OfferedFee[], count: number, percent: number) {
   const hundredths = percent * Math.max(0, count - 1);
   const place = Math.floor(hundredths / 100);
@@ -43,6 +43,10 @@ function priorities(offered: readonly OfferedFee[]) {
   };
 }
 
+/**
+ * Fees to choose from, in micro-STX: percentiles 25, 50, 75 and 95 of what pending transactions offer, over all types and for
+ * each type.
+ */
 export function fees(offered: readonly OfferedFee[]): Static<typeof Fees> {
   const shown: Static<typeof Fees> = { all: priorities(offered) };
   for (const type of TYPES) {

@@ -4,6 +4,7 @@ import type { Deployment } from '../../../store/model/contract.ts';
 import type { EventPlace } from '../../../store/model/event.ts';
 import type { ContractStatuses } from '../schemas/smart-contract.ts';
 
+/** What became of a contract's deployment. */
 export function contractStatus(
   contractId: string,
   found: Deployment | undefined,

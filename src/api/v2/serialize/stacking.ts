@@ -5,6 +5,7 @@ import { bitcoinAddress } from '../../shared/serialize/bitcoin-address.ts';
 import { stackedPercent, weightPercent } from '../../shared/serialize/cycle-share.ts';
 import type { PoxCycle, PoxSigner, PoxStacker, PoxTransaction } from '../schemas/stacking.ts';
 
+/** A reward cycle; amounts are in micro-STX. */
 export const poxCycle = (cycle: RewardCycle): Static<typeof PoxCycle> => ({
   block_height: cycle.blockHeight,
   index_block_hash: toHex(cycle.indexHash),
@@ -14,6 +15,7 @@ export const poxCycle = (cycle: RewardCycle): Static<typeof PoxCycle> => ({
   total_signers: cycle.signers,
 });
 
+/** A signer of a reward cycle, with its share in percent. */
 export function poxSigner(signer: StackingSigner, cycle: RewardCycle): Static<typeof PoxSigner> {
   const share = { signer, cycle };
   return {
@@ -28,6 +30,7 @@ export function poxSigner(signer: StackingSigner, cycle: RewardCycle): Static<ty
   };
 }
 
+/** A principal that stacks with a signer in a cycle; amounts are in micro-STX. */
 export const poxStacker = ({ stacker, pooled, print }: CycleStacker): Static<typeof PoxStacker> => ({
   stacker_address: stacker,
   stacked_amount: print.state.locked.toString(),
@@ -35,6 +38,7 @@ export const poxStacker = ({ stacker, pooled, print }: CycleStacker): Static<typ
   stacker_type: pooled ? 'pooled' : 'solo',
 });
 
+/** A Bitcoin transaction that paid rewards, in satoshis. */
 export const poxTransaction = ({
   burnBlock,
   txId,

@@ -44,7 +44,10 @@ const asset = Type.Union([
   Type.Object({ type: words('ft', 'nft'), identifier: Type.String() }),
 ]);
 
-/** Of STX with the fee in `sent`, of non-fungible tokens the number of events. */
+/**
+ * The change of one asset: STX with the fee in `sent`, base units of a fungible token, or the number of a non-fungible token's
+ * events.
+ */
 export const BalanceChange = Type.Object({ asset, balance_change: change });
 
 export const TransactionBalanceChange = Type.Object({ tx_id: Hash, asset, balance_change: change });

@@ -5,6 +5,7 @@ import type { TransactionEvent as EventSchema } from '../schemas/event.ts';
 
 type SerializedEvent = Static<typeof EventSchema>;
 
+/** An event of a transaction as v3 returns it. */
 export function transactionEvent(event: TransactionEvent): SerializedEvent {
   const event_index = event.index;
   switch (event.kind) {

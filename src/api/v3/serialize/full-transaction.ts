@@ -18,6 +18,7 @@ import { minedMembers, pendingBody, pendingMembers, summaryBody } from './transa
 export const includable = ['function_args', 'source_code', 'post_conditions', 'result'] as const;
 export type Include = readonly (typeof includable)[number][];
 
+/** A transaction with all its members. @param include names of members that are returned only when asked for */
 export const fullTransaction = (found: FoundTransaction, include: Include) =>
   found.mined ? mined(found.transaction, include) : pending(found.transaction, include);
 

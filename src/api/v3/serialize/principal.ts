@@ -11,6 +11,7 @@ import type {
 } from '../schemas/principal.ts';
 import { transactionSummary } from './transaction.ts';
 
+/** A principal's STX balance, in micro-STX. */
 export function stxBalance({ balance, locked, pending }: StxBalance): Static<typeof BalanceSchema> {
   const available = balance - (locked?.amount ?? 0n);
   const { inbound, outbound } = pending;
@@ -38,6 +39,7 @@ const lock = (locked: NonNullable<StxBalance['locked']>) => ({
   burn_unlock_height: locked.unlockHeight,
 });
 
+/** Nonces of an address; a nonce beyond 2^53 keeps every digit. */
 export const nonces = (of: Nonces): Static<typeof NoncesSchema> => ({
   next_nonce: exactNumber(of.next),
   last_confirmed_nonce: of.lastConfirmed === null ? null : exactNumber(of.lastConfirmed),
@@ -54,16 +56,19 @@ const change = ({ sent, received }: { sent: bigint; received: bigint }) => ({
   net: String(received - sent),
 });
 
+/** What a transaction did to one asset of a principal. */
 export const balanceChange = ({ asset, ...of }: BalanceChange): Static<typeof ChangeSchema> => ({
   asset,
   balance_change: change(of),
 });
 
+/** What a transaction did to one asset of a principal, with the transaction's id. */
 export const transactionBalanceChange = (of: BalanceChange): Static<typeof TransactionBalanceChange> => ({
   tx_id: toHex(of.txId),
   ...balanceChange(of),
 });
 
+/** A transaction with a principal's part in it. */
 export function principalTransaction(of: PrincipalTransaction): Static<typeof TransactionSchema> {
   return {
     transaction: transactionSummary(of.transaction),

@@ -5,6 +5,10 @@ import { payloadOf } from '../../shared/serialize/raw.ts';
 import type { SmartContract as ContractSchema } from '../schemas/smart-contract.ts';
 import { block } from './place.ts';
 
+/**
+ * A contract with the transaction that deployed it.
+ * @param include names of members that are returned only when asked for
+ */
 export const smartContract = (
   contract: SmartContract,
   include: readonly 'source_code'[],

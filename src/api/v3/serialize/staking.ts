@@ -50,11 +50,13 @@ export const bond = (of: Bond, burnHeight: number): Static<typeof schema.Bond> =
   balances: { locked: { btc: of.btcLocked, stx: of.stxLocked }, paid_out: { btc: of.paidOut } },
 });
 
+/** A bond with the transaction that set it up. @param burnHeight Bitcoin's height, by which the status is computed */
 export const bondDetail = (of: BondDetail, burnHeight: number): Static<typeof schema.BondDetail> => ({
   ...bond(of, burnHeight),
   transaction: madeBy(of.madeBy),
 });
 
+/** How many satoshis a staker may put into a bond. */
 export const bondAllowance = ({ staker, sats }: BondAllowance): Static<typeof schema.BondAllowance> => ({
   staker,
   max_sats: sats,
@@ -66,11 +68,13 @@ const registration = ({ signer, staker, sats, stx }: BondRegistration) => ({
   balances: { btc: sats, stx },
 });
 
+/** A staker's registration for a bond. */
 export const bondRegistration = (of: BondRegistration): Static<typeof schema.BondRegistration> => ({
   ...registration(of),
   type: of.outputs === null ? 'l2' : 'l1',
 });
 
+/** A staker's registration for a bond, with what secures it. */
 export function bondRegistrationDetail(of: BondRegistration): Static<typeof schema.BondRegistrationDetail> {
   if (of.outputs === null) return { ...registration(of), type: 'l2', l2_lockup: { tx_id: toHex(of.txId) } };
   const transactions = of.outputs.map(({ txId, index }) => ({ tx_id: toHex(txId), output_index: index }));
@@ -85,6 +89,7 @@ const rewards = ({ accrued, claimed }: Rewards) => ({
   },
 });
 
+/** What a principal stakes: STX and bonds. */
 export const principalStaking = ({ stx, bonds }: StakingSummary): Static<typeof schema.PrincipalStaking> => ({
   stx: { locked: stx.locked.toString(), rewards: rewards(stx.rewards) },
   bonds: {
@@ -94,6 +99,7 @@ export const principalStaking = ({ stx, bonds }: StakingSummary): Static<typeof 
   },
 });
 
+/** A principal's position in a bond. */
 export const bondPosition = (of: BondPosition): Static<typeof schema.BondPosition> => ({
   bond_index: of.bond,
   status: of.earlyExit ? 'early_exit' : 'enrolled',
@@ -125,6 +131,7 @@ const manager = ({ signer, registered, grants, pending }: SignerManager, key: st
   };
 };
 
+/** A signer of a cycle, with its share in percent and the managers of its key. */
 export function cycleSigner(of: ManagedSigner): Static<typeof schema.CycleSigner> {
   const { signer, cycle, managers } = of;
   const key = toHex(signer.key);
@@ -136,16 +143,19 @@ export function cycleSigner(of: ManagedSigner): Static<typeof schema.CycleSigner
   };
 }
 
+/** A staking signer with its key. */
 export const stakingSigner = ({ signer, key }: StakingSigner): Static<typeof schema.StakingSigner> => ({
   signer,
   signer_key: toHex(key),
 });
 
+/** A staking signer with the transaction that registered its key. */
 export const stakingSignerDetail = (of: StakingSignerDetail): Static<typeof schema.StakingSignerDetail> => ({
   ...stakingSigner(of),
   transaction: madeBy(of.madeBy),
 });
 
+/** A principal that stakes with a signer, and what it stakes: STX, BTC or both. */
 export const signerStaker = ({ staker, stx, btc }: SignerStaker): Static<typeof schema.SignerStaker> => ({
   staker,
   types: [...(stx ? ['stx' as const] : []), ...(btc ? ['btc' as const] : [])],

@@ -7,10 +7,12 @@ import { exactNumber, memo } from '../../shared/serialize/values.ts';
 import type { PendingSummary, TransactionSummary as SummarySchema } from '../schemas/transaction.ts';
 import { block } from './place.ts';
 
+/** A transaction of a block as lists return it. */
 export function transactionSummary(transaction: TransactionSummary): Static<typeof SummarySchema> {
   return { ...minedMembers(transaction), ...summaryBody(transaction.payload) };
 }
 
+/** A pending transaction as lists return it. The receipt time is in Unix seconds. */
 export function pendingSummary(transaction: PendingTransaction): Static<typeof PendingSummary> {
   return { ...pendingMembers(transaction), ...pendingBody(transaction.payload) };
 }
@@ -47,6 +49,7 @@ function accountMembers({ txId, sender, sponsor, fee }: PendingTransaction | Tra
 
 const account = ({ address, nonce }: Signer) => ({ address, nonce: exactNumber(nonce) });
 
+/** The members that depend on the type of a transaction. */
 export function summaryBody(payload: SummaryPayload) {
   switch (payload.type) {
     case 'coinbase':

@@ -12,6 +12,7 @@ const origin = (move: Move) => ({
   block: block(move),
 });
 
+/** A transfer, mint or burn of STX, in micro-STX. */
 export const stxTransfer = (transfer: StxTransfer): Static<typeof StxSchema> => ({
   ...sides(transfer),
   amount: transfer.amount,
@@ -19,10 +20,12 @@ export const stxTransfer = (transfer: StxTransfer): Static<typeof StxSchema> => 
   ...origin(transfer),
 });
 
+/** A transfer, mint or burn of a fungible token, in base units. */
 export const ftTransfer = (transfer: FtTransfer): Static<typeof FtSchema> => ({
   ...sides(transfer),
   amount: transfer.amount,
   ...origin(transfer),
 });
 
+/** A transfer, mint or burn of an instance. */
 export const nftMove = (move: Move): Static<typeof NftMove> => ({ ...sides(move), ...origin(move) });
