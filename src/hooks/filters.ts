@@ -109,7 +109,7 @@ export const formerFilters: Readonly<Record<string, FilterType>> = {
   contract_deployment: 'contract_deploy',
 };
 
-/** What can't be told from the indexed values of an event or transaction. */
+/** What can't be decided by the indexed values of an event or transaction. */
 export type Residual = (transaction: ChainTransaction, event: ChainEvent | null) => boolean;
 
 /**

@@ -10,7 +10,7 @@ const BATCH = 2_000;
 const MOST_BODIES = 10_000;
 /** The log outlives the bodies so many times. */
 const LOG_LASTS = 4;
-/** Bitcoin blocks below the tip that a reorganization is still told of. */
+/** Bitcoin blocks below the tip that hooks are still notified of when a reorganization replaces them. */
 const REORG_WINDOW = 150;
 
 /** Forgets what is kept no longer, in intervals. */

@@ -21,7 +21,7 @@ type Values = (parameter: string) => string | undefined;
 /** Never in a value. */
 const SEPARATOR = '\n';
 
-/** The transactions of a block that are its own; block 1 also shows those of block 0, which no hook is told of. */
+/** The transactions of a block that are its own; block 1 also lists those of block 0, which no hook is notified of. */
 export const ownTransactions = (block: Block): readonly ChainTransaction[] =>
   block.height === 1 ? block.transactions.filter(({ genesis }) => genesis === null) : block.transactions;
 

@@ -1,4 +1,4 @@
-/** What callers of the chainhook routes are told when something is wrong with what they ask. */
+/** Errors of the chainhook routes: what is wrong with what a caller asks. */
 
 import { ApiError } from '../http/errors.ts';
 

@@ -19,7 +19,7 @@ import { hookTasks } from './tasks.ts';
 /** The operator's settings of chainhooks. */
 export interface HookRules extends DeliveryRules {
   targets: TargetRules;
-  /** Where the operator is told of hooks that end; null for nowhere. */
+  /** Where the operator is notified of hooks that end; null for nowhere. */
   alertUrl: string | null;
   /** How long bodies of what was delivered are kept. */
   retentionMs: number;

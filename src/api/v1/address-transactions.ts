@@ -36,11 +36,11 @@ export const addressTransactions = [
     handle: async ({ params: { principal }, query, read }) => {
       const heights = await heightsOf(read, query);
       const found = await read.addresses.transactions(principal, heights, query.limit, query.offset);
-      const shown = {
+      const context = {
         declarations: await declarationsFor(read, found.items),
         withoutArguments: query.exclude_function_args,
       };
-      return offsetPage(query, found, (of) => transaction(of, shown));
+      return offsetPage(query, found, (of) => transaction(of, context));
     },
   }),
   route({
@@ -97,11 +97,11 @@ export const addressTransactions = [
     etag: principalAndMempool,
     handle: async ({ params: { principal }, query, read }) => {
       const found = await read.addresses.mempool(principal, query.limit, query.offset);
-      const shown = {
+      const context = {
         declarations: await declarationsFor(read, found.items),
         withoutArguments: query.exclude_function_args,
       };
-      return offsetPage(query, found, (of) => mempoolTransaction(of, shown));
+      return offsetPage(query, found, (of) => mempoolTransaction(of, context));
     },
   }),
 ];

@@ -22,7 +22,7 @@ interface Asked {
   exclude_function_args?: boolean;
 }
 
-async function shown(read: Reader, page: Found<TransactionDetail>, asked: Asked) {
+async function serialized(read: Reader, page: Found<TransactionDetail>, asked: Asked) {
   const { limit, offset, exclude_function_args: withoutArguments = false } = asked;
   const declarations = await declarationsFor(read, page.items);
   const results = page.items.map((item) => transaction(item, { declarations, withoutArguments }));
@@ -46,7 +46,7 @@ export const blockTransactions = [
     handle: async ({ params: { block_hash }, query, read }) => {
       const page = await read.transactions.inBlock({ hash: block_hash }, 'desc', query.limit, query.offset);
       if (page === undefined) throw notFound('no block found by hash');
-      return shown(read, page, query);
+      return serialized(read, page, query);
     },
   }),
   route({
@@ -65,7 +65,7 @@ export const blockTransactions = [
     handle: async ({ params: { height }, query, read }) => {
       const page = await read.transactions.inBlock({ height }, 'desc', query.limit, query.offset);
       if (page === undefined) throw notFound(`no block found at height ${height}`);
-      return shown(read, page, query);
+      return serialized(read, page, query);
     },
   }),
   route({
@@ -86,7 +86,7 @@ export const blockTransactions = [
         block && (await read.transactions.inBlock({ height: block.height }, 'asc', query.limit, query.offset));
       if (page === undefined) throw notFound('Block not found');
       // As the node counts them: with Bitcoin operations that failed and have no row.
-      return shown(read, { ...page, total: block?.transactions ?? page.total }, query);
+      return serialized(read, { ...page, total: block?.transactions ?? page.total }, query);
     },
   }),
 ];

@@ -50,8 +50,8 @@ export const mempool = [
       };
       const page = await read.mempool.search(filter, { by: order_by, direction: order }, limit, offset);
       const declarations = await declarationsFor(read, page.items);
-      const shown = { declarations, withoutArguments: query.exclude_function_args };
-      return { limit, offset, total: page.total, results: page.items.map((of) => mempoolTransaction(of, shown)) };
+      const context = { declarations, withoutArguments: query.exclude_function_args };
+      return { limit, offset, total: page.total, results: page.items.map((of) => mempoolTransaction(of, context)) };
     },
   }),
   route({

@@ -27,7 +27,7 @@ const eventQuery = {
 };
 const shownQuery = { ...eventQuery, unanchored, exclude_function_args: excludeFunctionArgs };
 
-async function shown(read: Reader, found: FoundInForks, withoutArguments: boolean) {
+async function serialized(read: Reader, found: FoundInForks, withoutArguments: boolean) {
   const declarations = await declarationsFor(read, [found.transaction]);
   return found.mined
     ? transaction(found.transaction, { declarations, withoutArguments, events: found.events })
@@ -139,7 +139,10 @@ export const transactions = [
       found.sort(([, a], [, b]) => rank(a) - rank(b));
       const entries = found.map(async ([key, of]) => {
         if (of === undefined) return [key, { found: false as const, result: { tx_id: key } }] as const;
-        return [key, { found: true as const, result: await shown(read, of, query.exclude_function_args) }] as const;
+        return [
+          key,
+          { found: true as const, result: await serialized(read, of, query.exclude_function_args) },
+        ] as const;
       });
       return Object.fromEntries(await Promise.all(entries));
     },
@@ -162,7 +165,7 @@ export const transactions = [
       const events = { limit: query.event_limit, offset: query.event_offset };
       const found = await read.transactions.findInForks(tx_id, events, query.unanchored);
       if (found === undefined) throw notFound(UNKNOWN);
-      return shown(read, found, query.exclude_function_args);
+      return serialized(read, found, query.exclude_function_args);
     },
   }),
   route({

@@ -1,4 +1,4 @@
-/** What a backfill has still to send of a block, once its hook is told that the block left the chain. */
+/** What a backfill has still to send of a block, once its hook is notified that the block left the chain. */
 import type { Block } from '../../chain/block.ts';
 import { toHex } from '../../codec/hex.ts';
 import type { HookStore } from '../../store/hooks/store.ts';

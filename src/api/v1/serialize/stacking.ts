@@ -15,7 +15,7 @@ function text(value: StackingPrint['data'][string]): string | null {
 /** A print of a stacking contract with its fields. */
 export function stackingEvent({ print, ...event }: StackingEvent): Static<typeof EventSchema> {
   const data = Object.fromEntries(Object.entries(print.data).map(([name, value]) => [name, text(value)]));
-  const shown = {
+  const serialized = {
     block_height: event.blockHeight,
     tx_id: toHex(event.txId),
     tx_index: event.txIndex,
@@ -30,7 +30,7 @@ export function stackingEvent({ print, ...event }: StackingEvent): Static<typeof
     data,
   };
   // The table of the contract's topics names the fields of each.
-  return shown as Static<typeof EventSchema>;
+  return serialized as Static<typeof EventSchema>;
 }
 
 /** A delegation to a pool, in micro-STX. */

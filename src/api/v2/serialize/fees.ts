@@ -48,10 +48,10 @@ function priorities(offered: readonly OfferedFee[]) {
  * each type.
  */
 export function fees(offered: readonly OfferedFee[]): Static<typeof Fees> {
-  const shown: Static<typeof Fees> = { all: priorities(offered) };
+  const serialized: Static<typeof Fees> = { all: priorities(offered) };
   for (const type of TYPES) {
     const ofType = offered.filter((of) => of.type === type);
-    if (ofType.length > 0) shown[type] = priorities(ofType);
+    if (ofType.length > 0) serialized[type] = priorities(ofType);
   }
-  return shown;
+  return serialized;
 }
