@@ -37,20 +37,24 @@ function pathOf(url: string): string {
   return scheme < 0 ? url : url.slice(url.indexOf('/', scheme + 3));
 }
 
+const MALFORMED = 'The Host header or the target of the request is malformed';
+
 /**
- * Sees to it that the URL of a request is absolute and parses, which all code behind a listener relies on. A request
- * without a host, as HTTP/1.0 allows, gets one.
+ * Sees to it that the URL of a request is absolute and parses, which all code behind a listener relies on. The runtime
+ * leaves the target of a request without a host as it was sent, so such a request, which HTTP/1.0 allows, gets a host.
  * @returns what is wrong with the request; null where nothing is
  */
 function mistakeIn(request: Request): string | null {
   const host = request.headers.get('host') ?? '';
   if (host === '' && request.url.startsWith('/')) {
-    Object.defineProperty(request, 'url', { value: `http://localhost${request.url}` });
+    const url = URL.parse(`http://localhost${request.url}`);
+    if (url === null) return MALFORMED;
+    Object.defineProperty(request, 'url', { value: url.href });
     return null;
   }
   // The runtime leaves out of the URL what can't be a host, and joins the values of several headers with commas.
   const malformed = !request.url.startsWith('http://') || host.includes(',') || !URL.canParse(request.url);
-  return malformed ? 'The Host header or the target of the request is malformed' : null;
+  return malformed ? MALFORMED : null;
 }
 
 /**

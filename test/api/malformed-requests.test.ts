@@ -168,6 +168,20 @@ test('without a Host a path still has its parameters', async () => {
   expect(node.asked.at(-1)?.path).toBe('/v2/here?x=1');
 });
 
+test.each(['HTTP/1.0\r\n', 'HTTP/1.1\r\nHost:\r\n'])('after %j a path is read as with a Host', async (beginning) => {
+  const paths = [
+    '/extended/v1/contract/\xff',
+    '/extended/v1/contract/ÿ"<>',
+    '/v1/names/\xff',
+    '/extended/\xff',
+    '/v2/\xff',
+  ];
+  for (const path of paths) {
+    const status = async (rest: string) => (await rawExchange(alone.api, `GET ${path} ${rest}\r\n`)).status;
+    expect([path, await status(beginning)]).toEqual([path, await status('HTTP/1.1\r\nHost: 127.0.0.1\r\n')]);
+  }
+});
+
 test('a handler that fails is answered and logged, without a word of its cause, in development too', async () => {
   const logged: ListenerEvent[] = [];
   const cause = new Error('secret');
