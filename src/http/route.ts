@@ -89,7 +89,7 @@ export interface Declaration<
   moved?: (url: string) => string | null;
   /** Null for an answer that must not be stored. */
   etag: ETagKind<Values<P>> | null;
-  /** Everybody may ask if not given. */
+  /** Everybody may ask if not given. Answers of a route with access are never tagged: its `etag` is null. */
   access?: Access<Values<P>, Caller>;
   /** False where nothing of the index is read. */
   snapshot?: Snapshot;
@@ -144,7 +144,7 @@ export interface Route {
   serve(context: RouteContext): (request: Request) => Promise<Response>;
 }
 
-/** Makes a route of its declaration. */
+/** Makes a route of its declaration. @throws Error where answers that depend on who asks could be cached */
 export function route<
   B extends TSchema,
   P extends TProperties = NoParameters,
@@ -155,6 +155,9 @@ export function route<
 >(declaration: Declaration<P, Q, B, Sent, Caller, Snapshot>): Route {
   const { method = 'GET', path, moved, errors, deprecated = null, hidden = false } = declaration;
   const { mainThread = false, countedAs = null } = declaration;
+  if (declaration.access !== undefined && declaration.etag !== null) {
+    throw new Error(`${path} has access and a tag, but a cached answer would be sent to whoever asks for the URL`);
+  }
   const readParams = pathReader(path, declaration.params ?? ({} as P));
   const readAsked = askedReader(declaration, readParams);
   const queryNames = Object.keys(declaration.query ?? {});

@@ -331,6 +331,22 @@ test('a body that breaks its schema is a 500 that says where, in tests', async (
   expect(String((logged[0] as { cause: unknown }).cause)).toContain('/list answers at /results/0');
 });
 
+test('answers that depend on who asks are never cached for the next who asks', () => {
+  const declared = (etag: (() => Promise<string>) | null) =>
+    route({
+      path: '/mine',
+      operationId: 'getMine',
+      summary: 'Your list',
+      tag: 'Lists',
+      response: Type.Object({ caller: Type.String() }),
+      access: (request) => () => request.headers.get('x-api-key') ?? '',
+      etag,
+      handle: ({ caller }) => ({ caller }),
+    });
+  expect(() => declared(null)).not.toThrow();
+  expect(() => declared(async () => 'tip')).toThrow('/mine has access and a tag');
+});
+
 test('a body with more than its schema names is refused too', () => {
   const schema = Type.Object({ rows: Type.Array(Type.Object({ a: Type.Integer() })) });
   expect(() => checkedBody('/x', schema, '{"rows":[{"a":1}]}')).not.toThrow();
