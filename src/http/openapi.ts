@@ -16,6 +16,7 @@ interface Described {
   notFound?: string;
   redirects?: string;
   deprecated?: unknown;
+  access?: unknown;
   etag: unknown;
   /** Status of the answer; 200 if not given. */
   status?: number;
@@ -45,6 +46,7 @@ export function operation(route: Described) {
     errors = problems,
     redirects,
     deprecated,
+    access,
     etag,
     status = 200,
   } = route;
@@ -66,6 +68,7 @@ export function operation(route: Described) {
     ...(parameters.length === 0 && body === undefined
       ? {}
       : { 400: json('A parameter or the body is invalid', problem) }),
+    ...(access === undefined ? {} : { 401: json('The API key is missing or wrong', problem) }),
     ...(notFound === undefined ? {} : { 404: json(notFound, problem) }),
     ...(deprecated === undefined
       ? {}

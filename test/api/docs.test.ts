@@ -117,6 +117,20 @@ test('every parameter has a description, and an example that its own check accep
   }
 });
 
+test('an operation of non-fungible tokens has an example of one', () => {
+  for (const { operationId, summary, parameters } of operations.map(({ operation }) => operation)) {
+    if (!/non-fungible/i.test(summary)) continue;
+    const assets = parameters.filter(({ name }) => name.startsWith('asset_identifier')).map(({ example }) => example);
+    expect([operationId, assets.flat()]).not.toEqual([operationId, [recordedValues.ft]]);
+  }
+});
+
+test('an operation that needs a key has an answer to requests without one', () => {
+  const open = operations.filter(({ operation }) => operation.responses[401] === undefined).map(({ path }) => path);
+  expect(open.filter((path) => path.startsWith('/chainhooks'))).toEqual(['/chainhooks']);
+  expect(open).toContain('/extended');
+});
+
 test('every 2xx answer has an example that its schema accepts', () => {
   for (const { operation } of operations) {
     const { operationId, responses } = operation;

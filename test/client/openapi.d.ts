@@ -4834,7 +4834,7 @@ export interface operations {
             query?: {
                 /**
                  * @description Asset identifier: contract identifier, `::`, and name of the token in the contract. Percent-encode `/` and `?`.
-                 * @example ST2KN62YEYK5SWKKRZH4CNP0JFHCBT2F16M77MVYX.token-0::coin
+                 * @example ST1GX1JRD5TKVRMEGMMCVM9CZ09KZEBYK66BQVKWN.collectible-1::card
                  */
                 asset_identifier?: string;
                 /**
@@ -6843,7 +6843,7 @@ export interface operations {
             header?: never;
             path: {
                 /**
-                 * @description Height, block hash, index block hash, or `latest`. A value of 64 digits is a hash.
+                 * @description Height or hash of a Bitcoin block, or `latest`. A value of 64 digits is a hash.
                  * @example latest
                  */
                 height_or_hash: string;
@@ -6947,7 +6947,7 @@ export interface operations {
             header?: never;
             path: {
                 /**
-                 * @description Height, block hash, index block hash, or `latest`. A value of 64 digits is a hash.
+                 * @description Height or hash of a Bitcoin block, or `latest`. A value of 64 digits is a hash.
                  * @example latest
                  */
                 height_or_hash: string;
@@ -9299,7 +9299,7 @@ export interface operations {
             header?: never;
             path: {
                 /**
-                 * @description Height, block hash, index block hash, or `latest`. A value of 64 digits is a hash.
+                 * @description Height or hash of a Bitcoin block, or `latest`. A value of 64 digits is a hash.
                  * @example latest
                  */
                 height_or_hash: string;

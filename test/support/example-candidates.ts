@@ -145,6 +145,7 @@ const valuesOf = ({
   contract_id: contracts[0]!,
   function_name: calls[0].contract_call.function_name,
   ft: fts[0]!,
+  nft: nfts[0]!.asset,
   nft_value: nfts[0]!.value,
   bitcoin_address: bitcoin[0]!,
   name: names[0].name,

@@ -21,15 +21,19 @@ export const TxId = Type.Transform(
   .Decode(fromHex)
   .Encode(toHex);
 
-export const BlockParameter = Type.Transform(
-  Type.String({
-    pattern: '^(latest|(0x)?[a-fA-F0-9]{64}|[0-9]+)$',
-    description: 'Height, block hash, index block hash, or `latest`. A value of 64 digits is a hash.',
-    examples: example('block_height').map(String),
-  }),
-)
-  .Decode(blockId)
-  .Encode((id) => (id === 'latest' ? id : 'height' in id ? String(id.height) : toHex(id.hash)));
+const blockParameter = (description: string) =>
+  Type.Transform(
+    Type.String({
+      pattern: '^(latest|(0x)?[a-fA-F0-9]{64}|[0-9]+)$',
+      description: `${description} A value of 64 digits is a hash.`,
+      examples: example('block_height').map(String),
+    }),
+  )
+    .Decode(blockId)
+    .Encode((id) => (id === 'latest' ? id : 'height' in id ? String(id.height) : toHex(id.hash)));
+
+export const BlockParameter = blockParameter('Height, block hash, index block hash, or `latest`.');
+export const BurnBlockParameter = blockParameter('Height or hash of a Bitcoin block, or `latest`.');
 
 function blockId(text: string): BlockId {
   if (text === 'latest') return text;
@@ -63,16 +67,20 @@ export const ContractParameter = Type.Transform(
   .Decode(knownPrincipal)
   .Encode((contractId) => contractId);
 
-export const AssetParameter = Type.Transform(
-  Type.String({
-    examples: example('ft'),
-    pattern: `^${ADDRESS}\\.${CONTRACT_NAME}::[a-zA-Z][a-zA-Z0-9_!?+<>=/*-]{0,127}$`,
-    description:
-      'Asset identifier: contract identifier, `::`, and name of the token in the contract. Percent-encode `/` and `?`.',
-  }),
-)
-  .Decode(knownAsset)
-  .Encode((asset) => asset);
+const assetParameter = (examples: unknown[]) =>
+  Type.Transform(
+    Type.String({
+      examples,
+      pattern: `^${ADDRESS}\\.${CONTRACT_NAME}::[a-zA-Z][a-zA-Z0-9_!?+<>=/*-]{0,127}$`,
+      description:
+        'Asset identifier: contract identifier, `::`, and name of the token in the contract. Percent-encode `/` and `?`.',
+    }),
+  )
+    .Decode(knownAsset)
+    .Encode((asset) => asset);
+
+export const AssetParameter = assetParameter(example('ft'));
+export const NftAssetParameter = assetParameter(example('nft'));
 
 export const NftValueParameter = Type.Transform(
   Type.String({

@@ -186,7 +186,9 @@ export const faucetRoutes = (faucets: Faucets): readonly Route[] => [
     operationId: 'getBtcBalance',
     summary: 'Regtest BTC balance',
     description: 'Returns the balance of a regtest Bitcoin address in BTC.',
-    params: { address },
+    params: {
+      address: Type.String({ description: 'Bitcoin address of regtest', examples: example('bitcoin_address') }),
+    },
     deprecated: { replacement: null },
     response: Balance,
     handle: async ({ params }) => ({ balance: await faucets.btcBalance(params.address) }),

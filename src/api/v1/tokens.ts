@@ -12,7 +12,7 @@ import type { Reader } from '../../store/read/index-reader.ts';
 import { declarationsFor } from '../shared/declarations.ts';
 import { example } from '../shared/examples/examples.ts';
 import { Principal } from '../shared/legacy-parameters.ts';
-import { AssetParameter } from '../shared/parameters.ts';
+import { NftAssetParameter } from '../shared/parameters.ts';
 import { untilQuery } from './heights.ts';
 import { Holders, NftHistoryEvent, NftHolding, NftMint } from './schemas/token.ts';
 import { holders, nftHistoryEvent, nftHolding, nftMint } from './serialize/token.ts';
@@ -90,7 +90,7 @@ export const tokensV1 = [
     query: {
       principal: Principal,
       asset_identifiers: Type.Optional(
-        Type.Array(AssetParameter, {
+        Type.Array(NftAssetParameter, {
           description: 'Asset identifiers to return, separated by commas or as repeated keys',
         }),
       ),
@@ -112,7 +112,7 @@ export const tokensV1 = [
     summary: 'History of a non-fungible token (v1)',
     description: 'Returns the mint, the transfers and the burn of one instance of a non-fungible token, newest first.',
     tag,
-    query: { asset_identifier: AssetParameter, value: ClarityValue, ...nftQuery, unanchored },
+    query: { asset_identifier: NftAssetParameter, value: ClarityValue, ...nftQuery, unanchored },
     response: OffsetPage(NftHistoryEvent),
     deprecated: { replacement: '/extended/v3/tokens/nft/{asset_identifier}/{value}/history' },
     etag: chainTip,
@@ -129,7 +129,7 @@ export const tokensV1 = [
     summary: 'Mints of a non-fungible token',
     description: 'Returns the mints of a non-fungible token, newest first.',
     tag,
-    query: { asset_identifier: AssetParameter, ...nftQuery, unanchored },
+    query: { asset_identifier: NftAssetParameter, ...nftQuery, unanchored },
     response: OffsetPage(NftMint),
     deprecated: { replacement: null },
     etag: chainTip,

@@ -2,7 +2,7 @@ import { notFound } from '../../http/errors.ts';
 import { chainTip } from '../../http/etag.ts';
 import { OffsetPage, offsetPage, offsetQuery } from '../../http/offset-pagination.ts';
 import { route } from '../../http/route.ts';
-import { BlockParameter } from '../shared/parameters.ts';
+import { BurnBlockParameter } from '../shared/parameters.ts';
 import { ChainBlock } from '../shared/schemas/chain-block.ts';
 import { chainBlock } from '../shared/serialize/chain-block.ts';
 import { BurnBlock } from './schemas/block.ts';
@@ -34,7 +34,7 @@ export const burnBlocks = [
     description:
       'Returns one Bitcoin block to which blocks of the canonical chain are anchored. A Bitcoin block without any is not found.',
     tag,
-    params: { height_or_hash: BlockParameter },
+    params: { height_or_hash: BurnBlockParameter },
     response: BurnBlock,
     notFound: UNKNOWN,
     etag: chainTip,
@@ -50,7 +50,7 @@ export const burnBlocks = [
     summary: 'Blocks of a Bitcoin block',
     description: 'Returns the blocks of the canonical chain that are anchored to a Bitcoin block, highest first.',
     tag,
-    params: { height_or_hash: BlockParameter },
+    params: { height_or_hash: BurnBlockParameter },
     query: listQuery,
     response: OffsetPage(ChainBlock),
     notFound: UNKNOWN,

@@ -4,7 +4,7 @@ import { chainAndBurnBlock } from '../../http/etag.ts';
 import { OffsetPage, offsetPage, offsetQuery } from '../../http/offset-pagination.ts';
 import { route } from '../../http/route.ts';
 import { example } from '../shared/examples/examples.ts';
-import { BlockParameter } from '../shared/parameters.ts';
+import { BurnBlockParameter } from '../shared/parameters.ts';
 import { PoxTransaction } from './schemas/stacking.ts';
 import { poxTransaction } from './serialize/stacking.ts';
 
@@ -18,7 +18,7 @@ export const poxTransactions = [
     description:
       'Returns the rewards that the transactions of a Bitcoin block paid to stackers, ordered by transaction id. `latest` stands for the newest Bitcoin block that paid any.',
     tag: 'Burn blocks',
-    params: { height_or_hash: BlockParameter },
+    params: { height_or_hash: BurnBlockParameter },
     query,
     response: OffsetPage(PoxTransaction),
     etag: chainAndBurnBlock,

@@ -3,7 +3,7 @@ import { Type } from '@sinclair/typebox';
 import { principalAndMempool, principal as principalTag } from '../../http/etag.ts';
 import { CursorPage, cursorPage, cursorQuery, pageStart } from '../../http/pagination.ts';
 import { route } from '../../http/route.ts';
-import { AssetParameter, PrincipalParameter } from '../shared/parameters.ts';
+import { AssetParameter, NftAssetParameter, PrincipalParameter } from '../shared/parameters.ts';
 import { StxBalance } from './schemas/principal.ts';
 import { FtBalance, NftInstance } from './schemas/token.ts';
 import { stxBalance } from './serialize/principal.ts';
@@ -60,7 +60,7 @@ export const balances = [
       'Returns the instances of non-fungible tokens that a principal owns, ordered by asset identifier, then by value.',
     tag,
     params: { principal: PrincipalParameter },
-    query: { asset_identifier: Type.Optional(AssetParameter), ...cursorQuery },
+    query: { asset_identifier: Type.Optional(NftAssetParameter), ...cursorQuery },
     response: CursorPage(NftInstance),
     etag: principalTag,
     handle: async ({ params: { principal }, query: { asset_identifier: asset = null, limit, cursor }, read }) => {

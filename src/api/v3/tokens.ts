@@ -3,7 +3,7 @@ import { toHex } from '../../codec/hex.ts';
 import { chainTip } from '../../http/etag.ts';
 import { CursorPage, cursorPage, cursorQuery, pageStart } from '../../http/pagination.ts';
 import { route } from '../../http/route.ts';
-import { AssetParameter, NftValueParameter } from '../shared/parameters.ts';
+import { AssetParameter, NftAssetParameter, NftValueParameter } from '../shared/parameters.ts';
 import { FtSupply, Holder, StxSupply } from './schemas/token.ts';
 import { NftMove } from './schemas/transfer.ts';
 import { holder } from './serialize/token.ts';
@@ -78,7 +78,7 @@ export const tokens = [
     description:
       'Returns the mint, the transfers and the burn of one instance of a non-fungible token, newest first. A value that no instance can have, such as hex digits without 0x or a number above 128 bits, returns an empty list.',
     tag,
-    params: { asset_identifier: AssetParameter, value: NftValueParameter },
+    params: { asset_identifier: NftAssetParameter, value: NftValueParameter },
     query: cursorQuery,
     response: CursorPage(NftMove),
     etag: chainTip,
