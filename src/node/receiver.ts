@@ -36,7 +36,7 @@ const uncounted: EventMetrics = { answered() {} };
 
 export interface ReceiverOptions {
   hostname: string;
-  /** The port to listen on; The port to listen on; 0 takes a free one. */
+  /** The port to listen on; 0 takes a free one. */
   port: number;
   /** Largest body, in bytes. Mainnet's genesis block has some 80 MB. */
   bodyLimit: number;
