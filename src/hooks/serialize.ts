@@ -78,7 +78,7 @@ export function serializedDelivery(
   };
 }
 
-/** Attempts as the delivery log shows them, oldest first. */
+/** Attempts as the delivery log shows them, in the order given. */
 export const serializedAttempts = (attempts: readonly Attempt[]) => attempts.map(serializedAttempt);
 
 /** A backfill as the API shows it. */

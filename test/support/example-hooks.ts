@@ -14,7 +14,7 @@ import { until } from './until.ts';
 
 /** The consumer's definition: transfers of STX. */
 const definition = {
-  name: 'large transfers',
+  name: 'transfers',
   version: '1',
   chain: 'stacks',
   network: 'testnet',
@@ -146,7 +146,7 @@ export async function hookExamples(
       body: { state: ['dead'], ...range },
     });
     answers.skipDelivery = delivery;
-    await record('updateChainhook', 'PATCH', own, { parameters: { uuid }, body: { name: 'transfers' } });
+    await record('updateChainhook', 'PATCH', own, { parameters: { uuid }, body: { name: 'all transfers' } });
     const enabled = { enabled: false };
     await record('enableChainhook', 'PATCH', `${own}/enabled`, { parameters: { uuid }, body: enabled });
     await record('bulkEnableChainhooks', 'PATCH', `${at}/enabled`, {
