@@ -79,14 +79,17 @@ for (const [reason, state] of Object.entries(reasons)) {
   });
 }
 
-test('a transaction dropped for a reason that no node gives yet counts as problematic, and the reason is logged', () => {
-  using open = openNew();
-  const one = transfer(alice, 0, 200);
-  open.ingest.receive(announcement([one]));
-  open.ingest.receive(drop([one], 'BadWeather'));
-  expect(standing(open, one)).toEqual([{ state: -15, by: null }]);
-  expect(open.said).toEqual([{ event: 'drop_reason_unknown', reason: 'BadWeather' }]);
-});
+// The second is a name that every object of the language has.
+for (const reason of ['BadWeather', 'constructor']) {
+  test(`a transaction dropped for ${reason}, which no node gives yet, counts as problematic, and that is logged`, () => {
+    using open = openNew();
+    const one = transfer(alice, 0, 200);
+    open.ingest.receive(announcement([one]));
+    open.ingest.receive(drop([one], reason));
+    expect(standing(open, one)).toEqual([{ state: -15, by: null }]);
+    expect(open.said).toEqual([{ event: 'drop_reason_unknown', reason }]);
+  });
+}
 
 test('a drop of unknown, dropped or mined transactions changes nothing', () => {
   using open = openNew();
