@@ -74,6 +74,19 @@ describe('settings', () => {
     expect(readSettings({}, { BTC_RPC_HOST: 'http://b', BTC_RPC_PORT: '18443' }).btcRpc).toBe('http://b:18443');
   });
 
+  test('a URL that is refused is shown without its password, encoded or not', () => {
+    for (const url of [
+      'http://me:hush@node/?x',
+      'http://me:hu/s#h@node',
+      'ftp://me:hush@node',
+      'http://me:hush@@node?',
+    ]) {
+      const attempt = () => readSettings({}, { STACKSIDE_NODE_RPC: url });
+      expect(attempt).toThrow('STACKSIDE_NODE_RPC is "');
+      expect(attempt).toThrow('://me:***@node');
+    }
+  });
+
   test('a secret that is wrong is not shown', () => {
     const attempt = () => readSettings({}, { FAUCET_PRIVATE_KEY: 'hunter2' });
     expect(attempt).toThrow('FAUCET_PRIVATE_KEY is wrong.');

@@ -154,6 +154,7 @@ describe('what is printed of settings', () => {
       STACKSIDE_FAUCET_KEYS: secret,
       STACKSIDE_HOOK_ALERT: `https://example.org/${secret}`,
       STACKSIDE_NODE_RPC: `https://user:${secret}@example.org`,
+      STACKSIDE_FAUCET_NODE: `https://${secret}@example.org`,
       STACKSIDE_NETWORK: 'testnet',
     },
   );
@@ -166,6 +167,7 @@ describe('what is printed of settings', () => {
       deprecated: 'off',
       node_rpc: 'https://user:***@example.org',
       hook_alert: '<set>',
+      faucet_node: 'https://***@example.org',
       faucet_keys: '<set>',
     });
     expect(changedSettings(readSettings({}, {}))).toEqual({});

@@ -2,17 +2,10 @@
 import { type Settings, settings, settingsTakenBy } from './config.ts';
 import { defaultOf } from './resolve.ts';
 import type { CommandName, Setting } from './setting.ts';
+import { withoutCredentials } from './values.ts';
 
 /** The name under which a setting is printed, such as `api_port`. */
 export const printedName = (name: string): string => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
-
-/** A URL without the password in it. Any other text stays. */
-function withoutPassword(text: string): string {
-  const url = URL.parse(text);
-  if (url === null || url.password === '') return text;
-  url.password = '***';
-  return url.href.replace(/\/$/, '');
-}
 
 const isNothing = (value: unknown): boolean => value === null || value === '';
 
@@ -20,7 +13,7 @@ const isNothing = (value: unknown): boolean => value === null || value === '';
 export function printedValue({ secret, show }: Setting, value: unknown): string | null {
   if (isNothing(value)) return null;
   if (secret === true) return '<set>';
-  return withoutPassword(show === undefined ? String(value) : show(value));
+  return withoutCredentials(show === undefined ? String(value) : show(value));
 }
 
 /** A value as JSON may have it: numbers and booleans stay what they are, unless another form is printed. */

@@ -3,7 +3,7 @@ import type { TSchema } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
 import { OperatorError } from '../base/errors.ts';
 import type { CommandName, Setting } from './setting.ts';
-import { withoutSlash } from './values.ts';
+import { withoutCredentials, withoutSlash } from './values.ts';
 
 /** The source of a value; null for the default. */
 export type Source = { kind: 'flag' | 'variable'; name: string } | null;
@@ -24,7 +24,7 @@ export const defaultOf = ({ type, except }: Setting<TSchema>, command: CommandNa
 function checked({ type, read, accepts, secret }: Setting<TSchema>, text: unknown, source: NonNullable<Source>): Found {
   const value = typeof text === 'string' && read !== undefined ? read(text) : text;
   if (!Value.Check(type, value)) {
-    const wrong = secret ? 'wrong' : `"${String(text)}"`;
+    const wrong = secret ? 'wrong' : `"${withoutCredentials(String(text))}"`;
     throw new OperatorError(`${source.name} is ${wrong}.`, `It must be ${accepts}.`);
   }
   return { value, source };

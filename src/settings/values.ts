@@ -24,5 +24,11 @@ export const withoutScheme = (text: string): string => text.replace(/^https?:\/\
 /** Removes slashes from the end of a text. */
 export const withoutSlash = (text: string): string => text.replace(/\/+$/, '');
 
+/** The part of a URL before its host, up to the last @: an operator may forget to encode a / or # of a password. */
+const CREDENTIALS = /^(\w+:\/\/)([^:@/?#]*:)?.*@/;
+/** Replaces the password in the text of a URL by `***`, and a user name without a password, which may be a token. */
+export const withoutCredentials = (text: string): string =>
+  text.replace(CREDENTIALS, (_, scheme: string, user = '') => `${scheme}${user}***@`);
+
 /** Hex of 32 bytes, with or without the mark of a compressed public key. */
 export const PRIVATE_KEY = '[0-9a-fA-F]{64}(01)?';
