@@ -1,7 +1,7 @@
 /** The API described: the OpenAPI document, and a page to read it that loads nothing from elsewhere. */
 import { swagger } from '@elysiajs/swagger';
 import { type AnyElysia, Elysia } from 'elysia';
-import { type RecordedExample, withExample } from './openapi.ts';
+import { KEY_SCHEME, type RecordedExample, withExample } from './openapi.ts';
 import type { Responder } from './respond.ts';
 import { DECLARED, type Declared } from './route.ts';
 import script from './scalar/standalone.js.gz' with { type: 'file' };
@@ -48,6 +48,7 @@ export function docs(respond: Responder, version: string, described: ApiDescript
       info: { title, description, version: version.match(/v(\S+)/)?.[1] ?? version },
       servers: SERVERS,
       tags,
+      components: { securitySchemes: { [KEY_SCHEME]: { type: 'apiKey', in: 'header', name: 'X-Api-Key' } } },
     },
   });
   /** Routes don't change while a server runs, and the document is megabytes of text. */

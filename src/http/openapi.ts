@@ -2,6 +2,9 @@
 import { OptionalKind, type TProperties, type TSchema } from '@sinclair/typebox';
 import { type ErrorShape, Problem, problems } from './errors.ts';
 
+/** The name of the scheme by which callers of a route with access show their key. */
+export const KEY_SCHEME = 'key';
+
 interface Described {
   operationId: string;
   summary: string;
@@ -84,6 +87,7 @@ export function operation(route: Described) {
     ...(description === undefined ? {} : { description }),
     tags: [tag],
     ...(deprecated === undefined ? {} : { deprecated: true }),
+    ...(access === undefined ? {} : { security: [{ [KEY_SCHEME]: [] }] }),
     parameters,
     ...(requestBody === undefined ? {} : { requestBody }),
     responses,

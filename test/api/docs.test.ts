@@ -19,6 +19,7 @@ interface Body {
   content?: Record<string, { schema: object; example?: unknown }>;
 }
 interface Operation {
+  security?: object[];
   operationId: string;
   summary: string;
   description: string;
@@ -40,6 +41,7 @@ interface Document {
   servers: { url: string }[];
   tags: { name: string; description: string }[];
   paths: Record<string, Record<string, Operation>>;
+  components: { securitySchemes: Record<string, object> };
 }
 
 const document = (await testApp().json('/docs/json')).body as Document;
@@ -129,6 +131,15 @@ test('an operation that needs a key has an answer to requests without one', () =
   const open = operations.filter(({ operation }) => operation.responses[401] === undefined).map(({ path }) => path);
   expect(open.filter((path) => path.startsWith('/chainhooks'))).toEqual(['/chainhooks']);
   expect(open).toContain('/extended');
+});
+
+test('an operation that needs a key says in which header', () => {
+  const { key } = document.components.securitySchemes;
+  expect(key).toEqual({ type: 'apiKey', in: 'header', name: 'X-Api-Key' });
+  for (const { path, operation } of operations) {
+    const needed = operation.responses[401] === undefined ? [] : [{ key: [] }];
+    expect({ path, security: operation.security ?? [] }).toEqual({ path, security: needed });
+  }
 });
 
 test('every 2xx answer has an example that its schema accepts', () => {

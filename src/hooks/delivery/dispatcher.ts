@@ -40,8 +40,8 @@ export function dispatcher(options: DispatcherOptions) {
   const request = deliveryRequest({ ...options, secrets: store.secrets, signal: stopping.signal });
   const deliver = deliverer({ ...options, request, signal: stopping.signal });
   const queue = lanes(clock, pump);
-  /** Deliveries whose request is under way, by id. */
-  const underWay = new Map<number, Delivery>();
+  /** The delivery of each lane whose request is under way. */
+  const underWay = new Map<LaneState, Delivery>();
   let retrying = 0;
   /** The position at which something was queued last. */
   let queuedAt = 0;
@@ -94,7 +94,7 @@ export function dispatcher(options: DispatcherOptions) {
 
   async function send(delivery: Delivery, state: LaneState): Promise<void> {
     state.phase = 'sending';
-    underWay.set(delivery.id, delivery);
+    underWay.set(state, delivery);
     if (isRetry(delivery)) retrying += 1;
     try {
       await deliver(delivery, queuedAt);
@@ -103,7 +103,7 @@ export function dispatcher(options: DispatcherOptions) {
     } catch (error) {
       recover(state, error);
     } finally {
-      underWay.delete(delivery.id);
+      underWay.delete(state);
       if (running) queue.release(delivery.hookId);
       if (isRetry(delivery)) {
         retrying -= 1;
@@ -131,7 +131,7 @@ export function dispatcher(options: DispatcherOptions) {
     /** Wakes every lane that has something to send. */
     wakeAll,
     /** Whether a request of the delivery is under way. */
-    isUnderWay: (id: number): boolean => underWay.has(id),
+    isUnderWay: (id: number): boolean => underWay.values().some((delivery) => delivery.id === id),
     /** A request outside the queue, which is written down nowhere. */
     request,
 
