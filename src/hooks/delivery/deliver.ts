@@ -31,7 +31,7 @@ export function deliverer(options: DelivererOptions) {
   return async ({ id, hookId }: Delivery, queuedAt: number): Promise<void> => {
     await durable(queuedAt);
     const delivery = deliveries.get(id);
-    // As it is now: the hook may have been changed, disabled or deleted meanwhile.
+    // The hook is read again: it may have been changed, disabled or deleted meanwhile.
     const hook = records.get(hookId);
     // Cancelled meanwhile, or it never was: what could not be rolled back at once is by now.
     if (delivery === undefined || delivery.hookId !== hookId || !isOpen(delivery)) return;

@@ -51,7 +51,7 @@ export const sql = {
           ORDER BY id DESC LIMIT ?9`,
   newer: `SELECT ${deliveryColumns} FROM hook_deliveries WHERE ${narrowed} AND state = ?7 AND id > ?8 ORDER BY id LIMIT ?9`,
   total: `SELECT count(*) AS total FROM hook_deliveries WHERE ${narrowed} AND state = ?7`,
-  // Of all in a state: from the index alone.
+  // A query over all deliveries in a state reads the index alone.
   totalOfState: 'SELECT count(*) AS total FROM hook_deliveries WHERE hook_id = ?1 AND state = ?2',
   attempts: `SELECT at, duration_ms AS durationMs, url_host AS urlHost, status_code AS statusCode, error, excerpt
                FROM hook_attempts WHERE delivery_id = ?1 ORDER BY attempt DESC LIMIT ?2`,

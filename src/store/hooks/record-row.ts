@@ -13,7 +13,7 @@ export type RecordRow = Omit<
   'url' | 'joined' | 'expires_at' | 'deleted_at'
 >;
 
-// Of a live hook, what hook_progress knows stands in for the row's own.
+// For a live hook, hook_progress stands in for the columns of its row.
 const SINCE = `(h.stage = ${LIVE} AND p.evaluated > h.joined)`;
 /** The status of hook h, with hook_progress p. */
 export const statusNow = `CASE WHEN h.status = ${NEW} AND ${SINCE} THEN ${STREAMING} ELSE h.status END`;

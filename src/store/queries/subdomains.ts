@@ -18,7 +18,7 @@ export const sql = {
   // The newest declaration; of several in one zonefile the last.
   subdomain: `SELECT s.owner, s.resolver, s.zonefile, t.tx_id FROM ${declared}
                WHERE s.subdomain = ?1 ORDER BY t.position DESC, s.record DESC LIMIT 1`,
-  // As many as were ever declared for one subdomain.
+  // The query returns as many rows as were ever declared for one subdomain.
   declarations: `SELECT s.zonefile FROM ${declared} WHERE s.subdomain = ?1 ORDER BY t.position DESC, s.record DESC`,
   subdomainsOfName: `SELECT s.subdomain FROM ${declared} WHERE s.name = ?1
                      UNION SELECT subdomain FROM old_subdomains WHERE name = ?1 ORDER BY subdomain`,
