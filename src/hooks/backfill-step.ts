@@ -8,7 +8,6 @@ import { type ActiveHook, activeHook } from './active-hook.ts';
 import type { Evaluator } from './evaluation/evaluator.ts';
 import { type MatchedBlock, payloadText } from './payload.ts';
 import { scanner } from './scan.ts';
-import { webhookId } from './webhook-id.ts';
 
 /** Deliveries of a backfill that may wait: the rest is made when some are gone. */
 const MOST_WAITING = 100;
@@ -30,26 +29,11 @@ export function backfillSteps({ store, history, network, evaluator, clock }: Bac
   function queue(job: Backfill, hook: ActiveHook, height: number, matched: MatchedBlock): void {
     const of = network();
     if (of === null) throw new Error('Blocks came before the network was known.');
-    const notification = { apply: [matched], rollback: [] };
-    const body = payloadText(hook, of, notification);
-    deliveries.add(
-      {
-        webhookId: webhookId(`${hook.uuid}/${job.uuid}/${height}`, body),
-        hookId: hook.id,
-        lane: 'backfill',
-        reason: 'backfill',
-        sequence: null,
-        blocks: evaluator.notifiedBlocks(notification),
-        body,
-        problem: null,
-        backfillId: job.id,
-      },
-      clock.now(),
-    );
+    const body = payloadText(hook, of, { apply: [matched], rollback: [] });
+    const source = `${hook.uuid}/${job.uuid}/${height}`;
+    evaluator.queueRequested(hook.id, { lane: 'backfill', source, matched, body, backfillId: job.id });
     const { block, txIndexes } = matched;
     ledger.add(block.indexBlockHash, hook.id, height, block.burnBlockHeight, txIndexes);
-    evaluator.countQueued();
-    evaluator.touch(hook.id, 'backfill');
   }
 
   /**

@@ -6,7 +6,6 @@ import { payloadText } from './payload.ts';
 import { HookProblem } from './problem.ts';
 import { scanner } from './scan.ts';
 import type { Chainhooks } from './service.ts';
-import { webhookId } from './webhook-id.ts';
 
 /** Maximum on-demand evaluations of a hook that may wait for its receiver. */
 const MOST_WAITING = 10_000;
@@ -16,34 +15,19 @@ const MOST_WAITING = 10_000;
  * @throws HookProblem 404 or 400 for the block, 429 where too many wait
  */
 export function evaluateOnDemand(hooks: Chainhooks, record: HookRecord, choice: BlockChoice): void {
-  const { store, history, write, evaluator, network, clock, chance } = hooks;
+  const { store, history, write, evaluator, network, chance } = hooks;
   const { deliveries, candidates } = store;
   const hash = chosenBlock(history, choice);
   const hook = activeHook(record);
   const matched = scanner({ history, candidates }, hook.conditions).at(hash);
   const of = network();
   if (matched === null || of === null) return;
-  const notification = { apply: [matched], rollback: [] };
-  const body = payloadText(hook, of, notification);
+  const body = payloadText(hook, of, { apply: [matched], rollback: [] });
   write(() => {
     if (deliveries.openUpTo(hook.id, 'evaluate', MOST_WAITING) === MOST_WAITING) {
       throw new HookProblem(429, `${MOST_WAITING} evaluations wait for the receiver: try again, or use a backfill`);
     }
-    deliveries.add(
-      {
-        webhookId: webhookId(`${hook.uuid}/${chance.uuid()}`, body),
-        hookId: record.id,
-        lane: 'evaluate',
-        reason: 'evaluate',
-        sequence: null,
-        blocks: evaluator.notifiedBlocks(notification),
-        body,
-        problem: null,
-        backfillId: null,
-      },
-      clock.now(),
-    );
-    evaluator.countQueued();
-    evaluator.touch(record.id, 'evaluate');
+    const source = `${hook.uuid}/${chance.uuid()}`;
+    evaluator.queueRequested(hook.id, { lane: 'evaluate', source, matched, body, backfillId: null });
   }, 'synced');
 }

@@ -1,4 +1,5 @@
 /** What a transaction did, as the operations of a payload: first what it says, then what its events tell. */
+import { tenureChangeFields } from '../api/shared/serialize/tenure-change.ts';
 import type { ChainEvent, ChainTransaction } from '../chain/block.ts';
 import { type AbiFunction, typedArguments } from '../codec/abi.ts';
 import { decodeClarity } from '../codec/clarity.ts';
@@ -106,18 +107,8 @@ function payloadOperations(transaction: ChainTransaction, { options, findFunctio
       const metadata = { alt_recipient: altRecipient, vrf_proof: vrfProof === null ? null : toHex(vrfProof) };
       return [{ type: 'coinbase', ...origin, metadata }];
     }
-    case 'tenure_change': {
-      const metadata = {
-        tenure_consensus_hash: toHex(payload.tenureConsensusHash),
-        prev_tenure_consensus_hash: toHex(payload.prevTenureConsensusHash),
-        burn_view_consensus_hash: toHex(payload.burnViewConsensusHash),
-        previous_tenure_end: toHex(payload.previousTenureEnd),
-        previous_tenure_blocks: payload.previousTenureBlocks,
-        cause: payload.cause,
-        pubkey_hash: toHex(payload.pubkeyHash),
-      };
-      return [{ type: 'tenure_change', metadata }];
-    }
+    case 'tenure_change':
+      return [{ type: 'tenure_change', metadata: tenureChangeFields(payload) }];
     case 'poison_microblock': {
       const metadata = { microblock_header_1: toHex(payload.header1), microblock_header_2: toHex(payload.header2) };
       return [{ type: 'poison_microblock', ...origin, metadata }];

@@ -1,29 +1,14 @@
 /** A hook that was away: it moves on from its own cursor, block by block, until it can join the live ones at the tip. */
 import type { Block } from '../../chain/block.ts';
 import type { Cursor, HookRecord } from '../../store/hooks/model.ts';
-import type { HookStore } from '../../store/hooks/store.ts';
 import { type ActiveHook, activeHook, evaluationsLeft, isUsedUp } from '../active-hook.ts';
 import { Matcher } from '../matching.ts';
-import type { Endings } from './endings.ts';
 import { Notifications } from './notifications.ts';
-import type { Outcome } from './outcome.ts';
-import type { DeliveryQueue } from './queue.ts';
-import type { Roster } from './roster.ts';
-import type { Steps } from './steps.ts';
-
-export interface CatchingUpOptions {
-  store: HookStore;
-  roster: Roster;
-  steps: Steps;
-  endings: Endings;
-  outcome: Outcome;
-  queue: DeliveryQueue;
-  /** Unix milliseconds. */
-  now: () => number;
-}
+import { type EvaluationParts, noteMatch } from './parts.ts';
 
 /** Makes the evaluation of hooks that are behind: a hook evaluates block after block until it is at the tip. */
-export function catchingUp({ store, roster, steps, endings, outcome, queue, now }: CatchingUpOptions) {
+export function catchingUp(parts: EvaluationParts) {
+  const { store, roster, steps, endings, outcome, queue, now } = parts;
   const { records, ledger, candidates } = store;
 
   /** Blocks that the hook was notified of and that left the chain while the hook was away. */
@@ -38,7 +23,7 @@ export function catchingUp({ store, roster, steps, endings, outcome, queue, now 
   function notifyOfOrphans(hook: ActiveHook, before: Cursor): void {
     const notifications = new Notifications(candidates);
     takeBackOrphans(hook, notifications);
-    for (const notification of notifications) queue(notification, 'catch_up', before);
+    queue.live(notifications, 'catch_up', before);
   }
 
   function join(record: HookRecord, hook: ActiveHook): void {
@@ -56,11 +41,7 @@ export function catchingUp({ store, roster, steps, endings, outcome, queue, now 
   function evaluate(hook: ActiveHook, block: Block, matcher: Matcher, notifications: Notifications): boolean {
     const txIndexes = matcher.match(block).get(hook.id);
     records.advance(hook.id, { height: block.height, hash: block.indexBlockHash }, now());
-    if (txIndexes !== undefined) {
-      notifications.apply(hook, block, txIndexes);
-      records.occurred(hook.id, now(), block.height);
-      outcome.count('matches');
-    }
+    if (txIndexes !== undefined) noteMatch(parts, notifications, hook, block, txIndexes);
     const record = records.get(hook.id);
     if (record === undefined || !isUsedUp(record, hook.options)) return false;
     endings.expire(record, hook);
@@ -95,7 +76,7 @@ export function catchingUp({ store, roster, steps, endings, outcome, queue, now 
         usedUp = evaluate(hook, block, matcher, notifications);
         if (usedUp) break;
       }
-      for (const notification of notifications) queue(notification, 'catch_up', record.cursor);
+      queue.live(notifications, 'catch_up', record.cursor);
       return usedUp || !isCatchingUp(id);
     },
 

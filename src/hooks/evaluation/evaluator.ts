@@ -17,8 +17,8 @@ import type { HookLog } from '../log-event.ts';
 import { catchingUp } from './catching-up.ts';
 import { hookEndings } from './endings.ts';
 import { liveEvaluation } from './live.ts';
-import { notifiedBlocks } from './notifications.ts';
 import { type OutcomeListeners, transactionOutcome } from './outcome.ts';
+import type { EvaluationParts } from './parts.ts';
 import { deliveryQueue } from './queue.ts';
 import { liveHooks } from './roster.ts';
 import { chainSteps } from './steps.ts';
@@ -49,8 +49,9 @@ export function hookEvaluator(options: EvaluatorOptions) {
   const steps = chainSteps(history, log);
   const endings = hookEndings(records, roster, outcome, log, now);
   const queue = deliveryQueue({ store, endings, outcome, network, log, now });
-  const live = liveEvaluation({ store, roster, steps, endings, outcome, queue, timers, now });
-  const away = catchingUp({ store, roster, steps, endings, outcome, queue, now });
+  const parts: EvaluationParts = { store, roster, steps, endings, outcome, queue, now };
+  const live = liveEvaluation({ ...parts, timers });
+  const away = catchingUp(parts);
 
   const follower: ChainFollower = {
     changed: live.follow,
@@ -73,12 +74,10 @@ export function hookEvaluator(options: EvaluatorOptions) {
     enableFromCursor: away.enableFromCursor,
     interrupt: endings.interrupt,
     tipCursor: steps.tipCursor,
-    notifiedBlocks,
+    queueRequested: queue.requested,
 
     /** A lane has something to send once the transaction is committed. */
     touch: outcome.queued,
-    /** A delivery was queued beside the live ones. */
-    countQueued: () => outcome.count('queued'),
 
     /** The filters or limits of a hook changed; call it in a transaction, after its definition was stored. */
     redefined(record: HookRecord): void {

@@ -1,27 +1,15 @@
 /** The live hooks: they stand together at the tip and move on together, inside the transaction of each block. */
 import type { Block } from '../../chain/block.ts';
 import type { Reason } from '../../store/hooks/model.ts';
-import type { HookStore } from '../../store/hooks/store.ts';
 import type { ChainChange } from '../../store/ingest/chain-writer.ts';
 import { type ActiveHook, activeHook, isUsedUp } from '../active-hook.ts';
 import type { HookTimers } from '../counters.ts';
-import type { Endings } from './endings.ts';
 import { Notifications } from './notifications.ts';
-import type { Outcome } from './outcome.ts';
-import type { DeliveryQueue } from './queue.ts';
-import type { Roster } from './roster.ts';
-import { type Step, type Steps, standsBefore, stepOfChange } from './steps.ts';
+import { type EvaluationParts, noteMatch } from './parts.ts';
+import { type Step, standsBefore, stepOfChange } from './steps.ts';
 
-export interface LiveEvaluationOptions {
-  store: HookStore;
-  roster: Roster;
-  steps: Steps;
-  endings: Endings;
-  outcome: Outcome;
-  queue: DeliveryQueue;
+export interface LiveEvaluationOptions extends EvaluationParts {
   timers: HookTimers;
-  /** Unix milliseconds. */
-  now: () => number;
 }
 
 /** Makes the evaluation of the hooks at the tip, which see each change of the chain together. */
@@ -54,9 +42,7 @@ export function liveEvaluation(options: LiveEvaluationOptions) {
     for (const [id, txIndexes] of matches) {
       const hook = roster.get(id);
       if (hook === undefined) continue;
-      notifications.apply(hook, block, txIndexes);
-      records.occurred(id, now(), block.height);
-      outcome.count('matches');
+      noteMatch(options, notifications, hook, block, txIndexes);
       if (hook.options.expire_after_occurrences) usedUp.add(id);
     }
     for (const id of usedUp) {
@@ -71,7 +57,7 @@ export function liveEvaluation(options: LiveEvaluationOptions) {
     const notifications = new Notifications(candidates);
     takeBack(step, notifications);
     for (const block of step.joining) evaluate(block, notifications);
-    for (const notification of notifications) queue(notification, reason, before);
+    queue.live(notifications, reason, before);
     timers.evaluated(performance.now() - started);
   }
 

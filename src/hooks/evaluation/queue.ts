@@ -4,7 +4,7 @@ import { isStorageError } from '../../store/files/store-failure.ts';
 import type { Cursor, Reason } from '../../store/hooks/model.ts';
 import type { HookStore } from '../../store/hooks/store.ts';
 import type { HookLog } from '../log-event.ts';
-import { payloadText } from '../payload.ts';
+import { type MatchedBlock, payloadText } from '../payload.ts';
 import { webhookId } from '../webhook-id.ts';
 import { cancelBackfilled } from './cancel-backfilled.ts';
 import type { Endings } from './endings.ts';
@@ -24,10 +24,22 @@ export interface DeliveryQueueOptions {
 
 export type DeliveryQueue = ReturnType<typeof deliveryQueue>;
 
+/** A delivery that somebody asked for: one block that a hook matches, in a lane beside the live one. */
+export interface RequestedDelivery {
+  lane: 'backfill' | 'evaluate';
+  /** What the delivery belongs to; {@link webhookId} makes the id of it. */
+  source: string;
+  matched: MatchedBlock;
+  /** JSON text. */
+  body: string;
+  /** The backfill that makes it; null where none does. */
+  backfillId: number | null;
+}
+
 /** The text of a payload, or why it could not be made. */
 type Body = { text: string; problem: null } | { text: null; problem: string };
 
-/** Makes the function that queues what a hook is notified of, and remembers it in the ledger. */
+/** Queues what hooks are notified of. Every function is called in a transaction. */
 export function deliveryQueue({ store, endings, outcome, network, log, now }: DeliveryQueueOptions) {
   const { records, deliveries, ledger } = store;
 
@@ -63,11 +75,7 @@ export function deliveryQueue({ store, endings, outcome, network, log, now }: De
     }
   }
 
-  /**
-   * Queues a delivery in the live lane of its hook.
-   * @param before where the hook stood before these blocks
-   */
-  function queue(notification: Notification, reason: Reason, before: Cursor): void {
+  function queueLive(notification: Notification, reason: Reason, before: Cursor): void {
     const { hook, rollback } = notification;
     const sequence = records.nextSequence(hook.id);
     const body = bodyOf(notification);
@@ -94,5 +102,34 @@ export function deliveryQueue({ store, endings, outcome, network, log, now }: De
     if (rollback.length > 0) outcome.count('rollbacks');
     outcome.queued(hook.id, 'live');
   }
-  return queue;
+
+  return {
+    /**
+     * Queues a delivery in the live lane of each hook, and remembers what it was notified of.
+     * @param before where the hooks stood before these blocks
+     */
+    live(notifications: Iterable<Notification>, reason: Reason, before: Cursor): void {
+      for (const notification of notifications) queueLive(notification, reason, before);
+    },
+
+    /** Queues a delivery beside the live ones. */
+    requested(hookId: number, { lane, source, matched, body, backfillId }: RequestedDelivery): void {
+      deliveries.add(
+        {
+          webhookId: webhookId(source, body),
+          hookId,
+          lane,
+          reason: lane,
+          sequence: null,
+          blocks: notifiedBlocks({ apply: [matched], rollback: [] }),
+          body,
+          problem: null,
+          backfillId,
+        },
+        now(),
+      );
+      outcome.count('queued');
+      outcome.queued(hookId, lane);
+    },
+  };
 }

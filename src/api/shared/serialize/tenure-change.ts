@@ -1,9 +1,11 @@
 import { toHex } from '../../../codec/hex.ts';
+import type { Payload } from '../../../codec/payload.ts';
 import { payloadOf } from './raw.ts';
 
-/** The tenure change that a raw transaction carries, as v1 and v2 return it. */
-export function tenureChange(raw: Uint8Array) {
-  const payload = payloadOf(raw, 'tenure_change');
+type TenureChange = Extract<Payload, { type: 'tenure_change' }>;
+
+/** The fields of a tenure change, as every version of the API and chainhooks return them. */
+export function tenureChangeFields(payload: TenureChange) {
   return {
     tenure_consensus_hash: toHex(payload.tenureConsensusHash),
     prev_tenure_consensus_hash: toHex(payload.prevTenureConsensusHash),
@@ -14,3 +16,6 @@ export function tenureChange(raw: Uint8Array) {
     pubkey_hash: toHex(payload.pubkeyHash),
   };
 }
+
+/** The tenure change that a raw transaction carries. */
+export const tenureChange = (raw: Uint8Array) => tenureChangeFields(payloadOf(raw, 'tenure_change'));
