@@ -1,5 +1,5 @@
 /** What the benchmarks share: fresh processes on a core of their own, medians, and the machine they ran on. */
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { cpus, tmpdir, totalmem } from 'node:os';
 import { join } from 'node:path';
 
@@ -7,6 +7,7 @@ export const ROOT = join(import.meta.dir, '..');
 export const MAIN = join(ROOT, 'src', 'main.ts');
 
 const MEMORY_POLL_MS = 10;
+const MICROSECONDS_PER_SECOND = 1e6;
 
 const canPin = process.platform === 'linux' && Bun.which('taskset') !== null && cpus().length > 1;
 
@@ -20,6 +21,8 @@ export const script = (file: string, ...args: readonly string[]): string[] => [p
 export interface Finished {
   /** From spawn to exit. */
   seconds: number;
+  /** Processor time, of its children too. */
+  cpuSeconds: number;
   /** Bytes; the peak of its resident set. */
   peakMemory: number;
   stdout: string;
@@ -47,7 +50,9 @@ export async function run(command: readonly string[]): Promise<Finished> {
   const seconds = (performance.now() - start) / 1000;
   clearInterval(poll);
   if (code !== 0) throw new Error(`${command.join(' ')} ended with ${code}`);
-  return { seconds, peakMemory: peakMemory || (child.resourceUsage()?.maxRSS ?? 0), stdout };
+  const usage = child.resourceUsage();
+  const cpuSeconds = Number(usage?.cpuTime.total ?? 0) / MICROSECONDS_PER_SECOND;
+  return { seconds, cpuSeconds, peakMemory: peakMemory || (usage?.maxRSS ?? 0), stdout };
 }
 
 export interface Server {
@@ -151,19 +156,22 @@ export function table(head: readonly string[], rows: readonly (readonly string[]
 }
 
 /** The commit that is checked out, where there is one. */
-function commit(): string {
-  const git = join(ROOT, '.git');
-  const read = (path: string) => (existsSync(path) ? readFileSync(path, 'utf8').trim() : '');
-  const head = read(join(git, 'HEAD'));
-  const hash = head.startsWith('ref: ') ? read(join(git, head.slice('ref: '.length))) : head;
-  return hash === '' ? 'unknown' : hash.slice(0, 10);
+export function commit(): string {
+  const { stdout, success } = Bun.spawnSync(['git', 'rev-parse', '--short=10', 'HEAD'], {
+    cwd: ROOT,
+    stderr: 'ignore',
+  });
+  return success ? stdout.toString().trim() : 'unknown';
 }
+
+/** The machine in words. */
+export const machine = `${cpus().length} cores, ${cpus()[0]?.model.trim()}, ${Math.round(totalmem() / 2 ** 30)} GB`;
 
 /** The first lines of every report: when, what and on which machine. */
 export function heading(title: string, pinned = canPin): void {
   say(`## ${title}`);
   say();
   say(`- date: ${new Date().toISOString().slice(0, 10)}; commit: ${commit()} and what is not committed yet`);
-  say(`- machine: ${cpus().length} cores, ${cpus()[0]?.model.trim()}, ${Math.round(totalmem() / 2 ** 30)} GB`);
+  say(`- machine: ${machine}`);
   say(`- Bun ${Bun.version}, ${process.platform} ${process.arch}; ${pinned ? 'pinned to one core' : 'not pinned'}`);
 }

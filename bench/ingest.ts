@@ -14,7 +14,6 @@ import {
   say,
   script,
   shown,
-  spread,
   table,
   withDirectory,
 } from './harness.ts';
@@ -25,12 +24,15 @@ const { values } = parseArgs({
     blocks: { type: 'string', default: String(BLOCKS) },
     /** A recording of so many times as many blocks is imported as well, for its memory. 0 for none. */
     longer: { type: 'string', default: '4' },
+    /** How often the genesis block is imported; else as often as there are rounds. 0 for not at all. */
+    genesis: { type: 'string' },
     program: { type: 'string' },
   },
 });
 const repeat = Number(values.repeat);
 const blocks = Number(values.blocks);
 const longer = Number(values.longer);
+const genesisRounds = Number(values.genesis ?? repeat);
 const program = values.program === undefined ? script(MAIN) : [values.program];
 
 const MEGABYTE = 1e6;
@@ -60,7 +62,7 @@ async function round(file: string) {
     const imported = await importOf(file, join(directory, 'imported'));
     const sizes = sizesOf(join(directory, 'imported'));
     const parsed = await baseline<{ bytes: number }>('parse-json.ts', file);
-    const inserted = await baseline<{ counts: Record<string, number> }>(
+    const inserted = await baseline<{ cpuSeconds: number; counts: Record<string, number> }>(
       'insert-rows.ts',
       join(directory, 'imported'),
       join(directory, 'copied'),
@@ -80,9 +82,10 @@ const file = await devnetRecording(blocks);
 const rounds: Awaited<ReturnType<typeof round>>[] = [];
 for (let n = 0; n < repeat; n++) rounds.push(await round(file));
 
+type Round = (typeof rounds)[number];
 const { sizes, parsed, inserted } = rounds[0]!;
-const seconds = rounds.map(({ imported }) => imported.seconds);
-const per = (amount: number) => seconds.map((taken) => amount / taken);
+const figure = (of: (one: Round) => number, digits = 0): string => shown(rounds.map(of), digits);
+const perSecond = (amount: number, digits = 0): string => figure(({ imported }) => amount / imported.seconds, digits);
 
 heading('Import');
 say(
@@ -101,41 +104,20 @@ say();
 table(
   ['figure', 'value'],
   [
-    ['transactions/s', shown(per(sizes.transactions))],
-    ['blocks/s', shown(per(sizes.height))],
-    ['MB of JSON/s', shown(per(megabytes(parsed.bytes)), 1)],
-    ['seconds', shown(seconds, 2)],
-    ['peak memory, MB', shown(rounds.map(({ imported }) => megabytes(imported.peakMemory)))],
+    ['transactions/s', perSecond(sizes.transactions)],
+    ['blocks/s', perSecond(sizes.height)],
+    ['MB of JSON/s', perSecond(megabytes(parsed.bytes), 1)],
+    ['seconds', figure(({ imported }) => imported.seconds, 2)],
+    ['seconds of processor time', figure(({ imported }) => imported.cpuSeconds, 2)],
+    ['peak memory, MB', figure(({ imported }) => megabytes(imported.peakMemory))],
     ['index, bytes a transaction', shown([sizes.index / sizes.transactions])],
     ['journal, bytes a transaction', shown([sizes.journal / sizes.transactions])],
-    [
-      'JSON.parse alone, seconds',
-      shown(
-        rounds.map((of) => of.parsed.seconds),
-        2,
-      ),
-    ],
-    [
-      'time of import / JSON.parse alone',
-      shown(
-        rounds.map((of) => of.imported.seconds / of.parsed.seconds),
-        2,
-      ),
-    ],
-    [
-      'inserts alone, seconds',
-      shown(
-        rounds.map((of) => of.inserted.seconds),
-        2,
-      ),
-    ],
-    [
-      'time of import / inserts alone',
-      shown(
-        rounds.map((of) => of.imported.seconds / of.inserted.seconds),
-        2,
-      ),
-    ],
+    ['JSON.parse alone, seconds', figure((of) => of.parsed.seconds, 2)],
+    ['time of import / JSON.parse alone', figure((of) => of.imported.seconds / of.parsed.seconds, 2)],
+    ['inserts alone, seconds', figure((of) => of.inserted.seconds, 2)],
+    ['inserts alone, seconds of processor time', figure((of) => of.inserted.cpuSeconds, 2)],
+    ['time of import / inserts alone', figure((of) => of.imported.seconds / of.inserted.seconds, 2)],
+    ['processor time of import / inserts alone', figure((of) => of.imported.cpuSeconds / of.inserted.cpuSeconds, 2)],
   ],
 );
 
@@ -143,30 +125,32 @@ const peaks: string[][] = [
   [
     `${blocks} blocks`,
     shown([sizes.transactions]),
-    shown([spread(seconds).median], 1),
-    shown(rounds.map(({ imported }) => megabytes(imported.peakMemory))),
+    figure(({ imported }) => imported.seconds, 1),
+    figure(({ imported }) => imported.cpuSeconds, 1),
+    figure(({ imported }) => megabytes(imported.peakMemory)),
   ],
 ];
-if (longer > 0) {
-  const of = await once(await devnetRecording(blocks * longer));
+const addPeaks = (name: string, runs: readonly Awaited<ReturnType<typeof once>>[]): void => {
   peaks.push([
-    `${blocks * longer} blocks`,
-    shown([of.transactions]),
-    shown([of.seconds], 1),
-    shown([megabytes(of.peakMemory)]),
+    name,
+    shown([runs[0]!.transactions]),
+    shown(
+      runs.map((of) => of.seconds),
+      1,
+    ),
+    shown(
+      runs.map((of) => of.cpuSeconds),
+      1,
+    ),
+    shown(runs.map((of) => megabytes(of.peakMemory))),
   ]);
+};
+if (longer > 0) addPeaks(`${blocks * longer} blocks`, [await once(await devnetRecording(blocks * longer))]);
+if (genesisRounds > 0) {
+  const genesis = await genesisRecording();
+  const runs: Awaited<ReturnType<typeof once>>[] = [];
+  for (let n = 0; n < genesisRounds; n++) runs.push(await once(genesis));
+  addPeaks(`genesis of ${megabytes(statSync(genesis).size).toFixed(0)} MB`, runs);
 }
-const genesis = await genesisRecording();
-const genesisRuns: Awaited<ReturnType<typeof once>>[] = [];
-for (let n = 0; n < repeat; n++) genesisRuns.push(await once(genesis));
-peaks.push([
-  `genesis of ${megabytes(statSync(genesis).size).toFixed(0)} MB`,
-  shown([genesisRuns[0]!.transactions]),
-  shown(
-    genesisRuns.map((of) => of.seconds),
-    1,
-  ),
-  shown(genesisRuns.map((of) => megabytes(of.peakMemory))),
-]);
 say();
-table(['input', 'transactions', 'seconds', 'peak memory, MB'], peaks);
+table(['input', 'transactions', 'seconds', 'processor seconds', 'peak memory, MB'], peaks);
