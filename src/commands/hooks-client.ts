@@ -4,8 +4,8 @@ import { Value } from '@sinclair/typebox/value';
 import { OperatorError } from '../base/errors.ts';
 import { CONSUMER_HEADER } from '../hooks/access.ts';
 import { adminKeyFile, readAdminKey } from '../hooks/admin-key.ts';
-import { hostCheck } from '../hooks/hosts.ts';
 import { directFetch } from '../http/direct-fetch.ts';
+import { hostCheck } from '../http/hosts.ts';
 import { type Reading, settings } from '../settings/config.ts';
 
 export interface Connection {

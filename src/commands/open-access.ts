@@ -1,7 +1,7 @@
 /** Checks that only this machine can reach the ports, which `--hook-access open` requires. */
 import { lookup } from 'node:dns/promises';
 import { OperatorError } from '../base/errors.ts';
-import { isLoopback, parseAddress } from '../hooks/ip-address.ts';
+import { isLoopback, parseAddress } from '../http/ip-address.ts';
 import type { Settings } from '../settings/config.ts';
 
 /** The addresses of a name. @throws what the resolver throws */

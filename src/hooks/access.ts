@@ -3,7 +3,7 @@
  * to everybody, nor a header. Where the operator opened it, whoever reaches this server is the operator, but no page of
  * another origin.
  */
-import { type HostRules, hostCheck, isFromOtherPage } from './hosts.ts';
+import { type HostRules, hostCheck, isFromOtherPage } from '../http/hosts.ts';
 import { findKey, type Key, keyOf } from './keys.ts';
 import { HookProblem, TooManyTries } from './problem.ts';
 import type { WrongKeys } from './wrong-keys.ts';

@@ -2,7 +2,7 @@
  * Guesses at keys are slowed down: an address that sent some wrong keys has its next ones looked at only so often. One that
  * sent none is looked at in any case, so that nobody is locked out by the guesses of others.
  */
-import { parseAddress, unmapped } from './ip-address.ts';
+import { parseAddress, unmapped } from '../http/ip-address.ts';
 import type { HookLog } from './log-event.ts';
 
 interface Allowance {

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'bun:test';
 import { BlockList, isIP } from 'node:net';
 import fc from 'fast-check';
 import { notPublic } from '../../src/hooks/delivery/special-addresses.ts';
-import { isLoopback, parseAddress, parseNetwork } from '../../src/hooks/ip-address.ts';
+import { isLoopback, parseAddress, parseNetwork } from '../../src/http/ip-address.ts';
 import { assertProperty } from '../support/property.ts';
 
 /** The registry of IPv4 once more, in the words of Node's own lists. */

@@ -2,7 +2,7 @@
  * Which addresses and names are not public, and why: IANA's registries of special-purpose addresses (RFC 6890 and its
  * successors) and of special-use names, and what is known to lead into a network from outside of them.
  */
-import { type AddressBytes, contains, type Network, network, unmapped } from '../ip-address.ts';
+import { type AddressBytes, contains, type Network, network, unmapped } from '../../http/ip-address.ts';
 
 /** Each network with what it is. An address of several is told as the first of them. */
 const special: readonly (readonly [network: Network, reason: string])[] = (

@@ -4,7 +4,7 @@
  * connected to: a name may stand for another one a moment later.
  */
 import { lookup } from 'node:dns/promises';
-import { contains, type Network, parseAddress, parseNetwork } from '../ip-address.ts';
+import { contains, type Network, parseAddress, parseNetwork } from '../../http/ip-address.ts';
 import { isLocalName, notPublic, reached } from './special-addresses.ts';
 
 /** What a delivery is not sent to; the message may be shown to the owner of the hook. */
