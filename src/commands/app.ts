@@ -44,6 +44,7 @@ import { transfers } from '../api/v3/transfers.ts';
 import { type Faucets, noFaucets } from '../faucets/faucets.ts';
 import type { HookApi } from '../hooks/routes/family.ts';
 import { hookRoutes } from '../hooks/routes/routes.ts';
+import { sessionRoutes } from '../hooks/routes/session.ts';
 import { cors } from '../http/cors.ts';
 import { type DeprecationPolicy, NO_SUNSET } from '../http/deprecation.ts';
 import { docs } from '../http/docs.ts';
@@ -164,7 +165,7 @@ export function createApp(options: ApiOptions): AnyElysia {
     .use(cors(respond, openHooks))
     .use(operations === undefined ? new Elysia() : operationRoutes(operations, respond));
   for (const routes of resources(version, now, faucets)) app.use(resource(context, routes));
-  app.use(resource(context, hookRoutes(version, hooks)));
+  app.use(resource(context, [...hookRoutes(version, hooks), ...sessionRoutes(hooks)]));
   if (nodeProxy !== undefined) app.use(resource(context, nodeRoutes(nodeProxy)));
   return app.use(docs(respond, version, apiDescription));
 }

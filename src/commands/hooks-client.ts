@@ -1,4 +1,4 @@
-/** Requests of `stackside hooks …` to the API of a running Stackside, with a key. */
+/** Requests of `stackside hooks …` and `stackside console` to the API of a running Stackside, with a key. */
 import { Type } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
 import { OperatorError } from '../base/errors.ts';
@@ -52,7 +52,7 @@ export interface Answer {
  * Sends a request and reads its response, whatever the status.
  * @throws OperatorError where the server can't be reached
  */
-export async function ask(connection: Connection, method: string, path: string, body?: unknown): Promise<Answer> {
+async function askServer(connection: Connection, method: string, path: string, body?: unknown): Promise<Answer> {
   const { url, key, consumer } = connection;
   const request: BunFetchRequestInit = {
     method,
@@ -67,7 +67,7 @@ export async function ask(connection: Connection, method: string, path: string, 
   };
   let response: Response;
   try {
-    response = await directFetch(new URL(`/chainhooks${path}`, url), request);
+    response = await directFetch(new URL(path, url), request);
   } catch (cause) {
     const remedy = 'Start stackside serve, or give the URL of its API with --url.';
     throw new OperatorError(`No Stackside answers at ${url}.`, remedy, { cause });
@@ -77,9 +77,18 @@ export async function ask(connection: Connection, method: string, path: string, 
   return { status, body: isJson ? await response.json() : null };
 }
 
-/** Sends a request. @returns the body of a 2xx response @throws OperatorError with the server's error otherwise */
-export async function call(connection: Connection, method: string, path: string, payload?: unknown): Promise<unknown> {
-  const { status, body } = await ask(connection, method, path, payload);
+/**
+ * Sends a request.
+ * @returns the body of a 2xx response
+ * @throws OperatorError with the server's error otherwise, or where the server can't be reached
+ */
+export async function callServer(
+  connection: Connection,
+  method: string,
+  path: string,
+  payload?: unknown,
+): Promise<unknown> {
+  const { status, body } = await askServer(connection, method, path, payload);
   if (status >= 200 && status < 300) return body;
   const said = Value.Check(Refusal, body) ? `${body.error}: ${body.details}` : `${connection.url} answers ${status}`;
   const remedy =
@@ -88,3 +97,11 @@ export async function call(connection: Connection, method: string, path: string,
       : 'Nothing was changed.';
   throw new OperatorError(`${said}.`, remedy);
 }
+
+/** Sends a request of chainhooks and reads its response, as {@link askServer} does. @param path below `/chainhooks` */
+export const ask = (connection: Connection, method: string, path: string, body?: unknown): Promise<Answer> =>
+  askServer(connection, method, `/chainhooks${path}`, body);
+
+/** Sends a request of chainhooks, as {@link callServer} does. @param path below `/chainhooks` */
+export const call = (connection: Connection, method: string, path: string, payload?: unknown): Promise<unknown> =>
+  callServer(connection, method, `/chainhooks${path}`, payload);

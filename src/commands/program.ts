@@ -3,7 +3,7 @@ import { Command } from 'commander';
 import { addCommand } from './command.ts';
 import { acceptJournal, backup, check, exportRecording, importRecordings, rebuild, status } from './data-commands.ts';
 import { addHookCommands } from './hooks-commands.ts';
-import { demo, devnet, serve, showSettings } from './server-commands.ts';
+import { demo, devnet, openConsole, serve, showSettings } from './server-commands.ts';
 import { serverVersion } from './version.ts';
 
 const EXIT_CODES = `
@@ -36,6 +36,7 @@ export function createProgram(): Command {
   addCommand(program, check);
   addCommand(program, status);
   addCommand(program, showSettings);
+  addCommand(program, openConsole);
   addHookCommands(program);
   addCommand(program, devnet);
   return program;

@@ -3,13 +3,16 @@
 import { OperatorError } from '../base/errors.ts';
 import { type Access, access } from '../hooks/access.ts';
 import { adminKeyOf } from '../hooks/admin-key.ts';
+import { OPERATOR } from '../hooks/caller.ts';
 import type { HookTimers } from '../hooks/counters.ts';
 import { parseNetworks } from '../hooks/delivery/target.ts';
 import { deliveryLog } from '../hooks/delivery-log.ts';
 import { keysOf } from '../hooks/keys.ts';
 import { management } from '../hooks/management.ts';
 import type { HookApi } from '../hooks/routes/family.ts';
+import { signInLink } from '../hooks/routes/session.ts';
 import { type Chainhooks, type HookRules, startChainhooks } from '../hooks/service.ts';
+import { openSessions, type Sessions } from '../hooks/sessions.ts';
 import { trial } from '../hooks/trial.ts';
 import { type WrongKeys, wrongKeys } from '../hooks/wrong-keys.ts';
 import { hostNames } from '../http/hosts.ts';
@@ -42,19 +45,19 @@ function rulesOf(settings: Settings): HookRules {
  * Who may manage chainhooks. The admin key is created in any case, so that it exists when keys are needed.
  * @throws OperatorError for files of keys that can't be used
  */
-function accessOf(settings: Settings, refused: WrongKeys, log: Log): Access {
+function accessOf(settings: Settings, refused: WrongKeys, sessions: Sessions, log: Log): Access {
   const { data, hookAccess, hookKeys, apiHost, allowedHosts } = settings;
   const admin = adminKeyOf(data);
   const hosts = [apiHost, ...hostNames(allowedHosts)];
   if (hookAccess === 'key') {
     const consumers = hookKeys === null ? [] : keysOf(hookKeys);
-    return access({ keys: { consumers, admin }, hosts, wrongKeys: refused });
+    return access({ keys: { consumers, admin }, hosts, wrongKeys: refused, sessions });
   }
   if (hookKeys !== null) {
     throw new OperatorError('--hook-keys is given, but --hook-access open needs no keys.', 'Give only one of them.');
   }
   log({ event: 'hook_access_open' });
-  return access({ keys: null, hosts, wrongKeys: refused });
+  return access({ keys: null, hosts, wrongKeys: refused, sessions });
 }
 
 export interface ServedHooks {
@@ -62,6 +65,8 @@ export interface ServedHooks {
   api: HookApi;
   /** The number of requests with wrong keys. */
   wrongKeys: () => number;
+  /** Makes the path of a link that signs a browser in as the operator, once. */
+  signInPath: () => string;
 }
 
 export interface ServeHooksOptions {
@@ -77,7 +82,7 @@ export function serveHooks(options: ServeHooksOptions): ServedHooks {
   const { settings, ingest, log, timers, environment = realEnvironment } = options;
   const { clock, chance, post } = environment;
   const refused = wrongKeys(log, clock.now);
-  const allowed = accessOf(settings, refused, log);
+  const allowed = accessOf(settings, refused, openSessions(clock.now), log);
   const hooks = startChainhooks({
     ingest,
     rules: rulesOf(settings),
@@ -97,5 +102,5 @@ export function serveHooks(options: ServeHooksOptions): ServedHooks {
     deliveries: deliveryLog(hooks, managed),
     trial: trial(hooks, managed),
   };
-  return { hooks, api, wrongKeys: refused.total };
+  return { hooks, api, wrongKeys: refused.total, signInPath: () => signInLink(allowed, OPERATOR).path };
 }

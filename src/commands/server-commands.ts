@@ -32,6 +32,17 @@ export const demo = command({
   },
 });
 
+export const openConsole = command({
+  name: 'console',
+  summary: 'Print a link that signs a browser in to the console of a running Stackside',
+  example: 'stackside console --data /srv/stacks',
+  takes: 'hooks',
+  async run(reading) {
+    const [{ printSignInLink }, { keyFor }] = await Promise.all([import('./console.ts'), import('./hooks-client.ts')]);
+    await printSignInLink({ url: reading.settings.url, key: keyFor(reading) });
+  },
+});
+
 export const showSettings = command({
   name: 'settings',
   summary: 'Show the settings that serve would use, and where each comes from',

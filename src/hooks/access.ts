@@ -1,15 +1,16 @@
 /**
- * Who may manage which hooks. A key says so, and nothing else does: neither an address, which a proxy on this machine lends
- * to everybody, nor a header. Where the operator opened it, whoever reaches this server is the operator, but no page of
- * another origin.
+ * Who may manage which hooks. A key says so, or the session of a browser that a key began, and nothing else does: neither
+ * an address, which a proxy on this machine lends to everybody, nor a header. Where the operator opened it, whoever reaches
+ * this server is the operator, but no page of another origin.
  */
-import { type HostRules, hostCheck, isFromOtherPage } from '../http/hosts.ts';
+import { type HostRules, hostCheck, isFromOtherPage, isFromOwnPage } from '../http/hosts.ts';
+import { type Caller, OPERATOR } from './caller.ts';
 import { findKey, type Key, keyOf } from './keys.ts';
 import { HookProblem, TooManyTries } from './problem.ts';
+import { sessionCookie } from './session-cookie.ts';
+import type { Session, Sessions } from './sessions.ts';
 import type { WrongKeys } from './wrong-keys.ts';
 
-/** Whose the operator's own hooks are. */
-const OPERATOR_CONSUMER = 'default';
 /** Names the consumer that the operator acts for. */
 export const CONSUMER_HEADER = 'x-chainhook-consumer';
 /** Characters from which on nobody guesses a key, so that it is looked at however many wrong ones came. */
@@ -21,19 +22,25 @@ export interface AccessRules {
   keys: { consumers: readonly Key[]; admin: string } | null;
   hosts: HostRules['names'];
   wrongKeys: WrongKeys;
-}
-
-/** Who asks. */
-export interface Caller {
-  consumer: string;
-  /** Acts for every consumer. */
-  isOperator: boolean;
+  sessions: Sessions;
 }
 
 /** Decides who may manage hooks. */
 export interface Access {
+  /** False where everybody is the operator. */
+  needsKey: boolean;
+  sessions: Sessions;
+  /** @throws HookProblem 421 for a request by a name that isn't this server's */
+  requireOwnHost(request: Request): void;
   /**
-   * Who makes a request.
+   * Who makes a request, by its key alone.
+   * @throws HookProblem as {@link Access.callerOf}
+   */
+  holderOf(request: Request, peer: string): Caller;
+  /** The session that a request's cookie names; null for none, also where no key is needed. */
+  sessionOf(request: Request): Session | null;
+  /**
+   * Who makes a request, by its key, or else by its session.
    * @param peer address that the request came from, empty where it isn't known; nothing is allowed because of it
    * @throws HookProblem 401, 403, 421, 429
    */
@@ -45,8 +52,6 @@ export interface Access {
    */
   consumerOf(request: Request, caller: Caller, owner: string | undefined): string;
 }
-
-const OPERATOR: Caller = { consumer: OPERATOR_CONSUMER, isOperator: true };
 
 const wrongHost = (): HookProblem =>
   new HookProblem(
@@ -71,40 +76,82 @@ const consumerOf: Access['consumerOf'] = ({ headers }, { consumer, isOperator },
   return consumer;
 };
 
-/** The access of a server without keys: everybody may ask, except pages of another origin. */
-function openAccess(hosts: AccessRules['hosts']): Access {
-  const isOurs = hostCheck({ names: hosts, addresses: 'loopback' });
-  return {
-    callerOf(request) {
-      if (!isOurs(request.headers.get('host'))) throw wrongHost();
-      if (isFromOtherPage(request)) throw new HookProblem(403, 'A page of another origin may not manage chainhooks');
-      return OPERATOR;
-    },
-    consumerOf,
+/** Refuses requests by names that a page of anybody may have pointed to this machine. */
+function hostRefusal(rules: HostRules): Access['requireOwnHost'] {
+  const isOurs = hostCheck(rules);
+  return ({ headers }) => {
+    if (!isOurs(headers.get('host'))) throw wrongHost();
   };
 }
 
+const otherPage = (): HookProblem => new HookProblem(403, 'A page of another origin may not manage chainhooks');
+
+/** The access of a server without keys: everybody may ask, except pages of another origin. */
+function openAccess(hosts: AccessRules['hosts'], sessions: Sessions): Access {
+  const requireOwnHost = hostRefusal({ names: hosts, addresses: 'loopback' });
+  const callerOf = (request: Request): Caller => {
+    requireOwnHost(request);
+    if (isFromOtherPage(request)) throw otherPage();
+    return OPERATOR;
+  };
+  return { needsKey: false, sessions, requireOwnHost, holderOf: callerOf, sessionOf: () => null, callerOf, consumerOf };
+}
+
+/** Methods that change nothing. */
+const SAFE = new Set(['GET', 'HEAD', 'OPTIONS']);
+
+/**
+ * Refuses a session where another page may use it: a browser adds the cookie to requests of pages on other ports of this
+ * host, too.
+ */
+function requireOwnPage(request: Request): void {
+  if (SAFE.has(request.method) ? isFromOtherPage(request) : !isFromOwnPage(request)) throw otherPage();
+}
+
 /** @returns what tells from a request who makes it */
-export function access({ keys, hosts, wrongKeys }: AccessRules): Access {
-  if (keys === null) return openAccess(hosts);
+export function access({ keys, hosts, wrongKeys, sessions }: AccessRules): Access {
+  if (keys === null) return openAccess(hosts, sessions);
   const known = [
     ...keys.consumers.map((key) => ({ ...key, caller: { consumer: key.consumer, isOperator: false } })),
-    { ...keyOf(OPERATOR_CONSUMER, keys.admin), caller: OPERATOR },
+    { ...keyOf(OPERATOR.consumer, keys.admin), caller: OPERATOR },
   ];
-  const isOurs = hostCheck({ names: hosts, addresses: 'any' });
+  const requireOwnHost = hostRefusal({ names: hosts, addresses: 'any' });
+
+  /** The holder of a key. @throws HookProblem for a key that is wrong */
+  function ownerOf(credential: string, peer: string): Caller {
+    const waitMs = wrongKeys.wait(peer);
+    const isLookedAt = waitMs === 0 || credential.length >= UNGUESSABLE;
+    const key = isLookedAt ? findKey(known, credential) : undefined;
+    if (key !== undefined) return key.caller;
+    wrongKeys.count(peer);
+    if (waitMs === 0) throw noKey();
+    throw new TooManyTries(Math.ceil(waitMs / 1000), 'Too many requests with wrong API keys came from your address');
+  }
+
+  function sessionOf(request: Request): Session | null {
+    const cookie = sessionCookie(request);
+    return cookie === null ? null : sessions.find(cookie);
+  }
 
   return {
-    callerOf(request, peer) {
-      if (!isOurs(request.headers.get('host'))) throw wrongHost();
+    needsKey: true,
+    sessions,
+    requireOwnHost,
+    holderOf(request, peer) {
+      requireOwnHost(request);
       const credential = credentialOf(request);
       if (credential === null) throw noKey();
-      const waitMs = wrongKeys.wait(peer);
-      const isLookedAt = waitMs === 0 || credential.length >= UNGUESSABLE;
-      const key = isLookedAt ? findKey(known, credential) : undefined;
-      if (key !== undefined) return key.caller;
-      wrongKeys.count(peer);
-      if (waitMs === 0) throw noKey();
-      throw new TooManyTries(Math.ceil(waitMs / 1000), 'Too many requests with wrong API keys came from your address');
+      return ownerOf(credential, peer);
+    },
+    sessionOf,
+    callerOf(request, peer) {
+      requireOwnHost(request);
+      const credential = credentialOf(request);
+      if (credential !== null) return ownerOf(credential, peer);
+      const session = sessionOf(request);
+      if (session === null) throw noKey();
+      requireOwnPage(request);
+      return session.caller;
     },
     consumerOf,
   };

@@ -39,10 +39,23 @@ export function hostCheck({ names, addresses }: HostRules): (header: string | nu
   };
 }
 
+/** Whether the `Origin` of a request, null for none, is the server that the request is addressed to. */
+const isOwnOrigin = (origin: string | null, { headers }: Request): boolean =>
+  origin !== null && URL.parse(origin)?.host === headers.get('host')?.toLowerCase();
+
 /** Whether a page of another origin makes the request. Programs other than browsers say nothing of a page. */
-export function isFromOtherPage({ headers }: Request): boolean {
-  const site = headers.get('sec-fetch-site');
+export function isFromOtherPage(request: Request): boolean {
+  const site = request.headers.get('sec-fetch-site');
   if (site !== null && site !== 'same-origin' && site !== 'none') return true;
-  const origin = headers.get('origin');
-  return origin !== null && URL.parse(origin)?.host !== headers.get('host')?.toLowerCase();
+  const origin = request.headers.get('origin');
+  return origin !== null && !isOwnOrigin(origin, request);
+}
+
+/**
+ * Whether the browser says that a page of this server makes the request. `Sec-Fetch-Site` decides where it is sent: a proxy
+ * in front may have changed `Host`, and browsers that ask over plain HTTP by another name than localhost send `Origin` alone.
+ */
+export function isFromOwnPage(request: Request): boolean {
+  const site = request.headers.get('sec-fetch-site');
+  return site === null ? isOwnOrigin(request.headers.get('origin'), request) : site === 'same-origin';
 }

@@ -11,6 +11,7 @@ import { adminKeyFile, adminKeyOf, readAdminKey } from '../../src/hooks/admin-ke
 import { keyOf, readKeys } from '../../src/hooks/keys.ts';
 import type { HookEvent } from '../../src/hooks/log-event.ts';
 import { HookProblem, TooManyTries } from '../../src/hooks/problem.ts';
+import { openSessions } from '../../src/hooks/sessions.ts';
 import { wrongKeys } from '../../src/hooks/wrong-keys.ts';
 import { dataDirectory } from '../support/data-directory.ts';
 import { assertProperty } from '../support/property.ts';
@@ -43,9 +44,15 @@ function withKeys(hosts: string[] = []) {
     () => clock.now,
   );
   const consumers = [keyOf('alice', 'short-key'), keyOf('bob', 'b'.repeat(32))];
-  return { clock, said, tries, ...access({ keys: { consumers, admin: ADMIN }, hosts, wrongKeys: tries }) };
+  return {
+    clock,
+    said,
+    tries,
+    ...access({ keys: { consumers, admin: ADMIN }, hosts, wrongKeys: tries, sessions: openSessions(() => clock.now) }),
+  };
 }
-const open = (hosts: string[] = []): Access => access({ keys: null, hosts, wrongKeys: wrongKeys(() => {}) });
+const open = (hosts: string[] = []): Access =>
+  access({ keys: null, hosts, wrongKeys: wrongKeys(() => {}), sessions: openSessions(() => 0) });
 
 describe('with keys', () => {
   test('nothing but a key says who asks', () => {

@@ -93,7 +93,7 @@ export async function hookExamples(
   const snapshots = openSnapshots(directory);
   try {
     const operator = { consumer: 'default', isOperator: true };
-    const access = { callerOf: () => operator, consumerOf: () => operator.consumer };
+    const access = { ...api.access, callerOf: () => operator, consumerOf: () => operator.consumer };
     const app = createApp({ snapshots, version, log: () => {}, hooks: { ...api, access } });
     const ask = asking(app);
     const { record, answers } = recorder(ask, cut);

@@ -28,7 +28,8 @@ const placeTitles = {
 
 const isTitled = (status: number): status is keyof typeof titles => Object.hasOwn(titles, status);
 
-const hookErrors: ErrorShape = {
+/** Errors of chainhooks and of sessions. */
+export const hookErrors: ErrorShape = {
   schema: Type.Object({ error: Type.String(), details: Type.String() }),
   body(error) {
     if (error instanceof HookProblem) return { error: error.title, details: error.message };
@@ -47,6 +48,10 @@ const hookErrors: ErrorShape = {
   failed: { error: 'Internal server error', details: 'The log has its cause' },
 };
 
+/** The error of a process that manages no hooks. */
+export const notHere = (): HookProblem =>
+  new HookProblem(503, 'This process does not write; ask the one that takes the events, in mode full');
+
 /** The consumer that a request acts for, and the API that answers it. */
 interface HookCaller {
   consumer: string;
@@ -59,9 +64,7 @@ const accessTo =
   (request, clientAddress) => {
     const caller = api?.access.callerOf(request, clientAddress);
     return (params) => {
-      if (api === null || caller === undefined) {
-        throw new HookProblem(503, 'This process does not write; ask the one that takes the events, in mode full');
-      }
+      if (api === null || caller === undefined) throw notHere();
       if (operatorOnly && !caller.isOperator) throw new HookProblem(403, 'Only the admin key may ask for this');
       const { uuid } = params as { uuid?: string };
       const owner = uuid === undefined ? undefined : api.ownerOf(uuid.toLowerCase());

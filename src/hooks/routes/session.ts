@@ -1,0 +1,200 @@
+/** Routes by which a browser signs in and out; {@link ../sessions.ts} has their contract. */
+import { type Static, Type } from '@sinclair/typebox';
+import { Redirect, type Route, type Access as RouteAccess, route } from '../../http/route.ts';
+import type { Access } from '../access.ts';
+import type { Caller } from '../caller.ts';
+import { HookProblem } from '../problem.ts';
+import { cookieOf, noCookie, sessionCookie } from '../session-cookie.ts';
+import type { Session } from '../sessions.ts';
+import { type HookApi, hookErrors, notHere } from './family.ts';
+
+const PATH = '/stackside/v1/session';
+/** Where links are made. */
+export const LINKS = `${PATH}/links`;
+const SIGN_IN = `${PATH}/sign-in`;
+/** The page that a link leads to. */
+const CONSOLE = '/';
+
+/** Who a browser is. */
+export const SessionResponse = Type.Object({
+  access: Type.Union([Type.Literal('key'), Type.Literal('open'), Type.Literal('none')], {
+    description: 'Whether managing chainhooks needs a key, is open to everybody, or is not served by this process',
+  }),
+  signed_in: Type.Boolean({ description: 'Whether this browser may manage chainhooks' }),
+  operator: Type.Boolean({ description: 'Whether it acts for every consumer' }),
+  consumer: Type.Union([Type.String(), Type.Null()]),
+  expires_at: Type.Union([Type.Integer(), Type.Null()], { description: 'End of the session in Unix seconds' }),
+});
+type SessionResponse = Static<typeof SessionResponse>;
+
+/** A link that was made. */
+export const LinkResponse = Type.Object({
+  path: Type.String({ description: 'Path and query of the link' }),
+  expires_at: Type.Union([Type.Integer(), Type.Null()], { description: 'End of the link in Unix seconds' }),
+});
+
+const seconds = (milliseconds: number): number => Math.floor(milliseconds / 1000);
+
+const nobody = (access: SessionResponse['access']): SessionResponse => ({
+  access,
+  signed_in: false,
+  operator: false,
+  consumer: null,
+  expires_at: null,
+});
+
+const shown = ({ caller, expiresAt }: Session): SessionResponse => ({
+  access: 'key',
+  signed_in: true,
+  operator: caller.isOperator,
+  consumer: caller.consumer,
+  expires_at: seconds(expiresAt),
+});
+
+/** Everybody's session, where no key is needed. */
+const shownOpen = ({ consumer }: Caller): SessionResponse => ({
+  access: 'open',
+  signed_in: true,
+  operator: true,
+  consumer,
+  expires_at: null,
+});
+
+/** Begins a session. @returns what is known of it, and the cookie to set */
+function begin(access: Access, caller: Caller, request: Request): { session: SessionResponse; cookie: string } {
+  const { secret, expiresAt } = access.sessions.begin(caller);
+  return { session: shown({ caller, expiresAt }), cookie: cookieOf(request, secret) };
+}
+
+/**
+ * The path of a link that signs a browser in for a caller; the console's own where nobody needs to sign in.
+ * @returns with the end of the link in Unix milliseconds, null where it has none
+ */
+export function signInLink({ needsKey, sessions }: Access, caller: Caller): { path: string; expiresAt: number | null } {
+  if (!needsKey) return { path: CONSOLE, expiresAt: null };
+  const { secret, expiresAt } = sessions.link(caller);
+  return { path: `${SIGN_IN}?token=${secret}`, expiresAt };
+}
+
+const redirectToConsole = (cookie: string): Response =>
+  new Response(null, {
+    status: 302,
+    headers: { location: CONSOLE, 'set-cookie': cookie, 'referrer-policy': 'no-referrer', 'content-length': '0' },
+  });
+
+/** The redirect of a link, with the cookie where the link is good. @throws HookProblem 401 */
+function signIn(access: Access, request: Request, token: string): Response | Redirect {
+  if (!access.needsKey) return new Redirect(CONSOLE);
+  // Programs look whether a link leads somewhere, and use nothing up.
+  if (request.method === 'HEAD') return new Response(null, { status: 204 });
+  const caller = access.sessions.redeem(token);
+  if (caller !== null) return redirectToConsole(begin(access, caller, request).cookie);
+  if (access.sessionOf(request) !== null) return new Redirect(CONSOLE);
+  throw new HookProblem(401, 'This link was used or is too old; `stackside console` prints another');
+}
+
+function signOut(access: Access, request: Request): Response {
+  const cookie = sessionCookie(request);
+  if (cookie !== null) access.sessions.end(cookie);
+  return new Response(null, { status: 204, headers: { 'set-cookie': noCookie(request) } });
+}
+
+/** Access to a process that manages hooks. @param who decides who asks @throws HookProblem 503 where it manages none */
+const accessBy =
+  <C>(api: HookApi | null, who: (access: Access, request: Request, peer: string) => C): RouteAccess<object, C> =>
+  (request, peer) => {
+    if (api === null) throw notHere();
+    const caller = who(api.access, request, peer);
+    return () => caller;
+  };
+
+/** @param api null where this process doesn't write */
+export function sessionRoutes(api: HookApi | null): Route[] {
+  const family = {
+    tag: 'Sessions',
+    hidden: true,
+    errors: hookErrors,
+    etag: null,
+    snapshot: false,
+    mainThread: true,
+  } as const;
+  const byKey = accessBy(api, (access, request, peer) => ({ access, caller: access.holderOf(request, peer) }));
+  const byHost = accessBy(api, (access, request) => {
+    access.requireOwnHost(request);
+    return access;
+  });
+  // Only the page itself signs its browser out; without a session there is nothing to sign out of.
+  const byPage = accessBy(api, (access, request, peer) => {
+    access.requireOwnHost(request);
+    if (access.sessionOf(request) !== null) access.callerOf(request, peer);
+    return access;
+  });
+  return [
+    route({
+      ...family,
+      path: PATH,
+      operationId: 'getSession',
+      summary: 'Session of this browser',
+      response: SessionResponse,
+      access: (request) => {
+        api?.access.requireOwnHost(request);
+        return () => undefined;
+      },
+      handle({ request, clientAddress }) {
+        if (api === null) return nobody('none');
+        if (!api.access.needsKey) return shownOpen(api.access.callerOf(request, clientAddress()));
+        const session = api.access.sessionOf(request);
+        return session === null ? nobody('key') : shown(session);
+      },
+    }),
+    route({
+      ...family,
+      method: 'POST',
+      path: PATH,
+      operationId: 'signIn',
+      summary: 'Sign in with a key',
+      response: SessionResponse,
+      access: byKey,
+      handle({ request, caller: { access, caller } }) {
+        if (!access.needsKey) return shownOpen(caller);
+        const { session, cookie } = begin(access, caller, request);
+        return Response.json(session, { headers: { 'set-cookie': cookie } });
+      },
+    }),
+    route({
+      ...family,
+      method: 'DELETE',
+      path: PATH,
+      operationId: 'signOut',
+      summary: 'Sign out',
+      status: 204,
+      response: Type.Void(),
+      access: byPage,
+      handle: ({ request, caller: access }) => signOut(access, request),
+    }),
+    route({
+      ...family,
+      method: 'POST',
+      path: LINKS,
+      operationId: 'makeSignInLink',
+      summary: 'Make a sign-in link',
+      response: LinkResponse,
+      access: byKey,
+      handle({ caller: { access, caller } }) {
+        const { path, expiresAt } = signInLink(access, caller);
+        return { path, expires_at: expiresAt === null ? null : seconds(expiresAt) };
+      },
+    }),
+    route({
+      ...family,
+      path: SIGN_IN,
+      operationId: 'followSignInLink',
+      summary: 'Follow a sign-in link',
+      query: { token: Type.String({ description: 'The token of the link' }) },
+      response: Type.Void(),
+      redirects: 'The browser is signed in',
+      access: byHost,
+      handle: ({ request, query: { token }, caller: access }) => signIn(access, request, token),
+    }),
+  ];
+}

@@ -1,0 +1,237 @@
+/** Signing in a browser: links work once, sessions end, and the cookie serves pages of this origin alone. */
+import { afterAll, describe, expect, test } from 'bun:test';
+import { join } from 'node:path';
+import { access } from '../../src/hooks/access.ts';
+import { readAdminKey } from '../../src/hooks/admin-key.ts';
+import { keyOf } from '../../src/hooks/keys.ts';
+import { HookProblem } from '../../src/hooks/problem.ts';
+import { openSessions } from '../../src/hooks/sessions.ts';
+import { wrongKeys } from '../../src/hooks/wrong-keys.ts';
+import { stacksideIn } from '../e2e/stackside.ts';
+import { dataDirectory } from '../support/data-directory.ts';
+import { type Serving, serving } from '../support/serving.ts';
+
+const HOST = '127.0.0.1:3999';
+const ADMIN = 'ad'.repeat(32);
+const OPERATOR = { consumer: 'default', isOperator: true };
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
+const PATH = '/stackside/v1/session';
+
+/** Sessions with a clock that stands still until it is moved. */
+function sessionsAt(start = 1_000_000) {
+  const clock = { now: start };
+  return { clock, ...openSessions(() => clock.now) };
+}
+
+describe('sessions', () => {
+  test('a link works once, for a quarter of an hour', () => {
+    const { clock, link, redeem } = sessionsAt();
+    const { secret, expiresAt } = link(OPERATOR);
+    expect([secret.length, expiresAt - clock.now]).toEqual([64, 15 * MINUTE]);
+    expect([redeem(`${secret}0`), redeem(''), redeem(secret), redeem(secret)]).toEqual([null, null, OPERATOR, null]);
+    const late = link(OPERATOR).secret;
+    clock.now += 15 * MINUTE;
+    expect(redeem(late)).toBeNull();
+  });
+
+  test('a session ends a day after its last request, after a week in any case, and when it is ended', () => {
+    const { clock, begin, find, end, redeem } = sessionsAt();
+    const began = clock.now;
+    const { secret, expiresAt } = begin(OPERATOR);
+    expect(expiresAt - began).toBe(24 * HOUR);
+    for (let hour = 23; hour < 7 * 24; hour += 23) {
+      clock.now = began + hour * HOUR;
+      expect(find(secret)).toEqual({
+        caller: OPERATOR,
+        expiresAt: Math.min(clock.now + 24 * HOUR, began + 7 * 24 * HOUR),
+      });
+    }
+    clock.now = began + 7 * 24 * HOUR;
+    expect(find(secret)).toBeNull();
+    const idle = begin(OPERATOR).secret;
+    clock.now += 24 * HOUR;
+    expect(find(idle)).toBeNull();
+    const ended = begin(OPERATOR).secret;
+    end(ended);
+    expect([find(ended), redeem(begin(OPERATOR).secret)]).toEqual([null, null]);
+  });
+
+  test('the oldest link and the oldest session make room', () => {
+    const { link, redeem, begin, find } = sessionsAt();
+    const links = Array.from({ length: 101 }, () => link(OPERATOR).secret);
+    expect([redeem(links[0]!), redeem(links[1]!)]).toEqual([null, OPERATOR]);
+    const sessions = Array.from({ length: 1_001 }, () => begin(OPERATOR).secret);
+    expect([find(sessions[0]!), find(sessions[1]!)]).toEqual([null, expect.objectContaining({ caller: OPERATOR })]);
+  });
+});
+
+describe('a request with the cookie', () => {
+  const sessions = openSessions(() => 0);
+  const { callerOf } = access({
+    keys: { consumers: [keyOf('alice', 'short-key')], admin: ADMIN },
+    hosts: [],
+    wrongKeys: wrongKeys(() => {}),
+    sessions,
+  });
+  const cookie = `stackside_session_3999=${sessions.begin(OPERATOR).secret}`;
+
+  /** The answer's status, or 200. */
+  function statusOf(method: string, headers: Record<string, string>): number {
+    try {
+      callerOf(new Request('http://x/chainhooks/me', { method, headers: { host: HOST, cookie, ...headers } }), '');
+      return 200;
+    } catch (error) {
+      if (error instanceof HookProblem) return error.status;
+      throw error;
+    }
+  }
+
+  const own = { 'sec-fetch-site': 'same-origin' };
+
+  test('is answered for a page of this origin', () => {
+    for (const method of ['GET', 'POST', 'PATCH', 'DELETE']) {
+      expect(statusOf(method, { ...own, origin: `http://${HOST}` })).toBe(200);
+      // A proxy in front speaks to us by another name than the browser does to it.
+      if (method !== 'GET') expect(statusOf(method, { ...own, origin: 'https://api.example.org' })).toBe(200);
+      expect(statusOf(method, { origin: `http://${HOST}` })).toBe(200);
+    }
+    expect([statusOf('GET', {}), statusOf('GET', { 'sec-fetch-site': 'none' })]).toEqual([200, 200]);
+  });
+
+  test('that changes something is refused where the browser does not say that the page is ours', () => {
+    const foreign: Record<string, string>[] = [
+      {},
+      { origin: 'null' },
+      { origin: 'https://evil.example' },
+      { origin: 'http://127.0.0.1:4000' },
+      { 'sec-fetch-site': 'none' },
+      { 'sec-fetch-site': 'same-site', origin: `http://${HOST}` },
+      { 'sec-fetch-site': 'cross-site', origin: `http://${HOST}` },
+    ];
+    for (const headers of foreign) {
+      for (const method of ['POST', 'PUT', 'PATCH', 'DELETE', 'PURGE']) {
+        expect([method, headers, statusOf(method, headers)]).toEqual([method, headers, 403]);
+      }
+    }
+    for (const site of ['same-site', 'cross-site']) expect(statusOf('GET', { 'sec-fetch-site': site })).toBe(403);
+  });
+
+  test('by another name of a host is refused, and one with a wrong key or a wrong cookie is not signed in', () => {
+    expect(statusOf('GET', { host: 'evil.example:3999' })).toBe(421);
+    expect(statusOf('GET', { 'x-api-key': 'wrong-key' })).toBe(401);
+    // Another server on this host, or one that has the name without a port.
+    expect(statusOf('GET', { host: '127.0.0.1:4000' })).toBe(401);
+    for (const wrong of ['', 'stackside_session_3999=', 'stackside_session_3999=%zz', '; =; %', cookie.slice(0, -1)]) {
+      expect([wrong, statusOf('GET', { cookie: wrong })]).toEqual([wrong, 401]);
+    }
+  });
+});
+
+/** What a browser does with cookies, as far as needed here. */
+function browser(server: Serving) {
+  let cookie = '';
+  const origin = { 'sec-fetch-site': 'same-origin' };
+  return {
+    cookie: () => cookie,
+    async ask(method: string, path: string, headers: Record<string, string> = origin) {
+      const response = await server.get(path, { method, headers: { ...headers, ...(cookie && { cookie }) } });
+      const set = response.headers.get('set-cookie');
+      if (set !== null) cookie = /Max-Age=0/.test(set) ? '' : (set.split(';')[0] ?? '');
+      const text = await response.text();
+      return { status: response.status, headers: response.headers, body: text === '' ? null : JSON.parse(text) };
+    },
+  };
+}
+
+const nobody = { access: 'key', signed_in: false, operator: false, consumer: null, expires_at: null };
+
+describe.each(['0', '2'])('a server with %s threads', (threads) => {
+  const keys = dataDirectory();
+  afterAll(() => keys[Symbol.dispose]());
+
+  test('signs in by a link and by a key, and out', async () => {
+    const file = join(keys.path, 'keys');
+    await Bun.write(file, 'alice first-key\n');
+    await using server = await serving({ threads, hookKeys: file });
+    const admin = { 'x-api-key': readAdminKey(server.directory) ?? '' };
+    const { ask, cookie } = browser(server);
+    expect(await ask('GET', PATH)).toMatchObject({ status: 200, body: nobody });
+    expect((await ask('GET', '/chainhooks/me')).status).toBe(401);
+    expect((await ask('POST', `${PATH}/links`)).status).toBe(401);
+
+    const made = await ask('POST', `${PATH}/links`, admin);
+    const { path } = made.body;
+    expect(path).toMatch(/^\/stackside\/v1\/session\/sign-in\?token=[0-9a-f]{64}$/);
+    expect((await server.get(path, { method: 'HEAD' })).status).toBe(204);
+    const followed = await ask('GET', path, { 'sec-fetch-site': 'none' });
+    expect([followed.status, followed.headers.get('location'), followed.headers.get('referrer-policy')]).toEqual([
+      302,
+      '/',
+      'no-referrer',
+    ]);
+    const { port } = new URL(server.api);
+    expect(followed.headers.get('set-cookie')).toMatch(
+      new RegExp(`^stackside_session_${port}=[0-9a-f]{64}; Max-Age=604800; Path=/; HttpOnly; SameSite=Strict$`),
+    );
+    expect((await ask('GET', PATH)).body).toMatchObject({ access: 'key', signed_in: true, operator: true });
+    expect((await ask('GET', '/chainhooks/consumers')).status).toBe(200);
+    // Used up for others; here somebody is signed in.
+    expect((await ask('GET', path)).status).toBe(302);
+    expect(await browser(server).ask('GET', path)).toMatchObject({
+      status: 401,
+      body: { details: 'This link was used or is too old; `stackside console` prints another' },
+    });
+    // A session makes no links: it would outlive itself.
+    expect((await ask('POST', `${PATH}/links`)).status).toBe(401);
+
+    expect((await ask('PATCH', '/chainhooks/me/enabled', {})).status).toBe(403);
+    expect((await ask('DELETE', PATH, {})).status).toBe(403);
+    const old = cookie();
+    expect([(await ask('DELETE', PATH)).status, cookie()]).toEqual([204, '']);
+    expect((await server.get('/chainhooks/me', { headers: { cookie: old } })).status).toBe(401);
+    expect((await ask('DELETE', PATH)).status).toBe(204);
+
+    const secure = { 'x-forwarded-proto': 'https', 'x-api-key': 'first-key' };
+    const alice = await ask('POST', PATH, secure);
+    expect(alice.body).toMatchObject({ access: 'key', signed_in: true, operator: false, consumer: 'alice' });
+    expect(alice.headers.get('set-cookie')).toEndWith('; Secure');
+    expect((await ask('GET', '/chainhooks/consumers')).status).toBe(403);
+    expect((await ask('GET', '/chainhooks/me')).body).toMatchObject({ total: 0 });
+    expect((await ask('GET', PATH, { host: 'evil.example' })).status).toBe(421);
+    expect((await ask('POST', PATH, { 'x-api-key': 'wrong-key' })).status).toBe(401);
+  });
+});
+
+test('where hooks are open there is nothing to sign in to, and where they are not served nobody can', async () => {
+  await using server = await serving({ hookAccess: 'open' });
+  const { ask } = browser(server);
+  expect((await ask('GET', PATH)).body).toEqual({
+    access: 'open',
+    signed_in: true,
+    operator: true,
+    consumer: 'default',
+    expires_at: null,
+  });
+  expect((await ask('POST', `${PATH}/links`)).body).toEqual({ path: '/', expires_at: null });
+  expect((await ask('GET', `${PATH}/sign-in?token=x`)).status).toBe(302);
+  expect((await ask('GET', PATH, { origin: 'https://evil.example' })).status).toBe(403);
+  await using reading = await serving({ mode: 'read' }, server.directory);
+  expect((await browser(reading).ask('GET', PATH)).body).toEqual({ ...nobody, access: 'none' });
+  expect((await browser(reading).ask('POST', PATH)).status).toBe(503);
+});
+
+test('`stackside console` prints a link by the key of the data directory', async () => {
+  await using server = await serving({});
+  const run = (...args: string[]) => stacksideIn({}, 'console', '--url', server.api, ...args);
+  const { code, stdout, stderr } = await run('--data', server.directory);
+  expect([code, stderr]).toEqual([
+    0,
+    expect.stringMatching(/^The link signs one browser in, once, until \d\d:\d\d UTC/),
+  ]);
+  const link = new URL(stdout.trim());
+  expect(link.origin).toBe(server.api);
+  expect((await server.get(link.pathname + link.search)).status).toBe(302);
+  using empty = dataDirectory();
+  expect(await run('--data', empty.path)).toMatchObject({ code: 1, stdout: '' });
+});
