@@ -2,7 +2,7 @@
  * The files of a server, whose calls can fail, and what is left of them when the process or the power goes: of each
  * write-ahead log what was synced for certain, and of what follows it as many frames as chance will have it.
  */
-import { closeSync, cpSync, existsSync, openSync, readdirSync, readSync, truncateSync } from 'node:fs';
+import { closeSync, cpSync, existsSync, openSync, readdirSync, readFileSync, readSync, truncateSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { indexPath, journalPath } from '../../src/store/files/database.ts';
 import type { FileSync } from '../../src/store/ingest/durability.ts';
@@ -13,7 +13,7 @@ import type { World } from './world.ts';
 /** Milliseconds that a sync takes at most. */
 const SYNC_MS = 30;
 
-/** Frames of a write-ahead log; those of another salt are left over from before it began anew. */
+/** Committed frames of a write-ahead log; those of another salt are left over from before it began anew. */
 interface Frames {
   salt: string;
   count: number;
@@ -32,20 +32,41 @@ const FRAME_HEADER_BYTES = 24;
 const SHARED_BYTES = 100;
 const at = { pageSize: 14, frames: 16, salt: 32, inDatabase: 96 };
 
+/** Of the log's file: https://sqlite.org/walformat.html#the_wal_file_format */
+const inLog = { pageSize: 8, salt: 16 };
+const inFrame = { pagesAfterCommit: 4, salt: 8 };
+const SALT_BYTES = 8;
+
 const logOf = (file: string): string => `${file}-wal`;
 const sharedOf = (log: string): string => log.replace(/-wal$/, '-shm');
 
-/** The committed frames of a log; null where nobody has it open. */
+/** The committed frames of a log, by what its connections share; null where nobody has it open. */
 function framesOf(log: string): Log | null {
   const path = sharedOf(log);
   const bytes = Buffer.alloc(SHARED_BYTES);
   if (!existsSync(path) || readInto(bytes, path) < SHARED_BYTES) return null;
   return {
-    salt: bytes.toString('hex', at.salt, at.salt + 8),
+    salt: bytes.toString('hex', at.salt, at.salt + SALT_BYTES),
     count: bytes.readUInt32LE(at.frames),
     frameBytes: FRAME_HEADER_BYTES + bytes.readUInt16LE(at.pageSize),
     inDatabase: bytes.readUInt32LE(at.inDatabase),
   };
+}
+
+/** The frames that whoever opens a log after a crash finds in it: those up to the last commit. */
+function recoverableFrames(log: string): Frames {
+  if (!existsSync(log)) return NO_FRAMES;
+  const bytes = readFileSync(log);
+  if (bytes.length < LOG_HEADER_BYTES) return NO_FRAMES;
+  const salt = bytes.subarray(inLog.salt, inLog.salt + SALT_BYTES);
+  const frameBytes = FRAME_HEADER_BYTES + bytes.readUInt32BE(inLog.pageSize);
+  let count = 0;
+  for (let number = 1; ; number++) {
+    const frame = bytes.subarray(LOG_HEADER_BYTES + (number - 1) * frameBytes, LOG_HEADER_BYTES + number * frameBytes);
+    if (frame.length < frameBytes || !salt.equals(frame.subarray(inFrame.salt, inFrame.salt + SALT_BYTES))) break;
+    if (frame.readUInt32BE(inFrame.pagesAfterCommit) > 0) count = number;
+  }
+  return { salt: salt.toString('hex'), count };
 }
 
 function readInto(bytes: Buffer, path: string): number {
@@ -87,14 +108,13 @@ export class Disk {
   readonly sync: FileSync = {
     now: (path) => {
       this.#requireHealth();
-      this.#synced.set(basename(path), framesOf(path) ?? NO_FRAMES);
+      this.#isSynced(path, framesOf(path));
     },
     soon: async (path) => {
-      const written = framesOf(path) ?? NO_FRAMES;
+      const written = framesOf(path);
       await this.#world.pause(this.#world.chance.number() * SYNC_MS);
       this.#requireHealth();
-      const synced = this.#syncedOf(path);
-      if (synced.salt !== written.salt || synced.count < written.count) this.#synced.set(basename(path), written);
+      this.#isSynced(path, written);
     },
   };
 
@@ -151,17 +171,29 @@ export class Disk {
     this.#directory[Symbol.dispose]();
   }
 
+  /** @param written of a log, when a sync began that is done now */
+  #isSynced(log: string, written: Frames | null): void {
+    // A log that began anew meanwhile has other frames, which another sync may have put on the disk.
+    if (written === null || framesOf(log)?.salt !== written.salt) return;
+    const known = this.#syncedOf(log);
+    if (known.salt !== written.salt || known.count < written.count) this.#synced.set(basename(log), written);
+  }
+
   /** Takes from the copy of a log what the disk has not kept. @returns what is synced of it from then on */
   #cut(log: string, copy: string, kept: number): Frames {
     const known = this.#syncedOf(log);
     const frames = framesOf(log);
     if (frames === null) return known;
     const { salt, count, frameBytes, inDatabase } = frames;
+    // It begins anew, and nothing is written to it yet: SQLite put what the file holds into the database, and synced both.
+    if (recoverableFrames(copy).salt !== salt) return recoverableFrames(copy);
     const isSynced = this.#store.syncedAtCommit.has(log.slice(0, -'-wal'.length));
     const synced = isSynced ? count : Math.max(inDatabase, known.salt === salt ? known.count : 0);
+    if (kept === 1) return { salt, count: synced };
     const left = synced + Math.round((count - synced) * kept);
     if (left < count) truncateSync(copy, LOG_HEADER_BYTES + left * frameBytes);
-    return { salt, count: kept === 1 ? synced : left };
+    // Frames of a commit that is not whole any more are written anew.
+    return recoverableFrames(copy);
   }
 
   #syncedOf = (log: string): Frames => this.#synced.get(basename(log)) ?? NO_FRAMES;

@@ -67,6 +67,24 @@ const casesThatOnceFailed: Case[] = [
       { after: 1500, befalls: 'mood', path: 0, mood: 'well' },
     ],
   },
+  // A sync ended after the log had begun anew, and the simulated disk forgot what another sync had put on it since.
+  {
+    seed: 999_999_991,
+    journal: true,
+    stream: 60,
+    walLimitBytes: 262_144,
+    clients: [{ after: 1131, protocol: 'rpc', manner: 'slow', account: 5 }],
+    readers: 2,
+    quarters: 4,
+    disturbances: [
+      { after: 0, befalls: 'crash_between', steps: 146, kept: 1 },
+      { after: 1198, befalls: 'failed_commit', at: 'now', fault: 0 },
+      { after: 385, befalls: 'crash', at: 'now', calls: 147, kept: 0.2 },
+      { after: 466, befalls: 'restart' },
+      { after: 10, befalls: 'operation', operation: { operate: 'register', filters: 2 } },
+      { after: 7, befalls: 'crash', at: 'next_block', calls: 7, kept: 0 },
+    ],
+  },
 ];
 
 test(
