@@ -59,6 +59,8 @@ export class Subjects {
   readonly namespaces = new Set<string>();
   readonly heights = new Set(['1']);
   readonly burnHeights = new Set(['1']);
+  /** When blocks were mined, in Unix seconds. */
+  readonly times = new Set(['1']);
 
   /** Learns the identifiers that an event speaks of. */
   add({ path, body }: NodeEvent): void {
@@ -72,14 +74,17 @@ export class Subjects {
       for (const [, address] of body.matchAll(BITCOIN_RECIPIENT)) this.bitcoinAddresses.add(address ?? '');
     }
     if (path !== '/new_block') return;
-    const { block_height, burn_block_height } = JSON.parse(body) as { block_height: number; burn_block_height: number };
-    this.heights.add(String(block_height));
-    this.burnHeights.add(String(burn_block_height));
+    const block = JSON.parse(body) as { block_height: number; burn_block_height: number; burn_block_time: number };
+    this.heights.add(String(block.block_height));
+    this.burnHeights.add(String(block.burn_block_height));
+    this.times.add(String(block.burn_block_time));
   }
 }
 
 const BITCOIN_ADDRESS = 'mhYeZXrSEuyf2wbJ14qZ2apG7ofMLDj9Ss';
 const FALLBACK_HASH = `0x${'ab'.repeat(32)}`;
+/** A trait that every contract has, and one that hardly any has, whichever its functions are called. */
+const TRAITS = ['{"functions":[]}', '{"functions":[{"args":[{"type":"bool"},{"type":"int128"}]}]}'];
 const FALLBACK_PRINCIPAL = 'ST1PQHQKV0RJXZFY1DGX8MNSNYVE3VGZJSRTPGZGM';
 
 function valueFor({ name, schema }: Pick<Parameter, 'name' | 'schema'>, of: Subjects, prng: Prng): string {
@@ -107,6 +112,9 @@ function valueFor({ name, schema }: Pick<Parameter, 'name' | 'schema'>, of: Subj
       return height();
     case 'burn_block_height':
       return burnHeight();
+    case 'start_time':
+    case 'end_time':
+      return some(of.times, '1');
     case 'principal':
     case 'address':
     case 'sender_address':
@@ -126,7 +134,7 @@ function valueFor({ name, schema }: Pick<Parameter, 'name' | 'schema'>, of: Subj
     case 'network':
       return prng.pick(['mainnet', 'testnet']);
     case 'trait_abi':
-      return '{"functions":[]}';
+      return prng.pick(TRAITS);
     case 'name':
       return some(of.names, 'nobody.btc');
     case 'tld':

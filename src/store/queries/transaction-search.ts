@@ -3,7 +3,7 @@
  *
  * Each filter that can narrow much has an index and a count, and so has each order. A list is read by the index of its
  * narrowest filter where that is in its order, or short enough to be sorted; else it is walked in its order, leaving out
- * what the filters refuse, so that a page is full after few rows. Whichever way, no more than {@link Limits} say is looked
+ * what the filters refuse, so that a page is full after few rows. Whichever way, no more than {@link SearchLimits} say is looked
  * at, however long the chain is.
  */
 import type { Database, Statement } from 'bun:sqlite';
@@ -17,7 +17,7 @@ import { filterMeasure, type Search, type Value } from './transaction-filter.ts'
 import { type Narrowing, sizes, sql, TYPE_PLACES } from './transaction-search-sql.ts';
 
 /** How much one request may look at. */
-interface Limits {
+export interface SearchLimits {
   /** Rows that are walked before a list that could be sorted is, and that are always sorted. */
   sorted: number;
   /** Rows that are read. */
@@ -26,7 +26,7 @@ interface Limits {
   entries: number;
 }
 
-const LIMITS: Limits = { sorted: 5_000, rows: 20_000, entries: 1_000_000 };
+const LIMITS: SearchLimits = { sorted: 5_000, rows: 20_000, entries: 1_000_000 };
 
 /** Lets everything through. */
 export const NO_FILTER: TransactionFilter = {
@@ -78,7 +78,7 @@ const tooManyPass = (limit: number): TooMuchWorkError =>
   );
 
 /** @param limits others than usual, for tests of each way */
-export function transactionSearch(db: Database, details: DetailQueries, limits: Limits = LIMITS) {
+export function transactionSearch(db: Database, details: DetailQueries, limits: SearchLimits = LIMITS) {
   const statement = statementCache(db);
   const sizeOfAll = prepared<{ size: number }, []>(db, sizes.all);
   const measure = filterMeasure(db, limits.rows);

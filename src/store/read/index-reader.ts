@@ -30,16 +30,25 @@ import { stakingSignerQueries } from '../queries/staking-signers.ts';
 import { streamedQueries } from '../queries/streamed.ts';
 import { withStreamed } from '../queries/streamed-search.ts';
 import { tenureQueries } from '../queries/tenures.ts';
-import { transactionSearch } from '../queries/transaction-search.ts';
+import { type SearchLimits, transactionSearch } from '../queries/transaction-search.ts';
 import { transactionQueries } from '../queries/transactions.ts';
 import { wholeBlockQueries } from '../queries/whole-blocks.ts';
+
+/** How much one request may look at where no index bounds a query; what isn't given is as usual. */
+export interface WorkLimits {
+  /** Of transactions. */
+  search?: SearchLimits;
+  /** Interfaces of contracts. */
+  deployments?: number;
+}
 
 /**
  * All queries, through one connection.
  * @param journal null where there is none
  * @param file tells the file from others that stand in its place before or after
+ * @param limits others than usual are for tests
  */
-export function readerOf(db: Database, journal: EntryReader | null, file: number) {
+export function readerOf(db: Database, journal: EntryReader | null, file: number, limits: WorkLimits = {}) {
   const chain = chainQueries(db);
   const blocks = blockQueries(db, chain);
   const mempool = mempoolQueries(db);
@@ -49,7 +58,7 @@ export function readerOf(db: Database, journal: EntryReader | null, file: number
   const orphans = orphanQueries(db, journal);
   const streamed = streamedQueries(db, journal, orphans.network);
   const { whole, wholePage, transactions: inBlock } = wholeBlockQueries(db, { range: blocks.range, orphans, details });
-  const search = withStreamed(transactionSearch(db, details), streamed);
+  const search = withStreamed(transactionSearch(db, details, limits.search), streamed);
   return {
     /** Tells the file that this reads from those that stood in its place before: after a rebuild it is another. */
     file,
@@ -124,7 +133,7 @@ export function readerOf(db: Database, journal: EntryReader | null, file: number
     burnRewards: burnRewardQueries(db),
     contracts: {
       ...contractQueries(db),
-      ...deploymentQueries(db, orphans),
+      ...deploymentQueries(db, orphans, limits.deployments),
       /** Functions as a contract's newest deployment declares them; undefined where none is known to. */
       functions: contractFunctionQueries(db),
       /** Newest first, from the newest one at or before the start; undefined where there is none. */

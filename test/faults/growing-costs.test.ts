@@ -1,0 +1,155 @@
+/**
+ * No request's cost grows with the chain: what it reads of an index that is four times as long is what it reads of the
+ * short one, counted in pages and not by a clock. STACKSIDE_RUNS sets how many URLs of each route are tried.
+ */
+import { afterAll, beforeAll, expect, test } from 'bun:test';
+import type { NodeEvent } from '../../src/devnet/node-event.ts';
+import { Prng } from '../../src/devnet/prng.ts';
+import { devnetEvents } from '../../src/devnet/scenario.ts';
+import { conditionsOfDefinition } from '../../src/hooks/definition.ts';
+import type { Filter } from '../../src/hooks/filters.ts';
+import { scanner } from '../../src/hooks/scan.ts';
+import { search } from '../../src/hooks/search.ts';
+import type { WorkLimits } from '../../src/store/read/index-reader.ts';
+import type { DataDirectory } from '../support/data-directory.ts';
+import { ingestOf, openAt, received } from '../support/ingest.ts';
+import { bytesRead, type Cost, canCountReads, countedApi, PAGE_BYTES, withSmallPages } from '../support/page-reads.ts';
+import { casesOf, firstSeed, timeout } from '../support/property.ts';
+import { type GetRoute, getRoutes, type Parameter, randomUrl, Subjects } from '../support/random-urls.ts';
+
+const SHORT = 160;
+const LONG = 4 * SHORT;
+
+/** Reached by the short chain, so that a query which only they bound costs the same in both. */
+const limits: WorkLimits = { search: { sorted: 20, rows: 60, entries: 200 }, deployments: 8 };
+
+/**
+ * More pages that a request may read of the long chain than of the short one: trees are higher, the balance
+ * of an account comes from up to 64 transactions after a checkpoint, and rows differ in length. What walks a table or an
+ * index of all transactions reads hundreds more.
+ */
+const SOME = 80;
+
+/** Routes that answer with the whole of a list, and not with a page of it. */
+const unpaged: Readonly<Record<string, string>> = {
+  '/v1/addresses/{blockchain}/{address}': 'all names of an owner',
+  '/extended/v1/{pox}/stacker/{principal}': 'all that a stacker did',
+};
+
+/** Optional parameters that a URL has at most, and URLs for each pair of them. */
+const MOST_PARAMETERS = 3;
+const URLS_A_PAIR = 2;
+
+/** Accounts, contracts and tokens that are asked about. */
+const BUSIEST = 5;
+
+let directories: DataDirectory[] = [];
+const subjects = new Subjects();
+
+const heightOf = ({ path, body }: NodeEvent): number => (path === '/new_block' ? JSON.parse(body).block_height : 0);
+
+/** Leaves those that the most events speak of: their lists are as long as the chain allows. */
+function keepBusiest(names: Set<string>, events: readonly NodeEvent[]): void {
+  const busy = (name: string): number => events.filter(({ body }) => body.includes(name)).length;
+  const ranked = [...names].map((name) => ({ name, events: busy(name) })).sort((a, b) => b.events - a.events);
+  for (const { name } of ranked.slice(BUSIEST)) names.delete(name);
+}
+
+beforeAll(() => {
+  if (!canCountReads) return;
+  const options = { seed: 3, blocks: LONG, transactionsPerBlock: 6, accounts: 5, forkEvery: 0 };
+  const events = [...devnetEvents(options)];
+  const end = events.findIndex((event) => heightOf(event) > SHORT);
+  directories = [events.slice(0, end), events].map((some) => ingestOf(some.map(received)));
+  for (const { path } of directories) withSmallPages(path);
+  for (const event of events.slice(0, end)) subjects.add(event);
+  for (const set of [subjects.principals, subjects.contracts, subjects.assets]) keepBusiest(set, events);
+});
+afterAll(() => {
+  for (const directory of directories) directory[Symbol.dispose]();
+});
+
+/** A page of few items, so that it holds no more of the long chain than of the short one. */
+const smallPage = (parameter: Parameter): Parameter => ({
+  ...parameter,
+  required: true,
+  schema: { anyOf: [{ const: '1' }, { const: '2' }] },
+});
+
+/** URLs with few of a route's parameters each: the more filters there are, the less is left to read. */
+function* urlsOf({ path, parameters }: GetRoute, prng: Prng): Generator<string> {
+  const always = parameters.flatMap((one) => (one.name === 'limit' ? [smallPage(one)] : one.required ? [one] : []));
+  const optional = parameters.filter(({ name, required }) => !required && name !== 'limit' && name !== 'cursor');
+  const pairs = (optional.length * (optional.length + 1)) / 2;
+  for (let made = 0; made < casesOf(2 + URLS_A_PAIR * pairs); made++) {
+    const chosen = Array.from({ length: prng.below(MOST_PARAMETERS + 1) }, () => optional[prng.below(optional.length)]);
+    const given = [...new Set(chosen)].flatMap((one) => (one === undefined ? [] : [{ ...one, required: true }]));
+    yield randomUrl({ path, parameters: [...always, ...given] }, subjects, prng);
+  }
+}
+
+const grows = (short: Cost, long: Cost): boolean =>
+  // What the short chain doesn't have yet costs it nothing.
+  short.status !== 404 && long.pages > short.pages + SOME;
+
+test.skipIf(!canCountReads)(
+  'a request reads no more pages of a longer chain (skipped where the system does not count reads)',
+  async () => {
+    const [shorter, longer] = directories;
+    if (shorter === undefined || longer === undefined) throw new Error('there are no chains');
+    using short = countedApi(shorter.path, limits);
+    using long = countedApi(longer.path, limits);
+    const prng = new Prng(`growing costs ${firstSeed}`);
+    const routes = getRoutes(await short.document());
+    expect(Object.keys(unpaged).filter((path) => routes.every((route) => route.path !== path))).toEqual([]);
+    const seen = new Set<string>();
+    const grown: object[] = [];
+    for (const route of routes.filter(({ path }) => !(path in unpaged))) {
+      for (const url of urlsOf(route, prng)) {
+        if (seen.has(url)) continue;
+        seen.add(url);
+        const [before, after] = [await short.costOf(url), await long.costOf(url)];
+        if (grows(before, after)) grown.push({ url, before, after });
+      }
+    }
+    expect(grown).toEqual([]);
+    expect(seen.size).toBeGreaterThan(500);
+  },
+  timeout,
+);
+
+const NOBODYS = 'ST1PQHQKV0RJXZFY1DGX8MNSNYVE3VGZJSRTPGZGM.nobodys';
+/** What blocks hold again and again, and what none does. */
+const filters: readonly Filter[] = [
+  { type: 'coinbase' },
+  { type: 'stx_event' },
+  { type: 'contract_call' },
+  { type: 'contract_call', contract_identifier: NOBODYS },
+  { type: 'contract_deploy', sender: NOBODYS },
+];
+
+/** Pages that are read to find the newest block that a filter matches, by who has just opened the files. */
+async function pagesOfSearch(directory: string, filter: Filter): Promise<number> {
+  using open = openAt(directory);
+  const { history, hooks } = open.ingest;
+  const conditions = conditionsOfDefinition({ filters: { events: [filter] } });
+  const scan = scanner({ history, candidates: hooks.candidates }, conditions);
+  const before = bytesRead();
+  await search().newest(scan, history.tip().height + 1);
+  return Math.round((bytesRead() - before) / PAGE_BYTES);
+}
+
+test.skipIf(!canCountReads)(
+  'to find what a chainhook matched last reads no more of a longer chain (skipped where the system does not count reads)',
+  async () => {
+    const [short, long] = directories;
+    if (short === undefined || long === undefined) throw new Error('there are no chains');
+    const grown: object[] = [];
+    for (const filter of filters) {
+      const [before, after] = [await pagesOfSearch(short.path, filter), await pagesOfSearch(long.path, filter)];
+      if (after > before + SOME) grown.push({ filter, before, after });
+    }
+    expect(grown).toEqual([]);
+  },
+  timeout,
+);
