@@ -1,7 +1,7 @@
 /** `stackside devnet`: a simulated chain's events, as a recording or posted to an observer. */
 import { recordingRow } from '../chain/recording.ts';
 import type { NodeEvent } from '../devnet/node-event.ts';
-import { postEvents } from '../devnet/post.ts';
+import { NotTakenError, postEvents } from '../devnet/post.ts';
 import { type DevnetOptions, devnetEvents } from '../devnet/scenario.ts';
 import { printLines, writeLines } from './output.ts';
 
@@ -21,6 +21,14 @@ export async function writeDevnet(options: DevnetOptions, file: string): Promise
   else await writeLines(file, rowsOf(options), true);
 }
 
+/** The line that says why the posting does not go on. @param cause of the failed attempt */
+function waiting(url: string, cause: unknown): string {
+  const reason = cause instanceof Error ? cause.message : String(cause);
+  return cause instanceof NotTakenError
+    ? `${url} did not take an event, which is posted again until it does: ${reason}`
+    : `No observer answers at ${url} yet; waiting, and posting again until one does (${reason})`;
+}
+
 /** Posts the events to an observer. @param url the observer's URL, such as `http://127.0.0.1:3700` */
 export async function postDevnet(options: DevnetOptions, url: string): Promise<void> {
   let refused: NodeEvent | null = null;
@@ -28,8 +36,7 @@ export async function postDevnet(options: DevnetOptions, url: string): Promise<v
     onRetry(event, cause) {
       if (event === refused) return;
       refused = event;
-      const reason = cause instanceof Error ? cause.message : String(cause);
-      process.stderr.write(`${url} did not take an event, which is posted until it does: ${reason}\n`);
+      process.stderr.write(`${waiting(url, cause)}\n`);
     },
   });
   process.stderr.write(`${posted} events posted to ${url}\n`);

@@ -41,6 +41,7 @@ export function keyFor({ settings: { url, data, hookKey }, sources }: Reading<'h
 
 const NO_CONTENT = 204;
 const UNAUTHORIZED = 401;
+const NOT_FOUND = 404;
 
 export interface Answer {
   status: number;
@@ -91,11 +92,17 @@ export async function callServer(
   const { status, body } = await askServer(connection, method, path, payload);
   if (status >= 200 && status < 300) return body;
   const said = Value.Check(Refusal, body) ? `${body.error}: ${body.details}` : `${connection.url} answers ${status}`;
-  const remedy =
-    status === UNAUTHORIZED
-      ? `Give the data directory of that server with --data, or one of its keys in ${settings.hookKey.variables[0]}.`
-      : 'Nothing was changed.';
-  throw new OperatorError(`${said}.`, remedy);
+  throw new OperatorError(`${said}.`, remedyFor(status));
+}
+
+function remedyFor(status: number): string {
+  if (status === UNAUTHORIZED) {
+    return `Give the data directory of that server with --data, or one of its keys in ${settings.hookKey.variables[0]}.`;
+  }
+  if (status === NOT_FOUND) {
+    return '`stackside hooks list` prints the ids of chainhooks, and `stackside hooks deliveries` those of deliveries.';
+  }
+  return 'Nothing was changed.';
 }
 
 /** Sends a request of chainhooks and reads its response, as {@link askServer} does. @param path below `/chainhooks` */

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { type Static, Type } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
 import { OperatorError } from '../base/errors.ts';
-import { BackfillResponse, DeliverySummary, HookPage, PreviewResponse } from '../hooks/schemas.ts';
+import { BackfillResponse, DeliverySummary, HookPage, PreviewResponse, TestResponse, Uuid } from '../hooks/schemas.ts';
 import { ask, type Connection, call } from './hooks-client.ts';
 
 const print = (text: string): void => {
@@ -29,6 +29,15 @@ function jsonFile(file: string): object {
     // Told below.
   }
   throw new OperatorError(`${file} is not a JSON object.`, 'Give a definition as POST /chainhooks/me accepts it.');
+}
+
+/** The path of a chainhook. @throws OperatorError where what was given is no id */
+function pathOf(uuid: string): string {
+  if (Value.Check(Uuid, uuid)) return `/me/${uuid}`;
+  throw new OperatorError(
+    `"${uuid}" is not the id of a chainhook.`,
+    'Give the id that `stackside hooks list` prints, such as 00000000-0000-4000-8000-000000000001.',
+  );
 }
 
 const time = (seconds: number | null): string =>
@@ -99,7 +108,7 @@ export async function deliveries(
     const query = new URLSearchParams({ limit: String(Math.min(left, LARGEST_PAGE)) });
     if (state !== undefined) query.set('state', state);
     if (cursor !== null) query.set('cursor', cursor);
-    const page = Value.Parse(DeliveryPage, await call(connection, 'GET', `/me/${uuid}/deliveries?${query}`));
+    const page = Value.Parse(DeliveryPage, await call(connection, 'GET', `${pathOf(uuid)}/deliveries?${query}`));
     for (const one of page.results) printDelivery(one);
     left -= page.results.length;
     cursor = page.cursor.next;
@@ -144,10 +153,10 @@ export async function backfill(
   { from, to, dryRun, wait }: BackfillChoice,
 ): Promise<void> {
   const body = { from_height: from, ...(to === undefined ? {} : { to_height: to }), dry_run: dryRun };
-  let job = Value.Parse(BackfillResponse, await call(connection, 'POST', `/me/${uuid}/backfills`, body));
+  let job = Value.Parse(BackfillResponse, await call(connection, 'POST', `${pathOf(uuid)}/backfills`, body));
   while (wait && (job.state === 'queued' || job.state === 'running')) {
     await Bun.sleep(POLL_MS);
-    job = Value.Parse(BackfillResponse, await call(connection, 'GET', `/me/${uuid}/backfills/${job.id}`));
+    job = Value.Parse(BackfillResponse, await call(connection, 'GET', `${pathOf(uuid)}/backfills/${job.id}`));
   }
   printJson(job);
 }
@@ -169,8 +178,18 @@ export async function redeliver(
   id: string | undefined,
   { state, from, to }: RedeliverChoice,
 ): Promise<void> {
+  const at = `${pathOf(uuid)}/deliveries`;
+  const selects = [state, from, to].some((value) => value !== undefined);
+  if (selects === (id !== undefined)) {
+    throw new OperatorError(
+      id === undefined
+        ? 'Nothing says which deliveries to send again.'
+        : 'Both the id of a delivery and options that select deliveries are given.',
+      `Give the id of one delivery, which \`stackside hooks deliveries ${uuid}\` prints, or else --state, --from or --to.`,
+    );
+  }
   if (id !== undefined) {
-    printJson(await call(connection, 'POST', `/me/${uuid}/deliveries/${id}/redeliver`));
+    printJson(await call(connection, 'POST', `${at}/${encodeURIComponent(id)}/redeliver`));
     return;
   }
   const body = {
@@ -178,7 +197,7 @@ export async function redeliver(
     ...(from === undefined ? {} : { from_height: from }),
     ...(to === undefined ? {} : { to_height: to }),
   };
-  printJson(await call(connection, 'POST', `/me/${uuid}/deliveries/redeliver`, body));
+  printJson(await call(connection, 'POST', `${at}/redeliver`, body));
 }
 
 /** Registers a chainhook from a file and prints it. */
@@ -188,20 +207,24 @@ export async function add(connection: Connection, file: string): Promise<void> {
 
 /** Prints a chainhook with its status. */
 export async function show(connection: Connection, uuid: string): Promise<void> {
-  printJson(await call(connection, 'GET', `/me/${uuid}`));
+  printJson(await call(connection, 'GET', pathOf(uuid)));
 }
 
 /** Enables or disables a chainhook. */
 export async function setEnabled(connection: Connection, uuid: string, enabled: boolean): Promise<void> {
-  await call(connection, 'PATCH', `/me/${uuid}/enabled`, { enabled });
+  await call(connection, 'PATCH', `${pathOf(uuid)}/enabled`, { enabled });
 }
 
 /** Deletes a chainhook and its queue. */
 export async function remove(connection: Connection, uuid: string): Promise<void> {
-  await call(connection, 'DELETE', `/me/${uuid}`);
+  await call(connection, 'DELETE', pathOf(uuid));
 }
 
-/** Sends a test delivery and prints the result. */
+/** Sends a test delivery and prints the result. @throws OperatorError where the receiver did not take the delivery */
 export async function sendTest(connection: Connection, uuid: string): Promise<void> {
-  printJson(await call(connection, 'POST', `/me/${uuid}/test`));
+  const result = Value.Parse(TestResponse, await call(connection, 'POST', `${pathOf(uuid)}/test`));
+  printJson(result);
+  if (result.ok) return;
+  const said = result.status_code === null ? (result.error ?? 'no answer') : `status ${result.status_code}`;
+  throw new OperatorError(`The receiver failed: ${said}.`, 'Repair the receiver, or change the URL of the chainhook.');
 }

@@ -15,6 +15,11 @@ export interface PostOptions {
 
 const firstWaitMs = 100;
 
+/** The observer answered, but not with 200. */
+export class NotTakenError extends Error {
+  override readonly name = 'NotTakenError';
+}
+
 /**
  * Posts events as a node does: one at a time, each again and again until it is answered with status 200.
  *
@@ -63,7 +68,7 @@ async function attempt(url: URL, body: string, timeoutMs: number, signal: AbortS
       signal: AbortSignal.any(limits),
     });
     const text = await response.text();
-    return response.status === 200 ? undefined : new Error(`status ${response.status}: ${text}`);
+    return response.status === 200 ? undefined : new NotTakenError(`status ${response.status}: ${text}`);
   } catch (error) {
     return error;
   }

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
-import { stackside, temporaryDirectory } from './stackside.ts';
+import { command, stackside, temporaryDirectory } from './stackside.ts';
 
 const directory = temporaryDirectory();
 const at = (name: string): string => join(directory.path, name);
@@ -153,6 +153,22 @@ for (const [args, says] of mistakes) {
   });
 }
 
+test('a simulated node without an observer says that it waits for one', async () => {
+  // Nobody listens on the port of a server that has stopped.
+  const gone = Bun.serve({ port: 0, hostname: '127.0.0.1', fetch: () => new Response() });
+  const url = gone.url.origin;
+  await gone.stop(true);
+  const child = Bun.spawn([...command, 'devnet', '--blocks', '1', '--post', url], { stdout: 'ignore', stderr: 'pipe' });
+  let said = '';
+  for await (const chunk of child.stderr) {
+    said += new TextDecoder().decode(chunk);
+    if (said.includes('\n')) break;
+  }
+  child.kill();
+  await child.exited;
+  expect(said).toStartWith(`No observer answers at ${url} yet; waiting, and posting again until one does (`);
+});
+
 test('another chain than that of the data is refused', async () => {
   const { code, stderr } = await stackside('import', recording, '--data', at('data'), '--network', 'mainnet');
   expect(code).toBe(1);
@@ -173,6 +189,7 @@ test('every command has help with an example', async () => {
     'check',
     'status',
     'settings',
+    'console',
     'devnet',
   ]);
   for (const name of names) expect((await stackside(name, '--help')).stdout).toContain(`Example:\n  stackside ${name}`);

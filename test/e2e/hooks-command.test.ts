@@ -81,7 +81,15 @@ test('a definition is tried, added, seen, backfilled, delivered again and remove
     live + blocks,
   );
 
-  expect(JSON.parse((await hooks('test', uuid)).stdout)).toMatchObject({ ok: true, status_code: 200 });
+  const tested = await hooks('test', uuid);
+  expect([tested.code, JSON.parse(tested.stdout)]).toMatchObject([0, { ok: true, status_code: 200 }]);
+  target.answer = () => new Response('no', { status: 500 });
+  const failed = await hooks('test', uuid);
+  expect([failed.code, JSON.parse(failed.stdout)]).toMatchObject([1, { ok: false, status_code: 500 }]);
+  expect(failed.stderr).toBe(
+    'The receiver failed: status 500.\nRepair the receiver, or change the URL of the chainhook.\n',
+  );
+  target.answer = () => new Response('ok');
   expect((await hooks('disable', uuid)).code).toBe(0);
   expect((await hooks('remove', uuid)).code).toBe(0);
   expect(await hooks('show', uuid)).toMatchObject({ code: 1, stderr: expect.stringContaining('Chainhook not found') });
@@ -116,6 +124,20 @@ test('what is wrong is said, and ends with 1', async () => {
     code: 1,
     stderr: expect.stringContaining("can't be read"),
   });
+  const unknown = crypto.randomUUID();
+  const said: [args: string[], stderr: string][] = [
+    [['show', 'nope'], '"nope" is not the id of a chainhook.\nGive the id that `stackside hooks list` prints'],
+    [['deliveries', '../me'], '"../me" is not the id of a chainhook.'],
+    [['show', unknown], 'Not found: Chainhook not found.\n`stackside hooks list` prints the ids'],
+    [['redeliver', unknown], 'Nothing says which deliveries to send again.\nGive the id of one delivery, which'],
+    [['redeliver', unknown, 'evt_00', '--from', '1'], 'Both the id of a delivery and options'],
+  ];
+  for (const [args, stderr] of said) {
+    expect([args, await hooks(...args)]).toEqual([
+      args,
+      { code: 1, stdout: '', stderr: expect.stringContaining(stderr) },
+    ]);
+  }
   expect(await stackside('hooks', 'list', '--url', 'http://127.0.0.1:9')).toMatchObject({
     code: 1,
     stderr: expect.stringContaining('No Stackside answers'),
