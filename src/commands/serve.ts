@@ -136,6 +136,8 @@ export async function startServing(settings: Settings, environment: Environment 
       node,
       registry,
       health: ingest?.health ?? null,
+      maxTipAge: settings.maxTipAge,
+      now: clock.now,
       threads: metrics,
     });
     const base: Base = { settings, environment, registry, node, snapshots, operations, log, closing };

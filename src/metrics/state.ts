@@ -14,8 +14,8 @@ export interface ServerState {
   files: ReadonlyMap<string, number>;
 }
 
-/** Registers the gauges. @returns a function that sets them */
-export function stateMetrics(registry: Registry): (state: ServerState) => void {
+/** Registers the gauges. @param now Unix milliseconds @returns a function that sets them */
+export function stateMetrics(registry: Registry, now: () => number): (state: ServerState) => void {
   const gauge = (name: string, help: string, ...labelNames: string[]) =>
     new Gauge({ name, help, labelNames, registers: [registry] });
   const height = gauge('stacks_block_height', 'Height of the newest block');
@@ -28,7 +28,7 @@ export function stateMetrics(registry: Registry): (state: ServerState) => void {
   return ({ tip, burnBlockHeight, nodeHeight, pending, files }) => {
     height.set(tip?.height ?? 0);
     burnHeight.set(burnBlockHeight);
-    if (tip !== null) age.set(Math.max(0, Date.now() / 1000 - tip.time));
+    if (tip !== null) age.set(Math.max(0, now() / 1000 - tip.time));
     reached.set(nodeHeight === null ? 0 : 1);
     behind.reset();
     if (nodeHeight !== null) behind.set(Math.max(0, nodeHeight - (tip?.height ?? 0)));

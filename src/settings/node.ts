@@ -17,6 +17,16 @@ export const nodeSettings = group('Requests to the node', {
     help: "URL of the node's RPC interface, which answers requests below /v2 and /v3",
     accepts: 'the URL of an HTTP server, such as http://127.0.0.1:20443',
   }),
+  maxTipAge: setting({
+    commands: servers,
+    flag: '--max-tip-age <seconds>',
+    variables: ['STACKSIDE_MAX_TIP_AGE'],
+    type: Type.Union([Type.Null(), Type.Integer({ minimum: 0, maximum: 31_536_000 })], { default: null }),
+    read: integer,
+    absent: '3600 on mainnet, no limit elsewhere',
+    help: "Age of the newest block above which /ready answers 503 while the node's RPC interface can't be reached; 0 for no limit",
+    accepts: 'a number of seconds from 0 to 31536000',
+  }),
   proxyBodyLimit: setting({
     commands: servers,
     flag: '--proxy-body-limit <bytes>',

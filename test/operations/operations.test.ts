@@ -1,5 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { readFileSync } from 'node:fs';
+import { systemClock } from '../../src/base/clock.ts';
+import { MAINNET_CHAIN_ID, TESTNET_CHAIN_ID } from '../../src/chain/network.ts';
+import { tipAgeLimit } from '../../src/commands/readiness.ts';
+import { spanText } from '../../src/commands/span.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { type Serving, serving } from '../support/serving.ts';
 import { operatorsPage } from '../support/settings-table.ts';
@@ -123,13 +127,44 @@ describe('over a chain', () => {
   });
 });
 
-test('a node that can not be reached leaves the index to its own word', async () => {
-  await using alone = await serving();
+test('where the node can not be reached, the age of the tip says whether it is fresh', async () => {
+  const time = { now: 0 };
+  const clock = { ...systemClock, now: () => time.now };
+  await using alone = await serving({ maxTipAge: '3600' }, undefined, {}, { clock });
   await alone.post(events.slice(0, 20));
-  const response = await alone.get('/ready');
-  expect(response.status).toBe(200);
-  expect(await response.json()).toMatchObject({ ready: true, node_height: null });
+  const { block_time: tip } = (await (await alone.get('/extended/v2/blocks/latest')).json()) as { block_time: number };
+  expect(tip).toBeGreaterThan(0);
+  const readyAt = async (age: number) => {
+    time.now = (tip + age) * 1_000;
+    const response = await alone.get('/ready');
+    return { status: response.status, body: await response.json() };
+  };
+  expect(await readyAt(3_600)).toMatchObject({
+    status: 200,
+    body: { ready: true, reason: null, node_height: null, tip_age_seconds: 3_600 },
+  });
+  expect((await metrics(alone.api)).get('stackside_tip_age_seconds')).toBe(3_600);
   expect((await metrics(alone.api)).get('stackside_node_reachable')).toBe(0);
+  const reason = "the newest block is 1 hour 1 second old, and the node's RPC interface can't be reached";
+  expect(await readyAt(3_601)).toMatchObject({ status: 503, body: { ready: false, reason, tip_age_seconds: 3_601 } });
+  // A clock that was set back.
+  expect(await readyAt(-60)).toMatchObject({ status: 200, body: { tip_age_seconds: 0 } });
+});
+
+test('mainnet alone has a limit of its own, and a limit of 0 is none', () => {
+  expect([tipAgeLimit(null, MAINNET_CHAIN_ID), tipAgeLimit(null, TESTNET_CHAIN_ID)]).toEqual([3_600, null]);
+  expect([tipAgeLimit(0, MAINNET_CHAIN_ID), tipAgeLimit(60, MAINNET_CHAIN_ID)]).toEqual([null, 60]);
+  expect([tipAgeLimit(0, TESTNET_CHAIN_ID), tipAgeLimit(60, TESTNET_CHAIN_ID)]).toEqual([null, 60]);
+});
+
+test.each([
+  [0, '0 seconds'],
+  [1, '1 second'],
+  [3_599, '59 minutes 59 seconds'],
+  [7_200, '2 hours'],
+  [90_061, '1 day 1 hour'],
+])('%d seconds are %s', (seconds, text) => {
+  expect(spanText(seconds)).toBe(text);
 });
 
 test('a server that stops answers what it took, and takes no more', async () => {

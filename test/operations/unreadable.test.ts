@@ -23,6 +23,8 @@ test.each([
     registry: new Registry(),
     health: null,
     threads: async () => [],
+    maxTipAge: null,
+    now: () => 0,
   });
   expect(await operations.readiness()).toMatchObject({ ready: false, reason, height: null });
   expect(await operations.metrics()).toContain('process_resident_memory_bytes');
@@ -31,7 +33,13 @@ test.each([
 test('a mistake of ours is not taken for an index that fails', async () => {
   using directory = dataDirectory();
   const mistake = new TypeError('undefined is not a function');
-  const options = { directory: directory.path, snapshots: failing(mistake), node: nodeRpc(NO_NODE) };
+  const options = {
+    directory: directory.path,
+    snapshots: failing(mistake),
+    node: nodeRpc(NO_NODE),
+    maxTipAge: null,
+    now: () => 0,
+  };
   const operations = serverOperations({ ...options, registry: new Registry(), health: null, threads: async () => [] });
   await expect(operations.readiness()).rejects.toThrow(mistake);
 });

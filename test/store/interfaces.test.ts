@@ -5,6 +5,7 @@ import fc from 'fast-check';
 import { implementsTrait } from '../../src/codec/trait.ts';
 import { indexPath } from '../../src/store/files/database.ts';
 import { TooMuchWorkError } from '../../src/store/model/read-errors.ts';
+import { chainQueries } from '../../src/store/queries/chain.ts';
 import { deploymentQueries } from '../../src/store/queries/deployments.ts';
 import { orphanQueries } from '../../src/store/queries/orphans.ts';
 import { openApi } from '../support/api.ts';
@@ -63,7 +64,7 @@ afterAll(() => {
   open[Symbol.dispose]();
 });
 
-const search = (most?: number) => deploymentQueries(db, orphanQueries(db, null), most);
+const search = (most?: number) => deploymentQueries(db, orphanQueries(db, chainQueries(db), null), most);
 
 const asked = fc.record(
   {

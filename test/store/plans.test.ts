@@ -79,7 +79,7 @@ const mayScan: Readonly<Record<string, Exception[]>> = {
   'transaction-search-sql.nonce': [{ step: /^SCAN \(subquery-1\)$/, reason: 'counts up to a limit' }],
   'transaction-search-sql.call': [{ step: /^SCAN \(subquery-1\)$/, reason: 'counts up to a limit' }],
   'transaction-search-sql.all': [{ step: /^SCAN totals$/, reason: 'one row' }],
-  'orphans.chainId': [{ step: /^SCAN progress$/, reason: 'one row' }],
+  'chain.chainId': [{ step: /^SCAN progress$/, reason: 'one row' }],
   'streamed.tip': [fromTheEnd('blocks')],
   'streamed.onTip': [fromTheEnd('blocks')],
   'whole-blocks.tip': [fromTheEnd('blocks')],

@@ -4,6 +4,7 @@ import type { BlockId, ChainTip } from '../model/block.ts';
 import { prepared } from '../rows/statement.ts';
 
 export const sql = {
+  chainId: 'SELECT chain_id FROM progress',
   tip: `SELECT b.height, b.block_hash, b.index_block_hash, p.burn_block_height,
                m.microblock_hash, m.sequence AS microblock_sequence
           FROM blocks b CROSS JOIN progress p
@@ -41,6 +42,7 @@ export interface BlockRow {
 export type ChainQueries = ReturnType<typeof chainQueries>;
 
 export function chainQueries(db: Database) {
+  const chainId = prepared<{ chain_id: number | null }, []>(db, sql.chainId);
   const tip = prepared<TipRow, []>(db, sql.tip);
   const newestArrival = prepared<Pick<BlockRow, 'index_block_hash'>, []>(db, sql.newestArrival);
   const newest = prepared<BlockRow, []>(db, sql.newest);
@@ -57,6 +59,8 @@ export function chainQueries(db: Database) {
 
   return {
     block,
+    /** The chain id, null before the first event. */
+    chainId: (): number | null => chainId.get()?.chain_id ?? null,
     newestArrival: (): Uint8Array | undefined => newestArrival.get()?.index_block_hash,
     tip(): ChainTip | null {
       const row = tip.get();

@@ -5,6 +5,7 @@ import { networkOf, TESTNET_CHAIN_ID } from '../../chain/network.ts';
 import { blockOfPayload, type EntryReader, payloadText, type SourceColumns } from '../files/payload-source.ts';
 import type { BlockSearch } from '../model/block.ts';
 import { prepared } from '../rows/statement.ts';
+import type { ChainQueries } from './chain.ts';
 
 const found = 'SELECT index_block_hash, height FROM orphaned_blocks';
 
@@ -20,7 +21,6 @@ export const sql = {
   ofContract: `SELECT t.index_block_hash, b.height, t.tx_id FROM orphaned_transactions t
                  JOIN orphaned_blocks b ON b.index_block_hash = t.index_block_hash WHERE t.contract = ?1`,
   payload: 'SELECT journal_id, payload FROM block_payloads WHERE index_block_hash = ?1',
-  chainId: 'SELECT chain_id FROM progress',
 };
 
 interface Row {
@@ -37,8 +37,11 @@ const highestFirst = (a: Row, b: Row): number => b.height - a.height;
 
 export type OrphanQueries = ReturnType<typeof orphanQueries>;
 
-/** @param journal where payloads are that the index itself doesn't hold; null where there is none */
-export function orphanQueries(db: Database, journal: EntryReader | null) {
+/**
+ * @param chain says which chain it is
+ * @param journal where payloads are that the index itself doesn't hold; null where there is none
+ */
+export function orphanQueries(db: Database, chain: Pick<ChainQueries, 'chainId'>, journal: EntryReader | null) {
   const byHeight = prepared<Row, [number]>(db, sql.byHeight);
   const byHash = prepared<Row, [Uint8Array]>(db, sql.byHash);
   const byIndexHash = prepared<Row, [Uint8Array]>(db, sql.byIndexHash);
@@ -47,9 +50,8 @@ export function orphanQueries(db: Database, journal: EntryReader | null) {
   const ofTransaction = prepared<Row, [Uint8Array]>(db, sql.ofTransaction);
   const ofContract = prepared<Row & { tx_id: Uint8Array }, [string]>(db, sql.ofContract);
   const payload = prepared<SourceColumns, [Uint8Array]>(db, sql.payload);
-  const chainId = prepared<{ chain_id: number | null }, []>(db, sql.chainId);
 
-  const network = () => networkOf(chainId.get()?.chain_id ?? TESTNET_CHAIN_ID);
+  const network = () => networkOf(chain.chainId() ?? TESTNET_CHAIN_ID);
 
   /** Undefined where its payload is kept no more. */
   function read(indexBlockHash: Uint8Array): Block | undefined {

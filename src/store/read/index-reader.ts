@@ -55,7 +55,7 @@ export function readerOf(db: Database, journal: EntryReader | null, file: number
   const assetQueries = assetReaders(db);
   const details = detailQueries(db);
   const events = eventQueries(db);
-  const orphans = orphanQueries(db, journal);
+  const orphans = orphanQueries(db, chain, journal);
   const streamed = streamedQueries(db, journal, orphans.network);
   const { whole, wholePage, transactions: inBlock } = wholeBlockQueries(db, { range: blocks.range, orphans, details });
   const search = withStreamed(transactionSearch(db, details, limits.search), streamed);
@@ -63,6 +63,8 @@ export function readerOf(db: Database, journal: EntryReader | null, file: number
     /** Tells the file that this reads from those that stood in its place before: after a rebuild it is another. */
     file,
     chain: {
+      /** Null before the first event that names it. */
+      chainId: async () => chain.chainId(),
       /** Null before the first block. */
       tip: async () => chain.tip(),
       /** The canonical block's index block hash, undefined where there is no such block. */
