@@ -59,7 +59,7 @@ export async function startApiService(options: ApiServiceOptions): Promise<ApiSe
     nodeProxy: nodeProxy({ ...proxySettings(settings), node, snapshots, log }),
     ...(mainThread === undefined ? {} : { mainThread }),
   });
-  const realtime = await startRealtime({
+  const realtime = startRealtime({
     ...realtimeSettings(settings),
     snapshots,
     metrics: liveMetrics(registry),

@@ -107,7 +107,7 @@ export async function startServing(settings: Settings, environment: Environment 
   try {
     if (settings.mode !== 'read') await importOldNames(settings, log);
     const ingest =
-      settings.mode === 'read' ? null : openIngest({ ...ingestSettings(settings), ...filesOf(environment), log });
+      settings.mode === 'read' ? null : openIngest({ ...ingestSettings(settings), ...writingIn(environment), log });
     if (ingest !== null) {
       closing.unshift(() => ingest.close());
       warnOfOthers(settings.data, log);
@@ -118,6 +118,7 @@ export async function startServing(settings: Settings, environment: Environment 
           limitBytes: environment.walLimitBytes,
           now: clock.monotonic,
           every: clock.every,
+          before: ingest.publish,
         }),
       );
     }
@@ -126,6 +127,7 @@ export async function startServing(settings: Settings, environment: Environment 
       log: snapshotLog(registry, log),
       now: clock.monotonic,
       every: clock.every,
+      ...(ingest === null ? {} : { before: ingest.publish }),
     });
     closing.unshift(() => snapshots.close());
     let threads: ApiThreads | null = null;
@@ -175,7 +177,7 @@ export async function startServing(settings: Settings, environment: Environment 
 }
 
 const ingestSettings = ({ data, journal, chainId }: Settings) => ({ directory: data, journal, chainId });
-const filesOf = ({ connect, sync }: Environment) => ({ connect, sync });
+const writingIn = ({ connect, sync, clock }: Environment) => ({ connect, sync, after: clock.after });
 
 /** Warns where others may read the data directory, as those of earlier versions could: its files hold secrets. */
 function warnOfOthers(directory: string, log: Log): void {

@@ -1,5 +1,6 @@
 /**
  * Polls the index for changes and pushes them to subscribers, in every thread or process that serves realtime clients.
+ * Nothing is polled while there is no subscriber.
  */
 import { type Clock, pause, systemClock } from '../base/clock.ts';
 import type { Change } from '../store/model/change.ts';
@@ -25,14 +26,19 @@ export interface FeedOptions {
   clock?: Clock;
 }
 
-/** Starts to poll. @returns a function that ends it after the poll in progress */
-export async function startFeed(options: FeedOptions): Promise<() => Promise<void>> {
+/** Polls while there are subscribers. @returns a function that ends it after the poll in progress */
+export function startFeed(options: FeedOptions): () => Promise<void> {
   const { snapshots, subscriptions, log, clock = systemClock } = options;
   const messagesOf = changeMessages(subscriptions);
-  /** The index file of the last poll, and its newest change. Changes that a new file begins with are not pushed. */
+  /**
+   * The index file of the last poll, and its newest change. Changes that a new file begins with are not pushed, and
+   * neither are those from before the first subscription.
+   */
   let file: number | null = null;
   let last = 0;
   let stopped = false;
+  /** Ends the wait for a subscriber; null while there is no such wait. */
+  let awaken: (() => void) | null = null;
 
   async function tell(read: Reader, changes: readonly Change[]): Promise<void> {
     for (const change of changes) {
@@ -68,16 +74,30 @@ export async function startFeed(options: FeedOptions): Promise<() => Promise<voi
     }
   }
 
+  /** Resolves once there is a subscriber, or the feed is to end. */
+  const subscriber = (): Promise<void> =>
+    new Promise((resolve) => {
+      awaken = resolve;
+    });
+
   async function run(): Promise<void> {
     while (!stopped) {
-      if (!(await lookAgain())) await pause(clock, INTERVAL_MS);
+      if (subscriptions.isEmpty()) await subscriber();
+      else if (!(await lookAgain())) await pause(clock, INTERVAL_MS);
     }
   }
 
-  await lookAgain();
+  subscriptions.onFirst(() => {
+    // A poll in progress goes on from where it stands, which is before this subscription.
+    if (awaken === null) return;
+    file = null;
+    void lookAgain().then(awaken);
+    awaken = null;
+  });
   const running = run();
   return async () => {
     stopped = true;
+    awaken?.();
     await running;
   };
 }

@@ -46,7 +46,7 @@ const refusal = (status: 400 | 413 | 426, message: string): Response =>
   Response.json(problem(status, message), { status, headers: { 'access-control-allow-origin': '*' } });
 
 /** Starts realtime: both protocols, their heartbeat, and the feed of changes. */
-export async function startRealtime(options: RealtimeOptions): Promise<Realtime> {
+export function startRealtime(options: RealtimeOptions): Realtime {
   const { snapshots, metrics, pingIntervalMs, pingTimeoutMs, maxBacklog, polling, log, clock = systemClock } = options;
   const subscriptions = noSubscriptions();
   metrics.subscriptions(() => subscriptions.counts());
@@ -63,7 +63,7 @@ export async function startRealtime(options: RealtimeOptions): Promise<Realtime>
     maxBacklog,
   };
   let io: SocketIo | null = null;
-  const stopFeed = await startFeed({ snapshots, subscriptions, log, clock });
+  const stopFeed = startFeed({ snapshots, subscriptions, log, clock });
   const beat = heartbeat(pingIntervalMs, clock.monotonic, (late) => {
     for (const connection of rpcConnections) connection.checkAlive(late);
   });

@@ -19,6 +19,10 @@ export interface Subscriptions {
   remove(subscriber: Subscriber, topic: Topic): void;
   /** Removes every subscription of a connection, for example when it closes. */
   removeAll(subscriber: Subscriber): void;
+  /** Whether nobody is subscribed to anything. */
+  isEmpty(): boolean;
+  /** Calls a function whenever the first subscription comes after there was none, before that one is added. */
+  onFirst(call: () => void): void;
   /** Whether any subscription has one of these kinds of topics. */
   any(...kinds: readonly TopicKind[]): boolean;
   has(topic: Topic): boolean;
@@ -32,6 +36,7 @@ export interface Subscriptions {
 export function subscriptions(): Subscriptions {
   const byKey = new Map<string, Map<Subscriber, string>>();
   const bySubscriber = new Map<Subscriber, Map<string, Topic>>();
+  let first = () => {};
   const counts = Object.fromEntries(topicKinds.map((kind) => [kind, 0])) as Record<TopicKind, number>;
 
   function removeFromKey({ key, kind }: Topic, subscriber: Subscriber): void {
@@ -45,6 +50,7 @@ export function subscriptions(): Subscriptions {
     add(subscriber, topic, spelled) {
       let own = bySubscriber.get(subscriber);
       if (own === undefined) {
+        if (bySubscriber.size === 0) first();
         own = new Map();
         bySubscriber.set(subscriber, own);
       }
@@ -74,6 +80,11 @@ export function subscriptions(): Subscriptions {
       if (own === undefined) return;
       bySubscriber.delete(subscriber);
       for (const topic of own.values()) removeFromKey(topic, subscriber);
+    },
+
+    isEmpty: () => bySubscriber.size === 0,
+    onFirst(call) {
+      first = call;
     },
 
     any: (...kinds) => kinds.some((kind) => counts[kind] > 0),

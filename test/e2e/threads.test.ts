@@ -70,6 +70,8 @@ describe('threads, and two processes that only read', () => {
 
   test('and still do when more was written meanwhile', async () => {
     await postEvents(events.slice(half), writer.events);
+    // The thread that takes events commits them before it reads; others may see them some milliseconds later.
+    await fetch(`${writer.events}/ready`);
     await expectTheSame();
     const { body } = await answer(readers[0]!, '/extended');
     expect(JSON.parse(body)).toMatchObject({ chain_tip: { block_height: 40 } });

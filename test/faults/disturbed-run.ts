@@ -5,6 +5,7 @@ import { indexPath } from '../../src/store/files/database.ts';
 import { StoreUnavailableError } from '../../src/store/files/store-failure.ts';
 import type { ReceivedEvent } from '../../src/store/ingest/ingest.ts';
 import type { DataDirectory } from '../support/data-directory.ts';
+import { sharedTimer } from '../support/shared-timer.ts';
 import { everything } from '../support/tables.ts';
 import { type FaultStore, faultStore, never, type Plan } from './fault-store.ts';
 import { copyOf, openWithHooks } from './stretch.ts';
@@ -60,8 +61,17 @@ interface Run {
   directory: DataDirectory;
 }
 
+/** How events are committed: each by itself, with a journal or without one, or some together. */
+export const waysToCommit = ['with a journal', 'without a journal', 'some together'] as const;
+export type Committed = (typeof waysToCommit)[number];
+
+export const hasJournal = (committed: Committed): boolean => committed !== 'without a journal';
+
+/** Events between two ends of the timer by which events share a commit. */
+const TOGETHER = 3;
+
 interface Disturbed {
-  journal: boolean;
+  committed: Committed;
   events: readonly ReceivedEvent[];
   plan: Plan;
   /** Called before each event with its number, and with how many calls there were before it. */
@@ -72,10 +82,15 @@ interface Disturbed {
  * Takes events over a copy while calls fail as planned.
  * @throws Error where a delivery was queued and nobody was told to send it, a lock stays held, or an event is never taken
  */
-export function run(from: DataDirectory, { journal, events, plan, begins }: Disturbed): Run {
+export function run(from: DataDirectory, { committed, events, plan, begins }: Disturbed): Run {
   const directory = copyOf(from);
   const store = faultStore();
-  using open = openWithHooks(directory.path, { journal, connect: store.connect });
+  const timer = sharedTimer();
+  using open = openWithHooks(directory.path, {
+    journal: hasJournal(committed),
+    connect: store.connect,
+    ...(committed === 'some together' ? { after: timer.after } : {}),
+  });
   using beside = new Database(indexPath(directory.path), { readonly: true });
   const made = beside.prepare<{ made: number }, []>('SELECT count(*) AS made FROM hook_deliveries');
   let failing = '';
@@ -91,11 +106,14 @@ export function run(from: DataDirectory, { journal, events, plan, begins }: Dist
     begins?.(number, callsBefore);
     open.woken.clear();
     failed += send(open, event, () => holdsNoLock(store, failing));
+    if (number % TOGETHER === TOGETHER - 1) timer.end();
     calls.push(store.calls() - callsBefore);
     // Whatever was queued, somebody was told to send it.
     if (made.get()?.made !== deliveries) expect(open.woken.size).toBeGreaterThan(0);
   }
   store.follow(never);
+  open.ingest.publish();
+  open.ingest.probe();
   open.ingest.close();
   return { files: standing(directory.path), calls, failed, said: open.said.map(({ event }) => event), directory };
 }

@@ -8,11 +8,11 @@ import { Prng } from '../../src/devnet/prng.ts';
 import type { ReceivedEvent } from '../../src/store/ingest/ingest.ts';
 import type { DataDirectory } from '../support/data-directory.ts';
 import { casesOf, firstSeed, timeout } from '../support/property.ts';
-import { run } from './disturbed-run.ts';
+import { type Committed, hasJournal, run, waysToCommit } from './disturbed-run.ts';
 import { type Fault, faults, never } from './fault-store.ts';
 import { longStretch, template } from './stretch.ts';
 
-/** How many single failures are tried, with a journal and without. */
+/** How many single failures are tried, for each way to commit. */
 const FAILURES = casesOf(60);
 /** Events between two copies of the files: a run goes over one section. */
 const SECTION = 40;
@@ -28,19 +28,19 @@ interface Failure {
 
 /** A part of the stream, with what a run over it leaves that nothing disturbs. */
 interface Section {
-  journal: boolean;
+  committed: Committed;
   from: DataDirectory;
   events: readonly ReceivedEvent[];
   undisturbed: ReturnType<typeof run>;
 }
 
 /** Runs over the section while the calls fail. @returns whether all of them came to fail, and nothing is different */
-function survives({ journal, from, events, undisturbed }: Section, failures: readonly Failure[]): boolean {
+function survives({ committed, from, events, undisturbed }: Section, failures: readonly Failure[]): boolean {
   const failureOf = new Map(failures.map((failure) => [failure.event, failure]));
   let struck = 0;
   let next: { number: number; fault: Fault } | null = null;
   const disturbed = run(from, {
-    journal,
+    committed,
     events,
     begins(event, calls) {
       const failure = failureOf.get(event);
@@ -105,24 +105,24 @@ function take(stream: Iterator<ReceivedEvent>, count: number): ReceivedEvent[] {
   return events;
 }
 
-test.each([true, false])(
-  'one call that fails, whichever and however, changes nothing in the end; journal %p',
-  (journal) => {
-    const prng = new Prng(`every call/${journal}/${firstSeed}`);
+test.each(waysToCommit)(
+  'one call that fails, whichever and however, changes nothing in the end; commits %s',
+  (committed) => {
+    const prng = new Prng(`every call/${committed}/${firstSeed}`);
     const stream = longStretch();
     const sum = { events: 0, calls: 0, failures: 0, reverted: 0, deliveries: 0 };
-    let from = template(journal);
+    let from = template(hasJournal(committed));
     while (sum.failures < FAILURES) {
       const events = take(stream, SECTION);
-      const undisturbed = run(from, { journal, events, plan: never });
-      sum.failures += tryFailures({ journal, from, events, undisturbed }, FAILURES - sum.failures, prng);
+      const undisturbed = run(from, { committed, events, plan: never });
+      sum.failures += tryFailures({ committed, from, events, undisturbed }, FAILURES - sum.failures, prng);
       from[Symbol.dispose]();
       from = undisturbed.directory;
       sum.events += events.length;
       sum.calls += undisturbed.calls.reduce((all, count) => all + count, 0);
       sum.reverted += undisturbed.said.filter((event) => event === 'block_reverted').length;
       sum.deliveries = undisturbed.files.index.hook_deliveries?.length ?? 0;
-      process.stderr.write(`every call (journal ${journal}, seed ${firstSeed}): ${JSON.stringify(sum)}\n`);
+      process.stderr.write(`every call (${committed}, seed ${firstSeed}): ${JSON.stringify(sum)}\n`);
     }
     from[Symbol.dispose]();
     expect(sum.reverted).toBeGreaterThan(0);

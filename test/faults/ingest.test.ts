@@ -6,20 +6,20 @@ import { afterAll, describe, expect, test } from 'bun:test';
 import { Prng } from '../../src/devnet/prng.ts';
 import type { DataDirectory } from '../support/data-directory.ts';
 import { casesOf, firstSeed, timeout } from '../support/property.ts';
-import { run } from './disturbed-run.ts';
+import { type Committed, hasJournal, run, waysToCommit } from './disturbed-run.ts';
 import { faults, never, type Plan } from './fault-store.ts';
 import { stretch, template } from './stretch.ts';
 
 /** Takes the stretch while calls fail as planned. */
-function disturbed(from: DataDirectory, journal: boolean, plan: Plan) {
-  const left = run(from, { journal, events: stretch, plan });
+function disturbed(from: DataDirectory, committed: Committed, plan: Plan) {
+  const left = run(from, { committed, events: stretch, plan });
   left.directory[Symbol.dispose]();
   return left;
 }
 
-const expected = [true, false].map((journal) => {
-  const from = template(journal);
-  return { journal, from, undisturbed: disturbed(from, journal, never) };
+const expected = waysToCommit.map((committed) => {
+  const from = template(hasJournal(committed));
+  return { committed, from, undisturbed: disturbed(from, committed, never) };
 });
 afterAll(() => {
   for (const { from } of expected) from[Symbol.dispose]();
@@ -37,7 +37,7 @@ function rain(seed: string): Plan {
   };
 }
 
-describe.each(expected)('journal: $journal', ({ journal, from, undisturbed }) => {
+describe.each(expected)('commits $committed', ({ committed, from, undisturbed }) => {
   test('the stretch has what is to be held: forks, deliveries that take blocks back, transactions that wait', () => {
     expect(undisturbed.failed).toBe(0);
     expect(undisturbed.said).toContain('block_reverted');
@@ -45,12 +45,14 @@ describe.each(expected)('journal: $journal', ({ journal, from, undisturbed }) =>
       3,
     );
     expect(undisturbed.files.index.mempool_transactions!.length).toBeGreaterThan(5);
-    expect(undisturbed.files.journal.filter(({ path }) => path === '/stackerdb_chunks').length > 3).toBe(journal);
+    expect(undisturbed.files.journal.filter(({ path }) => path === '/stackerdb_chunks').length > 3).toBe(
+      hasJournal(committed),
+    );
   });
 
   const disturbs = () => {
     for (let seed = firstSeed; seed < firstSeed + casesOf(2); seed++) {
-      const { files, failed, said } = disturbed(from, journal, rain(`${journal}/${seed}`));
+      const { files, failed, said } = disturbed(from, committed, rain(`${committed}/${seed}`));
       expect({ seed, failed }).not.toEqual({ seed, failed: 0 });
       expect({ seed, files }).toEqual({ seed, files: undisturbed.files });
       // Said once when it began, and once when it was over.

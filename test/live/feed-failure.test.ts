@@ -42,7 +42,7 @@ test('a change that can not be told of is logged once, and those after it are to
       if (asked.includes(3) || asked.length > 5) looked.resolve();
     }
   };
-  const stop = await startFeed({
+  const stop = startFeed({
     snapshots: { ...source, read },
     subscriptions: all,
     log: (event) => void logged.push(event),

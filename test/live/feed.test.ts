@@ -6,7 +6,7 @@ import { subscriptions } from '../../src/live/subscriptions.ts';
 import { plainTopic } from '../../src/live/topics.ts';
 import type { Snapshots } from '../../src/store/read/snapshots.ts';
 import { moveIndex } from '../support/data-directory.ts';
-import { ingestOf, openAt, received } from '../support/ingest.ts';
+import { ingestOf, openAt, openNew, received } from '../support/ingest.ts';
 import { watchedSnapshots } from '../support/watched-snapshots.ts';
 
 const events = [...devnetEvents({ seed: 4, blocks: 8, transactionsPerBlock: 2, forkEvery: 0 })].map(received);
@@ -42,7 +42,7 @@ test('what a new file begins with is not told, and what comes then is, though it
     },
   };
   subscribed.add(subscriber, plainTopic('block'), 'block');
-  const stop = await startFeed({
+  const stop = startFeed({
     snapshots: observed(snapshots, (file) => {
       if (file === 2) followed.resolve();
     }),
@@ -59,4 +59,38 @@ test('what a new file begins with is not told, and what comes then is, though it
   await delivered.promise;
   await stop();
   expect([told, said]).toEqual([[8], []]);
+});
+
+test('nothing is read while nobody is subscribed, and the first subscriber is told of what comes after', async () => {
+  using open = openNew();
+  for (const event of events.slice(0, newest - 1)) open.ingest.receive(event);
+  using snapshots = watchedSnapshots(open.directory);
+  let reads = 0;
+  const counted: Snapshots = {
+    ...snapshots,
+    read(request) {
+      reads += 1;
+      return snapshots.read(request);
+    },
+  };
+  const subscribed = subscriptions();
+  const stop = startFeed({ snapshots: counted, subscriptions: subscribed, log: () => {} });
+  for (const event of events.slice(newest - 1, newest)) open.ingest.receive(event);
+  expect(reads).toBe(0);
+  const told: number[] = [];
+  const delivered = Promise.withResolvers<void>();
+  const subscriber = {
+    deliver(message: { rpc(): string }) {
+      told.push(JSON.parse(message.rpc()).params.height);
+      delivered.resolve();
+    },
+  };
+  subscribed.add(subscriber, plainTopic('block'), 'block');
+  // Before anything else can happen: what comes next is pushed.
+  expect(reads).toBe(1);
+  for (const event of events.slice(newest)) open.ingest.receive(event);
+  await delivered.promise;
+  expect(told).toEqual([8]);
+  subscribed.removeAll(subscriber);
+  await stop();
 });

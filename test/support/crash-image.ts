@@ -4,8 +4,8 @@ import { copyFileSync, existsSync } from 'node:fs';
 import { indexPath, journalPath } from '../../src/store/files/database.ts';
 import { type DataDirectory, dataDirectory } from './data-directory.ts';
 
-/** The files as they are now, in a directory of their own. */
-function image(directory: string): DataDirectory {
+/** The files as a crash would leave them now, in a directory of their own. */
+export function image(directory: string): DataDirectory {
   const copy = dataDirectory();
   for (const path of [indexPath, journalPath]) {
     for (const suffix of ['', '-wal']) {

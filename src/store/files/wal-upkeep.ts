@@ -23,6 +23,8 @@ export interface WalUpkeepOptions {
   log: (event: WalEvent) => void;
   /** Bytes above which a log is emptied. */
   limitBytes?: number;
+  /** Called before a log is emptied: ends what this process writes to the files. */
+  before?: () => void;
   /** The clock, in milliseconds since any moment. */
   now?: () => number;
   every?: Every;
@@ -65,13 +67,16 @@ function whyNotEmptied(path: string): string | null {
   }
 }
 
-function logKeeper(path: string, { log, limitBytes = WAL_LIMIT_BYTES, now = systemClock.monotonic }: WalUpkeepOptions) {
+function logKeeper(path: string, options: WalUpkeepOptions) {
+  const { log, limitBytes = WAL_LIMIT_BYTES, now = systemClock.monotonic, before = () => {} } = options;
   /** When it was first too large; null where it isn't. */
   let since: number | null = null;
   let said = false;
   return (): void => {
     const bytes = statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? 0;
-    const reason = bytes > limitBytes ? whyNotEmptied(path) : null;
+    const isTooLarge = bytes > limitBytes;
+    if (isTooLarge) before();
+    const reason = isTooLarge ? whyNotEmptied(path) : null;
     if (reason === null) {
       since = null;
       said = false;

@@ -3,12 +3,18 @@ import { readPayload } from '../../chain/payload-reader.ts';
 import type { DataFiles } from './data-files.ts';
 import type { ReceivedEvent } from './event.ts';
 import type { Applied, EventRouter } from './event-router.ts';
+import type { SharedCommits } from './shared-commits.ts';
 import type { Transactions } from './transactions.ts';
 
 type Files = Pick<DataFiles, 'journal' | 'places'>;
 
 /** What takes events. @throws as the router does, and StoreUnavailableError */
-export function eventTaker({ journal, places }: Files, router: Pick<EventRouter, 'apply'>, transaction: Transactions) {
+export function eventTaker(
+  { journal, places }: Files,
+  router: Pick<EventRouter, 'apply'>,
+  transaction: Transactions,
+  commits: SharedCommits,
+) {
   /** Applies the event in a transaction that may hold others. @param live whether subscribers are told of it */
   function take(event: ReceivedEvent, live: boolean): Applied {
     const payload = readPayload(event.path, event.text);
@@ -26,12 +32,12 @@ export function eventTaker({ journal, places }: Files, router: Pick<EventRouter,
   return {
     take,
 
-    /** Takes the event and nothing else: when this returns, it is on disk. */
+    /** Takes an event that is answered by itself: when this returns, the event is on the disk. */
     takeAlone(event: ReceivedEvent): Applied {
       try {
         const applied = take(event, true);
-        if (applied.outcome === 'applied') transaction.commit();
-        else transaction.rollback();
+        if (applied.outcome === 'applied') commits.keep(event);
+        else transaction.leave();
         return applied;
       } catch (error) {
         transaction.rollback();

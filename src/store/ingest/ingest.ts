@@ -3,12 +3,14 @@
  * What holds the two files together is in `transactions.ts`, what an event does in `event-router.ts`.
  */
 
+import type { Database } from 'bun:sqlite';
 import { statfsSync } from 'node:fs';
+import type { Clock } from '../../base/clock.ts';
 import type { Network } from '../../chain/network.ts';
 import { indexPath } from '../files/database.ts';
 import type { Imported } from '../files/import-progress.ts';
 import { StoreUnavailableError } from '../files/store-failure.ts';
-import { hookStore } from '../hooks/store.ts';
+import { type HookStore, hookStore } from '../hooks/store.ts';
 import { chainIdentity } from './chain-identity.ts';
 import { type DataFilesOptions, openDataFiles } from './data-files.ts';
 import { type FileSync, fileSync, indexDurability } from './durability.ts';
@@ -19,6 +21,7 @@ import { type FaucetRequests, faucetRequests } from './faucet-requests.ts';
 import type { ChainFollower, ChainHistory } from './follower.ts';
 import { lastEvent } from './last-event.ts';
 import { journalReplay } from './replay.ts';
+import { preceded, sharedCommits } from './shared-commits.ts';
 import { type Participant, transactions } from './transactions.ts';
 import { writerHealth } from './writer-health.ts';
 
@@ -32,6 +35,8 @@ export interface IngestOptions extends DataFilesOptions {
   chainId: number | null;
   /** Puts what was written to a file on the disk. */
   sync?: FileSync;
+  /** A timer, by which events that follow each other share a commit of the index; else each has its own. */
+  after?: Clock['after'];
 }
 
 /** Opens a data directory for writing, and brings the index up to its journal. */
@@ -84,6 +89,8 @@ function followerPlace() {
   };
 }
 
+type Parts = ReturnType<typeof openParts>;
+
 /** All that writes to a data directory: the files, what an event does to them, and the transactions it is done in. */
 function openParts(options: IngestOptions, opened: (() => void)[]) {
   const { directory, chainId, log, sync = fileSync } = options;
@@ -121,12 +128,40 @@ function openParts(options: IngestOptions, opened: (() => void)[]) {
   return { files, health, identity, durability, follower, router, report, last, transaction };
 }
 
+/** The store of chainhooks as another connection would see it: what is not committed is committed before it is read. */
+function committedHooks(db: Database, publish: () => void): HookStore {
+  const { records, deliveries, ledger, secrets, backfills, candidates } = hookStore(db);
+  return {
+    records: preceded(records, publish),
+    deliveries: preceded(deliveries, publish),
+    ledger: preceded(ledger, publish),
+    secrets: preceded(secrets, publish),
+    backfills: preceded(backfills, publish),
+    candidates: preceded(candidates, publish),
+  };
+}
+
+/** The known blocks, in the same way. */
+function committedHistory({ router, identity }: Parts, publish: () => void): ChainHistory {
+  const { chain } = router;
+  const history: ChainHistory = {
+    tip: chain.tip,
+    hashAt: chain.hashAt,
+    branchOf: chain.branchOf,
+    block: (indexBlockHash) => chain.stored(indexBlockHash, identity.networkOrTest()),
+  };
+  return preceded({ ...history }, publish);
+}
+
 /** @param opened gets what closes again what was opened, in the order to close it in */
 function startIngest(options: IngestOptions, opened: (() => void)[]) {
   const { directory } = options;
   const parts = openParts(options, opened);
   const { files, health, identity, durability, follower, router, report, last, transaction } = parts;
-  const { take, takeAlone } = eventTaker(files, router, transaction);
+  // Without a journal, nothing but the index could bring an event back.
+  const commits = sharedCommits(transaction, health, files.journal === null ? null : (options.after ?? null));
+  const { publish } = commits;
+  const { take, takeAlone } = eventTaker(files, router, transaction, commits);
   const requests = faucetRequests(files.db);
 
   return {
@@ -173,20 +208,23 @@ function startIngest(options: IngestOptions, opened: (() => void)[]) {
     network: identity.network,
     /** Written between events, each by itself. */
     faucetRequests: {
-      count: requests.count,
+      count(...request) {
+        publish();
+        return requests.count(...request);
+      },
       add: (...request) => transaction.write(() => requests.add(...request)),
       forgetBefore: (time) => transaction.write(() => requests.forgetBefore(time)),
     } satisfies FaucetRequests,
 
     /** The follower takes part in each change of the chain from now on. */
     follow: follower.set,
-    history: {
-      tip: router.chain.tip,
-      hashAt: router.chain.hashAt,
-      branchOf: router.chain.branchOf,
-      block: (indexBlockHash) => router.chain.stored(indexBlockHash, identity.networkOrTest()),
-    } satisfies ChainHistory,
-    hooks: hookStore(files.db),
+    history: committedHistory(parts, publish),
+    hooks: committedHooks(files.db, publish),
+    /**
+     * Commits the events that share a commit, so that others can read what was answered. Called before anybody in this
+     * process reads; other threads and processes see an event some milliseconds after its answer.
+     */
+    publish,
     /**
      * Writes of others than the node, all of them or none. Between events: not while a transaction of events is open.
      * @param when `synced`: on disk when this returns, whatever becomes of the machine
@@ -223,6 +261,7 @@ function startIngest(options: IngestOptions, opened: (() => void)[]) {
     },
 
     close(): void {
+      publish();
       transaction.rollback();
       for (const close of opened) close();
     },

@@ -3,6 +3,9 @@
  * whatever the moment of a crash, an event that is not in the journal was not answered and will come again, and one that
  * is in the journal and not in the index is applied before anything else.
  *
+ * Several events may share a transaction of the index, each with a commit of the journal of its own: the transaction is
+ * held in between. Where it is taken back, the journal brings those events back.
+ *
  * Any call of either database may fail, and SQLite may have ended the transaction by itself then. After a failure nothing
  * is taken for granted: no transaction stays open, what was made from it in memory is forgotten, and before the next
  * transaction both files are asked where they stand.
@@ -39,23 +42,29 @@ export interface TransactionOptions {
   health: WriterHealth;
 }
 
-/** `unsettled`: a call failed, or none was made yet; what the files hold isn't known. */
-type State = 'unsettled' | 'idle' | 'open';
+/**
+ * `unsettled`: a call failed, or none was made yet, so that what the files hold isn't known, or the journal is ahead.
+ * `held`: the index's transaction is open and has events that the journal committed; nothing is being written.
+ */
+type State = 'unsettled' | 'idle' | 'held' | 'open';
+
+/** Where the transactions of both files stand. */
+interface Standing {
+  state: State;
+  /** Whether the index's transaction has events that the journal committed. */
+  shared: boolean;
+}
 
 type Files = ReturnType<typeof filePair>;
 
 /** Both files, as transactions need them. */
 function filePair(index: Database, journal: Journal | null) {
   return {
-    begin(): void {
-      index.run('BEGIN IMMEDIATE');
-      journal?.begin();
-    },
-    /** The journal first: it can bring a commit of the index back. */
-    commit(): void {
-      journal?.commit();
-      index.run('COMMIT');
-    },
+    beginIndex: (): void => void index.run('BEGIN IMMEDIATE'),
+    beginJournal: (): void => void journal?.begin(),
+    commitJournal: (): void => void journal?.commit(),
+    commitIndex: (): void => void index.run('COMMIT'),
+    rollbackJournal: (): void => void journal?.rollback(),
     /** Ends what is open, in either. */
     rollback(): void {
       rollBack(index);
@@ -96,10 +105,10 @@ function patience(files: { setPatience(milliseconds: number): void }, health: Wr
 
 /** Where the open transaction stands, and what begins and ends it. */
 function openTransaction(files: Files, { participants, catchUp, health }: TransactionOptions) {
-  let state: State = 'unsettled';
+  const at: Standing = { state: 'unsettled', shared: false };
   const bePatientOnce = patience(files, health);
 
-  const isOpen = (): boolean => state === 'open';
+  const isOpen = (): boolean => at.state === 'open';
 
   function forget(): void {
     for (const participant of participants) participant.undone();
@@ -111,12 +120,13 @@ function openTransaction(files: Files, { participants, catchUp, health }: Transa
    */
   function undo(error: unknown): unknown {
     const cause = health.failed(error);
-    const isKnown = state !== 'unsettled' && unavailable(error) === null;
-    state = 'unsettled';
+    const isKnown = at.state !== 'unsettled' && !at.shared && unavailable(error) === null;
+    at.state = 'unsettled';
+    at.shared = false;
     forget();
     try {
       files.rollback();
-      if (isKnown) state = 'idle';
+      if (isKnown) at.state = 'idle';
     } catch (another) {
       health.failed(another);
     }
@@ -135,11 +145,11 @@ function openTransaction(files: Files, { participants, catchUp, health }: Transa
   /** Brings files and memory to where they are known to agree. */
   function settle(): void {
     bePatientOnce();
-    if (state !== 'unsettled') return;
+    if (at.state !== 'unsettled') return;
     files.rollback();
     forget();
     catchUp(files.onIndex);
-    state = 'idle';
+    at.state = 'idle';
     for (const participant of participants) {
       participant.committed?.();
       participant.recovered?.();
@@ -147,49 +157,98 @@ function openTransaction(files: Files, { participants, catchUp, health }: Transa
   }
 
   function committed(): void {
-    state = 'idle';
+    at.state = 'idle';
+    at.shared = false;
     for (const participant of participants) participant.committed?.();
   }
 
-  /** Opens a transaction over both, unless one is open. @throws StoreUnavailableError */
+  /** Opens a transaction over both, unless one is open; goes on with one that is held. @throws StoreUnavailableError */
   function begin(): void {
     if (isOpen()) return;
     guarded(() => {
       settle();
-      files.begin();
+      if (at.state !== 'held') files.beginIndex();
+      files.beginJournal();
     });
-    state = 'open';
+    at.state = 'open';
   }
 
   /** Makes what was written durable. @throws StoreUnavailableError; then it is undone, or the journal has it */
   function commit(): void {
     if (!isOpen()) return;
-    guarded(files.commit);
+    guarded(() => {
+      // The journal first: it can bring a commit of the index back.
+      files.commitJournal();
+      files.commitIndex();
+    });
     // Not where `write` ends: a small write may find room on a disk that is full for events.
     health.succeeded();
     committed();
   }
 
-  /** Takes back what was written. @throws StoreUnavailableError */
+  /** Takes back what was written; the journal brings back what it committed. @throws StoreUnavailableError */
   function rollback(): void {
     if (!isOpen()) return;
+    const journalIsAhead = at.shared;
     forget();
     guarded(files.rollback);
-    state = 'idle';
+    at.state = journalIsAhead ? 'unsettled' : 'idle';
+    at.shared = false;
+    if (journalIsAhead) guarded(settle);
+  }
+
+  return { at, isOpen, begin, commit, committed, rollback, settle, guarded, undo, forget };
+}
+
+type OpenTransaction = ReturnType<typeof openTransaction>;
+
+/** How events share a transaction of the index, and what else is written between events. */
+function sharedTransaction(files: Files, health: WriterHealth, open: OpenTransaction) {
+  const { at, isOpen, guarded, settle, committed, rollback } = open;
+
+  /**
+   * Makes what was written durable in the journal, and holds the index's transaction for what follows.
+   * @throws StoreUnavailableError; then it is undone, or the journal has it
+   */
+  function hold(): void {
+    if (!isOpen()) return;
+    guarded(files.commitJournal);
+    at.state = 'held';
+    at.shared = true;
+  }
+
+  /** Commits the transaction that is held. @throws StoreUnavailableError; then the journal has what was written */
+  function release(): void {
+    if (at.state !== 'held') return;
+    guarded(files.commitIndex);
+    health.succeeded();
+    committed();
+  }
+
+  /** Ends what was begun and wrote nothing. @throws StoreUnavailableError */
+  function leave(): void {
+    if (!isOpen()) return;
+    if (!at.shared) {
+      rollback();
+      return;
+    }
+    guarded(files.rollbackJournal);
+    at.state = 'held';
   }
 
   /** Runs `work` in a transaction over the index alone. @throws what `work` throws, StoreUnavailableError */
   function alone<T>(work: () => T): T {
+    release();
     const result = guarded(() => {
       settle();
-      state = 'open';
+      at.state = 'open';
       return files.onIndex(work);
     });
     committed();
     return result;
   }
 
-  return { isOpen, begin, commit, rollback, settle, guarded, undo, forget, alone };
+  return { hold, release, leave, alone };
 }
 
 export type Transactions = ReturnType<typeof transactions>;
@@ -197,12 +256,17 @@ export type Transactions = ReturnType<typeof transactions>;
 export function transactions(options: TransactionOptions) {
   const { index } = options;
   const files = filePair(index, options.journal);
-  const { isOpen, begin, commit, rollback, settle, guarded, undo, forget, alone } = openTransaction(files, options);
+  const open = openTransaction(files, options);
+  const { isOpen, begin, commit, rollback, settle, guarded, undo, forget } = open;
+  const { hold, release, leave, alone } = sharedTransaction(files, options.health, open);
 
   return {
     isOpen,
     begin,
     commit,
+    hold,
+    release,
+    leave,
     rollback,
     /** Nothing where files and memory are known to agree. @throws StoreUnavailableError */
     settle: (): void => guarded(settle),

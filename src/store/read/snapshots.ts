@@ -27,6 +27,8 @@ export interface SnapshotOptions {
   /** The clock, in milliseconds since any moment. */
   now?: () => number;
   every?: Every;
+  /** Called before each snapshot begins: makes readable what this process answered. */
+  before?: () => void;
 }
 
 /** Milliseconds between two looks at the file and at the snapshots in use. A look costs some microseconds. */
@@ -57,7 +59,7 @@ const isOfFile = (error: unknown): error is Error =>
  * {@link IndexUnavailableError} until there is one.
  */
 export function openSnapshots(directory: string, options: SnapshotOptions = {}): Snapshots {
-  const { log = () => {}, now = systemClock.monotonic, every = systemClock.every } = options;
+  const { log = () => {}, now = systemClock.monotonic, every = systemClock.every, before = () => {} } = options;
   /** Snapshots in use, in the order they began in. */
   const inUse = new Set<InUse>();
   let file: IndexFile | null = null;
@@ -122,6 +124,7 @@ export function openSnapshots(directory: string, options: SnapshotOptions = {}):
 
   function begin(): InUse {
     if (closed) throw new StoreClosedError('The store is closed');
+    before();
     // A connection that is opened now must be to the same file.
     if (file?.hasIdle() === false) lookAtFile();
     if (file === null) throw new IndexUnavailableError(unavailable?.message ?? '', { cause: unavailable });

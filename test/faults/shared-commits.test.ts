@@ -1,0 +1,226 @@
+/**
+ * Events that share a commit of the index: each is in the journal before it is answered, and whatever befalls the
+ * transaction that they share, the journal brings all of them back.
+ */
+import { Database } from 'bun:sqlite';
+import { afterAll, expect, test } from 'bun:test';
+import { indexPath } from '../../src/store/files/database.ts';
+import type { ReceivedEvent } from '../../src/store/ingest/ingest.ts';
+import { openSnapshots } from '../../src/store/read/snapshots.ts';
+import { image } from '../support/crash-image.ts';
+import { sharedTimer } from '../support/shared-timer.ts';
+import { everything } from '../support/tables.ts';
+import { type Fault, faultStore, never } from './fault-store.ts';
+import { copyOf, openWithHooks, stretch, template } from './stretch.ts';
+
+const from = template(true);
+afterAll(() => from[Symbol.dispose]());
+
+/** An index open on a copy, whose events share commits until the timer ends or something else has the commit made. */
+function opened() {
+  const directory = copyOf(from);
+  const store = faultStore();
+  const timer = sharedTimer();
+  const open = openWithHooks(directory.path, { connect: store.connect, after: timer.after });
+  const beside = new Database(indexPath(directory.path), { readonly: true });
+  const count = (table: string): number =>
+    beside.query<{ rows: number }, []>(`SELECT count(*) AS rows FROM ${table}`).get()?.rows ?? 0;
+  return {
+    ...open,
+    store,
+    timer,
+    /** What another process sees: height of the tip, and deliveries that were queued. */
+    seen: () => ({
+      height: beside.query<{ height: number }, []>('SELECT max(height) AS height FROM blocks').get()?.height,
+      deliveries: count('hook_deliveries'),
+    }),
+    receive: (events: readonly ReceivedEvent[]) => events.map((event) => open.ingest.receive(event)),
+    failNext(sql: string, fault: Fault) {
+      let struck = false;
+      store.follow((call) => {
+        if (struck || call.sql !== sql || call.path !== indexPath(directory.path)) return null;
+        struck = true;
+        return fault;
+      });
+    },
+    [Symbol.dispose]() {
+      store.follow(never);
+      open[Symbol.dispose]();
+      beside.close();
+      directory[Symbol.dispose]();
+    },
+  };
+}
+
+/** What a run leaves whose events were committed each by itself. */
+const wanted = (events: readonly ReceivedEvent[]) => {
+  const directory = copyOf(from);
+  try {
+    using open = openWithHooks(directory.path);
+    for (const event of events) open.ingest.receive(event);
+    open.ingest.close();
+    return everything(directory.path);
+  } finally {
+    directory[Symbol.dispose]();
+  }
+};
+
+const reverts = (events: readonly ReceivedEvent[]): boolean => {
+  using open = opened();
+  open.receive(events);
+  return open.said.some(({ event }) => event === 'block_reverted');
+};
+
+/** The events up to the first fork that wins, and some more. */
+const group = stretch.slice(0, 40);
+const whole = wanted(group);
+
+test('the group of these tests has a fork that wins', () => {
+  expect(reverts(group)).toBe(true);
+});
+
+test('events share a commit, and nobody is told of them before it', () => {
+  using open = opened();
+  const before = open.seen();
+  open.receive(group);
+  expect(open.timer.runs()).toBe(true);
+  expect(open.seen()).toEqual(before);
+  expect(open.woken.size).toBe(0);
+  open.timer.end();
+  expect(open.seen().height).toBe(open.ingest.tipHeight());
+  expect(open.seen().deliveries).toBeGreaterThan(before.deliveries);
+  expect(open.woken.size).toBeGreaterThan(0);
+  open.ingest.close();
+  expect(everything(open.directory)).toEqual(whole);
+});
+
+test('nothing is locked once the timer has ended', () => {
+  using open = opened();
+  open.receive(group);
+  open.timer.end();
+  using other = new Database(indexPath(open.directory), { readwrite: true });
+  other.run('PRAGMA busy_timeout = 0');
+  other.run('BEGIN IMMEDIATE');
+  other.run('ROLLBACK');
+});
+
+test('what was answered can be read at once by this process', async () => {
+  using open = opened();
+  const snapshots = openSnapshots(open.directory, { before: open.ingest.publish });
+  for (const event of group) {
+    open.ingest.receive(event);
+    const tip = await snapshots.read((read) => read.chain.tip());
+    expect(tip?.height).toBe(open.ingest.tipHeight());
+  }
+  snapshots.close();
+});
+
+test('chainhooks see only what is committed', () => {
+  using open = opened();
+  const before = open.seen().deliveries;
+  open.receive(group);
+  const { count } = open.ingest.hooks.deliveries.waitingAtAll();
+  expect(count).toBeGreaterThan(before);
+  expect(open.seen().deliveries).toBe(count);
+});
+
+test('writes of others come between, and take the events before them along', () => {
+  using open = opened();
+  for (const [index, event] of group.entries()) {
+    open.ingest.receive(event);
+    if (index % 5 === 4) {
+      open.ingest.transaction(() => {}, index % 2 === 0 ? 'synced' : 'usual');
+      expect(open.seen().height).toBe(open.ingest.tipHeight());
+    }
+  }
+  open.ingest.close();
+  expect(everything(open.directory)).toEqual(whole);
+});
+
+test.each<Fault>([
+  { code: 'full', effect: 'rolled_back' },
+  { code: 'busy', effect: 'kept' },
+  { code: 'io', effect: 'done' },
+])('a commit that fails takes nothing back for good: $code, $effect', (fault) => {
+  using open = opened();
+  open.receive(group);
+  open.failNext('COMMIT', fault);
+  open.timer.end();
+  expect(open.ingest.health.failing()).not.toBeNull();
+  open.woken.clear();
+  open.ingest.probe();
+  expect(open.ingest.health.failing()).toBeNull();
+  expect(open.woken).toContain('all');
+  expect(open.seen().height).toBe(open.ingest.tipHeight());
+  open.ingest.close();
+  expect(everything(open.directory)).toEqual(whole);
+});
+
+test('an event that is sent again after a commit failed is known', () => {
+  using open = opened();
+  open.receive(group);
+  open.failNext('COMMIT', { code: 'full', effect: 'rolled_back' });
+  open.timer.end();
+  expect(open.ingest.receive(group.at(-1)!)).toBe('repeated');
+  open.ingest.publish();
+  open.ingest.close();
+  expect(everything(open.directory)).toEqual(whole);
+});
+
+const isBlock = ({ path }: ReceivedEvent): boolean => path === '/new_block';
+const strange: ReceivedEvent = {
+  path: '/new_block',
+  text: JSON.stringify({
+    ...JSON.parse(group.findLast(isBlock)!.text),
+    index_block_hash: `0x${'01'.repeat(32)}`,
+    parent_index_block_hash: `0x${'02'.repeat(32)}`,
+  }),
+  receivedAt: 1,
+};
+const malformed: ReceivedEvent = { path: '/new_block', text: '{}', receivedAt: 1 };
+
+test.each([
+  ['has no parent here', strange, 'UnknownParentError'],
+  ['can not be understood', malformed, 'PayloadError'],
+])('an event that %s takes none of those before it along', (_, event, name) => {
+  using open = opened();
+  open.receive(group);
+  expect(() => open.ingest.receive(event)).toThrow(expect.objectContaining({ name }) as unknown as Error);
+  // Without another event, and without the timer.
+  open.ingest.publish();
+  expect(open.seen().height).toBe(open.ingest.tipHeight());
+  expect(open.seen().deliveries).toBeGreaterThan(0);
+  expect(open.woken.size).toBeGreaterThan(0);
+  open.ingest.close();
+  expect(everything(open.directory)).toEqual(whole);
+});
+
+test('an event that changes nothing leaves the others as they are', () => {
+  using open = opened();
+  open.receive(group);
+  const known = group.find(isBlock)!;
+  expect(open.ingest.receive(known)).toBe('repeated');
+  open.timer.end();
+  open.ingest.close();
+  expect(everything(open.directory)).toEqual(whole);
+});
+
+test('a crash with events that share a commit is mended from the journal', () => {
+  using open = opened();
+  open.receive(group);
+  using crashed = image(open.directory);
+  using again = openWithHooks(crashed.path);
+  expect(again.ingest.tipHeight()).toBe(open.ingest.tipHeight());
+  again.evaluator.advanceLive();
+  again.ingest.close();
+  expect(everything(crashed.path).journal).toEqual(whole.journal);
+});
+
+test('an end with events that share a commit commits them', () => {
+  using open = opened();
+  open.receive(group);
+  open.ingest.close();
+  expect(everything(open.directory)).toEqual(whole);
+  using again = openWithHooks(open.directory);
+  expect(again.said).toEqual([]);
+});
