@@ -35,7 +35,7 @@ export interface ContractDeployment {
 /** A contract that is deployed. */
 export interface SmartContract extends TransactionPlace {
   contractId: string;
-  /** Null where neither the deployment nor the node says it. */
+  /** Null for a deployment that names no version. */
   clarityVersion: number | null;
   burnBlock: { height: number; time: number };
   /** Wire bytes of the deployment, with the source. */

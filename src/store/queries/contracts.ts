@@ -11,7 +11,7 @@ import { type MadeByRow, madeByOf } from './made-by.ts';
 export const sql = {
   find: `SELECT t.position, t.tx_id, t.tx_index, coalesce(t.genesis_block_time, b.block_time) AS block_time,
                 b.block_hash, b.index_block_hash, b.burn_block_height, b.burn_block_time, t.clarity_version,
-                d.contract_interface, d.raw
+                d.raw
            FROM principals p JOIN contracts c ON c.contract_id = p.id
            JOIN transactions t ON t.position = c.position JOIN transaction_bodies d ON d.position = c.position
            JOIN blocks b ON b.height = ${heightIn('c.position')}
@@ -27,14 +27,7 @@ export const sql = {
 
 interface Row extends MadeByRow {
   clarity_version: number | null;
-  contract_interface: string | null;
   raw: Uint8Array;
-}
-
-/** The version an unversioned deployment got, as its interface says: `"clarity_version":"Clarity1"`. */
-function interfaceVersion(contractInterface: string | null): number | null {
-  const version = /"clarity_version":\s*"Clarity(\d+)"/.exec(contractInterface ?? '')?.[1];
-  return version === undefined ? null : Number(version);
 }
 
 export function contractQueries(db: Database) {
@@ -47,12 +40,7 @@ export function contractQueries(db: Database) {
     async find(contractId: string): Promise<SmartContract | undefined> {
       const row = find.get(contractId);
       if (row === null) return undefined;
-      return {
-        ...madeByOf(row),
-        contractId,
-        clarityVersion: row.clarity_version ?? interfaceVersion(row.contract_interface),
-        raw: row.raw,
-      };
+      return { ...madeByOf(row), contractId, clarityVersion: row.clarity_version, raw: row.raw };
     },
 
     /**
