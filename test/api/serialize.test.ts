@@ -161,8 +161,15 @@ describe('a full transaction', () => {
     );
   });
 
-  test('of a poison microblock has no body', () => {
-    expect(mined({ payload: { type: 'poison_microblock' } })).toEndWith('"type":"poison_microblock"}');
+  test('of a poison microblock, with the headers that conflict', () => {
+    const payload = { type: 'poison_microblock' };
+    const [one, other] = ['11'.repeat(132), '22'.repeat(132)];
+    const headers = `"microblock_header_1":"0x${one}","microblock_header_2":"0x${other}"`;
+    for (const of of [mined, waiting]) {
+      expect(of({ payload, raw: raw(`03 ${one} ${other}`) })).toContain(
+        `"type":"poison_microblock","poison_microblock":{${headers}}`,
+      );
+    }
   });
 
   test('that was dropped says by what it was replaced', () => {

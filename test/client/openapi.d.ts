@@ -2102,6 +2102,10 @@ export interface operations {
                         };
                         /** @constant */
                         type: "poison_microblock";
+                        poison_microblock: {
+                            microblock_header_1: string;
+                            microblock_header_2: string;
+                        };
                     } | {
                         tx_id: string;
                         sender: {
@@ -2834,6 +2838,10 @@ export interface operations {
                         })[];
                         /** @constant */
                         type: "poison_microblock";
+                        poison_microblock: {
+                            microblock_header_1: string;
+                            microblock_header_2: string;
+                        };
                     } | {
                         tx_id: string;
                         sender: {

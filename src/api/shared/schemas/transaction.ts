@@ -1,6 +1,7 @@
 /** Transactions as v1 and v2 show them: one flat object, mined or waiting, in lists and alone. */
 import { type TProperties, Type } from '@sinclair/typebox';
 import { TransactionEvent } from './event.ts';
+import { poisonMicroblock } from './poison-microblock.ts';
 import { PostConditions } from './post-condition.ts';
 import { executedStatuses, waitingStatuses } from './status.ts';
 import { tenureChange } from './tenure-change.ts';
@@ -114,7 +115,6 @@ const bodies = {
     }),
     function_args: Type.Optional(Type.Array(FunctionArgument)),
   }),
-  poison_microblock: Type.Object({ microblock_header_1: Hex, microblock_header_2: Hex }),
 };
 
 const kinds = <T extends TProperties>(shared: T) =>
@@ -122,7 +122,7 @@ const kinds = <T extends TProperties>(shared: T) =>
     Type.Object({ ...shared, tx_type: Type.Literal('token_transfer'), token_transfer: bodies.token_transfer }),
     Type.Object({ ...shared, tx_type: Type.Literal('smart_contract'), smart_contract: bodies.smart_contract }),
     Type.Object({ ...shared, tx_type: Type.Literal('contract_call'), contract_call: bodies.contract_call }),
-    Type.Object({ ...shared, tx_type: Type.Literal('poison_microblock'), poison_microblock: bodies.poison_microblock }),
+    Type.Object({ ...shared, tx_type: Type.Literal('poison_microblock'), poison_microblock: poisonMicroblock }),
     Type.Object({ ...shared, tx_type: Type.Literal('coinbase'), coinbase_payload: coinbasePayload }),
     Type.Object({ ...shared, tx_type: Type.Literal('tenure_change'), tenure_change_payload: tenureChange }),
   ]);

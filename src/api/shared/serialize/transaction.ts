@@ -9,6 +9,7 @@ import type { TransactionEvent } from '../../../store/model/event.ts';
 import type { PendingTransactionDetail, SummaryPayload, TransactionDetail } from '../../../store/model/transaction.ts';
 import type { MempoolTransaction, Transaction } from '../schemas/transaction.ts';
 import { transactionEvent } from './event.ts';
+import { poisonMicroblock } from './poison-microblock.ts';
 import { decoded, payloadOf } from './raw.ts';
 import { tenureChange } from './tenure-change.ts';
 import { clarity, exactNumber, isoTime } from './values.ts';
@@ -123,11 +124,8 @@ function body(payload: SummaryPayload, raw: Uint8Array, functionArgs: Uint8Array
     }
     case 'contract_call':
       return { tx_type: payload.type, contract_call: call(payload, raw, functionArgs, context) };
-    case 'poison_microblock': {
-      const { header1, header2 } = payloadOf(raw, payload.type);
-      const headers = { microblock_header_1: toHex(header1), microblock_header_2: toHex(header2) };
-      return { tx_type: payload.type, poison_microblock: headers };
-    }
+    case 'poison_microblock':
+      return { tx_type: payload.type, poison_microblock: poisonMicroblock(raw) };
     case 'coinbase': {
       const { data, altRecipient, vrfProof } = payloadOf(raw, payload.type);
       const proof = vrfProof === null ? {} : { vrf_proof: toHex(vrfProof) };

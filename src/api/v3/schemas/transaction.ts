@@ -1,5 +1,6 @@
 /** Transactions as v3 shows them: mined and pending, in lists and alone. */
 import { type TProperties, Type } from '@sinclair/typebox';
+import { poisonMicroblock } from '../../shared/schemas/poison-microblock.ts';
 import { PostConditions } from '../../shared/schemas/post-condition.ts';
 import { executedStatuses, waitingStatuses } from '../../shared/schemas/status.ts';
 import { tenureChange, tenureChangeCause } from '../../shared/schemas/tenure-change.ts';
@@ -94,7 +95,7 @@ export const FullTransaction = Type.Union([
   transferOf(full),
   Type.Object({ ...full, type: Type.Literal('smart_contract'), smart_contract: contractWithSource }),
   Type.Object({ ...full, type: Type.Literal('contract_call'), contract_call: callWithArguments }),
-  bare(full, 'poison_microblock'),
+  Type.Object({ ...full, type: Type.Literal('poison_microblock'), poison_microblock: poisonMicroblock }),
   Type.Object({ ...full, type: Type.Literal('coinbase'), coinbase }),
   Type.Object({ ...full, type: Type.Literal('tenure_change'), tenure_change: tenureChange }),
 ]);
@@ -118,7 +119,7 @@ export const FullPending = Type.Union([
   transferOf(fullPending),
   Type.Object({ ...fullPending, type: Type.Literal('smart_contract'), smart_contract: contractWithSource }),
   Type.Object({ ...fullPending, type: Type.Literal('contract_call'), contract_call: callWithArguments }),
-  bare(fullPending, 'poison_microblock'),
+  Type.Object({ ...fullPending, type: Type.Literal('poison_microblock'), poison_microblock: poisonMicroblock }),
   bare(fullPending, 'coinbase'),
   bare(fullPending, 'tenure_change'),
 ]);

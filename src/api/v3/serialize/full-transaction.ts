@@ -8,6 +8,7 @@ import type {
   PendingTransactionDetail,
   TransactionDetail,
 } from '../../../store/model/transaction.ts';
+import { poisonMicroblock } from '../../shared/serialize/poison-microblock.ts';
 import { decoded, payloadOf } from '../../shared/serialize/raw.ts';
 import { tenureChange } from '../../shared/serialize/tenure-change.ts';
 import { clarity, exactNumber } from '../../shared/serialize/values.ts';
@@ -48,7 +49,7 @@ function pending(transaction: PendingTransactionDetail, include: Include): Stati
   return {
     ...pendingMembers(transaction),
     replaced_by_tx_id: replacedByTxId === null ? null : toHex(replacedByTxId),
-    ...(body.type === 'smart_contract' || body.type === 'contract_call' ? userBody(body, raw, null, include) : body),
+    ...(body.type === 'coinbase' || body.type === 'tenure_change' ? body : userBody(body, raw, null, include)),
     ...(include.includes('post_conditions') ? postConditions(decoded(raw).postConditions) : {}),
   };
 }
@@ -57,25 +58,33 @@ function minedBody({ payload, raw, functionArgs }: TransactionDetail, include: I
   const body = summaryBody(payload);
   if (body.type === 'coinbase') return { type: body.type, coinbase: coinbase(raw) };
   if (body.type === 'tenure_change') return { type: body.type, tenure_change: tenureChange(raw) };
-  if (body.type === 'smart_contract' || body.type === 'contract_call')
-    return userBody(body, raw, functionArgs, include);
-  return body;
+  return userBody(body, raw, functionArgs, include);
 }
 
-type UserBody = Extract<ReturnType<typeof summaryBody>, { type: 'smart_contract' | 'contract_call' }>;
+type UserBody = Exclude<ReturnType<typeof summaryBody>, { type: 'coinbase' | 'tenure_change' }>;
 
-/** @param functionArgs null where they stand in the raw transaction */
+/**
+ * What a user asked for, with what only the raw transaction holds.
+ * @param functionArgs null where they stand in the raw transaction
+ */
 function userBody(body: UserBody, raw: Uint8Array, functionArgs: Uint8Array | null, include: Include) {
-  if (body.type === 'smart_contract') {
-    if (!include.includes('source_code')) return body;
-    const source_code = payloadOf(raw, 'smart_contract').source;
-    return { type: body.type, smart_contract: { ...body.smart_contract, source_code } };
+  switch (body.type) {
+    case 'poison_microblock':
+      return { type: body.type, poison_microblock: poisonMicroblock(raw) };
+    case 'smart_contract': {
+      if (!include.includes('source_code')) return body;
+      const source_code = payloadOf(raw, 'smart_contract').source;
+      return { type: body.type, smart_contract: { ...body.smart_contract, source_code } };
+    }
+    case 'contract_call': {
+      if (!include.includes('function_args')) return body;
+      const args = decodeArguments(functionArgs ?? payloadOf(raw, 'contract_call').functionArgs);
+      if (!args.ok) throw args.error;
+      return { type: body.type, contract_call: { ...body.contract_call, function_args: args.value.map(clarity) } };
+    }
+    default:
+      return body;
   }
-  if (!include.includes('function_args')) return body;
-  const span = functionArgs ?? payloadOf(raw, 'contract_call').functionArgs;
-  const args = decodeArguments(span);
-  if (!args.ok) throw args.error;
-  return { type: body.type, contract_call: { ...body.contract_call, function_args: args.value.map(clarity) } };
 }
 
 function coinbase(raw: Uint8Array) {

@@ -65,6 +65,7 @@ export function summaryBody(payload: SummaryPayload) {
 export function pendingBody(payload: SummaryPayload) {
   switch (payload.type) {
     case 'coinbase':
+      return { type: payload.type };
     case 'tenure_change':
       return { type: payload.type };
     default:
