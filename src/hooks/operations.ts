@@ -1,4 +1,5 @@
 /** What a transaction did, as the operations of a payload: first what it says, then what its events tell. */
+import { poisonMicroblockFields } from '../api/shared/serialize/poison-microblock.ts';
 import { tenureChangeFields } from '../api/shared/serialize/tenure-change.ts';
 import type { ChainEvent, ChainTransaction } from '../chain/block.ts';
 import { type AbiFunction, typedArguments } from '../codec/abi.ts';
@@ -41,12 +42,15 @@ export function serializedValue(bytes: Uint8Array, { decode_clarity_values: deco
   return { hex: toHex(bytes), repr: clarityRepr(bytes), type: value.ok ? clarityTypeOf(value.value) : UNKNOWN_TYPE };
 }
 
-/** A memo as the options want it: hex, or its text without the padding, null where nothing is left. */
-function serializedMemo(memo: Uint8Array, { decode_clarity_values: decode }: Options): string | null {
-  if (decode !== true) return toHex(memo);
+/**
+ * A memo as the options want it: hex, or its text without the padding, null where nothing is left, beside the hex that
+ * keeps bytes which are no text.
+ */
+function serializedMemo(memo: Uint8Array, { decode_clarity_values: decode }: Options) {
+  if (decode !== true) return { memo: toHex(memo) };
   let end = memo.length;
   while (end > 0 && memo[end - 1] === 0) end--;
-  return end === 0 ? null : lossyText(memo.subarray(0, end));
+  return { memo: end === 0 ? null : lossyText(memo.subarray(0, end)), memo_hex: toHex(memo) };
 }
 
 const account = (address: string) => ({ account: { address } });
@@ -74,7 +78,7 @@ function payloadOperations(transaction: ChainTransaction, { options, findFunctio
       const fee = feeOperation(transaction);
       // What was skipped moved nothing but the fee.
       if (transaction.status === 'problematic_skipped') return [fee];
-      const metadata = { memo: serializedMemo(payload.memo, options) };
+      const metadata = serializedMemo(payload.memo, options);
       const amount = payload.amount.toString();
       return [
         fee,
@@ -109,10 +113,8 @@ function payloadOperations(transaction: ChainTransaction, { options, findFunctio
     }
     case 'tenure_change':
       return [{ type: 'tenure_change', metadata: tenureChangeFields(payload) }];
-    case 'poison_microblock': {
-      const metadata = { microblock_header_1: toHex(payload.header1), microblock_header_2: toHex(payload.header2) };
-      return [{ type: 'poison_microblock', ...origin, metadata }];
-    }
+    case 'poison_microblock':
+      return [{ type: 'poison_microblock', ...origin, metadata: poisonMicroblockFields(payload) }];
   }
 }
 
@@ -127,8 +129,7 @@ function amountOf(event: AssetEvent, sign: '+' | '-') {
 }
 
 function assetOperations(event: AssetEvent, { options }: Detail): Operation[] {
-  const memo =
-    event.kind === 'stx' && event.memo !== null ? { metadata: { memo: serializedMemo(event.memo, options) } } : {};
+  const memo = event.kind === 'stx' && event.memo !== null ? { metadata: serializedMemo(event.memo, options) } : {};
   const of = (address: string | null) => account(address ?? '');
   switch (event.action) {
     case 'transfer':

@@ -63,6 +63,7 @@ const effects: Record<keyof Options, readonly string[]> = {
     `${OPERATIONS}[contract_log].metadata.value: string to object`,
     `${OPERATIONS}[contract_call].metadata.args: string to array`,
     `${OPERATIONS}[token_transfer].metadata.memo: string to string`,
+    `${OPERATIONS}[token_transfer].metadata.memo_hex: absent to string`,
   ],
   include_contract_abi: [`${OPERATIONS}[contract_deploy].metadata.abi: absent to string`],
   include_contract_source_code: [`${OPERATIONS}[contract_deploy].metadata.source_code: absent to string`],
@@ -163,6 +164,37 @@ describe('decoding', () => {
       repr: 'none',
       type: '(optional UnknownType)',
     });
+  });
+
+  test('a memo is text beside its bytes, which the published schemas accept', () => {
+    const block = blocks.find(({ transactions }) => transactions.some(({ payload: { type } }) => type === 'coinbase'))!;
+    const base = block.transactions.find(({ payload: { type } }) => type === 'coinbase')!;
+    const memos = (bytes: number[]): Json[] => {
+      const memo = new Uint8Array(bytes);
+      const parties = { sender: base.sender.address, recipient: base.sender.address };
+      const moved = { kind: 'stx' as const, action: 'transfer' as const, ...parties, amount: '1', memo };
+      const sent = { type: 'token_transfer' as const, typeId: 0 as const, recipient: base.sender.address, amount: 1n };
+      const apply = [
+        { ...base, events: [moved] },
+        { ...base, payload: { ...sent, memo }, events: [] },
+      ];
+      const made = JSON.parse(
+        payloadText({ uuid: 'u', name: 'n', options: { decode_clarity_values: true } }, network, {
+          apply: [{ block: { ...block, transactions: apply }, txIndexes: [0, 1], findFunction: () => undefined }],
+          rollback: [],
+        }),
+      );
+      expect(payloadMistake(made)).toBeNull();
+      return made.event.apply[0].transactions
+        .flatMap(({ operations }: Json) => operations)
+        .filter(({ type }: Json) => type === 'token_transfer')
+        .map(({ metadata }: Json) => metadata);
+    };
+    const four = <T>(one: T) => [one, one, one, one];
+    expect(memos([0x68, 0x69, 0, 0])).toEqual(four({ memo: 'hi', memo_hex: '0x68690000' }));
+    expect(memos([0, 0])).toEqual(four({ memo: null, memo_hex: '0x0000' }));
+    // Bytes that are no text would be lost otherwise.
+    expect(memos([0xff, 0xfe])).toEqual(four({ memo: '\ufffd\ufffd', memo_hex: '0xfffe' }));
   });
 
   test('a call of a function that no contract has is shown with the types of its values', () => {
