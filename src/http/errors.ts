@@ -5,7 +5,7 @@ import { UNEXPECTED } from '../base/errors.ts';
 import { unavailable } from '../store/files/store-failure.ts';
 import { IndexUnavailableError, NoSnapshotError, TooMuchWorkError } from '../store/model/read-errors.ts';
 import type { ListenerEvent } from './listener.ts';
-import { pathAndQuery } from './request-url.ts';
+import { decoded, pathAndQuery, pathOf } from './request-url.ts';
 import type { Responder } from './respond.ts';
 
 export type ErrorStatus = keyof typeof reasons;
@@ -96,6 +96,10 @@ export class ShapedError extends ApiError {
 /** The error for what doesn't exist: 404. @param message what was not found */
 export const notFound = (message: string): ApiError => new ApiError(404, message);
 
+/** The error for a path whose percent-encoding is malformed, or isn't UTF-8. */
+export const badPath = (url: string): ApiError =>
+  new ApiError(400, `'${pathAndQuery(url)}' is not a valid url component`, 'BAD_URL');
+
 /** All that the API has to say to the log. */
 export type ApiEvent = ListenerEvent | { event: 'store_unavailable'; method: string; path: string; cause: unknown };
 
@@ -178,6 +182,7 @@ const isStoreUnavailable = (error: unknown): boolean => error instanceof NoSnaps
 export function errors(respond: Responder, failure: Failure): AnyElysia {
   return new Elysia({ name: 'errors' }).onError({ as: 'global' }, ({ code, error, request }) => {
     if (code !== 'NOT_FOUND') return failure(error, request);
+    if (decoded(pathOf(request.url)) === null) return failure(badPath(request.url), request);
     const message = `Route ${request.method}:${pathAndQuery(request.url)} not found`;
     return respond.json(404, { message, error: reasons[404], statusCode: 404 });
   });

@@ -1,6 +1,7 @@
 /** The one way in which a port answers HTTP: every listener refuses malformed requests alike and survives a handler that fails. */
 import { UNEXPECTED } from '../base/errors.ts';
 import { listening } from './listening.ts';
+import { pathAndQuery, pathOf, withPlainPath } from './request-url.ts';
 
 export type ListenerEvent = { event: 'request_failed'; method: string; path: string; cause: unknown };
 
@@ -31,30 +32,18 @@ export interface HttpListenerOptions<Data> {
 /** A little over the limit, so that a body with a length is refused by its handler, with a reason. */
 const BODY_MARGIN = 1024;
 
-/** The path and query of a request, for the log: it may have come with any URL. */
-function pathOf(url: string): string {
-  const scheme = url.indexOf('://');
-  return scheme < 0 ? url : url.slice(url.indexOf('/', scheme + 3));
-}
-
 const MALFORMED = 'The Host header or the target of the request is malformed';
 
 /**
- * Sees to it that the URL of a request is absolute and parses, which all code behind a listener relies on. The runtime
- * leaves the target of a request without a host as it was sent, so such a request, which HTTP/1.0 allows, gets a host.
- * @returns what is wrong with the request; null where nothing is
+ * The URL of a request, absolute and well-formed. The runtime leaves the target of a request without a host as it was
+ * sent, so such a request, which HTTP/1.0 allows, gets a host.
+ * @returns null where the request is malformed
  */
-function mistakeIn(request: Request): string | null {
-  const host = request.headers.get('host') ?? '';
-  if (host === '' && request.url.startsWith('/')) {
-    const url = URL.parse(`http://localhost${request.url}`);
-    if (url === null) return MALFORMED;
-    Object.defineProperty(request, 'url', { value: url.href });
-    return null;
-  }
+function absoluteUrl({ url, headers }: Request): string | null {
+  const host = headers.get('host') ?? '';
+  if (host === '' && url.startsWith('/')) return URL.parse(`http://localhost${url}`)?.href ?? null;
   // The runtime leaves out of the URL what can't be a host, and joins the values of several headers with commas.
-  const malformed = !request.url.startsWith('http://') || host.includes(',') || !URL.canParse(request.url);
-  return malformed ? MALFORMED : null;
+  return url.startsWith('http://') && !host.includes(',') && URL.canParse(url) ? url : null;
 }
 
 /**
@@ -64,18 +53,21 @@ function mistakeIn(request: Request): string | null {
 export function listenHttp<Data>(options: HttpListenerOptions<Data>): Bun.Server<Data> {
   const { what, hostname, port, shared = false, bodyLimit, idleSeconds, fetch, routes = {}, refuse, log } = options;
 
-  const guarded =
-    (handler: Handler<Data>): Handler<Data> =>
-    async (request, server) => {
-      const mistake = mistakeIn(request);
-      if (mistake !== null) return refuse(400, mistake);
-      try {
-        return await handler(request, server);
-      } catch (cause) {
-        log({ event: 'request_failed', method: request.method, path: pathOf(request.url), cause });
-        return refuse(500, UNEXPECTED);
-      }
-    };
+  const handlers = new Map(Object.entries(routes));
+
+  const answered: Handler<Data> = async (request, server) => {
+    const url = absoluteUrl(request);
+    if (url === null) return refuse(400, MALFORMED);
+    const plain = withPlainPath(url);
+    // All code behind a listener relies on this form of the URL.
+    if (plain !== request.url) Object.defineProperty(request, 'url', { value: plain });
+    try {
+      return await (handlers.get(pathOf(plain)) ?? fetch)(request, server);
+    } catch (cause) {
+      log({ event: 'request_failed', method: request.method, path: pathAndQuery(plain), cause });
+      return refuse(500, UNEXPECTED);
+    }
+  };
 
   const served = {
     hostname,
@@ -85,8 +77,7 @@ export function listenHttp<Data>(options: HttpListenerOptions<Data>): Bun.Server
     idleTimeout: idleSeconds,
     // Never the runtime's page of errors, which shows source code, whatever NODE_ENV says.
     development: false,
-    fetch: guarded(fetch),
-    routes: Object.fromEntries(Object.entries(routes).map(([path, handler]) => [path, guarded(handler)])),
+    fetch: answered,
     error: () => refuse(500, UNEXPECTED),
   };
   const { websocket } = options;

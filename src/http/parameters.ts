@@ -5,8 +5,8 @@
  * Everything that can be done once is done when a route is declared.
  */
 import { OptionalKind, type StaticDecode, type TObject, type TProperties, type TSchema } from '@sinclair/typebox';
-import { ApiError, ParameterError, type ParameterPlace } from './errors.ts';
-import { pathAndQuery, pathSegment, queryText } from './request-url.ts';
+import { badPath, ParameterError, type ParameterPlace } from './errors.ts';
+import { decoded, pathSegment, queryText } from './request-url.ts';
 import { listReader, type ReadText, textReader } from './value-reader.ts';
 
 export type Values<P extends TProperties> = StaticDecode<TObject<P>>;
@@ -43,12 +43,9 @@ export function pathReader<P extends TProperties>(path: string, properties: P): 
 }
 
 function decodedSegment(text: string, url: string): string {
-  if (!text.includes('%')) return text;
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    throw new ApiError(400, `'${pathAndQuery(url)}' is not a valid url component`, 'BAD_URL');
-  }
+  const segment = decoded(text);
+  if (segment === null) throw badPath(url);
+  return segment;
 }
 
 function limited(at: ParameterPlace, text: string): string {
@@ -95,12 +92,7 @@ function textsOf(query: string, places: ReadonlyMap<string, number>, fields: rea
 
 /** Null where the encoding is malformed. */
 function decodedQuery(text: string): string | null {
-  if (!text.includes('%') && !text.includes('+')) return text;
-  try {
-    return decodeURIComponent(text.replaceAll('+', ' '));
-  } catch {
-    return null;
-  }
+  return decoded(text.replaceAll('+', ' '));
 }
 
 function queryField(field: Field): Field & { required: boolean; read(texts: string[] | undefined): unknown } {

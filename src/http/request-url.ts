@@ -6,6 +6,28 @@ export const pathStart = (url: string): number => url.indexOf('/', url.indexOf('
 /** The path and query as they were sent. */
 export const pathAndQuery = (url: string): string => url.slice(pathStart(url));
 
+/** Where the query begins, with its `?`; the end of the URL where there is none. */
+function pathEnd(url: string): number {
+  const mark = url.indexOf('?');
+  return mark < 0 ? url.length : mark;
+}
+
+/** The path as it was sent. */
+export const pathOf = (url: string): string => url.slice(pathStart(url), pathEnd(url));
+
+/** Encodings of letters, digits, `-`, `.`, `_` and `~`. */
+const NEEDLESS = /%(?:2[DdEe]|3[0-9]|[46][1-9A-Fa-f]|[57][0-9Aa]|5[Ff]|7[Ee])/g;
+
+/**
+ * The URL with those characters of its path decoded that need no percent-encoding: with and without it a path is the same
+ * (RFC 3986, section 6.2.2.2).
+ */
+export function withPlainPath(url: string): string {
+  const path = pathOf(url);
+  if (!path.includes('%')) return url;
+  return url.slice(0, pathStart(url)) + path.replace(NEEDLESS, decodeURIComponent) + url.slice(pathEnd(url));
+}
+
 /** The text after `?`, empty where there is none. */
 export function queryText(url: string): string {
   const mark = url.indexOf('?');
@@ -14,8 +36,7 @@ export function queryText(url: string): string {
 
 /** A segment of the path, undecoded, empty where there is none: of `/a/b` the first is `a`. */
 export function pathSegment(url: string, number: number): string {
-  const mark = url.indexOf('?');
-  const end = mark < 0 ? url.length : mark;
+  const end = pathEnd(url);
   let start = pathStart(url) + 1;
   for (let before = number - 1; before > 0; before--) {
     start = url.indexOf('/', start) + 1;
@@ -23,4 +44,15 @@ export function pathSegment(url: string, number: number): string {
   }
   const next = url.indexOf('/', start);
   return url.slice(start, next < 0 || next > end ? end : next);
+}
+
+/** A part of a URL without its percent-encoding; null where that is malformed, or isn't UTF-8. */
+export function decoded(text: string): string | null {
+  if (!text.includes('%')) return text;
+  try {
+    return decodeURIComponent(text);
+  } catch (error) {
+    if (!(error instanceof URIError)) throw error;
+    return null;
+  }
 }

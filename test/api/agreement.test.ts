@@ -13,20 +13,23 @@ describe('the Clarity version of a deployment that names none is null', () => {
     receipt(deployments[index]!, index, { contract_interface: interfaces[name] }),
   );
   const { json } = testApp(memoryIndex([block(null, 'deployments', receipts).event]));
-  const body = async (path: string) => (await json(path)).body as never as Record<string, never>;
+  interface Shown {
+    contract_id: string;
+    clarity_version: number | null;
+  }
+  const body = async <T>(path: string) => (await json(path)).body as T;
 
   test.each(names.map((name, index) => [name, index] as const))('%s', async (name, index) => {
     const { id } = deployments[index]!;
     const contract = `${alice.address}.${name}`;
+    const list = await body<{ results: { smart_contract: Shown }[] }>('/extended/v3/transactions');
     const found = [
-      await body(`/extended/v3/smart-contracts/${contract}`),
-      await body(`/extended/v1/contract/${contract}`),
-      (await body(`/extended/v3/transactions/${id}`)).smart_contract,
-      (await body(`/extended/v1/tx/${id}`)).smart_contract,
-      (await body('/extended/v3/transactions')).results?.[names.length - 1 - index]?.['smart_contract'],
+      await body<Shown>(`/extended/v3/smart-contracts/${contract}`),
+      await body<Shown>(`/extended/v1/contract/${contract}`),
+      (await body<{ smart_contract: Shown }>(`/extended/v3/transactions/${id}`)).smart_contract,
+      (await body<{ smart_contract: Shown }>(`/extended/v1/tx/${id}`)).smart_contract,
+      list.results[names.length - 1 - index]!.smart_contract,
     ];
-    expect(found.map((one) => [one?.['contract_id'], one?.['clarity_version']])).toEqual(
-      found.map(() => [contract, null] as never),
-    );
+    expect(found.map((one) => [one.contract_id, one.clarity_version])).toEqual(found.map(() => [contract, null]));
   });
 });

@@ -160,6 +160,78 @@ describe.each(listeners)('%s', (_, origin) => {
   });
 });
 
+/** Each letter, digit and `_` percent-encoded, in upper and lower case by turns. */
+const encoded = (text: string): string =>
+  text.replace(/\w/g, (letter, at: number) => {
+    const hex = letter.charCodeAt(0).toString(16);
+    return `%${at % 2 === 0 ? hex : hex.toUpperCase()}`;
+  });
+
+describe('a path in percent-encoding', () => {
+  const answer = async (response: Promise<Response>) => {
+    const { status, headers } = await response;
+    return { status, type: headers.get('content-type'), body: await (await response).text() };
+  };
+
+  test('is the path itself, on every route', async () => {
+    const { paths: described } = (await (await alone.get('/docs/json')).json()) as { paths: Record<string, object> };
+    const routes = Object.entries(described).flatMap(([path, methods]) =>
+      Object.keys(methods).map((method) => ({
+        method: method.toUpperCase(),
+        path: path.replace('{pox}', 'pox4').replace(/\{\w+\}/g, '1'),
+      })),
+    );
+    routes.push(
+      { method: 'GET', path: '/docs' },
+      { method: 'GET', path: '/metrics' },
+      { method: 'GET', path: '/ready' },
+    );
+    expect(routes.length).toBeGreaterThan(150);
+    for (const { method, path } of routes) {
+      const [plain, other] = await Promise.all(
+        [path, encoded(path)].map((at) => answer(alone.get(at, { method, headers: { 'if-none-match': '"x"' } }))),
+      );
+      if (path === '/metrics') expect(other!.status).toBe(200);
+      else expect([path, other]).toEqual([path, plain!]);
+      expect([path, plain!.body.includes(`Route ${method}:`)]).toEqual([path, false]);
+    }
+  });
+
+  test('is the path itself for realtime, for the node and on the event port', async () => {
+    for (const { api } of [alone, threaded]) {
+      expect((await fetch(`${api}/extended/v1/${encoded('ws')}`)).status).toBe(426);
+      expect((await fetch(`${api}/socket.${encoded('io')}/?EIO=4&transport=polling`)).status).toBe(200);
+    }
+    node.answer('/v2/there', () => new Response('yes'));
+    expect(await (await alone.get(`/${encoded('v2')}/there?x=%31`)).text()).toBe('yes');
+    expect(node.asked.at(-1)?.path).toBe('/v2/there?x=%31');
+    const refused = await fetch(`${alone.events}/${encoded('new_block')}`, { method: 'POST', body: '{}' });
+    expect([refused.status, await refused.text()]).toEqual([
+      (await fetch(`${alone.events}/new_block`, { method: 'POST', body: '{}' })).status,
+      expect.stringContaining('block_hash'),
+    ]);
+  });
+
+  test('keeps what would change its segments', async () => {
+    for (const path of ['/extended%2Fv3/transactions', '/extended/v3%3Ftransactions', '/%2565xtended']) {
+      expect([path, (await alone.get(path)).status]).toEqual([path, 404]);
+    }
+  });
+
+  test.each(['/%', '/%zz', '/%ff', '/extended/%', '/extended/v3/transactions%', '/extended/v3/%c3%28/x'])(
+    'that is malformed is 400: %s',
+    async (path) => {
+      for (const { api } of [alone, threaded]) {
+        const response = await fetch(api + path);
+        expect([response.status, await response.json()]).toEqual([
+          400,
+          { statusCode: 400, code: 'BAD_URL', error: 'Bad Request', message: `'${path}' is not a valid url component` },
+        ]);
+      }
+    },
+  );
+});
+
 test('without a Host a path still has its parameters', async () => {
   const at = async (path: string) => (await rawExchange(alone.api, `GET ${path} HTTP/1.0\r\n\r\n`)).status;
   expect(await at('/extended/v1/block/by_height/x')).toBe(400);
