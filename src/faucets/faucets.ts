@@ -6,6 +6,8 @@ import { type BitcoinRpcOptions, bitcoinRpc } from './bitcoin-rpc.ts';
 import { FaucetError, failed } from './faucet-error.ts';
 import type { Sent, StacksFaucetOptions } from './stacks-faucet.ts';
 
+type BitcoinSettings = BitcoinRpcOptions & { key: string };
+
 export interface FaucetSettings {
   stx: boolean;
   btc: boolean;
@@ -16,7 +18,7 @@ export interface FaucetSettings {
   /** Sats. */
   sbtcAmount: number;
   /** The Bitcoin node and the faucet's key; null where one of them isn't configured. */
-  bitcoin: (BitcoinRpcOptions & { key: string }) | null;
+  bitcoin: BitcoinSettings | null;
   limited: boolean;
 }
 
@@ -36,13 +38,32 @@ export interface FaucetOptions extends Omit<StacksFaucetOptions, 'keys'> {
 
 export type BitcoinSize = 'usual' | 'large' | 'xlarge';
 
-/** The faucets. Each method throws FaucetError. @param ip the client's address, which is recorded but sets no limit */
-export interface Faucets {
-  stx(address: string, stacking: boolean, ip: string): Promise<Sent>;
-  sbtc(address: string, ip: string): Promise<Sent>;
-  btc(address: string, size: BitcoinSize, ip: string): Promise<SentBitcoin>;
+/** What a faucet asks of its caller. Each method throws FaucetError. */
+export interface StxFaucet {
+  /** @param ip the client's address, which is recorded but sets no limit */
+  send(address: string, stacking: boolean, ip: string): Promise<Sent>;
+}
+
+export interface SbtcFaucet {
+  /** @param ip the client's address, which is recorded but sets no limit */
+  send(address: string, ip: string): Promise<Sent>;
+}
+
+export interface BtcFaucet {
+  /** @param ip the client's address, which is recorded but sets no limit */
+  send(address: string, size: BitcoinSize, ip: string): Promise<SentBitcoin>;
   /** The balance of an address, in BTC. */
-  btcBalance(address: string): Promise<number>;
+  balance(address: string): Promise<number>;
+}
+
+/**
+ * The faucets, which must be opened before anything of a request is judged. Each method throws FaucetError 403 where the
+ * faucet is off, or the chain isn't of a test network.
+ */
+export interface Faucets {
+  stx(): StxFaucet;
+  sbtc(): SbtcFaucet;
+  btc(): BtcFaucet;
 }
 
 const MICRO_STX = 1_000_000n;
@@ -78,13 +99,12 @@ function queue() {
 
 const NOT_AVAILABLE = new FaucetError(403, 'Faucet is not available');
 
+function refuse(): never {
+  throw NOT_AVAILABLE;
+}
+
 /** Faucets that refuse every request, as in processes that only read. */
-export const noFaucets: Faucets = {
-  stx: () => Promise.reject(NOT_AVAILABLE),
-  sbtc: () => Promise.reject(NOT_AVAILABLE),
-  btc: () => Promise.reject(NOT_AVAILABLE),
-  btcBalance: () => Promise.reject(NOT_AVAILABLE),
-};
+export const noFaucets: Faucets = { stx: refuse, sbtc: refuse, btc: refuse };
 
 /** The faucets of a server. Requests for one currency run one after the other. */
 export function openFaucets(options: FaucetOptions): Faucets {
@@ -94,12 +114,10 @@ export function openFaucets(options: FaucetOptions): Faucets {
     const { stacksFaucet } = await import('./stacks-faucet.ts');
     return stacksFaucet({ keys: settings.keys, node, nextNonce });
   };
-  const openBitcoin = async (address: string) => {
-    require(settings.btc, 'BTC');
-    if (settings.bitcoin === null) throw new FaucetError(403, 'BTC Faucet is not configured.');
+  const openBitcoin = async (bitcoin: BitcoinSettings, address: string) => {
     const { bitcoinFaucet, isRegtestAddress } = await import('./bitcoin-faucet.ts');
     if (!isRegtestAddress(address)) throw new FaucetError(400, 'Invalid BTC regtest address');
-    return bitcoinFaucet(bitcoinRpc(settings.bitcoin), settings.bitcoin.key);
+    return bitcoinFaucet(bitcoinRpc(bitcoin), bitcoin.key);
   };
   const queues = { stx: queue(), btc: queue(), sbtc: queue() };
 
@@ -134,9 +152,8 @@ export function openFaucets(options: FaucetOptions): Faucets {
     });
   }
 
-  return {
-    async stx(address, stacking, ip) {
-      require(settings.stx && settings.keys.length > 0, 'STX');
+  const stxFaucet: StxFaucet = {
+    async send(address, stacking, ip) {
       const recipient = testPrincipal(address);
       return give('stx', recipient, ip, stacking ? STACKING_LIMIT : LIMIT, async () => {
         const stacks = await openStacks();
@@ -144,23 +161,39 @@ export function openFaucets(options: FaucetOptions): Faucets {
         return stacks.sendStx(recipient, amount ?? STX_AMOUNT);
       });
     },
+  };
 
-    async sbtc(address, ip) {
-      require(settings.sbtc && settings.keys.length > 0, 'sBTC');
+  const sbtcFaucet: SbtcFaucet = {
+    async send(address, ip) {
       const recipient = testPrincipal(address);
       return give('sbtc', recipient, ip, LIMIT, async () => {
         const stacks = await openStacks();
         return stacks.sendToken(settings.sbtcAsset, recipient, BigInt(settings.sbtcAmount));
       });
     },
+  };
 
-    async btc(address, size, ip) {
-      const faucet = await openBitcoin(address);
+  const btcFaucet = (bitcoin: BitcoinSettings): BtcFaucet => ({
+    async send(address, size, ip) {
+      const faucet = await openBitcoin(bitcoin, address);
       return give('btc', address, ip, LIMIT, () => faucet.send(address, BTC_AMOUNTS[size]));
     },
+    balance: async (address) => (await openBitcoin(bitcoin, address)).balance(address),
+  });
 
-    async btcBalance(address) {
-      return (await openBitcoin(address)).balance(address);
+  return {
+    stx() {
+      require(settings.stx && settings.keys.length > 0, 'STX');
+      return stxFaucet;
+    },
+    sbtc() {
+      require(settings.sbtc && settings.keys.length > 0, 'sBTC');
+      return sbtcFaucet;
+    },
+    btc() {
+      require(settings.btc, 'BTC');
+      if (settings.bitcoin === null) throw new FaucetError(403, 'BTC Faucet is not configured.');
+      return btcFaucet(settings.bitcoin);
     },
   };
 }

@@ -315,11 +315,29 @@ describe('what is refused', () => {
 });
 
 describe('where there is no faucet', () => {
-  const all = async (to: Serving) => [
-    (await post(`stx?address=${RECIPIENT}`, {}, to)).body.error,
-    (await post(`sbtc?address=${RECIPIENT}`, {}, to)).body.error,
-    (await post(`btc?address=${BTC_RECIPIENT}`, {}, to)).body.error,
+  const json = { 'content-type': 'application/json' };
+  /** Requests that an open faucet would refuse with 400. */
+  const mistakes: [query: string, init: RequestInit][] = [
+    ['', {}],
+    ['?address=nobody', {}],
+    [`?address=${RECIPIENT}&stacking=2&large=true&xlarge=true`, {}],
+    ['', { body: '{', headers: json }],
+    ['', { body: `{"address":"${RECIPIENT}"}`, headers: json }],
+    ['', { body: 'x'.repeat(20_000) }],
   ];
+  /** What each faucet says to every request, right or wrong. */
+  const all = async (to: Serving) => {
+    const said: (string | undefined)[] = [];
+    for (const [name, address] of Object.entries({ stx: RECIPIENT, sbtc: RECIPIENT, btc: BTC_RECIPIENT })) {
+      const right = await post(`${name}?address=${address}`, {}, to);
+      for (const [query, init] of mistakes) expect(await post(name + query, init, to)).toEqual(right);
+      expect(right.status).toBe(403);
+      said.push(right.body.error);
+    }
+    const balance = await to.get('/extended/v1/faucets/btc/nonsense');
+    expect([balance.status, await balance.json()]).toEqual([403, refused(said[2] ?? '')]);
+    return said;
+  };
 
   test('on mainnet', async () => {
     await using mainnet = await serving({}, undefined, { ...variables(), STACKS_CHAIN_ID: '1' });

@@ -40,7 +40,7 @@ async function withFaucets(
   await test(async (after, stacking) => {
     time += after;
     try {
-      await faucets.stx(ADDRESS, stacking, '127.0.0.1');
+      await faucets.stx().send(ADDRESS, stacking, '127.0.0.1');
       return null;
     } catch (error) {
       return String(error);

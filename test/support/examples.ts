@@ -132,13 +132,15 @@ export const asking =
 
 /** A transaction that a faucet would have sent. */
 const given = transfer(alice, 0, 180);
-const stacksFaucet = async () => ({ txId: given.id, txRaw: given.raw.slice(2) });
+const stacksFaucet = () => ({ send: async () => ({ txId: given.id, txRaw: given.raw.slice(2) }) });
 /** They give what was made by hand: a simulated chain has no node that takes transactions. */
 const faucets: Faucets = {
   stx: stacksFaucet,
   sbtc: stacksFaucet,
-  btc: async () => ({ txid: given.id.slice(2), raw_tx: given.raw.slice(2) }),
-  btcBalance: async () => 0.0101,
+  btc: () => ({
+    send: async () => ({ txid: given.id.slice(2), raw_tx: given.raw.slice(2) }),
+    balance: async () => 0.0101,
+  }),
 };
 const bodies: Readonly<Record<string, unknown>> = { fetchFeeRate: { transaction: given.raw } };
 

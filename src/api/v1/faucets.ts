@@ -143,8 +143,9 @@ export const faucetRoutes = (faucets: Faucets): readonly Route[] => [
     described: { query: { address, stacking: flag('Whether to send enough STX to stake') } },
     response: SentStacks,
     handle: async (request) => {
+      const faucet = faucets.stx();
       const said = await asked(request);
-      const sent = await faucets.stx(addressInQuery(said), isOn(said.query, 'stacking'), said.ip);
+      const sent = await faucet.send(addressInQuery(said), isOn(said.query, 'stacking'), said.ip);
       return { success: true as const, ...sent };
     },
   }),
@@ -159,10 +160,11 @@ export const faucetRoutes = (faucets: Faucets): readonly Route[] => [
     described: { query: { address, large: flag('Whether to send 0.01 BTC'), xlarge: flag('Whether to send 0.5 BTC') } },
     response: SentBitcoin,
     handle: async (request) => {
+      const faucet = faucets.btc();
       const { query, body, ip } = await asked(request);
       const given = query.get('address') || body.get('address') || '';
       if (given === '') throw new FaucetError(400, 'address required');
-      return { success: true as const, ...(await faucets.btc(given, bitcoinSize(query), ip)) };
+      return { success: true as const, ...(await faucet.send(given, bitcoinSize(query), ip)) };
     },
   }),
   route({
@@ -176,8 +178,9 @@ export const faucetRoutes = (faucets: Faucets): readonly Route[] => [
     described: { query: { address } },
     response: SentStacks,
     handle: async (request) => {
+      const faucet = faucets.sbtc();
       const said = await asked(request);
-      return { success: true as const, ...(await faucets.sbtc(addressInQuery(said), said.ip)) };
+      return { success: true as const, ...(await faucet.send(addressInQuery(said), said.ip)) };
     },
   }),
   route({
@@ -191,6 +194,6 @@ export const faucetRoutes = (faucets: Faucets): readonly Route[] => [
     },
     deprecated: { replacement: null },
     response: Balance,
-    handle: async ({ params }) => ({ balance: await faucets.btcBalance(params.address) }),
+    handle: async ({ params }) => ({ balance: await faucets.btc().balance(params.address) }),
   }),
 ];
