@@ -2,7 +2,29 @@
 import { describe, expect, test } from 'bun:test';
 import { alice, block, deployment, receipt } from '../support/handmade.ts';
 import { memoryIndex } from '../support/memory-index.ts';
+import { hash, waiting } from './sample-chain.ts';
 import { testApp } from './test-app.ts';
+
+test('several transactions are keyed by their ids as they were asked for', async () => {
+  const { json } = testApp();
+  const [known, unknown, pending] = [hash(0x31), hash(0x99), waiting[0].id];
+  const upper = (id: string) => id.slice(2).toUpperCase();
+  const spellings = (id: string) => [...new Set([id, id.slice(2), `0x${upper(id)}`, upper(id)])];
+  const asked = [known, unknown, pending].flatMap(spellings);
+  const { body } = await json(`/extended/v1/tx/multiple?tx_id=${asked.join(',')}&tx_id=${known}`);
+  const answer = body as Record<string, { found: boolean; result: { tx_id: string } }>;
+  expect(Object.keys(answer)).toEqual([known, pending, unknown].flatMap(spellings));
+  for (const [id, found] of [
+    [known, true],
+    [pending, true],
+    [unknown, false],
+  ] as const) {
+    for (const spelling of spellings(id)) {
+      expect(answer[spelling]).toMatchObject({ found, result: { tx_id: id } });
+      expect(answer[spelling]).toEqual(answer[id]!);
+    }
+  }
+});
 
 describe('the Clarity version of a deployment that names none is null', () => {
   const clarity = (version: string) => ({ functions: [], clarity_version: version });

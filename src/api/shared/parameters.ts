@@ -11,15 +11,18 @@ import { words } from './schemas/values.ts';
 const ADDRESS = '[0123456789ABCDEFGHJKMNPQRSTVWXYZ]{28,41}';
 const CONTRACT_NAME = '[a-zA-Z][a-zA-Z0-9_-]{0,39}';
 
-export const TxId = Type.Transform(
-  Type.String({
-    pattern: '^(0x)?[a-fA-F0-9]{64}$',
-    description: 'Transaction id, with or without 0x',
-    examples: example('tx_id'),
-  }),
-)
-  .Decode(fromHex)
-  .Encode(toHex);
+const txIdText = Type.String({
+  pattern: '^(0x)?[a-fA-F0-9]{64}$',
+  description: 'Transaction id, with or without 0x',
+  examples: example('tx_id'),
+});
+
+export const TxId = Type.Transform(txIdText).Decode(fromHex).Encode(toHex);
+
+/** A transaction id with its spelling, by which an answer with several transactions is keyed. */
+export const SpelledTxId = Type.Transform(txIdText)
+  .Decode((spelling) => ({ spelling, id: fromHex(spelling) }))
+  .Encode(({ spelling }) => spelling);
 
 const blockParameter = (description: string) =>
   Type.Transform(

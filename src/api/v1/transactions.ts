@@ -12,7 +12,7 @@ import type { Reader } from '../../store/read/index-reader.ts';
 import { declarationsFor } from '../shared/declarations.ts';
 import { example } from '../shared/examples/examples.ts';
 import { Address, excludeFunctionArgs, Principal, TransactionTypes, unanchored } from '../shared/legacy-parameters.ts';
-import { TxId } from '../shared/parameters.ts';
+import { SpelledTxId, TxId } from '../shared/parameters.ts';
 import { MempoolTransaction, Transaction } from '../shared/schemas/transaction.ts';
 import { Hash, Hex, words } from '../shared/schemas/values.ts';
 import { mempoolTransaction, transaction } from '../shared/serialize/transaction.ts';
@@ -115,10 +115,10 @@ export const transactions = [
     operationId: 'getTransactionsById',
     summary: 'Several transactions by id',
     description:
-      'Returns several transactions, whether they are mined, pending or dropped, keyed by id. An unknown id has an entry with `found: false`.',
+      'Returns several transactions, whether they are mined, pending or dropped, keyed by id as it was given. An unknown id has an entry with `found: false`.',
     tag,
     query: {
-      tx_id: Type.Array(TxId, { description: 'Transaction ids, separated by commas or as repeated keys' }),
+      tx_id: Type.Array(SpelledTxId, { description: 'Transaction ids, separated by commas or as repeated keys' }),
       ...shownQuery,
     },
     response: Type.Record(
@@ -130,19 +130,17 @@ export const transactions = [
     ),
     etag: mempoolAndAnyFork,
     handle: async ({ query, read }) => {
-      const ids = new Map(query.tx_id.map((id) => [toHex(id), id]));
       const events = { limit: query.event_limit, offset: query.event_offset };
-      const found: [string, FoundInForks | undefined][] = [];
-      for (const [key, id] of ids) {
-        found.push([key, await read.transactions.findInForks(id, events, query.unanchored)]);
+      const ids = new Map(query.tx_id.map(({ spelling, id }) => [spelling, id]));
+      const asked: { spelling: string; id: Uint8Array; found: FoundInForks | undefined }[] = [];
+      for (const [spelling, id] of ids) {
+        asked.push({ spelling, id, found: await read.transactions.findInForks(id, events, query.unanchored) });
       }
-      found.sort(([, a], [, b]) => rank(a) - rank(b));
-      const entries = found.map(async ([key, of]) => {
-        if (of === undefined) return [key, { found: false as const, result: { tx_id: key } }] as const;
-        return [
-          key,
-          { found: true as const, result: await serialized(read, of, query.exclude_function_args) },
-        ] as const;
+      asked.sort((a, b) => rank(a.found) - rank(b.found));
+      const entries = asked.map(async ({ spelling, id, found }) => {
+        if (found === undefined) return [spelling, { found: false as const, result: { tx_id: toHex(id) } }] as const;
+        const result = await serialized(read, found, query.exclude_function_args);
+        return [spelling, { found: true as const, result }] as const;
       });
       return Object.fromEntries(await Promise.all(entries));
     },
