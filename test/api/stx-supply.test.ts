@@ -39,7 +39,7 @@ describe('is answered:', () => {
     ['stx_supply?height=1', supply('0.000042', 1)],
     ['stx_supply?height=1&unanchored=true', supply('0.000042', 1)],
     ['stx_supply?height=1000000', supply('1234567890.123456', 1_000_000)],
-    ['stx_supply?height=0', { ...supply('0.000000', 0), unlocked_percent: 'NaN' }],
+    ['stx_supply?height=0', { ...supply('0.000000', 0), unlocked_percent: '0.00' }],
     [
       'stx_supply/legacy_format',
       {

@@ -6,7 +6,10 @@ const GroupedStx = Type.String({
   pattern: '^-?[0-9,]+\\.[0-9]{6}$',
   description: 'Amount in STX with six decimals and commas between thousands',
 });
-const Percent = Type.String({ description: 'Always `100.00`, or `NaN` before there are any STX' });
+const Percent = Type.String({
+  pattern: '^[0-9]+\\.[0-9]{2}$',
+  description: 'Always `100.00`, or `0.00` before there are any STX',
+});
 
 export const StxSupply = Type.Object({
   unlocked_percent: Percent,

@@ -13,8 +13,8 @@ export function stxText(microStx: string): string {
 
 const grouped = (stx: string): string => stx.replace(/\B(?=(\d{3})+\.)/g, ',');
 
-/** All STX are unlocked since the grants of genesis have vested. Where there are none, clients know the quotient. */
-const unlockedPercent = (microStx: string): string => (microStx === '0' ? 'NaN' : '100.00');
+/** All STX are unlocked since the grants of genesis have vested. */
+const unlockedPercent = (microStx: string): string => (microStx === '0' ? '0.00' : '100.00');
 
 /** @param microStx the supply, decimal. @param height of the block after which it was that */
 export function stxSupply(microStx: string, height: number) {

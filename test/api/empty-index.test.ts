@@ -1,0 +1,49 @@
+/** Before the first block every route has an answer, without numbers that are none. */
+import { expect, test } from 'bun:test';
+import { systemClock } from '../../src/base/clock.ts';
+import { resources } from '../../src/commands/app.ts';
+import { noFaucets } from '../../src/faucets/faucets.ts';
+import { targetOf } from '../support/examples.ts';
+import { emptyIndex, testApp, VERSION } from './test-app.ts';
+
+const { request } = testApp(emptyIndex());
+const routes = resources(VERSION, systemClock.now, noFaucets)
+  .flat()
+  .filter(({ method, path }) => method === 'GET' && !path.startsWith('/extended/v1/faucets/'));
+
+/** Path and query with the examples of the parameters that the route needs, and with those that it may have. */
+const targets = routes.flatMap((route) => {
+  const { parameters } = route.detail;
+  const example = ({ name, example }: (typeof parameters)[number]) => [name, example] as const;
+  const needed = Object.fromEntries(parameters.filter(({ required }) => required).map(example));
+  const optional = parameters.filter(({ required, name }) => !required && name !== 'cursor').map(example);
+  return [needed, ...optional.map(([name, value]) => ({ ...needed, [name]: value }))].map((given) =>
+    targetOf(route, given),
+  );
+});
+
+test('every route answers', async () => {
+  expect(targets.length).toBeGreaterThan(300);
+  for (const target of targets) {
+    const response = await request(target);
+    const text = await response.text();
+    expect([target, response.status < 500, /\b(NaN|Infinity|undefined)\b/.exec(text)?.[0]]).toEqual([
+      target,
+      true,
+      undefined,
+    ]);
+  }
+});
+
+const PERCENT = { stx_supply: 'unlocked_percent', 'stx_supply/legacy_format': 'unlockedPercent' };
+
+test.each(Object.entries(PERCENT))('nothing of no STX is unlocked: %s', async (path, name) => {
+  for (const query of ['', '?unanchored=true', '?height=0', '?height=7']) {
+    const response = await request(`/extended/v1/${path}${query}`);
+    expect(await response.json()).toMatchObject({ [name]: '0.00' });
+  }
+});
+
+test.each(['total', 'circulating'])('there are no STX: %s/plain', async (kind) => {
+  expect(await (await request(`/extended/v1/stx_supply/${kind}/plain`)).text()).toBe('0.000000');
+});
