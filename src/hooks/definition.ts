@@ -6,12 +6,15 @@ import { checker } from '../http/checker.ts';
 import { type Condition, conditionsOf, type Filter, filterSchemas, formerFilters, isFilterType } from './filters.ts';
 import { HookProblem, invalidField } from './problem.ts';
 
-const flag = Type.Optional(Type.Boolean());
-const limit = Type.Optional(
-  Type.Union([Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER }), Type.Null()], {
-    description: 'Number after which the chainhook expires; 0 and null stand for no limit',
-  }),
+const flag = Type.Optional(
+  Type.Union([Type.Boolean(), Type.Null()], { description: 'Off if it is false, null or not given' }),
 );
+const limit = (counted: string) =>
+  Type.Optional(
+    Type.Union([Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER }), Type.Null()], {
+      description: `Number of ${counted} blocks after which the chainhook expires; 0 and null stand for no limit`,
+    }),
+  );
 
 export const Options = Type.Object(
   {
@@ -23,8 +26,8 @@ export const Options = Type.Object(
     include_block_metadata: flag,
     include_block_signatures: flag,
     enable_on_registration: flag,
-    expire_after_evaluations: limit,
-    expire_after_occurrences: limit,
+    expire_after_evaluations: limit('evaluated'),
+    expire_after_occurrences: limit('matching'),
   },
   { additionalProperties: false },
 );

@@ -67,7 +67,7 @@ describe('definitions that are refused', () => {
     ['options', options(1), 'options must be object or null'],
     ['unknown option', options({ decode: true }), 'options.decode is not allowed'],
     ['start height', options({ start_at_block_height: 1 }), 'options.start_at_block_height is not allowed; use POST'],
-    ['option', options({ include_block_metadata: 1 }), 'options.include_block_metadata must be boolean'],
+    ['option', options({ include_block_metadata: 1 }), 'options.include_block_metadata must be boolean or null'],
     [
       'negative limit',
       options({ expire_after_evaluations: -1 }),
@@ -148,7 +148,12 @@ test('what is accepted is echoed as it was sent, and what is probably not meant 
       { type: 'stx_transfer', recipient: A.replace('ST2', 'ST3') },
       { type: 'ft_event', asset_identifier: `SP000000000000000000002Q6VF78.a::b` },
     ]),
-    options: { expire_after_evaluations: null, decode_clarity_values: false },
+    options: {
+      expire_after_evaluations: null,
+      decode_clarity_values: false,
+      include_post_conditions: null,
+      enable_on_registration: null,
+    },
     version: 1,
     unknown: 'is dropped',
   };
@@ -156,6 +161,7 @@ test('what is accepted is echoed as it was sent, and what is probably not meant 
   expect(status).toBe(200);
   const { unknown: _unknown, ...echo } = sent;
   expect(body.definition).toEqual({ ...echo, version: '1' });
+  expect(body.status.enabled).toBe(false);
   expect(body.status.warnings).toEqual([
     'filters.events.0.recipient: the address has a wrong checksum; it never matches',
     'filters.events.1.asset_identifier: the address is not of testnet',
