@@ -1,8 +1,8 @@
 /** What several routes say of one thing is one answer. */
 import { describe, expect, test } from 'bun:test';
-import { alice, block, deployment, receipt } from '../support/handmade.ts';
+import { alice, announcement, block, bob, carol, deployment, receipt, sponsor, transfer } from '../support/handmade.ts';
 import { memoryIndex } from '../support/memory-index.ts';
-import { hash, waiting } from './sample-chain.ts';
+import { hash, OTHER, waiting } from './sample-chain.ts';
 import { testApp } from './test-app.ts';
 
 test('several transactions are keyed by their ids as they were asked for', async () => {
@@ -23,6 +23,26 @@ test('several transactions are keyed by their ids as they were asked for', async
       expect(answer[spelling]).toMatchObject({ found, result: { tx_id: id } });
       expect(answer[spelling]).toEqual(answer[id]!);
     }
+  }
+});
+
+test('the mempool of an STX balance is null only while nothing is pending', async () => {
+  // Neither pays a fee: what is pending moves no STX of those who made it.
+  const free = deployment(alice, 0, 0);
+  const sponsored = transfer(bob, 0, 0, { account: sponsor, nonce: 0 }, carol);
+  const { json } = testApp(memoryIndex([block(null, 'first').event, announcement([free, sponsored])]));
+  const body = async <T>(path: string) => (await json(`/extended/v3/principals/${path}`)).body as T;
+  const mempoolOf = async (principal: string) =>
+    (await body<{ mempool: object | null }>(`${principal}/balances/stx`)).mempool;
+  const none = { estimated_balance: '0', inbound: '0', outbound: '0' };
+  expect(await mempoolOf(alice.address)).toEqual(none);
+  expect(await mempoolOf(`${alice.address}.pool`)).toEqual(none);
+  expect(await mempoolOf(sponsor.address)).toEqual(none);
+  expect(await mempoolOf(bob.address)).toEqual({ estimated_balance: '-1', inbound: '0', outbound: '1' });
+  expect(await mempoolOf(carol.address)).toEqual({ estimated_balance: '1', inbound: '1', outbound: '0' });
+  expect(await mempoolOf(OTHER)).toBeNull();
+  for (const { address } of [alice, bob, carol]) {
+    expect((await body<{ total: number }>(`${address}/mempool/transactions`)).total).toBe(1);
   }
 });
 

@@ -232,7 +232,7 @@ test.each(events.map(([event, shown]) => [shown, event] as const))('an event {%s
 });
 
 describe('a balance', () => {
-  const none = { inbound: 0n, outbound: 0n };
+  const none = { any: false, inbound: 0n, outbound: 0n };
 
   test('of nothing', () => {
     expect(text(stxBalance({ balance: 0n, locked: null, pending: none }))).toBe(
@@ -249,13 +249,20 @@ describe('a balance', () => {
       burnBlockHeight: 4,
       unlockHeight: 1000,
     };
-    expect(text(stxBalance({ balance: 1_000_000n, locked, pending: { inbound: 0n, outbound: 51_234n } }))).toBe(
+    expect(
+      text(stxBalance({ balance: 1_000_000n, locked, pending: { any: true, inbound: 0n, outbound: 51_234n } })),
+    ).toBe(
       `{"balance":"1000000","available":"600000","locked":{"amount":"400000","pox_version":4,"lock_tx_id":"${hash(9)}","stacks_lock_height":3,"burn_lock_height":4,"burn_unlock_height":1000},"mempool":{"estimated_balance":"548766","inbound":"0","outbound":"51234"}}`,
     );
   });
 
+  test('that pending transactions leave as it is', () => {
+    const { mempool } = stxBalance({ balance: 5n, locked: null, pending: { ...none, any: true } });
+    expect(mempool).toEqual({ estimated_balance: '5', inbound: '0', outbound: '0' });
+  });
+
   test('that pending transactions would overdraw', () => {
-    const { mempool } = stxBalance({ balance: 5n, locked: null, pending: { inbound: 1n, outbound: 9n } });
+    const { mempool } = stxBalance({ balance: 5n, locked: null, pending: { any: true, inbound: 1n, outbound: 9n } });
     expect(mempool).toEqual({ estimated_balance: '-3', inbound: '1', outbound: '9' });
   });
 });

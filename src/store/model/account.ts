@@ -25,8 +25,17 @@ export interface StxBalance {
     /** Bitcoin height at which it ends. */
     unlockHeight: number;
   } | null;
-  /** What pending transfers bring and what pending transactions take, fees included. */
-  pending: { inbound: bigint; outbound: bigint };
+  pending: PendingStx;
+}
+
+/** What pending transactions would change. */
+export interface PendingStx {
+  /** Whether one concerns the principal, as sender, sponsor, recipient or contract; it may move no STX. */
+  any: boolean;
+  /** micro-STX that pending transfers bring. */
+  inbound: bigint;
+  /** micro-STX that pending transactions take, fees included. */
+  outbound: bigint;
 }
 
 /** What an account's history came to at some height. */
@@ -54,7 +63,7 @@ export interface AccountState {
 export interface StxHistory extends AccountState {
   /** Then. */
   locked: StxBalance['locked'];
-  pending: StxBalance['pending'];
+  pending: PendingStx;
 }
 
 /** Base units, or how many events of instances. */

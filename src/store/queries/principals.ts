@@ -1,6 +1,6 @@
 /** What a principal has, and had at any height. */
 import type { Database } from 'bun:sqlite';
-import type { Nonces, StxBalance, StxHistory } from '../model/account.ts';
+import type { Nonces, PendingStx, StxBalance, StxHistory } from '../model/account.ts';
 import { decimalOf } from '../rows/amounts.ts';
 import { prepared } from '../rows/statement.ts';
 import { MEMPOOL_STATE } from '../rows/words.ts';
@@ -14,12 +14,16 @@ export const sql = {
   known: `SELECT 1 AS known FROM principals p JOIN accounts a ON a.principal_id = p.id
            WHERE p.address = ?1 AND a.transactions > 0`,
   balance: 'SELECT balance FROM accounts WHERE principal_id = ?1',
+  // Sponsors, whom these rows don't count, have a statement of their own.
+  pendingCount: 'SELECT transactions FROM pending_counts WHERE principal_id = ?1',
   pendingInbound: `SELECT amount FROM mempool_transactions
                     WHERE state = ${MEMPOOL_STATE.pending} AND recipient_id = ?1 AND amount IS NOT NULL`,
   pendingSent: `SELECT amount, fee, sponsor_id IS NULL AS pays FROM mempool_transactions
                  WHERE state = ${MEMPOOL_STATE.pending} AND sender_id = ?1`,
   pendingSponsored: `SELECT fee FROM mempool_transactions WHERE state = ${MEMPOOL_STATE.pending} AND sponsor_id = ?1`,
 };
+
+const NONE: PendingStx = { any: false, inbound: 0n, outbound: 0n };
 
 /** No principal has this number: what is asked of it is empty. */
 const NOBODY = 0;
@@ -31,19 +35,21 @@ export function principalQueries(db: Database) {
   const locked = lockQuery(db);
   const states = accountStates(db);
   const nonces = nonceQueries(db);
+  const pendingCount = prepared<{ transactions: number }, [number]>(db, sql.pendingCount);
   const pendingInbound = prepared<{ amount: string }, [number]>(db, sql.pendingInbound);
   const pendingSent = prepared<{ amount: string | null; fee: string; pays: number }, [number]>(db, sql.pendingSent);
   const pendingSponsored = prepared<{ fee: string }, [number]>(db, sql.pendingSponsored);
 
-  function pending(principal: number): StxBalance['pending'] {
+  function pending(principal: number): PendingStx {
     let inbound = 0n;
     let outbound = 0n;
     for (const { amount } of pendingInbound.all(principal)) inbound += BigInt(amount);
     for (const { amount, fee, pays } of pendingSent.all(principal)) {
       outbound += BigInt(amount ?? 0) + (pays === 1 ? BigInt(decimalOf(fee)) : 0n);
     }
-    for (const { fee } of pendingSponsored.all(principal)) outbound += BigInt(decimalOf(fee));
-    return { inbound, outbound };
+    const sponsored = pendingSponsored.all(principal);
+    for (const { fee } of sponsored) outbound += BigInt(decimalOf(fee));
+    return { any: sponsored.length > 0 || pendingCount.get(principal) !== null, inbound, outbound };
   }
 
   return {
@@ -52,7 +58,7 @@ export function principalQueries(db: Database) {
 
     async stxBalance(principal: string): Promise<StxBalance> {
       const found = id.get(principal)?.id;
-      if (found === undefined) return { balance: 0n, locked: null, pending: { inbound: 0n, outbound: 0n } };
+      if (found === undefined) return { balance: 0n, locked: null, pending: NONE };
       const row = balance.get(found);
       return {
         balance: row === null ? 0n : BigInt(decimalOf(row.balance)),

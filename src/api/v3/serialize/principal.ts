@@ -14,19 +14,18 @@ import { transactionSummary } from './transaction.ts';
 /** A principal's STX balance, in micro-STX. */
 export function stxBalance({ balance, locked, pending }: StxBalance): Static<typeof BalanceSchema> {
   const available = balance - (locked?.amount ?? 0n);
-  const { inbound, outbound } = pending;
+  const { any, inbound, outbound } = pending;
   return {
     balance: String(balance),
     available: String(available),
     locked: locked === null ? null : lock(locked),
-    mempool:
-      inbound === 0n && outbound === 0n
-        ? null
-        : {
-            estimated_balance: String(available + inbound - outbound),
-            inbound: String(inbound),
-            outbound: String(outbound),
-          },
+    mempool: any
+      ? {
+          estimated_balance: String(available + inbound - outbound),
+          inbound: String(inbound),
+          outbound: String(outbound),
+        }
+      : null,
   };
 }
 
