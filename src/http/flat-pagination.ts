@@ -11,7 +11,7 @@ interface FlatQuery<C extends TSchema> {
   /** Largest and default `limit`. */
   maximum: number;
   default: number;
-  /** The farthest a page may start from its cursor, either way. */
+  /** The farthest a page may start from its cursor. */
   reach: number;
   cursor: C;
 }
@@ -20,10 +20,10 @@ interface FlatQuery<C extends TSchema> {
 export const flatQuery = <C extends TSchema>({ maximum, default: usual, reach, cursor }: FlatQuery<C>) => ({
   limit: limitOrDefault({ maximum, default: usual }),
   offset: Type.Integer({
-    minimum: -reach,
+    minimum: 0,
     maximum: reach,
     default: 0,
-    description: 'Number of items to skip after the cursor; negative numbers go back towards the newest',
+    description: 'Number of items to skip after the cursor, or after the newest item without one',
   }),
   cursor: Type.Optional(cursor),
 });

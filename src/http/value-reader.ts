@@ -37,28 +37,17 @@ export function textReader(schema: TSchema): ReadText {
 }
 
 /**
- * A list, given as repeated keys, with commas, or both; with `explode` in its schema as repeated keys alone. Messages
- * number its items from 0: `querystring/tx_id/1`.
+ * A list, given as repeated keys, with commas, or both; with `explode` in its schema as repeated keys alone. Spaces after
+ * commas don't count. Messages number its items from 0: `querystring/tx_id/1`.
  */
 export function listReader(schema: TSchema, at: ParameterPlace): (texts: readonly string[]) => unknown[] {
-  const { items, uniqueItems, maxItems, explode } = schema as TSchema & { items: TSchema };
+  const { items, maxItems, explode } = schema as TSchema & { items: TSchema };
   const read = textReader(items);
   return (texts) => {
-    const parts = explode === true ? texts : texts.flatMap((text) => text.split(','));
+    const parts = explode === true ? texts : texts.flatMap((text) => text.split(/, */));
     if (parts.length > maxItems) throw new ParameterError(at, `must NOT have more than ${maxItems} items`);
-    const values = parts.map((part, index) => read(part, { ...at, path: [...at.path, String(index)] }));
-    if (uniqueItems === true) refuseRepeated(values, at);
-    return values;
+    return parts.map((part, index) => read(part, { ...at, path: [...at.path, String(index)] }));
   };
-}
-
-function refuseRepeated(values: readonly unknown[], at: ParameterPlace): void {
-  values.forEach((value, second) => {
-    const first = values.indexOf(value);
-    if (first === second) return;
-    const which = `items ## ${first} and ${second} are identical`;
-    throw new ParameterError(at, `must NOT have duplicate items (${which})`);
-  });
 }
 
 function decoderOf(schema: TSchema): ((value: unknown) => unknown) | null {

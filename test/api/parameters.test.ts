@@ -13,7 +13,7 @@ const offset = Type.Optional(Type.Integer({ minimum: -30 }));
 const unanchored = Type.Optional(Type.Boolean());
 const name = Type.String({ minLength: 2, maxLength: 5, pattern: '^[a-z ]+$' });
 const order = Type.Optional(words('asc', 'desc'));
-const include = Type.Optional(Type.Array(words('a', 'b', 'c'), { uniqueItems: true, maxItems: 3 }));
+const include = Type.Optional(Type.Array(words('a', 'b', 'c'), { maxItems: 3 }));
 
 describe('a query is read as', () => {
   test.each<[string, TProperties, string, unknown]>([
@@ -33,6 +33,8 @@ describe('a query is read as', () => {
     ['a list with commas', { include }, '?include=b,a', { include: ['b', 'a'] }],
     ['a list of repeated keys', { include }, '?include=b&include=a', { include: ['b', 'a'] }],
     ['a list in both forms', { include }, '?include=b,a&include=c', { include: ['b', 'a', 'c'] }],
+    ['a list with spaces', { include }, '?include=b,%20a,++c', { include: ['b', 'a', 'c'] }],
+    ['a list with duplicates', { include }, '?include=a,b&include=a', { include: ['a', 'b', 'a'] }],
   ])('%s', (_, properties, query, values) => {
     expect(read(properties, query)).toEqual(values);
   });
@@ -65,11 +67,6 @@ describe('a query is refused with', () => {
     ['?include=a,', { include }, `querystring/include/1 ${CHOICE} (a, b, c)`],
     ['?include=a&include=b,x', { include }, `querystring/include/2 ${CHOICE} (a, b, c)`],
     ['?include=a,b,c,d', { include }, 'querystring/include must NOT have more than 3 items'],
-    [
-      '?include=a&include=a',
-      { include },
-      'querystring/include must NOT have duplicate items (items ## 0 and 1 are identical)',
-    ],
   ])('%s', (query, properties, message) => {
     expect(() => read(properties, query)).toThrow(new Error(message));
   });

@@ -6091,7 +6091,7 @@ export interface operations {
                  */
                 limit?: number;
                 /**
-                 * @description Number of items to skip after the cursor; negative numbers go back towards the newest
+                 * @description Number of items to skip after the cursor, or after the newest item without one
                  * @example 0
                  */
                 offset?: number;
@@ -6604,7 +6604,7 @@ export interface operations {
                  */
                 limit?: number;
                 /**
-                 * @description Number of items to skip after the cursor; negative numbers go back towards the newest
+                 * @description Number of items to skip after the cursor, or after the newest item without one
                  * @example 0
                  */
                 offset?: number;
@@ -7236,7 +7236,7 @@ export interface operations {
                  */
                 limit?: number;
                 /**
-                 * @description Number of items to skip after the cursor; negative numbers go back towards the newest
+                 * @description Number of items to skip after the cursor, or after the newest item without one
                  * @example 0
                  */
                 offset?: number;

@@ -100,7 +100,6 @@ export const NftValueParameter = Type.Transform(
 export const includeQuery = <const P extends readonly string[]>(...parts: P) => ({
   include: Type.Optional(
     Type.Array(words(...parts), {
-      uniqueItems: true,
       description: 'Optional parts to return, separated by commas or as repeated keys',
     }),
   ),

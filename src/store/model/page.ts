@@ -34,7 +34,7 @@ export interface ChainPage<T, Key> extends OffsetPage<T> {
   newer: Key | null;
 }
 
-/** Where a page of such a list starts: so many places behind an item, or before it where that is negative. */
+/** Where a page of such a list starts: so many places behind an item. */
 export interface ChainStart<Key> {
   /** Null for the newest item. */
   at: Key | null;

@@ -79,13 +79,9 @@ export function contractLogQueries(db: Database) {
       from.all(id, key.position, key.event_index, count, skipped);
     const rowsBefore = (key: Key, count: number) => before.all(id, key.position, key.event_index, count);
 
-    let start: Key | undefined = at === null ? NEWEST : keyAt(at);
-    if (at !== null || offset < 0) {
-      start = rowsFrom(start, 1)[0];
-      if (start !== undefined && offset < 0) start = rowsBefore(start, -offset).at(-1) ?? start;
-    }
-    if (start === undefined && at !== null) return undefined;
-    const rows = start === undefined ? [] : rowsFrom(start, limit + 1, Math.max(0, offset));
+    const start = at === null ? NEWEST : rowsFrom(keyAt(at), 1)[0];
+    if (start === undefined) return undefined;
+    const rows = rowsFrom(start, limit + 1, offset);
     const older = rows.length > limit ? rows.pop() : undefined;
     const first = rows[0];
     const newer = first === undefined ? undefined : rowsBefore(first, limit).at(-1);
