@@ -4,7 +4,7 @@ import { EXIT } from '../base/errors.ts';
 import { recordingFormats } from '../chain/recording.ts';
 import { command } from './command.ts';
 import type { ImportOptions } from './import.ts';
-import { switchOption } from './option-values.ts';
+import { numberOption, switchOption } from './option-values.ts';
 
 export const importRecordings = command({
   name: 'import',
@@ -88,10 +88,15 @@ export const check = command({
       '--deep',
       'Compare every row with an index made from the journal; this takes the time and space of a rebuild',
     ),
+    numberOption(
+      '--since <height>',
+      'Check only what blocks from this height on wrote, and list the checks that are left out for it',
+      0,
+    ).conflicts('deep'),
   ],
-  async run({ settings }, { deep }: { deep: boolean }) {
+  async run({ settings }, options: { deep: boolean; since?: number }) {
     const { reportCheck } = await import('./report.ts');
-    if (!reportCheck(settings.data, deep)) process.exitCode = EXIT.found;
+    if (!reportCheck(settings.data, options)) process.exitCode = EXIT.found;
   },
 });
 

@@ -1,4 +1,4 @@
-/** Reports the progress of an import: one line that is redrawn on a terminal, a line every few seconds elsewhere. */
+/** Reports the progress of a long command: one line that is redrawn on a terminal, a line every few seconds elsewhere. */
 import { systemClock } from '../base/clock.ts';
 
 export interface Progress {
@@ -23,28 +23,49 @@ function duration(seconds: number): string {
   return parts.map((part) => String(part).padStart(2, '0')).join(':');
 }
 
-/** Reports the progress of an import on stderr. @param now a monotonic clock, in milliseconds */
-export function progressReport(file: string, output: Output, now: () => number = systemClock.monotonic) {
+const ERASE = '\r\u001b[K';
+
+/** Draws lines of progress. @param now a monotonic clock, in milliseconds */
+export function progressLines(output: Output, now: () => number = systemClock.monotonic) {
   const start = now();
   const interval = output.isTTY === true ? TERMINAL_INTERVAL_MS : LINE_INTERVAL_MS;
   let last = start;
   let drawn = false;
   return {
-    update({ rows, height, read, size }: Progress): void {
+    /** Draws a line, unless another was drawn a moment ago. @param line given the seconds since the start */
+    draw(line: (seconds: number) => string): void {
       const time = now();
       if (time - last < interval) return;
       last = time;
-      const seconds = (time - start) / 1000;
-      const share = size === null || size === 0 ? null : read / size;
-      const left = share === null || share === 0 ? '' : `, ETA ${duration((seconds / share) * (1 - share))}`;
-      const part = share === null ? '' : `, ${(share * 100).toFixed(1)}%`;
-      const line = `${file}: ${rows} rows, ${Math.round(rows / seconds)} rows/s, height ${height}${part}${left}`;
+      const text = line((time - start) / 1000);
       drawn = output.isTTY === true;
-      output.write(drawn ? `\r\u001b[K${line}` : `${line}\n`);
+      output.write(drawn ? `${ERASE}${text}` : `${text}\n`);
+    },
+    /** Makes room for other output; on a terminal, the next line is drawn at once. */
+    erase(): void {
+      if (drawn) output.write(ERASE);
+      drawn = false;
+      if (output.isTTY === true) last = Number.NEGATIVE_INFINITY;
     },
     /** Leaves the line as it is. */
     done(): void {
       if (drawn) output.write('\n');
     },
+  };
+}
+
+/** Reports the progress of an import. @param now a monotonic clock, in milliseconds */
+export function progressReport(file: string, output: Output, now: () => number = systemClock.monotonic) {
+  const lines = progressLines(output, now);
+  return {
+    update({ rows, height, read, size }: Progress): void {
+      lines.draw((seconds) => {
+        const share = size === null || size === 0 ? null : read / size;
+        const left = share === null || share === 0 ? '' : `, ETA ${duration((seconds / share) * (1 - share))}`;
+        const part = share === null ? '' : `, ${(share * 100).toFixed(1)}%`;
+        return `${file}: ${rows} rows, ${Math.round(rows / seconds)} rows/s, height ${height}${part}${left}`;
+      });
+    },
+    done: lines.done,
   };
 }

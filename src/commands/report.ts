@@ -1,15 +1,31 @@
 /** The output of `stackside check`, `status` and `accept-journal`. */
 import { chainIdText } from '../chain/network.ts';
-import { checkDirectory } from '../store/check/check.ts';
+import { type CheckOptions, checkDirectory } from '../store/check/check.ts';
+import type { CheckWatch } from '../store/check/run.ts';
 import { acceptJournal } from '../store/files/accept-journal.ts';
 import { type DirectoryStatus, directoryStatus } from '../store/files/status.ts';
+import { progressLines } from './progress.ts';
 
-/** Checks a data directory and prints the findings. @returns whether there are none */
-export function reportCheck(directory: string, deep: boolean): boolean {
-  const results = checkDirectory(directory, { deep });
-  for (const { name, problems } of results) {
-    process.stdout.write(`${problems.length === 0 ? 'ok     ' : 'DIFFERS'} ${name}\n`);
+/**
+ * Checks a data directory, and prints each finding as soon as it is made; the check that is under way stands on stderr.
+ * @returns whether there are none
+ */
+export function reportCheck(directory: string, options: Omit<CheckOptions, 'watch'>): boolean {
+  const progress = progressLines(process.stderr);
+  const print = (outcome: string, name: string, problems: readonly string[] = []) => {
+    progress.erase();
+    process.stdout.write(`${outcome} ${name}\n`);
     for (const problem of problems) process.stdout.write(`        ${problem}\n`);
+  };
+  const watch: CheckWatch = {
+    at: (name, { number, of }, detail) =>
+      progress.draw(() => `check ${number} of ${of}: ${name}${detail === '' ? '' : `, ${detail}`}`),
+    found: ({ name, problems }) => print(problems.length === 0 ? 'ok     ' : 'DIFFERS', name, problems),
+    leftOut: (name) => print('-      ', name),
+  };
+  const results = checkDirectory(directory, { ...options, watch });
+  if (options.since !== undefined) {
+    process.stdout.write('Checks behind a dash were left out: they read the whole index, whatever --since is.\n');
   }
   return results.every(({ problems }) => problems.length === 0);
 }

@@ -1,53 +1,107 @@
 /** Whether the index is what its events say: SQLite's own check, and every derived number against a recount. */
 import type { Database } from 'bun:sqlite';
-import { existsSync } from 'node:fs';
-import { indexPath, openReader } from '../files/database.ts';
+import { OperatorError } from '../../base/errors.ts';
+import { rollBack } from '../files/connection.ts';
+import { indexPath, openReader, requireIndex } from '../files/database.ts';
 import { indexPlace, type Place } from '../files/journal-link.ts';
-import { checkAddresses } from './addresses.ts';
-import { checkCheckpoints } from './checkpoints.ts';
-import { checkCopies } from './copies.ts';
-import { checkCounts } from './counts.ts';
+import { addressChecks } from './addresses.ts';
+import { checkpointCheck } from './checkpoints.ts';
+import { copyChecks } from './copies.ts';
+import { countChecks } from './counts.ts';
 import { checkIndexSchema, checkJournal, checkPages } from './files.ts';
-import { checkNames } from './names.ts';
-import { type CheckResult, examinedAll } from './result.ts';
-import { checkStacking } from './stacking.ts';
-import { checkStaking } from './staking.ts';
+import { nameChecks } from './names.ts';
+import type { Check, CheckResult } from './result.ts';
+import { CheckRun, type CheckWatch } from './run.ts';
+import { stackingChecks } from './stacking.ts';
+import { stakingChecks } from './staking.ts';
 import { checkTables } from './tables.ts';
-import { checkTokens } from './tokens.ts';
+import { tokenChecks } from './tokens.ts';
 
-/** Everything that is recounted, by kind. */
-const recounts: Readonly<Record<string, (db: Database) => CheckResult[]>> = {
-  'counts, balances and totals': checkCounts,
-  'copies of addresses and identifiers': checkCopies,
-  tokens: checkTokens,
-  stacking: checkStacking,
-  staking: checkStaking,
-  'lists of addresses': checkAddresses,
-  checkpoints: checkCheckpoints,
-  names: checkNames,
-};
+/** Everything that is recounted. */
+export const recounts: readonly Check[] = [
+  ...countChecks,
+  ...copyChecks,
+  ...tokenChecks,
+  ...stackingChecks,
+  ...stakingChecks,
+  ...addressChecks,
+  checkpointCheck,
+  ...nameChecks,
+];
 
-function checkWholeIndex(directory: string): { results: CheckResult[]; place: Place | null } {
-  const pages = checkPages(indexPath(directory), 'index');
-  if (pages.problems.length > 0) return { results: [pages], place: null };
-  using db = openReader(directory);
+/** Checks of the files beside the recounts: pages and schema of both, entries of the journal, and that it fits. */
+const FILE_CHECKS = 6;
+
+/** Runs a check in one snapshot, which no other check shares: the write-ahead log can be emptied between two of them. */
+function* inSnapshot(db: Database, { find }: Check, since: number): Generator<string> {
   db.run('BEGIN');
-  const schema = checkIndexSchema(db);
-  if (schema.problems.length > 0) return { results: [pages, schema], place: null };
-  const recounted = Object.entries(recounts).flatMap(([name, recount]) => examinedAll(name, () => recount(db)));
-  return { results: [pages, schema, ...recounted], place: indexPlace(db).current() };
+  try {
+    yield* find(db, since);
+  } finally {
+    rollBack(db);
+  }
+}
+
+/** @throws OperatorError where the index ends below the height */
+function requireBlock(db: Database, height: number): void {
+  const tip = db.query<{ tip: number | null }, []>('SELECT max(height) AS tip FROM blocks').get()?.tip ?? null;
+  if (tip !== null && height <= tip) return;
+  throw new OperatorError(
+    `There is no block at height ${height}: ${tip === null ? 'the index has no block yet' : `the index ends at ${tip}`}.`,
+    'Give a height of a block in the index with --since.',
+  );
+}
+
+/** The entry of the journal before the one that a block came from; 0 where the journal doesn't hold the block. */
+function entryBefore(db: Database, height: number): number {
+  const row = db
+    .query<{ id: number | null }, [number]>(
+      `SELECT p.journal_id AS id FROM blocks b JOIN block_payloads p ON p.index_block_hash = b.index_block_hash
+        WHERE b.height = ?1`,
+    )
+    .get(height);
+  return Math.max(0, (row?.id ?? 1) - 1);
+}
+
+interface Standing {
+  /** Where the index stands; null where it can't be read. */
+  place: Place | null;
+  /** The entry of the journal before the first block that is looked at; null where all are. */
+  after: number | null;
+}
+
+function checkIndex(run: CheckRun, directory: string, since: number | null): Standing {
+  const unreadable: Standing = { place: null, after: null };
+  if (since !== null) run.leaveOut('integrity of the index file');
+  else if (!checkPages(run, indexPath(directory), 'index')) return unreadable;
+  using db = openReader(directory);
+  if (!checkIndexSchema(run, db)) return unreadable;
+  if (since !== null) requireBlock(db, since);
+  for (const check of recounts) {
+    if (since !== null && !check.isLimited) run.leaveOut(check.name);
+    else run.examine(check.name, () => inSnapshot(db, check, since ?? 0));
+  }
+  return { place: indexPlace(db).current(), after: since === null ? null : entryBefore(db, since) };
+}
+
+export interface CheckOptions {
+  /** Whether every row is compared too, with an index that is made of the journal beside it. */
+  deep?: boolean;
+  /** The height from which on blocks are looked at, with what they wrote; all without it. */
+  since?: number;
+  watch?: CheckWatch;
 }
 
 /**
- * Checks a data directory, in one snapshot; the writer may go on meanwhile. What is damaged so that it can't be read is
- * not looked into any further.
- * @param options.deep every row too, against an index that is made of the journal beside it
- * @throws OperatorError where there is no index, or one of another version
+ * Checks a data directory; the writer may go on meanwhile. What is damaged so that it can't be read is not looked into
+ * any further.
+ * @throws OperatorError where there is no index, or one of another version, or no block at the height `since`
  */
-export function checkDirectory(directory: string, { deep = false } = {}): CheckResult[] {
-  if (!existsSync(indexPath(directory))) openReader(directory).close();
-  const { results, place } = checkWholeIndex(directory);
-  results.push(...checkJournal(directory, place));
-  const readable = place !== null && results.every(({ problems }) => problems.length === 0);
-  return deep && readable ? [...results, ...checkTables(directory)] : results;
+export function checkDirectory(directory: string, { deep = false, since, watch }: CheckOptions = {}): CheckResult[] {
+  requireIndex(directory);
+  const run = new CheckRun(recounts.length + FILE_CHECKS, watch);
+  const standing = checkIndex(run, directory, since ?? null);
+  checkJournal(run, directory, standing);
+  if (deep && standing.place !== null && run.foundNothing) checkTables(run, directory);
+  return run.results;
 }

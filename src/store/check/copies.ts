@@ -1,6 +1,5 @@
 /** Texts of the dictionaries that stand in other tables once more, since lists are ordered by them. */
-import type { Database } from 'bun:sqlite';
-import { type CheckResult, none } from './result.ts';
+import { type Check, none } from './result.ts';
 
 /** Tables with a copy of an address: whose it is. */
 const addresses = {
@@ -16,10 +15,9 @@ const addresses = {
 /** Tables with a copy of an asset's identifier. */
 const identifiers = ['ft_balances', 'nft_holdings'];
 
-export const checkCopies = (db: Database): CheckResult[] => [
+export const copyChecks: readonly Check[] = [
   ...Object.entries(addresses).map(([table, id]) =>
     none<{ id: number; copy: string }>(
-      db,
       `addresses in ${table}`,
       `SELECT t.${id} AS id, t.address AS copy FROM ${table} t LEFT JOIN principals p ON p.id = t.${id}
         WHERE t.address IS NOT p.address`,
@@ -28,7 +26,6 @@ export const checkCopies = (db: Database): CheckResult[] => [
   ),
   ...identifiers.map((table) =>
     none<{ asset_id: number; identifier: string }>(
-      db,
       `asset identifiers in ${table}`,
       `SELECT t.asset_id, t.identifier FROM ${table} t LEFT JOIN assets a ON a.id = t.asset_id
         WHERE t.identifier IS NOT a.identifier`,

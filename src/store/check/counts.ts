@@ -1,10 +1,9 @@
 /** Counters and totals of the chain, the mempool and deliveries against the rows that they count. */
-import type { Database } from 'bun:sqlite';
 import { storedState } from '../hooks/model.ts';
-import { heightIn } from '../rows/position-sql.ts';
+import { firstPositionIn } from '../rows/position-sql.ts';
 import { EVENT_KIND, MEMPOOL_STATE, PAYLOAD } from '../rows/words.ts';
-import { checkBalances } from './balances.ts';
-import { type CheckResult, equal, none } from './result.ts';
+import { balanceChecks } from './balances.ts';
+import { type Check, equal, none } from './result.ts';
 
 const ofAccounts = {
   sent: 'SELECT sender_id AS key, count(*) AS count FROM transactions GROUP BY sender_id',
@@ -13,57 +12,53 @@ const ofAccounts = {
 };
 
 /** Counts that are kept against the same counted anew. @param kept and @param counted queries of key and count */
-function tally(db: Database, name: string, kept: string, counted: string): CheckResult {
-  return none<{ key: string | number }>(
-    db,
+const tally = (name: string, kept: string, counted: string): Check =>
+  none<{ key: string | number }>(
     name,
     `SELECT key FROM (SELECT * FROM (${kept}) EXCEPT SELECT * FROM (${counted}))
       UNION SELECT key FROM (SELECT * FROM (${counted}) EXCEPT SELECT * FROM (${kept}))`,
     ({ key }) => `the count of ${key} is off`,
   );
-}
+
+/** The condition that a position is in the block of a height. Both are expressions. */
+const inBlock = (position: string, height: string): string =>
+  `${position} >= ${firstPositionIn(height)} AND ${position} < ${firstPositionIn(`${height} + 1`)}`;
 
 /** Blocks, and the transactions and events in them. */
-const chainCounts = (db: Database): CheckResult[] => [
+const chainCounts: readonly Check[] = [
   none<{ height: number }>(
-    db,
     'each block is the child of the one below',
     `SELECT b.height FROM blocks b LEFT JOIN blocks p ON p.height = b.height - 1
-        WHERE b.height > 1 AND (p.index_block_hash IS NULL OR p.index_block_hash <> b.parent_index_block_hash)`,
+        WHERE b.height > 1 AND b.height >= $since AND (p.index_block_hash IS NULL OR p.index_block_hash <> b.parent_index_block_hash)`,
     ({ height }) => `block ${height} does not follow block ${height - 1}`,
   ),
   equal(
-    db,
     'total of transactions',
     'SELECT transactions AS kept, (SELECT count(*) FROM transactions) AS counted FROM totals',
   ),
   none<{ height: number; kept: number; counted: number }>(
-    db,
     'transactions of each block',
     `SELECT b.height, b.transactions AS kept, count(t.position) AS counted
-         FROM blocks b LEFT JOIN transactions t ON ${heightIn('t.position')} = b.height
-        GROUP BY b.height HAVING b.transactions <> count(t.position)`,
+         FROM blocks b LEFT JOIN transactions t ON ${inBlock('t.position', 'b.height')}
+        WHERE b.height >= $since GROUP BY b.height HAVING b.transactions <> count(t.position)`,
     ({ height, kept, counted }) => `block ${height}: kept ${kept}, counted ${counted}`,
   ),
   none<{ height: number }>(
-    db,
     'transactions before each block',
     `SELECT height FROM (SELECT height, preceding_transactions,
-                                  coalesce(sum(transactions) OVER (ORDER BY height
-                                             ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), 0) AS counted FROM blocks)
-        WHERE preceding_transactions <> counted`,
+                                  lag(preceding_transactions + transactions, 1, 0) OVER (ORDER BY height) AS counted
+                             FROM blocks WHERE height >= (SELECT coalesce(max(height), 0) FROM blocks WHERE height < $since))
+        WHERE height >= $since AND preceding_transactions <> counted`,
     ({ height }) => `the count before block ${height} is off`,
   ),
   none<{ position: number; kept: number; counted: number }>(
-    db,
     'events of each transaction',
     `SELECT t.position, t.event_count AS kept, count(e.event_index) AS counted
          FROM transactions t LEFT JOIN events e ON e.position = t.position
-        GROUP BY t.position HAVING t.event_count <> count(e.event_index)`,
+        WHERE t.position >= ${firstPositionIn('$since')} GROUP BY t.position HAVING t.event_count <> count(e.event_index)`,
     ({ position, kept, counted }) => `transaction at ${position}: kept ${kept}, counted ${counted}`,
   ),
   none<{ address: string; kept: number; counted: number }>(
-    db,
     'transactions of each principal',
     `SELECT p.address, a.transactions AS kept, count(pt.position) AS counted
          FROM accounts a JOIN principals p ON p.id = a.principal_id
@@ -74,33 +69,26 @@ const chainCounts = (db: Database): CheckResult[] => [
 ];
 
 /** Bitcoin blocks that canonical ones are anchored to. */
-const anchorCounts = (db: Database): CheckResult[] => [
+const anchorCounts: readonly Check[] = [
   none<{ ordinal: number }>(
-    db,
     'blocks and transactions of each anchor',
     `SELECT a.ordinal FROM anchor_burn_blocks a
          LEFT JOIN blocks b ON b.height BETWEEN a.first_block AND a.first_block + a.blocks - 1 AND b.burn_block_hash = a.hash
-        GROUP BY a.ordinal
+        WHERE a.first_block + a.blocks > $since GROUP BY a.ordinal
        HAVING a.blocks <> count(b.height) OR a.transactions <> sum(b.announced_transactions)
            OR a.rows <> sum(b.transactions)`,
     ({ ordinal }) => `the counts of anchor ${ordinal} are off`,
   ),
   equal(
-    db,
     'blocks that have an anchor',
     'SELECT coalesce(sum(blocks), 0) AS kept, (SELECT count(*) FROM blocks) AS counted FROM anchor_burn_blocks',
   ),
-  equal(
-    db,
-    'total of anchors',
-    'SELECT coalesce(max(ordinal), 0) AS kept, count(*) AS counted FROM anchor_burn_blocks',
-  ),
+  equal('total of anchors', 'SELECT coalesce(max(ordinal), 0) AS kept, count(*) AS counted FROM anchor_burn_blocks'),
 ];
 
 /** Logs, types of transactions, and calls. */
-const tallies = (db: Database): CheckResult[] => [
+const tallies: readonly Check[] = [
   none<{ address: string; kept: number; counted: number }>(
-    db,
     'logs of each contract',
     `SELECT p.address, n.counted, coalesce(l.logs, 0) AS kept
          FROM (SELECT contract_id, count(*) AS counted FROM events WHERE kind = ${EVENT_KIND.log} GROUP BY contract_id) n
@@ -109,26 +97,22 @@ const tallies = (db: Database): CheckResult[] => [
     ({ address, kept, counted }) => `${address}: kept ${kept}, counted ${counted}`,
   ),
   equal(
-    db,
     'total of logs',
     `SELECT coalesce(sum(logs), 0) AS kept, (SELECT count(*) FROM events WHERE kind = ${EVENT_KIND.log}) AS counted
          FROM contract_logs`,
   ),
   tally(
-    db,
     'transactions of each type',
     'SELECT type AS key, transactions AS count FROM transaction_types',
     'SELECT type AS key, count(*) AS count FROM transactions GROUP BY type',
   ),
   tally(
-    db,
     'calls of each function',
     'SELECT name AS key, calls AS count FROM called_functions',
     `SELECT function_name AS key, count(*) AS count FROM transactions WHERE type = ${PAYLOAD.contract_call} GROUP BY function_name`,
   ),
   ...(['sent', 'paid', 'calls'] as const).map((column) =>
     tally(
-      db,
       `${column} of each account`,
       `SELECT principal_id AS key, ${column} AS count FROM accounts WHERE ${column} <> 0`,
       ofAccounts[column],
@@ -137,16 +121,16 @@ const tallies = (db: Database): CheckResult[] => [
 ];
 
 /** Microblocks that were confirmed. */
-const microblockCounts = (db: Database): CheckResult[] => [
+const microblockCounts: readonly Check[] = [
   none<{ ordinal: number }>(
-    db,
     'microblocks and the transactions they held',
     `SELECT m.ordinal FROM microblocks m
-        WHERE NOT EXISTS (SELECT 1 FROM transactions t WHERE ${heightIn('t.position')} = m.height AND t.microblock_hash = m.hash)`,
+        WHERE m.height >= $since
+          AND NOT EXISTS (SELECT 1 FROM transactions t
+                           WHERE ${inBlock('t.position', 'm.height')} AND t.microblock_hash = m.hash)`,
     ({ ordinal }) => `microblock ${ordinal} held no transaction`,
   ),
   equal(
-    db,
     'total of microblocks',
     `SELECT coalesce(max(ordinal), 0) AS kept,
               (SELECT count(DISTINCT microblock_hash) FROM transactions) AS counted FROM microblocks`,
@@ -154,22 +138,19 @@ const microblockCounts = (db: Database): CheckResult[] => [
 ];
 
 /** What waits: transactions, and deliveries of hooks. */
-const waiting = (db: Database): CheckResult[] => [
+const waiting: readonly Check[] = [
   equal(
-    db,
     'total of pending transactions',
     `SELECT mempool_pending AS kept, (SELECT count(*) FROM mempool_transactions WHERE state = ${MEMPOOL_STATE.pending}) AS counted
          FROM progress`,
   ),
   none<{ webhook_id: string }>(
-    db,
     'each delivery that waits has a body',
     `SELECT d.webhook_id FROM hook_deliveries d LEFT JOIN hook_bodies b ON b.delivery_id = d.id
         WHERE d.state IN (${storedState.numberOf('pending')}, ${storedState.numberOf('failed')}) AND b.delivery_id IS NULL`,
     ({ webhook_id }) => `${webhook_id} has none`,
   ),
   none<{ tx_id: Uint8Array }>(
-    db,
     'no pending transaction is mined',
     `SELECT m.tx_id FROM mempool_transactions m JOIN transactions t ON t.tx_id = m.tx_id WHERE m.state = ${MEMPOOL_STATE.pending}`,
     ({ tx_id }) => `0x${tx_id.toHex()} is pending and mined`,
@@ -177,11 +158,11 @@ const waiting = (db: Database): CheckResult[] => [
 ];
 
 /** What is counted against a recount, and balances with it. */
-export const checkCounts = (db: Database): CheckResult[] => [
-  ...chainCounts(db),
-  ...anchorCounts(db),
-  ...tallies(db),
-  ...microblockCounts(db),
-  ...checkBalances(db),
-  ...waiting(db),
+export const countChecks: readonly Check[] = [
+  ...chainCounts,
+  ...anchorCounts,
+  ...tallies,
+  ...microblockCounts,
+  ...balanceChecks,
+  ...waiting,
 ];

@@ -8,7 +8,8 @@ import { journalPath } from '../files/database.ts';
 import { type JournalReader, openJournalReader } from '../files/journal.ts';
 import { JOURNAL_SCHEMA } from '../files/journal-file.ts';
 import { fitOf, type Place } from '../files/journal-link.ts';
-import { type CheckResult, examined, examinedAll } from './result.ts';
+import { examined } from './result.ts';
+import type { CheckRun } from './run.ts';
 
 function damagedPages(db: Database): string[] {
   const lines = db.query<{ integrity_check: string }, []>('PRAGMA integrity_check').all();
@@ -41,50 +42,68 @@ function differingSchema(db: Database, made: string): string[] {
 
 /**
  * SQLite's own check of all pages. What else is said of a damaged file means nothing.
+ * @returns whether it found nothing
  * @throws OperatorError where the file can't be read, or is no database
  */
-export const checkPages = (path: string, what: string): CheckResult =>
+export const checkPages = (run: CheckRun, path: string, what: string): boolean =>
   onFile(path, () =>
-    examined(`integrity of the ${what} file`, () => {
+    run.examine(`integrity of the ${what} file`, () => {
       using db = openToRead(path);
       return damagedPages(db);
     }),
   );
 
-export const checkIndexSchema = (db: Database): CheckResult =>
-  examined('schema of the index file', () => differingSchema(db, schema));
+/** @returns whether it found nothing */
+export const checkIndexSchema = (run: CheckRun, db: Database): boolean =>
+  run.examine('schema of the index file', () => differingSchema(db, schema));
 
-/** The tables of the journal, and its entries one after the other: the first that is wrong ends it. */
-function checkEntries(journal: JournalReader, place: Place | null): CheckResult[] {
+/** The events that the journal is known to lack, in words; empty where it lacks none. */
+function lackedBy(journal: JournalReader): string {
   const gaps = journal.gaps().map(({ first, last }) => `${first} to ${last}`);
-  const lacking = gaps.length === 0 ? '' : ` (it lacks the events ${gaps.join(', ')}, as was accepted)`;
-  return [
-    examined(`each entry of the journal against its chain value${lacking}`, () => {
-      for (const _ of journal.entriesAfter(0, true));
-      return [];
-    }),
-    examined('the journal is that of the index', () =>
-      place === null || fitOf(place, journal) === 'fits' ? [] : ['the last event of the index is not in it'],
-    ),
-  ];
+  return gaps.length === 0 ? '' : ` (it lacks the events ${gaps.join(', ')}, as was accepted)`;
 }
 
-/**
- * @param place where the index stands; null where it can't be read
- * @throws OperatorError where the journal is of another version
- */
-export function checkJournal(directory: string, place: Place | null): CheckResult[] {
+/** The entries of the journal that follow one, one after the other: the first that is wrong ends it. */
+function checkEntries(run: CheckRun, journal: JournalReader, after: number, lacking: string): void {
+  const which = after === 0 ? 'each entry of the journal' : `each entry of the journal after number ${after}`;
+  run.examine(`${which} against its chain value${lacking}`, () => {
+    const last = journal.lastId();
+    for (const { id } of journal.entriesAfter(after, true)) run.wentOn(`entry ${id} of ${last}`);
+    return [];
+  });
+}
+
+export interface JournalCheck {
+  /** Where the index stands; null where it can't be read. */
+  place: Place | null;
+  /** The entries after this one are verified, and not the file's pages; null for the whole journal. */
+  after: number | null;
+}
+
+/** @throws OperatorError where the journal is of another version */
+export function checkJournal(run: CheckRun, directory: string, { place, after }: JournalCheck): void {
   const path = journalPath(directory);
-  if (!existsSync(path)) return [];
-  const pages = checkPages(path, 'journal');
-  if (pages.problems.length > 0) return [pages];
+  if (!existsSync(path)) return;
+  if (after !== null) run.leaveOut('integrity of the journal file');
+  else if (!checkPages(run, path, 'journal')) return;
   const journal = openJournalReader(directory);
-  if (journal === null) return [pages];
+  if (journal === null) return;
   try {
     using db = openToRead(path);
-    const schema = examined('schema of the journal file', () => differingSchema(db, JOURNAL_SCHEMA));
-    if (schema.problems.length > 0) return [pages, schema];
-    return [pages, schema, ...examinedAll('entries of the journal', () => checkEntries(journal, place))];
+    if (!run.examine('schema of the journal file', () => differingSchema(db, JOURNAL_SCHEMA))) return;
+    let lacking = '';
+    const gaps = examined('entries of the journal', () => {
+      lacking = lackedBy(journal);
+      return [];
+    });
+    if (gaps.problems.length > 0) {
+      run.add(gaps);
+      return;
+    }
+    checkEntries(run, journal, after ?? 0, lacking);
+    run.examine('the journal is that of the index', () =>
+      place === null || fitOf(place, journal) === 'fits' ? [] : ['the last event of the index is not in it'],
+    );
   } finally {
     journal.close();
   }

@@ -2,8 +2,9 @@
 import type { Database } from 'bun:sqlite';
 import { changeOfCall, NAME_CONTRACTS, type NameChange, nameChangeOf, UNPRINTED } from '../../chain/name-system.ts';
 import { decodeTransaction } from '../../codec/transaction.ts';
+import { firstPositionIn } from '../rows/position-sql.ts';
 import { EVENT_KIND, STATUS, storedNameOperation } from '../rows/words.ts';
-import { type CheckResult, none, shown } from './result.ts';
+import { type Check, none } from './result.ts';
 
 const contracts = NAME_CONTRACTS.map((contract) => `'${contract}'`).join(', ');
 
@@ -17,7 +18,8 @@ interface LogRow {
 
 const logs = `SELECT e.position, e.event_index, p.address AS contract, e.topic, e.value
                 FROM events e JOIN principals p ON p.id = e.contract_id
-               WHERE e.kind = ${EVENT_KIND.log} AND p.address IN (${contracts})`;
+               WHERE e.kind = ${EVENT_KIND.log} AND p.address IN (${contracts})
+                 AND e.position >= ${firstPositionIn('$since')}`;
 
 interface CallRow {
   position: number;
@@ -31,15 +33,18 @@ const calls = `SELECT t.position, t.event_count, t.function_name, s.address AS s
                  FROM transactions t JOIN principals p ON p.id = t.contract_id
                  JOIN principals s ON s.id = t.sender_id JOIN transaction_bodies d ON d.position = t.position
                 WHERE t.status = ${STATUS.success} AND p.address IN (${contracts})
-                  AND t.function_name IN ('${UNPRINTED.renewal}', '${UNPRINTED.price}')`;
+                  AND t.function_name IN ('${UNPRINTED.renewal}', '${UNPRINTED.price}')
+                  AND t.position >= ${firstPositionIn('$since')}`;
 
 /** Each change of the name system that the chain's events and calls say, with the place of its event. */
-function* changes(db: Database): Generator<{ position: number; index: number; change: NameChange }> {
-  for (const { position, event_index, contract, topic, value } of db.query<LogRow, []>(logs).iterate()) {
+function* changes(db: Database, since: number): Generator<{ position: number; index: number; change: NameChange }> {
+  const events = db.query<LogRow, { since: number }[]>(logs);
+  for (const { position, event_index, contract, topic, value } of events.iterate({ since })) {
     const change = nameChangeOf({ kind: 'contract_log', contractId: contract, topic, value });
     if (change !== null) yield { position, index: event_index, change };
   }
-  for (const { position, event_count, function_name, sender, raw } of db.query<CallRow, []>(calls).iterate()) {
+  const called = db.query<CallRow, { since: number }[]>(calls);
+  for (const { position, event_count, function_name, sender, raw } of called.iterate({ since })) {
     const decoded = decodeTransaction(raw);
     if (!decoded.ok || decoded.value.payload.type !== 'contract_call') continue;
     const change = changeOfCall(function_name, decoded.value.payload.functionArgs, sender);
@@ -48,9 +53,9 @@ function* changes(db: Database): Generator<{ position: number; index: number; ch
 }
 
 /** Rows of the tables as texts, from what the chain says. */
-function expectedRows(db: Database): Set<string> {
+function expectedRows(db: Database, since: number): Set<string> {
   const rows = new Set<string>();
-  for (const { position, index, change } of changes(db)) {
+  for (const { position, index, change } of changes(db, since)) {
     const at = `${position} ${index}`;
     if (change.kind === 'name') {
       const { name, operation, sender, zonefileHash } = change.operation;
@@ -69,37 +74,41 @@ function expectedRows(db: Database): Set<string> {
   return rows;
 }
 
+/** The rows that are kept, as such texts. */
 const kept = `
-  SELECT 'name ' || o.name || ' ' || position || ' ' || event_index || ' ' || operation || ' ' || p.address || ' ' ||
-         lower(hex(coalesce(zonefile_hash, x''))) AS row
-    FROM name_operations o JOIN principals p ON p.id = o.sender_id
-  UNION ALL SELECT 'namespace ' || namespace || ' ' || position || ' ' || event_index || ' ' || lifetime FROM namespaces
-  UNION ALL SELECT 'price ' || namespace || ' ' || position || ' ' || event_index || ' ' || base || ' ' || coefficient ||
-                   ' ' || exponents || ' ' || nonalpha_discount || ' ' || no_vowel_discount FROM namespace_prices`;
+  SELECT row FROM (
+    SELECT position, 'name ' || o.name || ' ' || position || ' ' || event_index || ' ' || operation || ' ' || p.address ||
+                     ' ' || lower(hex(coalesce(zonefile_hash, x''))) AS row
+      FROM name_operations o JOIN principals p ON p.id = o.sender_id
+    UNION ALL
+    SELECT position, 'namespace ' || namespace || ' ' || position || ' ' || event_index || ' ' || lifetime FROM namespaces
+    UNION ALL
+    SELECT position, 'price ' || namespace || ' ' || position || ' ' || event_index || ' ' || base || ' ' || coefficient ||
+                     ' ' || exponents || ' ' || nonalpha_discount || ' ' || no_vowel_discount FROM namespace_prices
+  ) WHERE position >= ${firstPositionIn('$since')}`;
 
-function operations(db: Database): CheckResult {
-  const expected = expectedRows(db);
-  const problems: string[] = [];
-  for (const { row } of db.query<{ row: string }, []>(kept).iterate()) {
-    if (!expected.delete(row)) problems.push(`kept, and nothing on the chain says it: ${row}`);
-  }
-  for (const row of expected) problems.push(`missing: ${row}`);
-  return { name: 'names and namespaces against events and calls', problems: shown(problems) };
-}
+const operations: Check = {
+  name: 'names and namespaces against events and calls',
+  isLimited: true,
+  *find(db, since) {
+    const expected = expectedRows(db, since);
+    for (const { row } of db.query<{ row: string }, { since: number }[]>(kept).iterate({ since })) {
+      if (!expected.delete(row)) yield `kept, and nothing on the chain says it: ${row}`;
+    }
+    for (const row of expected) yield `missing: ${row}`;
+  },
+};
 
-export const checkNames = (db: Database): CheckResult[] => [
-  operations(db),
+export const nameChecks: readonly Check[] = [
+  operations,
   none<{ name: string }>(
-    db,
     'last operation of each name',
-    `SELECT coalesce(n.name, o.name) AS name
-       FROM names n FULL JOIN (SELECT name, max(position) AS position FROM name_operations GROUP BY name) o
-         ON o.name = n.name
-      WHERE n.name IS NULL OR o.name IS NULL OR n.position <> o.position
-         OR n.active IS NOT (SELECT operation <> ${storedNameOperation.numberOf('name-revoke')} FROM name_operations l
-                              WHERE l.name = n.name ORDER BY l.position DESC, l.event_index DESC LIMIT 1)
-         OR n.event_index IS NOT (SELECT max(event_index) FROM name_operations l
-                                   WHERE l.name = n.name AND l.position = n.position)`,
+    `SELECT n.name FROM names n
+      WHERE (n.position, n.event_index, n.active) IS NOT
+            (SELECT position, event_index, operation <> ${storedNameOperation.numberOf('name-revoke')} FROM name_operations o
+              WHERE o.name = n.name ORDER BY position DESC, event_index DESC LIMIT 1)
+      UNION ALL
+     SELECT DISTINCT o.name FROM name_operations o WHERE NOT EXISTS (SELECT 1 FROM names n WHERE n.name = o.name)`,
     ({ name }) => `${name}: what is kept of it is not its last operation`,
   ),
 ];

@@ -1,7 +1,20 @@
-/** What a check of the index found, and the two forms most checks have. */
+/** What a check of the index looks at and found, and the two forms most checks have. */
 import { type Database, SQLiteError } from 'bun:sqlite';
 import { OperatorError } from '../../base/errors.ts';
 import { unavailable } from '../files/store-failure.ts';
+
+/** A comparison of what the index keeps with what it was made from. Its time is linear in the rows that it reads. */
+export interface Check {
+  /** What is checked, in words. */
+  name: string;
+  /** Whether {@link find} can be limited to what the blocks from a height on wrote. */
+  isLimited: boolean;
+  /**
+   * Looks for what is wrong, and yields a sentence for each problem.
+   * @param since the least height that is looked at; 0 for all. A check that isn't limited ignores it
+   */
+  find(db: Database, since: number): Iterable<string>;
+}
 
 export interface CheckResult {
   /** What was checked, in words. */
@@ -15,11 +28,23 @@ const isNoFinding = (error: Error): boolean =>
   (error instanceof SQLiteError && error.code === 'SQLITE_NOTADB') ||
   (unavailable(error)?.failure ?? 'damaged') !== 'damaged';
 
+const MOST_SHOWN = 10;
+
+function shown(problems: Iterable<string>): string[] {
+  const first: string[] = [];
+  let others = 0;
+  for (const problem of problems) {
+    if (first.length < MOST_SHOWN) first.push(problem);
+    else others += 1;
+  }
+  return others === 0 ? first : [...first, `and ${others} more`];
+}
+
 /**
- * A check that may meet damaged values: what they make it throw is what it found.
+ * Runs a check that may meet damaged values: what they make it throw is what it found.
  * @throws SQLiteError where something else keeps it from reading
  */
-export function examined(name: string, find: () => string[]): CheckResult {
+export function examined(name: string, find: () => Iterable<string>): CheckResult {
   try {
     return { name, problems: shown(find()) };
   } catch (error) {
@@ -30,30 +55,25 @@ export function examined(name: string, find: () => string[]): CheckResult {
   }
 }
 
-/** Checks of one kind; where a damaged value makes one throw, that is the result of them all. */
-export function examinedAll(name: string, checks: () => CheckResult[]): CheckResult[] {
-  let results: CheckResult[] = [];
-  const whole = examined(name, () => {
-    results = checks();
-    return [];
-  });
-  return whole.problems.length === 0 ? results : [whole];
+/** Rows of a query that should find none, each as a sentence. @param sql with `$since` where it can be limited */
+export function none<Row>(name: string, sql: string, sentence: (row: Row) => string): Check {
+  const isLimited = sql.includes('$since');
+  return {
+    name,
+    isLimited,
+    *find(db, since) {
+      const rows = db.query<Row, { since: number }[]>(sql);
+      for (const row of isLimited ? rows.iterate({ since }) : rows.iterate()) yield sentence(row);
+    },
+  };
 }
 
-const MOST_SHOWN = 10;
-
-export const shown = (problems: string[]): string[] =>
-  problems.length <= MOST_SHOWN
-    ? problems
-    : [...problems.slice(0, MOST_SHOWN), `and ${problems.length - MOST_SHOWN} more`];
-
-/** Rows of a query that should find none, each as a sentence. */
-export function none<Row>(db: Database, name: string, sql: string, sentence: (row: Row) => string): CheckResult {
-  return { name, problems: shown(db.query<Row, []>(sql).all().map(sentence)) };
-}
-
-export function equal(db: Database, name: string, sql: string): CheckResult {
-  const row = db.query<{ kept: number; counted: number }, []>(sql).get();
-  const problems = row !== null && row.kept === row.counted ? [] : [`kept ${row?.kept}, counted ${row?.counted}`];
-  return { name, problems };
-}
+/** A number that is kept against the same counted anew. @param sql a query of one row: `kept` and `counted` */
+export const equal = (name: string, sql: string): Check => ({
+  name,
+  isLimited: false,
+  find(db) {
+    const row = db.query<{ kept: number; counted: number }, []>(sql).get();
+    return row !== null && row.kept === row.counted ? [] : [`kept ${row?.kept}, counted ${row?.counted}`];
+  },
+});

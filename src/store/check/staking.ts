@@ -5,7 +5,7 @@ import { poxReading } from '../../chain/pox/reading.ts';
 import type { StakingChange } from '../../chain/pox/staking.ts';
 import { decimalOf } from '../rows/amounts.ts';
 import { EVENT_KIND, KEY_ACTION, NO_BOND } from '../rows/words.ts';
-import { type CheckResult, equal, none, shown } from './result.ts';
+import { type Check, equal, none } from './result.ts';
 
 interface Totals {
   allowed: number;
@@ -92,8 +92,7 @@ function recount(db: Database): Recount {
 const text = ({ allowed, capacity, registered, btc, stx, paidOut }: Totals): string =>
   `${allowed} allowed ${capacity} sats, ${registered} registered, ${btc} sats and ${stx} micro-STX locked, ${paidOut} paid`;
 
-function bondTotals(db: Database, counted: Recount['bonds']): CheckResult {
-  const problems: string[] = [];
+function* bondTotals(db: Database, counted: Recount['bonds']): Generator<string> {
   const rows = db.query<
     {
       bond_index: number;
@@ -120,15 +119,14 @@ function bondTotals(db: Database, counted: Recount['bonds']): CheckResult {
   }
   for (const index of new Set([...kept.keys(), ...counted.keys()])) {
     const [has, should] = [text(kept.get(index) ?? none), text(counted.get(index) ?? none)];
-    if (has !== should) problems.push(`bond ${index}: kept ${has}; counted ${should}`);
+    if (has !== should) yield `bond ${index}: kept ${has}; counted ${should}`;
   }
-  return { name: 'totals of each bond against the prints of pox-5', problems: shown(problems) };
 }
 
 const PRECISION = 10n ** 18n;
 
 /** What accrued against the shares it is made of, what was claimed against the prints. */
-function rewards(db: Database, claimed: Recount['claimed']): CheckResult {
+function* rewards(db: Database, claimed: Recount['claimed']): Generator<string> {
   const accrued = new Map<string, bigint>();
   const shares = db.query<{ address: string; bond_index: number; earned: string }, []>(
     'SELECT p.address, s.bond_index, s.earned FROM staking_shares s JOIN principals p ON p.id = s.staker_id',
@@ -137,7 +135,6 @@ function rewards(db: Database, claimed: Recount['claimed']): CheckResult {
     const key = `${address} ${bond_index}`;
     accrued.set(key, (accrued.get(key) ?? 0n) + BigInt(earned) / PRECISION);
   }
-  const problems: string[] = [];
   const seen = new Set<string>();
   const rows = db.query<{ address: string; bond_index: number; accrued: string; claimed: string }, []>(
     'SELECT p.address, r.bond_index, r.accrued, r.claimed FROM staking_rewards r JOIN principals p ON p.id = r.staker_id',
@@ -147,13 +144,22 @@ function rewards(db: Database, claimed: Recount['claimed']): CheckResult {
     seen.add(key);
     const [earned, taken] = [accrued.get(key) ?? 0n, claimed.get(key) ?? 0n];
     if (BigInt(row.accrued) === earned && BigInt(row.claimed) === taken) continue;
-    problems.push(`${key}: kept ${row.accrued} accrued, ${row.claimed} claimed; counted ${earned}, ${taken}`);
+    yield `${key}: kept ${row.accrued} accrued, ${row.claimed} claimed; counted ${earned}, ${taken}`;
   }
   for (const [key, sats] of [...accrued, ...claimed]) {
-    if (sats !== 0n && !seen.has(key)) problems.push(`${key} has rewards that are not kept`);
+    if (sats !== 0n && !seen.has(key)) yield `${key} has rewards that are not kept`;
   }
-  return { name: 'rewards of each staker: accrued and claimed', problems: shown(problems) };
 }
+
+const bondsAndRewards: Check = {
+  name: 'bonds and rewards against the prints of pox-5',
+  isLimited: false,
+  *find(db) {
+    const counted = recount(db);
+    yield* bondTotals(db, counted.bonds);
+    yield* rewards(db, counted.claimed);
+  },
+};
 
 interface LockRow {
   address: string;
@@ -165,30 +171,30 @@ interface LockRow {
  * No more is locked than there is. Where the index begins in the middle of a chain, balances aren't whole: some are
  * below zero.
  */
-function locks(db: Database): CheckResult {
-  const name = 'locked STX against balances';
-  const problems: string[] = [];
-  if (db.query("SELECT 1 FROM accounts WHERE balance < 'A0' LIMIT 1").get() !== null) return { name, problems };
-  const rows = db.query<LockRow, []>(
-    `SELECT a.address, l.amount, a.balance
+const locks: Check = {
+  name: 'locked STX against balances',
+  isLimited: false,
+  *find(db) {
+    if (db.query("SELECT 1 FROM accounts WHERE balance < 'A0' LIMIT 1").get() !== null) return;
+    const rows = db.query<LockRow, []>(
+      `SELECT a.address, l.amount, a.balance
        FROM accounts a JOIN stx_locks l ON l.principal_id = a.principal_id
       WHERE l.amount IS NOT NULL
         AND (l.position, l.event_index) = (SELECT position, event_index FROM stx_locks n
                                             WHERE n.principal_id = a.principal_id
                                             ORDER BY position DESC, event_index DESC LIMIT 1)
         AND l.unlock_height > (SELECT burn_block_height FROM blocks ORDER BY height DESC LIMIT 1)`,
-  );
-  for (const { address, amount, balance } of rows.iterate()) {
-    const has = BigInt(decimalOf(balance));
-    if (BigInt(amount) > has) problems.push(`${address}: ${amount} locked of ${has} micro-STX`);
-  }
-  return { name, problems: shown(problems) };
-}
+    );
+    for (const { address, amount, balance } of rows.iterate()) {
+      const has = BigInt(decimalOf(balance));
+      if (BigInt(amount) > has) yield `${address}: ${amount} locked of ${has} micro-STX`;
+    }
+  },
+};
 
 /** The last of the states of something is marked, and no other. @param states a table, or some of its rows */
-const current = (db: Database, name: string, states: string, owner: readonly string[]): CheckResult =>
+const current = (name: string, states: string, owner: readonly string[]): Check =>
   none<{ address: string }>(
-    db,
     name,
     `SELECT address FROM
        (SELECT address, current, row_number() OVER (PARTITION BY ${owner.join(', ')}
@@ -197,16 +203,12 @@ const current = (db: Database, name: string, states: string, owner: readonly str
     ({ address }) => `of ${address} another one is marked than the last`,
   );
 
-export function checkStaking(db: Database): CheckResult[] {
-  const counted = recount(db);
-  return [
-    bondTotals(db, counted.bonds),
-    rewards(db, counted.claimed),
-    locks(db),
-    none<{ address: string; amount: string }>(
-      db,
-      'STX locked by pox-5 against stakes and bonds',
-      `SELECT p.address, l.amount FROM stx_locks l JOIN principals p ON p.id = l.principal_id
+export const stakingChecks: readonly Check[] = [
+  bondsAndRewards,
+  locks,
+  none<{ address: string; amount: string }>(
+    'STX locked by pox-5 against stakes and bonds',
+    `SELECT p.address, l.amount FROM stx_locks l JOIN principals p ON p.id = l.principal_id
         WHERE l.pox_version = 5
           AND (l.position, l.event_index) = (SELECT position, event_index FROM stx_locks n
                                               WHERE n.principal_id = l.principal_id
@@ -215,16 +217,14 @@ export function checkStaking(db: Database): CheckResult[] {
                              AND s.amount = l.amount AND s.unlock_height = l.unlock_height)
           AND NOT EXISTS (SELECT 1 FROM bond_positions b WHERE b.staker_id = l.principal_id AND b.current = 1
                              AND b.stx_locked = l.amount)`,
-      ({ address, amount }) => `${address} has ${amount} locked, by no stake and no bond`,
-    ),
-    current(db, 'the current position of each staker in a bond', 'bond_positions', ['staker_id', 'bond_index']),
-    current(db, 'the current stake of each staker', 'stakes', ['staker_id']),
-    current(db, 'the current key of each signer', `signer_keys WHERE action = ${KEY_ACTION.register}`, ['signer_id']),
-    equal(db, 'total of bonds', 'SELECT bonds AS kept, (SELECT count(*) FROM bonds) AS counted FROM staking_totals'),
-    equal(
-      db,
-      'total of signers',
-      `SELECT signers AS kept, (SELECT count(*) FROM signer_keys WHERE current = 1) AS counted FROM staking_totals`,
-    ),
-  ];
-}
+    ({ address, amount }) => `${address} has ${amount} locked, by no stake and no bond`,
+  ),
+  current('the current position of each staker in a bond', 'bond_positions', ['staker_id', 'bond_index']),
+  current('the current stake of each staker', 'stakes', ['staker_id']),
+  current('the current key of each signer', `signer_keys WHERE action = ${KEY_ACTION.register}`, ['signer_id']),
+  equal('total of bonds', 'SELECT bonds AS kept, (SELECT count(*) FROM bonds) AS counted FROM staking_totals'),
+  equal(
+    'total of signers',
+    `SELECT signers AS kept, (SELECT count(*) FROM signer_keys WHERE current = 1) AS counted FROM staking_totals`,
+  ),
+];

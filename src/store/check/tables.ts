@@ -10,7 +10,7 @@ import { fitOf, type Place } from '../files/journal-link.ts';
 import { lockWriter } from '../files/lock.ts';
 import { hookTables } from '../hooks/carry-over.ts';
 import { openIngest } from '../ingest/ingest.ts';
-import { type CheckResult, examined } from './result.ts';
+import type { CheckRun } from './run.ts';
 
 /** Tables that no journal can make again. */
 const ofTheirOwn: ReadonlySet<string> = new Set([
@@ -117,18 +117,18 @@ function withIndexAt<T>(directory: string, { id, chainId }: Stand, use: (made: D
 }
 
 /** @throws OperatorError where there is no whole journal */
-export function checkTables(directory: string): CheckResult[] {
+export function checkTables(run: CheckRun, directory: string): void {
   using kept = openToRead(indexPath(directory), true);
   kept.run('BEGIN');
   const stand = standOf(kept);
   requireComparable(directory, stand);
-  return withIndexAt(directory, stand, (made) => {
+  withIndexAt(directory, stand, (made) => {
     const tables = made
       .query<Table, []>("SELECT name, wr FROM pragma_table_list WHERE schema = 'main' AND type = 'table'")
       .all()
       .filter(({ name }) => !name.startsWith('sqlite_') && !ofTheirOwn.has(name));
-    return tables.map((table) =>
-      examined(`table ${table.name} against the journal`, () => differences(kept, made, table)),
-    );
+    for (const table of tables) {
+      run.examine(`table ${table.name} against the journal`, () => differences(kept, made, table));
+    }
   });
 }

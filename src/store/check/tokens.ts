@@ -1,8 +1,9 @@
 /** Balances, holders, instances and the totals of their lists, against the events they are made of. */
 import type { Database } from 'bun:sqlite';
 import { decimalOf, isPositive } from '../rows/amounts.ts';
+import { firstPositionIn } from '../rows/position-sql.ts';
 import { EVENT_KIND } from '../rows/words.ts';
-import { type CheckResult, equal, none, shown } from './result.ts';
+import { type Check, equal, none } from './result.ts';
 
 interface FtRow {
   asset_id: number;
@@ -14,7 +15,8 @@ interface FtRow {
 /** Kinds 6 to 8 of events are transfer, mint and burn of fungible tokens. */
 const ftEvents = `SELECT asset_id, sender_id, recipient_id, amount FROM events WHERE kind BETWEEN ${EVENT_KIND.ft_transfer} AND ${EVENT_KIND.ft_burn}`;
 
-function ftBalances(db: Database): CheckResult[] {
+/** Balances and tokens from one reading of the events. */
+function* ftProblems(db: Database): Generator<string> {
   const balances = new Map<string, { balance: bigint; transfers: number }>();
   const tokens = new Map<number, { supply: bigint; events: number; holders: number }>();
   const balance = (asset: number, principal: number) => {
@@ -30,14 +32,19 @@ function ftBalances(db: Database): CheckResult[] {
     const token = tokens.get(asset_id) ?? { supply: 0n, events: 0, holders: 0 };
     tokens.set(asset_id, token);
     token.events += 1;
-    token.supply += (sender_id === null ? BigInt(amount) : 0n) - (recipient_id === null ? BigInt(amount) : 0n);
-    for (const principal of new Set([sender_id, recipient_id])) {
-      if (principal !== null) balance(asset_id, principal).transfers += 1;
+    const moved = BigInt(amount);
+    token.supply += (sender_id === null ? moved : 0n) - (recipient_id === null ? moved : 0n);
+    if (sender_id !== null) {
+      const sender = balance(asset_id, sender_id);
+      sender.balance -= moved;
+      sender.transfers += 1;
     }
-    if (sender_id !== null) balance(asset_id, sender_id).balance -= BigInt(amount);
-    if (recipient_id !== null) balance(asset_id, recipient_id).balance += BigInt(amount);
+    if (recipient_id !== null) {
+      const recipient = balance(asset_id, recipient_id);
+      recipient.balance += moved;
+      if (recipient_id !== sender_id) recipient.transfers += 1;
+    }
   }
-  const problems: string[] = [];
   const rows = db.query<
     { asset_id: number; principal_id: number; balance: string; transfers: number; address: string; identifier: string },
     []
@@ -48,16 +55,13 @@ function ftBalances(db: Database): CheckResult[] {
     balances.delete(key);
     const kept = decimalOf(row.balance);
     if (counted === undefined || counted.balance !== BigInt(kept) || counted.transfers !== row.transfers) {
-      problems.push(
-        `${row.address} of ${row.identifier}: kept ${kept} by ${row.transfers} events, ` +
-          `recomputed ${counted?.balance ?? 0n} by ${counted?.transfers ?? 0}`,
-      );
+      yield `${row.address} of ${row.identifier}: kept ${kept} by ${row.transfers} events, ` +
+        `recomputed ${counted?.balance ?? 0n} by ${counted?.transfers ?? 0}`;
     }
     const token = tokens.get(row.asset_id);
     if (token !== undefined && isPositive(row.balance)) token.holders += 1;
   }
-  for (const key of balances.keys()) problems.push(`no balance is kept for asset and principal ${key}`);
-  const tokenProblems: string[] = [];
+  for (const key of balances.keys()) yield `no balance is kept for asset and principal ${key}`;
   const kept = db.query<{ asset_id: number; supply: string; holders: number; events: number }, []>(
     'SELECT asset_id, supply, holders, events FROM ft_tokens',
   );
@@ -65,17 +69,11 @@ function ftBalances(db: Database): CheckResult[] {
     const token = tokens.get(asset_id);
     tokens.delete(asset_id);
     if (BigInt(row.supply) !== token?.supply || row.holders !== token.holders || row.events !== token.events) {
-      tokenProblems.push(
-        `asset ${asset_id}: kept supply ${row.supply}, ${row.holders} holders, ${row.events} events, ` +
-          `recomputed ${token?.supply ?? 0n}, ${token?.holders ?? 0}, ${token?.events ?? 0}`,
-      );
+      yield `asset ${asset_id}: kept supply ${row.supply}, ${row.holders} holders, ${row.events} events, ` +
+        `recomputed ${token?.supply ?? 0n}, ${token?.holders ?? 0}, ${token?.events ?? 0}`;
     }
   }
-  for (const asset of tokens.keys()) tokenProblems.push(`asset ${asset} has events and no token is kept`);
-  return [
-    { name: 'balances of fungible tokens against their events', problems: shown(problems) },
-    { name: 'supply and holders of fungible tokens', problems: shown(tokenProblems) },
-  ];
+  for (const asset of tokens.keys()) yield `asset ${asset} has events and no token is kept`;
 }
 
 interface AddressCount {
@@ -88,9 +86,8 @@ const countSentence = ({ address, kept, counted }: AddressCount): string =>
   `${address}: kept ${kept}, counted ${counted}`;
 
 /** A total of accounts against a count of the list's rows. @param list a query of principal_id, one row an item */
-const accountTotal = (db: Database, name: string, column: string, list: string): CheckResult =>
+const accountTotal = (name: string, column: string, list: string): Check =>
   none<AddressCount>(
-    db,
     name,
     `SELECT a.address, a.${column} AS kept, coalesce(n.counted, 0) AS counted FROM accounts a
        LEFT JOIN (SELECT principal_id, count(*) AS counted FROM (${list}) GROUP BY principal_id) n
@@ -99,39 +96,33 @@ const accountTotal = (db: Database, name: string, column: string, list: string):
     countSentence,
   );
 
-export const checkTokens = (db: Database): CheckResult[] => [
-  ...ftBalances(db),
+export const tokenChecks: readonly Check[] = [
+  { name: 'balances, supply and holders of fungible tokens against their events', isLimited: false, find: ftProblems },
   equal(
-    db,
     'total of STX holders',
     `SELECT stx_holders AS kept, (SELECT count(*) FROM accounts WHERE balance > 'A0') AS counted FROM totals`,
   ),
   accountTotal(
-    db,
     'STX each principal received',
     'stx_inbound',
     `SELECT recipient_id AS principal_id FROM events WHERE kind IN (${EVENT_KIND.stx_transfer}, ${EVENT_KIND.stx_mint})`,
   ),
   accountTotal(
-    db,
     'STX each principal sent',
     'stx_outbound',
     `SELECT sender_id AS principal_id FROM events WHERE kind IN (${EVENT_KIND.stx_transfer}, ${EVENT_KIND.stx_burn})`,
   ),
   accountTotal(
-    db,
     'fungible tokens of each principal',
     'ft_tokens',
     `SELECT principal_id FROM ft_balances WHERE balance > 'A0'`,
   ),
   accountTotal(
-    db,
     'instances each principal owns',
     'nfts',
     'SELECT owner_id AS principal_id FROM nft_instances WHERE owner_id IS NOT NULL',
   ),
   none<{ identifier: string; value: Uint8Array }>(
-    db,
     'owner and events of each instance',
     `SELECT a.identifier, i.value FROM nft_instances i JOIN assets a ON a.id = i.asset_id
       WHERE i.events <> (SELECT count(*) FROM events e
@@ -142,7 +133,6 @@ export const checkTokens = (db: Database): CheckResult[] => [
     ({ identifier, value }) => `${identifier} 0x${value.toHex()}: the last event says another owner, or there are more`,
   ),
   none<{ identifier: string }>(
-    db,
     'holdings of each owner',
     `SELECT h.identifier FROM nft_holdings h
       WHERE h.instances <> (SELECT count(*) FROM nft_instances i
@@ -150,17 +140,15 @@ export const checkTokens = (db: Database): CheckResult[] => [
     ({ identifier }) => `an owner's count of ${identifier} is off`,
   ),
   none<{ position: number }>(
-    db,
     'token changes of each transaction',
     `SELECT position FROM (
        SELECT position, sender_id AS principal_id, asset_id FROM events WHERE kind >= ${EVENT_KIND.ft_transfer} AND sender_id IS NOT NULL
-       UNION SELECT position, recipient_id, asset_id FROM events WHERE kind >= ${EVENT_KIND.ft_transfer} AND recipient_id IS NOT NULL
-     ) e WHERE NOT EXISTS (SELECT 1 FROM token_changes c WHERE c.principal_id = e.principal_id
+       UNION ALL SELECT position, recipient_id, asset_id FROM events WHERE kind >= ${EVENT_KIND.ft_transfer} AND recipient_id IS NOT NULL
+     ) e WHERE e.position >= ${firstPositionIn('$since')} AND NOT EXISTS (SELECT 1 FROM token_changes c WHERE c.principal_id = e.principal_id
                              AND c.position = e.position AND c.asset_id = e.asset_id)`,
     ({ position }) => `a change of the transaction at ${position} is missing`,
   ),
   none<AddressCount>(
-    db,
     'pending transactions of each principal',
     `SELECT p.address, n.counted, coalesce(c.transactions, 0) AS kept
        FROM (SELECT principal_id, count(*) AS counted FROM pending_principals GROUP BY principal_id) n
