@@ -7,6 +7,7 @@
  */
 import { parseArgs } from 'node:util';
 import { $, type Build } from 'bun';
+import { bundleConsole } from './src/console/bundle.ts';
 
 const targets = {
   'linux-x64': 'bun-linux-x64',
@@ -42,7 +43,11 @@ async function compile(target: Target | null, outfile: string): Promise<void> {
     entrypoints: ['src/main.ts', 'src/api-thread.ts'],
     compile: { ...NOTHING_OF_THE_FOLDER, outfile, ...(target === null ? {} : { target: targets[target] }) },
     minify: { whitespace: true, syntax: true, identifiers: false },
-    define: { STACKSIDE_BRANCH: JSON.stringify(origin.branch), STACKSIDE_COMMIT: JSON.stringify(origin.commit) },
+    define: {
+      STACKSIDE_BRANCH: JSON.stringify(origin.branch),
+      STACKSIDE_COMMIT: JSON.stringify(origin.commit),
+      STACKSIDE_CONSOLE: JSON.stringify(consoleBundle),
+    },
   });
   for (const { path } of result.outputs) process.stdout.write(`${path} ${(Bun.file(path).size / 1e6).toFixed(0)} MB\n`);
 }
@@ -61,5 +66,6 @@ if (unknown.length > 0) {
 }
 const chosen = values.all ? names : values.target.filter(isTarget);
 const origin = await buildOrigin();
+const consoleBundle = await bundleConsole();
 if (chosen.length === 0) await compile(null, values.outfile);
 for (const target of chosen) await compile(target, `dist/stackside-${target}`);

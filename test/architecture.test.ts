@@ -5,7 +5,7 @@ import { Glob } from 'bun';
 import ts from 'typescript';
 
 const ROOT = new URL('..', import.meta.url).pathname;
-const sources = [...new Glob('src/**/*.ts').scanSync(ROOT)].filter((file) => !file.endsWith('.d.ts')).sort();
+const sources = [...new Glob('src/**/*.{ts,tsx}').scanSync(ROOT)].filter((file) => !file.endsWith('.d.ts')).sort();
 
 /** The parts, from the bottom up. Those of one line don't import each other. A file is of the part with the longest name. */
 const LAYERS: readonly (readonly string[])[] = [
@@ -51,7 +51,7 @@ async function importsOf(file: string): Promise<Edge[]> {
   return importedFiles
     .filter(({ fileName }) => fileName.startsWith('.'))
     .map(({ fileName }) => ({ from: file, to: join(dirname(file), fileName) }))
-    .filter(({ to }) => to.startsWith('src/') && to.endsWith('.ts'));
+    .filter(({ to }) => to.startsWith('src/') && /(?<!\.d)\.tsx?$/.test(to));
 }
 
 const edges = (await Promise.all(sources.map(importsOf))).flat();

@@ -35,7 +35,7 @@ async function imported(pattern: string): Promise<Set<string>> {
   return packages;
 }
 
-const sources = await imported('src/**/*.ts');
+const sources = await imported('src/**/*.{ts,tsx}');
 
 test('dependencies are the packages that the program imports', () => {
   expect([...sources].sort()).toEqual(Object.keys(manifest.dependencies).sort());

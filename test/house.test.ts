@@ -15,10 +15,13 @@ interface Source {
   tree: ts.SourceFile;
 }
 
-const sources: Source[] = [...new Glob('**/*.ts').scanSync(root)].sort().map((file) => ({
-  file,
-  tree: ts.createSourceFile(file, readFileSync(join(root, file), 'utf8'), ts.ScriptTarget.Latest, true),
-}));
+const sources: Source[] = [...new Glob('**/*.{ts,tsx}').scanSync(root)]
+  .filter((file) => !file.endsWith('openapi.d.ts'))
+  .sort()
+  .map((file) => ({
+    file,
+    tree: ts.createSourceFile(file, readFileSync(join(root, file), 'utf8'), ts.ScriptTarget.Latest, true),
+  }));
 
 const lineOf = (tree: ts.SourceFile, position: number): number => tree.getLineAndCharacterOfPosition(position).line + 1;
 

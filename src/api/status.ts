@@ -53,10 +53,10 @@ function chainTip({ height, blockHash, indexBlockHash, burnBlockHeight, microblo
   };
 }
 
-/** Where the status used to be, and where a visitor begins. */
-export const statusRedirects = ['/', '/extended/v1/status'].map((path) =>
+/** Where the status used to be. */
+export const statusRedirects = [
   route({
-    path,
+    path: '/extended/v1/status',
     operationId: 'redirectToStatus',
     summary: 'Redirects to the status',
     tag: 'Status',
@@ -66,4 +66,4 @@ export const statusRedirects = ['/', '/extended/v1/status'].map((path) =>
     snapshot: false,
     handle: () => new Redirect('/extended', 301),
   }),
-);
+];

@@ -3,6 +3,7 @@
  */
 import type { Registry } from 'prom-client';
 import type { Operations } from '../api/operations.ts';
+import type { ServerStatus } from '../api/stackside/status.ts';
 import { type Clock, systemClock } from '../base/clock.ts';
 import type { Faucets } from '../faucets/faucets.ts';
 import type { HookApi } from '../hooks/routes/family.ts';
@@ -30,6 +31,8 @@ export interface ApiServiceOptions {
   faucets?: Faucets;
   /** The chainhooks; null where this process doesn't write, and in an API thread, which passes their requests on. */
   hooks?: HookApi | null;
+  /** Reads the status of the server; not given in an API thread, which passes its requests on. */
+  status?: () => Promise<ServerStatus>;
   log: Log;
   address: { hostname: string; port: number; shared: boolean };
   clock?: Clock;
@@ -43,7 +46,7 @@ export interface ApiServiceOptions {
 /** Starts the API on its port, with realtime and the proxy to the node. @throws OperatorError where it can't listen */
 export async function startApiService(options: ApiServiceOptions): Promise<ApiServer> {
   const { settings, snapshots, node, registry, operations, faucets, hooks = null, log, address, mainThread } = options;
-  const { passage, clock = systemClock, listen = listenHttp } = options;
+  const { passage, status, clock = systemClock, listen = listenHttp } = options;
   const app = createApp({
     snapshots,
     version: serverVersion,
@@ -55,6 +58,7 @@ export async function startApiService(options: ApiServiceOptions): Promise<ApiSe
     passage,
     now: clock.now,
     ...(faucets === undefined ? {} : { faucets }),
+    ...(status === undefined ? {} : { serverStatus: status }),
     metrics: requestMetrics(registry),
     nodeProxy: nodeProxy({ ...proxySettings(settings), node, snapshots, log }),
     ...(mainThread === undefined ? {} : { mainThread }),

@@ -4,6 +4,7 @@ import { names, namesOfAddress } from '../api/names/names.ts';
 import { namespaces } from '../api/names/namespaces.ts';
 import { nodeRoutes } from '../api/node-routes.ts';
 import { type Operations, operationRoutes } from '../api/operations.ts';
+import { type ServerStatus, serverStatus } from '../api/stackside/status.ts';
 import { status, statusRedirects } from '../api/status.ts';
 import { addressBalances } from '../api/v1/address-balances.ts';
 import { addressTransactions } from '../api/v1/address-transactions.ts';
@@ -41,6 +42,7 @@ import { staking } from '../api/v3/staking.ts';
 import { tokens } from '../api/v3/tokens.ts';
 import { transactions } from '../api/v3/transactions.ts';
 import { transfers } from '../api/v3/transfers.ts';
+import { consoleRoutes } from '../console/routes.ts';
 import { type Faucets, noFaucets } from '../faucets/faucets.ts';
 import type { HookApi } from '../hooks/routes/family.ts';
 import { hookRoutes } from '../hooks/routes/routes.ts';
@@ -66,6 +68,8 @@ export interface ApiOptions {
   deprecation?: DeprecationPolicy;
   /** Answers /health, /ready and /metrics, where they are served here. */
   operations?: Operations;
+  /** Reads the status of the server, for the main thread. */
+  serverStatus?: () => Promise<ServerStatus>;
   metrics?: RequestMetrics;
   faucets?: Faucets;
   /** Answers what only the main thread can; given in API threads alone. */
@@ -87,8 +91,14 @@ export interface ApiOptions {
 /**
  * Every route, by resource, in the order of the reference.
  * @param now the clock, in Unix milliseconds
+ * @param readStatus reads the status of the server; null in an API thread
  */
-export const resources = (version: string, now: () => number, faucets: Faucets): readonly (readonly Route[])[] => [
+export const resources = (
+  version: string,
+  now: () => number,
+  faucets: Faucets,
+  readStatus: (() => Promise<ServerStatus>) | null = null,
+): readonly (readonly Route[])[] => [
   status(version),
   statusRedirects,
   transactions,
@@ -131,6 +141,7 @@ export const resources = (version: string, now: () => number, faucets: Faucets):
   burnRewards,
   poxCycles,
   poxTransactions,
+  serverStatus(readStatus),
 ];
 
 /** The API as one Elysia application, with every route. */
@@ -164,8 +175,8 @@ export function createApp(options: ApiOptions): AnyElysia {
     .use(errors(respond, failure))
     .use(cors(respond, openHooks))
     .use(operations === undefined ? new Elysia() : operationRoutes(operations, respond));
-  for (const routes of resources(version, now, faucets)) app.use(resource(context, routes));
-  app.use(resource(context, [...hookRoutes(version, hooks), ...sessionRoutes(hooks)]));
+  for (const routes of resources(version, now, faucets, options.serverStatus)) app.use(resource(context, routes));
+  app.use(resource(context, [...hookRoutes(version, hooks), ...sessionRoutes(hooks), ...consoleRoutes]));
   if (nodeProxy !== undefined) app.use(resource(context, nodeRoutes(nodeProxy)));
   return app.use(docs(respond, version, apiDescription));
 }

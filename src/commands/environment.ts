@@ -23,8 +23,6 @@ export interface Environment {
   /** Carries deliveries to their receivers. */
   post: Post;
   createLog: (level: Level) => Log;
-  /** Prints the log lines of API threads, for people; null where each thread writes its own JSON. */
-  threadLines: { print: (line: string) => void; colors: boolean } | null;
 }
 
 export const realEnvironment: Environment = {
@@ -37,5 +35,4 @@ export const realEnvironment: Environment = {
   listen: listenHttp,
   post,
   createLog,
-  threadLines: null,
 };

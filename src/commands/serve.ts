@@ -1,14 +1,16 @@
 /** `stackside serve`: takes the node's events and answers the API, until it is told to stop. */
 import { Registry } from 'prom-client';
 import { type Operations, operationAnswer } from '../api/operations.ts';
+import type { ServerStatus } from '../api/stackside/status.ts';
 import { EXIT } from '../base/errors.ts';
 import { type Faucets, noFaucets } from '../faucets/faucets.ts';
 import type { HookApi } from '../hooks/routes/family.ts';
-import type { Log } from '../log.ts';
+import { createLog, type Log } from '../log.ts';
 import { eventMetrics } from '../metrics/events.ts';
 import { hookMetrics, hookTimers } from '../metrics/hooks.ts';
 import { snapshotLog } from '../metrics/snapshots.ts';
 import { storeMetrics } from '../metrics/store.ts';
+import { countedBy, EventRate } from '../node/event-rate.ts';
 import { type Receiver, startReceiver } from '../node/receiver.ts';
 import { type NodeRpc, nodeRpc } from '../node/rpc.ts';
 import type { Settings } from '../settings/config.ts';
@@ -25,12 +27,19 @@ import { serverFaucets } from './faucets.ts';
 import { importOldNames } from './old-names.ts';
 import { requireLoopback } from './open-access.ts';
 import { serverOperations } from './operations.ts';
-import { readOrReason } from './readiness.ts';
-import type { Running } from './running.ts';
 import { serveHooks } from './serve-hooks.ts';
-import { type Presenter, servePresenter } from './terminal/presenter.ts';
+import { serverStatus } from './server-status.ts';
 import { serverVersion } from './version.ts';
 import { probeWrites } from './write-probe.ts';
+
+export interface Running {
+  /** The URL of the API; null where this process doesn't serve it. */
+  api: string | null;
+  /** The URL of the event port; null where this process takes no events. */
+  events: string | null;
+  /** Finishes what is in progress, then closes the files. */
+  stop(): Promise<void>;
+}
 
 /** What the API and the event receiver of a server share. */
 interface Base {
@@ -48,7 +57,11 @@ interface Base {
 /** The address at which the main thread answers requests that API threads pass on. */
 const LOOPBACK = { hostname: '127.0.0.1', port: 0, shared: false };
 
-function takeEvents({ settings, environment, registry, operations, log, closing }: Base, ingest: Ingest): string {
+function takeEvents(
+  { settings, environment, registry, operations, log, closing }: Base,
+  ingest: Ingest,
+  rate: EventRate,
+): string {
   const { clock, listen } = environment;
   const receiver: Receiver = startReceiver({
     hostname: settings.eventHost,
@@ -56,7 +69,10 @@ function takeEvents({ settings, environment, registry, operations, log, closing 
     bodyLimit: settings.eventBodyLimit,
     receive: ingest.receive,
     log,
-    metrics: eventMetrics(registry, () => receiver.waiting()),
+    metrics: countedBy(
+      rate,
+      eventMetrics(registry, () => receiver.waiting()),
+    ),
     otherwise: operationAnswer(operations),
     clock,
     listen,
@@ -71,7 +87,7 @@ function takeEvents({ settings, environment, registry, operations, log, closing 
  */
 async function answerApi(
   { closing, environment, ...base }: Base,
-  { faucets, hooks }: { faucets: Faucets; hooks: HookApi | null },
+  own: { faucets: Faucets; hooks: HookApi | null; status: () => Promise<ServerStatus> },
   threads: (started: ApiThreads) => void,
 ): Promise<string> {
   const { settings, log } = base;
@@ -79,18 +95,11 @@ async function answerApi(
   const { apiHost: hostname, apiPort: port } = settings;
   const address = settings.threads === 0 ? { hostname, port, shared: false } : LOOPBACK;
   const passage = crypto.randomUUID();
-  const server = await startApiService({ ...base, clock, listen, faucets, hooks, address, passage });
+  const server = await startApiService({ ...base, ...own, clock, listen, address, passage });
   closing.unshift(() => server.stop());
   if (settings.threads === 0) return server.url;
   const crashed = (cause: unknown) => crash(log, cause);
-  const started = await startApiThreads({
-    settings,
-    mainThread: server.url,
-    passage,
-    clock,
-    lines: environment.threadLines,
-    crashed,
-  });
+  const started = await startApiThreads({ settings, mainThread: server.url, passage, clock, crashed });
   closing.unshift(() => started.stop());
   threads(started);
   return started.url;
@@ -152,7 +161,14 @@ export async function startServing(settings: Settings, environment: Environment 
       closing.unshift(() => hooks.stop());
       hookMetrics(registry, { counters: hooks.counters, gauges: hooks.gauges, wrongKeys: served.wrongKeys });
     }
-    const events = ingest === null ? null : takeEvents(base, ingest);
+    const rate = new EventRate(clock.now);
+    const events = ingest === null ? null : takeEvents(base, ingest, rate);
+    const status = serverStatus({
+      settings,
+      clock,
+      operations,
+      events: events === null ? null : { rate, url: events },
+    });
     if (ingest !== null) {
       storeMetrics(registry, ingest.health);
       closing.unshift(probeWrites(ingest, clock.every));
@@ -160,7 +176,7 @@ export async function startServing(settings: Settings, environment: Environment 
     const api =
       settings.mode === 'write'
         ? null
-        : await answerApi(base, { faucets, hooks: served?.api ?? null }, (started) => {
+        : await answerApi(base, { faucets, hooks: served?.api ?? null, status }, (started) => {
             threads = started;
           });
     log({
@@ -170,14 +186,7 @@ export async function startServing(settings: Settings, environment: Environment 
       data: settings.data,
       settings: changedSettings(settings),
     });
-    return {
-      api,
-      events,
-      signInPath: served?.signInPath ?? null,
-      readiness: operations.readiness,
-      chainId: async () => (await readOrReason(snapshots.read((read) => read.chain.chainId()))).read,
-      stop,
-    };
+    return { api, events, stop };
   } catch (error) {
     await stop();
     throw error;
@@ -200,25 +209,25 @@ function crash(log: Log, cause: unknown): never {
   process.exit(EXIT.again);
 }
 
-/** Says that the server listens, and resolves once a signal has stopped it. */
-export async function serveUntilSignal({ log, ready, end }: Presenter, running: Running): Promise<void> {
+/** Prints the ready line with the URLs, and resolves once a signal has stopped the server. */
+export async function serveUntilSignal({ logLevel }: Pick<Settings, 'logLevel'>, running: Running): Promise<void> {
+  const log = createLog(logLevel);
   for (const kind of ['uncaughtException', 'unhandledRejection'] as const) {
     process.on(kind, (cause: unknown) => crash(log, cause));
   }
   const signalled = new Promise<string>((resolve) => {
     for (const name of ['SIGINT', 'SIGTERM'] as const) process.once(name, () => resolve(name));
   });
-  await ready(running);
+  // Who reads this line may send a signal at once.
+  process.stdout.write(`${JSON.stringify({ ready: true, api: running.api, events: running.events })}\n`);
   const signal = await signalled;
-  end();
   log({ event: 'stopping', signal });
   await running.stop();
 }
 
 /** `stackside serve`, from its start until a signal. @throws OperatorError where it can't serve */
 export async function runServe(settings: Settings): Promise<void> {
-  const { stdout, stderr, env: variables } = process;
-  const presenter = servePresenter({ settings, environment: realEnvironment, stdout, stderr, variables });
-  for (const unknown of unknownVariables(variables)) presenter.log({ event: 'variable_unknown', ...unknown });
-  await serveUntilSignal(presenter, await startServing(settings, presenter.environment));
+  const log = createLog(settings.logLevel);
+  for (const unknown of unknownVariables(process.env)) log({ event: 'variable_unknown', ...unknown });
+  await serveUntilSignal(settings, await startServing(settings));
 }

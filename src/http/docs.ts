@@ -1,6 +1,7 @@
 /** The API described: the OpenAPI document, and a page to read it that loads nothing from elsewhere. */
 import { swagger } from '@elysiajs/swagger';
 import { type AnyElysia, Elysia } from 'elysia';
+import { takesCoding } from './accepts.ts';
 import { KEY_SCHEME, type RecordedExample, withExample } from './openapi.ts';
 import type { Responder } from './respond.ts';
 import { DECLARED, type Declared } from './route.ts';
@@ -101,18 +102,11 @@ async function scriptAnswer(request: Request, respond: Responder): Promise<Respo
     'cache-control': 'public, max-age=86400',
     vary: 'accept-encoding',
   };
-  if (takesGzip(request)) {
+  if (takesCoding(request, 'gzip')) {
     return new Response(Bun.file(script), { headers: { ...headers, 'content-encoding': 'gzip' } });
   }
   return new Response(Bun.gunzipSync(await Bun.file(script).bytes()), { headers });
 }
-
-/** Whether `Accept-Encoding` names gzip, or anything, without the weight 0 (RFC 9110, 12.5.3). */
-const takesGzip = (request: Request): boolean =>
-  (request.headers.get('accept-encoding') ?? '').split(',').some((coding) => {
-    const [name, weight = ''] = coding.split(';').map((part) => part.trim().toLowerCase());
-    return (name === 'gzip' || name === '*') && !/^q=0(\.0*)?$/.test(weight);
-  });
 
 /** Settings of the page; the plugin's types know only some of them. */
 const scalarConfig = {

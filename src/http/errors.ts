@@ -178,12 +178,18 @@ export function failures(respond: Responder, log: Log): Failure {
 /** There is no snapshot, or the database was busy or failed while it was read. */
 const isStoreUnavailable = (error: unknown): boolean => error instanceof NoSnapshotError || unavailable(error) !== null;
 
+/** The error for a path that has no route: 404, with its members in the order that clients know. */
+export function unknownRoute({ method, url }: Request): ShapedError {
+  const message = `Route ${method}:${pathAndQuery(url)} not found`;
+  return new ShapedError(404, message, { message, error: reasons[404], statusCode: 404 });
+}
+
 /** Errors that arise outside a declared route. Used before any route. */
 export function errors(respond: Responder, failure: Failure): AnyElysia {
   return new Elysia({ name: 'errors' }).onError({ as: 'global' }, ({ code, error, request }) => {
     if (code !== 'NOT_FOUND') return failure(error, request);
     if (decoded(pathOf(request.url)) === null) return failure(badPath(request.url), request);
-    const message = `Route ${request.method}:${pathAndQuery(request.url)} not found`;
-    return respond.json(404, { message, error: reasons[404], statusCode: 404 });
+    const { status, body } = unknownRoute(request);
+    return respond.json(status, body);
   });
 }

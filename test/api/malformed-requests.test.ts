@@ -167,6 +167,9 @@ const encoded = (text: string): string =>
     return `%${at % 2 === 0 ? hex : hex.toUpperCase()}`;
   });
 
+/** Paths whose answers differ from one moment to the next. */
+const FIGURES = new Set(['/metrics', '/stackside/v1/status']);
+
 describe('a path in percent-encoding', () => {
   const answer = async (response: Promise<Response>) => {
     const { status, headers } = await response;
@@ -191,7 +194,7 @@ describe('a path in percent-encoding', () => {
       const [plain, other] = await Promise.all(
         [path, encoded(path)].map((at) => answer(alone.get(at, { method, headers: { 'if-none-match': '"x"' } }))),
       );
-      if (path === '/metrics') expect(other!.status).toBe(200);
+      if (FIGURES.has(path)) expect(other!.status).toBe(200);
       else expect([path, other]).toEqual([path, plain!]);
       expect([path, plain!.body.includes(`Route ${method}:`)]).toEqual([path, false]);
     }

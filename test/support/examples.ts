@@ -4,6 +4,7 @@
  */
 import { join } from 'node:path';
 import type { AnyElysia } from 'elysia';
+import type { ServerStatus } from '../../src/api/stackside/status.ts';
 import { createApp, resources } from '../../src/commands/app.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import type { Faucets } from '../../src/faucets/faucets.ts';
@@ -142,6 +143,19 @@ const faucets: Faucets = {
     balance: async () => 0.0101,
   }),
 };
+/** Figures of a server that has run for an hour: those of this process would differ each time. */
+const serverStatus = async (): Promise<ServerStatus> => ({
+  server_version: VERSION,
+  mode: 'full',
+  uptime_seconds: 3_600,
+  ready: true,
+  reason: null,
+  index: { height: 140, tip_age_seconds: 4 },
+  node: { height: 140 },
+  events: { endpoint: '127.0.0.1:3700', per_second: 1.5, last_received_at: 1_700_028_000 },
+  memory_bytes: 150_000_000,
+  disk: { index_bytes: 19_000_000, journal_bytes: 4_500_000, free_bytes: 80_000_000_000 },
+});
 const bodies: Readonly<Record<string, unknown>> = { fetchFeeRate: { transaction: given.raw } };
 
 /** Hands a way to ask the API over a chain; the clock stands at its last event. */
@@ -149,7 +163,7 @@ async function overChain<T>(events: readonly ReceivedEvent[], use: (ask: Ask) =>
   const now = () => (events.at(-1)?.receivedAt ?? 0) / MICROSECONDS_PER_MILLISECOND;
   using directory = ingestOf(events);
   const snapshots = openSnapshots(directory.path);
-  const app = createApp({ snapshots, version: VERSION, log: () => {}, now, faucets });
+  const app = createApp({ snapshots, version: VERSION, log: () => {}, now, faucets, serverStatus });
   try {
     return await use(asking(app));
   } finally {
@@ -178,7 +192,7 @@ const isOfMicroblocks = ({ path }: Route) => path.startsWith('/extended/v1/micro
 
 /** What a chain answers to each operation, and values of it for parameters. */
 export async function recordExamples(): Promise<Examples> {
-  const routes = resources(VERSION, () => 0, faucets)
+  const routes = resources(VERSION, () => 0, faucets, serverStatus)
     .flat()
     .filter(({ detail }) => detail.hide !== true);
   const [ofMicroblocks, others] = [routes.filter(isOfMicroblocks), routes.filter((one) => !isOfMicroblocks(one))];

@@ -1,5 +1,5 @@
 /** Where a data directory stands. */
-import { existsSync, statSync } from 'node:fs';
+import { existsSync, statfsSync, statSync } from 'node:fs';
 import { basename } from 'node:path';
 import { onFile } from '../../base/system-errors.ts';
 import { indexPath, journalPath, openReader } from './database.ts';
@@ -25,6 +25,13 @@ const sizeOf = (path: string): number => statSync(path, { throwIfNoEntry: false 
 export function fileSizes(directory: string): Map<string, number> {
   const paths = [indexPath(directory), journalPath(directory)].flatMap((path) => [path, `${path}-wal`]);
   return new Map(paths.filter((path) => existsSync(path)).map((path) => [basename(path), sizeOf(path)]));
+}
+
+/** Bytes that are free for this user on the disk of a directory; null where the system doesn't tell. */
+export function freeBytes(directory: string): number | null {
+  if (!existsSync(directory)) return null;
+  const { bavail, bsize } = statfsSync(directory);
+  return bavail * bsize;
 }
 
 function journalStatus(directory: string, place: Place): DirectoryStatus['journal'] {

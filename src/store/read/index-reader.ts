@@ -36,7 +36,7 @@ import { wholeBlockQueries } from '../queries/whole-blocks.ts';
 
 /** How much one request may look at where no index bounds a query; what isn't given is as usual. */
 export interface WorkLimits {
-  /** Of transactions. */
+  /** Limits of a search for transactions. */
   search?: SearchLimits;
   /** Interfaces of contracts. */
   deployments?: number;

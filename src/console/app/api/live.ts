@@ -1,0 +1,131 @@
+/** What the server pushes: one WebSocket for the whole page, which subscribes to what its components want to know. */
+import { computed, signal } from '@preact/signals';
+import { useEffect, useRef } from 'preact/hooks';
+import { api, bodyOf, RequestError } from './api.ts';
+
+/** `waiting` before the first connection, `live` with one, `lost` while it is made again. */
+export const connection = signal<'waiting' | 'live' | 'lost'>('waiting');
+
+export interface Tip {
+  height: number;
+  indexBlockHash: string;
+  burnBlockHeight: number;
+}
+
+/** The tip of the index; null before the first block, and before it is known. */
+export const tip = signal<Tip | null>(null);
+
+/** Changes with each block that comes or goes. */
+export const tipVersion = computed(() => tip.value?.indexBlockHash ?? '');
+
+/** What a client may subscribe to, as the parameters of the JSON-RPC request. */
+export type Subject =
+  | { event: 'block' | 'mempool' }
+  | { event: 'tx_update'; tx_id: string }
+  | { event: 'address_tx_update'; address: string };
+
+type Listener = (params: unknown) => void;
+
+interface Wanted {
+  subject: Subject;
+  listeners: Set<Listener>;
+}
+
+/** The wait before a lost connection is made again: doubled each time, in milliseconds. */
+const FIRST_WAIT = 500;
+const LONGEST_WAIT = 15_000;
+
+const wanted = new Map<string, Wanted>();
+let socket: WebSocket | null = null;
+let wait = FIRST_WAIT;
+let requestId = 0;
+
+function send(method: 'subscribe' | 'unsubscribe', subject: Subject): void {
+  if (socket?.readyState !== WebSocket.OPEN) return;
+  requestId += 1;
+  socket.send(JSON.stringify({ jsonrpc: '2.0', id: requestId, method, params: subject }));
+}
+
+/** Whether a notification is of a subject: those of one transaction or principal name it. */
+function concerns(subject: Subject, method: string, params: unknown): boolean {
+  if (subject.event !== method) return false;
+  if (typeof params !== 'object' || params === null) return false;
+  if (subject.event === 'tx_update') return 'tx_id' in params && params.tx_id === subject.tx_id;
+  if (subject.event === 'address_tx_update') return 'address' in params && params.address === subject.address;
+  return true;
+}
+
+function received(text: string): void {
+  const message: unknown = JSON.parse(text);
+  if (typeof message !== 'object' || message === null || !('method' in message) || !('params' in message)) return;
+  for (const { subject, listeners } of wanted.values()) {
+    if (!concerns(subject, String(message.method), message.params)) continue;
+    for (const listener of listeners) listener(message.params);
+  }
+}
+
+/** Reads the tip; a server that can't answer now is asked again with the next block or connection. */
+async function refreshTip(): Promise<void> {
+  try {
+    const { chain_tip: found } = await bodyOf(api.GET('/extended'));
+    tip.value =
+      found === undefined
+        ? null
+        : {
+            height: found.block_height,
+            indexBlockHash: found.index_block_hash,
+            burnBlockHeight: found.burn_block_height,
+          };
+  } catch (error) {
+    if (!(error instanceof RequestError)) throw error;
+  }
+}
+
+function connect(): void {
+  const { protocol, host } = location;
+  socket = new WebSocket(`${protocol === 'https:' ? 'wss' : 'ws'}://${host}/extended/v1/ws`);
+  socket.onopen = () => {
+    connection.value = 'live';
+    wait = FIRST_WAIT;
+    for (const { subject } of wanted.values()) send('subscribe', subject);
+    void refreshTip();
+  };
+  socket.onmessage = ({ data }) => {
+    if (typeof data === 'string') received(data);
+  };
+  socket.onclose = () => {
+    connection.value = 'lost';
+    setTimeout(connect, wait);
+    wait = Math.min(wait * 2, LONGEST_WAIT);
+  };
+}
+
+/** Calls a function for each notification of a subject. @returns what ends that */
+export function subscribe(subject: Subject, listener: Listener): () => void {
+  const key = JSON.stringify(subject);
+  const known = wanted.get(key) ?? { subject, listeners: new Set<Listener>() };
+  wanted.set(key, known);
+  known.listeners.add(listener);
+  if (known.listeners.size === 1) send('subscribe', subject);
+  return () => {
+    known.listeners.delete(listener);
+    if (known.listeners.size > 0) return;
+    wanted.delete(key);
+    send('unsubscribe', subject);
+  };
+}
+
+/** Connects, and follows the tip from then on. Called once. */
+export function startLive(): void {
+  subscribe({ event: 'block' }, () => void refreshTip());
+  void refreshTip();
+  connect();
+}
+
+/** Calls a component's function for each notification of a subject, while the component is there. */
+export function useSubscription(subject: Subject, listener: Listener): void {
+  const latest = useRef(listener);
+  latest.current = listener;
+  const key = JSON.stringify(subject);
+  useEffect(() => subscribe(JSON.parse(key) as Subject, (params) => latest.current(params)), [key]);
+}

@@ -1,0 +1,48 @@
+/** Answers of the API as the state of a component. */
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { RequestError } from './api.ts';
+
+export interface Loaded<T> {
+  /** The newest answer; null before the first one. An answer stays while the next one is on its way. */
+  data: T | null;
+  /** Why the newest request failed; null where it didn't. */
+  error: RequestError | null;
+  /** Asks again. */
+  retry(): void;
+}
+
+/**
+ * Asks the API, and again whenever what is asked changes.
+ * @param key names what is asked; an answer to another key is forgotten at once
+ * @param version a change asks the same again, and keeps the answer until the next one is there
+ */
+export function useAnswer<T>(
+  key: string,
+  ask: (signal: AbortSignal) => Promise<T>,
+  version: number | string = 0,
+): Loaded<T> {
+  const [state, setState] = useState<{ key: string; data: T | null; error: RequestError | null }>({
+    key,
+    data: null,
+    error: null,
+  });
+  const [attempt, setAttempt] = useState(0);
+  const latest = useRef(ask);
+  latest.current = ask;
+  useEffect(() => {
+    const abort = new AbortController();
+    latest.current(abort.signal).then(
+      (data) => {
+        if (!abort.signal.aborted) setState({ key, data, error: null });
+      },
+      (error: unknown) => {
+        if (abort.signal.aborted) return;
+        if (!(error instanceof RequestError)) throw error;
+        setState((before) => ({ key, data: before.key === key ? before.data : null, error }));
+      },
+    );
+    return () => abort.abort();
+  }, [key, version, attempt]);
+  const current = state.key === key ? state : { data: null, error: null };
+  return { data: current.data, error: current.error, retry: () => setAttempt((before) => before + 1) };
+}

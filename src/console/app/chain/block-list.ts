@@ -1,0 +1,29 @@
+/** The newest blocks, with those that were taken back while somebody looked. */
+import type { Block } from './types.ts';
+
+/** Blocks that were taken back and are still shown. */
+const MOST_GONE = 5;
+
+export interface SeenBlock extends Block {
+  /** Whether another block took its place. */
+  gone: boolean;
+  /** Whether it came while the page was open. */
+  fresh: boolean;
+}
+
+/** The newest blocks with those seen before that are on the chain no more, highest first. */
+export function mergeBlocks(before: readonly SeenBlock[], newest: readonly Block[]): SeenBlock[] {
+  const hashes = new Set(newest.map(({ index_block_hash: hash }) => hash));
+  const known = new Map(before.map((block) => [block.index_block_hash, block]));
+  const lowest = newest.at(-1)?.height ?? 0;
+  const gone = before
+    .filter(({ index_block_hash: hash, height }) => !hashes.has(hash) && height >= lowest)
+    .map((block) => ({ ...block, gone: true, fresh: false }))
+    .slice(0, MOST_GONE);
+  const current = newest.map((block) => ({
+    ...block,
+    gone: false,
+    fresh: before.length > 0 && (known.get(block.index_block_hash)?.fresh ?? true),
+  }));
+  return [...current, ...gone].sort((a, b) => b.height - a.height || Number(a.gone) - Number(b.gone));
+}

@@ -1,0 +1,177 @@
+/** Reading Clarity: the tokens of sources and values, and what a source defines on which line. */
+
+export type TokenKind =
+  | 'comment'
+  | 'string'
+  | 'number'
+  | 'principal'
+  | 'keyword'
+  | 'constant'
+  | 'paren'
+  | 'name'
+  | 'space';
+
+export interface Token {
+  kind: TokenKind;
+  text: string;
+}
+
+/** One token after the other; what none of these matches is a name of one character. */
+const TOKEN =
+  /(?<comment>;;[^\n]*)|(?<string>u?"(?:\\[\s\S]|[^"\\])*"?)|(?<principal>'S[0-9A-Z]+(?:\.[a-zA-Z][\w-]*)*)|(?<number>0x[0-9a-fA-F]*|u?-?\d+(?=[\s(){},:]|$))|(?<paren>[(){},:])|(?<space>\s+)|(?<name>[^\s(){},:";]+|[\s\S])/y;
+
+const KEYWORDS = new Set(
+  `define-public define-private define-read-only define-constant define-data-var define-map define-fungible-token
+  define-non-fungible-token define-trait use-trait impl-trait let begin if match try! unwrap! unwrap-panic unwrap-err!
+  asserts! and or not map-get? map-set map-insert map-delete var-get var-set contract-call? as-contract fold map filter
+  is-eq is-some is-none is-ok is-err default-to stx-transfer? stx-burn? ft-transfer? ft-mint? ft-burn? ft-get-balance
+  nft-transfer? nft-mint? nft-burn? nft-get-owner? print merge get tuple list concat append as-max-len? len element-at`.split(
+    /\s+/,
+  ),
+);
+const CONSTANTS = new Set(
+  'true false none some ok err tx-sender contract-caller tx-sponsor? block-height burn-block-height stacks-block-height chain-id'.split(
+    ' ',
+  ),
+);
+
+/** The longest text that is taken apart, in characters; the rest of a longer one is one token. */
+const LONGEST = 200_000;
+
+/** The tokens of a text, which together are the text. */
+export function tokens(text: string): Token[] {
+  const found: Token[] = [];
+  TOKEN.lastIndex = 0;
+  while (TOKEN.lastIndex < Math.min(text.length, LONGEST)) {
+    const groups = TOKEN.exec(text)?.groups;
+    if (groups === undefined) break;
+    const [kind, token] = Object.entries(groups).find(([, part]) => part !== undefined) as [TokenKind, string];
+    found.push({ kind: kind === 'name' ? kindOfName(token) : kind, text: token });
+  }
+  if (text.length > LONGEST) found.push({ kind: 'name', text: text.slice(LONGEST) });
+  return found;
+}
+
+function kindOfName(name: string): TokenKind {
+  if (KEYWORDS.has(name)) return 'keyword';
+  return CONSTANTS.has(name) ? 'constant' : 'name';
+}
+
+/** The tokens by lines, without the line ends. */
+export function tokenLines(text: string): Token[][] {
+  const lines: Token[][] = [[]];
+  for (const { kind, text: token } of tokens(text)) {
+    for (const [index, part] of token.split('\n').entries()) {
+      if (index > 0) lines.push([]);
+      if (part !== '') lines.at(-1)?.push({ kind, text: part });
+    }
+  }
+  return lines;
+}
+
+export type DefinitionKind =
+  | 'public'
+  | 'private'
+  | 'read-only'
+  | 'constant'
+  | 'data-var'
+  | 'map'
+  | 'fungible-token'
+  | 'non-fungible-token'
+  | 'trait';
+
+export interface Definition {
+  kind: DefinitionKind;
+  name: string;
+  /** The first line is 1. */
+  line: number;
+  /** What follows the name, up to the body of a function: `(amount uint) (recipient principal)`. */
+  detail: string;
+}
+
+const DEFINE = /^define-(public|private|read-only|constant|data-var|map|fungible-token|non-fungible-token|trait)$/;
+
+/** What a source defines, in its order. */
+export function definitions(source: string): Definition[] {
+  const all = tokens(source);
+  const found: Definition[] = [];
+  let line = 1;
+  for (const [at, { kind, text }] of all.entries()) {
+    const defined = kind === 'keyword' || kind === 'name' ? DEFINE.exec(text)?.[1] : undefined;
+    if (defined !== undefined) {
+      const definition = definitionAt(all, at + 1, defined as DefinitionKind, line);
+      if (definition !== null) found.push(definition);
+    }
+    line += text.split('\n').length - 1;
+  }
+  return found;
+}
+
+const isBlank = ({ kind }: Token): boolean => kind === 'space' || kind === 'comment';
+
+/** The index of the first token from `at` on that is neither space nor comment. */
+function nextToken(all: readonly Token[], at: number): number {
+  let index = at;
+  for (let token = all[index]; token !== undefined && isBlank(token); token = all[index]) index++;
+  return index;
+}
+
+/** The tokens from an opening parenthesis to the one that closes it, or one token. */
+function expressionAt(all: readonly Token[], at: number): Token[] {
+  let depth = 0;
+  for (let end = at; end < all.length; end++) {
+    const text = all[end]?.text ?? '';
+    if (text === '(' || text === '{') depth++;
+    if (text === ')' || text === '}') depth--;
+    if (depth <= 0) return all.slice(at, end + 1);
+  }
+  return all.slice(at);
+}
+
+const textOf = (parts: readonly Token[]): string =>
+  parts
+    .map(({ kind, text }) => (kind === 'comment' ? '' : kind === 'space' ? ' ' : text))
+    .join('')
+    .trim();
+
+const LONGEST_DETAIL = 300;
+
+function definitionAt(all: readonly Token[], at: number, kind: DefinitionKind, line: number): Definition | null {
+  const first = nextToken(all, at);
+  const isFunction = kind === 'public' || kind === 'private' || kind === 'read-only';
+  const head = expressionAt(all, first);
+  if (isFunction) {
+    const inner = head.slice(1, -1);
+    const start = nextToken(inner, 0);
+    const name = inner[start]?.text;
+    return name === undefined ? null : { kind, name, line, detail: textOf(inner.slice(start + 1)) };
+  }
+  const name = head[0]?.text;
+  if (name === undefined || name === '(') return null;
+  const second = nextToken(all, first + 1);
+  const value = all[second]?.text === ')' ? '' : textOf(expressionAt(all, second));
+  return { kind, name, line, detail: value.length > LONGEST_DETAIL ? `${value.slice(0, LONGEST_DETAIL)}…` : value };
+}
+
+export interface ErrorPlace {
+  line: number;
+  /** The constant that the source gives the error, such as `ERR_NOT_TOKEN_OWNER`; null where it has none. */
+  constant: string | null;
+}
+
+/**
+ * Where a source makes an error that a contract returned: the constant with its value, or else the only line that
+ * writes it. Null where the source doesn't name it, or on several lines.
+ * @param error the value as Clarity writes it: `(err u4)`
+ */
+export function errorPlace(source: string, error: string): ErrorPlace | null {
+  const value = /^\(err (.*)\)$/s.exec(error)?.[1];
+  if (value === undefined) return null;
+  const constant = definitions(source).find(
+    ({ kind, detail }) => kind === 'constant' && (detail === error || detail === value),
+  );
+  if (constant !== undefined) return { line: constant.line, constant: constant.name };
+  const lines = source.split('\n').flatMap((text, index) => (text.includes(error) ? [index + 1] : []));
+  const [line] = lines;
+  return line === undefined || lines.length > 1 ? null : { line, constant: null };
+}

@@ -1,0 +1,136 @@
+/** Numbers, times and identifiers as people read them. */
+
+const grouped = (digits: string): string => digits.replace(/\B(?=(\d{3})+$)/g, ',');
+
+/** A whole number with thousands separated: `1,234,567`. */
+export function count(value: number | bigint | string): string {
+  const text = String(value);
+  return text.startsWith('-') ? `−${grouped(text.slice(1))}` : grouped(text);
+}
+
+/** An amount in whole units and its decimals: `1234567` with 6 decimals gives `1` and `234567`. */
+export function amountParts(
+  smallest: string | bigint,
+  decimals: number,
+): { sign: string; whole: string; fraction: string } {
+  const text = String(smallest);
+  const sign = text.startsWith('-') ? '−' : '';
+  const digits = text.replace('-', '').padStart(decimals + 1, '0');
+  const point = digits.length - decimals;
+  return { sign, whole: grouped(digits.slice(0, point)), fraction: digits.slice(point) };
+}
+
+/** Micro-STX in STX, without zeros at the end: `10 STX`, `0.003 STX`. For sentences; tables show all decimals. */
+export function stxText(micro: string | bigint): string {
+  return `${decimalText(micro, 6)} STX`;
+}
+
+/** Satoshis in BTC, without zeros at the end. */
+export const btcText = (satoshis: string | bigint): string => `${decimalText(satoshis, 8)} BTC`;
+
+function decimalText(smallest: string | bigint, decimals: number): string {
+  const { sign, whole, fraction } = amountParts(smallest, decimals);
+  const rest = fraction.replace(/0+$/, '');
+  return rest === '' ? `${sign}${whole}` : `${sign}${whole}.${rest}`;
+}
+
+const UNITS = [
+  ['kB', 1e3],
+  ['MB', 1e6],
+  ['GB', 1e9],
+  ['TB', 1e12],
+] as const;
+
+/** Bytes with three significant digits: `1.25 MB`. */
+export function bytes(value: number): string {
+  const unit = UNITS.findLast(([, size]) => value >= size);
+  return unit === undefined ? `${value} B` : `${Number((value / unit[1]).toPrecision(3))} ${unit[0]}`;
+}
+
+/** A share in per cent with at most two decimals; a share that would round to nothing is `<0.01 %`. */
+export function percent(part: number, whole: number): string {
+  if (whole === 0) return '–';
+  const value = (100 * part) / whole;
+  if (value > 0 && value < 0.01) return '<0.01 %';
+  return `${Number(value.toFixed(value >= 10 ? 1 : 2))} %`;
+}
+
+const MINUTE = 60;
+const HOUR = 3_600;
+const DAY = 86_400;
+
+/** A span of time in its largest unit, or its two largest above a minute: `45 s`, `3 min 20 s`, `2 h 5 min`, `12 d`. */
+export function duration(seconds: number): string {
+  const whole = Math.max(0, Math.round(seconds));
+  if (whole < MINUTE) return `${whole} s`;
+  if (whole < HOUR) return two(whole, MINUTE, 'min', 1, 's');
+  if (whole < DAY) return two(whole, HOUR, 'h', MINUTE, 'min');
+  if (whole < 10 * DAY) return two(whole, DAY, 'd', HOUR, 'h');
+  return `${count(Math.floor(whole / DAY))} d`;
+}
+
+function two(seconds: number, large: number, largeUnit: string, small: number, smallUnit: string): string {
+  const rest = Math.floor((seconds % large) / small);
+  const first = `${Math.floor(seconds / large)} ${largeUnit}`;
+  return rest === 0 ? first : `${first} ${rest} ${smallUnit}`;
+}
+
+/** How long ago something was, in one unit: `just now`, `45 s ago`, `3 min ago`, `12 d ago`. */
+export function ago(seconds: number): string {
+  if (seconds < 2) return 'just now';
+  if (seconds < MINUTE) return `${Math.floor(seconds)} s ago`;
+  if (seconds < HOUR) return `${Math.floor(seconds / MINUTE)} min ago`;
+  if (seconds < 2 * DAY) return `${Math.floor(seconds / HOUR)} h ago`;
+  return `${count(Math.floor(seconds / DAY))} d ago`;
+}
+
+/** A Unix time as UTC: `2026-11-22 04:13:03 UTC`. */
+export const exactTime = (seconds: number): string =>
+  `${new Date(seconds * 1000).toISOString().slice(0, 19).replace('T', ' ')} UTC`;
+
+const ELLIPSIS = '…';
+
+/** The two ends of a hash: `0x8d5acc…804307`. */
+export const shortHash = (hash: string): string =>
+  hash.length <= 18 ? hash : `${hash.slice(0, 8)}${ELLIPSIS}${hash.slice(-6)}`;
+
+/** A principal whose address is cut to its two ends; the name of a contract stays: `ST2T7…PXZAJ.token-0`. */
+export function shortPrincipal(principal: string): string {
+  const [address = '', name] = principal.split('.');
+  const short = address.length <= 14 ? address : `${address.slice(0, 5)}${ELLIPSIS}${address.slice(-5)}`;
+  return name === undefined ? short : `${short}.${name}`;
+}
+
+/** The name of an asset in its identifier: `SP….token::coin` gives `coin`. */
+export const assetName = (identifier: string): string => identifier.slice(identifier.lastIndexOf('::') + 2);
+/** The contract in an asset identifier. */
+export const assetContract = (identifier: string): string =>
+  identifier.slice(0, Math.max(0, identifier.lastIndexOf('::')));
+
+/** Control and format characters other than line ends and tabs: they hide, or change the direction of the text around. */
+const INVISIBLE = /(?![\n\t])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
+
+/** A text of the chain whose invisible characters are spelled out, such as `\u{202e}`, so that it reads as what it is. */
+export const visible = (text: string): string =>
+  text.replace(INVISIBLE, (character) => `\\u{${character.codePointAt(0)?.toString(16)}}`);
+
+/** The text of bytes in hex, without zeros at their end; null where they are no UTF-8 text. */
+export function textOfHex(hex: string): string | null {
+  const digits = hex.replace(/^0x/, '').replace(/(00)+$/, '');
+  const pairs = digits.match(/../g) ?? [];
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(
+      Uint8Array.from(pairs, (pair) => Number.parseInt(pair, 16)),
+    );
+  } catch (error) {
+    if (error instanceof TypeError) return null;
+    throw error;
+  }
+}
+
+/** Words of an identifier of the API: `abort_by_response` gives `abort by response`. */
+export const words = (identifier: string): string => identifier.replaceAll('_', ' ');
+
+/** A word with its number: `1 block`, `2 blocks`. */
+export const plural = (amount: number, word: string, many = `${word}s`): string =>
+  `${count(amount)} ${amount === 1 ? word : many}`;

@@ -1,0 +1,24 @@
+/** The console: everything begins here. */
+import './styles/tokens.css';
+import './styles/base.css';
+import './styles/shell.css';
+import './styles/parts.css';
+import './styles/pages.css';
+import { render } from 'preact';
+import { startLive } from './api/live.ts';
+import { Pages } from './pages/pages.tsx';
+import { startRouter } from './shell/router.ts';
+import { Shell } from './shell/shell.tsx';
+import { startTheme } from './shell/theme.ts';
+import { startClock } from './ui/clock.ts';
+
+startTheme();
+startClock();
+startRouter();
+startLive();
+render(
+  <Shell>
+    <Pages />
+  </Shell>,
+  document.body,
+);

@@ -1,0 +1,140 @@
+/** A contract: its source, what it defines, what it printed, and its account. */
+import { api, bodyOf } from '../api/api.ts';
+import { useAnswer } from '../api/use-answer.ts';
+import { type Definition, definitions } from '../chain/clarity.ts';
+import { visible } from '../chain/format.ts';
+import { pathTo } from '../shell/router.ts';
+import { Source } from '../ui/code.tsx';
+import { Copy } from '../ui/copy.tsx';
+import { Facts, Page, Panel, Show, Table, Tabs, tabOf } from '../ui/parts.tsx';
+import { BlockLink, ChainText, Principal as PrincipalLink, TxLink, When } from '../ui/values.tsx';
+import { ContractLogs } from './contract-logs.tsx';
+import { PrincipalTab, StxFigures, usePrincipalVersion } from './principal.tsx';
+
+const TABS = [
+  ['source', 'Source'],
+  ['functions', 'Interface'],
+  ['logs', 'Logs'],
+  ['transactions', 'Transactions'],
+  ['tokens', 'Tokens'],
+  ['received', 'STX received'],
+  ['sent', 'STX sent'],
+] as const;
+
+export function Contract({ contract }: { contract: string }) {
+  const version = usePrincipalVersion(contract);
+  const params = { path: { contract_id: contract }, query: { include: ['source_code' as const] } };
+  const loaded = useAnswer(`contract ${contract}`, (signal) =>
+    bodyOf(api.GET('/extended/v3/smart-contracts/{contract_id}', { params, signal })),
+  );
+  const [address = '', name = contract] = contract.split('.');
+  const tab = tabOf(TABS);
+  const source = loaded.data?.source_code ?? null;
+  return (
+    <Page
+      kind="Contract"
+      title={name}
+      heading={
+        <span class="with-copy">
+          {name}
+          <Copy text={contract} what="contract identifier" />
+        </span>
+      }
+      lead={
+        <>
+          deployed by <PrincipalLink principal={address} whole />
+        </>
+      }
+    >
+      <StxFigures principal={contract} version={version} />
+      <Tabs label="Parts of the contract" tabs={TABS} />
+      {tab === 'source' ? (
+        <>
+          <Show loaded={loaded}>
+            {({ tx_id, block, clarity_version: clarity }) => (
+              <Panel title="Deployment" source={`/extended/v3/smart-contracts/${contract}`}>
+                <Facts
+                  facts={[
+                    ['Transaction', <TxLink key="id" id={tx_id} />],
+                    ['Block', <BlockLink key="block" height={block.height} />],
+                    ['Time', <When key="time" at={block.time} />],
+                    ['Clarity version', clarity ?? 'as its epoch has it'],
+                  ]}
+                />
+              </Panel>
+            )}
+          </Show>
+          {source === null ? null : (
+            <Panel title="Source" aside={<Copy text={source} what="source" />}>
+              <Source source={source} label="Source of the contract" />
+            </Panel>
+          )}
+        </>
+      ) : tab === 'functions' ? (
+        <Show loaded={loaded}>{() => <Definitions contract={contract} source={source ?? ''} />}</Show>
+      ) : tab === 'logs' ? (
+        <ContractLogs contract={contract} version={version} />
+      ) : (
+        <PrincipalTab tab={tab} principal={contract} version={version} />
+      )}
+    </Page>
+  );
+}
+
+const GROUPS = [
+  ['Public functions', ['public']],
+  ['Read-only functions', ['read-only']],
+  ['Tokens', ['fungible-token', 'non-fungible-token']],
+  ['Data', ['data-var', 'map']],
+  ['Constants', ['constant']],
+  ['Private functions', ['private']],
+  ['Traits', ['trait']],
+] as const satisfies readonly (readonly [string, readonly Definition['kind'][]])[];
+
+/** What the source defines, each with a link to its line. */
+function Definitions({ contract, source }: { contract: string; source: string }) {
+  const defined = definitions(source);
+  const groups = GROUPS.map(([title, kinds]) => ({
+    title,
+    rows: defined.filter(({ kind }) => (kinds as readonly string[]).includes(kind)),
+  })).filter(({ rows }) => rows.length > 0);
+  if (groups.length === 0) return <p class="empty">The source defines nothing.</p>;
+  return (
+    <>
+      {groups.map(({ title, rows }) => (
+        <Panel key={title} title={title}>
+          <Table
+            label={title}
+            rows={rows}
+            keyOf={({ line, name }) => `${line} ${name}`}
+            empty=""
+            columns={[
+              { name: 'Name', class: 'nowrap', cell: (row) => <DefinitionName contract={contract} definition={row} /> },
+              {
+                name: 'Definition',
+                class: 'fill',
+                cell: ({ detail }) => <code class="quiet break">{visible(detail)}</code>,
+              },
+              {
+                name: 'Line',
+                class: 'number',
+                cell: ({ line }) => <a href={`${pathTo('contract', { id: contract })}#L${line}`}>{line}</a>,
+              },
+            ]}
+          />
+        </Panel>
+      ))}
+    </>
+  );
+}
+
+/** Tokens lead to their page. */
+function DefinitionName({ contract, definition: { kind, name } }: { contract: string; definition: Definition }) {
+  const isToken = kind === 'fungible-token' || kind === 'non-fungible-token';
+  const text = (
+    <code>
+      <ChainText text={name} />
+    </code>
+  );
+  return isToken ? <a href={pathTo('token', { asset: `${contract}::${name}` })}>{text}</a> : text;
+}

@@ -1,0 +1,106 @@
+/** The browser's location as a signal, and the links that change it without loading the document again. */
+import { computed, signal } from '@preact/signals';
+import { type PageName, pagePaths } from '../../page-paths.ts';
+
+const here = () => ({ path: location.pathname, query: new URLSearchParams(location.search), hash: location.hash });
+
+/** Where the page is. */
+export const place = signal(here());
+
+/** The page of a path with its parameters; null for a path of no page. */
+export function pageAt(path: string): { page: PageName; params: Readonly<Record<string, string>> } | null {
+  const segments = path.replace(/(?<=.)\/$/, '').split('/');
+  for (const [page, pattern] of Object.entries(pagePaths) as [PageName, string][]) {
+    const params = paramsOf(pattern.split('/'), segments);
+    if (params !== null) return { page, params };
+  }
+  return null;
+}
+
+function paramsOf(pattern: readonly string[], segments: readonly string[]): Record<string, string> | null {
+  if (pattern.length !== segments.length) return null;
+  const params: Record<string, string> = {};
+  for (const [at, expected] of pattern.entries()) {
+    const segment = segments[at] ?? '';
+    if (!expected.startsWith('{')) {
+      if (expected !== segment) return null;
+      continue;
+    }
+    const value = decoded(segment);
+    if (value === null || value === '') return null;
+    params[expected.slice(1, -1)] = value;
+  }
+  return params;
+}
+
+/** A segment as text; null where its escapes are no UTF-8. */
+function decoded(segment: string): string | null {
+  try {
+    return decodeURIComponent(segment);
+  } catch (error) {
+    if (error instanceof URIError) return null;
+    throw error;
+  }
+}
+
+/** The page that is shown. */
+export const current = computed(() => pageAt(place.value.path));
+
+/** The path of a page. @param params by the names of its path */
+export function pathTo(page: PageName, params: Readonly<Record<string, string | number>> = {}): string {
+  return pagePaths[page].replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(params[name] ?? ''));
+}
+
+/** The path of the page that is shown, with other values of its query; null removes one. */
+export function withQuery(changes: Readonly<Record<string, string | null>>): string {
+  const query = new URLSearchParams(place.value.query);
+  for (const [name, value] of Object.entries(changes)) {
+    if (value === null) query.delete(name);
+    else query.set(name, value);
+  }
+  const text = query.toString();
+  return text === '' ? place.value.path : `${place.value.path}?${text}`;
+}
+
+/** Goes to a path of the console. */
+export function go(to: string, { replace = false }: { replace?: boolean } = {}): void {
+  const before = location.pathname;
+  if (replace) history.replaceState(null, '', to);
+  else history.pushState(null, '', to);
+  place.value = here();
+  if (location.pathname !== before) {
+    scrollTo(0, 0);
+    document.querySelector<HTMLElement>('main')?.focus({ preventScroll: true });
+  }
+}
+
+/** The link that a click is to follow inside the page; null where the browser follows it by itself. */
+function linkOf(event: MouseEvent): URL | null {
+  if (
+    event.defaultPrevented ||
+    event.button !== 0 ||
+    event.metaKey ||
+    event.ctrlKey ||
+    event.shiftKey ||
+    event.altKey
+  ) {
+    return null;
+  }
+  const link = event.target instanceof Element ? event.target.closest('a') : null;
+  if (link === null || link.target !== '' || link.hasAttribute('download')) return null;
+  const url = new URL(link.href);
+  return url.origin === location.origin && pageAt(url.pathname) !== null ? url : null;
+}
+
+/** Follows links inside the page, and the browser's history. Called once. */
+export function startRouter(): void {
+  addEventListener('popstate', () => {
+    place.value = here();
+  });
+  document.addEventListener('click', (event) => {
+    const url = linkOf(event);
+    if (url === null) return;
+    event.preventDefault();
+    go(url.pathname + url.search + url.hash);
+  });
+}

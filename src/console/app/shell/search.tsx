@@ -1,0 +1,108 @@
+/** The search field: heights, hashes, addresses, contracts, tokens and names lead to their pages. */
+import { signal } from '@preact/signals';
+import type { TargetedEvent } from 'preact';
+import { useRef } from 'preact/hooks';
+import { api, bodyOf, RequestError } from '../api/api.ts';
+import { announce } from '../ui/announce.tsx';
+import { Icon } from '../ui/icon.tsx';
+import { principalPath } from '../ui/values.tsx';
+import { go, pathTo } from './router.ts';
+
+export const SEARCH_ID = 'search';
+
+const problem = signal<string | null>(null);
+
+const HASH = /^(0x)?[0-9a-f]{64}$/i;
+const HEIGHT = /^#?\d{1,10}$/;
+const PRINCIPAL = /^S[0-9A-Z]{27,41}(\.[a-zA-Z][a-zA-Z0-9_-]*)?$/i;
+const NAME = /^[a-z0-9_-]+(\.[a-z0-9_-]+){1,2}$/;
+
+/** The contract or account with its address in capitals, as addresses are written. */
+function principalText(text: string): string {
+  const [address = '', ...name] = text.split('.');
+  return [address.toUpperCase(), ...name].join('.');
+}
+
+/** The page of a hash: a transaction's, a block's or a Bitcoin block's; null where nothing has it. */
+async function pathOfHash(text: string): Promise<string | null> {
+  const id = text.toLowerCase().replace(/^(0x)?/, '0x');
+  const found = await bodyOf(api.GET('/extended/v1/search/{id}', { params: { path: { id } } })).catch(nothing);
+  if (found?.found === true) {
+    const { entity_type: kind } = found.result;
+    return kind === 'block_hash' ? pathTo('block', { id }) : pathTo('transaction', { id });
+  }
+  const params = { path: { height_or_hash: id } };
+  const bitcoinBlock = await bodyOf(api.GET('/extended/v2/burn-blocks/{height_or_hash}', { params })).catch(nothing);
+  return bitcoinBlock === null ? null : pathTo('bitcoinBlock', { id });
+}
+
+/** Null for what the server doesn't know. @throws RequestError for every other failure */
+function nothing(error: unknown): null {
+  if (error instanceof RequestError && (error.status === 404 || error.status === 400)) return null;
+  throw error;
+}
+
+/** The page that a text leads to; null where nothing is found. @throws RequestError */
+export async function pathOfSearch(text: string): Promise<string | null> {
+  if (text.includes('::')) return pathTo('token', { asset: text });
+  if (HEIGHT.test(text)) return pathTo('block', { id: text.replace('#', '') });
+  if (HASH.test(text)) return pathOfHash(text);
+  if (PRINCIPAL.test(text)) return principalPath(principalText(text));
+  if (NAME.test(text)) return pathTo('name', { name: text });
+  return null;
+}
+
+const NOT_FOUND = 'Nothing was found. Search for a block height, a hash, an address, a contract, a token or a name.';
+
+export function Search() {
+  const field = useRef<HTMLInputElement>(null);
+  const submit = (event: TargetedEvent<HTMLFormElement>) => {
+    event.preventDefault();
+    const text = field.current?.value.trim() ?? '';
+    if (text === '') return;
+    problem.value = null;
+    pathOfSearch(text).then(
+      (path) => {
+        if (path === null) {
+          problem.value = NOT_FOUND;
+          announce(NOT_FOUND);
+          return;
+        }
+        if (field.current !== null) field.current.value = '';
+        go(path);
+      },
+      (error: unknown) => {
+        if (!(error instanceof RequestError)) throw error;
+        problem.value = error.message;
+      },
+    );
+  };
+  return (
+    <search>
+      <form class="search" onSubmit={submit}>
+        <Icon name="search" />
+        <input
+          ref={field}
+          id={SEARCH_ID}
+          type="search"
+          name="q"
+          autocomplete="off"
+          spellcheck={false}
+          placeholder="Height, hash, address, contract or name"
+          aria-label="Search the chain"
+          aria-describedby={problem.value === null ? undefined : 'search-problem'}
+          aria-keyshortcuts="/"
+          onInput={() => {
+            problem.value = null;
+          }}
+        />
+        <kbd>/</kbd>
+      </form>
+      {problem.value === null ? null : (
+        <p class="search-problem" id="search-problem">
+          {problem.value}
+        </p>
+      )}
+    </search>
+  );
+}

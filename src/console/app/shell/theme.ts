@@ -1,0 +1,29 @@
+/** Light or dark: as the system has it, unless a person chose one of them. */
+import { effect, signal } from '@preact/signals';
+
+export const THEMES = ['auto', 'light', 'dark'] as const;
+export type Theme = (typeof THEMES)[number];
+
+const KEY = 'stackside.theme';
+
+const isTheme = (text: string | null): text is Theme => THEMES.some((theme) => theme === text);
+
+function stored(): Theme {
+  const text = localStorage.getItem(KEY);
+  return isTheme(text) ? text : 'auto';
+}
+
+export const theme = signal<Theme>(stored());
+
+/** Goes on to the next theme. */
+export function nextTheme(): void {
+  theme.value = THEMES[(THEMES.indexOf(theme.value) + 1) % THEMES.length] ?? 'auto';
+}
+
+/** Shows the theme, and remembers it. Called once. */
+export function startTheme(): void {
+  effect(() => {
+    document.documentElement.dataset.theme = theme.value;
+    localStorage.setItem(KEY, theme.value);
+  });
+}

@@ -1,0 +1,17 @@
+/** The time of day as a signal: texts that say how long ago something was read it. */
+import { signal } from '@preact/signals';
+
+const seconds = () => Math.floor(Date.now() / 1000);
+
+/** Unix seconds, updated each second while the page is visible. */
+export const now = signal(seconds());
+
+/** Begins to update {@link now}. Called once. */
+export function startClock(): void {
+  setInterval(() => {
+    if (!document.hidden) now.value = seconds();
+  }, 1000);
+  document.addEventListener('visibilitychange', () => {
+    now.value = seconds();
+  });
+}

@@ -1,0 +1,68 @@
+/** Clarity with its tokens coloured. Everything is text: nothing of the chain becomes markup. */
+import { type Token, tokenLines, tokens } from '../chain/clarity.ts';
+import { visible } from '../chain/format.ts';
+import { go, place } from '../shell/router.ts';
+import { Scrollable } from './scrollable.tsx';
+
+const Tokens = ({ of }: { of: readonly Token[] }) => (
+  <>
+    {of.map(({ kind, text }, index) =>
+      kind === 'space' || kind === 'name' ? (
+        visible(text)
+      ) : (
+        <span key={index} class={kind}>
+          {visible(text)}
+        </span>
+      ),
+    )}
+  </>
+);
+
+/** A Clarity value. */
+export const Value = ({ repr }: { repr: string }) => (
+  <code class="code inline" dir="ltr">
+    <Tokens of={tokens(repr)} />
+  </code>
+);
+
+/** A Clarity value that may be long, in a box of its own. */
+export const ValueBlock = ({ repr, label }: { repr: string; label: string }) => (
+  <Scrollable label={label} class="code boxed">
+    <Tokens of={tokens(repr)} />
+  </Scrollable>
+);
+
+/** The line that the address names: `#L12`. */
+export const markedLine = (): number => Number(/^#L(\d+)$/.exec(place.value.hash)?.[1] ?? 0);
+
+/** A source with numbered lines; each number is a link to its line. */
+export function Source({ source, label }: { source: string; label: string }) {
+  const marked = markedLine();
+  return (
+    <Scrollable label={label} class="source-frame">
+      <ol class="source-lines">
+        {tokenLines(source).map((line, index) => {
+          const number = index + 1;
+          return (
+            <li key={number} id={`L${number}`} class={number === marked ? 'marked' : ''}>
+              <a
+                href={`#L${number}`}
+                class="line-number"
+                aria-label={`Line ${number}`}
+                onClick={(event) => {
+                  event.preventDefault();
+                  go(`${place.value.path}${location.search}#L${number}`, { replace: true });
+                }}
+              >
+                {number}
+              </a>
+              <code>
+                <Tokens of={line} />
+              </code>
+            </li>
+          );
+        })}
+      </ol>
+    </Scrollable>
+  );
+}

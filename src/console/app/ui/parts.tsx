@@ -1,0 +1,259 @@
+/** The parts that pages are made of. */
+import { type ComponentChildren, Fragment } from 'preact';
+import { useEffect } from 'preact/hooks';
+import type { Loaded } from '../api/use-answer.ts';
+import { place, withQuery } from '../shell/router.ts';
+import { announce } from './announce.tsx';
+import { Icon } from './icon.tsx';
+
+interface PageProps {
+  /** The title of the document and of the page. */
+  title: string;
+  /** What kind of thing the page shows, above its title. */
+  kind?: string;
+  /** What stands below the title. */
+  lead?: ComponentChildren;
+  /** What stands beside the title. */
+  beside?: ComponentChildren;
+  /** How the title is shown, where it is more than its text. */
+  heading?: ComponentChildren;
+  children: ComponentChildren;
+}
+
+/** A page with its title, which screen readers hear. */
+export function Page({ title, kind, lead, beside, heading, children }: PageProps) {
+  const whole = kind === undefined ? title : `${kind} ${title}`;
+  useEffect(() => {
+    document.title = `${whole} · Stackside`;
+    announce(whole);
+  }, [whole]);
+  return (
+    <div class="page">
+      <header class="page-head">
+        <div class="page-title">
+          {kind === undefined ? null : <p class="kind">{kind}</p>}
+          <h1>{heading ?? title}</h1>
+        </div>
+        {beside === undefined ? null : <div class="beside">{beside}</div>}
+        {lead === undefined ? null : <div class="lead">{lead}</div>}
+      </header>
+      {children}
+    </div>
+  );
+}
+
+interface PanelProps {
+  title: string;
+  /** What stands at the right of the title. */
+  aside?: ComponentChildren;
+  /** The path of the API that has the same data. */
+  source?: string;
+  id?: string;
+  children: ComponentChildren;
+}
+
+export const Panel = ({ title, aside, source, id, children }: PanelProps) => (
+  <section class="panel" id={id} aria-label={title}>
+    <header class="panel-head">
+      <h2>{title}</h2>
+      <div class="panel-aside">
+        {aside}
+        {source === undefined ? null : (
+          <a class="source" href={source} target="_blank" rel="noreferrer" title={`The data of “${title}” in the API`}>
+            JSON
+            <Icon name="outward" />
+          </a>
+        )}
+      </div>
+    </header>
+    {children}
+  </section>
+);
+
+/** Names with their values; a value that is null or false is left out. */
+export const Facts = ({ facts }: { facts: readonly (readonly [name: string, value: ComponentChildren])[] }) => (
+  <dl class="facts">
+    {facts
+      .filter(([, value]) => value !== null && value !== undefined && value !== false)
+      .map(([name, value]) => (
+        <Fragment key={name}>
+          <dt>{name}</dt>
+          <dd>{value}</dd>
+        </Fragment>
+      ))}
+  </dl>
+);
+
+export const Loading = ({ rows = 3 }: { rows?: number }) => (
+  <div class="loading" aria-busy="true">
+    <span class="sr-only">Loading…</span>
+    {Array.from({ length: rows }, (_, row) => (
+      <span key={row} class="skeleton" />
+    ))}
+  </div>
+);
+
+export const Empty = ({ children }: { children: ComponentChildren }) => <p class="empty">{children}</p>;
+
+export const Failed = ({ message, retry }: { message: string; retry: () => void }) => (
+  <div class="failed" role="alert">
+    <p>{message}</p>
+    <button type="button" onClick={retry}>
+      Try again
+    </button>
+  </div>
+);
+
+const NOT_FOUND = 404;
+
+interface ShowProps<T> {
+  loaded: Loaded<T>;
+  rows?: number;
+  children: (data: T) => ComponentChildren;
+}
+
+/** What was loaded, or that it loads, or why it can't be. An answer that could not be renewed stays, with the reason. */
+export function Show<T>({ loaded, rows, children }: ShowProps<T>) {
+  const { data, error, retry } = loaded;
+  if (data === null) {
+    if (error === null) return <Loading rows={rows ?? 3} />;
+    return error.status === NOT_FOUND ? (
+      <Empty>{error.message}</Empty>
+    ) : (
+      <Failed message={error.message} retry={retry} />
+    );
+  }
+  return (
+    <>
+      {error === null ? null : <Failed message={error.message} retry={retry} />}
+      {children(data)}
+    </>
+  );
+}
+
+export interface Column<Row> {
+  name: string;
+  /** `number` aligns at the right; `wide` and `medium` are left out where there is no room for them. */
+  class?: string;
+  cell: (row: Row) => ComponentChildren;
+}
+
+interface TableProps<Row> {
+  label: string;
+  columns: readonly Column<Row>[];
+  rows: readonly Row[];
+  keyOf: (row: Row) => string;
+  empty: ComponentChildren;
+  rowClass?: (row: Row) => string;
+}
+
+export function Table<Row>({ label, columns, rows, keyOf, empty, rowClass }: TableProps<Row>) {
+  if (rows.length === 0) return <Empty>{empty}</Empty>;
+  return (
+    <div class="table-frame">
+      <table aria-label={label}>
+        <thead>
+          <tr>
+            {columns.map(({ name, class: kind = '' }) => (
+              <th key={name} scope="col" class={kind}>
+                {name}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map((row) => (
+            <tr key={keyOf(row)} class={rowClass?.(row) ?? ''}>
+              {columns.map(({ name, class: kind = '', cell }) => (
+                <td key={name} class={kind}>
+                  {cell(row)}
+                </td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+interface PagerProps {
+  /** The name of the query parameter that holds the cursor. */
+  name?: string;
+  /** The cursor of the next page, which is older; null on the last one. */
+  next: string | null;
+  /** The cursor of the page before; null on the first one. */
+  previous: string | null;
+  total?: string;
+}
+
+/** Links to the pages of a list around this one. */
+export function Pager({ name = 'cursor', next, previous, total }: PagerProps) {
+  const isFirst = !place.value.query.has(name);
+  if (isFirst && next === null) return total === undefined ? null : <p class="pager quiet">{total}</p>;
+  const step = (cursor: string | null, text: ComponentChildren, rel: string) =>
+    cursor === null ? (
+      <span class="button disabled" aria-disabled="true">
+        {text}
+      </span>
+    ) : (
+      <a class="button" rel={rel} href={withQuery({ [name]: cursor === '' ? null : cursor })}>
+        {text}
+      </a>
+    );
+  const newer = (
+    <>
+      <Icon name="left" /> Previous
+    </>
+  );
+  const older = (
+    <>
+      Next <Icon name="right" />
+    </>
+  );
+  return (
+    <nav class="pager" aria-label="Pages">
+      <span class="quiet">{total}</span>
+      <span class="pager-steps">
+        {isFirst ? null : (
+          <a class="button" href={withQuery({ [name]: null })}>
+            First
+          </a>
+        )}
+        {step(isFirst ? null : previous, newer, 'prev')}
+        {step(next, older, 'next')}
+      </span>
+    </nav>
+  );
+}
+
+interface TabsProps {
+  label: string;
+  /** The name of the query parameter that holds the tab. */
+  name?: string;
+  tabs: readonly (readonly [id: string, title: ComponentChildren])[];
+}
+
+/** The tab that is shown: the first one unless the query names another. */
+export const tabOf = (tabs: TabsProps['tabs'], name = 'tab'): string => {
+  const asked = place.value.query.get(name);
+  return tabs.find(([id]) => id === asked)?.[0] ?? tabs[0]?.[0] ?? '';
+};
+
+/** Links between the parts of a page. Each is an address of its own. */
+export function Tabs({ label, name = 'tab', tabs }: TabsProps) {
+  const shown = tabOf(tabs, name);
+  return (
+    <nav class="tabs" aria-label={label}>
+      {tabs.map(([id, title], index) => (
+        <a
+          key={id}
+          href={withQuery({ [name]: index === 0 ? null : id, cursor: null })}
+          aria-current={id === shown ? 'page' : undefined}
+        >
+          {title}
+        </a>
+      ))}
+    </nav>
+  );
+}

@@ -1,0 +1,62 @@
+/** Bundles the console for the browser: scripts and styles with their hash in the name, compressed once. */
+import { promisify } from 'node:util';
+import { brotliCompress, constants } from 'node:zlib';
+
+/** A file of the bundle, compressed; the bytes stand as base64, so that the compiled executable holds them as a text. */
+export interface BundledFile {
+  name: string;
+  /** The media type. */
+  type: string;
+  gzip: string;
+  brotli: string;
+}
+
+export interface ConsoleBundle {
+  /** The name of the entry script. */
+  script: string;
+  /** The name of the style sheet. */
+  style: string;
+  files: BundledFile[];
+}
+
+const TYPES: Readonly<Record<string, string>> = {
+  js: 'text/javascript; charset=utf-8',
+  css: 'text/css; charset=utf-8',
+};
+
+const brotli = promisify(brotliCompress);
+const base64 = (bytes: Uint8Array): string => Buffer.from(bytes).toString('base64');
+
+async function bundledFile(name: string, bytes: Uint8Array<ArrayBuffer>): Promise<BundledFile> {
+  const type = TYPES[name.slice(name.lastIndexOf('.') + 1)];
+  if (type === undefined) throw new Error(`the bundle of the console has ${name}, of a type that nothing serves`);
+  const compressed = await brotli(bytes, { params: { [constants.BROTLI_PARAM_QUALITY]: QUALITY } });
+  return { name, type, gzip: base64(Bun.gzipSync(bytes, { level: 9 })), brotli: base64(compressed) };
+}
+
+/** The highest quality of brotli costs seconds for a few per cent. */
+const QUALITY = 9;
+
+/**
+ * Bundles `src/console/app`. Names and bytes depend on the source alone.
+ * @throws AggregateError with what the bundler found wrong
+ */
+export async function bundleConsole(): Promise<ConsoleBundle> {
+  const { outputs } = await Bun.build({
+    entrypoints: [new URL('./app/main.tsx', import.meta.url).pathname],
+    target: 'browser',
+    splitting: true,
+    minify: true,
+    define: { 'process.env.NODE_ENV': '"production"' },
+    naming: { entry: 'console-[hash].[ext]', chunk: 'part-[hash].[ext]', asset: 'asset-[hash].[ext]' },
+  });
+  const nameOf = ({ path }: Bun.BuildArtifact): string => path.slice(path.lastIndexOf('/') + 1);
+  const files = await Promise.all(
+    outputs.map(async (output) => bundledFile(nameOf(output), new Uint8Array(await output.arrayBuffer()))),
+  );
+  const script = outputs.find(({ kind }) => kind === 'entry-point');
+  const style = outputs.find(({ path }) => path.endsWith('.css'));
+  if (script === undefined || style === undefined)
+    throw new Error('the bundle of the console lacks its script or style');
+  return { script: nameOf(script), style: nameOf(style), files };
+}

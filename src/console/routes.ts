@@ -1,0 +1,109 @@
+/**
+ * The console's pages and files. Each page is the same document, whose script reads the path. Only a request that names
+ * HTML, as those of a browser's address line do, gets it; other clients get what the path answered without a console.
+ */
+import { type TSchema, Type } from '@sinclair/typebox';
+import { takesCoding, takesHtml } from '../http/accepts.ts';
+import { notFound, unknownRoute } from '../http/errors.ts';
+import { Redirect, type Route, route } from '../http/route.ts';
+import { type ConsoleFiles, consoleFiles } from './files.ts';
+import { pagePaths } from './page-paths.ts';
+
+const FILES = '/console';
+
+/** Only this server is asked, no script stands in the document, and no text can become HTML. */
+const POLICY = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self' data:",
+  "connect-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+  "require-trusted-types-for 'script'",
+  "trusted-types 'none'",
+].join('; ');
+
+/** The mark of the program: three blocks, each on the one before it. */
+const ICON =
+  "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 32 32'%3E%3Crect width='32' height='32' rx='7' fill='%23312e81'/%3E%3Cg fill='%23fff'%3E%3Crect x='7' y='20' width='18' height='4' rx='1'/%3E%3Crect x='10' y='14' width='15' height='4' rx='1' opacity='.8'/%3E%3Crect x='13' y='8' width='12' height='4' rx='1' opacity='.6'/%3E%3C/g%3E%3C/svg%3E";
+
+const documentOf = ({ script, style }: ConsoleFiles): string => `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>Stackside</title>
+<link rel="icon" href="${ICON}">
+<link rel="stylesheet" href="${FILES}/${style}">
+<script type="module" src="${FILES}/${script}"></script>
+</head>
+<body><noscript>The console needs JavaScript. The API is described at /docs.</noscript></body>
+</html>
+`;
+
+async function pageAnswer(): Promise<Response> {
+  const headers = {
+    'content-type': 'text/html; charset=utf-8',
+    'cache-control': 'no-cache',
+    'content-security-policy': POLICY,
+    'referrer-policy': 'same-origin',
+    'x-content-type-options': 'nosniff',
+    vary: 'accept',
+  };
+  return new Response(documentOf(await consoleFiles()), { headers });
+}
+
+/** A year, the longest that caches keep anything: another content has another name. */
+const IMMUTABLE = 'public, max-age=31536000, immutable';
+
+async function fileAnswer(name: string, request: Request): Promise<Response> {
+  const file = (await consoleFiles()).byName.get(name);
+  if (file === undefined) throw notFound('The console has no such file');
+  const { type, gzip, brotli } = file;
+  const headers = {
+    'content-type': type,
+    'cache-control': IMMUTABLE,
+    'x-content-type-options': 'nosniff',
+    vary: 'accept-encoding',
+  };
+  if (takesCoding(request, 'br')) return new Response(brotli, { headers: { ...headers, 'content-encoding': 'br' } });
+  if (takesCoding(request, 'gzip')) return new Response(gzip, { headers: { ...headers, 'content-encoding': 'gzip' } });
+  return new Response(Bun.gunzipSync(gzip), { headers });
+}
+
+const common = { tag: 'Console', hidden: true, etag: null, snapshot: false, response: Type.Void() } as const;
+
+/** What a page's path answers to clients that don't take HTML: where an API client begins, or that there is no route. */
+function withoutPage(path: string, request: Request): Redirect {
+  if (path === pagePaths.overview) return new Redirect('/extended', 301);
+  throw unknownRoute(request);
+}
+
+/** The parameters of a path, whose values the page itself checks. */
+const parametersOf = (path: string): Record<never, TSchema> =>
+  Object.fromEntries([...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => [name, Type.String()]));
+
+/** The routes of the console. */
+export const consoleRoutes: readonly Route[] = [
+  ...Object.entries(pagePaths).map(([name, path]) =>
+    route({
+      ...common,
+      path,
+      operationId: `console-${name}`,
+      summary: 'A page of the console',
+      params: parametersOf(path),
+      handle: ({ request }) => (takesHtml(request) ? pageAnswer() : withoutPage(path, request)),
+    }),
+  ),
+  route({
+    ...common,
+    path: `${FILES}/{file}`,
+    operationId: 'console-file',
+    summary: 'A script or style sheet of the console',
+    params: { file: Type.String() },
+    handle: ({ params, request }) => fileAnswer(params.file, request),
+  }),
+];

@@ -1,0 +1,237 @@
+/** The console in a real browser, over a simulated chain and over one that attacks its readers. */
+import { afterAll, beforeAll, describe, expect } from 'bun:test';
+import type { NodeEvent } from '../../src/devnet/node-event.ts';
+import { postEvents } from '../../src/devnet/post.ts';
+import { devnetEvents } from '../../src/devnet/scenario.ts';
+import { alice, bob } from '../support/handmade.ts';
+import { type Serving, serving } from '../support/serving.ts';
+import { browserTest, endBrowser, expectAccessible, hasBrowser, overflow, settled, visit } from './browser.ts';
+import { CONTRACT, deployed, failed, hostileBlock, MEMO, sent } from './hostile-chain.ts';
+
+const BLOCKS = 45;
+
+let server: Serving;
+let hostile: Serving;
+/** The events of the chain that were not posted yet. */
+let upcoming: Iterator<NodeEvent>;
+
+/** Posts events up to the block of a height, and then what a node says before the next block. */
+async function postBlocks(server: Serving, height: number): Promise<void> {
+  for (let next = upcoming.next(); next.done !== true; next = upcoming.next()) {
+    await postEvents([next.value], server.events);
+    if (next.value.path === '/new_block' && JSON.parse(next.value.body).block_height >= height) return;
+  }
+}
+
+async function tipHeight(): Promise<number> {
+  const { chain_tip: tip } = (await (await server.get('/extended')).json()) as { chain_tip: { block_height: number } };
+  return tip.block_height;
+}
+
+interface Listed {
+  tx_id: string;
+  type: string;
+  status: string;
+  sender: { address: string };
+  contract_call?: { contract_id: string };
+}
+
+const listed = async (path: string): Promise<Listed[]> =>
+  ((await (await server.get(path)).json()) as { results: Listed[] }).results;
+
+beforeAll(async () => {
+  if (!hasBrowser) return;
+  server = await serving();
+  upcoming = devnetEvents({ seed: 7, blocks: Number.POSITIVE_INFINITY, forkEvery: 0 })[Symbol.iterator]();
+  await postBlocks(server, BLOCKS);
+  hostile = await serving();
+  await postEvents([{ ...hostileBlock.event, body: hostileBlock.event.text, time: 0 }], hostile.events);
+});
+
+afterAll(async () => {
+  await server?.[Symbol.asyncDispose]();
+  await hostile?.[Symbol.asyncDispose]();
+});
+
+/** Paths of all pages with something on them, by name. */
+async function pathsOfPages(): Promise<Record<string, string>> {
+  const transactions = await listed('/extended/v3/transactions?limit=50');
+  const id = (holds: (one: Listed) => boolean) => transactions.find(holds)?.tx_id ?? '';
+  const sender = transactions.find(({ type }) => type === 'token_transfer')?.sender.address ?? '';
+  const contract = `${transactions.find((one) => one.contract_call?.contract_id.includes('token-'))?.contract_call?.contract_id}`;
+  const collection = contract.replace(/\..*/, '');
+  const [name] = (await (await server.get('/v1/names')).json()) as string[];
+  return {
+    overview: '/',
+    blocks: '/blocks',
+    block: `/blocks/${BLOCKS - 2}`,
+    'Bitcoin blocks': '/bitcoin-blocks',
+    transactions: '/transactions',
+    'a transfer': `/transactions/${id(({ type }) => type === 'token_transfer')}`,
+    'a call': `/transactions/${id(({ type, status }) => type === 'contract_call' && status === 'success')}`,
+    'a failure': `/transactions/${id(({ status }) => status !== 'success')}`,
+    mempool: '/mempool',
+    account: `/principals/${sender}`,
+    tokens: `/principals/${sender}?tab=tokens`,
+    pending: `/principals/${sender}?tab=pending`,
+    staked: `/principals/${sender}?tab=staking`,
+    contract: `/contracts/${contract}`,
+    interface: `/contracts/${contract}?tab=functions`,
+    logs: `/contracts/${contract}?tab=logs`,
+    token: `/tokens/${contract}::coin`,
+    'a token that nobody has': `/tokens/${collection}.none::card/0x0100000000000000000000000000000001`,
+    staking: '/staking',
+    bonds: '/staking?tab=bonds',
+    signers: '/staking?tab=signers',
+    names: '/names',
+    name: `/names/${name}`,
+  };
+}
+
+const WIDE = { viewport: { width: 1440, height: 900 }, colorScheme: 'light' } as const;
+const NARROW = { viewport: { width: 375, height: 812 }, colorScheme: 'dark' } as const;
+
+describe.each([
+  ['wide and light', WIDE, 'all'],
+  ['narrow and dark', NARROW, 'look'],
+] as const)('%s', (_, options, rules) => {
+  browserTest('each page is accessible, complete and as wide as the window', async () => {
+    const paths = await pathsOfPages();
+    await using visited = await visit(server.api, options);
+    const { page, complaints } = visited;
+    for (const [name, path] of Object.entries(paths)) {
+      await page.goto(server.api + path);
+      await settled(page);
+      expect([name, await page.locator('[role=alert]').allTextContents()]).toEqual([name, []]);
+      await expectAccessible(page, rules);
+      expect([name, await overflow(page)]).toEqual([name, 0]);
+    }
+    expect(complaints).toEqual([]);
+  });
+});
+
+browserTest('a block appears on the overview as it comes', async () => {
+  await using visited = await visit(server.api);
+  const { page, complaints } = visited;
+  await settled(page);
+  await page.getByText('Live', { exact: false }).first().waitFor();
+  const height = (await tipHeight()) + 1;
+  await postBlocks(server, height);
+  await page
+    .getByRole('table', { name: 'Newest blocks' })
+    .getByRole('link', { name: String(height), exact: true })
+    .waitFor();
+  expect(complaints).toEqual([]);
+});
+
+browserTest('the keyboard alone finds a block, shows the keys and follows links', async () => {
+  await using visited = await visit(server.api);
+  const { page } = visited;
+  await settled(page);
+  await page.keyboard.press('?');
+  await page.getByRole('dialog', { name: 'Keys' }).waitFor();
+  await expectAccessible(page);
+  await page.keyboard.press('Escape');
+  await page.keyboard.press('/');
+  await page.keyboard.type('12');
+  await page.keyboard.press('Enter');
+  await page.getByRole('heading', { level: 1, name: '12' }).waitFor();
+  expect(new URL(page.url()).pathname).toBe('/blocks/12');
+  await page.keyboard.press('g');
+  await page.keyboard.press('m');
+  await page.getByRole('heading', { level: 1, name: 'Mempool' }).waitFor();
+  await page.keyboard.press('Tab');
+  await page.keyboard.press('Enter');
+  await page.goBack();
+  await page.getByRole('heading', { level: 1, name: '12' }).waitFor();
+});
+
+browserTest('the search finds transactions, accounts and names, and says when it finds nothing', async () => {
+  const [transaction] = await listed('/extended/v3/transactions?limit=1');
+  await using visited = await visit(server.api);
+  const { page } = visited;
+  const search = async (text: string) => {
+    await page.getByRole('searchbox', { name: 'Search the chain' }).fill(text);
+    await page.keyboard.press('Enter');
+  };
+  await search(transaction?.tx_id.slice(2).toUpperCase() ?? '');
+  await page.waitForURL(`**/transactions/${transaction?.tx_id}`);
+  await search(transaction?.sender.address ?? '');
+  await page.waitForURL(`**/principals/${transaction?.sender.address}`);
+  await search('alice.btc');
+  await page.waitForURL('**/names/alice.btc');
+  await search('what is this?');
+  await page.locator('#search-problem').waitFor();
+});
+
+browserTest('a theme is chosen and kept', async () => {
+  await using visited = await visit(server.api, { colorScheme: 'light' });
+  const { page } = visited;
+  const ground = () => page.evaluate('getComputedStyle(document.documentElement).backgroundColor');
+  const light = await ground();
+  await page.getByRole('button', { name: 'Theme: as the system' }).click();
+  await page.getByRole('button', { name: 'Theme: light' }).click();
+  await page.getByRole('button', { name: 'Theme: dark' }).waitFor();
+  const dark = await ground();
+  expect(dark).not.toBe(light);
+  await page.reload();
+  await page.getByRole('button', { name: 'Theme: dark' }).waitFor();
+  expect(await ground()).toBe(dark);
+});
+
+browserTest('a server without a block says what the node must be told', async () => {
+  await using empty = await serving();
+  await using visited = await visit(empty.api);
+  const { page, complaints } = visited;
+  await settled(page);
+  const [endpoint] = /[\d.]+:\d+/.exec(empty.events) ?? [];
+  expect(await page.locator('pre').textContent()).toContain(`endpoint = "${endpoint}"`);
+  await expectAccessible(page);
+  expect(complaints).toEqual([]);
+});
+
+browserTest('an unreachable server is said, and its return noticed', async () => {
+  await using visited = await visit(server.api);
+  const { page } = visited;
+  await settled(page);
+  await page.route('**/extended/**', (route) => route.abort());
+  await page.getByRole('link', { name: 'Blocks', exact: true }).click();
+  await page.getByRole('alert').getByText('does not answer').waitFor();
+  await page.unroute('**/extended/**');
+  await page.getByRole('button', { name: 'Try again' }).click();
+  await page.getByRole('table', { name: 'Blocks' }).waitFor();
+});
+
+browserTest('texts of the chain are shown as text, whatever they hold', async () => {
+  const paths = [
+    '/',
+    '/transactions',
+    `/transactions/${deployed.id}`,
+    `/transactions/${sent.id}`,
+    `/transactions/${failed.id}`,
+    `/contracts/${CONTRACT}`,
+    `/contracts/${CONTRACT}?tab=functions`,
+    `/contracts/${CONTRACT}?tab=logs`,
+    `/principals/${alice.address}?tab=sent`,
+    `/principals/${bob.address}?tab=tokens`,
+  ];
+  await using visited = await visit(hostile.api, WIDE);
+  const { page, complaints } = visited;
+  for (const path of paths) {
+    await page.goto(hostile.api + path);
+    await settled(page);
+    const found = await page.evaluate(`({
+      attacked: window.attacked,
+      foreign: document.querySelectorAll('main script, main img, main b, main i, main iframe').length,
+      links: [...document.querySelectorAll('a')].filter(({ protocol }) => !/^https?:$/.test(protocol)).length,
+      hidden: /[\\u202e\\u2066\\u2069]/.test(document.body.textContent),
+    })`);
+    expect([path, found]).toEqual([path, { foreign: 0, links: 0, hidden: false }]);
+    expect([path, await overflow(page)]).toEqual([path, 0]);
+  }
+  await page.goto(`${hostile.api}/transactions/${sent.id}`);
+  await page.getByText(MEMO.slice(0, 20)).first().waitFor();
+  expect(complaints).toEqual([]);
+});
+
+endBrowser();

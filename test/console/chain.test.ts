@@ -1,0 +1,252 @@
+/** What the console makes of the chain's data, without a browser. */
+import { describe, expect, test } from 'bun:test';
+import fc from 'fast-check';
+import { balanceChanges } from '../../src/console/app/chain/balance-changes.ts';
+import { mergeBlocks } from '../../src/console/app/chain/block-list.ts';
+import { definitions, errorPlace, tokenLines, tokens } from '../../src/console/app/chain/clarity.ts';
+import {
+  ago,
+  amountParts,
+  bytes,
+  count,
+  duration,
+  percent,
+  shortPrincipal,
+  stxText,
+  textOfHex,
+  visible,
+} from '../../src/console/app/chain/format.ts';
+import { bars } from '../../src/console/app/chain/histogram.ts';
+import { conditionWords, failedCondition } from '../../src/console/app/chain/post-conditions.ts';
+import { plainText, sentence } from '../../src/console/app/chain/summary.ts';
+import type { Block, PostCondition, Transaction, TransactionEvent } from '../../src/console/app/chain/types.ts';
+import { assertProperty } from '../support/property.ts';
+
+const SENDER = 'SP2J6ZY48GV1EZ5V2V5RB9MP66SW86PYKKNRV9EJ7';
+const RECIPIENT = 'SP000000000000000000002Q6VF78';
+
+const common = { sender_address: SENDER, fee_rate: '3000', tx_status: 'success', nonce: 1 };
+const transaction = (fields: object): Transaction => ({ ...common, ...fields }) as Transaction;
+const transferOf = (fields: object = {}): Transaction =>
+  transaction({
+    tx_type: 'token_transfer',
+    token_transfer: { recipient_address: RECIPIENT, amount: '10000000', memo: '0x' },
+    ...fields,
+  });
+
+describe('the sentence of a transaction', () => {
+  const text = (one: Transaction) => plainText(sentence(one));
+
+  test('a transfer that was mined, that waits and that was dropped', () => {
+    expect(text(transferOf())).toBe('SP2J6…V9EJ7 sent 10 STX to SP000…6VF78; fee 0.003 STX.');
+    expect(text(transferOf({ tx_status: 'pending' }))).toStartWith('SP2J6…V9EJ7 wants to send 10 STX to ');
+    expect(text(transferOf({ tx_status: 'dropped_replace_by_fee' }))).toStartWith('SP2J6…V9EJ7 tried to send 10 STX');
+  });
+
+  test('a call that failed, with a sponsor', () => {
+    const call = transaction({
+      tx_type: 'contract_call',
+      tx_status: 'abort_by_response',
+      sponsor_address: RECIPIENT,
+      contract_call: { contract_id: `${SENDER}.pool`, function_name: 'join' },
+    });
+    expect(text(call)).toBe(
+      'SP2J6…V9EJ7 called SP2J6…V9EJ7.pool::join, which failed; fee 0.003 STX, paid by SP000…6VF78.',
+    );
+  });
+
+  test('a tenure change has no fee', () => {
+    const change = transaction({
+      tx_type: 'tenure_change',
+      fee_rate: '0',
+      tenure_change_payload: { cause: 'block_found' },
+    });
+    expect(text(change)).toBe('The miner SP2J6…V9EJ7 began a tenure for a new Bitcoin block.');
+  });
+});
+
+describe('Clarity', () => {
+  test('the tokens of any text are the text', () => {
+    assertProperty(
+      fc.property(fc.string({ unit: 'binary' }), (text) => {
+        expect(
+          tokens(text)
+            .map((token) => token.text)
+            .join(''),
+        ).toBe(text);
+        expect(
+          tokenLines(text)
+            .map((line) => line.map((token) => token.text).join(''))
+            .join('\n'),
+        ).toBe(text);
+      }),
+      { cases: 200 },
+    );
+  });
+
+  const SOURCE = `;; (define-public (not-this)) stands in a comment
+(define-constant ERR_OWNER (err u4)) ;; (err u4)
+(define-constant ERR_FULL u7)
+(define-fungible-token coin)
+(define-map stakes
+  principal
+  { amount: uint })
+(define-public (join (amount uint) (who principal))
+  (begin
+    (asserts! (> amount u0) (err u99))
+    (print "a ( in a string")
+    (ok true)))
+`;
+
+  test('definitions have their line and their signature', () => {
+    expect(definitions(SOURCE).map(({ kind, name, line, detail }) => [kind, name, line, detail])).toEqual([
+      ['constant', 'ERR_OWNER', 2, '(err u4)'],
+      ['constant', 'ERR_FULL', 3, 'u7'],
+      ['fungible-token', 'coin', 4, ''],
+      ['map', 'stakes', 5, 'principal'],
+      ['public', 'join', 8, '(amount uint) (who principal)'],
+    ]);
+  });
+
+  test.each([
+    ['(err u4)', { line: 2, constant: 'ERR_OWNER' }],
+    ['(err u7)', { line: 3, constant: 'ERR_FULL' }],
+    ['(err u99)', { line: 10, constant: null }],
+    ['(err u5)', null],
+    ['(ok true)', null],
+  ])('%s is made where the source names it', (error, place) => {
+    expect(errorPlace(SOURCE, error)).toEqual(place);
+  });
+
+  test('an error on several lines has no place', () => {
+    expect(errorPlace('(err u1)\n(err u1)', '(err u1)')).toBeNull();
+  });
+});
+
+describe('post-conditions', () => {
+  const origin = { type_id: 'principal_origin' };
+  const stx = {
+    type: 'stx',
+    condition_code: 'sent_less_than_or_equal_to',
+    amount: '5',
+    principal: origin,
+  } as PostCondition;
+  const token = {
+    type: 'fungible',
+    condition_code: 'sent_equal_to',
+    amount: '7000',
+    principal: { type_id: 'principal_standard', address: RECIPIENT },
+    asset: { contract_address: SENDER, contract_name: 'pool', asset_name: 'coin' },
+  } as PostCondition;
+
+  test('are said in words', () => {
+    expect(conditionWords(stx)).toEqual({
+      principal: null,
+      rule: 'must send at most 0.000005 STX',
+      asset: null,
+      value: null,
+    });
+    expect(conditionWords(token)).toMatchObject({ rule: 'must send exactly 7,000', asset: `${SENDER}.pool::coin` });
+  });
+
+  test('the one that failed is known from the reason of the node, or if there is no other', () => {
+    expect(failedCondition([token, stx], 'deny', SENDER, `failure on STX owned by ${SENDER}`)).toBe(1);
+    expect(failedCondition([stx, stx], 'deny', SENDER, `failure on STX owned by ${SENDER}`)).toBeNull();
+    expect(failedCondition([token, stx], 'allow', SENDER, null)).toBeNull();
+    expect(failedCondition([stx], 'allow', SENDER, null)).toBe(0);
+    expect(failedCondition([stx], 'deny', SENDER, null)).toBeNull();
+  });
+});
+
+describe('balances', () => {
+  test('a transfer and its fee change two of them', () => {
+    const event = {
+      event_type: 'stx_asset',
+      asset: { asset_event_type: 'transfer', sender: SENDER, recipient: RECIPIENT, amount: '10' },
+    } as TransactionEvent;
+    expect(balanceChanges([event], { payer: SENDER, amount: '3' })).toEqual([
+      { principal: SENDER, asset: null, net: -13n },
+      { principal: RECIPIENT, asset: null, net: 10n },
+    ]);
+  });
+
+  test('what comes back changes none', () => {
+    const move = (sender: string, recipient: string) =>
+      ({
+        event_type: 'fungible_token_asset',
+        asset: { asset_event_type: 'transfer', sender, recipient, amount: '10', asset_id: 'A.b::c' },
+      }) as TransactionEvent;
+    const both = [move(SENDER, RECIPIENT), move(RECIPIENT, SENDER)];
+    expect(balanceChanges(both, { payer: SENDER, amount: '0' })).toEqual([]);
+  });
+});
+
+describe('the newest blocks', () => {
+  const block = (height: number, hash: string) => ({ height, index_block_hash: hash }) as Block;
+
+  test('keep what a fork took back, below what took its place', () => {
+    const first = mergeBlocks([], [block(2, 'b'), block(1, 'a')]);
+    expect(first.map(({ gone, fresh }) => [gone, fresh])).toEqual([
+      [false, false],
+      [false, false],
+    ]);
+    const second = mergeBlocks(first, [block(3, 'd'), block(2, 'c'), block(1, 'a')]);
+    expect(second.map(({ index_block_hash: hash, gone, fresh }) => [hash, gone, fresh])).toEqual([
+      ['d', false, true],
+      ['c', false, true],
+      ['b', true, false],
+      ['a', false, false],
+    ]);
+  });
+});
+
+describe('formats', () => {
+  test.each([
+    [count('1234567'), '1,234,567'],
+    [count(-1000), '−1,000'],
+    [stxText('10000000'), '10 STX'],
+    [stxText('3000'), '0.003 STX'],
+    [stxText('-1500000'), '−1.5 STX'],
+    [bytes(999), '999 B'],
+    [bytes(1_250_000), '1.25 MB'],
+    [percent(1, 3), '33.3 %'],
+    [percent(1, 1_000_000), '<0.01 %'],
+    [percent(0, 0), '–'],
+    [duration(59), '59 s'],
+    [duration(200), '3 min 20 s'],
+    [duration(7200), '2 h'],
+    [duration(86_400 * 12), '12 d'],
+    [ago(1), 'just now'],
+    [ago(3700), '1 h ago'],
+    [shortPrincipal(`${SENDER}.pool`), 'SP2J6…V9EJ7.pool'],
+  ])('%s', (shown, expected) => {
+    expect(shown).toBe(expected);
+  });
+
+  test('an amount keeps all its decimals', () => {
+    expect(amountParts('1234567890', 6)).toEqual({ sign: '', whole: '1,234', fraction: '567890' });
+    expect(amountParts('5', 6)).toEqual({ sign: '', whole: '0', fraction: '000005' });
+    expect(amountParts('-5', 0)).toEqual({ sign: '−', whole: '5', fraction: '' });
+  });
+
+  test('a memo is text without zeros at its end, or none', () => {
+    expect(textOfHex('0x68690000')).toBe('hi');
+    expect(textOfHex('0x0000')).toBe('');
+    expect(textOfHex('0xff00')).toBeNull();
+  });
+
+  test('what is invisible is spelled out, and line ends stay', () => {
+    expect(visible('a\u202eb\u200bc\n\td\u0000')).toBe('a\\u{202e}b\\u{200b}c\n\td\\u{0}');
+    expect(visible('\u{e0041}')).toBe('\\u{e0041}');
+  });
+
+  test('bars reach from the first that has a value to the last', () => {
+    expect(bars([200, 250, 5_000])).toEqual([
+      { from: 0, to: 300, count: 2 },
+      { from: 300, to: 1_000, count: 0 },
+      { from: 1_000, to: 3_000, count: 0 },
+      { from: 3_000, to: 10_000, count: 1 },
+    ]);
+    expect(bars([])).toEqual([]);
+  });
+});

@@ -1,0 +1,68 @@
+/** A small chain on which every text that somebody can choose is an attack on who reads it. */
+import { toHex } from '../../src/codec/hex.ts';
+import { transactionId } from '../../src/codec/transaction.ts';
+import { networks } from '../../src/devnet/network.ts';
+import { smartContract, tokenTransfer } from '../../src/devnet/payloads.ts';
+import { signTransaction } from '../../src/devnet/transaction-encode.ts';
+import { alice, block, bob, receipt, type Transaction } from '../support/handmade.ts';
+
+const SCRIPT = '<script>window.attacked=1</script><img src=x onerror="window.attacked=1">';
+const OVERRIDE = '\u202e\u2066evil\u2069';
+
+/** What fits into a memo, which has 34 bytes. */
+export const MEMO = `<img src=x onerror=attacked=1>${OVERRIDE.slice(0, 1)}`;
+
+/** A source of more than 100 KB with markup, a link that runs a script and characters that change its direction. */
+export const SOURCE = [
+  `;; ${SCRIPT} ${OVERRIDE} javascript:window.attacked=1`,
+  '(define-constant ERR_<b>BOLD</b> (err u1))',
+  '(define-fungible-token <i>coin</i>)',
+  `(define-data-var uri (string-utf8 256) u"javascript:window.attacked=1//${SCRIPT.replaceAll('"', "'")}")`,
+  ...Array.from(
+    { length: 2_000 },
+    (_, line) => `;; line ${line} of a source that is long, with an end tag </code></pre>`,
+  ),
+].join('\n');
+
+const signed = (payload: Uint8Array, nonce: number): Transaction => {
+  const raw = signTransaction({ payload, origin: { account: alice, nonce, fee: 200n } }, networks.testnet);
+  return { id: toHex(transactionId(raw)), raw: toHex(raw) };
+};
+
+export const deployed = signed(smartContract('hostile', SOURCE), 0);
+export const sent = signed(tokenTransfer(bob.address, 5n, MEMO), 1);
+export const failed = signed(tokenTransfer(bob.address, 5n, ''), 2);
+
+export const CONTRACT = `${alice.address}.hostile`;
+/** Clarity has no such name, but a node could post it. */
+const TOKEN = `${CONTRACT}::<b>coin</b>`;
+
+/** A string of Clarity, serialized. */
+const utf8Value = (text: string): string => {
+  const bytes = Buffer.from(text);
+  return `0x0e${bytes.length.toString(16).padStart(8, '0')}${bytes.toString('hex')}`;
+};
+
+const event = (index: number, type: string, body: object) => ({
+  txid: deployed.id,
+  event_index: index,
+  committed: true,
+  type,
+  [type]: body,
+});
+
+export const hostileBlock = block(
+  null,
+  'hostile',
+  [deployed, sent, receipt(failed, 2, { status: 'abort_by_post_condition', vm_error: `${SCRIPT}${OVERRIDE}` })],
+  {
+    events: [
+      event(0, 'contract_event', {
+        contract_identifier: CONTRACT,
+        topic: SCRIPT,
+        raw_value: utf8Value(`${SCRIPT}${OVERRIDE}javascript:attacked`),
+      }),
+      event(1, 'ft_mint_event', { asset_identifier: TOKEN, recipient: bob.address, amount: '5' }),
+    ],
+  },
+);

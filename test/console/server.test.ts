@@ -1,0 +1,97 @@
+/** How the console is served: what its paths answer to whom, its files, and what its bundle may hold. */
+import { describe, expect, test } from 'bun:test';
+import { join } from 'node:path';
+import { Glob } from 'bun';
+import { bundleConsole } from '../../src/console/bundle.ts';
+import { pagePaths } from '../../src/console/page-paths.ts';
+import { testApp } from '../api/test-app.ts';
+import { consoleTypes, typesFile } from './generate.ts';
+
+const { request } = testApp();
+const HTML = { headers: { accept: 'text/html,application/xhtml+xml,*/*;q=0.8' } };
+const filled = (path: string) => path.replaceAll(/\{\w+\}/g, '1');
+
+describe.each(Object.values(pagePaths).map(filled))('GET %s', (path) => {
+  test('is a page to a browser', async () => {
+    const response = await request(path, HTML);
+    expect(response.status).toBe(200);
+    expect(response.headers.get('content-type')).toBe('text/html; charset=utf-8');
+    expect(response.headers.get('vary')).toBe('accept');
+    expect(response.headers.get('content-security-policy')).toContain("script-src 'self';");
+    expect(await response.text()).toMatch(/<script type="module" src="\/console\/console-\w+\.js"><\/script>/);
+  });
+
+  test.each([{}, { accept: '*/*' }, { accept: 'application/json' }, { accept: 'text/html;q=0' }])(
+    'is what it was without a console to %j',
+    async (headers) => {
+      const response = await request(path, { headers });
+      if (path === '/') {
+        expect([response.status, response.headers.get('location')]).toEqual([301, '/extended']);
+        return;
+      }
+      expect(response.status).toBe(404);
+      expect(await response.json()).toEqual({
+        message: `Route GET:${path} not found`,
+        error: 'Not Found',
+        statusCode: 404,
+      });
+    },
+  );
+});
+
+test.each(['/extended/nope', '/v1/nope', '/v3/nope/nope', '/chainhooks/nope', '/nope', '/blocks/1/nope'])(
+  'GET %s is no page',
+  async (path) => {
+    const response = await request(path, HTML);
+    expect(response.status).toBe(404);
+    expect(response.headers.get('content-type')).toStartWith('application/json');
+  },
+);
+
+describe('files', () => {
+  const scriptPath = async (): Promise<string> => {
+    const page = await (await request('/', HTML)).text();
+    return /src="([^"]+)"/.exec(page)?.[1] ?? '';
+  };
+
+  test('are the same in every coding, and are kept for ever', async () => {
+    const path = await scriptPath();
+    const plain = await request(path);
+    const gzip = await request(path, { headers: { 'accept-encoding': 'gzip' } });
+    const brotli = await request(path, { headers: { 'accept-encoding': 'gzip, deflate, br' } });
+    expect([plain, gzip, brotli].map(({ headers }) => headers.get('content-encoding'))).toEqual([null, 'gzip', 'br']);
+    expect(plain.headers.get('cache-control')).toBe('public, max-age=31536000, immutable');
+    const text = await plain.text();
+    expect(Buffer.from(Bun.gunzipSync(new Uint8Array(await gzip.arrayBuffer()))).toString()).toBe(text);
+  });
+
+  test('of another name are not there', async () => {
+    expect((await request('/console/console-nope.js')).status).toBe(404);
+  });
+});
+
+/** Bytes of script and style, compressed, that the whole console may have. */
+const BUDGET = 150_000;
+
+test('the bundle is the same each time, and keeps to its budget', async () => {
+  const [first, second] = await Promise.all([bundleConsole(), bundleConsole()]);
+  expect(second).toEqual(first);
+  const size = first.files.reduce((sum, { gzip }) => sum + Buffer.from(gzip, 'base64').length, 0);
+  expect(size).toBeLessThan(BUDGET);
+});
+
+const app = join(import.meta.dir, '../../src/console/app');
+
+/** What makes markup, scripts or styles of a text. */
+const FORBIDDEN =
+  /dangerouslySetInnerHTML|innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\b|new Function|srcdoc/;
+
+test('no text becomes HTML', async () => {
+  for await (const file of new Glob('**/*.{ts,tsx}').scan(app)) {
+    expect([file, FORBIDDEN.exec(await Bun.file(join(app, file)).text())?.[0]]).toEqual([file, undefined]);
+  }
+});
+
+test('the types of the calls are up to date', async () => {
+  expect(await consoleTypes()).toBe(await Bun.file(typesFile).text());
+});
