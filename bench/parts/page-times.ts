@@ -4,7 +4,7 @@
  */
 import { Database } from 'bun:sqlite';
 import { indexPath } from '../../src/store/files/database.ts';
-import type { CursorKey, Page } from '../../src/store/model/page.ts';
+import type { Cursor, Page } from '../../src/store/model/page.ts';
 import type { Reader } from '../../src/store/read/index-reader.ts';
 import { openSnapshots, type Snapshots } from '../../src/store/read/snapshots.ts';
 import { spread } from '../harness.ts';
@@ -14,12 +14,12 @@ const rounds = Number(roundCount);
 const repetitions = Number(repetitionCount);
 const limit = Number(limitText);
 
-type Ask = (reader: Reader, from: CursorKey | null) => Promise<Page<unknown>>;
+type Ask = (reader: Reader, at: Cursor | null) => Promise<Page<unknown>>;
 
 /** A place in a list, and the time of its page in each round. */
 interface Place {
   name: 'first' | 'middle' | 'last';
-  key: CursorKey | null;
+  at: Cursor | null;
   microseconds: number[];
 }
 
@@ -39,12 +39,14 @@ function listsOf(directory: string): (TimedList & { ask: Ask })[] {
   /** @param keys a query for the key columns of the whole list, in its order */
   function list(name: string, keys: string, values: (number | Uint8Array)[], ask: Ask): TimedList & { ask: Ask } {
     const items = Number(db.query(`SELECT count(*) FROM (${keys})`).values(...values)[0]![0]);
-    const at = (offset: number) =>
-      db.query(`${keys} LIMIT 1 OFFSET ${offset}`).values(...values)[0] as (number | string)[];
-    const places: Place[] = [{ name: 'first', key: null, microseconds: [] }];
+    const at = (offset: number): Cursor => ({
+      side: 'from',
+      key: db.query(`${keys} LIMIT 1 OFFSET ${offset}`).values(...values)[0] as (number | string)[],
+    });
+    const places: Place[] = [{ name: 'first', at: null, microseconds: [] }];
     if (items > limit) {
-      places.push({ name: 'middle', key: at((items - limit) >> 1), microseconds: [] });
-      places.push({ name: 'last', key: at(items - limit), microseconds: [] });
+      places.push({ name: 'middle', at: at((items - limit) >> 1), microseconds: [] });
+      places.push({ name: 'last', at: at(items - limit), microseconds: [] });
     }
     return { name, items, places, ask };
   }
@@ -76,67 +78,67 @@ function listsOf(directory: string): (TimedList & { ask: Ask })[] {
   const newest = 'ORDER BY position DESC, event_index DESC';
 
   const lists = [
-    list('transactions', 'SELECT position FROM transactions ORDER BY position DESC', [], (reader, from) =>
-      reader.transactions.page(limit, from),
+    list('transactions', 'SELECT position FROM transactions ORDER BY position DESC', [], (reader, at) =>
+      reader.transactions.page(limit, at),
     ),
     list(
       'transactions of a principal',
       'SELECT position FROM principal_transactions WHERE principal_id = ? ORDER BY position DESC',
       [busiest.id],
-      (reader, from) => reader.transactions.ofPrincipal(busiest.address, limit, from),
+      (reader, at) => reader.transactions.ofPrincipal(busiest.address, limit, at),
     ),
     list(
       'STX transfers, inbound',
       `${event} WHERE recipient_id = ? AND kind IN (3, 4) ${newest}`,
       [receiver.id],
-      (reader, from) => reader.transfers.stx(receiver.address, 'inbound', limit, from),
+      (reader, at) => reader.transfers.stx(receiver.address, 'inbound', limit, at),
     ),
     list(
       'STX transfers, outbound',
       `${event} WHERE sender_id = ? AND kind IN (3, 5) ${newest}`,
       [sender.id],
-      (reader, from) => reader.transfers.stx(sender.address, 'outbound', limit, from),
+      (reader, at) => reader.transfers.stx(sender.address, 'outbound', limit, at),
     ),
     list(
       'FT transfers',
       `${event} WHERE asset_id = ?1 AND kind BETWEEN 6 AND 8 AND ?2 IN (sender_id, recipient_id) ${newest}`,
       [moved.id, mover.id],
-      (reader, from) => reader.transfers.ft(mover.address, moved.identifier, limit, from),
+      (reader, at) => reader.transfers.ft(mover.address, moved.identifier, limit, at),
     ),
     list(
       'STX holders',
       "SELECT balance, address FROM accounts WHERE balance > 'A0' ORDER BY balance DESC, address",
       [],
-      (reader, from) => reader.tokens.stxHolders(limit, from),
+      (reader, at) => reader.tokens.stxHolders(limit, at),
     ),
     list(
       'FT holders',
       "SELECT balance, address FROM ft_balances WHERE asset_id = ? AND balance > 'A0' ORDER BY balance DESC, address",
       [held.id],
-      (reader, from) => reader.tokens.ftHolders(held.identifier, limit, from),
+      (reader, at) => reader.tokens.ftHolders(held.identifier, limit, at),
     ),
     list(
       'NFT balances',
       `SELECT a.identifier, lower(hex(n.value)) FROM nft_instances n JOIN assets a ON a.id = n.asset_id
         WHERE n.owner_id = ? ORDER BY a.identifier, n.value`,
       [owner.id],
-      (reader, from) => reader.principals.nftBalances(owner.address, null, limit, from),
+      (reader, at) => reader.principals.nftBalances(owner.address, null, limit, at),
     ),
     list(
       'NFT history',
       `${event} WHERE asset_id = ? AND value = ? AND kind >= 9 ${newest}`,
       [instance.id, instance.value],
-      (reader, from) => reader.tokens.nftHistory(instance.identifier, instance.value, limit, from),
+      (reader, at) => reader.tokens.nftHistory(instance.identifier, instance.value, limit, at),
     ),
-    list('signers of pox-5', 'SELECT address FROM signer_keys WHERE current = 1 ORDER BY address', [], (reader, from) =>
-      reader.staking.signers(limit, from),
+    list('signers of pox-5', 'SELECT address FROM signer_keys WHERE current = 1 ORDER BY address', [], (reader, at) =>
+      reader.staking.signers(limit, at),
     ),
     list(
       'mempool',
       `SELECT received_at, lower(hex(tx_id)) FROM mempool_transactions
         WHERE state = 0 ORDER BY received_at DESC, tx_id DESC`,
       [],
-      (reader, from) => reader.mempool.page(limit, from),
+      (reader, at) => reader.mempool.page(limit, at),
     ),
   ];
   db.close();
@@ -144,11 +146,11 @@ function listsOf(directory: string): (TimedList & { ask: Ask })[] {
 }
 
 /** Throws unless the page is the one that is meant. */
-function check(list: TimedList, { name, key }: Place, page: Page<unknown>): void {
+function check(list: TimedList, { name, at }: Place, page: Page<unknown>): void {
   const found = {
     items: page.items.length,
     total: page.total,
-    start: key === null || String(page.current) === String(key),
+    start: (page.previous === null) === (at === null),
     ends: page.next === null,
   };
   const expected = {
@@ -162,11 +164,11 @@ function check(list: TimedList, { name, key }: Place, page: Page<unknown>): void
   }
 }
 
-async function medianOf(snapshots: Snapshots, ask: Ask, key: CursorKey | null): Promise<number> {
+async function medianOf(snapshots: Snapshots, ask: Ask, at: Cursor | null): Promise<number> {
   const times: number[] = [];
   for (let n = 0; n < repetitions; n++) {
     const start = performance.now();
-    await snapshots.read((reader) => ask(reader, key));
+    await snapshots.read((reader) => ask(reader, at));
     times.push((performance.now() - start) * 1000);
   }
   return spread(times).median;
@@ -177,12 +179,12 @@ const pages = indexes.flatMap(({ lists, snapshots }) =>
   lists.flatMap((list) => list.places.map((place) => ({ list, place, snapshots }))),
 );
 for (const { list, place, snapshots } of pages) {
-  check(list, place, await snapshots.read((reader) => list.ask(reader, place.key)));
-  await medianOf(snapshots, list.ask, place.key);
+  check(list, place, await snapshots.read((reader) => list.ask(reader, place.at)));
+  await medianOf(snapshots, list.ask, place.at);
 }
 for (let n = 0; n < rounds; n++) {
   for (const { list, place, snapshots } of n % 2 === 0 ? pages : pages.toReversed()) {
-    place.microseconds.push(await medianOf(snapshots, list.ask, place.key));
+    place.microseconds.push(await medianOf(snapshots, list.ask, place.at));
   }
 }
 for (const { snapshots } of indexes) snapshots.close();

@@ -1,4 +1,5 @@
 /** Backfills as a consumer starts, watches and cancels them. */
+import type { Cursor } from '../store/model/page.ts';
 import { HookProblem, invalidField } from './problem.ts';
 import { serializedBackfill } from './serialize.ts';
 import type { Chainhooks } from './service.ts';
@@ -47,8 +48,8 @@ export function backfillJobs({ store, history, write, clock, chance, wakeTasks }
     /** @throws HookProblem 404 */
     get: (hookId: number, job: string) => serializedBackfill(found(hookId, job)),
 
-    page(hookId: number, limit: number, start: number | null) {
-      const page = backfills.page(hookId, limit, start);
+    page(hookId: number, limit: number, at: Cursor | null) {
+      const page = backfills.page(hookId, limit, at);
       return { ...page, items: page.items.map(serializedBackfill) };
     },
 

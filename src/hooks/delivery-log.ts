@@ -2,6 +2,7 @@
 
 import { type DeliveryFilter, everyDelivery } from '../store/hooks/delivery-log.ts';
 import type { Delivery, HookRecord } from '../store/hooks/model.ts';
+import type { Cursor } from '../store/model/page.ts';
 import type { Management } from './management.ts';
 import { HookProblem, unknownHook } from './problem.ts';
 import { serializedAttempts, serializedDelivery } from './serialize.ts';
@@ -40,8 +41,8 @@ export function deliveryLog(hooks: Chainhooks, { own }: Management) {
   }
 
   return {
-    page(consumer: string, uuid: string, filter: DeliveryFilter, limit: number, start: number | null) {
-      const page = deliveries.page(logged(consumer, uuid).id, filter, limit, start);
+    page(consumer: string, uuid: string, filter: DeliveryFilter, limit: number, at: Cursor | null) {
+      const page = deliveries.page(logged(consumer, uuid).id, filter, limit, at);
       return { ...page, items: page.items.map(serialized) };
     },
 

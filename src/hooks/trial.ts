@@ -1,4 +1,5 @@
 /** Trying hooks: previews over past blocks, a test of the receiver, and backfills. */
+import type { Cursor } from '../store/model/page.ts';
 import { type BackfillRange, backfillJobs } from './backfill-jobs.ts';
 import type { Management } from './management.ts';
 import { type PreviewRange, previews } from './preview.ts';
@@ -23,8 +24,8 @@ export function trial(hooks: Chainhooks, { own }: Management) {
 
     backfill: (consumer: string, uuid: string, range: BackfillRange) => jobs.start(own(consumer, uuid).id, range),
     getBackfill: (consumer: string, uuid: string, job: string) => jobs.get(own(consumer, uuid).id, job),
-    backfills: (consumer: string, uuid: string, limit: number, start: number | null) =>
-      jobs.page(own(consumer, uuid).id, limit, start),
+    backfills: (consumer: string, uuid: string, limit: number, at: Cursor | null) =>
+      jobs.page(own(consumer, uuid).id, limit, at),
     cancelBackfill: (consumer: string, uuid: string, job: string) => jobs.cancel(own(consumer, uuid).id, job),
   };
 }

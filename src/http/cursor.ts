@@ -1,38 +1,45 @@
 /**
- * Cursors: the key of an item, as text that only the list it came from takes back.
+ * Cursors as text that only the list they came from takes back.
  *
- * Version byte, check sum, then the key as JSON, all as base64url. The check sum covers the list's name and scope as
- * well as the key, so one comparison finds a cursor that was cut, mistyped, or made by another list, another principal
- * or another block. It guards against mistakes, not against forgery: a forged cursor can only start a page elsewhere.
+ * A byte for the side, a check sum, then the key as JSON, all as base64url. The check sum covers the list's name and
+ * scope as well as the side and the key, so one comparison finds a cursor that was cut, mistyped, or made by another
+ * list, another principal or another block. It guards against mistakes, not against forgery: a forged cursor can only
+ * name a page elsewhere. Nothing else goes into the text, so every thread and host makes and takes the same one.
  */
-import type { CursorKey } from '../store/model/page.ts';
+import { type Cursor, type CursorKey, cursorSides } from '../store/model/page.ts';
 
-/** Raised when keys change their meaning, which makes the cursors of old answers invalid. */
-const VERSION = 1;
-const HEAD = 5;
+/** The first byte. `from` has the one that every cursor began with when it named the first item of its page. */
+const FIRST_SIDE = 1;
+const HEAD_BYTES = 5;
 const MAX_PARTS = 8;
 
 /** @param list the list's name and what narrows it: `principal-transactions SP…` */
-export function encodeCursor(list: string, key: CursorKey): string {
+export function encodeCursor(list: string, { side, key }: Cursor): string {
   const json = new TextEncoder().encode(JSON.stringify(key));
-  const bytes = new Uint8Array(HEAD + json.length);
-  bytes[0] = VERSION;
-  bytes.set(json, HEAD);
-  new DataView(bytes.buffer).setUint32(1, checkSum(list, json));
+  const place = cursorSides.indexOf(side);
+  const bytes = new Uint8Array(HEAD_BYTES + json.length);
+  bytes[0] = FIRST_SIDE + place;
+  bytes.set(json, HEAD_BYTES);
+  new DataView(bytes.buffer).setUint32(1, checkSum(list, place, json));
   return bytes.toBase64({ alphabet: 'base64url', omitPadding: true });
 }
 
-/** The key, or null for a text that is no cursor of this list. */
-export function decodeCursor(list: string, text: string): CursorKey | null {
+/** The cursor, or null for a text that is none of this list. */
+export function decodeCursor(list: string, text: string): Cursor | null {
   const bytes = fromBase64Url(text);
-  if (bytes === null || bytes.length < HEAD || bytes[0] !== VERSION) return null;
-  const json = bytes.subarray(HEAD);
-  if (new DataView(bytes.buffer, bytes.byteOffset).getUint32(1) !== checkSum(list, json)) return null;
-  return parseKey(new TextDecoder().decode(json));
+  if (bytes === null || bytes.length < HEAD_BYTES) return null;
+  const place = bytes[0]! - FIRST_SIDE;
+  const side = cursorSides[place];
+  if (side === undefined) return null;
+  const json = bytes.subarray(HEAD_BYTES);
+  if (new DataView(bytes.buffer, bytes.byteOffset).getUint32(1) !== checkSum(list, place, json)) return null;
+  const key = parseKey(new TextDecoder().decode(json));
+  if (key === null || (key.length === 0 && side !== 'from')) return null;
+  return { side, key };
 }
 
-function checkSum(list: string, json: Uint8Array): number {
-  return Bun.hash.crc32(json, Bun.hash.crc32(list));
+function checkSum(list: string, place: number, json: Uint8Array): number {
+  return Bun.hash.crc32(json, Bun.hash.crc32(list, place));
 }
 
 function fromBase64Url(text: string): Uint8Array | null {
@@ -50,6 +57,6 @@ function parseKey(json: string): CursorKey | null {
   } catch {
     return null;
   }
-  if (!Array.isArray(key) || key.length === 0 || key.length > MAX_PARTS) return null;
+  if (!Array.isArray(key) || key.length > MAX_PARTS) return null;
   return key.every((part) => typeof part === 'string' || Number.isSafeInteger(part)) ? key : null;
 }

@@ -3,7 +3,12 @@ import { type TSchema, Type } from '@sinclair/typebox';
 import { type AnyElysia, Elysia } from 'elysia';
 import { UNEXPECTED } from '../base/errors.ts';
 import { unavailable } from '../store/files/store-failure.ts';
-import { IndexUnavailableError, NoSnapshotError, TooMuchWorkError } from '../store/model/read-errors.ts';
+import {
+  IndexUnavailableError,
+  NoSnapshotError,
+  TooMuchWorkError,
+  UnreadableCursorError,
+} from '../store/model/read-errors.ts';
 import type { ListenerEvent } from './listener.ts';
 import { decoded, pathAndQuery, pathOf } from './request-url.ts';
 import type { Responder } from './respond.ts';
@@ -80,6 +85,13 @@ export class ParameterError extends ApiError {
     return this.#phrase(this.path.join(separator) || this.place);
   }
 }
+
+/** The error for a cursor that the list did not make. */
+export const invalidCursor = (): ParameterError =>
+  new ParameterError(
+    { place: 'querystring', path: ['cursor'] },
+    (at) => `invalid cursor in ${at}: it is not one of this list; start again without a cursor`,
+  );
 
 /** An error whose body is the route's own, since clients read it. */
 export class ShapedError extends ApiError {
@@ -164,6 +176,7 @@ export function failures(respond: Responder, log: Log): Failure {
   return (error, request, shape = problems) => {
     if (error instanceof ApiError) return answered(error, shape);
     if (error instanceof TooMuchWorkError) return answered(new ApiError(400, error.message, 'TOO_MUCH_WORK'), shape);
+    if (error instanceof UnreadableCursorError) return answered(invalidCursor(), shape);
     const where = { method: request.method, path: pathAndQuery(request.url), cause: error };
     if (isStoreUnavailable(error)) {
       // That there is no index was said once, when it was noticed.

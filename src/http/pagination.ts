@@ -1,21 +1,25 @@
 /** Lists that are walked by cursor: what they are asked and the envelope they answer. */
 import { type TSchema, Type } from '@sinclair/typebox';
-import type { CursorKey, Page } from '../store/model/page.ts';
+import type { Cursor, Page } from '../store/model/page.ts';
 import { decodeCursor, encodeCursor } from './cursor.ts';
-import { ParameterError } from './errors.ts';
+import { invalidCursor } from './errors.ts';
+
+/** The characters of a cursor. */
+export const CURSOR_TEXT = '[A-Za-z0-9_-]+';
+export const MAX_CURSOR = 1024;
 
 export const cursorQuery = {
   limit: Type.Integer({ minimum: 1, maximum: 50, default: 20, description: 'Maximum number of items on a page' }),
   cursor: Type.Optional(
     Type.String({
-      pattern: '^[A-Za-z0-9_-]+$',
-      maxLength: 1024,
-      description: 'Start of the page: a cursor from an earlier answer, unchanged. Leave it out for the first page.',
+      pattern: `^${CURSOR_TEXT}$`,
+      maxLength: MAX_CURSOR,
+      description: 'Names the page: a cursor from an earlier answer, unchanged. Leave it out for the first page.',
     }),
   ),
 };
 
-const cursor = (description: string) => Type.Union([Type.String(), Type.Null()], { description });
+const neighbour = (description: string) => Type.Union([Type.String(), Type.Null()], { description });
 
 /** The schema of a page. @param item schema of one item */
 export const CursorPage = <T extends TSchema>(item: T) =>
@@ -23,23 +27,24 @@ export const CursorPage = <T extends TSchema>(item: T) =>
     total: Type.Integer({ description: 'Number of items in the whole list' }),
     limit: Type.Integer(),
     cursor: Type.Object({
-      next: cursor('Cursor of the next page; null on the last page'),
-      previous: cursor('Cursor of the previous page; null on the first page'),
-      current: cursor('Cursor of this page; null if it is empty'),
+      next: neighbour('Cursor of the next page; null on the last page'),
+      previous: neighbour('Cursor of the previous page; null on the first page'),
+      current: Type.String({ description: 'Cursor of this page' }),
     }),
     results: Type.Array(item),
   });
 
-/** @throws ParameterError for a cursor that is not of this list */
-export function pageStart(list: string, text: string | undefined): CursorKey | null {
+/** Null for the first page. @throws ParameterError for a cursor that is not of this list */
+export function pageCursor(list: string, text: string | undefined): Cursor | null {
   if (text === undefined) return null;
-  const key = decodeCursor(list, text);
-  if (key !== null) return key;
-  throw new ParameterError(
-    { place: 'querystring', path: ['cursor'] },
-    (at) => `invalid cursor in ${at}: it is not one of this list; start again without a cursor`,
-  );
+  const cursor = decodeCursor(list, text);
+  if (cursor === null) throw invalidCursor();
+  return cursor;
 }
+
+/** The text of a neighbour's cursor; null where there is no such page. */
+export const neighbourText = (list: string, cursor: Cursor | null): string | null =>
+  cursor === null ? null : encodeCursor(list, cursor);
 
 /**
  * A page with the cursors of its neighbours.
@@ -47,11 +52,14 @@ export function pageStart(list: string, text: string | undefined): CursorKey | n
  * @param item serializes one item
  */
 export function cursorPage<T, R>(list: string, limit: number, page: Page<T>, item: (of: T) => R) {
-  const text = (key: CursorKey | null) => (key === null ? null : encodeCursor(list, key));
   return {
     total: page.total,
     limit,
-    cursor: { next: text(page.next), previous: text(page.previous), current: text(page.current) },
+    cursor: {
+      next: neighbourText(list, page.next),
+      previous: neighbourText(list, page.previous),
+      current: encodeCursor(list, page.current),
+    },
     results: page.items.map(item),
   };
 }

@@ -9,7 +9,9 @@ interface List {
   results: unknown[];
 }
 
-const EMPTY = '{"total":0,"limit":20,"cursor":{"next":null,"previous":null,"current":null},"results":[]}';
+/** An empty page has no neighbours, and a cursor of its own. */
+const EMPTY =
+  /^\{"total":0,"limit":20,"cursor":\{"next":null,"previous":null,"current":"[A-Za-z0-9_-]+"\},"results":\[\]\}$/;
 const TX_ID_RULE = 'must match pattern "^(0x)?[a-fA-F0-9]{64}$"';
 const CHECKSUM = 'its checksum is wrong; one of its characters may be';
 const COIN = encodeURIComponent(TOKEN);
@@ -48,7 +50,7 @@ describe.each([
   test('is an empty page', async () => {
     const { status, body } = await app.json(path);
     expect(status).toBe(200);
-    expect(JSON.stringify(body)).toBe(EMPTY);
+    expect(JSON.stringify(body)).toMatch(EMPTY);
   });
 });
 
@@ -224,7 +226,7 @@ describe('the value of an instance', () => {
     ['what is no value', '0xffff'],
     ['a value cut short', '0x0100'],
   ])('that is %s is an empty page', async (_, value) => {
-    expect(await text(path(value))).toBe(EMPTY);
+    expect(await text(path(value))).toMatch(EMPTY);
   });
 
   test.each(['u3', '-3', '3.0', '0xzz', `0X${hex}`, '1_000', '%20', '%3F', 'stx'])('%s is refused', async (value) => {

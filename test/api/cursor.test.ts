@@ -1,6 +1,7 @@
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { decodeCursor, encodeCursor } from '../../src/http/cursor.ts';
+import { type Cursor, cursorSides, HEAD } from '../../src/store/model/page.ts';
 import { assertProperty } from '../support/property.ts';
 
 const part = fc.oneof(
@@ -8,49 +9,66 @@ const part = fc.oneof(
   fc.string({ unit: 'binary', maxLength: 80 }),
 );
 const key = fc.array(part, { minLength: 1, maxLength: 8 });
+const cursor: fc.Arbitrary<Cursor> = fc.oneof(
+  fc.constant(HEAD),
+  fc.record({ side: fc.constantFrom(...cursorSides), key }),
+);
 
-test('a cursor gives back the key it was made of', () => {
+test('a text gives back the cursor it was made of', () => {
   assertProperty(
-    fc.property(fc.string(), key, (list, parts) => {
-      expect(decodeCursor(list, encodeCursor(list, parts))).toEqual(parts);
+    fc.property(fc.string(), cursor, (list, one) => {
+      expect(decodeCursor(list, encodeCursor(list, one))).toEqual(one);
     }),
   );
 });
 
 test('a cursor is safe in a query as it stands', () => {
-  assertProperty(fc.property(key, (parts) => expect(encodeCursor('list', parts)).toMatch(/^[A-Za-z0-9_-]+$/)));
+  assertProperty(fc.property(cursor, (one) => expect(encodeCursor('list', one)).toMatch(/^[A-Za-z0-9_-]+$/)));
 });
 
 test('a cursor of another list is refused', () => {
   assertProperty(
-    fc.property(fc.string(), fc.string(), key, (one, other, parts) => {
-      fc.pre(one !== other);
-      expect(decodeCursor(other, encodeCursor(one, parts))).toBeNull();
+    fc.property(fc.string(), fc.string(), cursor, (list, other, one) => {
+      fc.pre(list !== other);
+      expect(decodeCursor(other, encodeCursor(list, one))).toBeNull();
     }),
   );
 });
 
-test('a cursor with one character changed is refused or of the same key', () => {
+test('a cursor with one character changed is refused or the same', () => {
   assertProperty(
-    fc.property(key, fc.nat(), fc.constantFrom(...'AZaz09_-'), (parts, at, character) => {
-      const text = encodeCursor('list', parts);
+    fc.property(cursor, fc.nat(), fc.constantFrom(...'AZaz09_-'), (one, at, character) => {
+      const text = encodeCursor('list', one);
       const place = at % text.length;
       const broken = text.slice(0, place) + character + text.slice(place + 1);
       // The last character may carry bits that stand for nothing.
-      expect([null, parts]).toContainEqual(decodeCursor('list', broken) as typeof parts | null);
+      expect([null, one]).toContainEqual(decodeCursor('list', broken));
     }),
   );
 });
 
-test('any text at all is a key or null', () => {
+test('any text at all is a cursor or null', () => {
   assertProperty(fc.property(fc.string(), (text) => void decodeCursor('list', text)));
 });
 
 test.each([
-  ['another version', 'AgAAAABbMV0'],
+  ['an unknown side', 'BQAAAABbMV0'],
+  ['no side', 'AAAAAABbMV0'],
   ['nothing', ''],
   ['only a head', 'AQAAAAA'],
   ['the form of an older server', '150000:2147483647:4'],
 ])('%s is no cursor', (_, text) => {
   expect(decodeCursor('list', text)).toBeNull();
+});
+
+test('a cursor from before cursors had sides names the page from its item on', () => {
+  // Of the list `transactions`, as earlier versions made it.
+  expect(decodeCursor('transactions', 'AYz6ha5bMTA0ODU3N10')).toEqual({ side: 'from', key: [1048577] });
+});
+
+test('a cursor of no key names the head alone', () => {
+  for (const side of cursorSides) {
+    const one = { side, key: [] };
+    expect(decodeCursor('list', encodeCursor('list', one))).toEqual(side === 'from' ? one : null);
+  }
 });

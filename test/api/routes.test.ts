@@ -8,6 +8,7 @@ import { type ApiEvent, failures } from '../../src/http/errors.ts';
 import { responder } from '../../src/http/respond.ts';
 import { checkedBody } from '../../src/http/response-check.ts';
 import { resource, route } from '../../src/http/route.ts';
+import { type CursorSide, HEAD } from '../../src/store/model/page.ts';
 import { alice, drop, microblockHash, stream, transfer } from '../support/handmade.ts';
 import { memoryIndex } from '../support/memory-index.ts';
 import { routeContext } from './route-context.ts';
@@ -39,7 +40,7 @@ const NO_NETWORK = stacksAddress(1, bytes(0x31, 20));
 interface List {
   total: number;
   limit: number;
-  cursor: { next: string | null; previous: string | null; current: string | null };
+  cursor: { next: string | null; previous: string | null; current: string };
   results: Record<string, unknown>[];
 }
 
@@ -120,22 +121,38 @@ describe.each(lists)('%s', (path) => {
 });
 
 describe('the first page before anything is known', () => {
-  test.each(['/extended/v3/transactions', '/extended/v3/mempool/transactions'])('%s', async (path) => {
+  test.each([
+    ['transactions', '/extended/v3/transactions'],
+    ['mempool-transactions', '/extended/v3/mempool/transactions'],
+  ])('of %s has a cursor, from which a walk begins once there is something', async (list, path) => {
     const { request } = testApp(emptyIndex());
+    const current = encodeCursor(list, HEAD);
     expect(await (await request(path)).text()).toBe(
-      '{"total":0,"limit":20,"cursor":{"next":null,"previous":null,"current":null},"results":[]}',
+      `{"total":0,"limit":20,"cursor":{"next":null,"previous":null,"current":"${current}"},"results":[]}`,
     );
+    expect((await usual.json(`${path}?cursor=${current}`)).body).toEqual((await usual.json(path)).body);
+  });
+});
+
+describe('a page without items', () => {
+  const at = async (side: CursorSide, position: number) => {
+    const cursor = encodeCursor('transactions', { side, key: [position] });
+    return (await usual.json(`/extended/v3/transactions?cursor=${cursor}`)).body as List;
+  };
+
+  test('behind the end knows the total and leads back', async () => {
+    const whole = (await usual.json('/extended/v3/transactions')).body as List;
+    const { cursor, results, total } = await at('after', 0);
+    expect([results, total, cursor.next]).toEqual([[], 6, null]);
+    expect((await usual.json(`/extended/v3/transactions?cursor=${cursor.previous}`)).body).toMatchObject({
+      results: whole.results as never,
+    });
   });
 
-  test('a page past the end is empty and knows the total', async () => {
-    const cursor = encodeCursor('transactions', [0]);
-    const { body } = await usual.json(`/extended/v3/transactions?cursor=${cursor}`);
-    expect(body).toEqual({
-      total: 6,
-      limit: 20,
-      cursor: { next: null, previous: null, current: null },
-      results: [],
-    } as never);
+  test('before the head leads on', async () => {
+    const { cursor, results, total } = await at('before', Number.MAX_SAFE_INTEGER);
+    expect([results, total, cursor.previous]).toEqual([[], 6, null]);
+    expect(cursor.next).toBeString();
   });
 });
 

@@ -1173,7 +1173,7 @@ export interface operations {
                  */
                 limit?: number;
                 /**
-                 * @description Start of the page: a cursor from an earlier answer, unchanged. Leave it out for the first page.
+                 * @description Names the page: a cursor from an earlier answer, unchanged. Leave it out for the first page.
                  * @example AXLXSOlbMTQ2ODAwNjQ2XQ
                  */
                 cursor?: string;
@@ -1195,7 +1195,7 @@ export interface operations {
                      *       "total": 998,
                      *       "limit": 20,
                      *       "cursor": {
-                     *         "next": "ASwKWl5bMTQyNjA2MzQ0XQ",
+                     *         "next": "Aq5igctbMTQyNjA2MzQ1XQ",
                      *         "previous": null,
                      *         "current": "AXLXSOlbMTQ2ODAwNjQ2XQ"
                      *       },
@@ -1238,8 +1238,8 @@ export interface operations {
                             next: string | null;
                             /** @description Cursor of the previous page; null on the first page */
                             previous: string | null;
-                            /** @description Cursor of this page; null if it is empty */
-                            current: string | null;
+                            /** @description Cursor of this page */
+                            current: string;
                         };
                         results: ({
                             tx_id: string;
@@ -3111,7 +3111,7 @@ export interface operations {
                  */
                 limit?: number;
                 /**
-                 * @description Start of the page: a cursor from an earlier answer, unchanged. Leave it out for the first page.
+                 * @description Names the page: a cursor from an earlier answer, unchanged. Leave it out for the first page.
                  * @example AVHdxqRbMF0
                  */
                 cursor?: string;
@@ -3167,8 +3167,8 @@ export interface operations {
                             next: string | null;
                             /** @description Cursor of the previous page; null on the first page */
                             previous: string | null;
-                            /** @description Cursor of this page; null if it is empty */
-                            current: string | null;
+                            /** @description Cursor of this page */
+                            current: string;
                         };
                         results: ({
                             event_index: number;
@@ -3350,7 +3350,7 @@ export interface operations {
                  */
                 limit?: number;
                 /**
-                 * @description Start of the page: a cursor from an earlier answer, unchanged. Leave it out for the first page.
+                 * @description Names the page: a cursor from an earlier answer, unchanged. Leave it out for the first page.
                  * @example AcYqrrpbMTQ2ODAwNjQ2XQ
                  */
                 cursor?: string;
@@ -3421,8 +3421,8 @@ export interface operations {
                             next: string | null;
                             /** @description Cursor of the previous page; null on the first page */
                             previous: string | null;
-                            /** @description Cursor of this page; null if it is empty */
-                            current: string | null;
+                            /** @description Cursor of this page */
+                            current: string;
                         };
                         results: ({
                             tx_id: string;
@@ -3685,7 +3685,7 @@ export interface operations {
                  */
                 limit?: number;
                 /**
-                 * @description Start of the page: a cursor from an earlier answer, unchanged. Leave it out for the first page.
+                 * @description Names the page: a cursor from an earlier answer, unchanged. Leave it out for the first page.
                  * @example Aa4R_RpbMTczNTcxNjk4MTAwMDAwMCwiMjk0NmVjYmI1M2MwZTM2NmNjMzBmNzFlN2E1M2U2NWIxZDU1MmQ2NGE1ZWNhNTNkOWI4OWNkMTM1M2ExYWEzYiJd
                  */
                 cursor?: string;
@@ -3745,8 +3745,8 @@ export interface operations {
                             next: string | null;
                             /** @description Cursor of the previous page; null on the first page */
                             previous: string | null;
-                            /** @description Cursor of this page; null if it is empty */
-                            current: string | null;
+                            /** @description Cursor of this page */
+                            current: string;
                         };
                         results: ({
                             tx_id: string;
@@ -3926,7 +3926,7 @@ export interface operations {
                  */
                 limit?: number;
                 /**
-                 * @description Start of the page: a cursor from an earlier answer, unchanged. Leave it out for the first page.
+                 * @description Names the page: a cursor from an earlier answer, unchanged. Leave it out for the first page.
                  * @example AcLnC9RbMTQ2ODAwNjQzXQ
                  */
                 cursor?: string;
@@ -3954,7 +3954,7 @@ export interface operations {
                      *       "total": 102,
                      *       "limit": 20,
                      *       "cursor": {
-                     *         "next": "ATdyGFdbMTA4MDAzMzI5XQ",
+                     *         "next": "AhssDrRbMTA4MDAzMzMwXQ",
                      *         "previous": null,
                      *         "current": "AcLnC9RbMTQ2ODAwNjQzXQ"
                      *       },
@@ -4012,8 +4012,8 @@ export interface operations {
                             next: string | null;
                             /** @description Cursor of the previous page; null on the first page */
                             previous: string | null;
-                            /** @description Cursor of this page; null if it is empty */
-                            current: string | null;
+                            /** @description Cursor of this page */
+                            current: string;
                         };
                         results: {
                             transaction: {
@@ -4277,7 +4277,7 @@ export interface operations {
                  */
                 limit?: number;
                 /**
-                 * @description Start of the page: a cursor from an earlier answer, unchanged. Leave it out for the first page.
+                 * @description Names the page: a cursor from an earlier answer, unchanged. Leave it out for the first page.
                  * @example AeRlVxBbMTczNTcxNTYyNzE0MjAwMCwiMjRiOTE5NDUwZDA0ZWI4ZjUzNGFiNmYzOWY5ZmNkNDQ4YmRmYTZiYzljOWQ2NDM1NTYxNzg3YmUzMDc4ZjhhZiJd
                  */
                 cursor?: string;
@@ -4343,8 +4343,8 @@ export interface operations {
                             next: string | null;
                             /** @description Cursor of the previous page; null on the first page */
                             previous: string | null;
-                            /** @description Cursor of this page; null if it is empty */
-                            current: string | null;
+                            /** @description Cursor of this page */
+                            current: string;
                         };
                         results: ({
                             tx_id: string;
@@ -4686,7 +4686,7 @@ export interface operations {
                  */
                 limit?: number;
                 /**
-                 * @description Start of the page: a cursor from an earlier answer, unchanged. Leave it out for the first page.
+                 * @description Names the page: a cursor from an earlier answer, unchanged. Leave it out for the first page.
                  * @example ARDUSFtbIkc4NjQ1NjAxIiwiU1QyS042MllFWUs1U1dLS1JaSDRDTlAwSkZIQ0JUMkYxNk03N01WWVgudG9rZW4tMDo6Y29pbiJd
                  */
                 cursor?: string;
@@ -4735,8 +4735,8 @@ export interface operations {
                             next: string | null;
                             /** @description Cursor of the previous page; null on the first page */
                             previous: string | null;
-                            /** @description Cursor of this page; null if it is empty */
-                            current: string | null;
+                            /** @description Cursor of this page */
+                            current: string;
                         };
                         results: {
                             asset_identifier: string;
@@ -4851,7 +4851,7 @@ export interface operations {
                  */
                 limit?: number;
                 /**
-                 * @description Start of the page: a cursor from an earlier answer, unchanged. Leave it out for the first page.
+                 * @description Names the page: a cursor from an earlier answer, unchanged. Leave it out for the first page.
                  * @example ARqTIq5bIlNUMUdYMUpSRDVUS1ZSTUVHTU1DVk05Q1owOUtaRUJZSzY2QlFWS1dOLmNvbGxlY3RpYmxlLTE6OmNhcmQiLCIwMTAwMDAwMDAwMDAwMDAwMDAwMDAwMDAwMDAwMDAwMDE3Il0
                  */
                 cursor?: string;
@@ -4903,8 +4903,8 @@ export interface operations {
                             next: string | null;
                             /** @description Cursor of the previous page; null on the first page */
                             previous: string | null;
-                            /** @description Cursor of this page; null if it is empty */
-                            current: string | null;
+                            /** @description Cursor of this page */
+                            current: string;
                         };
                         results: {
                             asset_identifier: string;
@@ -4951,7 +4951,7 @@ export interface operations {
                  */
                 limit?: number;
                 /**
-                 * @description Start of the page: a cursor from an earlier answer, unchanged. Leave it out for the first page.
+                 * @description Names the page: a cursor from an earlier answer, unchanged. Leave it out for the first page.
                  * @example Ab5LNARbMTQ2ODAwNjQzLDAsIiJd
                  */
                 cursor?: string;
@@ -5011,8 +5011,8 @@ export interface operations {
                             next: string | null;
                             /** @description Cursor of the previous page; null on the first page */
                             previous: string | null;
-                            /** @description Cursor of this page; null if it is empty */
-                            current: string | null;
+                            /** @description Cursor of this page */
+                            current: string;
                         };
                         results: {
                             asset: {
@@ -5076,7 +5076,7 @@ export interface operations {
                  */
                 limit?: number;
                 /**
-                 * @description Start of the page: a cursor from an earlier answer, unchanged. Leave it out for the first page.
+                 * @description Names the page: a cursor from an earlier answer, unchanged. Leave it out for the first page.
                  * @example AYNKwgpbMTQ2ODAwNjQzLDAsIiJd
                  */
                 cursor?: string;
@@ -5132,8 +5132,8 @@ export interface operations {
                             next: string | null;
                             /** @description Cursor of the previous page; null on the first page */
                             previous: string | null;
-                            /** @description Cursor of this page; null if it is empty */
-                            current: string | null;
+                            /** @description Cursor of this page */
+                            current: string;
                         };
                         results: {
                             tx_id: string;
@@ -5191,7 +5191,7 @@ export interface operations {
                  */
                 limit?: number;
                 /**
-                 * @description Start of the page: a cursor from an earlier answer, unchanged. Leave it out for the first page.
+                 * @description Names the page: a cursor from an earlier answer, unchanged. Leave it out for the first page.
                  * @example AeEdW0dbMTQ1NzUyMDY4LDBd
                  */
                 cursor?: string;
@@ -5219,7 +5219,7 @@ export interface operations {
                      *       "total": 21,
                      *       "limit": 20,
                      *       "cursor": {
-                     *         "next": "ATS4i15bMTA0ODU4NywxMV0",
+                     *         "next": "AvFhodRbMTU3Mjg2NDAsMF0",
                      *         "previous": null,
                      *         "current": "AeEdW0dbMTQ1NzUyMDY4LDBd"
                      *       },
@@ -5256,8 +5256,8 @@ export interface operations {
                             next: string | null;
                             /** @description Cursor of the previous page; null on the first page */
                             previous: string | null;
-                            /** @description Cursor of this page; null if it is empty */
-                            current: string | null;
+                            /** @description Cursor of this page */
+                            current: string;
                         };
                         results: {
                             sender: string | null;
@@ -5320,7 +5320,7 @@ export interface operations {
                  */
                 limit?: number;
                 /**
-                 * @description Start of the page: a cursor from an earlier answer, unchanged. Leave it out for the first page.
+                 * @description Names the page: a cursor from an earlier answer, unchanged. Leave it out for the first page.
                  * @example AfGhLrhbMTQ2ODAwNjQxLDBd
                  */
                 cursor?: string;
@@ -5385,8 +5385,8 @@ export interface operations {
                             next: string | null;
                             /** @description Cursor of the previous page; null on the first page */
                             previous: string | null;
-                            /** @description Cursor of this page; null if it is empty */
-                            current: string | null;
+                            /** @description Cursor of this page */
+                            current: string;
                         };
                         results: {
                             sender: string | null;
@@ -5449,7 +5449,7 @@ export interface operations {
                  */
                 limit?: number;
                 /**
-                 * @description Start of the page: a cursor from an earlier answer, unchanged. Leave it out for the first page.
+                 * @description Names the page: a cursor from an earlier answer, unchanged. Leave it out for the first page.
                  * @example Aaqq-TJbMTQ2ODAwNjQzLDBd
                  */
                 cursor?: string;
@@ -5515,8 +5515,8 @@ export interface operations {
                             next: string | null;
                             /** @description Cursor of the previous page; null on the first page */
                             previous: string | null;
-                            /** @description Cursor of this page; null if it is empty */
-                            current: string | null;
+                            /** @description Cursor of this page */
+                            current: string;
                         };
                         results: {
                             sender: string | null;
@@ -5723,7 +5723,7 @@ export interface operations {
                  */
                 limit?: number;
                 /**
-                 * @description Start of the page: a cursor from an earlier answer, unchanged. Leave it out for the first page.
+                 * @description Names the page: a cursor from an earlier answer, unchanged. Leave it out for the first page.
                  * @example AZp1myJbIlAxNjg1MDcxODY1OTQwNjAyIiwiU1QyMjE3RDVDRVZBN1JDUFROQjNBTVdOVlIzWVQ3OUg5NkhQMTdNRk4iXQ
                  */
                 cursor?: string;
@@ -5745,7 +5745,7 @@ export interface operations {
                      *       "total": 90,
                      *       "limit": 20,
                      *       "cursor": {
-                     *         "next": "AQZU22FbIkk4OTk1NTQ2NjAiLCJTVFYyTjdCRVhCSDJQRktUUjI2WUVCM0U2R1YwVDY1QThHVkNBUFlKLmNvbGxlY3RpYmxlLTUiXQ",
+                     *         "next": "Aii9vvBbIkoxNzc0Nzc3NDAxIiwiU1QxR1gxSlJENVRLVlJNRUdNTUNWTTlDWjA5S1pFQllLNjZCUVZLV04uY29sbGVjdGlibGUtMSJd",
                      *         "previous": null,
                      *         "current": "AZp1myJbIlAxNjg1MDcxODY1OTQwNjAyIiwiU1QyMjE3RDVDRVZBN1JDUFROQjNBTVdOVlIzWVQ3OUg5NkhQMTdNRk4iXQ"
                      *       },
@@ -5766,8 +5766,8 @@ export interface operations {
                             next: string | null;
                             /** @description Cursor of the previous page; null on the first page */
                             previous: string | null;
-                            /** @description Cursor of this page; null if it is empty */
-                            current: string | null;
+                            /** @description Cursor of this page */
+                            current: string;
                         };
                         results: {
                             /** @description Standard address or contract identifier */
@@ -5873,7 +5873,7 @@ export interface operations {
                  */
                 limit?: number;
                 /**
-                 * @description Start of the page: a cursor from an earlier answer, unchanged. Leave it out for the first page.
+                 * @description Names the page: a cursor from an earlier answer, unchanged. Leave it out for the first page.
                  * @example AdfkpLNbIkgxNzM5MTkxMiIsIlNUMTFYUkMxUFM3VjYwOTE2WjhSQk4xRFpKWkI2UkM3MkdZWVBDV1pSIl0
                  */
                 cursor?: string;
@@ -5901,7 +5901,7 @@ export interface operations {
                      *       "total": 35,
                      *       "limit": 20,
                      *       "cursor": {
-                     *         "next": "AWA7PDhbIkYzNzk3OTkiLCJTVDJEODZXVDRDWjFGTVRSMlJOM1JQRFg1NDhCRzBZQUNaTk5KQk5TNCJd",
+                     *         "next": "AuoHLfVbIkY0NTgwMTYiLCJTVDNBSFA4TlpSSzlSSjZOMlYwVENBR01DRE04R0VDQjBINzJXNkVHMyJd",
                      *         "previous": null,
                      *         "current": "AdfkpLNbIkgxNzM5MTkxMiIsIlNUMTFYUkMxUFM3VjYwOTE2WjhSQk4xRFpKWkI2UkM3MkdZWVBDV1pSIl0"
                      *       },
@@ -5922,8 +5922,8 @@ export interface operations {
                             next: string | null;
                             /** @description Cursor of the previous page; null on the first page */
                             previous: string | null;
-                            /** @description Cursor of this page; null if it is empty */
-                            current: string | null;
+                            /** @description Cursor of this page */
+                            current: string;
                         };
                         results: {
                             /** @description Standard address or contract identifier */
@@ -5969,7 +5969,7 @@ export interface operations {
                  */
                 limit?: number;
                 /**
-                 * @description Start of the page: a cursor from an earlier answer, unchanged. Leave it out for the first page.
+                 * @description Names the page: a cursor from an earlier answer, unchanged. Leave it out for the first page.
                  * @example AbRD5K1bMTI4OTc0ODQ4LDBd
                  */
                 cursor?: string;
@@ -6034,8 +6034,8 @@ export interface operations {
                             next: string | null;
                             /** @description Cursor of the previous page; null on the first page */
                             previous: string | null;
-                            /** @description Cursor of this page; null if it is empty */
-                            current: string | null;
+                            /** @description Cursor of this page */
+                            current: string;
                         };
                         results: {
                             sender: string | null;
@@ -6096,8 +6096,8 @@ export interface operations {
                  */
                 offset?: number;
                 /**
-                 * @description Index block hash of the first block of the page, before `offset` is applied
-                 * @example 0x6ca8d444e681e6f31de6f1f09d2e2a245942a4423681a097a7c49770f97a8cf2
+                 * @description Names the page: a cursor from an earlier answer, unchanged. Leave it out for the newest page. The name of the item that the page starts with is accepted as well: the index block hash of a block.
+                 * @example AZ_3w15bMTQwXQ
                  */
                 cursor?: string;
             };
@@ -6119,8 +6119,8 @@ export interface operations {
                      *       "offset": 0,
                      *       "total": 140,
                      *       "next_cursor": null,
-                     *       "prev_cursor": "0xc5baa19df52af7216982e96fa7f8c387663281917c690e40224249754fd7c331",
-                     *       "cursor": "0x6ca8d444e681e6f31de6f1f09d2e2a245942a4423681a097a7c49770f97a8cf2",
+                     *       "prev_cursor": "AkPvUW1bMTIxXQ",
+                     *       "cursor": "AZ_3w15bMTQwXQ",
                      *       "results": [
                      *         {
                      *           "canonical": true,
@@ -6609,8 +6609,8 @@ export interface operations {
                  */
                 offset?: number;
                 /**
-                 * @description Index block hash of the first block of the page, before `offset` is applied
-                 * @example 0x6ca8d444e681e6f31de6f1f09d2e2a245942a4423681a097a7c49770f97a8cf2
+                 * @description Names the page: a cursor from an earlier answer, unchanged. Leave it out for the newest page. The name of the item that the page starts with is accepted as well: the index block hash of a block.
+                 * @example AXS-GvdbMTQwXQ
                  */
                 cursor?: string;
             };
@@ -6639,7 +6639,7 @@ export interface operations {
                      *       "total": 2,
                      *       "next_cursor": null,
                      *       "prev_cursor": null,
-                     *       "cursor": "0x6ca8d444e681e6f31de6f1f09d2e2a245942a4423681a097a7c49770f97a8cf2",
+                     *       "cursor": "AXS-GvdbMTQwXQ",
                      *       "results": [
                      *         {
                      *           "canonical": true,
@@ -7241,8 +7241,8 @@ export interface operations {
                  */
                 offset?: number;
                 /**
-                 * @description Position of the first event of the page: block height, microblock sequence (2147483647 if there is none), index of the transaction, index of the event
-                 * @example 140:2147483647:3:1
+                 * @description Names the page: a cursor from an earlier answer, unchanged. Leave it out for the newest page. The name of the item that the page starts with is accepted as well: block height, microblock sequence (2147483647 if there is none), index of the transaction and index of the event, with colons between them.
+                 * @example AWmHm9RbMTQ2ODAwNjQzLDFd
                  */
                 cursor?: string;
             };
@@ -7270,8 +7270,8 @@ export interface operations {
                      *       "offset": 0,
                      *       "total": 43,
                      *       "next_cursor": null,
-                     *       "prev_cursor": "88:2147483647:10:1",
-                     *       "cursor": "140:2147483647:3:1",
+                     *       "prev_cursor": "AkiNwx9bOTQzNzE4NDAsMV0",
+                     *       "cursor": "AWmHm9RbMTQ2ODAwNjQzLDFd",
                      *       "results": [
                      *         {
                      *           "event_index": 1,
@@ -7481,7 +7481,7 @@ export interface operations {
                  */
                 limit?: number;
                 /**
-                 * @description Start of the page: a cursor from an earlier answer, unchanged. Leave it out for the first page.
+                 * @description Names the page: a cursor from an earlier answer, unchanged. Leave it out for the first page.
                  * @example ARsJKq5bMF0
                  */
                 cursor?: string;
@@ -7548,8 +7548,8 @@ export interface operations {
                             next: string | null;
                             /** @description Cursor of the previous page; null on the first page */
                             previous: string | null;
-                            /** @description Cursor of this page; null if it is empty */
-                            current: string | null;
+                            /** @description Cursor of this page */
+                            current: string;
                         };
                         results: {
                             bond_index: number;
@@ -7617,7 +7617,7 @@ export interface operations {
                  */
                 limit?: number;
                 /**
-                 * @description Start of the page: a cursor from an earlier answer, unchanged. Leave it out for the first page.
+                 * @description Names the page: a cursor from an earlier answer, unchanged. Leave it out for the first page.
                  * @example Acm0-v9bMl0
                  */
                 cursor?: string;
@@ -7690,8 +7690,8 @@ export interface operations {
                             next: string | null;
                             /** @description Cursor of the previous page; null on the first page */
                             previous: string | null;
-                            /** @description Cursor of this page; null if it is empty */
-                            current: string | null;
+                            /** @description Cursor of this page */
+                            current: string;
                         };
                         results: {
                             index: number;
@@ -7947,7 +7947,7 @@ export interface operations {
                  */
                 limit?: number;
                 /**
-                 * @description Start of the page: a cursor from an earlier answer, unchanged. Leave it out for the first page.
+                 * @description Names the page: a cursor from an earlier answer, unchanged. Leave it out for the first page.
                  * @example AXxWHqNbMzE0NTczNSwxXQ
                  */
                 cursor?: string;
@@ -7996,8 +7996,8 @@ export interface operations {
                             next: string | null;
                             /** @description Cursor of the previous page; null on the first page */
                             previous: string | null;
-                            /** @description Cursor of this page; null if it is empty */
-                            current: string | null;
+                            /** @description Cursor of this page */
+                            current: string;
                         };
                         results: {
                             /** @description Standard address or contract identifier */
@@ -8126,7 +8126,7 @@ export interface operations {
                  */
                 limit?: number;
                 /**
-                 * @description Start of the page: a cursor from an earlier answer, unchanged. Leave it out for the first page.
+                 * @description Names the page: a cursor from an earlier answer, unchanged. Leave it out for the first page.
                  * @example ASH6X0hbMTI1ODI5MjIsMF0
                  */
                 cursor?: string;
@@ -8180,8 +8180,8 @@ export interface operations {
                             next: string | null;
                             /** @description Cursor of the previous page; null on the first page */
                             previous: string | null;
-                            /** @description Cursor of this page; null if it is empty */
-                            current: string | null;
+                            /** @description Cursor of this page */
+                            current: string;
                         };
                         results: {
                             /** @description Standard address or contract identifier */
@@ -8367,8 +8367,8 @@ export interface operations {
                  */
                 limit?: number;
                 /**
-                 * @description Start of the page: a cursor from an earlier answer, unchanged. Leave it out for the first page.
-                 * @example Aawzm2JbNywiMDI3YmQ1N2ZmYzMzODhlMzE0NDY2NmY0Y2YwNjljNWY4NWMzNTcyNDkxZDMxOTU5YjgwOWE5MDdmODY0Mzk1MjZkIl0
+                 * @description Names the page: a cursor from an earlier answer, unchanged. Leave it out for the first page.
+                 * @example AY7s9BBbNywiMDI3YmQ1N2ZmYzMzODhlMzE0NDY2NmY0Y2YwNjljNWY4NWMzNTcyNDkxZDMxOTU5YjgwOWE5MDdmODY0Mzk1MjZkIiwxM10
                  */
                 cursor?: string;
             };
@@ -8397,7 +8397,7 @@ export interface operations {
                      *       "cursor": {
                      *         "next": null,
                      *         "previous": null,
-                     *         "current": "Aawzm2JbNywiMDI3YmQ1N2ZmYzMzODhlMzE0NDY2NmY0Y2YwNjljNWY4NWMzNTcyNDkxZDMxOTU5YjgwOWE5MDdmODY0Mzk1MjZkIl0"
+                     *         "current": "AY7s9BBbNywiMDI3YmQ1N2ZmYzMzODhlMzE0NDY2NmY0Y2YwNjljNWY4NWMzNTcyNDkxZDMxOTU5YjgwOWE5MDdmODY0Mzk1MjZkIiwxM10"
                      *       },
                      *       "results": [
                      *         {
@@ -8424,8 +8424,8 @@ export interface operations {
                             next: string | null;
                             /** @description Cursor of the previous page; null on the first page */
                             previous: string | null;
-                            /** @description Cursor of this page; null if it is empty */
-                            current: string | null;
+                            /** @description Cursor of this page */
+                            current: string;
                         };
                         results: {
                             signing_key: string;
@@ -8515,7 +8515,7 @@ export interface operations {
                  */
                 limit?: number;
                 /**
-                 * @description Start of the page: a cursor from an earlier answer, unchanged. Leave it out for the first page.
+                 * @description Names the page: a cursor from an earlier answer, unchanged. Leave it out for the first page.
                  * @example AVqKgnZbIlNUMTFYUkMxUFM3VjYwOTE2WjhSQk4xRFpKWkI2UkM3MkdZWVBDV1pSLnNpZ25lci1tYW5hZ2VyIl0
                  */
                 cursor?: string;
@@ -8558,8 +8558,8 @@ export interface operations {
                             next: string | null;
                             /** @description Cursor of the previous page; null on the first page */
                             previous: string | null;
-                            /** @description Cursor of this page; null if it is empty */
-                            current: string | null;
+                            /** @description Cursor of this page */
+                            current: string;
                         };
                         results: {
                             /** @description Standard address or contract identifier */
@@ -8711,7 +8711,7 @@ export interface operations {
                  */
                 limit?: number;
                 /**
-                 * @description Start of the page: a cursor from an earlier answer, unchanged. Leave it out for the first page.
+                 * @description Names the page: a cursor from an earlier answer, unchanged. Leave it out for the first page.
                  * @example AddN8YBbIlNUMjIxN0Q1Q0VWQTdSQ1BUTkIzQU1XTlZSM1lUNzlIOTZIUDE3TUZOIl0
                  */
                 cursor?: string;
@@ -8762,8 +8762,8 @@ export interface operations {
                             next: string | null;
                             /** @description Cursor of the previous page; null on the first page */
                             previous: string | null;
-                            /** @description Cursor of this page; null if it is empty */
-                            current: string | null;
+                            /** @description Cursor of this page */
+                            current: string;
                         };
                         results: {
                             /** @description Standard address or contract identifier */

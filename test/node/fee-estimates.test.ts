@@ -97,7 +97,7 @@ test('what tenures hold is the sum of their blocks, the newest tenure first', as
     const loads = await read.tenures.loads(3);
     expect(loads.length).toBe(4);
     const blocks = loads.reduce((sum, tenure) => sum + tenure.blocks, 0);
-    const page = await read.blocks.page(blocks, { at: null, offset: 0 });
+    const page = await read.blocks.page(blocks, { cursor: null, item: null, offset: 0 });
     const sum = (pick: (block: (typeof newest)[number]) => number | bigint) =>
       newest.reduce((total, block) => total + Number(pick(block)), 0);
     const newest = page?.items ?? [];

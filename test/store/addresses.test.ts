@@ -6,7 +6,8 @@ import { positionsOf } from '../../src/chain/position.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { checkDirectory } from '../../src/store/check/check.ts';
 import { indexPath } from '../../src/store/files/database.ts';
-import type { OffsetPage } from '../../src/store/model/page.ts';
+import type { AddressTransaction } from '../../src/store/model/account.ts';
+import type { Cursor, OffsetPage, Page } from '../../src/store/model/page.ts';
 import type { Reader } from '../../src/store/read/index-reader.ts';
 import { openSnapshots, type Snapshots } from '../../src/store/read/snapshots.ts';
 import { decimalOf } from '../../src/store/rows/amounts.ts';
@@ -276,19 +277,23 @@ describe('by cursor', () => {
           const whole = await read.addresses.transactions(address, { first: 0, last: LATER }, 10_000, 0);
           const ids = whole.items.map(({ txId }) => hex(txId));
           const walked: string[] = [];
-          let page = await read.addresses.chainPage(address, size, { at: null, offset: 0 });
+          const at = async (cursor: Cursor | null, offset = 0) =>
+            (await read.addresses.chainPage(address, size, { cursor, item: null, offset }))!;
+          const idsOf = (page: Page<AddressTransaction>) => page.items.map(({ transaction }) => hex(transaction.txId));
+          let page = await at(null);
           for (;;) {
-            walked.push(...page!.items.map(({ transaction }) => hex(transaction.txId)));
-            if (page!.older === null) break;
-            page = await read.addresses.chainPage(address, size, { at: page!.older, offset: 0 });
+            walked.push(...idsOf(page));
+            if (page.next === null) break;
+            expect(idsOf(await at(page.next, 1))).toEqual(ids.slice(walked.length + 1, walked.length + 1 + size));
+            page = await at(page.next);
           }
           expect(walked).toEqual(ids);
-          let first = page!.current;
-          while (page!.newer !== null) {
-            first = page!.newer;
-            page = await read.addresses.chainPage(address, size, { at: first, offset: 0 });
+          const back = [idsOf(page)];
+          while (page.previous !== null) {
+            page = await at(page.previous);
+            back.unshift(idsOf(page));
           }
-          expect(page!.items.map(({ transaction }) => hex(transaction.txId))).toEqual(ids.slice(0, size));
+          expect(back.flat()).toEqual(ids);
         });
       }),
       { cases: 20 },
@@ -296,8 +301,10 @@ describe('by cursor', () => {
   });
 
   test('a block that is none of the chain starts no page', async () => {
-    const at = { indexBlockHash: new Uint8Array(32), microblockSequence: 0, txIndex: 0 };
-    const page = snapshots.read((read) => read.addresses.chainPage(addresses[0]!, 5, { at, offset: 0 }));
+    const item = { indexBlockHash: new Uint8Array(32), microblockSequence: 0, txIndex: 0 };
+    const page = snapshots.read((read) =>
+      read.addresses.chainPage(addresses[0]!, 5, { cursor: null, item, offset: 0 }),
+    );
     expect(await page).toBeUndefined();
   });
 });

@@ -5,8 +5,9 @@ import { ANCHORED_SEQUENCE } from '../../src/chain/block.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { indexPath } from '../../src/store/files/database.ts';
 import type { ChainBlock } from '../../src/store/model/block.ts';
+import type { ContractLog } from '../../src/store/model/contract.ts';
 import type { EventPlace } from '../../src/store/model/event.ts';
-import type { ChainPage, ChainStart } from '../../src/store/model/page.ts';
+import { type Cursor, HEAD, type OffsetStart, type Page } from '../../src/store/model/page.ts';
 import type { Reader } from '../../src/store/read/index-reader.ts';
 import { openSnapshots, type Snapshots } from '../../src/store/read/snapshots.ts';
 import type { DataDirectory } from '../support/data-directory.ts';
@@ -26,7 +27,7 @@ let snapshots: Snapshots;
 /** Highest first. */
 let blocks: BlockRow[];
 /** Of the contract that logged most, newest first. */
-let logs: { contract: string; place: EventPlace }[];
+let logs: { contract: string; txId: Uint8Array; place: EventPlace }[];
 
 beforeAll(() => {
   const options = { seed: 3, blocks: 70, accounts: 12, transactionsPerBlock: 8, forkEvery: 9 };
@@ -40,15 +41,16 @@ beforeAll(() => {
     )
     .all();
   logs = db
-    .query<{ contract: string; position: number; event_index: number; tx_index: number }, []>(
-      `SELECT p.address AS contract, e.position, e.event_index, t.tx_index
+    .query<{ contract: string; tx_id: Uint8Array; position: number; event_index: number; tx_index: number }, []>(
+      `SELECT p.address AS contract, t.tx_id, e.position, e.event_index, t.tx_index
          FROM events e JOIN principals p ON p.id = e.contract_id JOIN transactions t ON t.position = e.position
         WHERE e.kind = 1 AND e.contract_id = (SELECT contract_id FROM contract_logs ORDER BY logs DESC LIMIT 1)
         ORDER BY e.position DESC, e.event_index DESC`,
     )
     .all()
-    .map(({ contract, position, event_index, tx_index }) => ({
+    .map(({ contract, tx_id, position, event_index, tx_index }) => ({
       contract,
+      txId: tx_id,
       place: {
         height: Math.floor(position / 2 ** 20),
         microblockSequence: ANCHORED_SEQUENCE,
@@ -62,35 +64,53 @@ afterAll(() => {
   directory[Symbol.dispose]();
 });
 
+/** A list without items. */
+const NOTHING = { items: [], total: 0, current: HEAD, next: null, previous: null };
+
 const read = <T>(ask: (reader: Reader) => Promise<T>): Promise<T> => snapshots.read(ask);
 
-/** What a page of a list must be, from the whole list. */
-function expected<Key>(keys: Key[], limit: number, start: number): Omit<ChainPage<Key, Key>, 'total'> {
-  const inList = start >= 0 && start < keys.length;
-  return {
-    items: inList ? keys.slice(start, start + limit) : [],
-    current: inList ? keys[start]! : null,
-    older: (inList ? keys[start + limit] : null) ?? null,
-    newer: inList && start > 0 ? keys[Math.max(0, start - limit)]! : null,
-  };
+type Ask<Item, Name> = (limit: number, start: OffsetStart<Name>) => Promise<Page<Item> | undefined>;
+
+/** Keys of the items of a page's neighbour; null where it has none. */
+async function neighbour<Item, Key>(
+  cursor: Cursor | null,
+  limit: number,
+  keyOf: (item: Item) => Key,
+  ask: Ask<Item, Key>,
+): Promise<Key[] | null> {
+  if (cursor === null) return null;
+  const page = await ask(limit, { cursor, item: null, offset: 0 });
+  return page!.items.map(keyOf);
 }
 
-type Ask<Item, Key> = (limit: number, start: ChainStart<Key>) => Promise<ChainPage<Item, Key> | undefined>;
+/** Holds a page and its neighbours against the whole list. */
+async function isPage<Item, Key>(
+  page: Page<Item>,
+  { keys, limit, start }: { keys: Key[]; limit: number; start: number },
+  keyOf: (item: Item) => Key,
+  ask: Ask<Item, Key>,
+): Promise<void> {
+  const inList = start >= 0 && start < keys.length;
+  expect({ items: page.items.map(keyOf), total: page.total }).toEqual({
+    items: inList ? keys.slice(start, start + limit) : [],
+    total: keys.length,
+  });
+  expect(await neighbour(page.next, limit, keyOf, ask)).toEqual(
+    inList && start + limit < keys.length ? keys.slice(start + limit, start + 2 * limit) : null,
+  );
+  expect(await neighbour(page.previous, limit, keyOf, ask)).toEqual(
+    inList && start > 0 ? keys.slice(Math.max(0, start - limit), start) : null,
+  );
+}
 
 async function holds<Item, Key>(keys: Key[], keyOf: (item: Item) => Key, ask: Ask<Item, Key>): Promise<void> {
   for (const limit of [1, 3, keys.length, keys.length + 1]) {
-    for (const [place, at] of [null, ...keys].entries()) {
-      for (const offset of [-2, -1, 0, 1, keys.length]) {
+    for (const [place, item] of [null, ...keys].entries()) {
+      for (const offset of [0, 1, keys.length]) {
         const start = Math.max(0, place - 1) + offset;
-        const page = await ask(limit, { at, offset });
-        if (at !== null && (start < 0 || start >= keys.length)) expect(page).toBeUndefined();
-        else {
-          const { items, ...rest } = page!;
-          expect({ ...rest, items: items.map(keyOf) }).toEqual({
-            ...expected(keys, limit, start),
-            total: keys.length,
-          });
-        }
+        const page = await ask(limit, { cursor: null, item, offset });
+        if (item !== null && (start < 0 || start >= keys.length)) expect(page).toBeUndefined();
+        else await isPage(page!, { keys, limit, start }, keyOf, ask);
       }
     }
   }
@@ -115,10 +135,10 @@ describe('the blocks', () => {
         ),
       );
     }
-    const none = await read((reader) => reader.blocks.ofTenure(10_000, 5, { at: null, offset: 0 }));
-    expect(none).toEqual({ items: [], total: 0, current: null, older: null, newer: null });
+    const none = await read((reader) => reader.blocks.ofTenure(10_000, 5, { cursor: null, item: null, offset: 0 }));
+    expect(none).toEqual(NOTHING);
     const other = blocks.find(({ tenure_height }) => tenure_height !== blocks[0]!.tenure_height)!.hash;
-    const strange = { at: other, offset: 0 };
+    const strange = { cursor: null, item: other, offset: 0 };
     expect(await read((reader) => reader.blocks.ofTenure(blocks[0]!.tenure_height!, 5, strange))).toBeUndefined();
   });
 
@@ -200,46 +220,50 @@ describe('the Bitcoin blocks', () => {
 });
 
 describe('the logs of a contract', () => {
-  const ask: Ask<unknown, EventPlace> = (...at) => read((reader) => reader.contracts.logs(logs[0]!.contract, ...at));
-  const from = (at: EventPlace | null, offset = 0, limit = 1) => ask(limit, { at, offset });
+  const ask: Ask<ContractLog, EventPlace> = (...at) =>
+    read((reader) => reader.contracts.logs(logs[0]!.contract, ...at));
+  const from = (item: EventPlace | null, offset = 0, limit = 1) => ask(limit, { cursor: null, item, offset });
+  /** Where the logs of a page stand. */
+  const placeOf = ({ txId, eventIndex }: ContractLog): EventPlace =>
+    logs.find((log) => Buffer.compare(log.txId, txId) === 0 && log.place.eventIndex === eventIndex)!.place;
+  const firstOf = (page: Page<ContractLog> | undefined) => page?.items.map(placeOf)[0];
 
   test('from any of them', async () => {
     expect(logs.length).toBeGreaterThan(6);
-    const places = logs.map(({ place }) => place);
-    for (const limit of [1, 3, places.length + 1]) {
-      for (const [index, at] of places.entries()) {
-        for (const offset of [-places.length - 1, -1, 0, 1]) {
-          const start = Math.max(0, index + offset);
-          const { items: _, ...keys } = expected(places, limit, start);
+    const keys = logs.map(({ place }) => place);
+    for (const limit of [1, 3, keys.length + 1]) {
+      for (const [index, at] of keys.entries()) {
+        for (const offset of [0, 1]) {
           const page = await from(at, offset, limit);
-          expect(page).toMatchObject({ ...keys, total: places.length });
-          expect(page?.items).toHaveLength(Math.max(0, Math.min(limit, places.length - start)));
+          await isPage(page!, { keys, limit, start: index + offset }, placeOf, ask);
         }
       }
     }
+  });
+
+  test('from a cursor and an offset', async () => {
+    const keys = logs.map(({ place }) => place);
+    const second = (await from(null, 1, 2))!;
+    const at = async (cursor: Cursor | null, offset: number) => (await ask(2, { cursor, item: null, offset }))!;
+    expect(firstOf(await at(second.current, 0))).toEqual(keys[1]!);
+    expect(firstOf(await at(second.next, 1))).toEqual(keys[4]!);
+    expect((await at(second.previous, 2)).items.map(placeOf)).toEqual(keys.slice(1, 3));
+    expect((await at(second.next, keys.length)).items).toEqual([]);
   });
 
   test('from a place where none is, it is the next older one', async () => {
     const [newest, second] = [logs[0]!.place, logs[1]!.place];
     const after = { ...newest, eventIndex: newest.eventIndex + 1 };
     for (const at of [after, { ...newest, txIndex: 10_000 }, { ...newest, height: 10 ** 15 }]) {
-      expect((await from(at))?.current).toEqual(newest);
+      expect(firstOf(await from(at))).toEqual(newest);
     }
-    expect((await from({ ...newest, eventIndex: newest.eventIndex - 1 }))?.current).toEqual(second);
+    expect(firstOf(await from({ ...newest, eventIndex: newest.eventIndex - 1 }))).toEqual(second);
     expect(await from({ height: 0, microblockSequence: 0, txIndex: 0, eventIndex: 0 })).toBeUndefined();
   });
 
   test('past their ends are none, and know the total', async () => {
-    expect(await from(null, logs.length)).toEqual({
-      items: [],
-      total: logs.length,
-      current: null,
-      older: null,
-      newer: null,
-    });
-    expect((await from(null, -5))?.current).toEqual(logs[0]!.place);
-    const nothing = { items: [], total: 0, current: null, older: null, newer: null };
-    const start = { at: null, offset: 0 };
-    expect(await read((reader) => reader.contracts.logs('nobody.knows', 5, start))).toEqual(nothing);
+    expect(await from(null, logs.length)).toEqual({ ...NOTHING, total: logs.length });
+    const start = { cursor: null, item: null, offset: 0 };
+    expect(await read((reader) => reader.contracts.logs('nobody.knows', 5, start))).toEqual(NOTHING);
   });
 });

@@ -1,6 +1,5 @@
 /** What hand-made chains say of contracts, fees and tenures that a simulated node doesn't. */
 import { expect, test } from 'bun:test';
-import { ANCHORED_SEQUENCE } from '../../src/chain/block.ts';
 import { toHex } from '../../src/codec/hex.ts';
 import { checkDirectory } from '../../src/store/check/check.ts';
 import type { Reader } from '../../src/store/read/index-reader.ts';
@@ -31,7 +30,7 @@ async function read<T>({ directory }: OpenIngest, ask: (reader: Reader) => Promi
 }
 
 const POOL = `${alice.address}.pool`;
-const START_OF_LIST = { at: null, offset: 0 };
+const START_OF_LIST = { cursor: null, item: null, offset: 0 };
 
 test('a deployment waits, fails, succeeds at last, and waits again where its blocks are orphaned', async () => {
   using open = openNew();
@@ -96,11 +95,17 @@ test('logs of microblocks stand before those of their block', async () => {
   open.ingest.receive(two.event);
   const page = await read(open, (reader) => reader.contracts.logs(POOL, 1, START_OF_LIST));
   expect([page?.total, page?.items.map(({ txId }) => toHex(txId))]).toEqual([2, [anchored.id]]);
-  expect(page?.current).toMatchObject({ height: 2, microblockSequence: ANCHORED_SEQUENCE, txIndex: 0 });
-  expect(page?.older).toMatchObject({ height: 2, microblockSequence: 4, txIndex: 0 });
-  const older = await read(open, (reader) => reader.contracts.logs(POOL, 1, { at: page!.older, offset: 0 }));
+  const older = await read(open, (reader) => reader.contracts.logs(POOL, 1, { ...START_OF_LIST, cursor: page!.next }));
   expect(older?.items.map(({ txId }) => toHex(txId))).toEqual([streamed.id]);
-  expect([older?.older, older?.newer]).toEqual([null, page!.current]);
+  const place = { height: 2, microblockSequence: 4, txIndex: 0, eventIndex: 1 };
+  const named = await read(open, (reader) => reader.contracts.logs(POOL, 1, { ...START_OF_LIST, item: place }));
+  for (const of of [older, named]) {
+    expect(of?.next).toBeNull();
+    const newer = await read(open, (reader) =>
+      reader.contracts.logs(POOL, 1, { ...START_OF_LIST, cursor: of!.previous }),
+    );
+    expect(newer?.items).toEqual(page!.items);
+  }
 });
 
 test('a block that names no tenure is one of its own, or of none in Nakamoto', async () => {

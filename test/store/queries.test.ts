@@ -1,13 +1,13 @@
 import { Database } from 'bun:sqlite';
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { positionOf } from '../../src/chain/position.ts';
+import { heightOf, positionOf } from '../../src/chain/position.ts';
 import { fromHex } from '../../src/codec/hex.ts';
 import { SimulatedChain } from '../../src/devnet/chain.ts';
 import type { NodeEvent } from '../../src/devnet/node-event.ts';
 import { indexPath } from '../../src/store/files/database.ts';
-import type { CursorKey, Page } from '../../src/store/model/page.ts';
-import { StoreClosedError } from '../../src/store/model/read-errors.ts';
+import { type Cursor, type CursorSide, cursorSides, type Page } from '../../src/store/model/page.ts';
+import { StoreClosedError, UnreadableCursorError } from '../../src/store/model/read-errors.ts';
 import type { Reader } from '../../src/store/read/index-reader.ts';
 import { openSnapshots, type Snapshots } from '../../src/store/read/snapshots.ts';
 import { forks, grown } from '../support/forked-chain.ts';
@@ -52,27 +52,27 @@ afterAll(() => {
 });
 
 interface List {
-  page: (reader: Reader, limit: number, from: CursorKey | null) => Promise<Page<unknown> | undefined>;
+  page: (reader: Reader, limit: number, at: Cursor | null) => Promise<Page<unknown> | undefined>;
   /** What tells its items apart. */
   id: (item: never) => string;
 }
 
 const txId = ({ txId }: { txId: Uint8Array }): string => txId.toHex();
 const lists: Record<string, List> = {
-  'all transactions': { page: (reader, limit, from) => reader.transactions.page(limit, from), id: txId },
+  'all transactions': { page: (reader, limit, at) => reader.transactions.page(limit, at), id: txId },
   'the transactions of a block': {
-    page: (reader, limit, from) => reader.transactions.ofBlock({ height: busy.height }, limit, from),
+    page: (reader, limit, at) => reader.transactions.ofBlock({ height: busy.height }, limit, at),
     id: txId,
   },
   'the transactions of a principal': {
-    page: (reader, limit, from) => reader.transactions.ofPrincipal(busy.principal, limit, from),
+    page: (reader, limit, at) => reader.transactions.ofPrincipal(busy.principal, limit, at),
     id: ({ transaction }: { transaction: { txId: Uint8Array } }) => txId(transaction),
   },
   'the events of a transaction': {
-    page: (reader, limit, from) => reader.events.ofTransaction(busy.txId, limit, from),
+    page: (reader, limit, at) => reader.events.ofTransaction(busy.txId, limit, at),
     id: ({ index }: { index: number }) => String(index),
   },
-  'the mempool': { page: (reader, limit, from) => reader.mempool.page(limit, from), id: txId },
+  'the mempool': { page: (reader, limit, at) => reader.mempool.page(limit, at), id: txId },
 };
 
 interface Read {
@@ -80,8 +80,8 @@ interface Read {
   page: Page<unknown>;
 }
 
-async function read(list: List, limit: number, from: CursorKey | null): Promise<Read> {
-  const page = await snapshots.read((reader) => list.page(reader, limit, from));
+async function read(list: List, limit: number, at: Cursor | null): Promise<Read> {
+  const page = await snapshots.read((reader) => list.page(reader, limit, at));
   if (page === undefined) throw new Error('the list exists');
   return { ids: page.items.map((item) => list.id(item as never)), page };
 }
@@ -89,12 +89,12 @@ async function read(list: List, limit: number, from: CursorKey | null): Promise<
 /** Every page from the head on. */
 async function pages(list: List, limit: number): Promise<Read[]> {
   const found: Read[] = [];
-  let from: CursorKey | null = null;
+  let at: Cursor | null = null;
   do {
-    const one: Read = await read(list, limit, from);
+    const one: Read = await read(list, limit, at);
     found.push(one);
-    from = one.page.next;
-  } while (from !== null);
+    at = one.page.next;
+  } while (at !== null);
   return found;
 }
 
@@ -117,7 +117,6 @@ for (const [name, list] of Object.entries(lists)) {
         let { previous } = last.page;
         while (previous !== null) {
           const one = await read(list, limit, previous);
-          // The page before a page ends where that begins, and is short of none while there are enough.
           backwards.unshift(...one.ids);
           previous = one.page.previous;
         }
@@ -125,41 +124,55 @@ for (const [name, list] of Object.entries(lists)) {
       });
     }
 
-    test('current is the key of the first item, and gives the same page again', async () => {
+    test('current gives the same page again', async () => {
       for (const { ids, page } of await pages(list, 3)) {
-        expect(page.current).not.toBeNull();
         expect((await read(list, 3, page.current)).ids).toEqual(ids);
       }
     });
 
-    test('previous is the key of what stands a page before, or of the head where less stands before', async () => {
+    test('previous is the page in front, at any limit, and short where less stands there', async () => {
       const whole = await read(list, 1000, null);
       expect(whole.page.previous).toBeNull();
       for (const place of [1, 2, 3, 4, 6]) {
-        const key = (await read(list, place, null)).page.next;
-        const { page } = await read(list, 3, key);
-        expect((await read(list, 1, page.previous)).ids).toEqual(whole.ids.slice(Math.max(0, place - 3)).slice(0, 1));
+        const behind = (await read(list, place, null)).page.next;
+        const { page } = await read(list, 3, behind);
+        for (const limit of [1, 2, 5]) {
+          expect((await read(list, limit, page.previous)).ids).toEqual(
+            whole.ids.slice(Math.max(0, place - limit), place),
+          );
+        }
       }
     });
 
-    test('a key of another list holds nothing', async () => {
-      const { ids, page } = await read(list, 3, ['x', 'y']);
-      expect(ids).toEqual([]);
-      expect(page).toMatchObject({ current: null, next: null });
+    test.each(cursorSides)('a key that no cursor of the list holds is refused: %s', (side) => {
+      expect(read(list, 3, { side, key: ['x', 'y'] })).rejects.toBeInstanceOf(UnreadableCursorError);
     });
   });
 }
 
-test('a cursor between two items starts at the next in the order of the list', async () => {
+test('a cursor between two items leads to those around it', async () => {
   const list = lists['all transactions']!;
+  const { ids } = await read(list, 1000, null);
   const { page } = await read(list, 2, null);
-  const [position] = page.next as [number];
-  // Behind every transaction of its block.
-  const gone = await read(list, 1, [positionOf(Math.floor(position / 2 ** 20), 2 ** 20 - 1)]);
-  const [key] = gone.page.current as [number];
-  expect(Math.floor(key / 2 ** 20)).toBe(Math.floor(position / 2 ** 20));
-  expect((await read(list, 1, [positionOf(10_000, 0)])).ids).toEqual((await read(list, 1, null)).ids);
-  expect((await read(list, 1, [0])).ids).toEqual([]);
+  const [position] = page.next!.key as [number];
+  // No transaction stands behind all others of a block.
+  const key = [positionOf(heightOf(position), 2 ** 20 - 1)];
+  const at = async (side: CursorSide) => (await read(list, 1000, { side, key })).ids;
+  expect(await at('from')).toEqual(await at('after'));
+  expect(await at('before')).toEqual(await at('until'));
+  expect([...(await at('before')), ...(await at('from'))]).toEqual(ids);
+});
+
+test('a page beyond either end is empty, and leads back', async () => {
+  const list = lists['all transactions']!;
+  const { ids } = await read(list, 1000, null);
+  const beyond = await read(list, 3, { side: 'after', key: [0] });
+  expect(beyond.ids).toEqual([]);
+  expect(beyond.page).toMatchObject({ total: ids.length, current: { side: 'after', key: [0] }, next: null });
+  expect((await read(list, 3, beyond.page.previous)).ids).toEqual(ids.slice(-3));
+  const above = await read(list, 3, { side: 'before', key: [positionOf(10_000, 0)] });
+  expect([above.ids, above.page.previous]).toEqual([[], null]);
+  expect((await read(list, 3, above.page.next)).ids).toEqual(ids.slice(0, 3));
 });
 
 test('a cursor whose transaction no longer waits starts at the next one that does', async () => {
@@ -167,9 +180,9 @@ test('a cursor whose transaction no longer waits starts at the next one that doe
   const waiting = [0, 1, 2, 3].map((nonce) => transfer(alice, nonce, 200));
   for (const [second, one] of waiting.entries()) other.ingest.receive(announcement([one], 1_800_000_000 + second));
   const reading = openSnapshots(other.directory);
-  const page = (limit: number, from: CursorKey | null) =>
+  const page = (limit: number, at: Cursor | null) =>
     reading.read(async (reader) => {
-      const { items, next } = await reader.mempool.page(limit, from);
+      const { items, next } = await reader.mempool.page(limit, at);
       return { ids: items.map(({ txId }) => `0x${txId.toHex()}`), next };
     });
   const { next } = await page(2, null);
@@ -204,10 +217,10 @@ test('pages that were begun before a block came go on as if it had not', async (
   const begun = await read(list, 5, null);
   take(chain.mine(chain.tip.indexBlockHash, { transactions: 6 }).events);
   const rest: string[] = [];
-  for (let from = begun.page.next; from !== null; ) {
-    const one = await read(list, 5, from);
+  for (let at = begun.page.next; at !== null; ) {
+    const one = await read(list, 5, at);
     rest.push(...one.ids);
-    from = one.page.next;
+    at = one.page.next;
   }
   expect([...begun.ids, ...rest]).toEqual(whole.ids);
   const { page } = await read(list, 5, begun.page.current);

@@ -95,7 +95,7 @@ export const contracts = [
     response: UncountedPage(TransactionEvent),
     etag: chainTip,
     handle: async ({ params, query: { limit, offset }, read }) => {
-      const page = await read.contracts.logs(params.contract_id, limit, { at: null, offset });
+      const page = await read.contracts.logs(params.contract_id, limit, { cursor: null, item: null, offset });
       const results = (page?.items ?? []).map((log) => contractLog(params.contract_id, log));
       return { limit, offset, results };
     },

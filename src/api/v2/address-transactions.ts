@@ -1,9 +1,9 @@
 /** Transactions of an address, and what they moved of its assets. */
 import { Type } from '@sinclair/typebox';
-import { fromHex, toHex } from '../../codec/hex.ts';
+import { fromHex } from '../../codec/hex.ts';
 import { notFound } from '../../http/errors.ts';
 import { principal as principalTag, transaction as transactionTag } from '../../http/etag.ts';
-import { FlatPage, flatPage, flatStart, NO_CURSOR } from '../../http/flat-pagination.ts';
+import { FlatPage, flatCursor, flatPage, flatStart, type ItemName, NO_CURSOR } from '../../http/flat-pagination.ts';
 import { legacyOffsetQuery, OffsetPage, offsetPage } from '../../http/offset-pagination.ts';
 import { route } from '../../http/route.ts';
 import type { TransactionKey } from '../../store/model/transaction.ts';
@@ -28,26 +28,17 @@ const params = {
 
 const page = legacyOffsetQuery({ maximum: 50, default: 20 });
 
-const TransactionCursor = Type.Transform(
-  Type.String({
-    pattern: '^(0x)?[a-fA-F0-9]{64}:\\d+:\\d+$',
-    maxLength: 100,
-    description:
-      'Position of the first transaction of the page: index block hash, microblock sequence (2147483647 if there is none), ' +
-      'index of the transaction',
-  }),
-)
-  .Decode(transactionKey)
-  .Encode(cursorText);
+const transactionName: ItemName<TransactionKey> = {
+  pattern: '(0x)?[a-fA-F0-9]{64}:\\d+:\\d+',
+  description:
+    'index block hash, microblock sequence (2147483647 if there is none) and index of the transaction, with colons between them',
+  read: transactionKey,
+};
 
 function transactionKey(text: string): TransactionKey {
   const [hash = '', sequence, txIndex] = text.split(':');
   const number = (part: string | undefined) => Math.min(Number(part), Number.MAX_SAFE_INTEGER);
   return { indexBlockHash: fromHex(hash), microblockSequence: number(sequence), txIndex: number(txIndex) };
-}
-
-function cursorText({ indexBlockHash, microblockSequence, txIndex }: TransactionKey): string {
-  return `${toHex(indexBlockHash)}:${microblockSequence}:${txIndex}`;
 }
 
 export const addressTransactionsV2 = [
@@ -59,14 +50,15 @@ export const addressTransactionsV2 = [
       'Returns the transactions of an address with the sums of the assets that each one moved, newest first. Contract calls are returned without function signatures and argument names.',
     tag,
     params,
-    query: { ...page, cursor: Type.Optional(TransactionCursor), exclude_function_args: excludeFunctionArgs },
+    query: { ...page, cursor: flatCursor(transactionName), exclude_function_args: excludeFunctionArgs },
     response: FlatPage(AddressTransaction),
     notFound: NO_CURSOR,
     deprecated: { replacement: v3 },
     etag: principalTag,
     handle: async ({ params: { principal }, query, read }) => {
-      const found = await read.addresses.chainPage(principal, query.limit, flatStart(query));
-      return flatPage(query, found, cursorText, (of) => addressTransaction(of, principal, query.exclude_function_args));
+      const list = `address-transactions ${principal}`;
+      const found = await read.addresses.chainPage(principal, query.limit, flatStart(list, transactionName, query));
+      return flatPage(list, query, found, (of) => addressTransaction(of, principal, query.exclude_function_args));
     },
   }),
   route({

@@ -2,7 +2,7 @@ import { Type } from '@sinclair/typebox';
 import { fromHex, toHex } from '../../codec/hex.ts';
 import { notFound } from '../../http/errors.ts';
 import { blockAt, block as blockTag, chainTip } from '../../http/etag.ts';
-import { FlatPage, flatPage, flatQuery, flatStart, NO_CURSOR } from '../../http/flat-pagination.ts';
+import { FlatPage, flatPage, flatQuery, flatStart, type ItemName, NO_CURSOR } from '../../http/flat-pagination.ts';
 import { OffsetPage, offsetPage, offsetQuery } from '../../http/offset-pagination.ts';
 import { type Route, route } from '../../http/route.ts';
 import { example } from '../shared/examples/examples.ts';
@@ -14,19 +14,17 @@ import { AverageTimes } from './schemas/block.ts';
 import { averageTimes } from './serialize/block.ts';
 
 const tag = 'Blocks';
+const BLOCKS = 'blocks';
 const UNKNOWN = 'Block not found';
 const NONE_BEFORE = 'No block found at or before the given timestamp';
 
-const BlockCursor = Type.Transform(
-  Type.String({
-    pattern: '^0x[a-fA-F0-9]{64}$',
-    description: 'Index block hash of the first block of the page, before `offset` is applied',
-  }),
-)
-  .Decode(fromHex)
-  .Encode(toHex);
+const blockName: ItemName<Uint8Array> = {
+  pattern: '0x[a-fA-F0-9]{64}',
+  description: 'the index block hash of a block',
+  read: fromHex,
+};
 
-const listQuery = flatQuery({ maximum: 30, default: 20, reach: 300, cursor: BlockCursor });
+const listQuery = flatQuery({ maximum: 30, default: 20, reach: 300, item: blockName });
 
 const HOUR = 3600;
 const DAY = 24 * HOUR;
@@ -46,8 +44,8 @@ export const blocks = (now: () => number): Route[] => [
     notFound: NO_CURSOR,
     etag: chainTip,
     handle: async ({ query, read }) => {
-      const page = await read.blocks.page(query.limit, flatStart(query));
-      return flatPage(query, page, toHex, chainBlock);
+      const page = await read.blocks.page(query.limit, flatStart(BLOCKS, blockName, query));
+      return flatPage(BLOCKS, query, page, chainBlock);
     },
   }),
   route({
@@ -135,8 +133,9 @@ export const blocks = (now: () => number): Route[] => [
     notFound: NO_CURSOR,
     etag: chainTip,
     handle: async ({ params: { tenure_height }, query, read }) => {
-      const page = await read.blocks.ofTenure(tenure_height, query.limit, flatStart(query));
-      return flatPage(query, page, toHex, chainBlock);
+      const list = `tenure-blocks ${tenure_height}`;
+      const page = await read.blocks.ofTenure(tenure_height, query.limit, flatStart(list, blockName, query));
+      return flatPage(list, query, page, chainBlock);
     },
   }),
 ];

@@ -1,13 +1,13 @@
 import { Type } from '@sinclair/typebox';
 import { chainTip, mempool } from '../../http/etag.ts';
-import { FlatPage, flatPage, flatQuery, flatStart, NO_CURSOR } from '../../http/flat-pagination.ts';
+import { FlatPage, flatPage, flatQuery, flatStart, type ItemName, NO_CURSOR } from '../../http/flat-pagination.ts';
 import { route } from '../../http/route.ts';
 import type { EventPlace } from '../../store/model/event.ts';
 import { example } from '../shared/examples/examples.ts';
 import { ContractLog } from '../shared/schemas/contract-log.ts';
 import { contractLog } from '../shared/serialize/contract-log.ts';
 import { ContractStatuses } from './schemas/smart-contract.ts';
-import { contractStatus, logCursor } from './serialize/smart-contract.ts';
+import { contractStatus } from './serialize/smart-contract.ts';
 
 const tag = 'Smart contracts';
 
@@ -17,17 +17,13 @@ const ContractId = Type.String({
   examples: example('contract_id'),
 });
 
-const LogCursor = Type.Transform(
-  Type.String({
-    pattern: '^\\d+:\\d+:\\d+:\\d+$',
-    maxLength: 100,
-    description:
-      'Position of the first event of the page: block height, microblock sequence (2147483647 if there is none), ' +
-      'index of the transaction, index of the event',
-  }),
-)
-  .Decode(eventPlace)
-  .Encode(logCursor);
+const eventName: ItemName<EventPlace> = {
+  pattern: '\\d+:\\d+:\\d+:\\d+',
+  description:
+    'block height, microblock sequence (2147483647 if there is none), index of the transaction and index of the event, ' +
+    'with colons between them',
+  read: eventPlace,
+};
 
 function eventPlace(text: string): EventPlace {
   const [height = 0, microblockSequence = 0, txIndex = 0, eventIndex = 0] = text
@@ -65,13 +61,14 @@ export const contractRoutes = [
     description: 'Returns the events that a contract printed on the canonical chain, newest first.',
     tag,
     params: { contract_id: Type.String({ description: 'Contract identifier', examples: example('contract_id') }) },
-    query: flatQuery({ maximum: 100, default: 20, reach: 1000, cursor: LogCursor }),
+    query: flatQuery({ maximum: 100, default: 20, reach: 1000, item: eventName }),
     response: FlatPage(ContractLog),
     notFound: NO_CURSOR,
     etag: chainTip,
     handle: async ({ params: { contract_id }, query, read }) => {
-      const page = await read.contracts.logs(contract_id, query.limit, flatStart(query));
-      return flatPage(query, page, logCursor, (log) => contractLog(contract_id, log));
+      const list = `contract-logs ${contract_id}`;
+      const page = await read.contracts.logs(contract_id, query.limit, flatStart(list, eventName, query));
+      return flatPage(list, query, page, (log) => contractLog(contract_id, log));
     },
   }),
 ];

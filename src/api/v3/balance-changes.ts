@@ -2,7 +2,7 @@
 import { Type } from '@sinclair/typebox';
 import { toHex } from '../../codec/hex.ts';
 import { principal as principalTag, transaction } from '../../http/etag.ts';
-import { CursorPage, cursorPage, cursorQuery, pageStart } from '../../http/pagination.ts';
+import { CursorPage, cursorPage, cursorQuery, pageCursor } from '../../http/pagination.ts';
 import { route } from '../../http/route.ts';
 import { PrincipalParameter, TxId } from '../shared/parameters.ts';
 import { BalanceChange, TransactionBalanceChange } from './schemas/principal.ts';
@@ -28,7 +28,7 @@ export const balanceChanges = [
     etag: transaction,
     handle: async ({ params: { principal, tx_id }, query: { limit, cursor }, read }) => {
       const list = `transaction-${listOf(principal, [tx_id])}`;
-      const page = await read.principals.balanceChanges(principal, [tx_id], limit, pageStart(list, cursor));
+      const page = await read.principals.balanceChanges(principal, [tx_id], limit, pageCursor(list, cursor));
       return cursorPage(list, limit, page, balanceChange);
     },
   }),
@@ -52,7 +52,7 @@ export const balanceChanges = [
     etag: principalTag,
     handle: async ({ params: { principal }, query: { tx_id, limit, cursor }, read }) => {
       const list = listOf(principal, tx_id);
-      const page = await read.principals.balanceChanges(principal, tx_id, limit, pageStart(list, cursor));
+      const page = await read.principals.balanceChanges(principal, tx_id, limit, pageCursor(list, cursor));
       return cursorPage(list, limit, page, transactionBalanceChange);
     },
   }),

@@ -1,7 +1,7 @@
 /** What a principal has. */
 import { Type } from '@sinclair/typebox';
 import { principalAndMempool, principal as principalTag } from '../../http/etag.ts';
-import { CursorPage, cursorPage, cursorQuery, pageStart } from '../../http/pagination.ts';
+import { CursorPage, cursorPage, cursorQuery, pageCursor } from '../../http/pagination.ts';
 import { route } from '../../http/route.ts';
 import { AssetParameter, NftAssetParameter, PrincipalParameter } from '../shared/parameters.ts';
 import { StxBalance } from './schemas/principal.ts';
@@ -36,7 +36,7 @@ export const balances = [
     etag: principalTag,
     handle: async ({ params: { principal }, query: { limit, cursor }, read }) => {
       const list = `principal-ft-balances ${principal}`;
-      const page = await read.principals.ftBalances(principal, limit, pageStart(list, cursor));
+      const page = await read.principals.ftBalances(principal, limit, pageCursor(list, cursor));
       return cursorPage(list, limit, page, ftBalance);
     },
   }),
@@ -65,7 +65,7 @@ export const balances = [
     etag: principalTag,
     handle: async ({ params: { principal }, query: { asset_identifier: asset = null, limit, cursor }, read }) => {
       const list = `principal-nft-balances ${principal} ${asset ?? ''}`;
-      const page = await read.principals.nftBalances(principal, asset, limit, pageStart(list, cursor));
+      const page = await read.principals.nftBalances(principal, asset, limit, pageCursor(list, cursor));
       return cursorPage(list, limit, page, nftInstance);
     },
   }),

@@ -1,7 +1,7 @@
 import { toHex } from '../../codec/hex.ts';
 import { notFound } from '../../http/errors.ts';
 import { block } from '../../http/etag.ts';
-import { CursorPage, cursorPage, cursorQuery, pageStart } from '../../http/pagination.ts';
+import { CursorPage, cursorPage, cursorQuery, pageCursor } from '../../http/pagination.ts';
 import { route } from '../../http/route.ts';
 import type { BlockId } from '../../store/model/block.ts';
 import { BlockParameter } from '../shared/parameters.ts';
@@ -10,7 +10,7 @@ import { transactionSummary } from './serialize/transaction.ts';
 
 const UNKNOWN = 'Block not found';
 
-/** The list's name for cursors, by the id that was asked for: a cursor of `latest` continues in the block that is newest then. */
+/** The list's name for cursors, by the id that was asked for. */
 const listOf = (id: BlockId) =>
   `block-transactions ${id === 'latest' ? id : 'height' in id ? id.height : toHex(id.hash)}`;
 
@@ -28,7 +28,7 @@ export const blocks = [
     etag: block,
     handle: async ({ params: { height_or_hash }, query: { limit, cursor }, read }) => {
       const list = listOf(height_or_hash);
-      const page = await read.transactions.ofBlock(height_or_hash, limit, pageStart(list, cursor));
+      const page = await read.transactions.ofBlock(height_or_hash, limit, pageCursor(list, cursor));
       if (page === undefined) throw notFound(UNKNOWN);
       return cursorPage(list, limit, page, transactionSummary);
     },

@@ -1,5 +1,5 @@
 import { mempool as mempoolTag } from '../../http/etag.ts';
-import { CursorPage, cursorPage, cursorQuery, pageStart } from '../../http/pagination.ts';
+import { CursorPage, cursorPage, cursorQuery, pageCursor } from '../../http/pagination.ts';
 import { route } from '../../http/route.ts';
 import { PendingSummary } from './schemas/transaction.ts';
 import { pendingSummary } from './serialize/transaction.ts';
@@ -17,7 +17,7 @@ export const mempool = [
     response: CursorPage(PendingSummary),
     etag: mempoolTag,
     handle: async ({ query: { limit, cursor }, read }) => {
-      const page = await read.mempool.page(limit, pageStart(LIST, cursor));
+      const page = await read.mempool.page(limit, pageCursor(LIST, cursor));
       return cursorPage(LIST, limit, page, pendingSummary);
     },
   }),

@@ -1,5 +1,5 @@
 import { principalAndMempool, principal as principalTag } from '../../http/etag.ts';
-import { CursorPage, cursorPage, cursorQuery, pageStart } from '../../http/pagination.ts';
+import { CursorPage, cursorPage, cursorQuery, pageCursor } from '../../http/pagination.ts';
 import { route } from '../../http/route.ts';
 import { AddressParameter, PrincipalParameter } from '../shared/parameters.ts';
 import { Nonces, PrincipalTransaction } from './schemas/principal.ts';
@@ -23,7 +23,7 @@ export const principals = [
     etag: principalTag,
     handle: async ({ params: { principal }, query: { limit, cursor }, read }) => {
       const list = `principal-transactions ${principal}`;
-      const page = await read.transactions.ofPrincipal(principal, limit, pageStart(list, cursor));
+      const page = await read.transactions.ofPrincipal(principal, limit, pageCursor(list, cursor));
       return cursorPage(list, limit, page, principalTransaction);
     },
   }),
@@ -40,7 +40,7 @@ export const principals = [
     etag: principalAndMempool,
     handle: async ({ params: { principal }, query: { limit, cursor }, read }) => {
       const list = `principal-mempool-transactions ${principal}`;
-      const page = await read.mempool.ofPrincipal(principal, limit, pageStart(list, cursor));
+      const page = await read.mempool.ofPrincipal(principal, limit, pageCursor(list, cursor));
       return cursorPage(list, limit, page, pendingSummary);
     },
   }),

@@ -2,7 +2,7 @@
 import { Type } from '@sinclair/typebox';
 import { notFound } from '../../http/errors.ts';
 import { chainAndBurnTip } from '../../http/etag.ts';
-import { CursorPage, cursorPage, cursorQuery, pageStart } from '../../http/pagination.ts';
+import { CursorPage, cursorPage, cursorQuery, pageCursor } from '../../http/pagination.ts';
 import { route } from '../../http/route.ts';
 import type { Reader } from '../../store/read/index-reader.ts';
 import { example } from '../shared/examples/examples.ts';
@@ -61,7 +61,7 @@ export const staking = [
     etag: chainAndBurnTip,
     handle: async ({ params: { principal }, query: { limit, cursor }, read }) => {
       const list = `principal-staking-bonds ${principal}`;
-      const page = await read.staking.positions(principal, limit, pageStart(list, cursor));
+      const page = await read.staking.positions(principal, limit, pageCursor(list, cursor));
       return cursorPage(list, limit, page, serialize.bondPosition);
     },
   }),
@@ -76,7 +76,7 @@ export const staking = [
     etag: chainAndBurnTip,
     handle: async ({ query: { limit, cursor }, read }) => {
       const height = await burnHeight(read);
-      const page = await read.staking.bonds(limit, pageStart('staking-bonds', cursor));
+      const page = await read.staking.bonds(limit, pageCursor('staking-bonds', cursor));
       return cursorPage('staking-bonds', limit, page, (bond) => serialize.bond(bond, height));
     },
   }),
@@ -108,7 +108,7 @@ export const staking = [
     etag: chainAndBurnTip,
     handle: async ({ params: { bond_index }, query: { limit, cursor }, read }) => {
       const list = `staking-bond-allowlist ${bond_index}`;
-      const page = await read.staking.allowances(bond_index, limit, pageStart(list, cursor));
+      const page = await read.staking.allowances(bond_index, limit, pageCursor(list, cursor));
       return cursorPage(list, limit, page, serialize.bondAllowance);
     },
   }),
@@ -140,7 +140,7 @@ export const staking = [
     etag: chainAndBurnTip,
     handle: async ({ params: { bond_index }, query: { limit, cursor }, read }) => {
       const list = `staking-bond-registrations ${bond_index}`;
-      const page = await read.staking.registrations(bond_index, limit, pageStart(list, cursor));
+      const page = await read.staking.registrations(bond_index, limit, pageCursor(list, cursor));
       return cursorPage(list, limit, page, serialize.bondRegistration);
     },
   }),
@@ -174,10 +174,9 @@ export const staking = [
     notFound: UNKNOWN_CYCLE,
     etag: chainAndBurnTip,
     handle: async ({ params: { cycle_number }, query: { limit, cursor }, read }) => {
-      const cycle = await read.rewardCycles.find(cycle_number);
-      if (cycle === undefined) throw notFound(cycle_number === 'current' ? NO_CYCLES : UNKNOWN_CYCLE);
       const list = `staking-cycle-signers ${cycle_number}`;
-      const page = await read.staking.cycleSigners(cycle, limit, pageStart(list, cursor));
+      const page = await read.staking.cycleSigners(cycle_number, limit, pageCursor(list, cursor));
+      if (page === undefined) throw notFound(cycle_number === 'current' ? NO_CYCLES : UNKNOWN_CYCLE);
       return cursorPage(list, limit, page, serialize.cycleSigner);
     },
   }),
@@ -192,7 +191,7 @@ export const staking = [
     response: CursorPage(schema.StakingSigner),
     etag: chainAndBurnTip,
     handle: async ({ query: { limit, cursor }, read }) => {
-      const page = await read.staking.signers(limit, pageStart('staking-signers', cursor));
+      const page = await read.staking.signers(limit, pageCursor('staking-signers', cursor));
       return cursorPage('staking-signers', limit, page, serialize.stakingSigner);
     },
   }),
@@ -224,7 +223,7 @@ export const staking = [
     etag: chainAndBurnTip,
     handle: async ({ params: { principal }, query: { limit, cursor }, read }) => {
       const list = `staking-signer-stakers ${principal}`;
-      const page = await read.staking.stakers(principal, limit, pageStart(list, cursor));
+      const page = await read.staking.stakers(principal, limit, pageCursor(list, cursor));
       return cursorPage(list, limit, page, serialize.signerStaker);
     },
   }),

@@ -1,7 +1,7 @@
 /** Tokens by themselves: how much there is, who has it, what became of it. */
 import { toHex } from '../../codec/hex.ts';
 import { chainTip } from '../../http/etag.ts';
-import { CursorPage, cursorPage, cursorQuery, pageStart } from '../../http/pagination.ts';
+import { CursorPage, cursorPage, cursorQuery, pageCursor } from '../../http/pagination.ts';
 import { route } from '../../http/route.ts';
 import { AssetParameter, NftAssetParameter, NftValueParameter } from '../shared/parameters.ts';
 import { FtSupply, Holder, StxSupply } from './schemas/token.ts';
@@ -35,7 +35,7 @@ export const tokens = [
     response: CursorPage(Holder),
     etag: chainTip,
     handle: async ({ query: { limit, cursor }, read }) => {
-      const page = await read.tokens.stxHolders(limit, pageStart('stx-holders', cursor));
+      const page = await read.tokens.stxHolders(limit, pageCursor('stx-holders', cursor));
       return cursorPage('stx-holders', limit, page, holder);
     },
   }),
@@ -67,7 +67,7 @@ export const tokens = [
     etag: chainTip,
     handle: async ({ params: { asset_identifier: asset }, query: { limit, cursor }, read }) => {
       const list = `ft-holders ${asset}`;
-      const page = await read.tokens.ftHolders(asset, limit, pageStart(list, cursor));
+      const page = await read.tokens.ftHolders(asset, limit, pageCursor(list, cursor));
       return cursorPage(list, limit, page, holder);
     },
   }),
@@ -84,7 +84,7 @@ export const tokens = [
     etag: chainTip,
     handle: async ({ params: { asset_identifier: asset, value }, query: { limit, cursor }, read }) => {
       const list = `nft-history ${asset} ${toHex(value)}`;
-      const page = await read.tokens.nftHistory(asset, value, limit, pageStart(list, cursor));
+      const page = await read.tokens.nftHistory(asset, value, limit, pageCursor(list, cursor));
       return cursorPage(list, limit, page, nftMove);
     },
   }),

@@ -2,7 +2,7 @@ import { Type } from '@sinclair/typebox';
 import { toHex } from '../../codec/hex.ts';
 import { notFound } from '../../http/errors.ts';
 import { chainTip, transaction } from '../../http/etag.ts';
-import { CursorPage, cursorPage, cursorQuery, pageStart } from '../../http/pagination.ts';
+import { CursorPage, cursorPage, cursorQuery, pageCursor } from '../../http/pagination.ts';
 import { route } from '../../http/route.ts';
 import { includeQuery, TxId } from '../shared/parameters.ts';
 import { TransactionEvent } from './schemas/event.ts';
@@ -25,7 +25,7 @@ export const transactions = [
     response: CursorPage(TransactionSummary),
     etag: chainTip,
     handle: async ({ query: { limit, cursor }, read }) => {
-      const page = await read.transactions.page(limit, pageStart('transactions', cursor));
+      const page = await read.transactions.page(limit, pageCursor('transactions', cursor));
       return cursorPage('transactions', limit, page, transactionSummary);
     },
   }),
@@ -61,7 +61,7 @@ export const transactions = [
     etag: transaction,
     handle: async ({ params: { tx_id }, query: { limit, cursor }, read }) => {
       const list = `transaction-events ${toHex(tx_id)}`;
-      const page = await read.events.ofTransaction(tx_id, limit, pageStart(list, cursor));
+      const page = await read.events.ofTransaction(tx_id, limit, pageCursor(list, cursor));
       if (page === undefined) throw notFound(UNKNOWN);
       return cursorPage(list, limit, page, transactionEvent);
     },

@@ -1,6 +1,6 @@
 /** Events that moved a principal's tokens: one item an event, so that one transaction may have several. */
 import { principal as principalTag } from '../../http/etag.ts';
-import { CursorPage, cursorPage, cursorQuery, pageStart } from '../../http/pagination.ts';
+import { CursorPage, cursorPage, cursorQuery, pageCursor } from '../../http/pagination.ts';
 import { route } from '../../http/route.ts';
 import { AssetParameter, PrincipalParameter } from '../shared/parameters.ts';
 import { FtTransfer, StxTransfer } from './schemas/transfer.ts';
@@ -33,7 +33,7 @@ const stxTransfers = (direction: keyof typeof stxTexts) =>
     etag: principalTag,
     handle: async ({ params: { principal }, query: { limit, cursor }, read }) => {
       const list = `stx-${direction} ${principal}`;
-      const page = await read.transfers.stx(principal, direction, limit, pageStart(list, cursor));
+      const page = await read.transfers.stx(principal, direction, limit, pageCursor(list, cursor));
       return cursorPage(list, limit, page, stxTransfer);
     },
   });
@@ -54,7 +54,7 @@ export const transfers = [
     etag: principalTag,
     handle: async ({ params: { principal, asset_identifier: asset }, query: { limit, cursor }, read }) => {
       const list = `ft-transfers ${principal} ${asset}`;
-      const page = await read.transfers.ft(principal, asset, limit, pageStart(list, cursor));
+      const page = await read.transfers.ft(principal, asset, limit, pageCursor(list, cursor));
       return cursorPage(list, limit, page, ftTransfer);
     },
   }),

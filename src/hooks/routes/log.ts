@@ -1,12 +1,11 @@
 /** The log of deliveries, and sending them again. */
 import { Type } from '@sinclair/typebox';
-import { CursorPage, cursorPage, cursorQuery, pageStart } from '../../http/pagination.ts';
+import { CursorPage, cursorPage, cursorQuery, pageCursor } from '../../http/pagination.ts';
 import { type Route, route } from '../../http/route.ts';
 import { type DeliveryFilter, everyDelivery } from '../../store/hooks/delivery-log.ts';
 import { deliveryStates, reasons } from '../../store/hooks/model.ts';
 import { DeliveryDetail, DeliverySummary, RedeliverBody, Uuid } from '../schemas.ts';
 import type { HookFamily } from './family.ts';
-import { keyed, startOf } from './keyed-page.ts';
 
 const id = Type.String({
   pattern: '^[A-Za-z0-9_-]{1,80}$',
@@ -58,8 +57,7 @@ export const logRoutes = ({ at, family }: HookFamily): Route[] => [
         fromHeight: query.from_height ?? everyDelivery.fromHeight,
         toHeight: query.to_height ?? everyDelivery.toHeight,
       };
-      const start = startOf(pageStart(list, query.cursor));
-      const page = keyed(api.deliveries.page(consumer, params.uuid, filter, query.limit, start));
+      const page = api.deliveries.page(consumer, params.uuid, filter, query.limit, pageCursor(list, query.cursor));
       return cursorPage(list, query.limit, page, (one) => one);
     },
   }),

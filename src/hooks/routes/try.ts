@@ -1,6 +1,6 @@
 /** Trying definitions and receivers, and telling hooks of the past. */
 import { Type } from '@sinclair/typebox';
-import { CursorPage, cursorPage, cursorQuery, pageStart } from '../../http/pagination.ts';
+import { CursorPage, cursorPage, cursorQuery, pageCursor } from '../../http/pagination.ts';
 import { type Route, route } from '../../http/route.ts';
 import type { PreviewRange } from '../preview.ts';
 import { invalidField } from '../problem.ts';
@@ -14,7 +14,6 @@ import {
   Uuid,
 } from '../schemas.ts';
 import type { HookFamily } from './family.ts';
-import { keyed, startOf } from './keyed-page.ts';
 
 const uuid = { uuid: Uuid };
 const job = { uuid: Uuid, job: Uuid };
@@ -113,13 +112,8 @@ export const trialRoutes = ({ at, family }: HookFamily): Route[] => [
     notFound: NO_HOOK,
     handle: ({ params, query, caller: { consumer, api } }) => {
       const list = `backfills ${params.uuid.toLowerCase()}`;
-      const start = startOf(pageStart(list, query.cursor));
-      return cursorPage(
-        list,
-        query.limit,
-        keyed(api.trial.backfills(consumer, params.uuid, query.limit, start)),
-        (one) => one,
-      );
+      const page = api.trial.backfills(consumer, params.uuid, query.limit, pageCursor(list, query.cursor));
+      return cursorPage(list, query.limit, page, (one) => one);
     },
   }),
   route({

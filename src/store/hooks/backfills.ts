@@ -1,5 +1,7 @@
 /** Jobs that tell a hook of past blocks. */
 import type { Database } from 'bun:sqlite';
+import type { Cursor, Page } from '../model/page.ts';
+import { keysetPage, numberAt } from '../queries/page.ts';
 import { prepared } from '../rows/statement.ts';
 import { inserter } from '../rows/table.ts';
 import type { Stored } from '../rows/table-shape.ts';
@@ -11,6 +13,9 @@ const RUNNING = storedBackfillState.numberOf('running');
 const CANCELLED = storedBackfillState.numberOf('cancelled');
 /** Not done yet; an index holds them alone. */
 const isOpen = `state <= ${RUNNING}`;
+
+/** A number behind every id. */
+const NEWEST = Number.MAX_SAFE_INTEGER;
 
 type Row = Stored<typeof hookBackfillsTable, keyof (typeof hookBackfillsTable)['columns']>;
 
@@ -24,7 +29,7 @@ export const sql = {
   next: `SELECT min(id) AS id FROM hook_backfills INDEXED BY hook_backfills_open WHERE ${isOpen} GROUP BY hook_id ORDER BY 1`,
   openOf: `SELECT count(*) AS count FROM hook_backfills WHERE hook_id = ?1 AND ${isOpen}`,
   page: `SELECT ${columns} FROM hook_backfills WHERE hook_id = ?1 AND id <= ?2 ORDER BY id DESC LIMIT ?3`,
-  newer: 'SELECT id FROM hook_backfills WHERE hook_id = ?1 AND id > ?2 ORDER BY id LIMIT ?3',
+  newer: `SELECT ${columns} FROM hook_backfills WHERE hook_id = ?1 AND id > ?2 ORDER BY id LIMIT ?3`,
   total: 'SELECT count(*) AS total FROM hook_backfills WHERE hook_id = ?1',
 };
 
@@ -55,7 +60,7 @@ export function hookBackfills(db: Database) {
   const openOf = prepared<{ count: number }, [number]>(db, sql.openOf);
   const forgetOf = db.prepare<null, [number]>('DELETE FROM hook_backfills WHERE hook_id = ?1');
   const page = prepared<Row, [number, number, number]>(db, sql.page);
-  const newer = prepared<{ id: number }, [number, number, number]>(db, sql.newer);
+  const newer = prepared<Row, [number, number, number]>(db, sql.newer);
   const total = prepared<{ total: number }, [number]>(db, sql.total);
   const progress = db.prepare<null, [number, number, number, number, number]>(
     `UPDATE hook_backfills SET state = ${RUNNING}, next_height = ?2, matched_blocks = matched_blocks + ?3,
@@ -105,18 +110,17 @@ export function hookBackfills(db: Database) {
     forgetOf: (hookId: number) => {
       forgetOf.run(hookId);
     },
-    /** Newest first; ids as in the pages of deliveries. */
-    page(hookId: number, limit: number, start: number | null) {
-      const rows = page.all(hookId, start ?? Number.MAX_SAFE_INTEGER, limit + 1);
-      const before = start === null ? [] : newer.all(hookId, rows[0]?.id ?? start, limit);
-      return {
-        items: rows.slice(0, limit).map(backfillOf),
+    /** Newest first. */
+    page: (hookId: number, limit: number, at: Cursor | null): Page<Backfill> =>
+      keysetPage({
+        limit,
+        at,
         total: total.get(hookId)?.total ?? 0,
-        current: rows[0]?.id ?? null,
-        next: rows[limit]?.id ?? null,
-        previous: before.at(-1)?.id ?? null,
-      };
-    },
+        rowsFrom: (key, count) => page.all(hookId, key === null ? NEWEST : numberAt(key, 0), count),
+        rowsBefore: (key, count) => newer.all(hookId, numberAt(key, 0), count),
+        keyOf: ({ id }) => [id],
+        itemOf: backfillOf,
+      }),
     advance: (id: number, nextHeight: number, blocks: number, transactions: number, queued: number) => {
       progress.run(id, nextHeight, blocks, transactions, queued);
     },

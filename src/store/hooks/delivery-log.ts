@@ -1,6 +1,8 @@
 /** The log of deliveries: what was made, what became of each, and the attempts. Read from the newest back, or in order. */
 import type { Database } from 'bun:sqlite';
 import { decompressed } from '../files/journal-entry.ts';
+import type { Cursor, Page } from '../model/page.ts';
+import { keysetPage, numberAt } from '../queries/page.ts';
 import { prepared } from '../rows/statement.ts';
 import { type DeliveryRow, deliveryColumns, deliveryOf } from './delivery-row.ts';
 import {
@@ -59,6 +61,9 @@ export const sql = {
   hasBody: 'SELECT 1 AS one FROM hook_bodies WHERE delivery_id = ?1',
 };
 
+/** A number behind every id. */
+const NEWEST = Number.MAX_SAFE_INTEGER;
+
 type Narrowing = [number, number | null, number, number, number, number, number];
 
 const narrowing = (hookId: number, filter: DeliveryFilter, state: DeliveryState): Narrowing => [
@@ -84,6 +89,12 @@ export function deliveryLog(db: Database) {
   const hasBody = prepared<{ one: number }, [number]>(db, sql.hasBody);
 
   /** Each state has its own stretch of the index, in the order of the rows. */
+  const descending = (hookId: number, filter: DeliveryFilter, from: number, limit: number): DeliveryRow[] =>
+    filter.states
+      .flatMap((word) => page.all(...narrowing(hookId, filter, word), from, limit))
+      .sort((a, b) => b.id - a.id)
+      .slice(0, limit);
+
   const ascending = (hookId: number, filter: DeliveryFilter, after: number, limit: number): DeliveryRow[] =>
     filter.states
       .flatMap((word) => newer.all(...narrowing(hookId, filter, word), after, limit))
@@ -106,20 +117,17 @@ export function deliveryLog(db: Database) {
       const row = byId.get(id);
       return row === null ? undefined : deliveryOf(row);
     },
-    /** Newest first. @param start id of the first, null for the newest; `previous` is that of the page before */
-    page(hookId: number, filter: DeliveryFilter, limit: number, start: number | null) {
-      const rows = filter.states
-        .flatMap((word) => page.all(...narrowing(hookId, filter, word), start ?? Number.MAX_SAFE_INTEGER, limit + 1))
-        .sort((a, b) => b.id - a.id);
-      const before = start === null ? [] : ascending(hookId, filter, rows[0]?.id ?? start, limit);
-      return {
-        items: rows.slice(0, limit).map(deliveryOf),
+    /** Newest first. */
+    page: (hookId: number, filter: DeliveryFilter, limit: number, at: Cursor | null): Page<Delivery> =>
+      keysetPage({
+        limit,
+        at,
         total: filter.states.reduce((sum, word) => sum + countOf(hookId, filter, word), 0),
-        current: rows[0]?.id ?? null,
-        next: rows[limit]?.id ?? null,
-        previous: before.at(-1)?.id ?? null,
-      };
-    },
+        rowsFrom: (key, count) => descending(hookId, filter, key === null ? NEWEST : numberAt(key, 0), count),
+        rowsBefore: (key, count) => ascending(hookId, filter, numberAt(key, 0), count),
+        keyOf: ({ id }) => [id],
+        itemOf: deliveryOf,
+      }),
     /** Deliveries in the order they were made, from behind `after` on. */
     inOrder: (hookId: number, filter: DeliveryFilter, after: number, limit: number): Delivery[] =>
       ascending(hookId, filter, after, limit).map(deliveryOf),

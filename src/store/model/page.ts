@@ -1,19 +1,39 @@
-/** Pages of lists, and the keys they begin at. */
+/** Pages of lists, and the cursors that name them. */
 
 /** The key of an item in its list's order. Opaque outside the query that made it. */
 export type CursorKey = readonly (number | string)[];
 
 /**
- * A page of a list. `current` is the key of the first item, `next` of the item after the page, `previous` of the one
- * `limit` places before it, or of the first of the list where there are fewer; null where there is none.
+ * What a page shows, as seen from a key: the items from the key on, those after it, those before it, or those up to it.
+ * The key's own item belongs to the first and the last.
  */
+export const cursorSides = ['from', 'after', 'before', 'until'] as const;
+export type CursorSide = (typeof cursorSides)[number];
+
+/**
+ * The name of a page: a place in the order of a list, and the direction the page reads in. The place remains where the
+ * item of the key is gone and where items come or go around it, so that pages that follow each other share no item and
+ * leave none out.
+ */
+export interface Cursor {
+  readonly side: CursorSide;
+  /** Empty for the head of the list, which only `from` is said of. */
+  readonly key: CursorKey;
+}
+
+/** The first page, whatever the list holds when it is asked for. */
+export const HEAD: Cursor = { side: 'from', key: [] };
+
+/** A page of a list. */
 export interface Page<T> {
   items: T[];
   /** Items in the whole list. */
   total: number;
-  current: CursorKey | null;
-  next: CursorKey | null;
-  previous: CursorKey | null;
+  current: Cursor;
+  /** The page behind this one; null where no item stands there. */
+  next: Cursor | null;
+  /** The page in front of this one; null where no item stands there. */
+  previous: Cursor | null;
 }
 
 /** A part of a list that is found by how many items stand before it. */
@@ -23,20 +43,11 @@ export interface OffsetPage<T> {
   total: number;
 }
 
-/**
- * A page of a list with its newest item first, by keys that say where in the chain an item stands. `older` is the key of
- * the item after the page, `newer` of the one `limit` places before it, or of the newest where there are fewer.
- */
-export interface ChainPage<T, Key> extends OffsetPage<T> {
-  /** Key of the first item; null where there is none. */
-  current: Key | null;
-  older: Key | null;
-  newer: Key | null;
-}
-
-/** Where a page of such a list starts: so many places behind an item. */
-export interface ChainStart<Key> {
-  /** Null for the newest item. */
-  at: Key | null;
+/** Where a page of a list starts that takes an offset beside the cursor: at the head if neither cursor nor item is given. */
+export interface OffsetStart<Name> {
+  cursor: Cursor | null;
+  /** What the client itself calls the item that the page starts with; there is no cursor then. */
+  item: Name | null;
+  /** Items to pass over from there. */
   offset: number;
 }

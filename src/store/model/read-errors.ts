@@ -10,6 +10,11 @@ export class TooMuchWorkError extends Error {
   override readonly name = 'TooMuchWorkError';
 }
 
+/** A cursor holds a key that its list's cursors never hold: somebody made it up. */
+export class UnreadableCursorError extends Error {
+  override readonly name = 'UnreadableCursorError';
+}
+
 /** The store is closed, as when the process is stopping. */
 export class StoreClosedError extends NoSnapshotError {
   override readonly name = 'StoreClosedError';

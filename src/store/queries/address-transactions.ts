@@ -1,17 +1,16 @@
 /** The transactions of a principal, newest first, by offset or by where they stand in the chain. */
 import type { Database } from 'bun:sqlite';
-import { ANCHORED_SEQUENCE } from '../../chain/block.ts';
 import { positionsOf } from '../../chain/position.ts';
 import type { AddressTransaction } from '../model/account.ts';
 import type { Heights } from '../model/block.ts';
-import type { ChainPage, ChainStart } from '../model/page.ts';
+import type { OffsetStart, Page } from '../model/page.ts';
 import type { TransactionKey } from '../model/transaction.ts';
-import { heightIn } from '../rows/position-sql.ts';
 import { prepared } from '../rows/statement.ts';
 import { AFFECTED } from '../rows/words.ts';
 import type { Entry } from './account-states.ts';
 import type { AddressEventQueries } from './address-events.ts';
 import type { DetailQueries } from './details.ts';
+import { isBehind, keysetPage, movedTo, numberAt, pageBeyond } from './page.ts';
 import { LAST_HEIGHT, placeQuery } from './places.ts';
 
 const { sponsorOnly } = AFFECTED;
@@ -26,11 +25,12 @@ export const sql = {
   one: `SELECT affected, stx_sent, stx_received FROM principal_transactions WHERE principal_id = ?1 AND position = ?2`,
   newer: `SELECT position FROM principal_transactions WHERE principal_id = ?1 AND position > ?2
            ORDER BY position LIMIT ?3`,
-  key: `SELECT b.index_block_hash, t.tx_index, coalesce(t.microblock_sequence, ${ANCHORED_SEQUENCE}) AS sequence
-          FROM transactions t JOIN blocks b ON b.height = ${heightIn('t.position')} WHERE t.position = ?1`,
   height: 'SELECT height FROM blocks WHERE index_block_hash = ?1',
   byId: 'SELECT position FROM transactions WHERE tx_id = ?1 ORDER BY position DESC LIMIT 1',
 };
+
+/** A number behind every position. */
+const NEWEST = Number.MAX_SAFE_INTEGER;
 
 interface PositionRow {
   position: number;
@@ -60,10 +60,9 @@ export function addressTransactionQueries(db: Database, details: DetailQueries, 
   const count = prepared<{ transactions: number; sponsored: number }, [number, number, number]>(db, sql.count);
   const one = prepared<Involvement, [number, number]>(db, sql.one);
   const newer = prepared<PositionRow, [number, number, number]>(db, sql.newer);
-  const key = prepared<{ index_block_hash: Uint8Array; tx_index: number; sequence: number }, [number]>(db, sql.key);
   const heightByHash = prepared<{ height: number }, [Uint8Array]>(db, sql.height);
   const byId = prepared<PositionRow, [Uint8Array]>(db, sql.byId);
-  const placeOf = placeQuery(db);
+  const transactionAt = placeQuery(db);
 
   function withEvents(principal: number, positions: readonly number[]): AddressTransaction[] {
     return details.at(positions).map((transaction, index) => {
@@ -77,10 +76,18 @@ export function addressTransactionQueries(db: Database, details: DetailQueries, 
     });
   }
 
-  function keyAt(position: number): TransactionKey | null {
-    const row = key.get(position);
-    if (row === null) return null;
-    return { indexBlockHash: row.index_block_hash, microblockSequence: row.sequence, txIndex: row.tx_index };
+  /**
+   * Where a page starts: the position to enter the list at, and how many of its items to pass over from there; undefined
+   * where that is in a block that is none of the chain.
+   */
+  function entryOf(
+    { cursor, item, offset }: OffsetStart<TransactionKey>,
+    enter: (offset: number) => Entry,
+  ): Entry | undefined {
+    if (cursor !== null) return { last: numberAt(cursor.key, 0) - (isBehind(cursor) ? 1 : 0), offset };
+    if (item === null) return enter(offset);
+    const height = heightByHash.get(item.indexBlockHash)?.height;
+    return height === undefined ? undefined : { last: transactionAt({ ...item, height }).position, offset };
   }
 
   return {
@@ -115,33 +122,34 @@ export function addressTransactionQueries(db: Database, details: DetailQueries, 
     },
 
     /**
-     * Undefined where the page should start in a block that is none of the chain.
+     * All of a principal; undefined where the page should start in a block that is none of the chain.
      * @param enter where to enter the whole list by an offset
      */
-    chainPage(
+    page(
       principal: number,
       total: number,
       limit: number,
-      { at, offset: behind }: ChainStart<TransactionKey>,
+      start: OffsetStart<TransactionKey>,
       enter: (offset: number) => Entry,
-    ): ChainPage<AddressTransaction, TransactionKey> | undefined {
-      const height = at === null ? undefined : heightByHash.get(at.indexBlockHash)?.height;
-      if (at !== null && height === undefined) return undefined;
-      const { last, offset } =
-        at === null || height === undefined
-          ? enter(behind)
-          : { last: placeOf({ ...at, height }).position, offset: behind };
-      const found = list.all(principal, 0, last, limit + 1, offset).map(({ position }) => position);
-      const older = found.length > limit ? found.pop() : undefined;
-      const first = found[0];
-      const before = first === undefined ? undefined : newer.all(principal, first, limit).at(-1)?.position;
-      return {
-        items: withEvents(principal, found),
+    ): Page<AddressTransaction> | undefined {
+      let at = start.cursor;
+      if (start.item !== null || start.offset > 0) {
+        const entry = entryOf(start, enter);
+        if (entry === undefined) return undefined;
+        const first = list.all(principal, 0, entry.last, 1, entry.offset)[0];
+        if (first === undefined) return pageBeyond(total);
+        at = movedTo([first.position], start.cursor);
+      }
+      const { items: found, ...page } = keysetPage({
+        limit,
+        at,
         total,
-        current: first === undefined ? null : keyAt(first),
-        older: older === undefined ? null : keyAt(older),
-        newer: before === undefined ? null : keyAt(before),
-      };
+        rowsFrom: (key, rows) => list.all(principal, 0, key === null ? NEWEST : numberAt(key, 0), rows, 0),
+        rowsBefore: (key, rows) => newer.all(principal, numberAt(key, 0), rows),
+        keyOf: ({ position }) => [position],
+        itemOf: ({ position }) => position,
+      });
+      return { ...page, items: withEvents(principal, found) };
     },
   };
 }

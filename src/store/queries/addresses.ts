@@ -4,7 +4,7 @@ import type { Database } from 'bun:sqlite';
 import type { AddressTransaction, ReceivedStx, TokenHistory } from '../model/account.ts';
 import type { Heights } from '../model/block.ts';
 import type { AssetEvent, PlacedEvent, TransactionEvent } from '../model/event.ts';
-import type { ChainPage, ChainStart, OffsetPage } from '../model/page.ts';
+import type { OffsetPage, OffsetStart, Page } from '../model/page.ts';
 import type { FtBalance, HolderPage, NftEvent, NftHolding } from '../model/token.ts';
 import type { PendingTransactionDetail, TransactionDetail, TransactionKey } from '../model/transaction.ts';
 import { prepared } from '../rows/statement.ts';
@@ -120,11 +120,11 @@ function transactionLists(db: Database, details: DetailQueries, events: AddressE
     async chainPage(
       principal: string,
       limit: number,
-      start: ChainStart<TransactionKey>,
-    ): Promise<ChainPage<AddressTransaction, TransactionKey> | undefined> {
+      start: OffsetStart<TransactionKey>,
+    ): Promise<Page<AddressTransaction> | undefined> {
       const id = principalOf(principal);
       const total = states.at(id, LAST_HEIGHT).transactions;
-      return transactions.chainPage(id, total, limit, start, (offset) =>
+      return transactions.page(id, total, limit, start, (offset) =>
         states.enter(id, LAST_HEIGHT, 'transactions', total, offset),
       );
     },

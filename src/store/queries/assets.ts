@@ -2,7 +2,7 @@
 
 import type { Database } from 'bun:sqlite';
 import type { BalanceChange } from '../model/account.ts';
-import type { CursorKey, Page } from '../model/page.ts';
+import type { Cursor, Page } from '../model/page.ts';
 import type { FtTransfer, Holder, Move, NftInstance, StxTransfer } from '../model/token.ts';
 import { decimalOf } from '../rows/amounts.ts';
 import { prepared } from '../rows/statement.ts';
@@ -49,11 +49,11 @@ export function assetReaders(db: Database) {
       async ftBalances(
         principal: string,
         limit: number,
-        from: CursorKey | null,
+        at: Cursor | null,
       ): Promise<Page<{ asset: string; balance: string }>> {
         const id = principalOf(principal);
         const total = ftTokens.get(id)?.total ?? 0;
-        return ftBalanceList(id, total, limit, from, (asset, balance) => ({ asset, balance }));
+        return ftBalanceList(id, total, limit, at, (asset, balance) => ({ asset, balance }));
       },
       /** Base units, decimal; `0` where there are none. */
       async ftBalance(principal: string, asset: string): Promise<string> {
@@ -65,25 +65,25 @@ export function assetReaders(db: Database) {
         principal: string,
         asset: string | null,
         limit: number,
-        from: CursorKey | null,
-      ): Promise<Page<NftInstance>> => nfts.ofOwner(principalOf(principal), asset, limit, from),
+        at: Cursor | null,
+      ): Promise<Page<NftInstance>> => nfts.ofOwner(principalOf(principal), asset, limit, at),
       /** Newest transaction first; of each STX, then fungible, then non-fungible tokens by identifier. */
       balanceChanges: async (
         principal: string,
         txIds: readonly Uint8Array[],
         limit: number,
-        from: CursorKey | null,
-      ): Promise<Page<BalanceChange>> => changes.page(principalOf(principal), txIds, limit, from),
+        at: Cursor | null,
+      ): Promise<Page<BalanceChange>> => changes.page(principalOf(principal), txIds, limit, at),
     },
     transfers: {
       stx: async (
         principal: string,
         direction: 'inbound' | 'outbound',
         limit: number,
-        from: CursorKey | null,
-      ): Promise<Page<StxTransfer>> => transfers.stx(principalOf(principal), direction, limit, from),
-      ft: async (principal: string, asset: string, limit: number, from: CursorKey | null): Promise<Page<FtTransfer>> =>
-        transfers.ft(assetOf(asset), principalOf(principal), limit, from),
+        at: Cursor | null,
+      ): Promise<Page<StxTransfer>> => transfers.stx(principalOf(principal), direction, limit, at),
+      ft: async (principal: string, asset: string, limit: number, at: Cursor | null): Promise<Page<FtTransfer>> =>
+        transfers.ft(assetOf(asset), principalOf(principal), limit, at),
     },
     tokens: {
       /** micro-STX ever minted and mined, less burnt; decimal. */
@@ -93,19 +93,15 @@ export function assetReaders(db: Database) {
       /** Base units, decimal; `0` for an unknown token. */
       ftSupply: async (asset: string): Promise<string> => ftToken.get(assetOf(asset))?.supply ?? '0',
       /** Greatest balance first, then by address. */
-      stxHolders: async (limit: number, from: CursorKey | null): Promise<Page<Holder>> =>
-        stxHolderList(NONE, stx.get()?.stx_holders ?? 0, limit, from, holder),
-      async ftHolders(asset: string, limit: number, from: CursorKey | null): Promise<Page<Holder>> {
+      stxHolders: async (limit: number, at: Cursor | null): Promise<Page<Holder>> =>
+        stxHolderList(NONE, stx.get()?.stx_holders ?? 0, limit, at, holder),
+      async ftHolders(asset: string, limit: number, at: Cursor | null): Promise<Page<Holder>> {
         const id = assetOf(asset);
-        return ftHolderList(id, ftToken.get(id)?.holders ?? 0, limit, from, holder);
+        return ftHolderList(id, ftToken.get(id)?.holders ?? 0, limit, at, holder);
       },
       /** Every event of an instance, newest first. */
-      nftHistory: async (
-        asset: string,
-        value: Uint8Array,
-        limit: number,
-        from: CursorKey | null,
-      ): Promise<Page<Move>> => transfers.nft(assetOf(asset), value, limit, from),
+      nftHistory: async (asset: string, value: Uint8Array, limit: number, at: Cursor | null): Promise<Page<Move>> =>
+        transfers.nft(assetOf(asset), value, limit, at),
     },
   };
 }

@@ -1,10 +1,10 @@
 /** What transactions did to a principal's assets. */
 import type { Database } from 'bun:sqlite';
 import type { BalanceChange } from '../model/account.ts';
-import type { CursorKey, Page } from '../model/page.ts';
+import type { Cursor, CursorKey, Page } from '../model/page.ts';
 import { prepared } from '../rows/statement.ts';
 import { AFFECTED, storedToken } from '../rows/words.ts';
-import { keysetPage } from './page.ts';
+import { keysetPage, numberAt, textAt } from './page.ts';
 
 export const sql = {
   stx: `SELECT pt.position, pt.affected, pt.stx_sent, pt.stx_received
@@ -47,9 +47,9 @@ const order = (a: Pick<Keyed, 'position' | 'kind' | 'identifier'>, b: typeof a):
   (a.identifier < b.identifier ? -1 : Number(a.identifier > b.identifier));
 
 const partsOf = (key: CursorKey) => ({
-  position: Number(key[0]),
-  kind: Number(key[1]),
-  identifier: String(key[2]),
+  position: numberAt(key, 0),
+  kind: numberAt(key, 1),
+  identifier: textAt(key, 2),
 });
 
 export function balanceChangeQueries(db: Database) {
@@ -85,16 +85,17 @@ export function balanceChangeQueries(db: Database) {
 
   return {
     /** The changes of some transactions. They are few, so the list is made whole and the page cut from it. */
-    page(principal: number, txIds: readonly Uint8Array[], limit: number, from: CursorKey | null): Page<BalanceChange> {
+    page(principal: number, txIds: readonly Uint8Array[], limit: number, at: Cursor | null): Page<BalanceChange> {
       const unique = new Map(txIds.map((txId) => [txId.toHex(), txId]));
       const all = [...unique.values()].flatMap((txId) => ofTransaction(principal, txId)).sort(order);
       const placeOf = (key: CursorKey): number => {
-        const at = all.findIndex((row) => order(row, partsOf(key)) >= 0);
-        return at < 0 ? all.length : at;
+        const parts = partsOf(key);
+        const place = all.findIndex((row) => order(row, parts) >= 0);
+        return place < 0 ? all.length : place;
       };
       return keysetPage<Keyed, BalanceChange>({
         limit,
-        from,
+        at,
         total: all.length,
         rowsFrom: (key, count) => {
           const start = key === null ? 0 : placeOf(key);

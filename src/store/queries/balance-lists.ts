@@ -1,6 +1,6 @@
 /** Lists by balance, greatest first, then by a text: holders of an asset, tokens of a principal. */
 import type { Database, SQLQueryBindings } from 'bun:sqlite';
-import type { CursorKey, Page } from '../model/page.ts';
+import type { Cursor, Page } from '../model/page.ts';
 import { decimalOf } from '../rows/amounts.ts';
 import { prepared } from '../rows/statement.ts';
 import { equalThenBeyond, keysetPage, textAt } from './page.ts';
@@ -55,12 +55,12 @@ export function balanceList(db: Database, list: BalanceList) {
     owner: number,
     total: number,
     limit: number,
-    from: CursorKey | null,
+    at: Cursor | null,
     itemOf: (text: string, balance: string) => Item,
   ): Page<Item> =>
     keysetPage<Row, Item>({
       limit,
-      from,
+      at,
       total,
       rowsFrom(key, count) {
         if (key === null) return head.all(owner, count);

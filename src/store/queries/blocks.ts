@@ -1,10 +1,11 @@
 /** Blocks of the canonical chain. Their heights have no gaps, so lists of them are found by arithmetic. */
 import type { Database } from 'bun:sqlite';
 import type { BlockId, ChainBlock } from '../model/block.ts';
-import type { ChainPage, ChainStart, OffsetPage } from '../model/page.ts';
+import type { Cursor, CursorSide, OffsetPage, OffsetStart, Page } from '../model/page.ts';
 import { prepared } from '../rows/statement.ts';
 import type { ChainQueries } from './chain.ts';
 import { type CostRow, costColumns, costOf } from './costs.ts';
+import { keysetPage, numberAt, pageBeyond } from './page.ts';
 
 const columns = `b.height, b.block_hash, b.index_block_hash, b.parent_block_hash, b.parent_index_block_hash, b.block_time,
   coalesce(b.tenure_height, iif(b.signer_bits IS NULL, b.height, -1)) AS tenure_height, b.burn_block_hash,
@@ -17,7 +18,7 @@ export const sql = {
         WHERE b.block_time = (SELECT max(block_time) FROM blocks WHERE block_time <= ?1) ORDER BY b.height LIMIT 1`,
   tip: 'SELECT height FROM blocks ORDER BY height DESC LIMIT 1',
   height: 'SELECT height FROM blocks WHERE index_block_hash = ?1',
-  key: 'SELECT index_block_hash, block_time FROM blocks WHERE height = ?1',
+  time: 'SELECT block_time FROM blocks WHERE height = ?1',
   since: 'SELECT height FROM blocks WHERE block_time >= ?1 ORDER BY block_time, height LIMIT 1',
   firstOfTenure: 'SELECT height FROM blocks WHERE tenure_height = ?1 ORDER BY height LIMIT 1',
   lastOfTenure: 'SELECT height FROM blocks WHERE tenure_height = ?1 ORDER BY height DESC LIMIT 1',
@@ -70,6 +71,8 @@ const blockOf = (row: Row): ChainBlock => ({
 });
 
 const NO_HEIGHTS: Heights = { first: 1, last: 0 };
+/** A height below every block. */
+const NO_HEIGHT = -1;
 
 export type BlockRange = (first: number, last: number) => ChainBlock[];
 
@@ -78,7 +81,7 @@ export function blockQueries(db: Database, chain: ChainQueries) {
   const at = prepared<Row, [number]>(db, sql.at);
   const tip = prepared<HeightRow, []>(db, sql.tip);
   const heightByHash = prepared<HeightRow, [Uint8Array]>(db, sql.height);
-  const key = prepared<{ index_block_hash: Uint8Array; block_time: number }, [number]>(db, sql.key);
+  const blockTime = prepared<{ block_time: number }, [number]>(db, sql.time);
   const since = prepared<HeightRow, [number]>(db, sql.since);
   const firstOfTenure = prepared<HeightRow, [number]>(db, sql.firstOfTenure);
   const lastOfTenure = prepared<HeightRow, [number]>(db, sql.lastOfTenure);
@@ -97,34 +100,49 @@ export function blockQueries(db: Database, chain: ChainQueries) {
     return height === undefined ? NO_HEIGHTS : { first: height, last: height };
   }
 
-  function page(
+  /** The page that a start names; undefined where it names no block of the heights, or the offset leads to none. */
+  function placeIn(
     { first, last }: Heights,
-    limit: number,
-    { at, offset }: ChainStart<Uint8Array>,
-  ): ChainPage<ChainBlock, Uint8Array> | undefined {
+    { cursor, item, offset }: OffsetStart<Uint8Array>,
+  ): Cursor | null | undefined {
+    const moved = (side: CursorSide, height: number): Cursor | undefined =>
+      height - offset >= first && height - offset <= last ? { side, key: [height - offset] } : undefined;
+    if (item !== null) {
+      const height = heightByHash.get(item)?.height ?? NO_HEIGHT;
+      return height >= first && height <= last ? moved('from', height) : undefined;
+    }
+    if (offset === 0) return cursor;
+    return cursor === null ? moved('from', last) : moved(cursor.side, numberAt(cursor.key, 0));
+  }
+
+  function page(heights: Heights, limit: number, start: OffsetStart<Uint8Array>): Page<ChainBlock> | undefined {
+    const { first, last } = heights;
     const total = last - first + 1;
-    const within = (height: number): boolean => height >= first && height <= last;
-    const from = at === null ? last : heightByHash.get(at)?.height;
-    if (from === undefined || (at !== null && !within(from))) return undefined;
-    const start = from - offset;
-    if (!within(start)) return at === null ? { items: [], total, current: null, older: null, newer: null } : undefined;
-    const keyOf = (height: number) => key.get(height)?.index_block_hash ?? null;
-    const items = range(Math.max(first, start - limit + 1), start);
-    return {
-      items,
+    const at = placeIn(heights, start);
+    if (at === undefined) return start.cursor === null && start.item === null ? pageBeyond(total) : undefined;
+    return keysetPage({
+      limit,
+      at,
       total,
-      current: items[0]?.indexHash ?? null,
-      older: start - limit >= first ? keyOf(start - limit) : null,
-      newer: start < last ? keyOf(Math.min(last, start + limit)) : null,
-    };
+      rowsFrom(key, count) {
+        const from = key === null ? last : Math.min(last, numberAt(key, 0));
+        return range(Math.max(first, from - count + 1), from);
+      },
+      rowsBefore(key, count) {
+        const from = Math.max(first, numberAt(key, 0) + 1);
+        return range(from, Math.min(last, from + count - 1)).reverse();
+      },
+      keyOf: ({ height }) => [height],
+      itemOf: (block: ChainBlock) => block,
+    });
   }
 
   return {
     range,
-    /** The canonical chain, highest first, by index block hash; undefined where the start is no block of it. */
-    page: async (limit: number, start: ChainStart<Uint8Array>) => page({ first: 1, last: tipHeight() }, limit, start),
+    /** The canonical chain, highest first; undefined where the start, by index block hash, is no block of it. */
+    page: async (limit: number, start: OffsetStart<Uint8Array>) => page({ first: 1, last: tipHeight() }, limit, start),
     /** Blocks of a tenure, in the order of a page; none of an unknown tenure. */
-    ofTenure: async (tenureHeight: number, limit: number, start: ChainStart<Uint8Array>) =>
+    ofTenure: async (tenureHeight: number, limit: number, start: OffsetStart<Uint8Array>) =>
       page(tenure(tenureHeight), limit, start),
 
     async find(id: BlockId): Promise<ChainBlock | undefined> {
@@ -144,7 +162,7 @@ export function blockQueries(db: Database, chain: ChainQueries) {
      */
     async averageTimes(times: readonly number[]): Promise<number[]> {
       const last = tipHeight();
-      const timeOf = (height: number): number => key.get(height)?.block_time ?? 0;
+      const timeOf = (height: number): number => blockTime.get(height)?.block_time ?? 0;
       const earliest = since.get(Math.min(...times))?.height ?? last;
       return times.map((time) => {
         // The differences between neighbours add up to that between the ends.

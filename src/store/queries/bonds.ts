@@ -1,7 +1,7 @@
 /** Bonds of pox-5, who may register for them, and who did. */
 
 import type { Database } from 'bun:sqlite';
-import type { CursorKey, Page } from '../model/page.ts';
+import type { Cursor, CursorKey, Page } from '../model/page.ts';
 import type { Bond, BondAllowance, BondDetail, BondRegistration } from '../model/staking.ts';
 import { prepared } from '../rows/statement.ts';
 import { type MadeByRow, madeBy, madeByOf } from './made-by.ts';
@@ -160,10 +160,10 @@ export function bondQueries(db: Database) {
 
   return {
     /** Highest index first. */
-    async bonds(limit: number, start: CursorKey | null): Promise<Page<Bond>> {
+    async bonds(limit: number, at: Cursor | null): Promise<Page<Bond>> {
       return keysetPage<BondRow, Bond>({
         limit,
-        from: start,
+        at,
         total: totals.get()?.bonds ?? 0,
         rowsFrom: (key, count) => from.all(key === null ? HIGHEST : numberAt(key, 0), count),
         rowsBefore: (key, count) => before.all(numberAt(key, 0), count),
@@ -178,10 +178,10 @@ export function bondQueries(db: Database) {
     },
 
     /** Newest transaction first, inside it in the order of its events. */
-    async allowances(bond: number, limit: number, start: CursorKey | null): Promise<Page<BondAllowance>> {
+    async allowances(bond: number, limit: number, at: Cursor | null): Promise<Page<BondAllowance>> {
       return keysetPage<AllowanceRow, BondAllowance>({
         limit,
-        from: start,
+        at,
         total: counts.get(bond)?.allowed ?? 0,
         rowsFrom(key, count) {
           if (key === null) return allowances.all(bond, count);
@@ -212,10 +212,10 @@ export function bondQueries(db: Database) {
     },
 
     /** Newest first. */
-    async registrations(bond: number, limit: number, start: CursorKey | null): Promise<Page<BondRegistration>> {
+    async registrations(bond: number, limit: number, at: Cursor | null): Promise<Page<BondRegistration>> {
       return keysetPage<RegistrationRow, BondRegistration>({
         limit,
-        from: start,
+        at,
         total: counts.get(bond)?.registered ?? 0,
         rowsFrom: (key, count) =>
           key === null

@@ -1,7 +1,7 @@
 /** What a transaction did, in order. */
 import type { Database } from 'bun:sqlite';
 import type { TransactionEvent } from '../model/event.ts';
-import type { CursorKey, Page } from '../model/page.ts';
+import type { Cursor, Page } from '../model/page.ts';
 import { prepared } from '../rows/statement.ts';
 import { assetEventOf, EVENT_KIND, kindMask } from '../rows/words.ts';
 import { keysetPage, numberAt } from './page.ts';
@@ -20,15 +20,12 @@ export const sql = {
           WHERE e.position = ?1 AND e.event_index >= ?2 ORDER BY e.event_index LIMIT ?3`,
   downwards: `SELECT ${eventColumns} FROM events e ${eventJoins}
                WHERE e.position = ?1 AND (?2 >> e.kind) & 1 ORDER BY e.event_index DESC LIMIT ?3 OFFSET ?4`,
-  before: `SELECT event_index FROM events
-            WHERE position = ?1 AND event_index < ?2 ORDER BY event_index DESC LIMIT ?3`,
+  before: `SELECT ${eventColumns} FROM events e ${eventJoins}
+            WHERE e.position = ?1 AND e.event_index < ?2 ORDER BY e.event_index DESC LIMIT ?3`,
 };
 
-interface IndexRow {
+export interface EventRow {
   event_index: number;
-}
-
-export interface EventRow extends IndexRow {
   kind: number;
   sender: string | null;
   recipient: string | null;
@@ -69,7 +66,7 @@ export function eventQueries(db: Database) {
   const transaction = prepared<{ position: number; event_count: number }, [Uint8Array]>(db, sql.transaction);
   const from = prepared<EventRow, [number, number, number]>(db, sql.from);
   const downwards = prepared<EventRow, [number, number, number, number]>(db, sql.downwards);
-  const before = prepared<IndexRow, [number, number, number]>(db, sql.before);
+  const before = prepared<EventRow, [number, number, number]>(db, sql.before);
   return {
     /** Events of a canonical transaction from an offset on; none where the id is not of one. */
     slice(txId: Uint8Array, limit: number, offset: number): TransactionEvent[] {
@@ -92,13 +89,13 @@ export function eventQueries(db: Database) {
     async ofTransaction(
       txId: Uint8Array,
       limit: number,
-      cursor: CursorKey | null,
+      at: Cursor | null,
     ): Promise<Page<TransactionEvent> | undefined> {
       const found = transaction.get(txId);
       if (found === null) return undefined;
-      return keysetPage<EventRow, TransactionEvent, IndexRow>({
+      return keysetPage<EventRow, TransactionEvent>({
         limit,
-        from: cursor,
+        at,
         total: found.event_count,
         rowsFrom: (key, count) => from.all(found.position, key === null ? 0 : numberAt(key, 0), count),
         rowsBefore: (key, count) => before.all(found.position, numberAt(key, 0), count),

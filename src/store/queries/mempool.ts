@@ -1,6 +1,6 @@
 /** Transactions that wait, or were dropped while they did. */
 import type { Database } from 'bun:sqlite';
-import type { CursorKey, OffsetPage, Page } from '../model/page.ts';
+import type { Cursor, OffsetPage, Page } from '../model/page.ts';
 import type { OfferedFee, PendingTransaction, PendingTransactionDetail } from '../model/transaction.ts';
 import { decimalOf } from '../rows/amounts.ts';
 import { prepared } from '../rows/statement.ts';
@@ -8,37 +8,36 @@ import { MEMPOOL_STATE, mempoolStatus, typeWord } from '../rows/words.ts';
 import { bytesAt, keysetPage, numberAt } from './page.ts';
 import { type SpentRow, spentOf, waiting } from './summary.ts';
 
+const pendingColumns = `${waiting.columns}, m.state, m.received_at, m.receipt_block_height`;
+const pending = `SELECT ${pendingColumns} FROM mempool_transactions m ${waiting.joins}`;
+const pendingOfPrincipal = `SELECT ${pendingColumns} FROM pending_principals pp
+                              JOIN mempool_transactions m ON m.tx_id = pp.tx_id ${waiting.joins}`;
+
 export const sql = {
   total: 'SELECT mempool_pending AS total FROM progress',
   version: 'SELECT mempool_version AS version FROM progress',
   fees: `SELECT type, fee, count(*) AS transactions FROM mempool_transactions
           WHERE state = ${MEMPOOL_STATE.pending} GROUP BY type, fee ORDER BY type, fee`,
-  from: `SELECT ${waiting.columns}, m.state, m.received_at, m.receipt_block_height
-           FROM mempool_transactions m ${waiting.joins}
+  from: `${pending}
           WHERE m.state = ${MEMPOOL_STATE.pending} AND (m.received_at, m.tx_id) <= (?1, ?2)
           ORDER BY m.received_at DESC, m.tx_id DESC LIMIT ?3`,
-  before: `SELECT received_at, tx_id FROM mempool_transactions
-            WHERE state = ${MEMPOOL_STATE.pending} AND (received_at, tx_id) > (?1, ?2) ORDER BY received_at, tx_id LIMIT ?3`,
-  byId: `SELECT ${waiting.columns}, m.state, m.received_at, m.receipt_block_height, m.replaced_by_tx_id, m.raw
+  before: `${pending}
+            WHERE m.state = ${MEMPOOL_STATE.pending} AND (m.received_at, m.tx_id) > (?1, ?2)
+            ORDER BY m.received_at, m.tx_id LIMIT ?3`,
+  byId: `SELECT ${pendingColumns}, m.replaced_by_tx_id, m.raw
            FROM mempool_transactions m ${waiting.joins} WHERE m.tx_id = ?1`,
   state: 'SELECT state FROM mempool_transactions WHERE tx_id = ?1',
   ofPrincipalTotal: `SELECT c.principal_id, c.transactions AS total
                        FROM principals p JOIN pending_counts c ON c.principal_id = p.id WHERE p.address = ?1`,
   ofPrincipalAt: `SELECT tx_id FROM pending_principals WHERE principal_id = ?1
                    ORDER BY received_at DESC, tx_id DESC LIMIT ?2 OFFSET ?3`,
-  ofPrincipalFrom: `SELECT ${waiting.columns}, m.state, m.received_at, m.receipt_block_height
-                      FROM pending_principals pp JOIN mempool_transactions m ON m.tx_id = pp.tx_id ${waiting.joins}
+  ofPrincipalFrom: `${pendingOfPrincipal}
                      WHERE pp.principal_id = ?4 AND (pp.received_at, pp.tx_id) <= (?1, ?2)
                      ORDER BY pp.received_at DESC, pp.tx_id DESC LIMIT ?3`,
-  ofPrincipalBefore: `SELECT received_at, tx_id FROM pending_principals
-                       WHERE principal_id = ?4 AND (received_at, tx_id) > (?1, ?2)
-                       ORDER BY received_at, tx_id LIMIT ?3`,
+  ofPrincipalBefore: `${pendingOfPrincipal}
+                       WHERE pp.principal_id = ?4 AND (pp.received_at, pp.tx_id) > (?1, ?2)
+                       ORDER BY pp.received_at, pp.tx_id LIMIT ?3`,
 };
-
-interface KeyRow {
-  received_at: number;
-  tx_id: Uint8Array;
-}
 
 interface PendingRow extends SpentRow {
   state: number;
@@ -70,25 +69,25 @@ export function mempoolQueries(db: Database) {
   const version = prepared<{ version: number }, []>(db, sql.version);
   const fees = prepared<{ type: number; fee: string; transactions: number }, []>(db, sql.fees);
   const from = prepared<PendingRow, [number, Uint8Array, number]>(db, sql.from);
-  const before = prepared<KeyRow, [number, Uint8Array, number]>(db, sql.before);
+  const before = prepared<PendingRow, [number, Uint8Array, number]>(db, sql.before);
   const byId = prepared<DetailRow, [Uint8Array]>(db, sql.byId);
   const state = prepared<{ state: number }, [Uint8Array]>(db, sql.state);
   const ofPrincipalTotal = prepared<{ principal_id: number; total: number }, [string]>(db, sql.ofPrincipalTotal);
   const ofPrincipalAt = prepared<{ tx_id: Uint8Array }, [number, number, number]>(db, sql.ofPrincipalAt);
   const ofPrincipalFrom = prepared<PendingRow, [number, Uint8Array, number, number]>(db, sql.ofPrincipalFrom);
-  const ofPrincipalBefore = prepared<KeyRow, [number, Uint8Array, number, number]>(db, sql.ofPrincipalBefore);
+  const ofPrincipalBefore = prepared<PendingRow, [number, Uint8Array, number, number]>(db, sql.ofPrincipalBefore);
 
   /** A list by receipt, newest first, from what finds its rows by the two parts of a key. */
   const byReceipt = (
     limit: number,
-    cursor: CursorKey | null,
+    at: Cursor | null,
     count: number,
     rowsFrom: (receivedAt: number, txId: Uint8Array, count: number) => PendingRow[],
-    rowsBefore: (receivedAt: number, txId: Uint8Array, count: number) => KeyRow[],
+    rowsBefore: (receivedAt: number, txId: Uint8Array, count: number) => PendingRow[],
   ): Page<PendingTransaction> =>
-    keysetPage<PendingRow, PendingTransaction, KeyRow>({
+    keysetPage<PendingRow, PendingTransaction>({
       limit,
-      from: cursor,
+      at,
       total: count,
       rowsFrom: (key, rows) =>
         key === null
@@ -106,29 +105,29 @@ export function mempoolQueries(db: Database) {
   }
 
   return {
-    async page(limit: number, cursor: CursorKey | null): Promise<Page<PendingTransaction>> {
+    async page(limit: number, at: Cursor | null): Promise<Page<PendingTransaction>> {
       return byReceipt(
         limit,
-        cursor,
+        at,
         total.get()?.total ?? 0,
         (...key) => from.all(...key),
         (...key) => before.all(...key),
       );
     },
 
-    async ofPrincipal(principal: string, limit: number, cursor: CursorKey | null): Promise<Page<PendingTransaction>> {
+    async ofPrincipal(principal: string, limit: number, at: Cursor | null): Promise<Page<PendingTransaction>> {
       const counted = ofPrincipalTotal.get(principal);
       if (counted === null)
         return byReceipt(
           limit,
-          cursor,
+          at,
           0,
           () => [],
           () => [],
         );
       return byReceipt(
         limit,
-        cursor,
+        at,
         counted.total,
         (...key) => ofPrincipalFrom.all(...key, counted.principal_id),
         (...key) => ofPrincipalBefore.all(...key, counted.principal_id),

@@ -1,9 +1,9 @@
 /** Non-fungible tokens: what a principal owns. */
 import type { Database } from 'bun:sqlite';
-import type { CursorKey, Page } from '../model/page.ts';
+import type { Cursor, Page } from '../model/page.ts';
 import type { NftInstance } from '../model/token.ts';
 import { prepared } from '../rows/statement.ts';
-import { bytesAt, keysetPage } from './page.ts';
+import { bytesAt, keysetPage, textAt } from './page.ts';
 
 export const sql = {
   total: 'SELECT nfts AS total FROM accounts WHERE principal_id = ?1',
@@ -60,21 +60,21 @@ export function nftQueries(db: Database) {
 
   return {
     /** @param asset the one asset to list; null for all */
-    ofOwner(owner: number, asset: string | null, limit: number, from: CursorKey | null): Page<NftInstance> {
+    ofOwner(owner: number, asset: string | null, limit: number, at: Cursor | null): Page<NftInstance> {
       const counted = asset === null ? total.get(owner) : totalOfAsset.get(owner, asset);
       return keysetPage<NftInstance, NftInstance>({
         limit,
-        from,
+        at,
         total: counted?.total ?? 0,
         rowsFrom(key, count) {
-          const identifier = key === null ? (asset ?? '') : String(key[0]);
+          const identifier = key === null ? (asset ?? '') : textAt(key, 0);
           const first = key === null ? NO_BYTES : bytesAt(key, 1);
           return across(assetsFrom.all(owner, identifier, count + 1), asset, count, (row, left) =>
             valuesFrom.all(owner, row.asset_id, row.identifier === identifier ? first : NO_BYTES, left),
           );
         },
         rowsBefore(key, count) {
-          const identifier = String(key[0]);
+          const identifier = textAt(key, 0);
           return across(assetsBefore.all(owner, identifier, count + 1), asset, count, (row, left) =>
             row.identifier === identifier
               ? valuesBefore.all(owner, row.asset_id, bytesAt(key, 1), left)

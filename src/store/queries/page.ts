@@ -1,36 +1,104 @@
-/** Keyset pagination: a page is found by the key of its first item, at the same cost wherever it is. */
-import type { CursorKey, Page } from '../model/page.ts';
+/** Keyset pagination: a page is found by a key of the list's order, at the same cost wherever it is. */
+import { type Cursor, type CursorKey, type CursorSide, HEAD, type Page } from '../model/page.ts';
+import { UnreadableCursorError } from '../model/read-errors.ts';
 
-/** `Key` is what of a row its key is made of. */
-export interface PageSource<Row extends Key, Item, Key = Row> {
+/** What finds the rows of a list by keys, whether or not a key has a row. */
+export interface PageSource<Row, Item> {
   limit: number;
-  /** The key the page starts at; null for the head of the list. */
-  from: CursorKey | null;
+  /** The page to read; null for the first. */
+  at: Cursor | null;
   total: number;
   /** Returns up to `count` rows in list order, from the key on (and with it), or from the head. */
   rowsFrom(key: CursorKey | null, count: number): Row[];
   /** Returns up to `count` rows in reverse order that stand before the key. */
-  rowsBefore(key: CursorKey, count: number): Key[];
-  keyOf(row: Key): CursorKey;
+  rowsBefore(key: CursorKey, count: number): Row[];
+  keyOf(row: Row): CursorKey;
   itemOf(row: Row): Item;
 }
 
-/** A key whose item is gone starts the page at the next one in list order. */
-export function keysetPage<Row extends Key, Item, Key = Row>(source: PageSource<Row, Item, Key>): Page<Item> {
-  const { limit, from, keyOf } = source;
-  const rows = source.rowsFrom(from, limit + 1);
-  const after = rows.length > limit ? rows.pop() : undefined;
-  const first = rows[0];
-  // Without a key the page is the head of the list: nothing can stand before it in the same snapshot.
-  const before = from === null || first === undefined ? undefined : source.rowsBefore(keyOf(first), limit).at(-1);
+/** What reads from a place in the other direction. */
+const turned: Readonly<Record<CursorSide, CursorSide>> = {
+  from: 'before',
+  before: 'from',
+  after: 'until',
+  until: 'after',
+};
+
+/** Whether a page reads towards the head of its list. */
+const isBackwards = ({ side }: Cursor): boolean => side === 'before' || side === 'until';
+
+/** Whether a cursor's place is behind the item of its key, and not in front of it. */
+export const isBehind = ({ side }: Cursor): boolean => side === 'after' || side === 'until';
+
+/** The page whose place is in front of a key's item, read in the direction of another page. */
+export const movedTo = (key: CursorKey, like: Cursor | null): Cursor => ({
+  side: like !== null && isBackwards(like) ? 'before' : 'from',
+  key,
+});
+
+const isSame = (a: CursorKey, b: CursorKey): boolean =>
+  a.length === b.length && a.every((part, index) => part === b[index]);
+
+/** Returns up to `count` rows, the nearest to the cursor's place first. */
+function rowsAt<Row>(
+  { rowsFrom, rowsBefore, keyOf }: PageSource<Row, unknown>,
+  { side, key }: Cursor,
+  count: number,
+): Row[] {
+  if (key.length === 0) return side === 'from' ? rowsFrom(null, count) : [];
+  const isAtKey = (row: Row): boolean => isSame(keyOf(row), key);
+  switch (side) {
+    case 'from':
+      return rowsFrom(key, count);
+    case 'after':
+      return rowsFrom(key, count + 1)
+        .filter((row) => !isAtKey(row))
+        .slice(0, count);
+    case 'before':
+      return rowsBefore(key, count);
+    case 'until': {
+      const own = rowsFrom(key, 1).filter(isAtKey);
+      return [...own, ...rowsBefore(key, count - own.length)];
+    }
+  }
+}
+
+/**
+ * The page that a cursor names. A page that reads backwards is short where the list begins: it is never filled up with
+ * items behind its cursor, which another page shows. A page without items still leads to those around its place.
+ */
+export function keysetPage<Row, Item>(source: PageSource<Row, Item>): Page<Item> {
+  const { limit, keyOf } = source;
+  const at = source.at ?? HEAD;
+  const rows = rowsAt(source, at, limit + 1);
+  const isMore = rows.length > limit;
+  if (isMore) rows.pop();
+  const back: Cursor = { side: turned[at.side], key: at.key };
+  const isTurnable = rowsAt(source, back, 1).length > 0;
+  const [isFollowed, isPreceded] = isBackwards(at) ? [isTurnable, isMore] : [isMore, isTurnable];
+  if (isBackwards(at)) rows.reverse();
+
+  const [first, last] = [rows[0], rows.at(-1)];
+  const next: Cursor = last === undefined ? back : { side: 'after', key: keyOf(last) };
+  const previous: Cursor = first === undefined ? back : { side: 'before', key: keyOf(first) };
   return {
     items: rows.map(source.itemOf),
     total: source.total,
-    current: first === undefined ? null : keyOf(first),
-    next: after === undefined ? null : keyOf(after),
-    previous: before === undefined ? null : keyOf(before),
+    // Items may come to stand before the first page: its cursor names the item it began with then.
+    current: at.key.length === 0 && first !== undefined ? { side: 'from', key: keyOf(first) } : at,
+    next: isFollowed ? next : null,
+    previous: isPreceded ? previous : null,
   };
 }
+
+/** The page of an offset behind which a list has nothing. */
+export const pageBeyond = <Item>(total: number): Page<Item> => ({
+  items: [],
+  total,
+  current: HEAD,
+  next: null,
+  previous: null,
+});
 
 /**
  * Rows with the first part of the key, and if those are too few, rows beyond it: where the parts of a key are ordered in
@@ -45,20 +113,23 @@ export function equalThenBeyond<Row>(
   return rows.length < count ? [...rows, ...beyond(count - rows.length)] : rows;
 }
 
-/** The n-th part of a key as text; empty where the key is not one of this list. */
-export const textAt = (key: CursorKey, index: number): string => {
+/** The n-th part of a key as text. @throws UnreadableCursorError where it is none */
+export function textAt(key: CursorKey, index: number): string {
   const part = key[index];
-  return typeof part === 'string' ? part : '';
-};
+  if (typeof part === 'string') return part;
+  throw new UnreadableCursorError(`part ${index} of the key is no text`);
+}
 
-/** The n-th part of a key as a number; NaN, which compares with nothing, where the key is not one of this list. */
-export const numberAt = (key: CursorKey, index: number): number => {
+/** The n-th part of a key as a number. @throws UnreadableCursorError where it is none */
+export function numberAt(key: CursorKey, index: number): number {
   const part = key[index];
-  return typeof part === 'number' ? part : Number.NaN;
-};
+  if (typeof part === 'number') return part;
+  throw new UnreadableCursorError(`part ${index} of the key is no number`);
+}
 
-/** The n-th part of a key as bytes, from the hex it holds. */
-export const bytesAt = (key: CursorKey, index: number): Uint8Array => {
-  const part = key[index];
-  return typeof part === 'string' && /^([0-9a-f]{2})*$/.test(part) ? Uint8Array.fromHex(part) : new Uint8Array(0);
-};
+/** The n-th part of a key as bytes, from the hex it holds. @throws UnreadableCursorError where it holds none */
+export function bytesAt(key: CursorKey, index: number): Uint8Array {
+  const hex = textAt(key, index);
+  if (/^([0-9a-f]{2})*$/.test(hex)) return Uint8Array.fromHex(hex);
+  throw new UnreadableCursorError(`part ${index} of the key is no bytes`);
+}

@@ -77,6 +77,8 @@ const signerOf = (row: SignerRow, network: Network): StackingSigner => ({
   pooledStackers: row.pooled,
 });
 
+export type RewardCycleQueries = ReturnType<typeof rewardCycleQueries>;
+
 export function rewardCycleQueries(db: Database) {
   const totals = prepared<{ cycles: number }, []>(db, sql.totals);
   const chain = prepared<{ chain_id: number | null }, []>(db, sql.chain);

@@ -1,7 +1,7 @@
 /** What a principal staked by pox-5, and what it earned. */
 
 import type { Database } from 'bun:sqlite';
-import type { CursorKey, Page } from '../model/page.ts';
+import type { Cursor, Page } from '../model/page.ts';
 import type { BondPosition, Rewards, StakingSummary } from '../model/staking.ts';
 import { prepared } from '../rows/statement.ts';
 import { keysetPage, numberAt } from './page.ts';
@@ -81,11 +81,11 @@ export function stakingPrincipalQueries(db: Database) {
     },
 
     /** Positions in bonds, by the bond's index. */
-    async positions(staker: string, limit: number, start: CursorKey | null): Promise<Page<BondPosition>> {
+    async positions(staker: string, limit: number, at: Cursor | null): Promise<Page<BondPosition>> {
       const id = principal.get(staker)?.id ?? NOBODY;
       return keysetPage<PositionRow, BondPosition>({
         limit,
-        from: start,
+        at,
         total: count.get(id)?.total ?? 0,
         rowsFrom: (key, most) => from.all(id, key === null ? 0 : numberAt(key, 0), most),
         rowsBefore: (key, most) => before.all(id, numberAt(key, 0), most),

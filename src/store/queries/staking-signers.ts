@@ -1,8 +1,7 @@
 /** Signers of pox-5, by themselves and in a reward cycle, and who stakes through them. */
 import type { Database } from 'bun:sqlite';
 import { heightOf, positionOf } from '../../chain/position.ts';
-import type { CursorKey, Page } from '../model/page.ts';
-import type { RewardCycle } from '../model/stacking.ts';
+import type { Cursor, Page } from '../model/page.ts';
 import type {
   ManagedSigner,
   SignerManager,
@@ -16,6 +15,7 @@ import { prepared } from '../rows/statement.ts';
 import { KEY_ACTION } from '../rows/words.ts';
 import { type MadeByRow, madeBy, madeByOf } from './made-by.ts';
 import { bytesAt, equalThenBeyond, keysetPage, numberAt, textAt } from './page.ts';
+import type { RewardCycleQueries } from './reward-cycles.ts';
 
 const staking = `SELECT address FROM stakes
                   WHERE signer_id = ?1 AND current = 1 AND amount <> '0' AND unlock_height > ?2`;
@@ -78,6 +78,8 @@ const same = (a: Uint8Array, b: Uint8Array): boolean => Buffer.compare(a, b) ===
 
 const signerOf = ({ address, signer_key }: SignerRow): StakingSigner => ({ signer: address, key: signer_key });
 
+/** The part of a key of a cycle's signers that says which cycle; cursors of earlier versions lack it. */
+const CYCLE_PART = 2;
 /** No principal has this number. */
 const NOBODY = 0;
 /** A number behind every position. */
@@ -124,7 +126,7 @@ function signerManagers(db: Database) {
   };
 }
 
-export function stakingSignerQueries(db: Database) {
+export function stakingSignerQueries(db: Database, cycles: RewardCycleQueries) {
   const totals = prepared<{ signers: number }, []>(db, sql.totals);
   const from = prepared<SignerRow, [string, number]>(db, sql.from);
   const before = prepared<SignerRow, [string, number]>(db, sql.before);
@@ -147,13 +149,13 @@ export function stakingSignerQueries(db: Database) {
 
   return {
     /** Every signer that ever registered a key, by address. */
-    async signers(limit: number, start: CursorKey | null): Promise<Page<StakingSigner>> {
+    async signers(limit: number, at: Cursor | null): Promise<Page<StakingSigner>> {
       return keysetPage<SignerRow, StakingSigner>({
         limit,
-        from: start,
+        at,
         total: totals.get()?.signers ?? 0,
-        rowsFrom: (at, count) => from.all(at === null ? '' : textAt(at, 0), count),
-        rowsBefore: (at, count) => before.all(textAt(at, 0), count),
+        rowsFrom: (key, count) => from.all(key === null ? '' : textAt(key, 0), count),
+        rowsBefore: (key, count) => before.all(textAt(key, 0), count),
         keyOf: ({ address }) => [address],
         itemOf: signerOf,
       });
@@ -165,15 +167,15 @@ export function stakingSignerQueries(db: Database) {
     },
 
     /** Who stakes through a signer now, by address. */
-    async stakers(address: string, limit: number, start: CursorKey | null): Promise<Page<SignerStaker>> {
+    async stakers(address: string, limit: number, at: Cursor | null): Promise<Page<SignerStaker>> {
       const id = principal.get(address)?.id ?? NOBODY;
       const height = tip.get()?.burn_block_height ?? 0;
       return keysetPage<{ address: string }, SignerStaker>({
         limit,
-        from: start,
+        at,
         total: stakerCount.get(id, height)?.total ?? 0,
-        rowsFrom: (at, count) => stakersFrom.all(id, height, at === null ? '' : textAt(at, 0), count),
-        rowsBefore: (at, count) => stakersBefore.all(id, height, textAt(at, 0), count),
+        rowsFrom: (key, count) => stakersFrom.all(id, height, key === null ? '' : textAt(key, 0), count),
+        rowsBefore: (key, count) => stakersBefore.all(id, height, textAt(key, 0), count),
         keyOf: (row) => [row.address],
         itemOf: ({ address: staker }) => ({
           staker,
@@ -183,34 +185,44 @@ export function stakingSignerQueries(db: Database) {
       });
     },
 
-    /** Heaviest first, then by key. */
-    async cycleSigners(cycle: RewardCycle, limit: number, start: CursorKey | null): Promise<Page<ManagedSigner>> {
+    /**
+     * Heaviest first, then by key; undefined where there is no such cycle. A walk of the current cycle stays in the cycle
+     * that it began in.
+     */
+    async cycleSigners(
+      asked: number | 'current',
+      limit: number,
+      at: Cursor | null,
+    ): Promise<Page<ManagedSigner> | undefined> {
+      const begun = asked === 'current' && at !== null && at.key.length > CYCLE_PART;
+      const cycle = await cycles.find(begun ? numberAt(at.key, CYCLE_PART) : asked);
+      if (cycle === undefined) return undefined;
       const { cycle: number } = cycle;
       const anchor = positionOf(cycle.blockHeight, 0);
       const next = chosenIn.get(number + 1);
       const end = next === null ? END : positionOf(next.height, 0);
       return keysetPage<CycleSignerRow, ManagedSigner>({
         limit,
-        from: start,
+        at,
         total: cycle.signers,
-        rowsFrom(at, count) {
-          if (at === null) return cycleSigners.all(number, count);
-          const [weight, signerKey] = [numberAt(at, 0), bytesAt(at, 1)];
+        rowsFrom(key, count) {
+          if (key === null) return cycleSigners.all(number, count);
+          const [weight, signerKey] = [numberAt(key, 0), bytesAt(key, 1)];
           return equalThenBeyond(
             count,
             (most) => cycleSignersEqualFrom.all(number, most, weight, signerKey),
             (most) => cycleSignersBelow.all(number, most, weight),
           );
         },
-        rowsBefore(at, count) {
-          const [weight, signerKey] = [numberAt(at, 0), bytesAt(at, 1)];
+        rowsBefore(key, count) {
+          const [weight, signerKey] = [numberAt(key, 0), bytesAt(key, 1)];
           return equalThenBeyond(
             count,
             (most) => cycleSignersEqualBefore.all(number, most, weight, signerKey),
             (most) => cycleSignersAbove.all(number, most, weight),
           );
         },
-        keyOf: ({ weight, signer_key }) => [weight, signer_key.toHex()],
+        keyOf: ({ weight, signer_key }) => [weight, signer_key.toHex(), number],
         itemOf: ({ signer_key, weight, stacked }) => ({
           cycle,
           signer: { key: signer_key, weight, stacked: BigInt(decimalOf(stacked)) },

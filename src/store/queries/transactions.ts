@@ -1,9 +1,9 @@
 /** Transactions of the canonical chain: all, of a block, of a principal, or one by its id. */
 import type { Database } from 'bun:sqlite';
-import { positionsOf } from '../../chain/position.ts';
+import { heightOf, positionsOf } from '../../chain/position.ts';
 import type { PrincipalTransaction } from '../model/account.ts';
 import type { BlockId } from '../model/block.ts';
-import type { CursorKey, Page } from '../model/page.ts';
+import type { Cursor, CursorKey, Page } from '../model/page.ts';
 import type { FoundTransaction, TransactionSummary } from '../model/transaction.ts';
 import { heightIn } from '../rows/position-sql.ts';
 import { prepared } from '../rows/statement.ts';
@@ -15,30 +15,28 @@ import { keysetPage, numberAt } from './page.ts';
 import { type SummaryRow, summary, summaryOf } from './summary.ts';
 
 const inBlock = 't.position BETWEEN ?3 AND ?4';
+const ofPrincipal = `SELECT ${summary.columns}, pt.affected, pt.stx_sent, pt.stx_received
+                       FROM principal_transactions pt JOIN transactions t ON t.position = pt.position ${summary.joins}`;
 
 export const sql = {
   total: 'SELECT transactions AS total FROM totals',
   from: `SELECT ${summary.columns} FROM transactions t ${summary.joins}
           WHERE t.position <= ?1 ORDER BY t.position DESC LIMIT ?2`,
-  before: 'SELECT position FROM transactions WHERE position > ?1 ORDER BY position LIMIT ?2',
+  before: `SELECT ${summary.columns} FROM transactions t ${summary.joins}
+            WHERE t.position > ?1 ORDER BY t.position LIMIT ?2`,
   ofBlockFrom: `SELECT ${summary.columns} FROM transactions t ${summary.joins}
                  WHERE t.position <= ?1 AND ${inBlock} ORDER BY t.position DESC LIMIT ?2`,
-  ofBlockBefore: `SELECT t.position FROM transactions t
+  ofBlockBefore: `SELECT ${summary.columns} FROM transactions t ${summary.joins}
                    WHERE t.position > ?1 AND ${inBlock} ORDER BY t.position LIMIT ?2`,
   ofPrincipalTotal: `SELECT a.principal_id, a.transactions AS total FROM principals p
                        JOIN accounts a ON a.principal_id = p.id WHERE p.address = ?1`,
-  ofPrincipalFrom: `SELECT ${summary.columns}, pt.affected, pt.stx_sent, pt.stx_received
-                      FROM principal_transactions pt JOIN transactions t ON t.position = pt.position ${summary.joins}
+  ofPrincipalFrom: `${ofPrincipal}
                      WHERE pt.principal_id = ?1 AND pt.position <= ?2 ORDER BY pt.position DESC LIMIT ?3`,
-  ofPrincipalBefore: `SELECT position FROM principal_transactions
-                       WHERE principal_id = ?1 AND position > ?2 ORDER BY position LIMIT ?3`,
+  ofPrincipalBefore: `${ofPrincipal}
+                       WHERE pt.principal_id = ?1 AND pt.position > ?2 ORDER BY pt.position LIMIT ?3`,
   state: `SELECT t.status, b.index_block_hash FROM transactions t JOIN blocks b ON b.height = ${heightIn('t.position')}
            WHERE t.tx_id = ?1 ORDER BY t.position DESC LIMIT 1`,
 };
-
-interface PositionRow {
-  position: number;
-}
 
 interface InvolvementRow extends SummaryRow {
   affected: number;
@@ -49,7 +47,7 @@ interface InvolvementRow extends SummaryRow {
 /** A number before every first position, and one behind every last. */
 const NEWEST = Number.MAX_SAFE_INTEGER;
 
-const keyOf = ({ position }: PositionRow): CursorKey => [position];
+const keyOf = ({ position }: SummaryRow): CursorKey => [position];
 
 function principalTransactionOf(row: InvolvementRow, principal: string): PrincipalTransaction {
   const transaction = summaryOf(row);
@@ -73,20 +71,20 @@ function principalTransactionOf(row: InvolvementRow, principal: string): Princip
 export function transactionQueries(db: Database, chain: ChainQueries, mempool: MempoolQueries, details: DetailQueries) {
   const total = prepared<{ total: number }, []>(db, sql.total);
   const from = prepared<SummaryRow, [number, number]>(db, sql.from);
-  const before = prepared<PositionRow, [number, number]>(db, sql.before);
+  const before = prepared<SummaryRow, [number, number]>(db, sql.before);
   const ofBlockFrom = prepared<SummaryRow, [number, number, number, number]>(db, sql.ofBlockFrom);
-  const ofBlockBefore = prepared<PositionRow, [number, number, number, number]>(db, sql.ofBlockBefore);
+  const ofBlockBefore = prepared<SummaryRow, [number, number, number, number]>(db, sql.ofBlockBefore);
   const ofPrincipalTotal = prepared<{ principal_id: number; total: number }, [string]>(db, sql.ofPrincipalTotal);
   const ofPrincipalFrom = prepared<InvolvementRow, [number, number, number]>(db, sql.ofPrincipalFrom);
-  const ofPrincipalBefore = prepared<PositionRow, [number, number, number]>(db, sql.ofPrincipalBefore);
+  const ofPrincipalBefore = prepared<InvolvementRow, [number, number, number]>(db, sql.ofPrincipalBefore);
   const state = prepared<{ status: number; index_block_hash: Uint8Array }, [Uint8Array]>(db, sql.state);
 
   return {
     /** All of the canonical chain, newest first. */
-    async page(limit: number, cursor: CursorKey | null): Promise<Page<TransactionSummary>> {
-      return keysetPage<SummaryRow, TransactionSummary, PositionRow>({
+    async page(limit: number, at: Cursor | null): Promise<Page<TransactionSummary>> {
+      return keysetPage<SummaryRow, TransactionSummary>({
         limit,
-        from: cursor,
+        at,
         total: total.get()?.total ?? 0,
         rowsFrom: (key, count) => from.all(key === null ? NEWEST : numberAt(key, 0), count),
         rowsBefore: (key, count) => before.all(numberAt(key, 0), count),
@@ -95,14 +93,18 @@ export function transactionQueries(db: Database, chain: ChainQueries, mempool: M
       });
     },
 
-    /** Last of the block first; undefined where there is no such canonical block. */
-    async ofBlock(id: BlockId, limit: number, cursor: CursorKey | null): Promise<Page<TransactionSummary> | undefined> {
-      const block = chain.block(id);
+    /**
+     * Last of the block first; undefined where there is no such canonical block. A walk of the latest block stays in the
+     * block that it began in.
+     */
+    async ofBlock(id: BlockId, limit: number, at: Cursor | null): Promise<Page<TransactionSummary> | undefined> {
+      const begun = id === 'latest' && at !== null && at.key.length > 0;
+      const block = chain.block(begun ? { height: heightOf(numberAt(at.key, 0)) } : id);
       if (block === null) return undefined;
       const { first, last } = positionsOf(block.height);
-      return keysetPage<SummaryRow, TransactionSummary, PositionRow>({
+      return keysetPage<SummaryRow, TransactionSummary>({
         limit,
-        from: cursor,
+        at,
         total: block.announced_transactions,
         rowsFrom: (key, count) => ofBlockFrom.all(key === null ? NEWEST : numberAt(key, 0), count, first, last),
         rowsBefore: (key, count) => ofBlockBefore.all(numberAt(key, 0), count, first, last),
@@ -112,11 +114,11 @@ export function transactionQueries(db: Database, chain: ChainQueries, mempool: M
     },
 
     /** Newest first. */
-    async ofPrincipal(principal: string, limit: number, cursor: CursorKey | null): Promise<Page<PrincipalTransaction>> {
+    async ofPrincipal(principal: string, limit: number, at: Cursor | null): Promise<Page<PrincipalTransaction>> {
       const account = ofPrincipalTotal.get(principal);
-      return keysetPage<InvolvementRow, PrincipalTransaction, PositionRow>({
+      return keysetPage<InvolvementRow, PrincipalTransaction>({
         limit,
-        from: cursor,
+        at,
         total: account?.total ?? 0,
         rowsFrom: (key, count) =>
           account === null

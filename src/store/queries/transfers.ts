@@ -3,7 +3,7 @@ import type { Database } from 'bun:sqlite';
 import { isSendMany } from '../../chain/memo-transfers.ts';
 import { heightOf } from '../../chain/position.ts';
 import { decodeClarity } from '../../codec/clarity.ts';
-import type { CursorKey, Page } from '../model/page.ts';
+import type { Cursor, CursorKey, Page } from '../model/page.ts';
 import type { FtTransfer, Move, StxTransfer } from '../model/token.ts';
 import type { TransactionPlace } from '../model/transaction.ts';
 import { heightIn } from '../rows/position-sql.ts';
@@ -37,7 +37,7 @@ const oldest = 'ORDER BY e.position, e.event_index LIMIT';
 const feed = (shown: { columns: string; joins: string }, where: string) => ({
   from: `SELECT ${shown.columns} FROM events e ${shown.joins}
           WHERE ${where} AND (e.position, e.event_index) <= (?3, ?4) ${newest} ?5`,
-  before: `SELECT e.position, e.event_index FROM events e
+  before: `SELECT ${shown.columns} FROM events e ${shown.joins}
             WHERE ${where} AND (e.position, e.event_index) > (?3, ?4) ${oldest} ?5`,
 });
 
@@ -99,7 +99,7 @@ type Of = readonly [number, number | Uint8Array | null];
 /** Events newest first, by the key they start at or stand before. */
 interface Feed<Row extends KeyRow> {
   from(of: Of, position: number, index: number, count: number): Row[];
-  before(of: Of, position: number, index: number, count: number): KeyRow[];
+  before(of: Of, position: number, index: number, count: number): Row[];
 }
 
 const TOKEN_TRANSFER = 0;
@@ -170,12 +170,12 @@ const page = <Row extends KeyRow, Item>(
   of: Of,
   total: number,
   limit: number,
-  from: CursorKey | null,
+  at: Cursor | null,
   itemOf: (row: Row) => Item,
 ): Page<Item> =>
-  keysetPage<Row, Item, KeyRow>({
+  keysetPage<Row, Item>({
     limit,
-    from,
+    at,
     total,
     rowsFrom: (key, count) =>
       key === null ? feed.from(of, NEWEST, NEWEST, count) : feed.from(of, numberAt(key, 0), numberAt(key, 1), count),
@@ -188,7 +188,7 @@ export function transferQueries(db: Database) {
   function feedOf<Row extends KeyRow>(statements: { from: string; before: string }): Feed<Row> {
     type Parameters = [...Of, number, number, number];
     const from = prepared<Row, Parameters>(db, statements.from);
-    const before = prepared<KeyRow, Parameters>(db, statements.before);
+    const before = prepared<Row, Parameters>(db, statements.before);
     return {
       from: (of, ...key) => from.all(...of, ...key),
       before: (of, ...key) => before.all(...of, ...key),
@@ -202,25 +202,20 @@ export function transferQueries(db: Database) {
   const nftTotal = prepared<{ total: number }, [number, Uint8Array]>(db, totals.nft);
 
   return {
-    stx(
-      principal: number,
-      direction: 'inbound' | 'outbound',
-      limit: number,
-      from: CursorKey | null,
-    ): Page<StxTransfer> {
+    stx(principal: number, direction: 'inbound' | 'outbound', limit: number, at: Cursor | null): Page<StxTransfer> {
       const total = stxTotals.get(principal)?.[direction] ?? 0;
-      return page(stx[direction], [principal, null], total, limit, from, stxTransferOf);
+      return page(stx[direction], [principal, null], total, limit, at, stxTransferOf);
     },
 
     /** A transfer to itself is one row. */
-    ft(asset: number, principal: number, limit: number, from: CursorKey | null): Page<FtTransfer> {
+    ft(asset: number, principal: number, limit: number, at: Cursor | null): Page<FtTransfer> {
       const total = ftTotal.get(asset, principal)?.total ?? 0;
-      return page(ft, [asset, principal], total, limit, from, ftTransferOf);
+      return page(ft, [asset, principal], total, limit, at, ftTransferOf);
     },
 
-    nft(asset: number, value: Uint8Array, limit: number, from: CursorKey | null): Page<Move> {
+    nft(asset: number, value: Uint8Array, limit: number, at: Cursor | null): Page<Move> {
       const total = nftTotal.get(asset, value)?.total ?? 0;
-      return page(nft, [asset, value], total, limit, from, moveOf);
+      return page(nft, [asset, value], total, limit, at, moveOf);
     },
   };
 }

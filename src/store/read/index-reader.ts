@@ -58,6 +58,7 @@ export function readerOf(db: Database, journal: EntryReader | null, file: number
   const orphans = orphanQueries(db, chain, journal);
   const streamed = streamedQueries(db, journal, orphans.network);
   const { whole, wholePage, transactions: inBlock } = wholeBlockQueries(db, { range: blocks.range, orphans, details });
+  const rewardCycles = rewardCycleQueries(db);
   const search = withStreamed(transactionSearch(db, details, limits.search), streamed);
   return {
     /** Tells the file that this reads from those that stood in its place before: after a rebuild it is another. */
@@ -130,15 +131,15 @@ export function readerOf(db: Database, journal: EntryReader | null, file: number
     transfers: assetQueries.transfers,
     tokens: assetQueries.tokens,
     stacking: stackingQueries(db),
-    staking: { ...bondQueries(db), ...stakingPrincipalQueries(db), ...stakingSignerQueries(db) },
-    rewardCycles: rewardCycleQueries(db),
+    staking: { ...bondQueries(db), ...stakingPrincipalQueries(db), ...stakingSignerQueries(db, rewardCycles) },
+    rewardCycles,
     burnRewards: burnRewardQueries(db),
     contracts: {
       ...contractQueries(db),
       ...deploymentQueries(db, orphans, limits.deployments),
       /** Functions as a contract's newest deployment declares them; undefined where none is known to. */
       functions: contractFunctionQueries(db),
-      /** Newest first, from the newest one at or before the start; undefined where there is none. */
+      /** Newest first. */
       logs: contractLogQueries(db),
     },
     /** The name system. A name is written with its namespace: `alice.btc`. */

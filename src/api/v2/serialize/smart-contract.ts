@@ -1,7 +1,6 @@
 import type { Static } from '@sinclair/typebox';
 import { toHex } from '../../../codec/hex.ts';
 import type { Deployment } from '../../../store/model/contract.ts';
-import type { EventPlace } from '../../../store/model/event.ts';
 import type { ContractStatuses } from '../schemas/smart-contract.ts';
 
 /** What became of a contract's deployment. */
@@ -14,7 +13,3 @@ export function contractStatus(
   const result = { status, tx_id: toHex(txId), contract_id: contractId };
   return { found: true, result: found.status === 'pending' ? result : { ...result, block_height: found.height } };
 }
-
-/** Clients put these together themselves. */
-export const logCursor = ({ height, microblockSequence, txIndex, eventIndex }: EventPlace): string =>
-  [height, microblockSequence, txIndex, eventIndex].join(':');

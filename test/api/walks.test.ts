@@ -1,0 +1,228 @@
+/** The law of cursors, for every list of the API: page by page, while blocks and forks arrive. */
+import { expect, test } from 'bun:test';
+import fc from 'fast-check';
+import { assertProperty } from '../support/property.ts';
+import {
+  cursorRoutes,
+  forged,
+  pageRoutes,
+  type WalkedList,
+  type WalkedPage,
+  type WalkedRow,
+  WalkedWorld,
+} from '../support/walked-lists.ts';
+
+/** What chance decides. */
+interface Chance {
+  below(limit: number): number;
+}
+
+/** A list that is being walked, and what was shown since the walk last turned. */
+class Walk {
+  towards: 'next' | 'previous';
+  /** Whether the walk has turned already. */
+  turned = false;
+  /** Keys that were shown, by page. */
+  #shown: string[][] = [];
+  /** Keys from which on the walk is to show every row that stays, in the list's order. */
+  #due: string[] = [];
+  /** The whole list, as it is now. */
+  #rows: WalkedRow[] = [];
+
+  private constructor(
+    readonly list: WalkedList,
+    public page: WalkedPage,
+    rows: WalkedRow[],
+    backwards: boolean,
+  ) {
+    this.towards = backwards ? 'previous' : 'next';
+    this.#rows = rows;
+    this.#begin();
+  }
+
+  /** Begins some pages behind the head of a list; null where the list is gone. */
+  static async begin(world: WalkedWorld, list: WalkedList, chance: Chance): Promise<Walk | null> {
+    const rows = await world.rows(list);
+    let page = await world.page(list, 1 + chance.below(6), null);
+    if (rows === null || page === null) return null;
+    for (let ahead = chance.below(5); ahead > 0 && page?.next; ahead--) {
+      page = await world.page(list, 1 + chance.below(6), page.next);
+    }
+    return page === null ? null : new Walk(list, page, rows, chance.below(2) === 0);
+  }
+
+  #begin(): void {
+    const [first, last] = this.#placesOf(this.page);
+    const keys = this.#rows.map(({ key }) => key);
+    this.#due = this.towards === 'next' ? keys.slice(first) : keys.slice(0, last);
+    this.#shown = [keys.slice(first, last)];
+  }
+
+  /** Where a page's rows stand in the list as it is now, and what its neighbours and its total must be then. */
+  #placesOf({ items, total, next, previous }: WalkedPage): [first: number, last: number] {
+    const { target } = this.list;
+    expect({ target, total }).toEqual({ target, total: this.#rows.length });
+    if (items.length === 0) {
+      // Where a page has lost its rows, one of its neighbours leads to those that are left.
+      expect({ target, isDeadEnd: next === null && previous === null }).toEqual({ target, isDeadEnd: total === 0 });
+      return this.towards === 'next' ? [total, total] : [0, 0];
+    }
+    const first = this.#rows.findIndex(({ text }) => text === items[0]);
+    const last = first + items.length;
+    expect({ target, items }).toEqual({ target, items: this.#rows.slice(first, last).map(({ text }) => text) });
+    expect({ target, isFirst: previous === null, isLast: next === null }).toEqual({
+      target,
+      isFirst: first === 0,
+      isLast: last === this.#rows.length,
+    });
+    return [first, last];
+  }
+
+  /** Reads the next page. A walk that is at its end is checked, and turns. @returns whether it goes on */
+  async goOn(world: WalkedWorld, limit: number): Promise<boolean> {
+    const link = this.page[this.towards];
+    if (link === null) return this.#turn();
+    const page = await world.page(this.list, limit, link);
+    if (page === null) throw new Error(`${this.list.target} is gone in the middle of a walk`);
+    const [first, last] = this.#placesOf(page);
+    this.#shown.push(this.#rows.slice(first, last).map(({ key }) => key));
+    this.page = page;
+    if (page.current !== null) {
+      expect((await world.page(this.list, limit, page.current))?.items).toEqual(page.items);
+    }
+    return page[this.towards] !== null || this.#turn();
+  }
+
+  /** The end of the walk there, or of the walk back. @returns whether it goes on */
+  #turn(): boolean {
+    this.#check();
+    if (this.turned) return false;
+    this.turned = true;
+    this.towards = this.towards === 'next' ? 'previous' : 'next';
+    this.#begin();
+    return true;
+  }
+
+  /** Looks at the list again, after the chain went on. @returns false where the list is gone */
+  async lookAgain(world: WalkedWorld): Promise<boolean> {
+    const rows = await world.rows(this.list);
+    if (rows === null) return false;
+    this.#rows = rows;
+    const left = new Set(rows.map(({ key }) => key));
+    this.#due = this.#due.filter((key) => left.has(key));
+    return true;
+  }
+
+  #check(): void {
+    const { target } = this.list;
+    const shown = (this.towards === 'next' ? this.#shown : this.#shown.toReversed()).flat();
+    const due = new Set(this.#due);
+    expect({ target, shown: shown.filter((key) => due.has(key)) }).toEqual({ target, shown: this.#due });
+    expect({ target, twice: shown.length - new Set(shown).size }).toEqual({ target, twice: 0 });
+  }
+}
+
+test('every list of v3 takes a cursor', () => {
+  const withCursor = new Set(cursorRoutes().map(({ path }) => path));
+  expect(pageRoutes().flatMap(({ path }) => (withCursor.has(path) ? [] : path))).toEqual([]);
+  expect(withCursor.size).toBeGreaterThanOrEqual(30);
+});
+
+test('there and back at any limits, each row that stays is shown once and in order, whatever arrives meanwhile', async () => {
+  const chances = fc.infiniteStream(fc.nat({ max: 2 ** 20 }));
+  await assertProperty(
+    fc.asyncProperty(
+      fc.nat({ max: 10_000 }),
+      fc.array(fc.nat({ max: 3 }), { minLength: 5, maxLength: 5 }),
+      chances,
+      async (seed, forks, stream) => {
+        const chance: Chance = { below: (limit) => Number(stream.next().value) % limit };
+        using world = new WalkedWorld(seed, 9);
+        const begun = await Promise.all(world.lists().map((list) => Walk.begin(world, list, chance)));
+        let walks = begun.filter((walk) => walk !== null);
+        expect(walks.length).toBeGreaterThan(20);
+        while (walks.length > 0) {
+          const going: Walk[] = [];
+          for (const walk of walks) if (await walk.goOn(world, 1 + chance.below(6))) going.push(walk);
+          walks = going;
+          const below = forks.pop();
+          if (below === undefined) continue;
+          world.mine(below);
+          walks = (await Promise.all(walks.map(async (walk) => ((await walk.lookAgain(world)) ? [walk] : [])))).flat();
+        }
+      },
+    ),
+    { cases: 3, shrink: false },
+  );
+});
+
+/** Keys of so many bytes that somebody may make up: numbers, texts and bytes, and what is no key. */
+const madeUpKeys = (bytes: number): string[] =>
+  [
+    ['[', '9', ']'],
+    ['["', 'z', '"]'],
+    ['["', 'a', '"]'],
+    ['[-1,"', 'f', '"]'],
+    ['["",1,"', '0', '"]'],
+    ['[1,2,3,"', '0', '"]'],
+    ['[', ' ', ']'],
+    ['{', ' ', '}'],
+    ['', 'x', ''],
+  ]
+    .map(
+      ([start = '', filler = '', end = '']) =>
+        start + filler.repeat(Math.max(0, bytes - start.length - end.length)) + end,
+    )
+    .filter((key) => key.length === bytes);
+
+test('a key that somebody made up names a page or is refused by the name of its parameter', async () => {
+  using world = new WalkedWorld(5, 6);
+  let refusals = 0;
+  for (const list of world.lists()) {
+    const second = await world.page(list, 1, (await world.page(list, 1, null))?.next ?? null);
+    const cursors = [second?.current, second?.next, second?.previous].filter((cursor) => typeof cursor === 'string');
+    for (const cursor of cursors) {
+      for (const key of madeUpKeys(Buffer.from(cursor, 'base64url').length - 5)) {
+        const { status, body } = await world.get(`${list.target}&cursor=${forged(cursor, key)}`);
+        const { message, details } = body as { message?: string; details?: string };
+        if (status === 400) refusals += 1;
+        expect({
+          list: list.target,
+          key,
+          status,
+          named: status === 200 || (message ?? details)?.includes('cursor'),
+        }).toEqual({
+          list: list.target,
+          key,
+          status: status === 200 ? 200 : 400,
+          named: true,
+        });
+      }
+    }
+  }
+  expect(refusals).toBeGreaterThan(100);
+});
+
+test('a walk of the latest block stays in the block that it began in', async () => {
+  using world = new WalkedWorld(2, 6);
+  const list = { route: '', target: '/extended/v3/blocks/latest/transactions?' };
+  const whole = (await world.page(list, 50, null))!.items;
+  let page = (await world.page(list, 1, null))!;
+  const shown = [...page.items];
+  world.mine(0);
+  while (page.next !== null) {
+    page = (await world.page(list, 1, page.next))!;
+    shown.push(...page.items);
+  }
+  expect(shown).toEqual(whole);
+  expect(shown.length).toBeGreaterThan(1);
+  expect((await world.page(list, 50, null))?.items).not.toEqual(whole);
+});
+
+test('two indexes of one chain make the same cursors', async () => {
+  using one = new WalkedWorld(7, 6);
+  using other = new WalkedWorld(7, 6);
+  const lists = one.lists();
+  expect(other.lists()).toEqual(lists);
+  for (const list of lists) expect(await one.page(list, 2, null)).toEqual((await other.page(list, 2, null))!);
+});

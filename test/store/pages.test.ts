@@ -1,0 +1,117 @@
+/** The law of cursors on a list in memory whose rows come and go at any place between two requests. */
+import { expect, test } from 'bun:test';
+import fc from 'fast-check';
+import type { Cursor, Page } from '../../src/store/model/page.ts';
+import { keysetPage, numberAt } from '../../src/store/queries/page.ts';
+import { assertProperty } from '../support/property.ts';
+
+/** A list of numbers, in their order. */
+class Numbers {
+  readonly #rows: Set<number>;
+  constructor(rows: readonly number[]) {
+    this.#rows = new Set(rows);
+  }
+
+  rows = (): number[] => [...this.#rows].sort((a, b) => a - b);
+
+  /** Takes a number out, or puts it in. */
+  turn(row: number): void {
+    if (!this.#rows.delete(row)) this.#rows.add(row);
+  }
+
+  page(limit: number, at: Cursor | null): Page<number> {
+    const rows = this.rows();
+    return keysetPage({
+      limit,
+      at,
+      total: rows.length,
+      rowsFrom: (key, count) => rows.filter((row) => key === null || row >= numberAt(key, 0)).slice(0, count),
+      rowsBefore: (key, count) =>
+        rows
+          .filter((row) => row < numberAt(key, 0))
+          .reverse()
+          .slice(0, count),
+      keyOf: (row) => [row],
+      itemOf: (row: number) => row,
+    });
+  }
+}
+
+const numbers = fc.nat({ max: 30 });
+const limits = fc.integer({ min: 1, max: 8 });
+/** What is asked for by each request, and what changes before the next. */
+const steps = fc.infiniteStream(fc.record({ limit: limits, changes: fc.array(numbers, { maxLength: 4 }) }));
+const links = fc.constantFrom('next' as const, 'previous' as const);
+
+test('a walk shows each row that stays once and in order, and ends', () => {
+  assertProperty(
+    fc.property(
+      fc.uniqueArray(numbers),
+      limits,
+      fc.nat({ max: 3 }),
+      links,
+      steps,
+      (rows, limit, ahead, link, stream) => {
+        const list = new Numbers(rows);
+        let page = list.page(limit, null);
+        for (let i = 0; i < ahead && page.next !== null; i++) page = list.page(limit, page.next);
+        const [first, last] = [page.items[0] ?? 0, page.items.at(-1) ?? 0];
+        const due = new Set(rows.filter((row) => (link === 'next' ? row >= first : row <= last)));
+        const shown = [page.items];
+        for (let left = 40; page[link] !== null; left--) {
+          const { limit: most, changes } = stream.next().value;
+          for (const row of left > 0 ? changes : []) {
+            list.turn(row);
+            due.delete(row);
+          }
+          page = list.page(most, page[link]);
+          shown.push(page.items);
+          expect(page.items.length).toBeLessThanOrEqual(most);
+        }
+        const all = (link === 'next' ? shown : shown.reverse()).flat();
+        expect(all).toEqual([...new Set(all)].sort((a, b) => a - b));
+        expect(all.filter((row) => due.has(row))).toEqual([...due].sort((a, b) => a - b));
+      },
+    ),
+    { cases: 300 },
+  );
+});
+
+test('from any page both ways lead to all that is left, also where its own rows are gone', () => {
+  assertProperty(
+    fc.property(fc.uniqueArray(numbers), fc.array(numbers), steps, links, (rows, changes, stream, link) => {
+      const list = new Numbers(rows);
+      let page = list.page(2, null);
+      for (let i = 0; i < 3 && page[link] !== null; i++) page = list.page(stream.next().value.limit, page[link]);
+      const cursors = [page.current, page.next, page.previous].filter((cursor) => cursor !== null);
+      for (const row of changes) list.turn(row);
+      for (const cursor of cursors) {
+        const begun = list.page(3, cursor);
+        expect(list.page(3, begun.current)).toEqual(begun);
+        const behind = begun.next === null ? [] : list.page(100, begun.next).items;
+        const before = begun.previous === null ? [] : list.page(100, begun.previous).items;
+        expect([...before, ...begun.items, ...behind]).toEqual(list.rows());
+      }
+    }),
+    { cases: 300 },
+  );
+});
+
+test('the first page is another once rows stand before it, and its previous leads to them', () => {
+  const list = new Numbers([10, 11, 12]);
+  const { current, previous } = list.page(2, null);
+  expect(previous).toBeNull();
+  for (const row of [1, 2, 3]) list.turn(row);
+  const page = list.page(2, current);
+  expect(page.items).toEqual([10, 11]);
+  expect(list.page(2, page.previous).items).toEqual([2, 3]);
+  expect(list.page(5, page.previous)).toMatchObject({ items: [1, 2, 3], previous: null });
+});
+
+test('the cursor of an empty list is where a walk begins when rows come', () => {
+  const list = new Numbers([]);
+  const { current, next, previous } = list.page(2, null);
+  expect([next, previous]).toEqual([null, null]);
+  for (const row of [1, 2, 3]) list.turn(row);
+  expect(list.page(2, current)).toEqual(list.page(2, null));
+});

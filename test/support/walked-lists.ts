@@ -1,0 +1,316 @@
+/** Every list of the API that is walked by cursor, from the table of its routes, over a simulated chain that goes on. */
+import { Database } from 'bun:sqlite';
+import { createApp, resources } from '../../src/commands/app.ts';
+import { SimulatedChain } from '../../src/devnet/chain.ts';
+import type { Faucets } from '../../src/faucets/faucets.ts';
+import type { HookApi } from '../../src/hooks/routes/family.ts';
+import { hookRoutes } from '../../src/hooks/routes/routes.ts';
+import { serializedBackfill, serializedDelivery } from '../../src/hooks/serialize.ts';
+import type { Route } from '../../src/http/route.ts';
+import { indexPath } from '../../src/store/files/database.ts';
+import { hookBackfills } from '../../src/store/hooks/backfills.ts';
+import { type DeliveryFilter, deliveryLog } from '../../src/store/hooks/delivery-log.ts';
+import type { Cursor, Page } from '../../src/store/model/page.ts';
+import { openSnapshots, type Snapshots } from '../../src/store/read/snapshots.ts';
+import { inserter } from '../../src/store/rows/table.ts';
+import { hookDeliveriesTable } from '../../src/store/tables/hooks.ts';
+import { type OpenIngest, openNew, received } from './ingest.ts';
+
+const VERSION = 'stackside v0.0.0 (test:test)';
+const HOOK = 1;
+const HOOK_UUID = '01234567-89ab-cdef-0123-456789abcdef';
+
+/** What is asked where a short chain has nothing of a kind: a list without rows. */
+const none: Readonly<Record<string, string>> = {
+  asset_identifier: 'ST000000000000000000002AMW42H.none::none',
+  value: '0x00',
+  bond_index: '0',
+  cycle_number: '1',
+};
+
+/** A page in the order of its list, whatever its envelope. */
+export interface WalkedPage {
+  items: string[];
+  total: number;
+  current: string | null;
+  next: string | null;
+  previous: string | null;
+}
+
+/** A row of a list: what it shows, and its key in the list's order, which it keeps while it stays in its place. */
+export interface WalkedRow {
+  key: string;
+  text: string;
+}
+
+/** The list that a route is of, with values for its parameters. */
+export interface WalkedList {
+  route: string;
+  /** Path and query without `limit` and `cursor`. */
+  target: string;
+}
+
+interface Parameter {
+  name: string;
+  in: 'path' | 'query';
+  required: boolean;
+}
+
+/** All routes, those of chainhooks too. */
+const routeTable = (): readonly Route[] => [
+  ...resources(VERSION, Date.now, {} as Faucets).flat(),
+  ...hookRoutes(VERSION, null),
+];
+
+const propertiesOf = (route: Route): Readonly<Record<string, unknown>> => {
+  const answer = route.detail.responses[200]?.content?.['application/json']?.schema;
+  return (answer?.properties as Record<string, unknown> | undefined) ?? {};
+};
+
+/** Routes that take a cursor. */
+export const cursorRoutes = (): readonly Route[] =>
+  routeTable().filter(({ detail }) => detail.parameters.some(({ name }) => name === 'cursor'));
+
+/** Routes of v3 that answer a page. */
+export const pageRoutes = (): readonly Route[] =>
+  routeTable().filter((route) => route.path.startsWith('/extended/v3/') && 'results' in propertiesOf(route));
+
+/** What lists are of: each is chosen for the length of its list. */
+function subjectsOf(directory: string): (path: string, name: string) => string {
+  using db = new Database(indexPath(directory), { readonly: true });
+  const most = (sql: string): string => String(db.query<{ it: unknown }, []>(`${sql} LIMIT 1`).get()?.it ?? '');
+  const accountWith = (column: string) =>
+    most(`SELECT address AS it FROM accounts ORDER BY ${column} DESC, transactions DESC, address`);
+  const ft = most('SELECT identifier AS it FROM ft_balances GROUP BY asset_id ORDER BY count(*) DESC, 1');
+  const nft = 'FROM nft_instances i JOIN assets a ON a.id = i.asset_id ORDER BY i.events DESC, i.value';
+  const transactions = db
+    .query<{ id: string }, []>(
+      "SELECT '0x' || lower(hex(tx_id)) AS id FROM transactions ORDER BY event_count DESC LIMIT 9",
+    )
+    .all()
+    .map(({ id }) => id);
+  const values: readonly (readonly [path: RegExp, name: string, value: string])[] = [
+    [
+      /staking\/signers/,
+      'principal',
+      most(`SELECT p.address AS it FROM stakes s JOIN principals p ON p.id = s.signer_id
+                                             WHERE s.current = 1 GROUP BY 1 ORDER BY count(*) DESC, 1`),
+    ],
+    [
+      /staking\/bonds/,
+      'principal',
+      most(`SELECT p.address AS it FROM bond_positions b JOIN principals p ON p.id = b.staker_id
+                                           WHERE b.current = 1 GROUP BY 1 ORDER BY count(*) DESC, 1`),
+    ],
+    [
+      /balances\/ft|transfers\/ft/,
+      'principal',
+      most('SELECT address AS it FROM ft_balances ORDER BY transfers DESC, 1'),
+    ],
+    [/balances\/nft/, 'principal', accountWith('nfts')],
+    [/inbound/, 'principal', accountWith('stx_inbound')],
+    [/outbound/, 'principal', accountWith('stx_outbound')],
+    [
+      /mempool/,
+      'principal',
+      most(`SELECT p.address AS it FROM pending_counts c JOIN principals p ON p.id = c.principal_id
+                                    ORDER BY c.transactions DESC, 1`),
+    ],
+    [/./, 'principal', accountWith('transactions')],
+    [/nft/, 'asset_identifier', most(`SELECT a.identifier AS it ${nft}`)],
+    [/./, 'asset_identifier', ft],
+    [/./, 'value', most(`SELECT '0x' || lower(hex(i.value)) AS it ${nft}`)],
+    [/principal}\/balance-changes/, 'tx_id', transactions.join(',')],
+    [/./, 'tx_id', transactions[0] ?? ''],
+    [/./, 'height_or_hash', most('SELECT height AS it FROM blocks ORDER BY transactions DESC, height')],
+    [/allowlist/, 'bond_index', most('SELECT bond_index AS it FROM bond_allowances GROUP BY 1 ORDER BY count(*) DESC')],
+    [/./, 'bond_index', most('SELECT bond_index AS it FROM bond_registrations GROUP BY 1 ORDER BY count(*) DESC')],
+    [/./, 'cycle_number', most('SELECT cycle AS it FROM reward_cycles ORDER BY signers DESC')],
+    [/./, 'tenure_height', most('SELECT tenure_height AS it FROM blocks GROUP BY 1 ORDER BY count(*) DESC, 1')],
+    [
+      /./,
+      'contract_id',
+      most(`SELECT p.address AS it FROM contract_logs l JOIN principals p ON p.id = l.contract_id
+                                ORDER BY l.logs DESC, 1`),
+    ],
+    [/./, 'uuid', HOOK_UUID],
+  ];
+  return (path, name) => {
+    const fitting = values.filter(([paths, named]) => named === name && paths.test(path)).map(([, , value]) => value);
+    const value = [...fitting, none[name]].find(Boolean);
+    if (value === undefined) throw new Error(`${path}: no value for ${name}; a new list needs one here`);
+    return value;
+  };
+}
+
+/** The lists of hooks, read from an index of their own, to which deliveries come and go. */
+class HookLists implements Disposable {
+  readonly #open = openNew({ journal: false });
+  readonly #db = new Database(indexPath(this.#open.directory));
+  readonly #log = deliveryLog(this.#db);
+  readonly #jobs = hookBackfills(this.#db);
+  #made = 0;
+
+  /** What the routes ask of chainhooks. */
+  readonly api = {
+    access: { callerOf: () => ({ isOperator: true }), consumerOf: () => 'default' },
+    ownerOf: () => 'default',
+    deliveries: {
+      page: (_consumer: string, _uuid: string, filter: DeliveryFilter, limit: number, at: Cursor | null) =>
+        shown(this.#log.page(HOOK, filter, limit, at), (one) => serializedDelivery(one, undefined, false)),
+    },
+    trial: {
+      backfills: (_consumer: string, _uuid: string, limit: number, at: Cursor | null) =>
+        shown(this.#jobs.page(HOOK, limit, at), serializedBackfill),
+    },
+  } as unknown as HookApi;
+
+  /** Makes deliveries and a backfill, and forgets the oldest. */
+  goOn(): void {
+    const insert = inserter(this.#db, hookDeliveriesTable);
+    for (let i = 0; i < 4; i++) {
+      this.#made += 1;
+      insert({
+        webhook_id: `evt_${this.#made}`,
+        hook_id: HOOK,
+        lane: 0,
+        reason: 0,
+        sequence: this.#made,
+        state: this.#made % 3,
+        created_at: this.#made,
+        next_attempt_at: null,
+        delivered_at: null,
+        tried_since: null,
+        attempts: 0,
+        blocks: '{"apply":[],"rollback":[]}',
+        min_height: this.#made,
+        max_height: this.#made,
+        body_bytes: 0,
+        body_sha256: new Uint8Array(32),
+        backfill_id: null,
+        problem: null,
+      });
+      this.#jobs.add({ uuid: `job_${this.#made}`, hookId: HOOK, dryRun: false, from: 1, to: this.#made }, this.#made);
+    }
+    this.#db.run('DELETE FROM hook_deliveries WHERE id = (SELECT min(id) FROM hook_deliveries)');
+  }
+
+  [Symbol.dispose](): void {
+    this.#db.close();
+    this.#open[Symbol.dispose]();
+  }
+}
+
+const shown = <T, R>({ items, ...page }: Page<T>, item: (of: T) => R): Page<R> => ({ ...page, items: items.map(item) });
+
+/** The key in a cursor's text, behind its side and its check sum. */
+const keyIn = (cursor: string | null): string =>
+  Buffer.from(cursor ?? '', 'base64url')
+    .subarray(5)
+    .toString();
+
+/** A cursor with another key of as many bytes, whose check sum anybody can make right: CRC is no signature. */
+export function forged(cursor: string, key: string): string {
+  const bytes = Buffer.from(cursor, 'base64url');
+  const json = bytes.subarray(5);
+  const other = Buffer.from(key);
+  if (other.length !== json.length) throw new Error('the key must have as many bytes');
+  const sum = (bytes.readUInt32BE(1) ^ Bun.hash.crc32(json) ^ Bun.hash.crc32(other)) >>> 0;
+  bytes.writeUInt32BE(sum, 1);
+  other.copy(bytes, 5);
+  return bytes.toString('base64url');
+}
+
+/** The API over a simulated chain. */
+export class WalkedWorld implements Disposable {
+  readonly chain: SimulatedChain;
+  readonly #open: OpenIngest = openNew({ journal: false });
+  readonly #snapshots: Snapshots;
+  readonly #hooks = new HookLists();
+  readonly #app: ReturnType<typeof createApp>;
+  /** Index block hashes of the chain, genesis first. */
+  readonly #hashes: string[];
+
+  constructor(seed: number, blocks: number) {
+    this.chain = new SimulatedChain({ seed, accounts: 8, staking: 40 });
+    this.#open.ingest.receive(received(this.chain.genesis()));
+    this.#hashes = [this.chain.genesisHash];
+    for (let i = 0; i < blocks; i++) this.mine(0);
+    this.#snapshots = openSnapshots(this.#open.directory);
+    this.#app = createApp({
+      snapshots: this.#snapshots,
+      version: VERSION,
+      log: ({ event }) => {
+        throw new Error(event);
+      },
+      hooks: this.#hooks.api,
+      openHooks: true,
+    });
+  }
+
+  /** Mines on the block that stands `below` the tip; as many blocks as make it the tip. */
+  mine(below: number): void {
+    const length = this.#hashes.length;
+    this.#hashes.length = Math.max(1, length - below);
+    do {
+      const { events, indexBlockHash } = this.chain.mine(this.#hashes.at(-1) ?? '', { transactions: 5 });
+      for (const event of events) this.#open.ingest.take(received(event));
+      this.#hashes.push(indexBlockHash);
+    } while (this.#hashes.length <= length);
+    this.#open.ingest.commit();
+    this.#hooks.goOn();
+  }
+
+  /** The list of each route that takes a cursor. */
+  lists(): WalkedList[] {
+    const subjectOf = subjectsOf(this.#open.directory);
+    return cursorRoutes().map(({ path, detail }) => {
+      const query = new URLSearchParams();
+      let target = path;
+      for (const { name, in: place, required } of detail.parameters as readonly Parameter[]) {
+        if (place === 'path') target = target.replace(`{${name}}`, encodeURIComponent(subjectOf(path, name)));
+        else if (required) query.set(name, subjectOf(path, name));
+      }
+      return { route: path, target: `${target}?${query}` };
+    });
+  }
+
+  async get(target: string): Promise<{ status: number; body: Record<string, unknown> }> {
+    const response = await this.#app.handle(new Request(`http://localhost${target}`));
+    return { status: response.status, body: (await response.json()) as Record<string, unknown> };
+  }
+
+  /** A page; null where there is no such list, as when a fork took what it is of. */
+  async page({ target }: WalkedList, limit: number, cursor: string | null): Promise<WalkedPage | null> {
+    const { status, body } = await this.get(`${target}&limit=${limit}${cursor === null ? '' : `&cursor=${cursor}`}`);
+    if (status === 404) return null;
+    if (status !== 200) throw new Error(`${target} answers ${status}: ${JSON.stringify(body)}`);
+    const { results, total, cursor: of, next_cursor, prev_cursor } = body;
+    const isFlat = 'prev_cursor' in body;
+    const links = isFlat ? { current: of, next: prev_cursor, previous: next_cursor } : of;
+    return {
+      items: (results as unknown[]).map((item) => JSON.stringify(item)),
+      total,
+      ...(links as object),
+    } as WalkedPage;
+  }
+
+  /** The whole list, by pages of one row, whose cursors hold its key; null where there is no such list. */
+  async rows(list: WalkedList): Promise<WalkedRow[] | null> {
+    const rows: WalkedRow[] = [];
+    for (let cursor: string | null = null; ; ) {
+      const page: WalkedPage | null = await this.page(list, 1, cursor);
+      if (page === null) return null;
+      const [text] = page.items;
+      if (text !== undefined) rows.push({ key: keyIn(page.previous ?? page.current), text });
+      if (page.next === null) return rows;
+      cursor = page.next;
+    }
+  }
+
+  [Symbol.dispose](): void {
+    this.#snapshots.close();
+    this.#open[Symbol.dispose]();
+    this.#hooks[Symbol.dispose]();
+  }
+}
