@@ -19,6 +19,7 @@ import {
   table,
   withDirectory,
 } from './harness.ts';
+import { FIRST_PAGE, ORDINARY } from './parts/ordinary.ts';
 
 const { values } = parseArgs({
   options: {
@@ -27,13 +28,15 @@ const { values } = parseArgs({
     connections: { type: 'string', default: '1' },
     threads: { type: 'string', default: '0' },
     program: { type: 'string' },
+    attacked: { type: 'string' },
   },
 });
 const program = values.program === undefined ? script(MAIN) : [values.program];
+/** The control beside the attacks comes first. */
+const attacked = values.attacked?.split(',') ?? [ORDINARY, ...Object.keys(attacks)];
 /** What the server holds, and what the attackers know to speak of. */
 const [HISTORY, BLOCKS, TRANSACTIONS_PER_BLOCK] = [60, 70, 40];
 const WARM_UP_SECONDS = 0.2;
-const PATH = '/extended/v3/transactions';
 
 interface Times {
   p50: number;
@@ -49,7 +52,7 @@ interface Round {
 
 async function polite(url: string): Promise<Times> {
   const loader = join(ROOT, 'bench/parts/load.ts');
-  const options = [url, values.connections, String(WARM_UP_SECONDS), values.seconds, 'distinct', PATH];
+  const options = [url, values.connections, String(WARM_UP_SECONDS), values.seconds, 'distinct', FIRST_PAGE];
   return JSON.parse((await run(onCore(1, script(loader, ...options)))).stdout);
 }
 
@@ -104,7 +107,7 @@ async function measure(server: Server, directory: string, rounds: Map<string, Ro
   await hostile.end();
 }
 
-const rounds = new Map<string, Round[]>(Object.keys(attacks).map((name) => [name, []]));
+const rounds = new Map<string, Round[]>(attacked.map((name) => [name, []]));
 await withDirectory(async (directory) => {
   const ports = ['--api-host', '127.0.0.1', '--api-port', '0', '--event-port', '0', '--threads', values.threads];
   const quietly = ['--log-level', 'silent', '--node-rpc', 'http://127.0.0.1:1'];

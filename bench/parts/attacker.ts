@@ -1,11 +1,12 @@
 /**
- * Hostile clients, on command: a line of input names the listener that is attacked from then on, an empty one ends the
- * attack. Says `ready` once there is something to send, and after each attack how many messages there were.
+ * Hostile clients, on command: a line of input names the listener that is attacked from then on, or ordinary requests as a
+ * control; an empty one ends that. Says `ready` once there is something to send, and after each attack how many messages there were.
  */
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { readAdminKey } from '../../src/hooks/admin-key.ts';
 import { attack, type Target } from '../../test/faults/hostile/attack.ts';
 import { routesOf, Subjects } from '../../test/support/random-urls.ts';
+import { ORDINARY, ordinaryRequests } from './ordinary.ts';
 
 const [api, events, data, seed, blocks, transactions] = process.argv.slice(2);
 /** So many are sent before it looks whether the attack is over. */
@@ -25,7 +26,8 @@ let turn = 0;
 async function attackUntilTold(name: string): Promise<void> {
   let messages = 0;
   while (attacked === name) {
-    await attack(name, target, AT_ONCE, String(turn++));
+    if (name === ORDINARY) await ordinaryRequests(target.api, AT_ONCE);
+    else await attack(name, target, AT_ONCE, String(turn++));
     messages += AT_ONCE;
   }
   process.stdout.write(`${messages}\n`);

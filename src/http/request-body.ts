@@ -7,6 +7,7 @@
 import type { Static, TSchema } from '@sinclair/typebox';
 import { checker } from './checker.ts';
 import { ApiError, ParameterError } from './errors.ts';
+import { isTooDeep, MAX_DEPTH } from './json-depth.ts';
 
 /** Bytes of the largest JSON body. */
 export const MAX_BODY = 1024 * 1024;
@@ -69,7 +70,7 @@ async function* chunksOf(request: Request, limit: number): AsyncGenerator<Uint8A
 
 /**
  * The JSON value of a request's body, undefined where it has none.
- * @throws ApiError 400 where it isn't JSON or its end never came, 413 where it is too long, 415 where it says to be something else
+ * @throws ApiError 400 where it isn't JSON, is nested too deep or its end never came, 413 where it is too long, 415 where it says to be something else
  */
 async function jsonBody(request: Request): Promise<unknown> {
   const text = await bodyText(request, MAX_BODY);
@@ -77,6 +78,9 @@ async function jsonBody(request: Request): Promise<unknown> {
   const type = request.headers.get('content-type');
   if (type === null || !/^application\/json\s*(;|$)/i.test(type)) {
     throw new ApiError(415, 'The body must be JSON, with Content-Type: application/json');
+  }
+  if (isTooDeep(text)) {
+    throw new ApiError(400, `The body must not be nested deeper than ${MAX_DEPTH} levels`, 'VALIDATION');
   }
   try {
     return JSON.parse(text);

@@ -3,6 +3,8 @@
  * length.
  */
 
+import { isTooDeep, MAX_DEPTH } from '../http/json-depth.ts';
+
 /** The longest frame or body of a client, in bytes; Socket.IO tells its clients so. */
 export const MAX_MESSAGE = 1_000_000;
 /**
@@ -10,37 +12,12 @@ export const MAX_MESSAGE = 1_000_000;
  * length alone, since clients that send many such texts would make all others wait.
  */
 export const MAX_TEXT = 100_000;
-/** The maximum nesting of a message; no documented message has more than four levels. */
-export const MAX_DEPTH = 16;
 /** Characters of a client's own text that an answer or a log line repeats at most. */
 const MAX_EXCERPT = 1_000;
 
 /** The error for a message that breaks a rule; its text names the rule. */
 export class MessageError extends Error {
   override readonly name = 'MessageError';
-}
-
-const QUOTE = 0x22;
-const BACKSLASH = 0x5c;
-const OPEN = new Set([...'[{'].map((character) => character.charCodeAt(0)));
-const CLOSE = new Set([...']}'].map((character) => character.charCodeAt(0)));
-
-/** Whether a JSON text is nested deeper than {@link MAX_DEPTH}; found without parsing it. */
-function isTooDeep(text: string): boolean {
-  let depth = 0;
-  let inString = false;
-  for (let at = 0; at < text.length; at++) {
-    const code = text.charCodeAt(at);
-    if (inString) {
-      if (code === BACKSLASH) at++;
-      else if (code === QUOTE) inString = false;
-    } else if (code === QUOTE) inString = true;
-    else if (OPEN.has(code)) {
-      depth++;
-      if (depth > MAX_DEPTH) return true;
-    } else if (CLOSE.has(code)) depth--;
-  }
-  return false;
 }
 
 /**

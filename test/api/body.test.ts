@@ -35,6 +35,13 @@ async function post(
   return { status: response.status, body: await response.json(), headers: response.headers };
 }
 
+/** A good body with something in it that makes so many levels more. */
+const nested = (levels: number): string => `{"numbers":[1,2],"more":${'['.repeat(levels)}${']'.repeat(levels)}}`;
+
+test('a body may be nested as deep as the limit says', async () => {
+  expect((await post(nested(15))).body).toEqual({ name: 'x', sum: 3 });
+});
+
 test('a body is read, and the answer to it never stored', async () => {
   const { status, body, headers } = await post('{"numbers":[1,2],"more":true}', {
     'content-type': 'application/json; charset=utf-8',
@@ -55,6 +62,9 @@ test.each([
   ['{"numbers":[1],"sign":"times"}', 'body/sign must be plus or minus'],
   ['{"numbers":[1],"closed":{"a/b":1}}', 'body/closed/a/b is not allowed'],
   ['{', 'The body is not valid JSON'],
+  [nested(16), 'The body must not be nested deeper than 16 levels'],
+  // Refused without being parsed: it ends within brackets.
+  ['['.repeat(20), 'The body must not be nested deeper than 16 levels'],
   ['', 'body is required'],
   [undefined, 'body is required'],
 ])('%s is refused by name', async (sent, message) => {

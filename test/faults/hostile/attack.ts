@@ -42,7 +42,7 @@ function shuffled<T>(items: readonly T[], prng: Prng): T[] {
  * Sends so many messages, through several connections at once.
  * @param one sends some, and says how many
  */
-async function repeatedly(messages: number, one: () => Promise<number>): Promise<void> {
+export async function repeatedly(messages: number, one: () => Promise<number>): Promise<void> {
   let sent = 0;
   await Promise.all(
     Array.from({ length: CONNECTIONS }, async () => {
