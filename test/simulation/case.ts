@@ -26,6 +26,8 @@ export type Disturbance = { after: number } & (
   | { befalls: 'mood'; path: number; mood: Mood }
   /** Another process holds a snapshot, as a backup does. */
   | { befalls: 'held_snapshot'; milliseconds: number }
+  /** A request takes so long, and holds its snapshot for as long as it may. */
+  | { befalls: 'long_request'; milliseconds: number }
   | { befalls: 'operation'; operation: Operation }
 );
 
@@ -122,6 +124,10 @@ const disturbance: fc.Arbitrary<Disturbance> = fc.oneof(
   {
     weight: 1,
     arbitrary: fc.record({ after, befalls: fc.constant('held_snapshot' as const), milliseconds: fc.nat(3_000) }),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.record({ after, befalls: fc.constant('long_request' as const), milliseconds: fc.nat(300_000) }),
   },
   { weight: 8, arbitrary: fc.record({ after, befalls: fc.constant('operation' as const), operation }) },
 );

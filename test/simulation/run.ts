@@ -1,6 +1,7 @@
 /** One run: a server in its world, from its first event to its rest, and the laws at the end. */
 import type { NodeEvent } from '../../src/devnet/node-event.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
+import { SNAPSHOT_LIMIT_MS } from '../../src/store/read/snapshots.ts';
 import { faults } from '../faults/fault-store.ts';
 import type { Case, Disturbance, Moment } from './case.ts';
 import { Clients } from './clients.ts';
@@ -21,13 +22,16 @@ import { type Hook, type Logged, Operator } from './operator.ts';
 import { hearsEachBlock, pushedBlocks } from './pushed.ts';
 import { Readers } from './readers.ts';
 import { Receivers } from './receivers.ts';
-import { LOG_RETENTION_MS, Server } from './server.ts';
+import { LOG_RETENTION_MS, NoAnswer, Server } from './server.ts';
+import { holdingSnapshot } from './slow-reads.ts';
 import { World } from './world.ts';
 
 /** Milliseconds of the world within which all must come to rest. */
 const PATIENCE = 600_000;
 /** Milliseconds until the server has looked at its write-ahead logs, and told of what it holds. */
 const UPKEEP = 2_500;
+/** What a request asks for that takes long. */
+const LONG_REQUEST = '/extended/v1/tx?limit=50';
 
 const streams = new Map<string, NodeEvent[]>();
 
@@ -58,6 +62,8 @@ class Run {
   #isDisturbed = true;
   /** Snapshots that others hold. */
   #held = 0;
+  /** Requests that take long. */
+  #long = 0;
 
   constructor(one: Case) {
     this.#events = streamOf(one);
@@ -97,9 +103,12 @@ class Run {
       'rest',
     );
     await this.world.until(() => this.#readers.isDone && this.#held === 0, PATIENCE, 'the end of those who read');
-    await this.world.outcome(this.world.pause(UPKEEP), PATIENCE, 'the upkeep');
+    // Requests that take longer hold no snapshot by then.
+    const longest = this.#long > 0 ? SNAPSHOT_LIMIT_MS : 0;
+    await this.world.outcome(this.world.pause(longest + UPKEEP), PATIENCE, 'the upkeep');
     await this.world.until(() => this.#clients.isAtRest, PATIENCE, 'what is pushed');
     logIsBounded(this.server.disk.path, this.#case.walLimitBytes);
+    await this.world.until(() => this.#long === 0, PATIENCE, 'the end of requests that take long');
     return logs;
   }
 
@@ -148,6 +157,21 @@ class Run {
     });
   }
 
+  /** A request that is answered, or refused since its snapshot was cut off. */
+  async #requestFor(milliseconds: number): Promise<void> {
+    this.#long += 1;
+    try {
+      const request = () => this.server.request('The API', LONG_REQUEST, { method: 'GET' });
+      const { status } = await holdingSnapshot(milliseconds, request);
+      this.world.note(`a request of ${milliseconds} ms ${status}`);
+      if (status !== 200 && status !== 503) this.world.wrong(`a request that takes long is answered with ${status}`);
+    } catch (error) {
+      if (!(error instanceof NoAnswer)) this.world.wrong('a request that takes long failed', error);
+    } finally {
+      this.#long -= 1;
+    }
+  }
+
   #at(moment: Moment, befall: () => void): void {
     if (moment === 'now') befall();
     else this.#node.atNextBlock(befall);
@@ -167,6 +191,9 @@ class Run {
         break;
       case 'held_snapshot':
         this.#hold(disk.path, one.milliseconds);
+        break;
+      case 'long_request':
+        void this.#requestFor(one.milliseconds);
         break;
       case 'crash':
         this.#at(one.at, () => this.server.stopAfter(one.calls, one.kept));

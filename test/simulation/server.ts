@@ -285,7 +285,7 @@ export class Server {
       connect: this.#disk.connect,
       sync: this.#disk.sync,
       walLimitBytes: this.#settings.walLimitBytes,
-      openSnapshots: slowReads(this.#world, () => life.running !== null),
+      openSnapshots: slowReads(this.#world, { isSlow: () => life.running !== null, isOver: () => life.ended }),
       listen,
       post: (options) => (life.ended ? Promise.reject(new Error('nobody sends')) : this.#receivers.take(options)),
       createLog: () => (event) => {

@@ -85,6 +85,17 @@ const casesThatOnceFailed: Case[] = [
       { after: 7, befalls: 'crash', at: 'next_block', calls: 7, kept: 0 },
     ],
   },
+  // A request held its snapshot for as long as it took, and the log could not be emptied meanwhile.
+  {
+    seed: 54,
+    journal: true,
+    stream: 1,
+    walLimitBytes: 262_144,
+    clients: [],
+    readers: 0,
+    quarters: 1,
+    disturbances: [{ after: 0, befalls: 'long_request', milliseconds: 60_000 }],
+  },
 ];
 
 test(

@@ -1,16 +1,41 @@
 /** Snapshots whose reads take time: the writer goes on between two reads of one request. */
+import { AsyncLocalStorage } from 'node:async_hooks';
 import { type OpenSnapshots, openSnapshots } from '../../src/store/read/snapshots.ts';
 import type { World } from './world.ts';
 
 /** Of the reads, so many take long, per cent; and how long, in milliseconds. */
 const LONG = 25;
 const LONGEST = 120;
+/** Milliseconds between two looks of a request that hangs at whether its process is still there. */
+const LOOK = 500;
+
+/** How long the request that is under way hangs after its first read: milliseconds that are left. */
+const hanging = new AsyncLocalStorage<{ left: number }>();
+
+/** Makes a request that holds its snapshot for so many milliseconds. */
+export const holdingSnapshot = <T>(milliseconds: number, request: () => Promise<T>): Promise<T> =>
+  hanging.run({ left: milliseconds }, request);
 
 type Group = Record<string, unknown>;
 
-/** @param isSlow whether they take time now @returns what opens such snapshots */
-export function slowReads(world: World, isSlow: () => boolean): OpenSnapshots {
+interface SlowReads {
+  /** Whether reads take time now. */
+  isSlow: () => boolean;
+  /** Whether the process that reads has ended. */
+  isOver: () => boolean;
+}
+
+/** @returns what opens such snapshots */
+export function slowReads(world: World, { isSlow, isOver }: SlowReads): OpenSnapshots {
   const prng = world.prng('reads');
+
+  async function hang(): Promise<void> {
+    const request = hanging.getStore();
+    while (request !== undefined && request.left > 0 && !isOver()) {
+      request.left -= LOOK;
+      await world.pause(LOOK);
+    }
+  }
 
   /** A group of reads, such as those of blocks, or the reader of all groups. */
   const slow = <T extends object>(group: T): T =>
@@ -21,7 +46,9 @@ export function slowReads(world: World, isSlow: () => boolean): OpenSnapshots {
         if (typeof member !== 'function') return member;
         return async (...asked: unknown[]) => {
           if (isSlow() && prng.below(100) < LONG) await world.pause(prng.below(LONGEST));
-          return member.apply(target, asked);
+          const read = await member.apply(target, asked);
+          await hang();
+          return read;
         };
       },
     });
