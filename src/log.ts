@@ -85,6 +85,10 @@ export const levelOf: Record<LogEvent['event'], Exclude<Level, 'silent'>> = {
 
 export type Log = (event: LogEvent) => void;
 
+/** Whether an event is logged. @param least the minimum level to log */
+export const isLogged = (event: LogEvent['event'], least: Level): boolean =>
+  levels.indexOf(levelOf[event]) >= levels.indexOf(least);
+
 /** Creates the log of the process. @param level the minimum level to write */
 export function createLog(level: Level): Log {
   const logger = pino(

@@ -5,6 +5,11 @@ import type { Responder } from '../http/respond.ts';
 /** Whether answers are up to date. Heights are of Stacks blocks. */
 export interface Readiness {
   ready: boolean;
+  /**
+   * `empty`: no block was indexed yet; `behind` the node; `stale`: the newest block is old, and the node can't be asked;
+   * `failing`: nothing can be written; `unreadable`: the index can't be read.
+   */
+  state: 'ready' | 'empty' | 'behind' | 'stale' | 'failing' | 'unreadable';
   /** Why not, in words; null where it is ready. */
   reason: string | null;
   /** Null before the first block. */

@@ -3,6 +3,7 @@
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
 import { Registry } from 'prom-client';
 import type { Readiness } from '../api/operations.ts';
+import { systemClock } from '../base/clock.ts';
 import { operatorErrorOf } from '../base/system-errors.ts';
 import { directFetch } from '../http/direct-fetch.ts';
 import { forwardTo } from '../http/forward.ts';
@@ -12,6 +13,7 @@ import { snapshotLog } from '../metrics/snapshots.ts';
 import { nodeRpc } from '../node/rpc.ts';
 import { openSnapshots } from '../store/read/snapshots.ts';
 import { startApiService } from './api-service.ts';
+import { prettyLog } from './terminal/pretty-log.ts';
 import type { FromThread, ThreadStart, ToThread } from './thread-messages.ts';
 
 /** Runs the API in this thread until the main thread stops it. */
@@ -25,7 +27,7 @@ export async function runApiThread(): Promise<void> {
     );
   }
   try {
-    const { server, registry } = await start(workerData as ThreadStart);
+    const { server, registry } = await start(workerData as ThreadStart, say);
     listenTo(port, server, registry, say);
     say({ kind: 'listening', url: server.url });
   } catch (error) {
@@ -35,9 +37,19 @@ export async function runApiThread(): Promise<void> {
   }
 }
 
-async function start({ settings, port, shared, mainThread, passage }: ThreadStart) {
+async function start(
+  { settings, port, shared, mainThread, passage, log: form }: ThreadStart,
+  say: (message: FromThread) => void,
+) {
   const registry = new Registry();
-  const log = createLog(settings.logLevel);
+  const log = form.pretty
+    ? prettyLog({
+        level: settings.logLevel,
+        colors: form.colors,
+        print: (line) => say({ kind: 'said', line }),
+        now: systemClock.now,
+      })
+    : createLog(settings.logLevel);
   const snapshots = openSnapshots(settings.data, { log: snapshotLog(registry, log) });
   const node = nodeRpc(settings.nodeRpc);
   const server = await startApiService({

@@ -5,6 +5,7 @@ import type { Clock } from '../base/clock.ts';
 import { OperatorError } from '../base/errors.ts';
 import { listenHttp } from '../http/listener.ts';
 import type { Settings } from '../settings/config.ts';
+import type { Environment } from './environment.ts';
 import type { FromThread, ThreadMetrics, ThreadStart, ToThread } from './thread-messages.ts';
 
 export interface ApiThreads {
@@ -21,6 +22,8 @@ export interface ApiThreadsOptions {
   /** The secret by which the main thread recognises requests from its own threads. */
   passage: string;
   clock: Clock;
+  /** Prints the threads' log lines; null where each thread writes its own JSON. */
+  lines: Environment['threadLines'];
   /** Called when a thread ends by itself. */
   crashed(cause: unknown): void;
 }
@@ -36,7 +39,7 @@ class ApiThread {
   readonly #clock: Clock;
   #asked = 0;
 
-  constructor(start: ThreadStart, clock: Clock, crashed: (cause: unknown) => void) {
+  constructor(start: ThreadStart, { clock, crashed, lines }: Pick<ApiThreadsOptions, 'clock' | 'crashed' | 'lines'>) {
     this.#clock = clock;
     this.#worker = new Worker(apiThreadUrl, { workerData: start });
     const ended = (cause: unknown) => {
@@ -54,6 +57,9 @@ class ApiThread {
           return;
         case 'crashed':
           ended(message.cause);
+          return;
+        case 'said':
+          lines?.print(message.line);
           return;
         case 'metrics':
           this.#waiting.get(message.id)?.(message.metrics);
@@ -112,6 +118,7 @@ export async function startApiThreads({
   mainThread,
   passage,
   clock,
+  lines,
   crashed,
 }: ApiThreadsOptions): Promise<ApiThreads> {
   const { apiHost: hostname, threads: count } = settings;
@@ -134,9 +141,10 @@ export async function startApiThreads({
   });
   const { port = settings.apiPort } = probe;
   await probe.stop(true);
+  const log = { pretty: lines !== null, colors: lines?.colors ?? false };
   const threads = Array.from(
     { length: count },
-    () => new ApiThread({ settings, port, shared: count > 1, mainThread, passage }, clock, crashed),
+    () => new ApiThread({ settings, port, shared: count > 1, mainThread, passage, log }, { clock, crashed, lines }),
   );
   try {
     const [url = ''] = await Promise.all(threads.map((thread) => thread.listening()));

@@ -7,7 +7,9 @@ import { TESTNET_CHAIN_ID } from '../chain/network.ts';
 import { runDevnet } from '../devnet/live.ts';
 import { readSettings, type SettingsOf } from '../settings/config.ts';
 import { fileSizes } from '../store/files/status.ts';
+import { realEnvironment } from './environment.ts';
 import { serveUntilSignal, startServing } from './serve.ts';
+import { demoPresenter } from './terminal/presenter.ts';
 
 export interface DemoOptions {
   seed: number;
@@ -44,26 +46,33 @@ export async function runDemo(settings: DemoSettings, keepData: boolean, options
   }
 }
 
+/** Blocks that are there from the start. */
+const HISTORY = 100;
+
 async function serveDemo(settings: DemoSettings, { seed, interval }: DemoOptions): Promise<void> {
-  const running = await startServing({
+  const served = {
     // What a demo doesn't take is as a server has it by default.
     ...readSettings({}, {}),
     ...settings,
     chainId: TESTNET_CHAIN_ID,
     // Where everybody is the operator there are no other consumers.
     hookKeys: settings.hookAccess === 'open' ? null : settings.hookKeys,
-  });
+  };
+  const { stdout, stderr, env: variables } = process;
+  const presenter = demoPresenter(
+    { settings: served, environment: realEnvironment, stdout, stderr, variables },
+    { interval, history: HISTORY },
+  );
+  const running = await startServing(served, presenter.environment);
   const simulation = new AbortController();
   const simulated = runDevnet({
     seed,
     eventsUrl: running.events ?? '',
     blockIntervalMs: interval * 1000,
+    history: HISTORY,
     signal: simulation.signal,
   });
-  if (process.stderr.isTTY) {
-    process.stderr.write(`A simulated chain is at ${running.api}/extended, the API's pages at ${running.api}/docs\n`);
-  }
-  await serveUntilSignal(settings, {
+  await serveUntilSignal(presenter, {
     ...running,
     async stop() {
       simulation.abort();

@@ -23,6 +23,8 @@ export interface Environment {
   /** Carries deliveries to their receivers. */
   post: Post;
   createLog: (level: Level) => Log;
+  /** Prints the log lines of API threads, for people; null where each thread writes its own JSON. */
+  threadLines: { print: (line: string) => void; colors: boolean } | null;
 }
 
 export const realEnvironment: Environment = {
@@ -35,4 +37,5 @@ export const realEnvironment: Environment = {
   listen: listenHttp,
   post,
   createLog,
+  threadLines: null,
 };

@@ -17,7 +17,8 @@ interface Output {
 const TERMINAL_INTERVAL_MS = 200;
 const LINE_INTERVAL_MS = 5_000;
 
-function duration(seconds: number): string {
+/** A span of time as `hh:mm:ss`. */
+export function duration(seconds: number): string {
   const whole = Math.round(seconds);
   const parts = [Math.floor(whole / 3600), Math.floor(whole / 60) % 60, whole % 60];
   return parts.map((part) => String(part).padStart(2, '0')).join(':');

@@ -72,15 +72,20 @@ interface Tip {
   chainId: number;
 }
 
-/** Why the tip isn't as fresh as it should be; null where it is. */
-function whyStale(tip: Tip | null, nodeHeight: number | null, maxTipAge: number | null): string | null {
-  if (tip === null) return 'no block was indexed yet';
+type Finding = Pick<Readiness, 'state' | 'reason'>;
+const READY: Finding = { state: 'ready', reason: null };
+
+/** Whether the tip is as fresh as it should be. */
+function freshness(tip: Tip | null, nodeHeight: number | null, maxTipAge: number | null): Finding {
+  if (tip === null) return { state: 'empty', reason: 'no block was indexed yet' };
   if (nodeHeight !== null) {
-    return nodeHeight - tip.height <= BLOCKS_BEHIND ? null : `behind the node: height ${tip.height} of ${nodeHeight}`;
+    if (nodeHeight - tip.height <= BLOCKS_BEHIND) return READY;
+    return { state: 'behind', reason: `behind the node: height ${tip.height} of ${nodeHeight}` };
   }
   const limit = tipAgeLimit(maxTipAge, tip.chainId);
-  if (limit === null || tip.age <= limit) return null;
-  return `the newest block is ${spanText(tip.age)} old, and the node's RPC interface can't be reached`;
+  if (limit === null || tip.age <= limit) return READY;
+  const reason = `the newest block is ${spanText(tip.age)} old, and the node's RPC interface can't be reached`;
+  return { state: 'stale', reason };
 }
 
 /** The state of a server, with the reason where it isn't ready. */
@@ -97,12 +102,15 @@ export async function readinessOf(options: ReadinessOptions): Promise<Readiness>
     nodeHeightOf(node),
   ]);
   const failing = health?.failing() ?? null;
-  const reason =
-    failing === null
-      ? (unreadable ?? whyStale(tip, nodeHeight, maxTipAge))
-      : `nothing can be written: ${failing.message}`;
+  const finding = (): Finding => {
+    if (failing !== null) return { state: 'failing', reason: `nothing can be written: ${failing.message}` };
+    if (unreadable !== null) return { state: 'unreadable', reason: unreadable };
+    return freshness(tip, nodeHeight, maxTipAge);
+  };
+  const { state, reason } = finding();
   return {
-    ready: reason === null,
+    ready: state === 'ready',
+    state,
     reason,
     height: tip?.height ?? null,
     node_height: nodeHeight,

@@ -5,7 +5,7 @@ import type { ServerStatus } from '../api/stackside/status.ts';
 import { EXIT } from '../base/errors.ts';
 import { type Faucets, noFaucets } from '../faucets/faucets.ts';
 import type { HookApi } from '../hooks/routes/family.ts';
-import { createLog, type Log } from '../log.ts';
+import type { Log } from '../log.ts';
 import { eventMetrics } from '../metrics/events.ts';
 import { hookMetrics, hookTimers } from '../metrics/hooks.ts';
 import { snapshotLog } from '../metrics/snapshots.ts';
@@ -27,19 +27,13 @@ import { serverFaucets } from './faucets.ts';
 import { importOldNames } from './old-names.ts';
 import { requireLoopback } from './open-access.ts';
 import { serverOperations } from './operations.ts';
+import { readOrReason } from './readiness.ts';
+import type { Running } from './running.ts';
 import { serveHooks } from './serve-hooks.ts';
 import { serverStatus } from './server-status.ts';
+import { type Presenter, servePresenter } from './terminal/presenter.ts';
 import { serverVersion } from './version.ts';
 import { probeWrites } from './write-probe.ts';
-
-export interface Running {
-  /** The URL of the API; null where this process doesn't serve it. */
-  api: string | null;
-  /** The URL of the event port; null where this process takes no events. */
-  events: string | null;
-  /** Finishes what is in progress, then closes the files. */
-  stop(): Promise<void>;
-}
 
 /** What the API and the event receiver of a server share. */
 interface Base {
@@ -99,7 +93,14 @@ async function answerApi(
   closing.unshift(() => server.stop());
   if (settings.threads === 0) return server.url;
   const crashed = (cause: unknown) => crash(log, cause);
-  const started = await startApiThreads({ settings, mainThread: server.url, passage, clock, crashed });
+  const started = await startApiThreads({
+    settings,
+    mainThread: server.url,
+    passage,
+    clock,
+    lines: environment.threadLines,
+    crashed,
+  });
   closing.unshift(() => started.stop());
   threads(started);
   return started.url;
@@ -186,7 +187,14 @@ export async function startServing(settings: Settings, environment: Environment 
       data: settings.data,
       settings: changedSettings(settings),
     });
-    return { api, events, stop };
+    return {
+      api,
+      events,
+      signInPath: served?.signInPath ?? null,
+      readiness: operations.readiness,
+      chainId: async () => (await readOrReason(snapshots.read((read) => read.chain.chainId()))).read,
+      stop,
+    };
   } catch (error) {
     await stop();
     throw error;
@@ -209,25 +217,25 @@ function crash(log: Log, cause: unknown): never {
   process.exit(EXIT.again);
 }
 
-/** Prints the ready line with the URLs, and resolves once a signal has stopped the server. */
-export async function serveUntilSignal({ logLevel }: Pick<Settings, 'logLevel'>, running: Running): Promise<void> {
-  const log = createLog(logLevel);
+/** Says that the server listens, and resolves once a signal has stopped it. */
+export async function serveUntilSignal({ log, ready, end }: Presenter, running: Running): Promise<void> {
   for (const kind of ['uncaughtException', 'unhandledRejection'] as const) {
     process.on(kind, (cause: unknown) => crash(log, cause));
   }
   const signalled = new Promise<string>((resolve) => {
     for (const name of ['SIGINT', 'SIGTERM'] as const) process.once(name, () => resolve(name));
   });
-  // Who reads this line may send a signal at once.
-  process.stdout.write(`${JSON.stringify({ ready: true, api: running.api, events: running.events })}\n`);
+  await ready(running);
   const signal = await signalled;
+  end();
   log({ event: 'stopping', signal });
   await running.stop();
 }
 
 /** `stackside serve`, from its start until a signal. @throws OperatorError where it can't serve */
 export async function runServe(settings: Settings): Promise<void> {
-  const log = createLog(settings.logLevel);
-  for (const unknown of unknownVariables(process.env)) log({ event: 'variable_unknown', ...unknown });
-  await serveUntilSignal(settings, await startServing(settings));
+  const { stdout, stderr, env: variables } = process;
+  const presenter = servePresenter({ settings, environment: realEnvironment, stdout, stderr, variables });
+  for (const unknown of unknownVariables(variables)) presenter.log({ event: 'variable_unknown', ...unknown });
+  await serveUntilSignal(presenter, await startServing(settings, presenter.environment));
 }

@@ -15,6 +15,8 @@ export interface ThreadStart {
   mainThread: string;
   /** The secret by which the main thread recognises requests from its own threads. */
   passage: string;
+  /** Whether the log is one for people, which the main thread prints. */
+  log: { pretty: boolean; colors: boolean };
 }
 
 /** A message from an API thread to the main thread. */
@@ -23,6 +25,8 @@ export type FromThread =
   /** An OperatorError of the thread: the two lines for the operator. */
   | { kind: 'refused'; problem: string; remedy: string }
   | { kind: 'crashed'; cause: string }
+  /** A line of the log. */
+  | { kind: 'said'; line: string }
   | { kind: 'metrics'; id: number; metrics: ThreadMetrics }
   | { kind: 'stopped' };
 

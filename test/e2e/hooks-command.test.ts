@@ -63,15 +63,15 @@ test('a definition is tried, added, seen, backfilled, delivered again and remove
     matched_blocks: blocks,
     deliveries: { queued: 0 },
   });
-  await until(() => target.received.length === live + blocks);
+  await until(() => target.received.length >= live + blocks);
 
   const listed = (await hooks('deliveries', uuid, '--state', 'delivered', '--limit', '2')).stdout.trim().split('\n');
   expect(listed).toHaveLength(2);
   const [id = ''] = listed[0]!.split(' ');
   expect(listed[0]).toContain('backfill');
+  const before = target.received.length;
   expect(JSON.parse((await hooks('redeliver', uuid, id)).stdout)).toMatchObject({ id, reason: 'redelivery' });
-  await until(() => target.received.length === live + blocks + 1);
-  expect(target.received.at(-1)?.headers['webhook-id']).toBe(id);
+  await until(() => target.received.slice(before).some(({ headers }) => headers['webhook-id'] === id));
   const many = await hooks('redeliver', uuid, '--from', '1', '--to', '3');
   expect(JSON.parse(many.stdout).queued).toBeGreaterThan(0);
 

@@ -3,7 +3,8 @@ import { Database } from 'bun:sqlite';
 import type { Environment } from '../../src/commands/environment.ts';
 // Loaded by the server when the first client comes: by then it is there in every run, so that all take the same turns.
 import '../../src/live/socket-io.ts';
-import { type Running, startServing } from '../../src/commands/serve.ts';
+import type { Running } from '../../src/commands/running.ts';
+import { startServing } from '../../src/commands/serve.ts';
 import type { Prng } from '../../src/devnet/prng.ts';
 import type { HttpListenerOptions, Listen } from '../../src/http/listener.ts';
 import type { LogEvent } from '../../src/log.ts';
@@ -285,6 +286,7 @@ export class Server {
       connect: this.#disk.connect,
       sync: this.#disk.sync,
       walLimitBytes: this.#settings.walLimitBytes,
+      threadLines: null,
       openSnapshots: slowReads(this.#world, { isSlow: () => life.running !== null, isOver: () => life.ended }),
       listen,
       post: (options) => (life.ended ? Promise.reject(new Error('nobody sends')) : this.#receivers.take(options)),

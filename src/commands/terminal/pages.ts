@@ -1,0 +1,122 @@
+/** What `serve` and `demo` say on a terminal once they listen. */
+import type { Readiness } from '../../api/operations.ts';
+import { chainIdText, networkOf } from '../../chain/network.ts';
+import { observerToml } from '../../node/observer-toml.ts';
+import { duration } from '../progress.ts';
+import { spanText } from '../span.ts';
+
+/** A URL that a browser on this machine takes: no browser asks "any address". */
+export const browserUrl = (url: string): string => url.replace('//0.0.0.0', '//127.0.0.1').replace('//[::]', '//[::1]');
+
+const rows = (pairs: readonly (readonly [label: string, text: string])[]): string => {
+  const width = Math.max(...pairs.map(([label]) => label.length));
+  return pairs.map(([label, text]) => `  ${label.padEnd(width)}  ${text}`).join('\n');
+};
+
+/** The name of a chain's network with its id; what decides it where that is not known yet. */
+const networkText = (chainId: number | null): string =>
+  chainId === null
+    ? 'decided by the first block'
+    : `${networkOf(chainId).kind}, chain id ${chainIdText(chainId)}${chainId === 1 ? '' : ' (addresses of test networks)'}`;
+
+/** What is said once the first block has decided the network. */
+export const networkLine = (chainId: number): string =>
+  `The first block says which network this is: ${networkText(chainId)}.`;
+
+const nodeText = (nodeRpc: string, height: number | null): string =>
+  height === null ? `${nodeRpc} does not answer` : `${nodeRpc} answers, at height ${height.toLocaleString('en')}`;
+
+export interface ServePage {
+  version: string;
+  /** Null where this process doesn't serve it. */
+  api: string | null;
+  /** Null where this process takes no events. */
+  events: string | null;
+  /** The path of a link that signs a browser in; null where this process manages no chainhooks. */
+  signInPath: string | null;
+  /** Null where it isn't known yet. */
+  chainId: number | null;
+  nodeRpc: string;
+  data: string;
+  readiness: Readiness;
+}
+
+/** The first page of `serve`; with the node's configuration where no block came yet. */
+export function servePage({ version, api, events, signInPath, chainId, nodeRpc, data, readiness }: ServePage): string {
+  const url = api === null ? null : browserUrl(api);
+  const console = url === null ? null : new URL(signInPath ?? '/', url).href;
+  const isLink = signInPath !== null && signInPath !== '/';
+  const lines: (readonly [string, string])[] = [
+    ...(console === null ? [] : [['Console', console] as const]),
+    ...(isLink ? [['', 'signs one browser in, once; `stackside console` prints another link'] as const] : []),
+    ...(api === null ? [] : [['API', `${api}, described at /docs`] as const]),
+    ...(events === null ? [] : [['Events', events] as const]),
+    ['Network', networkText(chainId)],
+    ["Node's RPC", nodeText(nodeRpc, readiness.node_height)],
+    ['Data', data],
+  ];
+  const page = `${version}: Stacks chain data and chainhooks beside your node\n\n${rows(lines)}\n`;
+  if (readiness.height !== null || events === null) return page;
+  const toml = observerToml(new URL(browserUrl(events)).host)
+    .trimEnd()
+    .replaceAll(/^/gm, '    ');
+  return `${page}\nNo block was indexed yet. The node's configuration needs:\n\n${toml}\n`;
+}
+
+export interface DemoPage {
+  api: string;
+  /** Seconds between two blocks. */
+  interval: number;
+}
+
+/** The first page of `demo`. */
+export function demoPage({ api, interval }: DemoPage): string {
+  const url = browserUrl(api);
+  const lines = rows([
+    ['Console', url],
+    ['Try', `curl ${url}/extended/v2/blocks/latest`],
+    ['', `curl ${url}/extended/v3/mempool/transactions`],
+  ]);
+  const seconds = interval === 1 ? 'second' : `${interval} seconds`;
+  return `Stackside serves a simulated Stacks chain with a new block every ${seconds}. Ctrl-C ends it.\n\n${lines}\n`;
+}
+
+/** A status, and what tells it from others. */
+export interface Status {
+  kind: Readiness['state'];
+  text: string;
+}
+
+const count = (number: number): string => number.toLocaleString('en');
+const rateText = (rate: number | null): string[] =>
+  rate === null || rate <= 0 ? [] : [`${rate < 10 ? rate.toFixed(1) : count(Math.round(rate))} blocks/s`];
+const ageText = (seconds: number | null): string[] =>
+  seconds === null ? [] : [`newest block ${spanText(seconds)} old`];
+const nodeState = (height: number | null): string =>
+  height === null ? "the node's RPC does not answer" : `the node's RPC answers, at height ${count(height)}`;
+
+/**
+ * The line that is drawn again while a server runs.
+ * @param rate blocks a second; null where it isn't known yet
+ */
+export function statusLine(readiness: Readiness, rate: number | null): Status {
+  const { state: kind, reason, height, node_height: nodeHeight, tip_age_seconds: age } = readiness;
+  const at = `Height ${count(height ?? 0)}`;
+  const text = (parts: readonly string[]): Status => ({ kind, text: parts.join(' · ') });
+  switch (kind) {
+    case 'empty':
+      return text(["Waiting for the node's first block", nodeState(nodeHeight)]);
+    case 'behind': {
+      const [have, all] = [height ?? 0, nodeHeight ?? 0];
+      const share = `${((have / all) * 100).toFixed(1)}%`;
+      const left = rate === null || rate <= 0 ? [] : [`ETA ${duration((all - have) / rate)}`];
+      return text([`${at} of ${count(all)} (${share})`, ...rateText(rate), ...left]);
+    }
+    case 'stale':
+      return text([at, ...rateText(rate), ...ageText(age), nodeState(nodeHeight)]);
+    case 'ready':
+      return text([at, ...ageText(age), nodeHeight === null ? nodeState(null) : 'in step with the node']);
+    default:
+      return text([`Not ready: ${reason}`]);
+  }
+}

@@ -1,0 +1,182 @@
+/** How a server speaks to whoever started it: JSON for programs, lines and a screen for people. */
+import type { Log, LogEvent } from '../../log.ts';
+import type { Settings } from '../../settings/config.ts';
+import type { Environment } from '../environment.ts';
+import type { Running } from '../running.ts';
+import { serverVersion } from '../version.ts';
+import { BlockRate } from './block-rate.ts';
+import { demoPage, networkLine, servePage, statusLine } from './pages.ts';
+import { prettyLog, timeOfDay } from './pretty-log.ts';
+import { type Abilities, abilitiesOf, type Output, openScreen, type Screen } from './screen.ts';
+
+export interface Presenter {
+  /** What the server is to run in: its log is the presenter's. */
+  environment: Environment;
+  log: Log;
+  /** Says that the server listens. Who reads this may send a signal at once. */
+  ready(running: Running): Promise<void>;
+  /** Leaves the terminal in order. */
+  end(): void;
+}
+
+export interface PresenterOptions {
+  settings: Pick<Settings, 'logLevel' | 'logFormat' | 'nodeRpc' | 'data'>;
+  environment: Environment;
+  /** Where programs read. */
+  stdout: Output;
+  /** Where the log goes, and where people look if it is a terminal. */
+  stderr: Output;
+  variables: NodeJS.ProcessEnv;
+}
+
+/** Milliseconds between two looks at the state. */
+const LOOK_MS = 1_000;
+
+function printReadyLine({ stdout }: PresenterOptions, { api, events }: Running): void {
+  stdout.write(`${JSON.stringify({ ready: true, api, events })}\n`);
+}
+
+/** Speaks to programs. */
+function jsonPresenter(options: PresenterOptions): Presenter {
+  const { environment, settings } = options;
+  return {
+    environment,
+    log: environment.createLog(settings.logLevel),
+    ready: async (running) => printReadyLine(options, running),
+    end() {},
+  };
+}
+
+interface Lines {
+  print(line: string): void;
+  abilities: Abilities;
+  hidden?: ReadonlySet<LogEvent['event']>;
+}
+
+/** The log as lines, of the API's threads, too. */
+function linesEnvironment({ environment, settings }: PresenterOptions, { print, abilities, hidden }: Lines) {
+  const { colors } = abilities;
+  const { now } = environment.clock;
+  const log = prettyLog({ level: settings.logLevel, colors, print, now, ...(hidden === undefined ? {} : { hidden }) });
+  return { log, environment: { ...environment, createLog: () => log, threadLines: { print, colors } } };
+}
+
+/** Speaks to programs, but with a log for people. */
+function linesPresenter(options: PresenterOptions): Presenter {
+  const print = (line: string) => void options.stderr.write(`${line}\n`);
+  return {
+    ...linesEnvironment(options, { print, abilities: abilitiesOf(options.stderr, options.variables) }),
+    ready: async (running) => printReadyLine(options, running),
+    end() {},
+  };
+}
+
+/** What a screen shows. */
+interface Show {
+  /** Log events that the screen shows in its own way. */
+  hidden: ReadonlySet<LogEvent['event']>;
+  /** Sees every log event, whatever the level. */
+  saw?(event: LogEvent, screen: Screen): void;
+  /** Called once the server listens. @returns a function that ends what it began */
+  begin(running: Running, screen: Screen): Promise<() => void>;
+}
+
+/** Speaks to people on a terminal. */
+function screenPresenter(options: PresenterOptions, show: Show): Presenter {
+  const abilities = abilitiesOf(options.stderr, options.variables);
+  const screen = openScreen(options.stderr, abilities.inPlace);
+  const made = linesEnvironment(options, { print: screen.print, abilities, hidden: show.hidden });
+  const log: Log = (event) => {
+    show.saw?.(event, screen);
+    made.log(event);
+  };
+  let close = () => {};
+  return {
+    environment: { ...made.environment, createLog: () => log },
+    log,
+    async ready(running) {
+      // Whoever redirects stdout waits for its line.
+      if (options.stdout.isTTY !== true) printReadyLine(options, running);
+      close = await show.begin(running, screen);
+    },
+    end() {
+      close();
+      screen.end();
+    },
+  };
+}
+
+/** Shows where a server listens, then how far it is. */
+function serveShow({ settings, environment }: PresenterOptions): Show {
+  const { clock } = environment;
+  async function begin(running: Running, screen: Screen): Promise<() => void> {
+    const [readiness, chainId] = [await running.readiness(), await running.chainId()];
+    const { nodeRpc, data } = settings;
+    const signInPath = running.signInPath?.() ?? null;
+    screen.print(servePage({ ...running, version: serverVersion, signInPath, chainId, nodeRpc, data, readiness }));
+    const rate = new BlockRate();
+    let isNetworkKnown = chainId !== null;
+    let looking = false;
+    const look = async () => {
+      if (looking) return;
+      looking = true;
+      const state = await running.readiness();
+      const found = isNetworkKnown ? null : await running.chainId();
+      if (found !== null) {
+        isNetworkKnown = true;
+        screen.print(networkLine(found));
+      }
+      const { kind, text } = statusLine(state, rate.at(clock.monotonic(), state.height ?? 0));
+      screen.status(kind, text);
+      looking = false;
+    };
+    await look();
+    return clock.every(LOOK_MS, () => void look());
+  }
+  return { hidden: new Set(['started', 'block_applied', 'stopping']), begin };
+}
+
+/** The presenter of `serve`. */
+export const servePresenter = (options: PresenterOptions): Presenter => presenterOf(options, serveShow(options));
+
+export interface DemoTempo {
+  /** Seconds between two blocks. */
+  interval: number;
+  /** Height up to which blocks are made at once. */
+  history: number;
+}
+
+/** Shows where a demo listens, then each block as it comes. */
+function demoShow({ environment }: PresenterOptions, { interval, history }: DemoTempo): Show {
+  const { now } = environment.clock;
+  return {
+    hidden: new Set(['started', 'block_applied', 'block_reverted', 'hook_access_open', 'stopping']),
+    saw(event, screen) {
+      const { event: name } = event;
+      if (name !== 'block_applied' && name !== 'block_reverted') return;
+      if (event.height <= history) {
+        const isLast = event.height === history;
+        screen.status('history', isLast ? '' : `Simulating the first ${history} blocks: ${event.height}`);
+        return;
+      }
+      const what = name === 'block_reverted' ? 'replaced by a fork' : `${event.transactions} transactions`;
+      screen.print(`${timeOfDay(now())}  block ${event.height}  ${what}`);
+    },
+    async begin({ api }, screen) {
+      screen.print(demoPage({ api: api ?? '', interval }));
+      return () => {};
+    },
+  };
+}
+
+/** The presenter of `demo`. */
+export const demoPresenter = (options: PresenterOptions, tempo: DemoTempo): Presenter =>
+  presenterOf(options, demoShow(options, tempo));
+
+function presenterOf(options: PresenterOptions, show: Show): Presenter {
+  const { settings, stderr } = options;
+  const isTerminal = stderr.isTTY === true;
+  const format = settings.logFormat ?? (isTerminal ? 'pretty' : 'json');
+  if (format === 'json') return jsonPresenter(options);
+  return isTerminal ? screenPresenter(options, show) : linesPresenter(options);
+}

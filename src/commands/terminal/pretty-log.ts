@@ -1,0 +1,50 @@
+/** The log as lines that people read. */
+import { isLogged, type Level, type Log, type LogEvent, levelOf } from '../../log.ts';
+
+/** Colors of levels, as the terminal's own palette has them. */
+const colors = { debug: '\u001b[2m', info: '\u001b[36m', warn: '\u001b[33m', error: '\u001b[31m' } as const;
+const PLAIN = '\u001b[0m';
+const LONGEST_LEVEL = 5;
+
+/** Values that need no quotes; whatever else is written as JSON, which has no control characters. */
+const BARE = /^[\w./:@%+,-]+$/;
+
+/** Control characters, which would let a text from elsewhere draw on the terminal. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
+const CONTROL = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g;
+
+const valueText = (value: unknown): string =>
+  typeof value === 'string' && BARE.test(value) ? value : JSON.stringify(value);
+
+/** The time of day in UTC. @param now Unix milliseconds */
+export const timeOfDay = (now: number): string => new Date(now).toISOString().slice(11, 19);
+
+/** An event on one line; the stack of an error follows on lines of its own. @param now Unix milliseconds */
+export function prettyLine({ event, ...fields }: LogEvent, now: number, colored: boolean): string {
+  const level = levelOf[event];
+  const word = level.padEnd(LONGEST_LEVEL);
+  const { cause, ...others } = fields as { cause?: unknown } & Record<string, unknown>;
+  const stack = cause instanceof Error ? `\n    ${(cause.stack ?? String(cause)).replaceAll('\n', '\n    ')}` : '';
+  const shown = stack === '' && cause !== undefined ? { ...others, cause } : others;
+  const values = Object.entries(shown).map(([name, value]) => ` ${name}=${valueText(value)}`);
+  const text = `${event}${values.join('')}${stack}`.replaceAll(CONTROL, '?');
+  return `${timeOfDay(now)} ${colored ? `${colors[level]}${word}${PLAIN}` : word} ${text}`;
+}
+
+export interface PrettyLogOptions {
+  /** The minimum level to print. */
+  level: Level;
+  colors: boolean;
+  /** Events that are shown in another way. */
+  hidden?: ReadonlySet<LogEvent['event']>;
+  print: (line: string) => void;
+  /** The clock, in Unix milliseconds. */
+  now: () => number;
+}
+
+/** Creates a log for people. */
+export function prettyLog({ level, colors: colored, hidden, print, now }: PrettyLogOptions): Log {
+  return (event) => {
+    if (isLogged(event.event, level) && hidden?.has(event.event) !== true) print(prettyLine(event, now(), colored));
+  };
+}

@@ -1,0 +1,8 @@
+/** The part of a node's configuration that makes it post its events here. */
+
+/** @param endpoint host and port of the event receiver, as the node reaches it */
+export const observerToml = (endpoint: string): string => `[[events_observer]]
+endpoint = "${endpoint}"
+events_keys = ["*"]
+timeout_ms = 60000
+`;

@@ -1,0 +1,55 @@
+/** The first minute in a real terminal. */
+import { expect, test } from 'bun:test';
+import { until } from '../support/until.ts';
+import { command, temporaryDirectory } from './stackside.ts';
+
+/** Runs a server in a terminal until something stands there, then ends it. @returns all that was written */
+async function inTerminal(args: readonly string[], holds: (written: string) => boolean, variables = {}) {
+  let written = '';
+  const decoder = new TextDecoder();
+  const child = Bun.spawn([...command, ...args, '--api-port', '0', '--event-port', '0'], {
+    env: { ...process.env, TERM: 'xterm', NO_COLOR: '', ...variables },
+    terminal: {
+      cols: 60,
+      rows: 24,
+      data: (_, bytes) => {
+        written += decoder.decode(bytes, { stream: true });
+      },
+    },
+  });
+  await until(() => holds(written), 'the text');
+  child.kill('SIGTERM');
+  return { code: await child.exited, written };
+}
+
+const CONTROLS = '\u001b';
+
+test('demo: what it is, where the console is, two commands, and blocks', async () => {
+  const { code, written } = await inTerminal(['demo', '--interval', '1'], (text) => /block \d+ .*\r\n/.test(text));
+  expect(code).toBe(0);
+  expect(written).toStartWith('Stackside serves a simulated Stacks chain with a new block every second.');
+  const address = /Console {2}(http:\/\/127\.0\.0\.1:\d+)\r\n/.exec(written)?.[1];
+  expect(written.match(/curl (http:\/\/127\.0\.0\.1:\d+)\/\S+\r\n/g)).toEqual([
+    expect.stringContaining(`${address}/`),
+    expect.stringContaining(`${address}/`),
+  ]);
+  expect(written).not.toContain('{');
+});
+
+test('serve: the page, then one line in place; a simple terminal gets plain lines', async () => {
+  const directory = temporaryDirectory();
+  const args = ['serve', '--data', directory.path, '--node-rpc', 'http://127.0.0.1:1'];
+  const waits = (text: string) => text.includes("Waiting for the node's first block");
+  try {
+    const drawn = await inTerminal(args, waits);
+    expect([drawn.code, drawn.written.includes('\r\u001b[KWaiting')]).toEqual([0, true]);
+    expect(drawn.written).toMatch(/Console +http:\/\/127\.0\.0\.1:\d+\/stackside\/v1\/session\/sign-in\?token=/);
+    expect(drawn.written).toContain('[[events_observer]]');
+    const plain = await inTerminal(args, waits, { TERM: 'dumb' });
+    expect([plain.code, plain.written.includes(CONTROLS)]).toEqual([0, false]);
+    const json = await inTerminal([...args, '--log-format', 'json'], (text) => text.includes('"ready":true'));
+    expect([json.code, json.written.includes('Console')]).toEqual([0, false]);
+  } finally {
+    directory.remove();
+  }
+});
