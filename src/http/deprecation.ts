@@ -1,15 +1,22 @@
 /** What a deprecated route says of itself, and its end. */
+import type { TProperties } from '@sinclair/typebox';
 import { problem } from './errors.ts';
-import { pathSegment, pathStart, queryText } from './request-url.ts';
+import { pathStart } from './request-url.ts';
 import type { Responder } from './respond.ts';
+import { type SentText, spellingReader } from './spelling.ts';
 
 /** A route that clients should leave. */
 export interface Deprecation {
   /**
-   * The path of the route to use instead, or of each where its answer was split; null where there is none. Parameters
-   * are named as in the deprecated route's own path or query: `/extended/v3/blocks/{block_hash}/transactions`.
+   * The route to use instead, or each where its answer was split; null where there is none. Parameters have the names that
+   * they have in the deprecated route, or in `parts`: `/extended/v3/blocks/{block_hash}/transactions`. One in the query is
+   * left out where the request doesn't have it, and one with several values makes a link for each.
    */
   replacement: string | readonly string[] | null;
+  /** The path of a route that answers something else which may help, where none replaces this one. */
+  related?: string;
+  /** Parameters that a request holds in another form, by name; null where it doesn't hold them. */
+  parts?: Readonly<Record<string, (sent: SentText) => string | null>>;
 }
 
 /** How deprecated routes are treated, as the operator set it. */
@@ -33,38 +40,43 @@ const PARAMETER = /\{(\w+)\}/g;
 
 /**
  * @param path the route's own, as OpenAPI writes it
- * @param queryNames of the parameters of its query
+ * @param params its parameters @param query those of its query
  * @param now the clock, in Unix milliseconds
+ * @throws Error for a successor with a parameter that the route doesn't have
  */
 export function deprecatedRoute(
-  path: string,
-  queryNames: readonly string[],
-  { replacement }: Deprecation,
+  { path, params = {}, query = {} }: { path: string; params?: TProperties; query?: TProperties },
+  { replacement, related, parts = {} }: Deprecation,
   { enabled, sunset }: DeprecationPolicy,
   respond: Responder,
   now: () => number,
 ): DeprecatedRoute {
-  const segments = path.split('/');
-  const successors = (replacement === null ? [] : [replacement].flat()).map((successor) => ({
-    successor,
-    parts: new Map(
-      [...successor.matchAll(PARAMETER)].map(([, name]) => [name, partOf(segments, path, queryNames, name)]),
-    ),
-  }));
+  const parameters = spellingReader(path, params, query);
+  const successors = replacement === null ? [] : [replacement].flat();
+  for (const [, name = ''] of successors.join().matchAll(PARAMETER)) {
+    if (name in parts || parameters.has(name)) continue;
+    throw new Error(`${path} has no parameter ${name} to name its successor by`);
+  }
   const sunsetDate = sunset === null ? null : new Date(sunset).toUTCString();
 
-  const link = (url: string): string =>
-    successors
-      .map(({ successor, parts }) => {
-        const filled = successor.replace(PARAMETER, (_, name) => parts.get(name)?.(url) || `%7B${name}%7D`);
-        return `<${filled}>; rel="successor-version"`;
-      })
-      .join(', ');
+  function links(url: string): string {
+    const { sent, spelled } = parameters.of(url);
+    const valuesOf = (name: string): readonly string[] => {
+      const part = parts[name];
+      return part === undefined ? spelled(name) : [part(sent) ?? []].flat();
+    };
+    const instead = successors.flatMap((successor) => filled(successor, valuesOf));
+    return [
+      ...instead.map((target) => `<${target}>; rel="successor-version"`),
+      ...(related === undefined ? [] : [`<${related}>; rel="related"`]),
+    ].join(', ');
+  }
 
   function mark(response: Response, { url }: Request): Response {
     const { headers } = response;
     headers.set('warning', `299 - "Deprecated: See ${url.slice(0, pathStart(url))}/docs for more information"`);
-    if (successors.length > 0) headers.set('link', link(url));
+    const link = links(url);
+    if (link !== '') headers.set('link', link);
     if (sunsetDate !== null) headers.set('sunset', sunsetDate);
     return response;
   }
@@ -73,21 +85,22 @@ export function deprecatedRoute(
     mark,
     gone(request) {
       if (enabled && (sunset === null || now() < sunset)) return undefined;
-      const instead = successors.length === 0 ? '' : `; use ${successors.map(({ successor }) => successor).join(', ')}`;
-      return mark(respond.json(410, problem(410, `This endpoint is gone${instead}`, 'GONE')), request);
+      const instead = successors.map((successor) => successor.split('?')[0]).join(', ');
+      const message = `This endpoint is gone${instead === '' ? '' : `; use ${instead}`}`;
+      return mark(respond.json(410, problem(410, message, 'GONE')), request);
     },
   };
 }
 
-/** What finds the text of a parameter in a URL, as it was sent; empty where the query lacks it. */
-function partOf(
-  segments: readonly string[],
-  path: string,
-  queryNames: readonly string[],
-  name = '',
-): (url: string) => string {
-  const place = segments.indexOf(`{${name}}`);
-  if (place >= 0) return (url) => pathSegment(url, place);
-  if (!queryNames.includes(name)) throw new Error(`${path} has no parameter ${name} to name its successor by`);
-  return (url) => encodeURIComponent(new URLSearchParams(queryText(url)).get(name) ?? '');
+/** The URLs that a template stands for; none where a parameter of its path has no value. */
+function filled(template: string, valuesOf: (name: string) => readonly string[]): string[] {
+  const [path = '', query] = template.split('?');
+  const needed = [...path.matchAll(PARAMETER)].map(([, name = '']) => name);
+  if (needed.some((name) => valuesOf(name).length === 0)) return [];
+  const target = path.replace(PARAMETER, (_, name) => encodeURIComponent(valuesOf(name)[0] ?? ''));
+  if (query === undefined) return [target];
+  const [, key, name = ''] = /^(\w+)=\{(\w+)\}$/.exec(query) ?? [];
+  if (key === undefined) throw new Error(`${template} has another query than one parameter`);
+  const values = valuesOf(name);
+  return values.length === 0 ? [target] : values.map((value) => `${target}?${key}=${encodeURIComponent(value)}`);
 }

@@ -160,7 +160,6 @@ export function route<
   }
   const readParams = pathReader(path, declaration.params ?? ({} as P));
   const readAsked = askedReader(declaration, readParams);
-  const queryNames = Object.keys(declaration.query ?? {});
   return {
     method,
     path,
@@ -186,7 +185,7 @@ export function route<
         }
       };
       if (deprecated === null) return answerOrFailure;
-      const { gone, mark } = deprecatedRoute(path, queryNames, deprecated, deprecation, respond, now);
+      const { gone, mark } = deprecatedRoute(declaration, deprecated, deprecation, respond, now);
       return async (request) => gone(request) ?? mark(await answerOrFailure(request), request);
     },
   };

@@ -51,8 +51,7 @@ const V1: Table = {
   ],
   'GET /extended/v1/address/{principal}/mempool': ['/extended/v3/principals/{principal}/mempool/transactions'],
   'GET /extended/v1/address/{principal}/nonces': ['/extended/v3/principals/{principal}/nonces'],
-  // The closest there is.
-  'GET /extended/v1/address/{principal}/assets': ['/extended/v3/principals/{principal}/balance-changes'],
+  'GET /extended/v1/address/{principal}/assets': [],
   'GET /extended/v1/address/{principal}/stx_inbound': ['/extended/v3/principals/{principal}/transfers/stx/inbound'],
   // By parameters of the query.
   'GET /extended/v1/tokens/nft/holdings': ['/extended/v3/principals/{principal}/balances/nft'],
@@ -72,10 +71,9 @@ const V1: Table = {
   'GET /extended/v1/contract/by_trait': [],
   'GET /extended/v1/burnchain/reward_slot_holders': [],
   'GET /extended/v1/burnchain/reward_slot_holders/{address}': [],
-  'GET /extended/v1/burnchain/rewards': ['/extended/v3/staking/bonds'],
-  // Their successors take a Stacks principal, which no request for them names.
-  'GET /extended/v1/burnchain/rewards/{address}': [],
-  'GET /extended/v1/burnchain/rewards/{address}/total': [],
+  'GET /extended/v1/burnchain/rewards': [],
+  'GET /extended/v1/burnchain/rewards/{address}': ['/extended/v3/principals/{principal}/staking/bonds'],
+  'GET /extended/v1/burnchain/rewards/{address}/total': ['/extended/v3/principals/{principal}/staking'],
   'POST /extended/v1/fee_rate': ['/v2/fees/transaction'],
   'GET /extended/v1/stx_supply': ['/extended/v3/tokens/stx/supply'],
   'GET /extended/v1/stx_supply/total/plain': ['/extended/v3/tokens/stx/supply'],
@@ -88,6 +86,11 @@ const V1: Table = {
   'GET /extended/v1/microblock': [],
   'GET /extended/v1/microblock/{hash}': [],
   'GET /extended/v1/microblock/unanchored/txs': [],
+};
+
+/** What answers something else that may help, where no route replaces one. */
+const RELATED: Readonly<Record<string, string>> = {
+  'GET /extended/v1/burnchain/rewards': '/extended/v3/staking/bonds',
 };
 
 const NAMES: Table = {
@@ -106,8 +109,8 @@ const NAMES: Table = {
 /** What the node itself serves; its RPC is reached through the same port. */
 const OF_THE_NODE = ['/v2/fees/transaction', '/v3/transaction/{}'];
 
-/** A path without the names of its parameters, which are ours to choose. */
-const shape = (path: string): string => path.replace(/\{\w+\}/g, '{}');
+/** A path without the names of its parameters, which are ours to choose, and without its query. */
+const shape = (path: string): string => path.replace(/\{\w+\}/g, '{}').replace(/\?.*/, '');
 
 const tables = { ...V2, ...V1, ...NAMES };
 const rows = Object.entries(tables).map(([route, successors]) => ({ route: shape(route), successors }));
@@ -128,13 +131,18 @@ test.each(deprecated.map((route) => [nameOf(route), route] as const))('%s names 
   expect(successorsOf(route)).toEqual(row?.successors.map(shape) ?? ['no row']);
 });
 
+test('what may help is named where no route replaces one', () => {
+  const related = deprecated.map((route) => [nameOf(route), route.deprecated?.related] as const);
+  expect(Object.fromEntries(related.filter(([, path]) => path !== undefined))).toEqual(RELATED);
+});
+
 test('every successor is a route that is declared and not deprecated, or the node’s', () => {
   const lasting = new Set([
     ...OF_THE_NODE,
     ...routes.filter((route) => route.deprecated === null).map(({ path }) => shape(path)),
   ]);
   for (const { route, successors } of rows) {
-    for (const successor of successors)
+    for (const successor of [...successors, ...(RELATED[route] === undefined ? [] : [RELATED[route]])])
       expect({ route, successor, lasts: lasting.has(shape(successor)) }).toEqual({ route, successor, lasts: true });
   }
 });

@@ -5,6 +5,7 @@ import { Elysia } from 'elysia';
 import type { Deprecation, DeprecationPolicy } from '../../src/http/deprecation.ts';
 import { notFound } from '../../src/http/errors.ts';
 import { resource, route } from '../../src/http/route.ts';
+import type { SentText } from '../../src/http/spelling.ts';
 import { routeContext } from './route-context.ts';
 import { sampleIndex } from './test-app.ts';
 
@@ -19,6 +20,15 @@ function oldRoute(deprecated: Deprecation, policy: Partial<DeprecationPolicy> = 
     summary: 'An item',
     tag: 'Old',
     params: { id: Type.String({ pattern: '^[a-z]+$' }) },
+    query: {
+      kinds: Type.Optional(
+        Type.Array(
+          Type.Transform(Type.String())
+            .Decode((text) => text)
+            .Encode((text) => text.toLowerCase()),
+        ),
+      ),
+    },
     response: Type.Object({ id: Type.String() }),
     deprecated,
     moved: (url) => (url.includes('/UP/') ? '/old/up/item' : null),
@@ -71,6 +81,31 @@ describe('a deprecated route', () => {
     expect(several.headers.get('link')).toBe('</new/abc>; rel="successor-version", </newer>; rel="successor-version"');
     const none = await oldRoute({ replacement: null }).get('/old/abc/item');
     expect(none.headers.has('link')).toBe(false);
+  });
+
+  test('links to nothing of a request that names nothing', async () => {
+    expect((await oldRoute(REPLACED).get('/old/123/item')).headers.has('link')).toBe(false);
+  });
+
+  test('links to what may help where nothing replaces it', async () => {
+    const { headers } = await oldRoute({ replacement: null, related: '/near' }).get('/old/abc/item');
+    expect(headers.get('link')).toBe('</near>; rel="related"');
+  });
+
+  test('carries parameters over to a query, one link for each value', async () => {
+    const { get } = oldRoute({ replacement: '/new/{id}?kind={kinds}' });
+    const link = async (query: string) => (await get(`/old/abc/item${query}`)).headers.get('link');
+    expect(await link('')).toBe('</new/abc>; rel="successor-version"');
+    expect(await link('?kinds=A,b')).toBe(
+      '</new/abc?kind=a>; rel="successor-version", </new/abc?kind=b>; rel="successor-version"',
+    );
+  });
+
+  test('names parts that a request holds in another form', async () => {
+    const parts = { upper: (sent: SentText) => sent('id')?.toUpperCase() ?? null, none: () => null };
+    expect(
+      (await oldRoute({ replacement: ['/new/{upper}', '/{none}'], parts }).get('/old/abc/item')).headers.get('link'),
+    ).toBe('</new/ABC>; rel="successor-version"');
   });
 
   test('cannot be declared with a successor that needs what it does not have', () => {

@@ -168,7 +168,10 @@ test('an address of another blockchain is refused, and a whole error tells of a 
 
 test('the names of an address have a successor, which takes the same address', async () => {
   const { headers } = await ask(`/v1/addresses/stacks/${OWNER}`);
-  expect(headers.get('link')).toBe(`</extended/v3/principals/${OWNER}/balances/nft>; rel="successor-version"`);
+  const asset = encodeURIComponent('ST000000000000000000002AMW42H.bns::names');
+  expect(headers.get('link')).toBe(
+    `</extended/v3/principals/${OWNER}/balances/nft?asset_identifier=${asset}>; rel="successor-version"`,
+  );
   expect((await ask('/v1/names')).headers.get('link')).toBeNull();
 });
 

@@ -78,7 +78,7 @@ function* combinations(
 }
 
 /** The first request whose answer tells something, else the first that is answered at all. */
-async function firstTelling(route: Route, candidates: Candidates, ask: Ask) {
+export async function firstTelling(route: Route, candidates: Candidates, ask: Ask) {
   const { operationId, parameters } = route.detail;
   const asked = parameters.filter(({ name, required }) => required || candidates.also(operationId, name));
   const usual = new Map(asked.map(({ name, example }) => [name, [example]]));

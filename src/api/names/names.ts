@@ -1,12 +1,15 @@
 /** Names, subdomains and their zonefiles. */
 import { Type } from '@sinclair/typebox';
+import { NAME_CONTRACTS } from '../../chain/name-system.ts';
 import { toHex } from '../../codec/hex.ts';
 import { ApiError, bareErrors, notFound } from '../../http/errors.ts';
 import { chainTipAndAttachments } from '../../http/etag.ts';
 import { Redirect, route } from '../../http/route.ts';
+import { type SentText, spelling } from '../../http/spelling.ts';
 import type { NameInfo, SubdomainInfo } from '../../store/model/name.ts';
 import type { Reader } from '../../store/read/index-reader.ts';
 import { example } from '../shared/examples/examples.ts';
+import { PrincipalParameter } from '../shared/parameters.ts';
 import { Name, paged, unanchored, ZonefileHash } from './parameters.ts';
 import { NameList, NameOrSubdomain, Zonefile } from './schemas.ts';
 
@@ -138,6 +141,15 @@ export const names = [
   }),
 ];
 
+/** The principal whose names a request asks for; null where it isn't one. */
+const ownerIn = (sent: SentText): string | null => spelling(PrincipalParameter, sent('address') ?? '');
+
+/** The asset identifier of the names on the network of an owner. */
+const namesAsset = (owner: string | null): string | null => {
+  const contract = owner === null ? null : NAME_CONTRACTS[/^S[PM]/.test(owner) ? 0 : 1];
+  return contract === null ? null : `${contract}::names`;
+};
+
 export const namesOfAddress = [
   route({
     path: '/v1/addresses/{blockchain}/{address}',
@@ -145,7 +157,10 @@ export const namesOfAddress = [
     summary: 'Names of an address',
     description: 'Returns the names and subdomains that an address owns, in alphabetical order.',
     tag: family.tag,
-    deprecated: { replacement: '/extended/v3/principals/{address}/balances/nft' },
+    deprecated: {
+      replacement: '/extended/v3/principals/{principal}/balances/nft?asset_identifier={names}',
+      parts: { principal: ownerIn, names: (sent) => namesAsset(ownerIn(sent)) },
+    },
     etag: chainTipAndAttachments,
     params: {
       blockchain: Type.String({ description: 'Always `stacks`', examples: ['stacks'] }),

@@ -23,7 +23,7 @@ export const addressTransfers = [
     query: { ...legacyOffsetQuery({ maximum: 100, default: 20 }), ...untilQuery },
     response: OffsetPage(TransactionEvent),
     notFound: NO_BLOCK,
-    deprecated: { replacement: '/extended/v3/principals/{principal}/balance-changes' },
+    deprecated: { replacement: null },
     etag: principalTag,
     handle: async ({ params: { principal }, query, read }) => {
       const height = await untilHeight(read, query);

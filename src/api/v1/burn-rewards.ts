@@ -10,7 +10,9 @@ import {
   uncountedPage,
 } from '../../http/offset-pagination.ts';
 import { route } from '../../http/route.ts';
+import { type SentText, spelling } from '../../http/spelling.ts';
 import { example } from '../shared/examples/examples.ts';
+import { AddressParameter } from '../shared/parameters.ts';
 import { BurnReward, RewardSlot, RewardTotal } from './schemas/burn-reward.ts';
 import { burnReward, rewardSlot } from './serialize/burn-reward.ts';
 
@@ -36,6 +38,11 @@ const address = Type.Transform(
 )
   .Decode(bitcoinAddress)
   .Encode((text) => text);
+
+/** Bonds pay to Stacks principals: a request for a Bitcoin address names none. */
+const stacksPrincipal = {
+  principal: (sent: SentText) => spelling(AddressParameter, sent('address')?.trim() ?? ''),
+};
 
 export const burnRewards = [
   route({
@@ -73,7 +80,7 @@ export const burnRewards = [
     tag,
     query,
     response: UncountedPage(BurnReward),
-    deprecated: { replacement: '/extended/v3/staking/bonds' },
+    deprecated: { replacement: null, related: '/extended/v3/staking/bonds' },
     etag: null,
     handle: async ({ query, read }) =>
       uncountedPage(query, await read.burnRewards.rewards(null, query.limit, query.offset), burnReward),
@@ -88,7 +95,7 @@ export const burnRewards = [
     params: { address },
     query,
     response: UncountedPage(BurnReward),
-    deprecated: { replacement: null },
+    deprecated: { replacement: '/extended/v3/principals/{principal}/staking/bonds', parts: stacksPrincipal },
     etag: null,
     handle: async ({ params: { address }, query, read }) =>
       uncountedPage(query, await read.burnRewards.rewards(address, query.limit, query.offset), burnReward),
@@ -102,7 +109,7 @@ export const burnRewards = [
     tag,
     params: { address },
     response: RewardTotal,
-    deprecated: { replacement: null },
+    deprecated: { replacement: '/extended/v3/principals/{principal}/staking', parts: stacksPrincipal },
     etag: null,
     handle: async ({ params: { address }, read }) => ({
       reward_recipient: address,

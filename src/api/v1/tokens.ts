@@ -97,7 +97,9 @@ export const tokensV1 = [
       ...nftQuery,
     },
     response: OffsetPage(NftHolding),
-    deprecated: { replacement: '/extended/v3/principals/{principal}/balances/nft' },
+    deprecated: {
+      replacement: '/extended/v3/principals/{principal}/balances/nft?asset_identifier={asset_identifiers}',
+    },
     etag: chainTip,
     handle: async ({ query, read }) => {
       const { principal, asset_identifiers: assets = null, limit, offset, tx_metadata } = query;

@@ -7,6 +7,7 @@ import { chainTip, mempoolAndAnyFork, transaction as transactionTag } from '../.
 import { HASH_DIGITS, prefixed } from '../../http/hex-prefix.ts';
 import { legacyOffsetQuery, limitOrDefault, OffsetPage } from '../../http/offset-pagination.ts';
 import { route } from '../../http/route.ts';
+import { spelling } from '../../http/spelling.ts';
 import type { FoundInForks, TransactionFilter, TransactionOrder } from '../../store/model/transaction.ts';
 import type { Reader } from '../../store/read/index-reader.ts';
 import { declarationsFor } from '../shared/declarations.ts';
@@ -173,7 +174,11 @@ export const transactions = [
     description:
       'Returns the serialized transaction in hex. Transactions made on Bitcoin have no such bytes and return `0x00`.',
     tag,
-    deprecated: { replacement: '/v3/transaction/{tx_id}' },
+    deprecated: {
+      replacement: '/v3/transaction/{digits}',
+      // The node takes ids in lower case and without 0x alone.
+      parts: { digits: (sent) => spelling(TxId, sent('tx_id') ?? '')?.slice(2) ?? null },
+    },
     moved: prefixed(4, { shape: HASH_DIGITS, keepQuery: false }),
     params: { tx_id: TxId },
     response: Type.Object({ raw_tx: Hex }),

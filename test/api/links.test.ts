@@ -1,0 +1,142 @@
+/** Each deprecated route, asked about what a simulated chain has: every link of its answers leads to the same thing. */
+import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { systemClock } from '../../src/base/clock.ts';
+import { resources } from '../../src/commands/app.ts';
+import { noFaucets } from '../../src/faucets/faucets.ts';
+import type { Route } from '../../src/http/route.ts';
+import { startTour, type Tour } from '../client/tour.ts';
+import { type Ask, candidatesOf } from '../support/example-candidates.ts';
+import { firstTelling, targetOf } from '../support/examples.ts';
+
+let tour: Tour;
+let candidates: Awaited<ReturnType<typeof candidatesOf>>;
+beforeAll(async () => {
+  tour = await startTour();
+  candidates = await candidatesOf(ask);
+});
+afterAll(() => tour.end());
+
+const request = (target: string): Promise<Response> =>
+  tour.fetch(new Request(`http://localhost${target}`, { redirect: 'manual' }));
+const ask: Ask = async (target) => {
+  const response = await request(target);
+  const text = await response.text();
+  return { status: response.status, body: /^[[{]/.test(text) ? JSON.parse(text) : text };
+};
+
+const deprecated = resources('stackside v0.0.0 (test:test)', systemClock.now, noFaucets)
+  .flat()
+  .filter((route) => route.deprecated !== null && route.method === 'GET');
+/** Simulated nodes have no microblocks and give no coins, and these routes have no successors. */
+const asked = deprecated.filter(({ path }) => !/\/(microblock|faucets)\b/.test(path));
+
+/** The node answers these, and has no snapshot of the chain here. */
+const OF_THE_NODE = /^\/v3\/transaction\/[0-9a-f]{64}$/;
+
+interface Link {
+  target: string;
+  rel: string;
+}
+const linksOf = ({ headers }: Response): Link[] =>
+  [...(headers.get('link') ?? '').matchAll(/<([^>]*)>; rel="([^"]*)"/g)].map(([, target = '', rel = '']) => ({
+    target,
+    rel,
+  }));
+
+/** What answers name things by: hashes, principals and asset identifiers. */
+const identifiers = (body: unknown): Set<string> =>
+  new Set(JSON.stringify(body).match(/\b(0x[0-9a-f]{40,}|S[TN][0-9A-Z]{28,41}(\.[a-z][\w-]*(::[\w-]+)?)?)\b/g));
+
+/** An answer about nothing: an empty list, or a balance of none. */
+const isEmpty = (body: { results?: unknown[]; balance?: string } | null): boolean =>
+  body?.results?.length === 0 || body?.balance === '0';
+
+async function follow(route: Route): Promise<{ target: string; links: Link[] }> {
+  const { parameters } = await firstTelling(route, candidates, ask);
+  const target = targetOf(route, parameters);
+  const response = await request(target);
+  expect([target, response.status]).toEqual([target, 200]);
+  const links = linksOf(response);
+  const old = identifiers([target, await response.text()]);
+  for (const link of links) {
+    if (OF_THE_NODE.test(link.target)) {
+      expect(target).toContain(link.target.split('/').at(-1)!);
+      continue;
+    }
+    const { status, body } = await ask(link.target);
+    expect([target, link.target, status]).toEqual([target, link.target, 200]);
+    const found = identifiers([decodeURIComponent(link.target), body]);
+    const common = [...found].filter((one) => old.has(one));
+    // Supplies and times of blocks name nothing.
+    if (found.size > 0 && old.size > 0)
+      expect([target, link.target, common.length > 0]).toEqual([target, link.target, true]);
+    expect([target, link.target, isEmpty(body)]).toEqual([target, link.target, false]);
+  }
+  return { target, links };
+}
+
+test('there are routes to ask', () => {
+  expect(asked.length).toBeGreaterThan(45);
+});
+
+test('every link of a deprecated route is answered, about the same thing', async () => {
+  for (const route of asked) {
+    const { links } = await follow(route);
+    const { replacement, related } = route.deprecated!;
+    // Rewards went to Bitcoin addresses, of which no principal is known.
+    const expected = route.path.startsWith('/extended/v1/burnchain/rewards/') ? 0 : [replacement ?? []].flat().length;
+    expect([route.path, links.filter(({ rel }) => rel === 'successor-version').length]).toEqual([route.path, expected]);
+    expect([route.path, links.find(({ rel }) => rel === 'related')?.target]).toEqual([route.path, related]);
+  }
+});
+
+/** The targets of the links of a request, each of which answers with something. */
+async function successors(target: string): Promise<string[]> {
+  const targets = linksOf(await request(target)).map((link) => link.target);
+  for (const linked of targets) {
+    const { status, body } = await ask(linked);
+    expect([linked, status, isEmpty(body)]).toEqual([linked, 200, false]);
+  }
+  return targets;
+}
+
+test('an instance is named with 0x, however it was', async () => {
+  const { nft, nft_value } = candidates.values;
+  const path = `/extended/v3/tokens/nft/${encodeURIComponent(nft!)}/${nft_value}/history`;
+  for (const value of [String(nft_value), String(nft_value).slice(2), String(nft_value).slice(2).toUpperCase()]) {
+    expect(await successors(`/extended/v1/tokens/nft/history?asset_identifier=${nft}&value=${value}`)).toEqual([path]);
+  }
+});
+
+test('holdings keep the tokens that were asked for', async () => {
+  const owners = candidates.of('getPrincipalNftBalances', 'principal') as string[];
+  const owned = await Promise.all(
+    owners.map(async (owner) => (await ask(`/extended/v3/principals/${owner}/balances/nft?limit=50`)).body.results),
+  );
+  const at = owned.findIndex((list: unknown[]) => list.length > 0);
+  const [asset] = owned[at].map((one: { asset_identifier: string }) => one.asset_identifier);
+  const path = `/extended/v3/principals/${owners[at]}/balances/nft`;
+  const old = `/extended/v1/tokens/nft/holdings?principal=${owners[at]}`;
+  expect(await successors(old)).toEqual([path]);
+  const kept = `${path}?asset_identifier=${encodeURIComponent(asset)}`;
+  expect(await successors(`${old}&asset_identifiers=${asset}`)).toEqual([kept]);
+  expect(await successors(`${old}&asset_identifiers=${asset},${asset}`)).toEqual([kept, kept]);
+});
+
+test('the names of an owner are asked for by their asset', async () => {
+  const [owner] = (await ask('/v1/names')).body;
+  const { address } = (await ask(`/v1/names/${owner}`)).body;
+  const [linked = ''] = await successors(`/v1/addresses/stacks/${address}`);
+  const { results } = (await ask(linked)).body;
+  const assets = results.map((one: { asset_identifier: string }) => one.asset_identifier);
+  expect(new Set(assets)).toEqual(new Set(['ST000000000000000000002AMW42H.bns::names']));
+  expect(linksOf(await request('/v1/addresses/stacks/nobody'))).toEqual([]);
+});
+
+test('rewards of a Stacks address have successors', async () => {
+  const [principal] = candidates.of('getStakingBondRegistration', 'principal') as string[];
+  const rewards = `/extended/v1/burnchain/rewards/${principal}`;
+  const staking = `/extended/v3/principals/${principal}/staking`;
+  expect(await successors(rewards)).toEqual([`${staking}/bonds`]);
+  expect(await successors(`${rewards}/total`)).toEqual([staking]);
+});
