@@ -170,13 +170,14 @@ export function createApp(options: ApiOptions): AnyElysia {
     ...(mainThread === undefined ? {} : { mainThread: (request) => passOn(request, mainThread) }),
     checkResponses,
   };
+  const families = resources(version, now, faucets, options.serverStatus);
+  const managing = [...hookRoutes(version, hooks), ...sessionRoutes(hooks)];
   // The framework looks for the path from the 12th character of the URL on, behind any host but one such as `api`.
   const app: AnyElysia = new Elysia({ systemRouter: false, handler: { standardHostname: false } })
     .use(errors(respond, failure))
-    .use(cors(respond, openHooks))
+    .use(cors(respond, { hooks: managing, others: families.flat() }, openHooks))
     .use(operations === undefined ? new Elysia() : operationRoutes(operations, respond));
-  for (const routes of resources(version, now, faucets, options.serverStatus)) app.use(resource(context, routes));
-  app.use(resource(context, [...hookRoutes(version, hooks), ...sessionRoutes(hooks), ...consoleRoutes]));
+  for (const routes of [...families, managing, consoleRoutes]) app.use(resource(context, routes));
   if (nodeProxy !== undefined) app.use(resource(context, nodeRoutes(nodeProxy)));
   return app.use(docs(respond, version, apiDescription));
 }

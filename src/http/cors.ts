@@ -2,13 +2,32 @@
 
 import { type AnyElysia, Elysia } from 'elysia';
 import { problem } from './errors.ts';
-import { pathAndQuery } from './request-url.ts';
+import { pathOf } from './request-url.ts';
 import type { Responder } from './respond.ts';
+import type { Route } from './route.ts';
 
+const HOOKS = /^\/chainhooks(\/|$)/;
 const MANAGEMENT = /^\/chainhooks\//;
 
-/** @param openHooks whether chainhooks are managed without keys, and so by no page of another origin */
-export function cors(respond: Responder, openHooks: boolean): AnyElysia {
+const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
+
+/** The methods that routes serve, as a header lists them. HEAD needs no route. */
+function methodsOf(routes: readonly Route[]): string {
+  const served = new Set<string>(routes.map(({ method }) => method));
+  return METHODS.filter((method) => served.has(method === 'HEAD' ? 'GET' : method)).join();
+}
+
+/**
+ * Answers preflight requests with the methods that are served.
+ * @param hooks the routes of chainhooks @param others the other ones
+ * @param openHooks whether chainhooks are managed without keys, and so by no page of another origin
+ */
+export function cors(
+  respond: Responder,
+  { hooks, others }: Readonly<Record<'hooks' | 'others', readonly Route[]>>,
+  openHooks: boolean,
+): AnyElysia {
+  const [hookMethods, otherMethods] = [methodsOf(hooks), methodsOf(others)];
   return new Elysia({ name: 'cors' }).options(
     '/*',
     ({ request }) => {
@@ -16,11 +35,12 @@ export function cors(respond: Responder, openHooks: boolean): AnyElysia {
       if (!asked.has('origin') || !asked.has('access-control-request-method')) {
         return respond.json(400, problem(400, 'Invalid Preflight Request'));
       }
-      if (openHooks && MANAGEMENT.test(pathAndQuery(request.url))) {
+      const path = pathOf(request.url);
+      if (openHooks && MANAGEMENT.test(path)) {
         return respond.json(403, problem(403, 'A page of another origin may not manage chainhooks'));
       }
       const headers = new Headers(respond.common());
-      headers.set('access-control-allow-methods', 'GET,HEAD,POST');
+      headers.set('access-control-allow-methods', HOOKS.test(path) ? hookMethods : otherMethods);
       headers.set('vary', 'Access-Control-Request-Headers');
       const wanted = asked.get('access-control-request-headers');
       if (wanted !== null) headers.set('access-control-allow-headers', wanted);

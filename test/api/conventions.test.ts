@@ -279,6 +279,25 @@ describe.each(['/', '/extended', TX, '/v2/info', '/nope'])('OPTIONS %s', (path) 
   });
 });
 
+test('a page of another origin may use every method that chainhooks serve', async () => {
+  const { body } = await usual.json('/docs/json');
+  const { paths } = body as { paths: Record<string, object> };
+  const hooks = Object.entries(paths).filter(([path]) => path.startsWith('/chainhooks'));
+  expect(hooks.length).toBeGreaterThan(15);
+  for (const [path, methods] of hooks) {
+    for (const method of Object.keys(methods)) {
+      const asked = { origin: 'https://site.example', 'access-control-request-method': method.toUpperCase() };
+      const { status, headers } = await usual.request(path.replace(/\{\w+\}/g, '1'), {
+        method: 'OPTIONS',
+        headers: asked,
+      });
+      const allowed = headers.get('access-control-allow-methods')?.split(',') ?? [];
+      expect([path, status, allowed.includes(method.toUpperCase())]).toEqual([path, 204, true]);
+      expect(allowed).toEqual(['GET', 'HEAD', 'POST', 'PATCH', 'DELETE']);
+    }
+  }
+});
+
 describe('503 while the store', () => {
   /** As the driver throws it. @param errno SQLite's extended result code */
   const failed = (message: string, code: string, errno: number) => Object.assign(new Error(message), { code, errno });
