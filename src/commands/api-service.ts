@@ -3,6 +3,7 @@
  */
 import type { Registry } from 'prom-client';
 import type { Operations } from '../api/operations.ts';
+import type { PrefixForward } from '../api/prefix-routes.ts';
 import type { ServerStatus } from '../api/stackside/status.ts';
 import { type Clock, systemClock } from '../base/clock.ts';
 import type { Faucets } from '../faucets/faucets.ts';
@@ -15,6 +16,7 @@ import type { Log } from '../log.ts';
 import { liveMetrics } from '../metrics/live.ts';
 import { requestMetrics } from '../metrics/requests.ts';
 import { nodeProxy } from '../node/proxy.ts';
+import { parseProxyPrefixes, prefixProxy, requireOtherServers } from '../node/proxy-prefix.ts';
 import type { NodeRpc } from '../node/rpc.ts';
 import type { Settings } from '../settings/config.ts';
 import type { Snapshots } from '../store/read/snapshots.ts';
@@ -47,6 +49,7 @@ export interface ApiServiceOptions {
 export async function startApiService(options: ApiServiceOptions): Promise<ApiServer> {
   const { settings, snapshots, node, registry, operations, faucets, hooks = null, log, address, mainThread } = options;
   const { passage, status, clock = systemClock, listen = listenHttp } = options;
+  const via = viaOf(passage);
   const app = createApp({
     snapshots,
     version: serverVersion,
@@ -60,7 +63,8 @@ export async function startApiService(options: ApiServiceOptions): Promise<ApiSe
     ...(faucets === undefined ? {} : { faucets }),
     ...(status === undefined ? {} : { serverStatus: status }),
     metrics: requestMetrics(registry),
-    nodeProxy: nodeProxy({ ...proxySettings(settings), node, snapshots, log }),
+    nodeProxy: nodeProxy({ ...proxySettings(settings), via, node, snapshots, log }),
+    prefixes: prefixForwards(settings, via),
     ...(mainThread === undefined ? {} : { mainThread }),
   });
   const realtime = startRealtime({
@@ -77,6 +81,19 @@ export async function startApiService(options: ApiServiceOptions): Promise<ApiSe
     await realtime.stop();
     throw error;
   }
+}
+
+/** What this process calls itself in `Via`, the same in all its threads; the passage itself is a secret. */
+const viaOf = (passage: string): string =>
+  `stackside-${new Bun.CryptoHasher('sha256').update(passage).digest('hex').slice(0, 16)}`;
+
+/** What answers below each prefix. @throws OperatorError where a prefix leads to the API itself */
+function prefixForwards(settings: Settings, via: string): PrefixForward[] {
+  const { proxyPrefix, proxyBodyLimit: bodyLimit, apiHost: host, apiPort: port } = settings;
+  const prefixes = parseProxyPrefixes(proxyPrefix);
+  if (prefixes === null) throw new Error('prefixes are checked when the settings are read');
+  requireOtherServers(prefixes, { host, port });
+  return prefixes.map((one) => ({ prefix: one.prefix, forward: prefixProxy({ ...one, bodyLimit, via }) }));
 }
 
 const proxySettings = (settings: Settings) => ({

@@ -4,6 +4,7 @@ import { names, namesOfAddress } from '../api/names/names.ts';
 import { namespaces } from '../api/names/namespaces.ts';
 import { nodeRoutes } from '../api/node-routes.ts';
 import { type Operations, operationRoutes } from '../api/operations.ts';
+import { type PrefixForward, prefixRoutes, requireFreePrefixes } from '../api/prefix-routes.ts';
 import { type ServerStatus, serverStatus } from '../api/stackside/status.ts';
 import { status, statusRedirects } from '../api/status.ts';
 import { addressBalances } from '../api/v1/address-balances.ts';
@@ -57,6 +58,7 @@ import { type RequestMetrics, uncounted } from '../http/request-metrics.ts';
 import { responder } from '../http/respond.ts';
 import { responseCache } from '../http/response-cache.ts';
 import { type Route, type RouteContext, resource } from '../http/route.ts';
+import { REALTIME_PATHS } from '../live/realtime.ts';
 import type { Snapshots } from '../store/read/snapshots.ts';
 import { apiDescription } from './api-description.ts';
 
@@ -78,6 +80,8 @@ export interface ApiOptions {
   passage?: string;
   /** Forwards requests to the node's RPC interface, where there is a node. */
   nodeProxy?: Forward;
+  /** Prefixes of paths that other services answer. */
+  prefixes?: readonly PrefixForward[];
   /** Null, or not given, where this process doesn't write. */
   hooks?: HookApi | null;
   /** Whether chainhooks are managed without keys. */
@@ -144,11 +148,11 @@ export const resources = (
   serverStatus(readStatus),
 ];
 
-/** The API as one Elysia application, with every route. */
+/** The API as one Elysia application, with every route. @throws OperatorError for a prefix that would hide a route */
 export function createApp(options: ApiOptions): AnyElysia {
   const { snapshots, version, log, deprecation = NO_SUNSET, checkResponses = false, now = Date.now } = options;
   const { operations, nodeProxy, metrics = uncounted, faucets = noFaucets, hooks = null, mainThread } = options;
-  const { openHooks = false, passage = crypto.randomUUID() } = options;
+  const { openHooks = false, passage = crypto.randomUUID(), prefixes = [] } = options;
   const respond = responder(version);
   const failure = failures(respond, log);
   const clientAddress = (request: Request): string =>
@@ -179,5 +183,7 @@ export function createApp(options: ApiOptions): AnyElysia {
     .use(operations === undefined ? new Elysia() : operationRoutes(operations, respond));
   for (const routes of [...families, managing, consoleRoutes]) app.use(resource(context, routes));
   if (nodeProxy !== undefined) app.use(resource(context, nodeRoutes(nodeProxy)));
-  return app.use(docs(respond, version, apiDescription));
+  app.use(docs(respond, version, apiDescription));
+  requireFreePrefixes(prefixes, [...app.routes.map(({ path }) => path), ...REALTIME_PATHS]);
+  return app.use(resource(context, prefixRoutes(prefixes)));
 }

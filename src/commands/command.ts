@@ -34,6 +34,7 @@ const descriptionOf = (declared: Grouped, command: CommandName): string => {
 
 function optionOf(flag: string, declared: Grouped, command: CommandName): Option {
   const option = new Option(flag, `${descriptionOf(declared, command)}\n${variableNames(declared).join(', ')}`);
+  if (declared.repeatable === true) option.argParser((text, before?: string) => (before ? `${before} ${text}` : text));
   return option.helpGroup(`${declared.group}:`);
 }
 

@@ -37,6 +37,10 @@ export type SocketData = RpcData | WebSocketData;
 type Socket = Bun.ServerWebSocket<SocketData>;
 type Handler = Realtime['routes'][string];
 
+/** Where clients connect. */
+export const REALTIME_PATHS = ['/extended/v1/ws', '/socket.io'] as const;
+const [WEBSOCKET, ENGINE] = REALTIME_PATHS;
+
 export type Realtime = Pushed<SocketData>;
 
 const isRpc = (socket: Socket): socket is Bun.ServerWebSocket<RpcData> => 'rpc' in socket.data;
@@ -95,10 +99,10 @@ export function startRealtime(options: RealtimeOptions): Realtime {
 
   return {
     routes: {
-      '/extended/v1/ws': connectRpc,
-      '/extended/v1/ws/': () => refusal(400, 'The WebSocket is at /extended/v1/ws'),
-      '/socket.io': engineRequest,
-      '/socket.io/': engineRequest,
+      [WEBSOCKET]: connectRpc,
+      [`${WEBSOCKET}/`]: () => refusal(400, `The WebSocket is at ${WEBSOCKET}`),
+      [ENGINE]: engineRequest,
+      [`${ENGINE}/`]: engineRequest,
     },
     websocket: {
       maxPayloadLength: MAX_MESSAGE,

@@ -1,5 +1,6 @@
 /** Settings of what is asked of the node, and of the fees that are estimated beside it. */
 import { Type } from '@sinclair/typebox';
+import { parseProxyPrefixes } from '../node/proxy-prefix.ts';
 import { group, servers, setting } from './setting.ts';
 import { decimal, integer, textOrNone, url, withoutSlash, yesOrNo } from './values.ts';
 
@@ -35,6 +36,16 @@ export const nodeSettings = group('Requests to the node', {
     read: integer,
     help: 'Maximum size of a request body that is passed on to the node, in bytes',
     accepts: 'a number of bytes from 1000000 to 100000000',
+  }),
+  proxyPrefix: setting({
+    commands: servers,
+    flag: '--proxy-prefix <prefix=url>',
+    variables: ['STACKSIDE_PROXY_PREFIX'],
+    repeatable: true,
+    type: Type.String({ default: '' }),
+    read: (text) => (parseProxyPrefixes(text) === null ? null : text),
+    help: 'Prefix of paths that are passed on to another service, with the URL that takes its place; the flag may be repeated, and the variable separates several by blanks',
+    accepts: 'a prefix and a URL, such as /metadata=http://127.0.0.1:3001/metadata, each prefix once',
   }),
   extraTxEndpoints: setting({
     commands: ['serve'],

@@ -49,6 +49,8 @@ export interface Setting<T extends TSchema = TSchema, C extends CommandName = Co
   help: string;
   /** The accepted values in words, to follow "It must be". */
   accepts: string;
+  /** Whether the flag may be given several times; the values are then one text, separated by blanks. */
+  repeatable?: boolean;
   /** Whether its value is never shown. */
   secret?: boolean;
   /** Differences by command; variables and flag are the same for every command. */

@@ -253,7 +253,7 @@ describe('failures', () => {
   });
 
   test('a node that does not answer in time is 504', async () => {
-    const options = { bodyLimit: 1e6, timeoutMs: 30, fees: null, extraEndpointsFile: null, log: () => {} };
+    const options = { bodyLimit: 1e6, timeoutMs: 30, via: 'test', fees: null, extraEndpointsFile: null, log: () => {} };
     const end = Promise.withResolvers<void>();
     node.answer('/v2/slow', () => end.promise.then(() => new Response('late')));
     const snapshots = openSnapshots(server.directory);
