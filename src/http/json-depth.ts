@@ -8,23 +8,31 @@ export const MAX_DEPTH = 16;
 
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
-const OPEN = new Set([...'[{'].map((character) => character.charCodeAt(0)));
-const CLOSE = new Set([...']}'].map((character) => character.charCodeAt(0)));
+const OPEN_LIST = 0x5b;
+const OPEN_OBJECT = 0x7b;
+const CLOSE_LIST = 0x5d;
+const CLOSE_OBJECT = 0x7d;
 
-/** Whether a JSON text has more than {@link MAX_DEPTH} levels. */
+/** Where the string ends that begins at a quote; the end of the text where it doesn't end. */
+function endOfString(text: string, start: number): number {
+  for (let end = text.indexOf('"', start + 1); end >= 0; end = text.indexOf('"', end + 1)) {
+    let escapes = 0;
+    while (text.charCodeAt(end - 1 - escapes) === BACKSLASH) escapes++;
+    if (escapes % 2 === 0) return end;
+  }
+  return text.length;
+}
+
+/** Whether a JSON text has more than {@link MAX_DEPTH} levels. Long strings cost next to nothing. */
 export function isTooDeep(text: string): boolean {
   let depth = 0;
-  let inString = false;
   for (let at = 0; at < text.length; at++) {
     const code = text.charCodeAt(at);
-    if (inString) {
-      if (code === BACKSLASH) at++;
-      else if (code === QUOTE) inString = false;
-    } else if (code === QUOTE) inString = true;
-    else if (OPEN.has(code)) {
+    if (code === QUOTE) at = endOfString(text, at);
+    else if (code === OPEN_LIST || code === OPEN_OBJECT) {
       depth++;
       if (depth > MAX_DEPTH) return true;
-    } else if (CLOSE.has(code)) depth--;
+    } else if (code === CLOSE_LIST || code === CLOSE_OBJECT) depth--;
   }
   return false;
 }
