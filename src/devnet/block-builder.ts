@@ -6,7 +6,7 @@ import type { Network } from './network.ts';
 import { nakamotoCoinbase, tenureChange, tenureChangeCauses } from './payloads.ts';
 import type { Prng } from './prng.ts';
 import type { Traffic } from './traffic.ts';
-import { makeTransaction, payerOf, type SignedTransaction } from './transaction.ts';
+import { type MadeTransaction, makeTransaction, payerOf, type SignedTransaction } from './transaction.ts';
 import { anchorModes } from './transaction-encode.ts';
 import type { Account } from './wallet.ts';
 import type { World } from './world.ts';
@@ -16,7 +16,7 @@ export interface BlockBody {
   readonly receipts: readonly Receipt[];
   readonly transactions: readonly SignedTransaction[];
   /** Users' transactions that were generated for this block. */
-  readonly fresh: readonly SignedTransaction[];
+  readonly fresh: readonly MadeTransaction[];
   /** The sum of fees, in micro-STX. */
   readonly fees: bigint;
 }
@@ -30,6 +30,8 @@ export interface BlockPlace {
   readonly miner: Account;
   /** Set when the block begins a tenure: whom its coinbase pays. */
   readonly newTenure?: { readonly recipient: string } | undefined;
+  /** Whether the tenure is extended only for a Bitcoin block, and not because its budget was spent. */
+  readonly quiet: boolean;
 }
 
 /** Fills blocks in the order of the node's receipts: operations from Bitcoin, the miner's own, then the users'. */
@@ -44,23 +46,42 @@ export class BlockBuilder {
    * @param count how many of users' transactions
    * @param waiting transactions to take first, as far as they can be mined here
    * @param busy addresses whose next nonce is promised to a transaction that waits
+   * @param submitted transactions that are not counted: all that can be mined here are taken, in order of their nonces
    */
-  fill(place: BlockPlace, count: number, waiting: readonly SignedTransaction[], busy: ReadonlySet<string>): BlockBody {
+  fill(
+    place: BlockPlace,
+    count: number,
+    waiting: readonly SignedTransaction[],
+    busy: ReadonlySet<string>,
+    submitted: readonly SignedTransaction[],
+  ): BlockBody {
     const { world } = place;
     const burnHeight = place.burn.height;
+    const at = { height: place.parent.height + 1, burnHeight };
     const receipts: Receipt[] = this.#operations(place);
-    for (const own of this.#bookkeeping(place)) receipts.push(execute(own, world, burnHeight));
+    for (const own of this.#bookkeeping(place)) receipts.push(execute(own, world, at));
 
     const transactions: SignedTransaction[] = [];
-    const fresh: SignedTransaction[] = [];
+    const fresh: MadeTransaction[] = [];
     const take = (transaction: SignedTransaction) => {
-      receipts.push(execute(transaction, world, burnHeight));
+      receipts.push(execute(transaction, world, at));
       transactions.push(transaction);
     };
-    for (const transaction of waiting) {
-      if (transactions.length < count && isMinable(transaction, world, burnHeight)) take(transaction);
+    const takeMinable = (transaction: SignedTransaction): boolean => {
+      const minable = isMinable(transaction, world, burnHeight);
+      if (minable) take(transaction);
+      return minable;
+    };
+    // Each that is mined may make another one minable: the next nonce, or the funds for it.
+    for (let left = submitted, before = -1; left.length !== before; ) {
+      before = left.length;
+      left = left.filter((transaction) => !takeMinable(transaction));
     }
-    while (transactions.length < count) {
+    const filled = transactions.length + count;
+    for (const transaction of waiting) {
+      if (transactions.length < filled) takeMinable(transaction);
+    }
+    while (transactions.length < filled) {
       const transaction = this.traffic.next(world, burnHeight, busy);
       if (!isMinable(transaction, world, burnHeight))
         throw new Error(`made up ${transaction.id}, which can't be mined`);
@@ -85,7 +106,7 @@ export class BlockBuilder {
   }
 
   #bookkeeping(place: BlockPlace): SignedTransaction[] {
-    const { parent, burn, burnView, world, miner, newTenure } = place;
+    const { parent, burn, burnView, world, miner, newTenure, quiet } = place;
     const { prng, network } = this;
     const nonce = world.nonce(miner.address);
     const sign = (payload: Uint8Array, offset: number) =>
@@ -110,7 +131,7 @@ export class BlockBuilder {
       ];
     }
     // A tenure is extended when another burn block came without a new miner, or when its budget was spent.
-    if (burnView === parent.burnView && !prng.chance(0.06)) return [];
+    if (burnView === parent.burnView && (quiet || !prng.chance(0.06))) return [];
     const cause = burnView === parent.burnView ? prng.pick(budgetCauses) : tenureChangeCauses.extended;
     return [sign(tenureChange({ ...change, cause }), 0)];
   }

@@ -1,4 +1,5 @@
 import type { BurnBlock } from './burn-operation.ts';
+import type { Receipt } from './execute.ts';
 import type { SignedTransaction } from './transaction.ts';
 import type { Account } from './wallet.ts';
 import type { World } from './world.ts';
@@ -12,6 +13,11 @@ export interface Tenure {
   readonly recipient: string;
   /** The miner's commitment on Bitcoin, with 0x. */
   readonly minerTxId: string;
+  /** What the tenure and the one before it are called by: 20 bytes each; null for the one before tenure 0. */
+  readonly consensusHash: Uint8Array;
+  readonly parentConsensusHash: Uint8Array | null;
+  /** Index block hash of the first block of the tenure before; null for tenure 0. */
+  readonly parentIndexBlockHash: string | null;
   /** The first block's hashes; the reward refers to them. */
   readonly blockHash: string;
   readonly indexBlockHash: string;
@@ -29,6 +35,8 @@ export interface Block {
   /** Hashes with 0x. */
   readonly blockHash: string;
   readonly indexBlockHash: string;
+  /** Index block hash of the parent; null for block 0. */
+  readonly parent: string | null;
   readonly height: number;
   /** Unix seconds. */
   readonly time: number;
@@ -46,4 +54,6 @@ export interface Block {
   readonly world: World;
   /** What users sent, without the block's own bookkeeping. */
   readonly transactions: readonly SignedTransaction[];
+  /** What became of all its transactions, in order. */
+  readonly receipts: readonly Receipt[];
 }

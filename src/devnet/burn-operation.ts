@@ -2,6 +2,7 @@ import { clarity } from '../codec/clarity-encode.ts';
 import { toHex } from '../codec/hex.ts';
 import { bitcoinAddress } from './bitcoin.ts';
 import { noCost, type Receipt } from './execute.ts';
+import { jsonInteger } from './json-integer.ts';
 import type { Network } from './network.ts';
 import { memoBytes } from './payloads.ts';
 import { type Stacking, stack } from './pox.ts';
@@ -97,7 +98,7 @@ export function executeOperation(
       memo: toHex(memo),
       recipient: addressObject(recipient, network),
       sender: from,
-      transfered_ustx: integer(amount),
+      transfered_ustx: jsonInteger(amount),
     };
     const result = clarity.ok(clarity.bool(true));
     return { ...base, status: 'success', result, events: [event], burnchainOp: { transfer_stx: transfer } };
@@ -109,12 +110,12 @@ export function executeOperation(
   const stacked = {
     auth_id: Number(stacking.authorization),
     ...place,
-    max_amount: integer(stacking.maximum),
+    max_amount: jsonInteger(stacking.maximum),
     num_cycles: stacking.period,
     reward_addr: bitcoinAddress(stacking.rewardHash, network),
     sender: from,
     signer_key: stacking.signerKey.toHex(),
-    stacked_ustx: integer(stacking.amount),
+    stacked_ustx: jsonInteger(stacking.amount),
   };
   return {
     ...base,
@@ -123,14 +124,6 @@ export function executeOperation(
     events: outcome.events,
     burnchainOp: { stack_stx: stacked },
   };
-}
-
-/** ES2026; the compiler's library doesn't have it yet. */
-type RawJson = JSON & { rawJSON(text: string): unknown };
-
-/** The node writes these amounts as JSON numbers, however large: a u128 doesn't fit a double. */
-function integer(value: bigint): unknown {
-  return (JSON as RawJson).rawJSON(String(value));
 }
 
 function addressObject({ address, hash160 }: Account, network: Network) {

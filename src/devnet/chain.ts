@@ -14,6 +14,7 @@ import { cycles } from './pox.ts';
 import { Prng } from './prng.ts';
 import { choosesSigners, earningsAt, hasMatured, matureRewards, rewardSet } from './rewards.ts';
 import { Traffic } from './traffic.ts';
+import type { SignedTransaction } from './transaction.ts';
 import { type Account, accounts } from './wallet.ts';
 import { World } from './world.ts';
 
@@ -36,6 +37,10 @@ export interface ChainOptions {
   readonly clock?: (simulated: number) => number;
   /** Number of generations of blocks that can still be mined on. Default: all. */
   readonly keep?: number;
+  /** Transactions from outside that wait to be mined on a state; all of them that can be are mined. Default: none. */
+  readonly submitted?: (world: World) => readonly SignedTransaction[];
+  /** Whether block 0 funds an account that gives STX away. Default false. */
+  readonly faucet?: boolean;
 }
 
 export interface MineOptions {
@@ -47,6 +52,10 @@ export interface MineOptions {
   readonly newBurnBlock?: boolean;
   /** Puts the new burn block on the one the parent has seen, though the burn chain may have gone on: Bitcoin forks. */
   readonly burnFork?: boolean;
+  /** Whether transactions from outside are mined. Default true. */
+  readonly submitted?: boolean;
+  /** Whether nothing happens that wasn't asked for: in the mempool, or to the tenure's budget. Default false. */
+  readonly quiet?: boolean;
 }
 
 export interface MinedBlock {
@@ -68,6 +77,8 @@ const defaultStart = Date.UTC(2025, 0, 1) / 1000;
 /** A simulated chain that grows block by block. The caller chooses each parent, and so can make any fork. */
 export class SimulatedChain {
   readonly network: Network;
+  /** The account that gives STX away, where there is one. */
+  readonly faucet: Account | undefined;
   readonly #prng: Prng;
   readonly #burns: BurnChain;
   readonly #builder: BlockBuilder;
@@ -78,6 +89,7 @@ export class SimulatedChain {
   readonly #mean: number;
   readonly #keep: number;
   readonly #clock: (simulated: number) => number;
+  readonly #submitted: NonNullable<ChainOptions['submitted']>;
   readonly #genesis: Block;
   readonly #genesisBody: object;
   readonly #blocks = new Map<string, Block>();
@@ -106,11 +118,13 @@ export class SimulatedChain {
     this.#mean = options.transactionsPerBlock ?? 10;
     this.#keep = options.keep ?? Number.POSITIVE_INFINITY;
     this.#clock = options.clock ?? ((simulated) => simulated);
+    this.#submitted = options.submitted ?? (() => []);
+    this.faucet = options.faucet === true ? accounts(seed, 'faucet', 1, network)[0] : undefined;
 
     this.#burnTip = this.#burns.first(options.startTime ?? defaultStart);
     const world = new World();
-    const receipts = genesisReceipts(world, [...users, ...sponsors], prng, network);
-    this.#genesis = this.#makeGenesis(world);
+    const receipts = genesisReceipts(world, [...users, ...sponsors], this.faucet, prng, network);
+    this.#genesis = this.#makeGenesis(world, receipts);
     this.#genesisBody = genesisPayload(this.#genesis, { receipts, maturedRewards: [] }, prng);
     this.#tip = this.#genesis;
     this.#remember(this.#genesis);
@@ -131,13 +145,40 @@ export class SimulatedChain {
   }
 
   /** The highest block, of equal ones the first: where an indexer sees the tip. */
-  get tip(): { readonly indexBlockHash: string; readonly height: number } {
+  get tip(): Block {
     return this.#tip;
+  }
+
+  /** A block that is still kept, on any branch; undefined for others. */
+  block(indexBlockHash: string): Block | undefined {
+    return this.#blocks.get(indexBlockHash);
+  }
+
+  /** The blocks from one down to block 0, as far as they are kept. */
+  *ancestors(from: Block): Generator<Block> {
+    for (let at: Block | undefined = from; at !== undefined; ) {
+      yield at;
+      at = at.parent === null ? undefined : this.#blocks.get(at.parent);
+    }
   }
 
   /** The state after a block. */
   world(indexBlockHash: string): World {
-    return this.#block(indexBlockHash).world;
+    return this.#kept(indexBlockHash).world;
+  }
+
+  /** Whether Bitcoin has blocks that the tip hasn't seen, so that the next tenure needs no new one. */
+  get bitcoinIsAhead(): boolean {
+    return this.#isAhead(this.#tip);
+  }
+
+  /** Makes a Bitcoin block that elects a miner, without a block of Stacks. */
+  mineBitcoin(): { burnBlock: BurnBlock; event: NodeEvent } {
+    const burnBlock = this.#nextBurnBlock(this.bitcoinIsAhead ? this.#burnTip : this.#tip.burnView, this.#tip.time);
+    // The tip moves here in any case, so that the next tenure can be elected in this block.
+    this.#burnTip = burnBlock;
+    const event = nodeEvent('/new_burn_block', this.#burns.payload(burnBlock), burnBlock.time * 1000);
+    return { burnBlock, event: this.#sent(event) };
   }
 
   /**
@@ -146,7 +187,7 @@ export class SimulatedChain {
    * @param parent index block hash of a block that is still kept; null for the genesis block
    */
   mine(parent: string | null, options: MineOptions = {}): MinedBlock {
-    const before = parent === null ? this.#genesis : this.#block(parent);
+    const before = parent === null ? this.#genesis : this.#kept(parent);
     const newTenure = options.newTenure ?? (options.newBurnBlock === true || before === this.#genesis);
     const burnBlocks = this.#announcedBurnBlocks(before, newTenure, options);
     const burnView = burnBlocks.at(-1) ?? this.#seenBurnBlock(before, newTenure);
@@ -164,10 +205,11 @@ export class SimulatedChain {
       world,
       miner,
       newTenure: newTenure ? { recipient } : undefined,
+      quiet: options.quiet === true,
     };
     const count = options.transactions ?? this.#prng.between(0, 2 * this.#mean);
     const rivals = (this.#byHeight.get(before.height + 1) ?? []).flatMap(({ transactions }) => transactions);
-    const body = this.#fill(place, count, rivals);
+    const body = this.#fill(place, count, rivals, options.submitted ?? true);
 
     const block = this.#assemble(place, body, time);
     const earnings = newTenure ? earningsAt(before) : [];
@@ -183,7 +225,8 @@ export class SimulatedChain {
 
     const events = burnBlocks.map((b) => nodeEvent('/new_burn_block', this.#burns.payload(b), b.time * 1000));
     const start = events.at(-1)?.time ?? before.time * 1000;
-    events.push(...this.#announcements(body, rivals, block, start));
+    if (options.quiet !== true) events.push(...this.#announcements(body, rivals, block, start));
+    this.#mempool?.settle(world);
     events.push(...this.#attachments.announce(body.receipts, block, time * 1000));
     const payload = blockPayload(block, before, content, this.#signers, this.#prng);
     events.push(nodeEvent('/new_block', payload, time * 1000));
@@ -199,23 +242,30 @@ export class SimulatedChain {
   }
 
   #announcedBurnBlocks(before: Block, newTenure: boolean, options: MineOptions): BurnBlock[] {
-    const ahead = this.#burnTip !== before.burnView && burnBlocksBetween(before.burnView, this.#burnTip) !== undefined;
+    const ahead = this.#isAhead(before);
     const wanted = options.newBurnBlock ?? (options.burnFork === true || (newTenure && !ahead));
     if (!wanted) return [];
     const base = ahead && options.burnFork !== true ? this.#burnTip : before.burnView;
-    const made = this.#burns.next(base, before.time);
-    const block = { ...made, time: Math.max(this.#clock(made.time), base.time + 1) };
+    const block = this.#nextBurnBlock(base, before.time);
     // As in Bitcoin, of two branches of equal height the first one stays.
     if (block.height > this.#burnTip.height) this.#burnTip = block;
     return [block];
   }
 
+  /** Whether Bitcoin went on after what a block has seen of it. */
+  #isAhead({ burnView }: Block): boolean {
+    return this.#burnTip !== burnView && burnBlocksBetween(burnView, this.#burnTip) !== undefined;
+  }
+
+  #nextBurnBlock(base: BurnBlock, earliest: number): BurnBlock {
+    const made = this.#burns.next(base, earliest);
+    return { ...made, time: Math.max(this.#clock(made.time), base.time + 1) };
+  }
+
   /** The burn block a miner goes by when none is announced. */
   #seenBurnBlock(before: Block, newTenure: boolean): BurnBlock {
     if (!newTenure) return before.burnView;
-    if (this.#burnTip !== before.burnView && burnBlocksBetween(before.burnView, this.#burnTip) !== undefined) {
-      return this.#burnTip;
-    }
+    if (this.#isAhead(before)) return this.#burnTip;
     throw new RangeError('a new tenure needs a burn block the parent has not seen: leave newBurnBlock out');
   }
 
@@ -229,31 +279,37 @@ export class SimulatedChain {
   }
 
   /** Takes what other branches hold at this height, and what waits, before anything new. */
-  #fill(place: BlockPlace, count: number, rivals: Block['transactions']): BlockBody {
+  #fill(place: BlockPlace, count: number, rivals: Block['transactions'], withSubmitted: boolean): BlockBody {
     const again = rivals.filter(() => this.#prng.chance(0.7));
     const due = this.#mempool?.waiting.filter(() => this.#prng.chance(0.5)) ?? [];
-    return this.#builder.fill(place, count, [...again, ...due], this.#mempool?.busy(place.world) ?? new Set());
+    const submitted = withSubmitted ? this.#submitted(place.world) : [];
+    const busy = this.#mempool?.busy(place.world) ?? new Set<string>();
+    return this.#builder.fill(place, count, [...again, ...due], busy, submitted);
   }
 
   /** The block that holds the body, at its place. */
   #assemble({ parent, burn, burnView, world, miner, newTenure }: BlockPlace, body: BlockBody, time: number): Block {
     const hashes = this.#hashes(parent, burn, body);
-    const inPlace = { ...hashes, height: parent.height + 1, time, burn, burnView, world };
-    const { transactions, fees } = body;
+    const at = { ...hashes, parent: parent.indexBlockHash, height: parent.height + 1 };
+    const { transactions, receipts, fees } = body;
+    const inPlace = { ...at, time, burn, burnView, world, transactions, receipts };
     if (newTenure === undefined) {
       const { tenure, earnings } = parent;
       const blocksInTenure = parent.blocksInTenure + 1;
-      return { ...inPlace, tenure, blocksInTenure, fees: parent.fees + fees, earnings, transactions };
+      return { ...inPlace, tenure, blocksInTenure, fees: parent.fees + fees, earnings };
     }
     const tenure: Tenure = {
       height: parent.tenure.height + 1,
       miner,
       recipient: newTenure.recipient,
       minerTxId: toHex(this.#prng.bytes(32)),
+      consensusHash: burn.consensusHash,
+      parentConsensusHash: parent.tenure.consensusHash,
+      parentIndexBlockHash: parent.tenure.indexBlockHash,
       ...hashes,
     };
     const earnings = earningsAt(parent).filter((earning) => !hasMatured(earning, tenure.height));
-    return { ...inPlace, tenure, blocksInTenure: 1, fees, earnings, transactions };
+    return { ...inPlace, tenure, blocksInTenure: 1, fees, earnings };
   }
 
   #announcements(body: BlockBody, rivals: Block['transactions'], block: Block, start: number): NodeEvent[] {
@@ -261,9 +317,7 @@ export class SimulatedChain {
     const mined = new Set(body.transactions.map(({ id }) => id));
     const replaced = rivals.filter(({ id }) => !mined.has(id));
     const { world, burn, time } = block;
-    const events = this.#mempool.announce(body.fresh, replaced, world, burn.height, start, time * 1000);
-    this.#mempool.settle(world);
-    return events;
+    return this.#mempool.announce(body.fresh, replaced, world, burn.height, start, time * 1000);
   }
 
   /** A rival block may be older than what was sent before it was mined; it is sent afterwards all the same. */
@@ -280,15 +334,18 @@ export class SimulatedChain {
     return { blockHash: toHex(hash), indexBlockHash: toHex(sha512_256(concat(hash, burn.consensusHash))) };
   }
 
-  #makeGenesis(world: World): Block {
+  #makeGenesis(world: World, receipts: Block['receipts']): Block {
     const burn = this.#burnTip;
     const hash = this.#prng.bytes(32);
     const hashes = { blockHash: toHex(hash), indexBlockHash: toHex(sha512_256(concat(hash, burn.consensusHash))) };
     const miner = this.#miners[0]!;
     const minerTxId = `0x${'00'.repeat(32)}`;
-    const tenure = { height: 0, miner, recipient: miner.address, minerTxId, ...hashes };
+    const { consensusHash } = burn;
+    const before = { parentConsensusHash: null, parentIndexBlockHash: null };
+    const tenure = { height: 0, miner, recipient: miner.address, minerTxId, consensusHash, ...before, ...hashes };
     return {
       ...hashes,
+      parent: null,
       height: 0,
       time: burn.time,
       burn,
@@ -299,11 +356,12 @@ export class SimulatedChain {
       earnings: [],
       world,
       transactions: [],
+      receipts,
     };
   }
 
-  #block(indexBlockHash: string): Block {
-    const block = this.#blocks.get(indexBlockHash);
+  #kept(indexBlockHash: string): Block {
+    const block = this.block(indexBlockHash);
     if (block === undefined) throw new RangeError(`no block ${indexBlockHash} is kept`);
     return block;
   }

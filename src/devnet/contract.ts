@@ -1,4 +1,5 @@
 import type { AbiType } from '../codec/abi.ts';
+import type { ClarityValue } from '../codec/clarity.ts';
 import { clarity } from '../codec/clarity-encode.ts';
 import type { ChainEvent } from './chain-event.ts';
 import type { PostConditions } from './post-conditions.ts';
@@ -48,7 +49,12 @@ export interface Outcome {
   /** What the contract keeps from now on, by key. */
   readonly writes?: readonly (readonly [key: string, value: string])[];
   readonly attachments?: readonly Attachment[];
+  /** Why the call failed at run time, where it returned no response. */
+  readonly vmError?: string;
 }
+
+/** What can be read of a contract: the state and the contract. */
+export type ReadContext = Pick<CallContext, 'world' | 'contract'>;
 
 /** One call of a public function: what goes on the wire, and what it does wherever the transaction is mined. */
 export interface ContractCall {
@@ -76,6 +82,16 @@ export interface ContractTemplate {
   holder?(world: WorldView, contract: string, prng: Prng): string | undefined;
   /** A call that makes sense where it is made up; elsewhere it may fail. */
   propose(scene: Scene): ContractCall;
+  /** What transactions from outside may call, of the interface's public functions; the others are not simulated. */
+  readonly calls?: Readonly<Record<string, (args: readonly ClarityValue[]) => Pick<ContractCall, 'run'>>>;
+  /** Read-only functions that are simulated; each returns a serialized value. */
+  readonly reads?: Readonly<Record<string, (context: ReadContext, args: readonly ClarityValue[]) => Uint8Array>>;
+  /** Serialized values of constants. */
+  readonly constants?: Readonly<Record<string, Uint8Array>>;
+  /** Serialized values of variables. */
+  readonly variables?: Readonly<Record<string, (context: ReadContext) => Uint8Array>>;
+  /** Serialized entries of maps, by serialized key; undefined for a key without an entry. */
+  readonly maps?: Readonly<Record<string, (context: ReadContext, key: Uint8Array) => Uint8Array | undefined>>;
 }
 
 export function ok(value: Uint8Array, ...events: ChainEvent[]): Outcome {
@@ -85,6 +101,14 @@ export function ok(value: Uint8Array, ...events: ChainEvent[]): Outcome {
 export function err(code: bigint): Outcome {
   return { ok: false, result: clarity.err(clarity.uint(code)), events: [] };
 }
+
+/** The outcome of a call that ends without a response, which is shown as `(err none)`. */
+export const runtimeError = (vmError: string): Outcome => ({
+  ok: false,
+  result: clarity.err(clarity.none()),
+  events: [],
+  vmError,
+});
 
 type Function = ContractInterface['functions'][number];
 

@@ -2,6 +2,7 @@ import { clarity } from '../codec/clarity-encode.ts';
 import { toHex } from '../codec/hex.ts';
 import type { ChainEvent } from './chain-event.ts';
 import type { Attachment, ContractInterface } from './contract.ts';
+import { brokenPostCondition } from './post-condition-check.ts';
 import { payerOf, type SignedTransaction } from './transaction.ts';
 import type { World } from './world.ts';
 
@@ -53,15 +54,21 @@ export function isMinable(transaction: SignedTransaction, world: World, burnHeig
   return world.spendable(payer.account.address, burnHeight) >= due;
 }
 
+/** Heights of the block that a transaction is executed in, and of its Bitcoin block. */
+export interface ExecutionPlace {
+  readonly height: number;
+  readonly burnHeight: number;
+}
+
 /** Executes a minable transaction: takes the fee, uses up the nonces, and moves what its events say. */
-export function execute(transaction: SignedTransaction, world: World, burnHeight: number): Receipt {
+export function execute(transaction: SignedTransaction, world: World, { height, burnHeight }: ExecutionPlace): Receipt {
   const { origin, sponsor } = transaction;
   const payer = payerOf(transaction);
   world.debit(payer.account.address, payer.fee);
   world.useNonce(origin.account.address);
   if (sponsor !== undefined) world.useNonce(sponsor.account.address);
 
-  const outcome = outcomeOf(transaction, world, burnHeight);
+  const outcome = outcomeOf(transaction, world, { height, burnHeight });
   for (const event of outcome.events ?? []) world.apply(event);
   return {
     txId: transaction.id,
@@ -78,8 +85,8 @@ export function execute(transaction: SignedTransaction, world: World, burnHeight
 
 type Result = Pick<Receipt, 'result'> & Partial<Receipt>;
 
-function outcomeOf(transaction: SignedTransaction, world: World, burnHeight: number): Result {
-  const { origin, action, fate, id } = transaction;
+function outcomeOf(transaction: SignedTransaction, world: World, { height, burnHeight }: ExecutionPlace): Result {
+  const { origin, action, fate, id, postConditions } = transaction;
   const sender = origin.account.address;
   if (fate === 'problematic_skipped') return { status: fate, result: failed, problematic: 1 };
 
@@ -91,13 +98,14 @@ function outcomeOf(transaction: SignedTransaction, world: World, burnHeight: num
       return { result: done, events: [{ type: 'stx_transfer_event', sender, recipient, amount, memo }] };
     }
     case 'deploy': {
-      const { name, template, flawed } = action;
+      const { name, template, flaw, isOfUser } = action;
       const cost = costOf(id, 12);
-      if (flawed) {
-        const vmError = ":1:1: use of unresolved function 'no-such-function'";
-        return { status: 'abort_by_response', result: failed, cost, vmError };
-      }
-      world.deploy({ id: `${sender}.${name}`, template });
+      if (flaw !== null) return { status: 'abort_by_response', result: failed, cost, vmError: flaw };
+      const broken = brokenPostCondition(postConditions, [], sender);
+      if (broken !== null) return { status: 'abort_by_post_condition', result: done, cost, vmError: broken };
+      const contract = { id: `${sender}.${name}`, template, height };
+      if (isOfUser) world.install(contract);
+      else world.deploy(contract);
       return { result: done, abi: template.abi, cost };
     }
     case 'call': {
@@ -107,11 +115,14 @@ function outcomeOf(transaction: SignedTransaction, world: World, burnHeight: num
         // Deployed on another branch only.
         return { status: 'abort_by_response', result: failed, cost: noCost, vmError: `NoSuchContract("${contract}")` };
       }
-      const { ok, result, events, writes = [], attachments = [] } = call.run({ world, contract, sender, burnHeight });
-      if (!ok) return { status: 'abort_by_response', result, cost };
+      const outcome = call.run({ world, contract, sender, burnHeight });
+      const { ok, result, events, writes = [], attachments = [], vmError = null } = outcome;
+      if (!ok) return { status: 'abort_by_response', result, cost, vmError };
       if (fate === 'abort_by_post_condition') {
         return { status: fate, result, cost, vmError: `Post-condition check failure on STX owned by ${sender}` };
       }
+      const broken = brokenPostCondition(postConditions, events, sender);
+      if (broken !== null) return { status: 'abort_by_post_condition', result, cost, vmError: broken };
       for (const [key, value] of writes) world.store(contract, key, value);
       return { result, events, attachments, cost };
     }

@@ -24,23 +24,32 @@ const quietContracts = ['costs', 'lockup'].map((name): ContractTemplate => {
   return { name, clarityVersion: undefined, source, abi: contractInterface({ clarity_version: 'Clarity1' }), propose };
 });
 
+/** Micro-STX that the faucet has from the start: a billion STX. */
+const FAUCET_FUNDS = 1_000_000_000_000_000n;
+
 /**
  * Block 0: deploys the boot contracts, then hands out the STX that exist from the start.
  *
  * All of it comes from the boot address, unsigned. The mints hang on a transfer of nothing from that address to itself.
  */
-export function genesisReceipts(world: World, rich: readonly Account[], prng: Prng, network: Network): Receipt[] {
+export function genesisReceipts(
+  world: World,
+  rich: readonly Account[],
+  faucet: Account | undefined,
+  prng: Prng,
+  network: Network,
+): Receipt[] {
   const deployments = [...quietContracts, bns, pox4, pox5].map((template) => {
-    world.install({ id: `${network.boot}.${template.name}`, template });
+    world.install({ id: `${network.boot}.${template.name}`, template, height: 0 });
     return bootReceipt(smartContract(template.name, template.source), network, { abi: template.abi });
   });
-  const mints = rich.map(({ address }) => ({
-    type: 'stx_mint_event' as const,
-    recipient: address,
-    // 10,000 to 4,300 million STX, most of them small: balances should differ in length.
-    amount: 10_000_000_000n + BigInt(prng.u32()) * 10n ** BigInt(prng.below(7)),
-  }));
-  for (const mint of mints) world.apply(mint);
+  const mint = (recipient: string, amount: bigint) => ({ type: 'stx_mint_event' as const, recipient, amount });
+  // 10,000 to 4,300 million STX, most of them small: balances should differ in length.
+  const mints = rich.map(({ address }) =>
+    mint(address, 10_000_000_000n + BigInt(prng.u32()) * 10n ** BigInt(prng.below(7))),
+  );
+  if (faucet !== undefined) mints.push(mint(faucet.address, FAUCET_FUNDS));
+  for (const event of mints) world.apply(event);
   return [...deployments, bootReceipt(tokenTransfer(network.boot, 0n, ''), network, { events: mints })];
 }
 

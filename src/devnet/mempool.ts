@@ -2,7 +2,7 @@ import { toHex } from '../codec/hex.ts';
 import { type NodeEvent, nodeEvent } from './node-event.ts';
 import type { Prng } from './prng.ts';
 import type { Traffic } from './traffic.ts';
-import { payerOf, type SignedTransaction } from './transaction.ts';
+import { type MadeTransaction, payerOf, type SignedTransaction } from './transaction.ts';
 import type { World } from './world.ts';
 
 /** Why a node forgets a transaction, other than for a replacement. */
@@ -41,7 +41,7 @@ export class Mempool {
    * @param replaced transactions of another branch whose nonce a fresh one takes on this branch
    */
   announce(
-    fresh: readonly SignedTransaction[],
+    fresh: readonly MadeTransaction[],
     replaced: readonly SignedTransaction[],
     world: World,
     burnHeight: number,
@@ -117,7 +117,7 @@ export class Mempool {
     return announced;
   }
 
-  #cheaper({ origin }: SignedTransaction, world: World): SignedTransaction {
+  #cheaper({ origin }: MadeTransaction, world: World): MadeTransaction {
     // Its nonce is used up in `world` by now, so it isn't sponsored.
     return this.traffic.transfer(origin.account, origin.nonce, 10_000_000n, origin.fee / 2n, world);
   }

@@ -1,6 +1,6 @@
 import { clarity } from '../codec/clarity-encode.ts';
 import type { ChainEvent } from './chain-event.ts';
-import type { Outcome } from './contract.ts';
+import type { CallContext, Outcome, ReadContext } from './contract.ts';
 import type { WorldView } from './world-view.ts';
 
 /** Burn blocks in a reward cycle: as few as on a regtest network, so that a short chain sees several. */
@@ -10,8 +10,13 @@ const prepareLength = 5;
 
 /** The reward cycles of the simulated chain, counted from burn height 0. */
 export const cycles = {
+  /** Burn blocks. */
+  length: cycleLength,
+  prepareLength,
   of: (burnHeight: number): number => Math.floor(burnHeight / cycleLength),
   startOf: (cycle: number): number => cycle * cycleLength,
+  /** Burn height at which the signers of a cycle are chosen. */
+  prepareStartOf: (cycle: number): number => cycle * cycleLength - prepareLength,
   /** Rewards of pox-5 are calculated by halves of cycles, counted from burn height 0. */
   halfOf: (burnHeight: number): number => Math.floor((2 * burnHeight) / cycleLength),
   startOfHalf: (half: number): number => (half * cycleLength) / 2,
@@ -78,30 +83,47 @@ export function stack(stacking: Stacking, contract: string, world: WorldView, bu
   return { ok: true, result: clarity.ok(result), events: [{ type: 'contract_event', contract, value: print }, lock] };
 }
 
-/** Allows a pool to lock up to `amount`: a print, and nothing is locked yet. */
+/**
+ * Allows a pool to lock up to `amount`: a print, and nothing is locked yet.
+ * @param rewardAddress the only reward address that the pool may use: a serialized optional
+ */
 export function delegate(
   stacker: string,
   pool: string,
   amount: bigint,
   until: number | undefined,
-  contract: string,
-  world: WorldView,
-  burnHeight: number,
+  rewardAddress: Uint8Array,
+  { contract, world, burnHeight }: Pick<CallContext, 'contract' | 'world' | 'burnHeight'>,
 ): Outcome {
   const data = clarity.tuple({
     'amount-ustx': clarity.uint(amount),
     'delegate-to': clarity.principal(pool),
     'end-cycle-id': optionalUint(until === undefined ? undefined : cycles.of(until)),
-    'pox-addr': clarity.none(),
+    'pox-addr': rewardAddress,
     'start-cycle-id': clarity.uint(cycles.of(burnHeight) + 1 + (cycles.inPreparePhase(burnHeight) ? 1 : 0)),
     'unlock-burn-height': optionalUint(until),
   });
   const print = poxPrint('delegate-stx', stacker, data, world);
+  const state = clarity.tuple({
+    'amount-ustx': clarity.uint(amount),
+    'delegated-to': clarity.principal(pool),
+    'pox-addr': rewardAddress,
+    'until-burn-ht': optionalUint(until),
+  });
   return {
     ok: true,
     result: clarity.ok(clarity.bool(true)),
     events: [{ type: 'contract_event', contract, value: print }],
+    writes: [[delegationKey(stacker), state.toHex()]],
   };
+}
+
+const delegationKey = (stacker: string): string => `delegation ${stacker}`;
+
+/** The serialized entry of the map `delegation-state`, as the last `delegate-stx` left it. */
+export function delegationOf({ world, contract }: ReadContext, stacker: string): Uint8Array | undefined {
+  const stored = world.stored(contract, delegationKey(stacker));
+  return stored === undefined ? undefined : Uint8Array.fromHex(stored);
 }
 
 export function optionalUint(value: number | undefined): Uint8Array {

@@ -9,14 +9,16 @@ import type { Network } from './network.ts';
 import { contractCall, memoBytes, smartContract, tokenTransfer, versionedSmartContract } from './payloads.ts';
 import { amountCodes, type PostConditions, postConditions, stxCondition } from './post-conditions.ts';
 import type { Prng } from './prng.ts';
-import { type Action, type Fate, makeTransaction, type SignedTransaction } from './transaction.ts';
+import { type Action, type Fate, type MadeTransaction, makeTransaction } from './transaction.ts';
 import type { Signer } from './transaction-encode.ts';
 import type { Account } from './wallet.ts';
 import type { World } from './world.ts';
 
-const templates: readonly ContractTemplate[] = [token, collectible, treasury, journal];
+/** The contracts that users deploy. */
+export const templates: readonly ContractTemplate[] = [token, collectible, treasury, journal];
 const memos = ['', '', '', 'rent', 'order 4711', 'thank you ☕', 'line\u0000zero'];
 const flawedSource = '(no-such-function)\n';
+const flawOfSource = ":1:1: use of unresolved function 'no-such-function'";
 /** Boot contracts that users call. */
 const bootContracts = { stack: 'pox-4', stake: 'pox-5', name: 'bns' } as const;
 const nobody: ReadonlySet<string> = new Set();
@@ -43,7 +45,7 @@ export class Traffic {
    *
    * @param busy addresses that have a transaction waiting, whose nonce must not be taken
    */
-  next(world: World, burnHeight: number, busy: ReadonlySet<string>): SignedTransaction {
+  next(world: World, burnHeight: number, busy: ReadonlySet<string>): MadeTransaction {
     const origin = this.#someUser(world, burnHeight, busy);
     const sender = origin.address;
     const kind = this.#someKind(world);
@@ -74,7 +76,7 @@ export class Traffic {
   }
 
   /** A transfer with the nonce and fee given: for what is replaced, or never mined. */
-  transfer(origin: Account, nonce: number | bigint, funds: bigint, fee: bigint, world: World): SignedTransaction {
+  transfer(origin: Account, nonce: number | bigint, funds: bigint, fee: bigint, world: World): MadeTransaction {
     const { prng } = this;
     const amount = BigInt(prng.between(1, 1 + Math.min(Number(funds / 100n), 900_000_000)));
     const recipient = this.#someRecipient(origin.address, world);
@@ -84,20 +86,21 @@ export class Traffic {
     return this.#signed({ account: origin, nonce, fee }, payload, action, world);
   }
 
-  #deployment(origin: Account, world: World): SignedTransaction {
+  #deployment(origin: Account, world: World): MadeTransaction {
     const template = templates[this.#deployments % templates.length]!;
     const name = `${template.name}-${this.#deployments++}`;
     // The first ones are sound, or there would be nothing to call.
     const flawed = this.#deployments > templates.length && this.prng.chance(0.1);
+    const flaw = flawed ? flawOfSource : null;
     const source = flawed ? flawedSource : template.source;
     const { clarityVersion } = template;
     const payload =
       clarityVersion === undefined ? smartContract(name, source) : versionedSmartContract(clarityVersion, name, source);
     const signer = { account: origin, nonce: world.nonce(origin.address), fee: this.#fee() * 20n };
-    return this.#signed(signer, payload, { kind: 'deploy', name, template, flawed }, world);
+    return this.#signed(signer, payload, { kind: 'deploy', name, template, flaw, isOfUser: false }, world);
   }
 
-  #call(origin: Account, contract: string, world: World, burnHeight: number): SignedTransaction {
+  #call(origin: Account, contract: string, world: World, burnHeight: number): MadeTransaction {
     const { prng } = this;
     const sender = origin.address;
     const recipient = () => this.#someRecipient(sender, world);
@@ -124,7 +127,7 @@ export class Traffic {
     world: World,
     fate?: Fate,
     conditions?: PostConditions,
-  ): SignedTransaction {
+  ): MadeTransaction {
     const withConditions = conditions === undefined ? {} : { postConditions: conditions };
     const account = this.prng.pick(this.sponsors);
     const next = origin.nonce === world.nonce(origin.account.address);

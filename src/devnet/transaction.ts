@@ -7,8 +7,11 @@ import { type Signer, signTransaction, type UnsignedTransaction } from './transa
 /** What a transaction sets out to do. */
 export type Action =
   | { kind: 'transfer'; recipient: string; amount: bigint; memo: Uint8Array }
-  /** `flawed` code doesn't pass the analysis. */
-  | { kind: 'deploy'; name: string; template: ContractTemplate; flawed: boolean }
+  /**
+   * `flaw` is the error of code that doesn't pass the analysis, or null. Nobody of the simulation calls a contract that
+   * `isOfUser`.
+   */
+  | { kind: 'deploy'; name: string; template: ContractTemplate; flaw: string | null; isOfUser: boolean }
   | { kind: 'call'; contract: string; call: ContractCall }
   /** Coinbase and tenure change: the block's own bookkeeping. */
   | { kind: 'system' };
@@ -16,15 +19,29 @@ export type Action =
 /** What becomes of the transaction wherever it is mined, if the call doesn't fail by itself. */
 export type Fate = 'success' | 'abort_by_post_condition' | 'problematic_skipped';
 
+/** An account that a transaction uses a nonce of, and the fee in micro-STX that it offers. */
+export interface Party {
+  readonly account: { readonly address: string };
+  readonly nonce: number | bigint;
+  readonly fee: bigint;
+}
+
 /** A transaction as it is announced and mined; it can be mined on several branches. */
 export interface SignedTransaction {
   /** The transaction id, with 0x. */
   readonly id: string;
   readonly raw: Uint8Array;
-  readonly origin: Signer;
-  readonly sponsor: Signer | undefined;
+  readonly origin: Party;
+  readonly sponsor: Party | undefined;
   readonly action: Action;
   readonly fate: Fate;
+  /** Mode, count and conditions as they stand in the transaction, where they are to be checked. */
+  readonly postConditions?: Uint8Array;
+}
+
+/** A transaction that the simulation made up and signed itself. */
+export interface MadeTransaction extends SignedTransaction {
+  readonly origin: Signer;
 }
 
 /** Signs, and keeps what the simulation has to know of the transaction to execute it. */
@@ -33,12 +50,12 @@ export function makeTransaction(
   action: Action,
   network: Network,
   fate: Fate = 'success',
-): SignedTransaction {
+): MadeTransaction {
   const raw = signTransaction(unsigned, network);
   return { id: toHex(transactionId(raw)), raw, origin: unsigned.origin, sponsor: unsigned.sponsor, action, fate };
 }
 
 /** Who pays the fee: the sponsor, if there is one. */
-export function payerOf(transaction: SignedTransaction): Signer {
+export function payerOf(transaction: SignedTransaction): Party {
   return transaction.sponsor ?? transaction.origin;
 }

@@ -14,6 +14,8 @@ export interface WorldView {
   locked(principal: string, burnHeight: number): Lock | undefined;
   spendable(principal: string, burnHeight: number): bigint;
   fungibleBalance(asset: string, principal: string): bigint;
+  /** How many of the smallest unit of an asset there are. */
+  fungibleSupply(asset: string): bigint;
   /** Undefined when the token was never minted or is burnt. */
   ownerOf(asset: string, value: Uint8Array): string | undefined;
   /** How many tokens of an asset were ever minted. */

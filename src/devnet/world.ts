@@ -9,6 +9,8 @@ export interface DeployedContract {
   /** `ADDRESS.name`. */
   readonly id: string;
   readonly template: ContractTemplate;
+  /** Height of the block that it was deployed in. */
+  readonly height: number;
 }
 
 /**
@@ -21,6 +23,7 @@ export class World implements WorldView {
   readonly #stx: LayeredMap<bigint>;
   readonly #nonces: LayeredMap<number>;
   readonly #fungible: LayeredMap<bigint>;
+  readonly #supplies: LayeredMap<bigint>;
   /** Owner by asset and token; the empty text once the token is burnt. */
   readonly #owners: LayeredMap<string>;
   readonly #minted: LayeredMap<number>;
@@ -37,6 +40,7 @@ export class World implements WorldView {
       this.#stx = new LayeredMap();
       this.#nonces = new LayeredMap();
       this.#fungible = new LayeredMap();
+      this.#supplies = new LayeredMap();
       this.#owners = new LayeredMap();
       this.#minted = new LayeredMap();
       this.#locks = new LayeredMap();
@@ -49,6 +53,7 @@ export class World implements WorldView {
     this.#stx = parent.#stx.fork();
     this.#nonces = parent.#nonces.fork();
     this.#fungible = parent.#fungible.fork();
+    this.#supplies = parent.#supplies.fork();
     this.#owners = parent.#owners.fork();
     this.#minted = parent.#minted.fork();
     this.#locks = parent.#locks.fork();
@@ -82,6 +87,12 @@ export class World implements WorldView {
     return this.balance(principal) - (this.locked(principal, burnHeight)?.amount ?? 0n);
   }
 
+  /** Micro-STX that are locked at a burn height. */
+  stacked(burnHeight: number): bigint {
+    const locks = [...this.#locks.entries().values()].filter(({ unlockHeight }) => unlockHeight > burnHeight);
+    return locks.reduce((sum, { amount }) => sum + amount, 0n);
+  }
+
   /** The nonce the account's next transaction must have. */
   nonce(address: string): number {
     return this.#nonces.get(address) ?? 0;
@@ -89,6 +100,10 @@ export class World implements WorldView {
 
   fungibleBalance(asset: string, principal: string): bigint {
     return this.#fungible.get(`${asset} ${principal}`) ?? 0n;
+  }
+
+  fungibleSupply(asset: string): bigint {
+    return this.#supplies.get(asset) ?? 0n;
   }
 
   /** Undefined when the token was never minted or is burnt. */
@@ -171,5 +186,6 @@ export class World implements WorldView {
     const sum = this.fungibleBalance(asset, principal) + amount;
     if (sum < 0n) throw new Error(`${principal} overdraws its ${asset} by ${-sum}`);
     this.#fungible.set(`${asset} ${principal}`, sum);
+    this.#supplies.set(asset, this.fungibleSupply(asset) + amount);
   }
 }

@@ -1,4 +1,5 @@
 import { clarity } from '../../codec/clarity-encode.ts';
+import { principalOf } from '../arguments.ts';
 import { type ContractCall, type ContractTemplate, contractInterface, err, ok, publicFunction } from '../contract.ts';
 import { nonFungibleCondition, postConditions } from '../post-conditions.ts';
 import type { Prng } from '../prng.ts';
@@ -6,6 +7,10 @@ import type { WorldView } from '../world-view.ts';
 
 const tokenName = 'card';
 const notTokenOwner = 4n;
+/** Errors of `nft-transfer?` and `nft-burn?`. */
+const notOwned = 1n;
+const toItself = 2n;
+const unknownToken = 3n;
 
 /** A non-fungible token after SIP-009 with running numbers as ids. */
 export const collectible: ContractTemplate = {
@@ -52,6 +57,12 @@ export const collectible: ContractTemplate = {
     const foreign = prng.chance(0.1) ? someToken(world, asset, prng) : undefined;
     return foreign === undefined ? mint(sender) : transfer(contract, foreign.id, sender, recipient());
   },
+  calls: {
+    mint: ([recipient]) => mint(principalOf(recipient)),
+    burn: ([id]) => burn(id!.bytes),
+    transfer: ([id, sender, recipient]) => ({ run: moving(id!.bytes, principalOf(sender), principalOf(recipient)) }),
+  },
+  variables: { 'last-id': ({ world, contract }) => clarity.uint(world.mintedOf(`${contract}::${tokenName}`)) },
 };
 
 /** Picks a recently minted token that isn't burnt and, where `owner` is given, belongs to it. */
@@ -97,7 +108,8 @@ function burn(id: Uint8Array): ContractCall {
     args: [id],
     run: ({ world, contract, sender }) => {
       const asset = `${contract}::${tokenName}`;
-      if (world.ownerOf(asset, id) !== sender) return err(notTokenOwner);
+      const owner = world.ownerOf(asset, id);
+      if (owner !== sender) return err(owner === undefined ? unknownToken : notOwned);
       return ok(clarity.bool(true), { type: 'nft_burn_event', asset, sender, value: id });
     },
   };
@@ -109,9 +121,17 @@ function transfer(contract: string, id: Uint8Array, from: string, recipient: str
     functionName: 'transfer',
     args: [id, clarity.principal(from), clarity.principal(recipient)],
     postConditions: postConditions('deny', [nonFungibleCondition(from, asset, id, 'sent')]),
-    run: ({ world, sender }) => {
-      if (sender !== from || from === recipient || world.ownerOf(asset, id) !== from) return err(notTokenOwner);
-      return ok(clarity.bool(true), { type: 'nft_transfer_event', asset, sender: from, recipient, value: id });
-    },
+    run: moving(id, from, recipient),
   };
 }
+
+const moving =
+  (id: Uint8Array, from: string, recipient: string): ContractCall['run'] =>
+  ({ world, contract, sender }) => {
+    const asset = `${contract}::${tokenName}`;
+    if (sender !== from) return err(notTokenOwner);
+    if (from === recipient) return err(toItself);
+    const owner = world.ownerOf(asset, id);
+    if (owner !== from) return err(owner === undefined ? unknownToken : notOwned);
+    return ok(clarity.bool(true), { type: 'nft_transfer_event', asset, sender: from, recipient, value: id });
+  };

@@ -1,6 +1,7 @@
 import { clarity } from '../../codec/clarity-encode.ts';
+import { someOf } from '../arguments.ts';
 import type { ChainEvent } from '../chain-event.ts';
-import { type ContractTemplate, contractInterface, ok, publicFunction } from '../contract.ts';
+import { type ContractCall, type ContractTemplate, contractInterface, ok, publicFunction } from '../contract.ts';
 import type { Prng } from '../prng.ts';
 
 const notes = ['sunrise', 'tide "high"', 'three\nlines\nof text', "it's late", 'back\\slash'];
@@ -36,6 +37,11 @@ export const journal: ContractTemplate = {
   propose({ prng }) {
     return prng.pick([note, measure, mark])(prng);
   },
+  calls: {
+    note: ([text, translation]) => ({ run: printing(clarity.bool(true), [text!.bytes, translation!.bytes]) }),
+    measure: ([value, samples]) => ({ run: printing(value!.bytes, [value!.bytes, samples!.bytes]) }),
+    mark: ([seal, parent]) => ({ run: marking(seal!.bytes, parent!.bytes, someOf(parent) === undefined) }),
+  },
 };
 
 function note(prng: Prng) {
@@ -56,17 +62,16 @@ function mark(prng: Prng) {
   return {
     functionName: 'mark',
     args: [seal, parent],
-    run: ({ contract, sender }: { contract: string; sender: string }) => {
-      const value = clarity.tuple({
-        author: clarity.principal(sender),
-        final: clarity.bool(first),
-        parent,
-        seal,
-      });
-      return ok(clarity.bool(true), { type: 'contract_event', contract, value });
-    },
+    run: marking(seal, parent, first),
   };
 }
+
+const marking =
+  (seal: Uint8Array, parent: Uint8Array, final: boolean): ContractCall['run'] =>
+  ({ contract, sender }) => {
+    const value = clarity.tuple({ author: clarity.principal(sender), final: clarity.bool(final), parent, seal });
+    return ok(clarity.bool(true), { type: 'contract_event', contract, value });
+  };
 
 function printing(result: Uint8Array, values: readonly Uint8Array[]) {
   return ({ contract }: { contract: string }) =>

@@ -1,7 +1,15 @@
 import type { AbiType } from '../../codec/abi.ts';
+import { decodeClarity } from '../../codec/clarity.ts';
 import { clarity } from '../../codec/clarity-encode.ts';
-import { type ContractTemplate, contractInterface, publicFunction } from '../contract.ts';
-import { delegate, optionalUint, poxAddress, type Stacking, stack } from '../pox.ts';
+import { principalOf, someOf, uintOf } from '../arguments.ts';
+import {
+  type ContractCall,
+  type ContractTemplate,
+  contractInterface,
+  publicFunction,
+  runtimeError,
+} from '../contract.ts';
+import { delegate, delegationOf, optionalUint, poxAddress, type Stacking, stack } from '../pox.ts';
 
 const poxAddressType: AbiType = {
   tuple: [
@@ -49,6 +57,20 @@ export const pox4: ContractTemplate = {
         stackResult,
       ),
     ],
+    maps: [
+      {
+        name: 'delegation-state',
+        key: { tuple: [{ name: 'stacker', type: 'principal' }] },
+        value: {
+          tuple: [
+            { name: 'amount-ustx', type: 'uint128' },
+            { name: 'delegated-to', type: 'principal' },
+            { name: 'pox-addr', type: { optional: poxAddressType } },
+            { name: 'until-burn-ht', type: { optional: 'uint128' } },
+          ],
+        },
+      },
+    ],
   }),
   propose({ prng, world, sender, burnHeight, recipient }) {
     const amount = world.spendable(sender, burnHeight) / BigInt(prng.between(2, 5));
@@ -58,7 +80,7 @@ export const pox4: ContractTemplate = {
       return {
         functionName: 'delegate-stx',
         args: [clarity.uint(amount), clarity.principal(pool), optionalUint(until), clarity.none()],
-        run: (at) => delegate(at.sender, pool, amount, until, at.contract, at.world, at.burnHeight),
+        run: (at) => delegate(at.sender, pool, amount, until, clarity.none(), at),
       };
     }
     const stacking: Stacking = {
@@ -73,7 +95,35 @@ export const pox4: ContractTemplate = {
     };
     return { functionName: 'stack-stx', args: stackArguments(stacking, burnHeight), run: stacked(stacking) };
   },
+  calls: {
+    'delegate-stx': ([amount, pool, until, rewardAddress]) => {
+      const height = someOf(until);
+      const end = height === undefined ? undefined : uintOf(height);
+      return { run: delegated(uintOf(amount), principalOf(pool), end, rewardAddress!.bytes) };
+    },
+  },
+  maps: {
+    'delegation-state': (context, key) => {
+      const decoded = decodeClarity(key);
+      const stacker = decoded.ok && decoded.value.type === 'tuple' ? decoded.value.value.get('stacker') : undefined;
+      return stacker?.type === 'principal' ? delegationOf(context, stacker.value) : undefined;
+    },
+  },
 };
+
+/** Error of `delegate-stx`, a signed integer: the stacker has delegated already. */
+const alreadyDelegated = clarity.err(clarity.int(20));
+/** Largest height that the simulation counts with. */
+const MAX_HEIGHT = 0xffff_ffffn;
+
+const delegated =
+  (amount: bigint, pool: string, until: bigint | undefined, rewardAddress: Uint8Array): ContractCall['run'] =>
+  (at) => {
+    const known = delegationOf(at, at.sender);
+    if (known !== undefined) return { ok: false, result: alreadyDelegated, events: [] };
+    if (until !== undefined && until > MAX_HEIGHT) return runtimeError('Runtime(ArithmeticOverflow, None)');
+    return delegate(at.sender, pool, amount, until === undefined ? undefined : Number(until), rewardAddress, at);
+  };
 
 function stacked(stacking: Stacking): ReturnType<ContractTemplate['propose']>['run'] {
   return ({ contract, world, burnHeight }) => stack(stacking, contract, world, burnHeight);

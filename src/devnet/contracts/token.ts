@@ -1,11 +1,23 @@
 import { clarity } from '../../codec/clarity-encode.ts';
 import { utf8Bytes } from '../../codec/utf8.ts';
+import { bufferOf, principalOf, someOf, uintOf } from '../arguments.ts';
 import type { ChainEvent } from '../chain-event.ts';
-import { type ContractCall, type ContractTemplate, contractInterface, err, ok, publicFunction } from '../contract.ts';
+import {
+  type ContractCall,
+  type ContractTemplate,
+  contractInterface,
+  err,
+  ok,
+  publicFunction,
+  runtimeError,
+} from '../contract.ts';
 import { amountCodes, fungibleCondition, postConditions } from '../post-conditions.ts';
 
 const tokenName = 'coin';
+/** Errors of `ft-transfer?`; the others fail with the first for an amount of nothing. */
 const insufficientBalance = 1n;
+const toItself = 2n;
+const nothing = 3n;
 const notTokenOwner = 4n;
 
 const optionalMemo = { optional: { buffer: { length: 34 } } } as const;
@@ -71,14 +83,34 @@ export const token: ContractTemplate = {
       prng.chance(0.5) ? utf8Bytes(`invoice ${prng.below(10_000)}`) : undefined,
     );
   },
+  calls: {
+    mint: ([amount, recipient]) => mint(uintOf(amount), principalOf(recipient)),
+    burn: ([amount]) => burn(uintOf(amount)),
+    transfer: ([amount, sender, recipient, memo]) => {
+      const text = someOf(memo);
+      const note = text === undefined ? undefined : bufferOf(text);
+      return { run: moving(uintOf(amount), principalOf(sender), principalOf(recipient), note) };
+    },
+  },
+  reads: {
+    'get-balance': ({ world, contract }, [who]) =>
+      clarity.ok(clarity.uint(world.fungibleBalance(`${contract}::${tokenName}`, principalOf(who)))),
+  },
+  constants: { ERR_NOT_TOKEN_OWNER: clarity.err(clarity.uint(notTokenOwner)) },
 };
+
+const MAX_SUPPLY = 2n ** 128n - 1n;
 
 function mint(amount: bigint, recipient: string): ContractCall {
   return {
     functionName: 'mint',
     args: [clarity.uint(amount), clarity.principal(recipient)],
-    run: ({ contract }) =>
-      ok(clarity.bool(true), { type: 'ft_mint_event', asset: `${contract}::${tokenName}`, recipient, amount }),
+    run: ({ world, contract }) => {
+      const asset = `${contract}::${tokenName}`;
+      if (amount === 0n) return err(insufficientBalance);
+      if (world.fungibleSupply(asset) + amount > MAX_SUPPLY) return runtimeError('Runtime(ArithmeticOverflow, None)');
+      return ok(clarity.bool(true), { type: 'ft_mint_event', asset, recipient, amount });
+    },
   };
 }
 
@@ -88,7 +120,7 @@ function burn(amount: bigint): ContractCall {
     args: [clarity.uint(amount)],
     run: ({ world, contract, sender }) => {
       const asset = `${contract}::${tokenName}`;
-      if (world.fungibleBalance(asset, sender) < amount) return err(insufficientBalance);
+      if (amount === 0n || world.fungibleBalance(asset, sender) < amount) return err(insufficientBalance);
       return ok(clarity.bool(true), { type: 'ft_burn_event', asset, sender, amount });
     },
   };
@@ -111,12 +143,19 @@ function transfer(
       memo === undefined ? clarity.none() : clarity.some(clarity.buffer(memo)),
     ],
     postConditions: postConditions('deny', [fungibleCondition(from, asset, amountCodes.equal, amount)]),
-    run: ({ world, sender }) => {
-      if (sender !== from) return err(notTokenOwner);
-      if (world.fungibleBalance(asset, from) < amount || from === recipient) return err(insufficientBalance);
-      const events: ChainEvent[] = [{ type: 'ft_transfer_event', asset, sender: from, recipient, amount }];
-      if (memo !== undefined) events.push({ type: 'contract_event', contract, value: clarity.buffer(memo) });
-      return ok(clarity.bool(true), ...events);
-    },
+    run: moving(amount, from, recipient, memo),
   };
 }
+
+const moving =
+  (amount: bigint, from: string, recipient: string, memo: Uint8Array | undefined): ContractCall['run'] =>
+  ({ world, contract, sender }) => {
+    const asset = `${contract}::${tokenName}`;
+    if (sender !== from) return err(notTokenOwner);
+    if (amount === 0n) return err(nothing);
+    if (from === recipient) return err(toItself);
+    if (world.fungibleBalance(asset, from) < amount) return err(insufficientBalance);
+    const events: ChainEvent[] = [{ type: 'ft_transfer_event', asset, sender: from, recipient, amount }];
+    if (memo !== undefined) events.push({ type: 'contract_event', contract, value: clarity.buffer(memo) });
+    return ok(clarity.bool(true), ...events);
+  };

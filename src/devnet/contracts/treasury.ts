@@ -1,10 +1,14 @@
 import { clarity } from '../../codec/clarity-encode.ts';
+import { bufferOf, fieldOf, itemsOf, principalOf, uintOf } from '../arguments.ts';
 import type { ChainEvent } from '../chain-event.ts';
 import { type ContractCall, type ContractTemplate, contractInterface, err, ok, publicFunction } from '../contract.ts';
 import { memoBytes } from '../payloads.ts';
 import { amountCodes, postConditions, stxCondition } from '../post-conditions.ts';
 
+/** Errors of `stx-transfer?` and `stx-burn?`. */
 const insufficientFunds = 1n;
+const toItself = 2n;
+const nothing = 3n;
 
 interface Payment {
   to: string;
@@ -82,6 +86,18 @@ export const treasury: ContractTemplate = {
         return deposit(amount, sender);
     }
   },
+  calls: {
+    burn: ([amount]) => burn(uintOf(amount)),
+    deposit: ([amount]) => ({ run: deposited(uintOf(amount)) }),
+    share: ([payments]) => {
+      const paid = itemsOf(payments).map((payment) => ({
+        to: principalOf(fieldOf(payment, 'to')),
+        amount: uintOf(fieldOf(payment, 'amount')),
+      }));
+      return { run: shared(paid) };
+    },
+    withdraw: ([amount, memo]) => ({ run: withdrawn(uintOf(amount), bufferOf(memo)) }),
+  },
 };
 
 function deposit(amount: bigint, from: string): ContractCall {
@@ -89,66 +105,75 @@ function deposit(amount: bigint, from: string): ContractCall {
     functionName: 'deposit',
     args: [clarity.uint(amount)],
     postConditions: postConditions('deny', [stxCondition(from, amountCodes.lessOrEqual, amount)]),
-    run: ({ world, contract, sender, burnHeight }) => {
-      if (world.spendable(sender, burnHeight) < amount) return err(insufficientFunds);
-      const note = clarity.tuple({
-        action: clarity.ascii('deposit'),
-        amount: clarity.uint(amount),
-        from: clarity.principal(sender),
-      });
-      return ok(
-        clarity.bool(true),
-        { type: 'stx_transfer_event', sender, recipient: contract, amount },
-        { type: 'contract_event', contract, value: note },
-      );
-    },
+    run: deposited(amount),
   };
 }
+
+const deposited =
+  (amount: bigint): ContractCall['run'] =>
+  ({ world, contract, sender, burnHeight }) => {
+    if (amount === 0n) return err(nothing);
+    if (world.spendable(sender, burnHeight) < amount) return err(insufficientFunds);
+    const note = clarity.tuple({
+      action: clarity.ascii('deposit'),
+      amount: clarity.uint(amount),
+      from: clarity.principal(sender),
+    });
+    return ok(
+      clarity.bool(true),
+      { type: 'stx_transfer_event', sender, recipient: contract, amount },
+      { type: 'contract_event', contract, value: note },
+    );
+  };
 
 function withdraw(amount: bigint, memo: string): ContractCall {
   const memoValue = memoBytes(memo);
   return {
     functionName: 'withdraw',
     args: [clarity.uint(amount), clarity.buffer(memoValue)],
-    run: ({ world, contract, sender }) => {
-      if (world.balance(contract) < amount) return err(insufficientFunds);
-      const event: ChainEvent = {
-        type: 'stx_transfer_event',
-        sender: contract,
-        recipient: sender,
-        amount,
-        memo: memoValue,
-      };
-      return ok(clarity.bool(true), event);
-    },
+    run: withdrawn(amount, memoValue),
   };
 }
 
+const withdrawn =
+  (amount: bigint, memo: Uint8Array): ContractCall['run'] =>
+  ({ world, contract, sender }) => {
+    if (amount === 0n) return err(nothing);
+    if (world.balance(contract) < amount) return err(insufficientFunds);
+    const event: ChainEvent = { type: 'stx_transfer_event', sender: contract, recipient: sender, amount, memo };
+    return ok(clarity.bool(true), event);
+  };
+
 function share(payments: readonly Payment[]): ContractCall {
-  const total = payments.reduce((sum, { amount }) => sum + amount, 0n);
   const list = payments.map(({ to, amount }) =>
     clarity.tuple({ amount: clarity.uint(amount), to: clarity.principal(to) }),
   );
-  return {
-    functionName: 'share',
-    args: [clarity.list(list)],
-    run: ({ world, sender, burnHeight }) => {
-      if (world.spendable(sender, burnHeight) < total || payments.some(({ to }) => to === sender)) {
-        return err(insufficientFunds);
-      }
-      const paid = payments.map(
-        ({ to, amount }): ChainEvent => ({ type: 'stx_transfer_event', sender, recipient: to, amount }),
-      );
-      return ok(clarity.bool(true), ...paid);
-    },
-  };
+  return { functionName: 'share', args: [clarity.list(list)], run: shared(payments) };
 }
+
+/** Pays one after the other; the first payment that fails undoes all. */
+const shared =
+  (payments: readonly Payment[]): ContractCall['run'] =>
+  ({ world, sender, burnHeight }) => {
+    let left = world.spendable(sender, burnHeight);
+    for (const { to, amount } of payments) {
+      if (amount === 0n) return err(nothing);
+      if (to === sender) return err(toItself);
+      if (left < amount) return err(insufficientFunds);
+      left -= amount;
+    }
+    const paid = payments.map(
+      ({ to, amount }): ChainEvent => ({ type: 'stx_transfer_event', sender, recipient: to, amount }),
+    );
+    return ok(clarity.bool(true), ...paid);
+  };
 
 function burn(amount: bigint): ContractCall {
   return {
     functionName: 'burn',
     args: [clarity.uint(amount)],
     run: ({ world, sender, burnHeight }) => {
+      if (amount === 0n) return err(nothing);
       if (world.spendable(sender, burnHeight) < amount) return err(insufficientFunds);
       return ok(clarity.bool(true), { type: 'stx_burn_event', sender, amount });
     },

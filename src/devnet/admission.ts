@@ -1,0 +1,207 @@
+/**
+ * Whether a node takes a transaction into its mempool. Reasons and their data are those of a node's
+ * `POST /v2/transactions`, and so is the order of the checks.
+ */
+import { principalBytes } from '../codec/address.ts';
+import { type ClarityValue, decodeArguments, decodeClarity } from '../codec/clarity.ts';
+import { toHex } from '../codec/hex.ts';
+import type { Transaction } from '../codec/transaction.ts';
+import { isOfType } from './arguments.ts';
+import { readSource } from './contract-source.ts';
+import type { Network } from './network.ts';
+import { areChecked } from './post-condition-check.ts';
+import { checkSignatures, SignatureError } from './signature-check.ts';
+import { templates } from './traffic.ts';
+import type { Action, Party, SignedTransaction } from './transaction.ts';
+import type { World } from './world.ts';
+
+/** Why a transaction is not taken. */
+export class Rejection extends Error {
+  override readonly name = 'Rejection';
+  constructor(
+    readonly reason: string,
+    readonly data?: object,
+  ) {
+    super(reason);
+  }
+}
+
+/** What the simulation can't do, though a node could. */
+const notSimulated = (message: string): Rejection =>
+  new Rejection('ServerFailureOther', { message: `${message}; the simulated node executes no Clarity` });
+
+/** The state that a transaction is checked against. */
+export interface AdmissionView {
+  readonly world: World;
+  readonly burnHeight: number;
+  readonly network: Network;
+}
+
+/** How many transactions of an account may wait one after the other. */
+const MAX_CHAINING = 25;
+const ADDRESS_VERSIONS = { mainnet: [22, 20], testnet: [26, 21] } as const;
+const CONTRACT_NAME = /^[a-zA-Z][a-zA-Z0-9_-]{0,39}$/;
+
+/** Checks signatures and chain. @param raw the bytes that were decoded */
+function requireValid(raw: Uint8Array, transaction: Transaction, network: Network): void {
+  if (transaction.version !== network.transactionVersion) throw new Rejection('BadTransactionVersion');
+  if (transaction.chainId !== network.chainId) {
+    const message = `Invalid tx: invalid chain ID ${transaction.chainId} (expected ${network.chainId})`;
+    throw new Rejection('SignatureValidation', { message });
+  }
+  try {
+    checkSignatures(raw, transaction);
+  } catch (error) {
+    if (!(error instanceof SignatureError)) throw error;
+    throw new Rejection('SignatureValidation', { message: error.message });
+  }
+}
+
+function requireFee(fee: bigint, bytes: number): void {
+  if (fee < BigInt(bytes)) throw new Rejection('FeeTooLow', { expected: bytes, actual: Number(fee) });
+}
+
+function requireNonce({ account, nonce }: Party, isOrigin: boolean, { world }: AdmissionView): void {
+  const principal = account.address;
+  const next = world.nonce(principal);
+  const data = { actual: Number(nonce), is_origin: isOrigin, principal };
+  if (nonce < next) throw new Rejection('BadNonce', { expected: next, ...data });
+  const highest = next + 1 + MAX_CHAINING;
+  if (nonce > highest) {
+    const message = 'Nonce would exceed chaining limit in mempool';
+    throw new Rejection('TooMuchChaining', { message, expected: highest, ...data });
+  }
+}
+
+const wideHex = (amount: bigint): string => `0x${amount.toString(16).padStart(32, '0')}`;
+
+function requireFunds(address: string, due: bigint, { world, burnHeight }: AdmissionView): void {
+  const available = world.spendable(address, burnHeight);
+  if (available >= due) return;
+  throw new Rejection('NotEnoughFunds', { expected: wideHex(due), actual: wideHex(available) });
+}
+
+function requireAddress(principal: string, { network }: AdmissionView): void {
+  const version = principalBytes(principal)?.[0];
+  const versions: readonly (number | undefined)[] = ADDRESS_VERSIONS[network.name];
+  if (!versions.includes(version)) throw new Rejection('BadAddressVersionByte');
+}
+
+function transferAction(
+  { payload, origin, postConditions }: Transaction & { payload: { type: 'token_transfer' } },
+  payer: Party,
+  fee: bigint,
+  view: AdmissionView,
+): Action {
+  const { recipient, amount, memo } = payload;
+  requireAddress(recipient, view);
+  if (recipient === origin.address) throw new Rejection('TransferRecipientCannotEqualSender', { recipient });
+  if (amount === 0n) throw new Rejection('TransferAmountMustBePositive');
+  const isPayer = payer.account.address === origin.address;
+  requireFunds(origin.address, amount + (isPayer ? fee : 0n), view);
+  if (!isPayer) requireFunds(payer.account.address, fee, view);
+  const [, ...count] = postConditions;
+  if (count.some((byte) => byte !== 0)) {
+    const message = 'Invalid Stacks transaction: TokenTransfer transactions do not support post-conditions';
+    throw new Rejection('ServerFailureOther', { message });
+  }
+  return { kind: 'transfer', recipient, amount, memo };
+}
+
+function deployAction(
+  { payload, origin }: Transaction & { payload: { type: 'smart_contract' } },
+  { world }: AdmissionView,
+): Action {
+  const { contractName: name, source, clarityVersion } = payload;
+  const id = `${origin.address}.${name}`;
+  if (!CONTRACT_NAME.test(name)) throw new Rejection('Deserialization', { message: `${name} is no contract's name` });
+  if (world.contract(id) !== undefined) {
+    throw new Rejection('ContractAlreadyExists', { contract_identifier: id });
+  }
+  const known = templates.find((template) => template.source === source);
+  if (known !== undefined) {
+    return { kind: 'deploy', name, template: { ...known, name }, flaw: null, isOfUser: true };
+  }
+  const { template, flaw, executed } = readSource(name, source, clarityVersion, origin.address);
+  if (executed !== null) throw notSimulated(`The contract executes ${executed} when it is deployed`);
+  return { kind: 'deploy', name, template, flaw, isOfUser: true };
+}
+
+/** The arguments of a call, which must be of the declared types. */
+function argumentsOf(span: Uint8Array, declared: readonly { type: Parameters<typeof isOfType>[1] }[]): ClarityValue[] {
+  const spans = decodeArguments(span);
+  if (!spans.ok) throw spans.error;
+  const values = spans.value.map((bytes) => {
+    const value = decodeClarity(bytes);
+    if (!value.ok) throw value.error;
+    return value.value;
+  });
+  if (values.length !== declared.length) {
+    const message = `expecting ${declared.length} arguments, got ${values.length}`;
+    throw new Rejection('BadFunctionArgument', { message });
+  }
+  const wrong = values.findIndex((value, at) => !isOfType(value, declared[at]!.type));
+  if (wrong < 0) return values;
+  const message = `expecting expression of type '${JSON.stringify(declared[wrong]!.type)}', found '${toHex(values[wrong]!.bytes)}'`;
+  throw new Rejection('BadFunctionArgument', { message });
+}
+
+function callAction({ payload }: Transaction & { payload: { type: 'contract_call' } }, view: AdmissionView): Action {
+  const { contractId: contract, functionName, functionArgs } = payload;
+  requireAddress(contract, view);
+  const { template } = view.world.contract(contract) ?? {};
+  if (template === undefined) throw new Rejection('NoSuchContract');
+  const declared = template.abi.functions.find(({ name, access }) => name === functionName && access === 'public');
+  if (declared === undefined) throw new Rejection('NoSuchPublicFunction');
+  const args = argumentsOf(functionArgs, declared.args);
+  const calls = template.calls ?? {};
+  if (!Object.hasOwn(calls, functionName)) throw notSimulated(`${contract} can't be called: ${functionName}`);
+  const { run } = calls[functionName]!(args);
+  return { kind: 'call', contract, call: { functionName, args: args.map(({ bytes }) => bytes), run } };
+}
+
+/** What a transaction sets out to do. @throws Rejection where it can't */
+function actionOf(transaction: Transaction, payer: Party, fee: bigint, view: AdmissionView): Action {
+  const { payload } = transaction;
+  if (payload.type === 'token_transfer') return transferAction({ ...transaction, payload }, payer, fee, view);
+  requireFunds(payer.account.address, fee, view);
+  switch (payload.type) {
+    case 'smart_contract':
+      return deployAction({ ...transaction, payload }, view);
+    case 'contract_call':
+      return callAction({ ...transaction, payload }, view);
+    case 'coinbase':
+      throw new Rejection('NoCoinbaseViaMempool');
+    case 'tenure_change':
+      throw new Rejection('NoTenureChangeViaMempool');
+    case 'poison_microblock':
+      throw new Rejection('PoisonMicroblockIsInvalid');
+  }
+}
+
+const partyOf = ({ address, nonce, fee }: Transaction['origin']): Party => ({
+  // Nonces are compared with those of accounts, which are numbers; larger ones are refused before.
+  account: { address },
+  nonce: Number(nonce),
+  fee,
+});
+
+/**
+ * Checks a transaction against a state.
+ * @param raw the bytes that were decoded
+ * @returns the transaction as it can be mined
+ * @throws Rejection
+ */
+export function admitted(raw: Uint8Array, transaction: Transaction, view: AdmissionView): SignedTransaction {
+  requireValid(raw, transaction, view.network);
+  const origin = partyOf(transaction.origin);
+  const sponsor = transaction.sponsor === null ? undefined : partyOf(transaction.sponsor);
+  const payer = sponsor ?? origin;
+  requireFee(payer.fee, raw.length);
+  requireNonce(origin, true, view);
+  if (sponsor !== undefined) requireNonce(sponsor, false, view);
+  const action = actionOf(transaction, payer, payer.fee, view);
+  const { postConditions } = transaction;
+  if (!areChecked(postConditions)) throw notSimulated('Post-conditions on stacking can not be checked');
+  return { id: toHex(transaction.txId), raw, origin, sponsor, action, fate: 'success', postConditions };
+}

@@ -1,0 +1,143 @@
+/** Whether a transaction is signed by those whose accounts it uses (SIP-005, "Transaction signing and verifying"; SIP-027). */
+import { secp256k1 } from '@noble/curves/secp256k1.js';
+import { BytesReader } from '../codec/bytes-reader.ts';
+import { hash160, sha256 } from '../codec/hash.ts';
+import type { MultiSignature, SpendingCondition } from '../codec/spending-condition.ts';
+import type { Transaction } from '../codec/transaction.ts';
+import { concat, sha512_256, u8, u16, u32, u64 } from './bytes.ts';
+
+const { Point, Signature } = secp256k1;
+
+const AUTH = { standard: 0x04, sponsored: 0x05 } as const;
+const HASH_MODE = { p2pkh: 0, p2sh: 1, p2wpkh: 2, p2shUnordered: 5 } as const;
+/** Version, chain id, type of authorization. */
+const AUTH_OFFSET = 6;
+const NO_SIGNATURE = new Uint8Array(65);
+const SIGNATURE_LENGTH = 65;
+const KEY_LENGTH = 33;
+/** Most keys that Bitcoin's OP_CHECKMULTISIG takes with an opcode for their number. */
+const MAX_KEYS = 16;
+
+/** Why the signatures of a transaction are not those that it needs. */
+export class SignatureError extends Error {
+  override readonly name = 'SignatureError';
+}
+
+/** A condition as it is signed: without nonce, fee and signatures. */
+function cleared({ hashMode, signer, proof }: SpendingCondition): Uint8Array {
+  const start = concat(u8(hashMode), signer, u64(0), u64(0));
+  return proof.type === 'single'
+    ? concat(start, u8(proof.keyEncoding), NO_SIGNATURE)
+    : concat(start, u32(0), u16(proof.signaturesRequired));
+}
+
+/** What an origin leaves blank for a sponsor that it needn't know. */
+const BLANK_SPONSOR = concat(u8(HASH_MODE.p2pkh), new Uint8Array(20), u64(0), u64(0), u8(0), NO_SIGNATURE);
+
+/** The hash that the origin's first signature begins with. @param raw the bytes that were decoded */
+function initialHash(raw: Uint8Array, { origin, sponsor, postConditions }: Transaction): Uint8Array {
+  const rest = raw.subarray(postConditions.byteOffset - raw.byteOffset - 1);
+  const blank = sponsor === null ? new Uint8Array() : BLANK_SPONSOR;
+  return sha512_256(concat(raw.subarray(0, AUTH_OFFSET), cleared(origin), blank, rest));
+}
+
+/** One link of the chain of hashes: the signer's key, and the hash that the next signer signs. */
+function link(
+  hash: Uint8Array,
+  flag: number,
+  { fee, nonce }: SpendingCondition,
+  encoding: number,
+  signature: Uint8Array,
+) {
+  const digest = sha512_256(concat(hash, u8(flag), u64(fee), u64(nonce)));
+  const key = recovered(signature, digest).toBytes(encoding === 0);
+  return { key, next: sha512_256(concat(digest, u8(encoding), signature)) };
+}
+
+/** The key that made a signature. @param signature recovery id, r and s @throws SignatureError */
+function recovered(signature: Uint8Array, digest: Uint8Array) {
+  try {
+    const parsed = Signature.fromBytes(signature, 'recovered');
+    if (!parsed.hasHighS()) return parsed.recoverPublicKey(digest);
+  } catch (cause) {
+    // The library has no type for the error of bytes that are no signature, and does nothing else here.
+    throw new SignatureError('Failed to recover public key', { cause });
+  }
+  throw new SignatureError('Failed to recover public key: the signature has a high S');
+}
+
+/** The bytes of a key that is sent, in the form that the script has. */
+function sentKey(bytes: Uint8Array, encoding: number): Uint8Array {
+  try {
+    return Point.fromBytes(bytes).toBytes(encoding === 0);
+  } catch (cause) {
+    throw new SignatureError('A public key is not on the curve', { cause });
+  }
+}
+
+interface Signed {
+  /** The hash160 that the keys belong to. */
+  readonly signer: Uint8Array;
+  readonly next: Uint8Array;
+}
+
+function signedByMany(hash: Uint8Array, flag: number, condition: SpendingCondition, proof: MultiSignature): Signed {
+  const isOrdered = condition.hashMode < HASH_MODE.p2shUnordered;
+  const reader = new BytesReader(proof.fields);
+  const count = reader.count('auth fields');
+  if (count > MAX_KEYS) throw new SignatureError(`More than ${MAX_KEYS} keys`);
+  const keys: Uint8Array[] = [];
+  let [signatures, at] = [0, hash];
+  for (let left = count; left > 0; left--) {
+    const field = reader.u8('an auth field');
+    const encoding = field % 2;
+    if (field < 2) {
+      keys.push(sentKey(reader.span(KEY_LENGTH, 'a key'), encoding));
+      continue;
+    }
+    const { key, next } = link(at, flag, condition, encoding, reader.span(SIGNATURE_LENGTH, 'a signature'));
+    if (isOrdered) at = next;
+    keys.push(key);
+    signatures += 1;
+  }
+  const { signaturesRequired } = proof;
+  if (isOrdered ? signatures !== signaturesRequired : signatures < signaturesRequired) {
+    throw new SignatureError('Incorrect number of signatures');
+  }
+  return { signer: scriptHash(condition.hashMode, signaturesRequired, keys), next: at };
+}
+
+/** OP_m, the keys, OP_n, OP_CHECKMULTISIG; hashed as the mode says. */
+function scriptHash(hashMode: number, required: number, keys: readonly Uint8Array[]): Uint8Array {
+  if (required > MAX_KEYS) throw new SignatureError(`More than ${MAX_KEYS} signatures`);
+  const op = (number: number) => u8(number === 0 ? 0 : 0x50 + number);
+  const script = concat(op(required), ...keys.flatMap((key) => [u8(key.length), key]), op(keys.length), u8(0xae));
+  const isPlain = hashMode === HASH_MODE.p2sh || hashMode === HASH_MODE.p2shUnordered;
+  return hash160(isPlain ? script : concat(u8(0x00), u8(0x20), sha256(script)));
+}
+
+/** Checks the signatures of one condition. @returns the hash that the next signer signs @throws SignatureError */
+function checkCondition(hash: Uint8Array, flag: number, condition: SpendingCondition): Uint8Array {
+  const { proof, hashMode, signer } = condition;
+  let signed: Signed;
+  if (proof.type === 'multi') signed = signedByMany(hash, flag, condition, proof);
+  else {
+    const { key, next } = link(hash, flag, condition, proof.keyEncoding, proof.signature);
+    const keyHash = hash160(key);
+    signed = { signer: hashMode === HASH_MODE.p2pkh ? keyHash : hash160(concat(u8(0x00), u8(0x14), keyHash)), next };
+  }
+  if (Buffer.compare(signed.signer, signer) === 0) return signed.next;
+  const [found, stated] = [signed.signer.toHex(), signer.toHex()];
+  throw new SignatureError(`Signer hash does not equal hash of public key(s): ${found} != ${stated}`);
+}
+
+/**
+ * Checks all signatures of a transaction.
+ * @param raw the bytes that were decoded
+ * @throws SignatureError
+ */
+export function checkSignatures(raw: Uint8Array, transaction: Transaction): void {
+  // The origin always signs under the standard flag, in a sponsored transaction too.
+  const next = checkCondition(initialHash(raw, transaction), AUTH.standard, transaction.origin);
+  if (transaction.sponsor !== null) checkCondition(next, AUTH.sponsored, transaction.sponsor);
+}
