@@ -2,6 +2,7 @@
  * The API as a whole: its routes, the proxy to the node, and realtime. It runs in the main thread or in API threads.
  */
 import type { Registry } from 'prom-client';
+import type { Steering } from '../api/devnet.ts';
 import type { Operations } from '../api/operations.ts';
 import type { PrefixForward } from '../api/prefix-routes.ts';
 import type { ServerStatus } from '../api/stackside/status.ts';
@@ -35,6 +36,8 @@ export interface ApiServiceOptions {
   hooks?: HookApi | null;
   /** Reads the status of the server; not given in an API thread, which passes its requests on. */
   status?: () => Promise<ServerStatus>;
+  /** The simulated node, where the server was started with one. */
+  steering?: Steering | null;
   log: Log;
   address: { hostname: string; port: number; shared: boolean };
   clock?: Clock;
@@ -48,7 +51,7 @@ export interface ApiServiceOptions {
 /** Starts the API on its port, with realtime and the proxy to the node. @throws OperatorError where it can't listen */
 export async function startApiService(options: ApiServiceOptions): Promise<ApiServer> {
   const { settings, snapshots, node, registry, operations, faucets, hooks = null, log, address, mainThread } = options;
-  const { passage, status, clock = systemClock, listen = listenHttp } = options;
+  const { passage, status, steering = null, clock = systemClock, listen = listenHttp } = options;
   const via = viaOf(passage);
   const app = createApp({
     snapshots,
@@ -57,6 +60,7 @@ export async function startApiService(options: ApiServiceOptions): Promise<ApiSe
     deprecation: { enabled: settings.deprecated, sunset: settings.sunset },
     operations,
     hooks,
+    steering,
     openHooks: settings.hookAccess === 'open',
     passage,
     now: clock.now,

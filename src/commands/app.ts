@@ -1,5 +1,6 @@
 /** The table of contents of the API: its conventions in order, then one line per resource. */
 import { type AnyElysia, Elysia } from 'elysia';
+import { devnetRoutes, type Steering } from '../api/devnet.ts';
 import { names, namesOfAddress } from '../api/names/names.ts';
 import { namespaces } from '../api/names/namespaces.ts';
 import { nodeRoutes } from '../api/node-routes.ts';
@@ -84,6 +85,8 @@ export interface ApiOptions {
   prefixes?: readonly PrefixForward[];
   /** Null, or not given, where this process doesn't write. */
   hooks?: HookApi | null;
+  /** The simulated node, where the server was started with one. */
+  steering?: Steering | null;
   /** Whether chainhooks are managed without keys. */
   openHooks?: boolean;
   /** Checks each response body against its schema; for tests. */
@@ -152,7 +155,7 @@ export const resources = (
 export function createApp(options: ApiOptions): AnyElysia {
   const { snapshots, version, log, deprecation = NO_SUNSET, checkResponses = false, now = Date.now } = options;
   const { operations, nodeProxy, metrics = uncounted, faucets = noFaucets, hooks = null, mainThread } = options;
-  const { openHooks = false, passage = crypto.randomUUID(), prefixes = [] } = options;
+  const { steering = null, openHooks = false, passage = crypto.randomUUID(), prefixes = [] } = options;
   const respond = responder(version);
   const failure = failures(respond, log);
   const clientAddress = (request: Request): string =>
@@ -182,6 +185,8 @@ export function createApp(options: ApiOptions): AnyElysia {
     .use(cors(respond, { hooks: managing, others: families.flat() }, openHooks))
     .use(operations === undefined ? new Elysia() : operationRoutes(operations, respond));
   for (const routes of [...families, managing, consoleRoutes]) app.use(resource(context, routes));
+  // An API thread doesn't know; where there is no simulated node, the main thread has no such route.
+  if (steering !== null || mainThread !== undefined) app.use(resource(context, devnetRoutes(steering)));
   if (nodeProxy !== undefined) app.use(resource(context, nodeRoutes(nodeProxy)));
   app.use(docs(respond, version, apiDescription));
   requireFreePrefixes(prefixes, [...app.routes.map(({ path }) => path), ...REALTIME_PATHS]);

@@ -1,21 +1,20 @@
-/** `stackside demo`: serves a simulated chain that grows, for those who have no node. */
+/** `stackside demo`: serves a simulated chain, for those who have no node and for tests of apps. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { OperatorError } from '../base/errors.ts';
+import { EXIT, OperatorError } from '../base/errors.ts';
 import { TESTNET_CHAIN_ID } from '../chain/network.ts';
-import { runDevnet } from '../devnet/live.ts';
+import { SimulatedNode } from '../devnet/node.ts';
+import { startRpc } from '../devnet/rpc/server.ts';
+import { hostNames } from '../http/hosts.ts';
 import { readSettings, type SettingsOf } from '../settings/config.ts';
 import { fileSizes } from '../store/files/status.ts';
-import { realEnvironment } from './environment.ts';
-import { serveUntilSignal, startServing } from './serve.ts';
+import { type Environment, realEnvironment } from './environment.ts';
+import type { Running } from './running.ts';
+import { nextSignal, serveUntilSignal, startServing } from './serve.ts';
 import { demoPresenter } from './terminal/presenter.ts';
 
-export interface DemoOptions {
-  seed: number;
-  /** Seconds between two blocks. */
-  interval: number;
-}
+const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
 type DemoSettings = SettingsOf<'demo'>;
 
@@ -32,52 +31,85 @@ function requireNoData(directory: string): void {
 }
 
 /**
+ * Makes a directory that is removed when the process ends: when the demo is stopped, or fails to start, and when something
+ * ends the process at once.
+ */
+function temporaryData(): { path: string; remove(): void } {
+  const path = mkdtempSync(join(tmpdir(), 'stackside-demo-'));
+  const remove = () => {
+    process.off('exit', remove);
+    rmSync(path, { recursive: true, force: true });
+  };
+  process.once('exit', remove);
+  return { path, remove };
+}
+
+/**
  * Serves the demo until a signal.
  * @param keepData whether a data directory was given; without one, the data is kept in a temporary one that is deleted at the end
  * @throws OperatorError where it can't serve
  */
-export async function runDemo(settings: DemoSettings, keepData: boolean, options: DemoOptions): Promise<void> {
+export async function runDemo(settings: DemoSettings, keepData: boolean): Promise<void> {
+  // Before there is anything to remove, and SIGHUP, too: a terminal that is closed sends it.
+  const signalled = nextSignal(SIGNALS);
+  // Who signals again doesn't want to wait; a signal without a handler would end the process before anything is removed.
+  void signalled.then(() => nextSignal(SIGNALS)).then(() => process.exit(EXIT.interrupted));
   if (keepData) requireNoData(settings.data);
-  const data = keepData ? settings.data : mkdtempSync(join(tmpdir(), 'stackside-demo-'));
+  const own = keepData ? null : temporaryData();
   try {
-    await serveDemo({ ...settings, data }, options);
+    await serveDemo({ ...settings, data: own?.path ?? settings.data }, signalled);
   } finally {
-    if (!keepData) rmSync(data, { recursive: true, force: true });
+    own?.remove();
   }
 }
 
-/** Blocks that are there from the start. */
-const HISTORY = 100;
+async function serveDemo(settings: DemoSettings, signalled: Promise<NodeJS.Signals>): Promise<void> {
+  const { stdout, stderr, env: variables } = process;
+  const shown = { ...readSettings({}, {}), ...settings };
+  const presenter = demoPresenter(
+    { settings: shown, environment: realEnvironment, stdout, stderr, variables },
+    settings,
+  );
+  await serveUntilSignal(presenter, await startDemo(settings, presenter.environment, signalled), signalled);
+}
 
-async function serveDemo(settings: DemoSettings, { seed, interval }: DemoOptions): Promise<void> {
+/**
+ * Starts the server and the simulated node beside it, whose history is in the index when this resolves.
+ * @param environment replaced by tests
+ * @param ended ends the start early
+ * @throws OperatorError where it can't serve
+ */
+export async function startDemo(
+  settings: DemoSettings,
+  environment: Environment = realEnvironment,
+  ended?: Promise<unknown>,
+): Promise<Running> {
+  const { seed, interval, history, traffic, allowedHosts, apiHost } = settings;
+  const { clock, listen, createLog } = environment;
+  const node = new SimulatedNode({ seed, interval, history, traffic, clock });
+  const rpc = startRpc(node, { clock, listen, log: createLog(settings.logLevel) });
   const served = {
     // What a demo doesn't take is as a server has it by default.
     ...readSettings({}, {}),
     ...settings,
     chainId: TESTNET_CHAIN_ID,
+    nodeRpc: rpc.url,
     // Where everybody is the operator there are no other consumers.
     hookKeys: settings.hookAccess === 'open' ? null : settings.hookKeys,
   };
-  const { stdout, stderr, env: variables } = process;
-  const presenter = demoPresenter(
-    { settings: served, environment: realEnvironment, stdout, stderr, variables },
-    { interval, history: HISTORY },
-  );
-  const running = await startServing(served, presenter.environment);
-  const simulation = new AbortController();
-  const simulated = runDevnet({
-    seed,
-    eventsUrl: running.events ?? '',
-    blockIntervalMs: interval * 1000,
-    history: HISTORY,
-    signal: simulation.signal,
-  });
-  await serveUntilSignal(presenter, {
-    ...running,
-    async stop() {
-      simulation.abort();
-      await simulated;
-      await running.stop();
-    },
-  });
+  const closing: (() => Promise<void>)[] = [() => rpc.stop()];
+  const stop = async () => {
+    for (const close of closing.splice(0)) await close();
+  };
+  try {
+    const steering = { node, hosts: [apiHost, ...hostNames(allowedHosts)] };
+    const running = await startServing(served, environment, steering);
+    closing.unshift(() => node.stop(), running.stop);
+    void ended?.then(() => node.stop());
+    await node.start(running.events ?? '');
+    return { ...running, stop };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
 }

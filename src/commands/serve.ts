@@ -1,5 +1,6 @@
 /** `stackside serve`: takes the node's events and answers the API, until it is told to stop. */
 import { Registry } from 'prom-client';
+import type { Steering } from '../api/devnet.ts';
 import { type Operations, operationAnswer } from '../api/operations.ts';
 import type { ServerStatus } from '../api/stackside/status.ts';
 import { EXIT } from '../base/errors.ts';
@@ -81,7 +82,12 @@ function takeEvents(
  */
 async function answerApi(
   { closing, environment, ...base }: Base,
-  own: { faucets: Faucets; hooks: HookApi | null; status: () => Promise<ServerStatus> },
+  own: {
+    faucets: Faucets;
+    hooks: HookApi | null;
+    status: () => Promise<ServerStatus>;
+    steering: Steering | null;
+  },
   threads: (started: ApiThreads) => void,
 ): Promise<string> {
   const { settings, log } = base;
@@ -106,8 +112,16 @@ async function answerApi(
   return started.url;
 }
 
-/** Starts a server in the mode of its settings. @param environment replaced by tests */
-export async function startServing(settings: Settings, environment: Environment = realEnvironment): Promise<Running> {
+/**
+ * Starts a server in the mode of its settings.
+ * @param environment replaced by tests
+ * @param steering the simulated node that the server is started with, if any
+ */
+export async function startServing(
+  settings: Settings,
+  environment: Environment = realEnvironment,
+  steering: Steering | null = null,
+): Promise<Running> {
   const { clock } = environment;
   const log = environment.createLog(settings.logLevel);
   if (settings.hookAccess === 'open') await requireLoopback(settings);
@@ -177,7 +191,7 @@ export async function startServing(settings: Settings, environment: Environment 
     const api =
       settings.mode === 'write'
         ? null
-        : await answerApi(base, { faucets, hooks: served?.api ?? null, status }, (started) => {
+        : await answerApi(base, { faucets, hooks: served?.api ?? null, status, steering }, (started) => {
             threads = started;
           });
     log({
@@ -217,14 +231,21 @@ function crash(log: Log, cause: unknown): never {
   process.exit(EXIT.again);
 }
 
+/** The name of the first of these signals that the process gets from now on. */
+export const nextSignal = (names: readonly NodeJS.Signals[]): Promise<NodeJS.Signals> =>
+  new Promise((resolve) => {
+    for (const name of names) process.once(name, () => resolve(name));
+  });
+
 /** Says that the server listens, and resolves once a signal has stopped it. */
-export async function serveUntilSignal({ log, ready, end }: Presenter, running: Running): Promise<void> {
+export async function serveUntilSignal(
+  { log, ready, end }: Presenter,
+  running: Running,
+  signalled = nextSignal(['SIGINT', 'SIGTERM']),
+): Promise<void> {
   for (const kind of ['uncaughtException', 'unhandledRejection'] as const) {
     process.on(kind, (cause: unknown) => crash(log, cause));
   }
-  const signalled = new Promise<string>((resolve) => {
-    for (const name of ['SIGINT', 'SIGTERM'] as const) process.once(name, () => resolve(name));
-  });
   await ready(running);
   const signal = await signalled;
   end();

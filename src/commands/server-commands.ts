@@ -1,7 +1,6 @@
 /** Commands that run a server, or that help to try one. */
 import { Option } from 'commander';
 import { command } from './command.ts';
-import type { DemoOptions } from './demo.ts';
 import { httpUrl, numberOption } from './option-values.ts';
 import type { SettingsFormat } from './show-settings.ts';
 
@@ -22,13 +21,9 @@ export const demo = command({
   summary: 'Serve a simulated chain that grows; no node is needed',
   example: 'stackside demo --interval 2',
   takes: 'demo',
-  options: [
-    numberOption('--seed <number>', 'Seed of the simulated chain', 0, 1),
-    numberOption('--interval <seconds>', 'Time between two blocks', 1, 5),
-  ],
-  async run({ settings, sources }, options: DemoOptions) {
+  async run({ settings, sources }) {
     const { runDemo } = await import('./demo.ts');
-    await runDemo(settings, sources.data !== null, options);
+    await runDemo(settings, sources.data !== null);
   },
 });
 

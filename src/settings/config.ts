@@ -10,6 +10,7 @@ import { nodeSettings } from './node.ts';
 import { realtimeSettings } from './realtime.ts';
 import { type Found, resolve, type Source } from './resolve.ts';
 import type { CommandName, Grouped } from './setting.ts';
+import { simulatedNodeSettings } from './simulated-node.ts';
 
 /** All settings, in the order of `--help` and of the operators' page. */
 export const settings = {
@@ -17,6 +18,7 @@ export const settings = {
   ...apiSettings,
   ...eventSettings,
   ...nodeSettings,
+  ...simulatedNodeSettings,
   ...realtimeSettings,
   ...hookSettings,
   ...faucetSettings,

@@ -6,7 +6,7 @@ import { decimal, integer, textOrNone, url, withoutSlash, yesOrNo } from './valu
 
 export const nodeSettings = group('Requests to the node', {
   nodeRpc: setting({
-    commands: servers,
+    commands: ['serve'],
     flag: '--node-rpc <url>',
     variables: ['STACKSIDE_NODE_RPC'],
     hostAndPort: [

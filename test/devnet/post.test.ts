@@ -1,6 +1,4 @@
 import { afterEach, expect, test } from 'bun:test';
-import { systemClock } from '../../src/base/clock.ts';
-import { runDevnet } from '../../src/devnet/live.ts';
 import { postEvents } from '../../src/devnet/post.ts';
 import { heldClock } from '../support/held-clock.ts';
 
@@ -55,27 +53,4 @@ test('posting ends when the signal is aborted', async () => {
     end.signal.reason,
   );
   expect(received).toHaveLength(1);
-});
-
-test('a live chain posts its history, then a block at a time, until it is aborted', async () => {
-  const { received, url } = observer();
-  const end = new AbortController();
-  const times: number[] = [];
-  const now = Date.parse('2027-01-15T08:00:00Z');
-  await runDevnet({
-    eventsUrl: url,
-    seed: 1,
-    history: 5,
-    blockIntervalMs: 20,
-    accounts: 10,
-    signal: end.signal,
-    clock: { ...systemClock, now: () => now },
-    onPosted: ({ path, time }) => {
-      if (path !== '/new_block') return;
-      times.push(time);
-      if (times.length === 12) end.abort();
-    },
-  });
-  expect(received.filter(({ path }) => path === '/new_block')).toHaveLength(12);
-  expect(Math.abs(times.at(-1)! - now)).toBeLessThan(60_000);
 });

@@ -1,9 +1,10 @@
 import { expect, test } from 'bun:test';
+import { readdirSync } from 'node:fs';
 import { until } from '../support/until.ts';
-import { stackside, startServer } from './stackside.ts';
+import { command, stackside, startServer, temporaryDirectory } from './stackside.ts';
 
 test('stackside demo serves a chain that grows', async () => {
-  const server = await startServer('demo', '--interval', '1');
+  const server = await startServer('demo', '--interval', '1', '--history', '2');
   const height = async (): Promise<number> => {
     const body = (await (await fetch(`${server.api}/extended`)).json()) as { chain_tip?: { block_height: number } };
     return body.chain_tip?.block_height ?? 0;
@@ -22,4 +23,69 @@ test('stackside demo is refused where other machines reach it', async () => {
     1,
     '--api-host is 0.0.0.0, which other machines can reach.',
   ]);
+});
+
+/** Runs a demo whose temporary files stand in a directory of the test. */
+async function demoIn(
+  temporary: string,
+  args: readonly string[],
+  during: (child: Bun.Subprocess<'ignore', 'pipe', 'pipe'>) => Promise<unknown>,
+): Promise<number> {
+  const child = Bun.spawn([...command, 'demo', '--event-port', '0', '--interval', '0', '--history', '3', ...args], {
+    env: { ...process.env, TMPDIR: temporary },
+    stdin: 'ignore',
+    stdout: 'pipe',
+    stderr: 'pipe',
+  });
+  await during(child);
+  return child.exited;
+}
+
+const ready = async (child: Bun.Subprocess<'ignore', 'pipe', 'pipe'>) => child.stdout.getReader().read();
+
+test('stackside demo removes its directory on every way out', async () => {
+  const temporary = temporaryDirectory();
+  const taken = Bun.serve({ hostname: '127.0.0.1', port: 0, fetch: () => new Response() });
+  try {
+    const left = () => readdirSync(temporary.path).filter((name) => name.startsWith('stackside-demo-'));
+    const free = ['--api-port', '0'];
+    const exits = await Promise.all([
+      demoIn(temporary.path, ['--api-port', String(taken.port)], ready),
+      demoIn(temporary.path, [...free, '--hook-access', 'key', '--hook-keys', '/none'], ready),
+      ...(['SIGINT', 'SIGTERM', 'SIGHUP'] as const).map((signal) =>
+        demoIn(temporary.path, free, async (child) => {
+          await ready(child);
+          child.kill(signal);
+        }),
+      ),
+    ]);
+    expect([exits, left()]).toEqual([[1, 1, 0, 0, 0], []]);
+    // While it starts.
+    const starting = await demoIn(temporary.path, [...free, '--history', '100000'], async (child) => {
+      await until(() => left().length === 1, 'the directory');
+      child.kill('SIGHUP');
+    });
+    expect([starting, left()]).toEqual([0, []]);
+  } finally {
+    await taken.stop(true);
+    temporary.remove();
+  }
+});
+
+test('stackside demo that is only steered mines nothing by itself', async () => {
+  const server = await startServer('demo', '--interval', '0', '--history', '2');
+  const tip = async () => ((await (await fetch(`${server.api}/devnet`)).json()) as { tip: { height: number } }).tip;
+  expect((await tip()).height).toBe(2);
+  const mined = await fetch(`${server.api}/devnet/mine`, { method: 'POST' });
+  expect(mined.status).toBe(200);
+  expect((await tip()).height).toBe(3);
+  expect(await server.stop()).toBe(0);
+});
+
+test('API threads pass steering on', async () => {
+  const threads = await startServer('demo', '--interval', '0', '--history', '1', '--threads', '1');
+  const mined = await fetch(`${threads.api}/devnet/mine`, { method: 'POST' });
+  expect([mined.status, ((await mined.json()) as { blocks: unknown[] }).blocks.length]).toEqual([200, 1]);
+  expect((await fetch(`${threads.api}/v2/info`)).status).toBe(200);
+  expect(await threads.stop()).toBe(0);
 });

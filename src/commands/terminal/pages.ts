@@ -65,7 +65,7 @@ export function servePage({ version, api, events, signInPath, chainId, nodeRpc, 
 
 export interface DemoPage {
   api: string;
-  /** Seconds between two blocks. */
+  /** Seconds between two blocks; 0 where they are mined when somebody asks for them. */
   interval: number;
 }
 
@@ -78,7 +78,8 @@ export function demoPage({ api, interval }: DemoPage): string {
     ['', `curl ${url}/extended/v3/mempool/transactions`],
   ]);
   const seconds = interval === 1 ? 'second' : `${interval} seconds`;
-  return `Stackside serves a simulated Stacks chain with a new block every ${seconds}. Ctrl-C ends it.\n\n${lines}\n`;
+  const blocks = interval === 0 ? 'whose blocks POST /devnet/mine makes' : `with a new block every ${seconds}`;
+  return `Stackside serves a simulated Stacks chain ${blocks}. Ctrl-C ends it.\n\n${lines}\n`;
 }
 
 /** A status, and what tells it from others. */

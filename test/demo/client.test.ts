@@ -1,0 +1,199 @@
+/** What apps do with the published client, against the demo: over the loopback, through the proxy, as with a real node. */
+import { afterAll, beforeAll, expect, test } from 'bun:test';
+import {
+  broadcastTransaction,
+  Cl,
+  fetchAbi,
+  fetchCallReadOnlyFunction,
+  fetchContractMapEntry,
+  fetchFeeEstimate,
+  fetchFeeEstimateTransaction,
+  fetchFeeEstimateTransfer,
+  fetchNonce,
+  getAddressFromPrivateKey,
+  makeContractCall,
+  makeContractDeploy,
+  makeSTXTokenTransfer,
+  Pc,
+  PostConditionMode,
+  type StacksTransactionWire,
+  serializePayload,
+  validateContractCall,
+} from '@stacks/transactions';
+import { templates } from '../../src/devnet/traffic.ts';
+import { type Demo, demo, type Steered } from './demo.ts';
+
+const senderKey = `${'11'.repeat(32)}01`;
+const sender = getAddressFromPrivateKey(senderKey, 'testnet');
+const friend = getAddressFromPrivateKey(`${'22'.repeat(32)}01`, 'testnet');
+const pox = 'ST000000000000000000002AMW42H';
+const tokenSource = templates.find(({ name }) => name === 'token')!.source;
+
+let server: Demo;
+beforeAll(async () => {
+  server = await demo();
+  await server.steer('/devnet/fund', { address: sender, amount: '1000000000' });
+});
+afterAll(() => server[Symbol.asyncDispose]());
+
+const common = () => ({ senderKey, network: 'testnet' as const, client: { baseUrl: server.api } });
+const reading = () => ({ network: 'testnet' as const, client: { baseUrl: server.api } });
+
+interface Shown {
+  tx_status: string;
+  block_height: number;
+}
+const shown = (id: string): Promise<Shown> => server.json(`/extended/v1/tx/0x${id}`);
+
+/** Broadcasts, sees the transaction wait, and mines it. @returns the transaction as the API shows it */
+async function mined(transaction: StacksTransactionWire): Promise<Shown> {
+  const id = transaction.txid();
+  expect(await broadcastTransaction({ transaction, ...reading() })).toEqual({ txid: id });
+  expect((await shown(id)).tx_status).toBe('pending');
+  const { blocks } = await server.steer('/devnet/mine');
+  expect(blocks[0]?.transactions).toEqual([`0x${id}`]);
+  return shown(id);
+}
+
+test('a transfer is estimated, signed, broadcast and mined, and moves STX', async () => {
+  const transaction = await makeSTXTokenTransfer({ recipient: friend, amount: 1_000n, memo: 'hello', ...common() });
+  const length = BigInt(transaction.serializeBytes().length);
+  expect(await fetchFeeEstimateTransfer({ transaction, ...reading() })).toBe(length);
+  const estimates = await fetchFeeEstimateTransaction({ payload: serializePayload(transaction.payload), ...reading() });
+  expect(estimates.map(({ fee }) => fee)).toEqual(estimates.map(({ fee }) => fee).toSorted((a, b) => a - b));
+  expect(await fetchFeeEstimate({ transaction, ...reading() })).toBe(Number(length) * 2);
+  const nonce = await fetchNonce({ address: sender, ...reading() });
+  expect(await mined(transaction)).toMatchObject({
+    tx_status: 'success',
+    nonce: Number(nonce),
+    token_transfer: { recipient_address: friend, amount: '1000' },
+  });
+  expect(await fetchNonce({ address: sender, ...reading() })).toBe(nonce + 1n);
+  const account = await server.json<object>(`/v2/accounts/${friend}?proof=0`);
+  expect(account).toEqual({
+    balance: `0x${'3e8'.padStart(32, '0')}`,
+    locked: `0x${'0'.repeat(32)}`,
+    unlock_height: 0,
+    nonce: 0,
+  });
+  expect(await server.json<object>(`/v3/transaction/${transaction.txid()}`)).toMatchObject({
+    tx: transaction.serialize(),
+    result: '(ok true)',
+  });
+});
+
+test("one of the demo's own contracts is deployed and called, and answers what is read of it", async () => {
+  const contract = { contractAddress: sender, contractName: 'coins' };
+  const deployment = { contractName: 'coins', codeBody: tokenSource, clarityVersion: 3, ...common() };
+  expect(await mined(await makeContractDeploy(deployment))).toMatchObject({ tx_status: 'success' });
+  const abi = await fetchAbi({ ...contract, ...reading() });
+  const minting = { ...contract, functionName: 'mint', functionArgs: [Cl.uint(500), Cl.principal(sender)] };
+  const mint = await makeContractCall({ ...minting, validateWithAbi: true, ...common() });
+  expect(validateContractCall(mint.payload as never, abi)).toBe(true);
+  expect(await mined(mint)).toMatchObject({ tx_status: 'success', tx_result: { repr: '(ok true)' } });
+  const paying = {
+    ...contract,
+    functionName: 'transfer',
+    functionArgs: [Cl.uint(200), Cl.principal(sender), Cl.principal(friend), Cl.some(Cl.bufferFromUtf8('rent'))],
+  };
+  const condition = Pc.principal(sender).willSendEq(200).ft(`${sender}.coins`, 'coin');
+  const denied = { postConditionMode: PostConditionMode.Deny };
+  expect(await mined(await makeContractCall({ ...paying, ...denied, ...common() }))).toMatchObject({
+    tx_status: 'abort_by_post_condition',
+  });
+  expect(
+    await mined(await makeContractCall({ ...paying, ...denied, postConditions: [condition], ...common() })),
+  ).toMatchObject({ tx_status: 'success', event_count: 2 });
+  const balance = { ...contract, functionName: 'get-balance', senderAddress: sender };
+  expect(await fetchCallReadOnlyFunction({ ...balance, functionArgs: [Cl.principal(friend)], ...reading() })).toEqual(
+    Cl.ok(Cl.uint(200)),
+  );
+  const overdrawn = { ...paying, functionArgs: [Cl.uint(301), Cl.principal(sender), Cl.principal(friend), Cl.none()] };
+  const allowed = { postConditionMode: PostConditionMode.Allow };
+  expect(await mined(await makeContractCall({ ...overdrawn, ...allowed, ...common() }))).toMatchObject({
+    tx_status: 'abort_by_response',
+    tx_result: { repr: '(err u1)' },
+  });
+});
+
+test('a contract of somebody is deployed, described and read, and its functions are not pretended to work', async () => {
+  const codeBody = `;; counts
+(define-constant ERR_EMPTY (err u100))
+(define-data-var counter uint u7)
+(define-map scores { player: principal } { points: uint, name: (string-ascii 20) })
+(define-public (add (points uint) (note (optional (buff 34)))) (ok (var-set counter (+ (var-get counter) points))))
+(define-read-only (get-counter) (var-get counter))
+`;
+  const contract = { contractAddress: sender, contractName: 'counter' };
+  const deployed = await mined(await makeContractDeploy({ contractName: 'counter', codeBody, ...common() }));
+  expect(deployed).toMatchObject({ tx_status: 'success' });
+  const abi = await fetchAbi({ ...contract, ...reading() });
+  expect(abi.functions.map(({ name, args }) => [name, args])).toEqual([
+    [
+      'add',
+      [
+        { name: 'points', type: 'uint128' },
+        { name: 'note', type: { optional: { buffer: { length: 34 } } } },
+      ],
+    ],
+    ['get-counter', []],
+  ]);
+  const source = await server.json<object>(`/v2/contracts/source/${sender}/counter?proof=0`);
+  expect(source).toEqual({ source: codeBody, publish_height: deployed.block_height });
+  const mapKey = Cl.tuple({ player: Cl.principal(sender) });
+  expect(await fetchContractMapEntry({ ...contract, mapName: 'scores', mapKey, ...reading() })).toEqual(Cl.none());
+  const read = (path: string) => server.json<{ data: string }>(path);
+  expect((await read(`/v2/data_var/${sender}/counter/counter?proof=0`)).data).toBe(`0x${Cl.serialize(Cl.uint(7))}`);
+  expect((await read(`/v2/constant_val/${sender}/counter/ERR_EMPTY`)).data).toBe(
+    `0x${Cl.serialize(Cl.error(Cl.uint(100)))}`,
+  );
+  const reads = { ...contract, functionName: 'get-counter', functionArgs: [], senderAddress: sender, ...reading() };
+  expect(fetchCallReadOnlyFunction(reads)).rejects.toThrow('executes no Clarity');
+  const call = { ...contract, functionName: 'add', functionArgs: [Cl.uint(1), Cl.none()], fee: 1_000n, ...common() };
+  expect(await broadcastTransaction({ transaction: await makeContractCall(call), ...reading() })).toMatchObject({
+    reason: 'ServerFailureOther',
+    reason_data: { message: expect.stringContaining('executes no Clarity') },
+  });
+});
+
+test('a delegation is in the map of the stacking contract', async () => {
+  const contract = { contractAddress: pox, contractName: 'pox-4' };
+  const mapName = 'delegation-state';
+  const entry = () =>
+    fetchContractMapEntry({ ...contract, mapName, mapKey: Cl.tuple({ stacker: Cl.principal(sender) }), ...reading() });
+  expect(await entry()).toEqual(Cl.none());
+  const functionArgs = [Cl.uint(5_000), Cl.principal(friend), Cl.none(), Cl.none()];
+  const call = await makeContractCall({ ...contract, functionName: 'delegate-stx', functionArgs, ...common() });
+  expect(await mined(call)).toMatchObject({ tx_status: 'success' });
+  expect(await entry()).toEqual(
+    Cl.some(
+      Cl.tuple({
+        'amount-ustx': Cl.uint(5_000),
+        'delegated-to': Cl.principal(friend),
+        'pox-addr': Cl.none(),
+        'until-burn-ht': Cl.none(),
+      }),
+    ),
+  );
+});
+
+test('the routes that explorers ask of a node answer with the tip of the index', async () => {
+  const { tip, bitcoin, cycle } = await server.json<Steered>('/devnet');
+  const answer = (path: string) => server.json<object>(path);
+  expect(await answer('/v2/info')).toMatchObject({
+    network_id: 0x8000_0000,
+    stacks_tip_height: tip.height,
+    stacks_tip: tip.hash.slice(2),
+    burn_block_height: bitcoin.height,
+  });
+  expect(await answer('/v2/pox')).toMatchObject({
+    contract_id: `${pox}.pox-4`,
+    current_cycle: { id: cycle.number },
+    next_reward_cycle_in: cycle.blocks_left,
+  });
+  expect(await answer('/v3/tenures/info')).toMatchObject({ tip_height: tip.height });
+  expect(await answer('/v3/health')).toMatchObject({ node_stacks_tip_height: tip.height });
+  expect(await answer('/v2/neighbors')).toEqual({ bootstrap: [], sample: [], inbound: [], outbound: [] });
+  expect(await answer('/ready')).toMatchObject({ ready: true });
+  expect((await server.get('/v2/nothing')).status).toBe(404);
+});

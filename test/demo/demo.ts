@@ -1,0 +1,80 @@
+/** The demo inside the test's process, steered, on free ports. */
+import { startDemo } from '../../src/commands/demo.ts';
+import { type Environment, realEnvironment } from '../../src/commands/environment.ts';
+import { readSettingsOf } from '../../src/settings/config.ts';
+import { dataDirectory } from '../support/data-directory.ts';
+
+export interface SteeredBlock {
+  height: number;
+  hash: string;
+  index_block_hash: string;
+  parent_index_block_hash: string;
+  time: number;
+  tenure_height: number;
+  bitcoin_height: number;
+  transactions: string[];
+}
+
+/** The parts of the answers of /devnet that tests read. */
+export interface Steered {
+  tip: SteeredBlock;
+  bitcoin: { height: number };
+  cycle: { number: number; blocks_left: number };
+  interval: number;
+  pending: string[];
+  faucet: { address: string; balance: string };
+  tx_id: string;
+  block: SteeredBlock;
+  blocks: SteeredBlock[];
+  orphaned: SteeredBlock[];
+  bitcoin_blocks: { height: number }[];
+}
+
+export interface Demo extends AsyncDisposable {
+  readonly api: string;
+  /** Asks the API. */
+  get(path: string, init?: RequestInit): Promise<Response>;
+  /** The JSON of an answer. @template T what the test expects it to be */
+  json<T>(path: string): Promise<T>;
+  /** Posts JSON to the API. @template T what the test expects of the body */
+  post<T = unknown>(path: string, body?: unknown): Promise<{ status: number; body: T }>;
+  /** Steers, and expects that it succeeds. */
+  steer(path: string, body?: unknown): Promise<Steered>;
+}
+
+/** @param given settings by name, as text */
+export async function demo(given: Record<string, string> = {}, environment: Partial<Environment> = {}): Promise<Demo> {
+  const directory = dataDirectory();
+  const fixed = { data: directory.path, apiPort: '0', eventPort: '0', logLevel: 'silent', interval: '0', history: '1' };
+  try {
+    const { settings } = readSettingsOf('demo', { ...fixed, ...given }, {});
+    const { api, stop } = await startDemo(settings, { ...realEnvironment, ...environment });
+    const post = async (path: string, body: unknown = {}) => {
+      const response = await fetch(`${api}${path}`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify(body),
+      });
+      const text = await response.text();
+      return { status: response.status, body: text.startsWith('{') ? JSON.parse(text) : text };
+    };
+    return {
+      api: api ?? '',
+      get: (path, init) => fetch(`${api}${path}`, init),
+      json: async <T>(path: string) => (await fetch(`${api}${path}`)).json() as Promise<T>,
+      post,
+      async steer(path, body) {
+        const { status, body: answer } = await post(path, body);
+        if (status !== 200) throw new Error(`${path}: ${status} ${JSON.stringify(answer)}`);
+        return answer;
+      },
+      async [Symbol.asyncDispose]() {
+        await stop();
+        directory[Symbol.dispose]();
+      },
+    };
+  } catch (error) {
+    directory[Symbol.dispose]();
+    throw error;
+  }
+}

@@ -1,0 +1,197 @@
+/** A test of somebody's app decides when a block comes, and reads the index right after. */
+import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { broadcastTransaction, getAddressFromPrivateKey, makeSTXTokenTransfer } from '@stacks/transactions';
+import { rawExchange } from '../support/raw-http.ts';
+import { type Demo, demo, type Steered } from './demo.ts';
+
+const senderKey = `${'33'.repeat(32)}01`;
+const sender = getAddressFromPrivateKey(senderKey, 'testnet');
+const recipient = getAddressFromPrivateKey(`${'44'.repeat(32)}01`, 'testnet');
+
+let server: Demo;
+beforeAll(async () => {
+  server = await demo();
+  await server.steer('/devnet/fund', { address: sender, amount: '1000000000' });
+});
+afterAll(() => server[Symbol.asyncDispose]());
+
+const state = () => server.json<Steered>('/devnet');
+const indexed = () => server.json<{ chain_tip: { block_height: number; index_block_hash: string } }>('/extended');
+
+async function sent(options: { nonce?: number; fee?: number; amount?: number } = {}): Promise<string> {
+  const transaction = await signed(options);
+  const result = await broadcastTransaction({ transaction, network: 'testnet', client: { baseUrl: server.api } });
+  expect(result).toEqual({ txid: transaction.txid() });
+  return `0x${transaction.txid()}`;
+}
+
+const signed = ({ amount = 5, fee = 400, ...rest }: { nonce?: number; fee?: number; amount?: number }) =>
+  makeSTXTokenTransfer({
+    recipient,
+    amount,
+    fee,
+    senderKey,
+    network: 'testnet',
+    client: { baseUrl: server.api },
+    ...rest,
+  });
+
+const statusOf = async (id: string) =>
+  (await server.json<{ tx_status?: string; canonical?: boolean }>(`/extended/v1/tx/${id}`)).tx_status;
+
+test('mining answers when the index has the block, and nothing else is in it', async () => {
+  const before = await state();
+  const { blocks } = await server.steer('/devnet/mine', { count: 3 });
+  expect(blocks.map(({ height }) => height)).toEqual([1, 2, 3].map((more) => before.tip.height + more));
+  expect(blocks.flatMap(({ transactions }) => transactions)).toEqual([]);
+  expect((await indexed()).chain_tip).toMatchObject({
+    block_height: blocks.at(-1)?.height,
+    index_block_hash: blocks.at(-1)?.index_block_hash,
+  });
+});
+
+test('transactions in the request are mined with what waits, in the order of their nonces', async () => {
+  const { nonce } = await server.json<{ nonce: number }>(`/v2/accounts/${sender}?proof=0`);
+  const last = await signed({ nonce: nonce + 2 });
+  const waiting = await sent({ nonce: nonce + 1 });
+  expect((await state()).pending).toEqual([waiting]);
+  const first = await signed({ nonce });
+  const { blocks } = await server.steer('/devnet/mine', { transactions: [last.serialize(), first.serialize()] });
+  expect(blocks[0]?.transactions).toEqual([`0x${first.txid()}`, waiting, `0x${last.txid()}`]);
+  const refused = await server.post<{ message: string }>('/devnet/mine', { transactions: [first.serialize()] });
+  expect(refused.status).toBe(400);
+  expect(refused.body.message).toContain('body/transactions/0 is refused: BadNonce');
+});
+
+test('simulated users send transactions where they are asked for', async () => {
+  const { blocks } = await server.steer('/devnet/mine', { traffic: 6 });
+  expect(blocks[0]?.transactions.length).toBeGreaterThanOrEqual(6);
+});
+
+test('a fork takes a transaction back to the mempool, and it is mined again', async () => {
+  const id = await sent();
+  const { blocks } = await server.steer('/devnet/mine', { count: 2 });
+  expect(await statusOf(id)).toBe('success');
+  const fork = await server.steer('/devnet/fork', { depth: 2 });
+  expect(fork.orphaned.map(({ index_block_hash }) => index_block_hash)).toEqual(
+    blocks.map(({ index_block_hash }) => index_block_hash),
+  );
+  expect([fork.blocks.length, fork.pending]).toEqual([3, [id]]);
+  expect((await indexed()).chain_tip.index_block_hash).toBe(fork.blocks.at(-1)!.index_block_hash);
+  expect(await statusOf(id)).toBe('pending');
+  const again = await server.steer('/devnet/mine');
+  expect(again.blocks[0]?.transactions).toEqual([id]);
+  expect(await statusOf(id)).toBe('success');
+});
+
+test('a fork that is not longer loses', async () => {
+  await server.steer('/devnet/mine', { count: 2 });
+  const { tip } = await state();
+  const fork = await server.steer('/devnet/fork', { depth: 2, length: 2 });
+  expect([fork.blocks.length, fork.orphaned, fork.pending]).toEqual([2, [], []]);
+  expect((await state()).tip).toEqual(tip);
+  expect((await indexed()).chain_tip.index_block_hash).toBe(tip.index_block_hash);
+});
+
+test('a fork below the first block is refused', async () => {
+  const { tip } = await state();
+  const { status, body } = await server.post<{ message: string }>('/devnet/fork', { depth: tip.height + 1 });
+  expect([status, body.message]).toEqual([400, `body/depth must be <= ${tip.height}, the blocks there are`]);
+});
+
+test('a gift that a fork undid is given with the next one', async () => {
+  const gift = { address: recipient, amount: '7000000' };
+  const first = await server.steer('/devnet/fund', gift);
+  expect((await server.steer('/devnet/fork', { depth: 1 })).pending).toEqual([first.tx_id]);
+  const second = await server.steer('/devnet/fund', gift);
+  expect(second.block.transactions).toEqual([first.tx_id, second.tx_id]);
+});
+
+test('Bitcoin blocks elect miners, whose tenures begin at once or with the next block', async () => {
+  const before = await state();
+  const begun = await server.steer('/devnet/bitcoin', { count: 2 });
+  expect(begun.blocks.map(({ tenure_height }) => tenure_height)).toEqual([
+    before.tip.tenure_height + 1,
+    before.tip.tenure_height + 2,
+  ]);
+  const alone = await server.steer('/devnet/bitcoin', { tenures: false });
+  expect(alone.blocks).toEqual([]);
+  const { blocks } = await server.steer('/devnet/mine');
+  expect(blocks[0]).toMatchObject({
+    tenure_height: before.tip.tenure_height + 3,
+    bitcoin_height: alone.bitcoin_blocks[0]?.height,
+  });
+});
+
+test('a cycle ends with the first block of the next one', async () => {
+  const before = await state();
+  const { bitcoin_blocks, blocks } = await server.steer('/devnet/cycle');
+  expect([bitcoin_blocks.length, blocks.length]).toEqual([before.cycle.blocks_left, before.cycle.blocks_left]);
+  const after = await state();
+  expect(after.cycle).toMatchObject({ number: before.cycle.number + 1, blocks_left: 20 });
+  const cycles = await server.json<{ results: { cycle_number: number }[] }>('/extended/v2/pox/cycles');
+  expect(cycles.results[0]?.cycle_number).toBeGreaterThanOrEqual(after.cycle.number);
+});
+
+test('time is moved on for the next block', async () => {
+  const before = await state();
+  await server.steer('/devnet/time', { seconds: 86_400 });
+  const { blocks } = await server.steer('/devnet/mine');
+  expect(blocks[0]!.time).toBeGreaterThanOrEqual(before.tip.time + 86_400);
+  expect(blocks[0]!.time).toBeLessThan(before.tip.time + 86_500);
+});
+
+test('what costs more takes the place of what has the same nonce', async () => {
+  const { nonce } = await server.json<{ nonce: number }>(`/v2/accounts/${sender}?proof=0`);
+  const cheap = await sent({ nonce, fee: 400 });
+  const dear = await sent({ nonce, fee: 500 });
+  expect((await state()).pending).toEqual([dear]);
+  expect(await statusOf(cheap)).toBe('dropped_replace_by_fee');
+  const transaction = await signed({ nonce, fee: 500, amount: 6 });
+  expect(
+    await broadcastTransaction({ transaction, network: 'testnet', client: { baseUrl: server.api } }),
+  ).toMatchObject({ reason: 'ConflictingNonceInMempool' });
+  await server.steer('/devnet/mine');
+  expect(await statusOf(dear)).toBe('success');
+});
+
+test('a body that is wrong is refused, and the field is named', async () => {
+  const refusals: [path: string, body: unknown, message: string][] = [
+    ['/devnet/mine', { count: 0 }, 'body/count must be >= 1'],
+    ['/devnet/mine', { blocks: 1 }, 'body/blocks is not allowed'],
+    ['/devnet/mine', { transactions: ['zz'] }, 'body/transactions/0 must match'],
+    ['/devnet/mine', { transactions: ['00'] }, 'body/transactions/0 is refused'],
+    ['/devnet/fork', { depth: 101 }, 'body/depth must be <= 100'],
+    ['/devnet/fund', { address: 'nobody', amount: '1' }, 'body/address must be a principal of testnet'],
+    ['/devnet/fund', { address: sender, amount: '9999999999999999' }, 'body/amount must be <= '],
+    ['/devnet/time', {}, 'body'],
+    ['/devnet/interval', { seconds: -1 }, 'body/seconds must be >= 0'],
+  ];
+  const { tip } = await state();
+  for (const [path, body, message] of refusals) {
+    const answer = await server.post<{ message: string }>(path, body);
+    expect([path, answer.status]).toEqual([path, 400]);
+    expect(answer.body.message).toContain(message);
+  }
+  expect((await state()).tip).toEqual(tip);
+});
+
+test('pages of others and names of others are refused', async () => {
+  const { host } = new URL(server.api);
+  const refused: [headers: Record<string, string>, status: number][] = [
+    [{ host, origin: 'https://example.com' }, 403],
+    [{ host, 'sec-fetch-site': 'cross-site' }, 403],
+    [{ host: 'example.com' }, 421],
+    [{ host, origin: server.api }, 200],
+  ];
+  for (const path of ['/devnet', '/devnet/contracts']) {
+    for (const [headers, status] of refused) {
+      const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
+      const { status: answered } = await rawExchange(
+        server.api,
+        `GET ${path} HTTP/1.1\r\n${lines.join('\r\n')}\r\n\r\n`,
+      );
+      expect([path, headers, answered]).toEqual([path, headers, status]);
+    }
+  }
+});

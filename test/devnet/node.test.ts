@@ -1,0 +1,111 @@
+import { afterEach, expect, test } from 'bun:test';
+import { SimulatedNode } from '../../src/devnet/node.ts';
+import { type HeldClock, heldClock } from '../support/held-clock.ts';
+import { until } from '../support/until.ts';
+
+interface Received {
+  path: string;
+  body: string;
+}
+
+const servers: ReturnType<typeof Bun.serve>[] = [];
+const nodes: SimulatedNode[] = [];
+afterEach(async () => {
+  await Promise.all(nodes.splice(0).map((node) => node.stop()));
+  await Promise.all(servers.splice(0).map((server) => server.stop(true)));
+});
+
+/** An observer that takes every event. */
+function observer(): { received: Received[]; url: string } {
+  const received: Received[] = [];
+  const server = Bun.serve({
+    port: 0,
+    hostname: '127.0.0.1',
+    async fetch(request) {
+      received.push({ path: new URL(request.url).pathname, body: await request.text() });
+      return Response.json({ result: 'ok' });
+    },
+  });
+  servers.push(server);
+  return { received, url: server.url.origin };
+}
+
+const blocksOf = (received: readonly Received[]): number => received.filter(({ path }) => path === '/new_block').length;
+
+const options = { seed: 1, history: 4, traffic: 2 };
+const now = Date.parse('2027-01-15T08:00:00Z');
+const recipient = 'ST1PQHQKV0RJXZFY1DGX8MNSNYVE3VGZJSRTPGZGM';
+
+test('equal seeds and calls give equal events', async () => {
+  const run = async (seed: number) => {
+    const { received, url } = observer();
+    const node = new SimulatedNode({ ...options, seed, interval: 0 });
+    nodes.push(node);
+    await node.start(url);
+    await node.fund(recipient, 5n);
+    await node.mine(2, 3, []);
+    await node.advance(1_000);
+    await node.fork(2, 3);
+    await node.cycle(1);
+    return received;
+  };
+  const first = await run(9);
+  expect(await run(9)).toEqual(first);
+  expect(await run(10)).not.toEqual(first);
+});
+
+/** The wait for a block is shared out among the events before it, and so may be any part of the interval. */
+const waits = Array.from({ length: 60 }, (_, events) => 10_000 / (events + 1));
+
+/** A node that mines every ten seconds, whose waits only the test ends. */
+async function liveNode(): Promise<{ node: SimulatedNode; received: Received[]; clock: HeldClock }> {
+  const { received, url } = observer();
+  const clock = heldClock(waits, () => now);
+  const node = new SimulatedNode({ ...options, interval: 10, clock });
+  nodes.push(node);
+  await node.start(url);
+  return { node, received, clock };
+}
+
+const isWaiting = (clock: HeldClock): boolean => waits.some((wait) => clock.waiting(wait) > 0);
+
+test('a live node posts its history at once, then what comes before a block over the interval', async () => {
+  const { node, received, clock } = await liveNode();
+  const { height } = node.tip;
+  expect(height).toBe(options.history);
+  while (node.tip.height < height + 3) {
+    await until(() => isWaiting(clock), 'the wait before an event');
+    const before = received.length;
+    for (const wait of waits) if (clock.waiting(wait) > 0) clock.pass(wait);
+    await until(() => received.length === before + 1, 'one event');
+  }
+  expect(Math.abs(node.tip.time * 1000 - now)).toBeLessThan(60_000);
+});
+
+test('what is asked for comes after the block under way, which is announced at once', async () => {
+  const { node, received, clock } = await liveNode();
+  await until(() => isWaiting(clock), 'the wait before an event');
+  const { height } = node.tip;
+  const [block] = await node.mine(1, 0, []);
+  expect(node.tip).toBe(block!);
+  expect(block!.height).toBeGreaterThan(height + 1);
+  await node.mineEvery(0);
+  const announced = blocksOf(received);
+  const [next] = await node.mine(1, 0, []);
+  expect([next!.height, blocksOf(received)]).toEqual([node.tip.height, announced + 1]);
+  expect(isWaiting(clock)).toBe(false);
+  await node.mineEvery(10);
+  await until(() => isWaiting(clock), 'the wait before an event');
+});
+
+test('a node that is stopped while nobody takes its events ends', async () => {
+  const refusing = Bun.serve({ port: 0, hostname: '127.0.0.1', fetch: () => new Response('', { status: 503 }) });
+  servers.push(refusing);
+  const clock = heldClock([100, 200, 400]);
+  const node = new SimulatedNode({ ...options, interval: 0, clock });
+  const started = node.start(refusing.url.origin);
+  await until(() => clock.waiting(100) === 1, 'the wait after a refusal');
+  await node.stop();
+  await started;
+  expect(node.tip.height).toBe(0);
+});
