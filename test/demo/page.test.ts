@@ -1,0 +1,34 @@
+/** The code of docs/testing-apps.md works as it stands. */
+import { expect, test } from 'bun:test';
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { devnetRoutes } from '../../src/api/devnet.ts';
+import { demo } from './demo.ts';
+
+const page = await Bun.file(join(import.meta.dir, '../../docs/testing-apps.md')).text();
+
+test('the code of the page runs', async () => {
+  await using server = await demo();
+  const [, code = ''] = /```js\n([\s\S]*?)```/.exec(page) ?? [];
+  expect(code).toContain("'http://127.0.0.1:3999'");
+  // Beside the tests, so that its imports are found.
+  const file = join(import.meta.dir, `.page-${crypto.randomUUID()}.mjs`);
+  try {
+    await Bun.write(file, code.replace('http://127.0.0.1:3999', server.api));
+    await import(file);
+  } finally {
+    await rm(file, { force: true });
+  }
+  expect((await server.json<{ tip: { height: number } }>('/devnet')).tip.height).toBeGreaterThan(3);
+});
+
+test('the page lists every route that steers', () => {
+  const listed = [...page.matchAll(/^\| `(GET|POST) (\/devnet[^`]*)`/gm)].map(
+    ([, method, path]) => `${method} ${path}`,
+  );
+  expect(listed.sort()).toEqual(
+    devnetRoutes(null)
+      .map(({ method, path }) => `${method} ${path}`)
+      .sort(),
+  );
+});
