@@ -43,6 +43,10 @@ async function compile(target: Target | null, outfile: string): Promise<void> {
     entrypoints: ['src/main.ts', 'src/api-thread.ts'],
     compile: { ...NOTHING_OF_THE_FOLDER, outfile, ...(target === null ? {} : { target: targets[target] }) },
     minify: { whitespace: true, syntax: true, identifiers: false },
+    // Reading and compiling the sources was two fifths of the time of a start. An executable of another platform that can't
+    // use what was compiled here goes back to the sources, which it holds as well.
+    bytecode: true,
+    format: 'esm',
     define: {
       STACKSIDE_BRANCH: JSON.stringify(origin.branch),
       STACKSIDE_COMMIT: JSON.stringify(origin.commit),
