@@ -59,8 +59,17 @@ const definition = (index: number): HookDefinition => {
 const directory = mkdtempSync(join(tmpdir(), 'stackside-bench-'));
 const ingest = openIngest({ directory, journal: true, chainId: 0x8000_0000, log: () => {} });
 const counters = newCounters();
+/** Matches so far, those of a transaction that isn't committed too. */
+let matched = 0;
+const records: typeof ingest.hooks.records = {
+  ...ingest.hooks.records,
+  occurred(...noted) {
+    matched += 1;
+    ingest.hooks.records.occurred(...noted);
+  },
+};
 const evaluator = hookEvaluator({
-  store: ingest.hooks,
+  store: { ...ingest.hooks, records },
   history: ingest.history,
   network: ingest.network,
   counters,
@@ -79,15 +88,32 @@ ingest.transaction(() => {
 
 let inHooks = 0;
 let blocks = 0;
+/** The changes of the chain without a match, and those with matches after the first that had one. */
+const without = { changes: 0, milliseconds: 0 };
+const withMatches = { changes: 0, milliseconds: 0, matches: 0 };
+let firstMatch: number | null = null;
 ingest.follow({
   ...evaluator.follower,
   changed(change) {
+    const before = matched;
     const start = performance.now();
     evaluator.follower.changed(change);
-    inHooks += performance.now() - start;
+    const milliseconds = performance.now() - start;
+    inHooks += milliseconds;
     blocks += change.applied.length;
+    const matches = matched - before;
+    if (matches > 0 && firstMatch === null) {
+      firstMatch = milliseconds;
+      return;
+    }
+    const kind = matches > 0 ? withMatches : without;
+    kind.changes += 1;
+    kind.milliseconds += milliseconds;
+    withMatches.matches += matches;
   },
 });
+// As a server does before the first event.
+ingest.transaction(() => evaluator.advanceLive());
 const recording = recordingReader();
 let lines = 0;
 const started = performance.now();
@@ -102,6 +128,9 @@ for (const line of readFileSync(file, 'utf8').split('\n')) {
 ingest.commit();
 const seconds = (performance.now() - started) / 1000;
 const { matches } = counters;
+/** What a match adds to the time of its change, in milliseconds. */
+const perMatch =
+  (withMatches.milliseconds - (without.milliseconds / without.changes) * withMatches.changes) / withMatches.matches;
 ingest.close();
 rmSync(directory, { recursive: true, force: true });
-process.stdout.write(JSON.stringify({ seconds, hookSeconds: inHooks / 1000, blocks, matches }));
+process.stdout.write(JSON.stringify({ seconds, hookSeconds: inHooks / 1000, blocks, matches, firstMatch, perMatch }));

@@ -13,10 +13,16 @@ type Entries = Map<number, (Residual | null)[]>;
 interface Shape {
   parameters: readonly string[];
   entries: Map<string, Entries>;
+  /** How many keys begin with each value: nearly all that a block has is told from it, without making a key. */
+  first: Map<string, number>;
 }
 
-/** The value of a parameter that a transaction or event has; undefined where it has none, such as the sender of a mint. */
-type Values = (parameter: string) => string | undefined;
+/** What is looked up: a transaction, and the event of it that may match. */
+interface Subject {
+  transaction: ChainTransaction;
+  txIndex: number;
+  event: ChainEvent | null;
+}
 
 /** Never in a value. */
 const SEPARATOR = '\n';
@@ -51,13 +57,17 @@ export class Matcher {
     this.delete(hook);
     this.#hooks.set(hook, conditions);
     for (const { type, exact, residual } of conditions) {
-      const entries = this.#shape(
+      const shape = this.#shape(
         type,
         exact.map(([parameter]) => parameter),
-      ).entries;
+      );
       const key = exact.map(([, value]) => value).join(SEPARATOR);
-      const known = entries.get(key) ?? new Map<number, (Residual | null)[]>();
-      entries.set(key, known);
+      let known = shape.entries.get(key);
+      if (known === undefined) {
+        known = new Map();
+        shape.entries.set(key, known);
+        countFirst(shape, exact, 1);
+      }
       const own = known.get(hook);
       if (own === undefined) known.set(hook, [residual]);
       else own.push(residual);
@@ -76,7 +86,10 @@ export class Matcher {
       const key = exact.map(([, value]) => value).join(SEPARATOR);
       const known = shape.entries.get(key);
       known?.delete(hook);
-      if (known?.size === 0) shape.entries.delete(key);
+      if (known?.size === 0) {
+        shape.entries.delete(key);
+        countFirst(shape, exact, -1);
+      }
       if (shape.entries.size > 0) continue;
       shapes.splice(shapes.indexOf(shape), 1);
       if (shapes.length === 0) this.#shapes.delete(type);
@@ -100,149 +113,142 @@ export class Matcher {
   #shape(type: FilterType, parameters: readonly string[]): Shape {
     const shapes = this.#shapes.get(type);
     if (shapes === undefined) {
-      const shape: Shape = { parameters, entries: new Map() };
+      const shape: Shape = { parameters, entries: new Map(), first: new Map() };
       this.#shapes.set(type, [shape]);
       return shape;
     }
     const known = shapes.find((shape) => sameNames(shape.parameters, parameters));
     if (known !== undefined) return known;
-    const shape: Shape = { parameters, entries: new Map() };
+    const shape: Shape = { parameters, entries: new Map(), first: new Map() };
     shapes.push(shape);
     return shape;
   }
 
   #transaction(transaction: ChainTransaction, txIndex: number, matches: Matches): void {
-    const found = (type: FilterType, values: Values, event: ChainEvent | null) =>
-      this.#look(type, values, transaction, event, txIndex, matches);
-    const { payload, sender } = transaction;
-    switch (payload.type) {
-      case 'coinbase':
-        found('coinbase', noValues, null);
-        break;
-      case 'tenure_change':
-        found('tenure_change', () => payload.cause, null);
-        break;
-      case 'smart_contract':
-        found(
-          'contract_deploy',
-          (name) => (name === 'sender' ? sender.address : `${sender.address}.${payload.contractName}`),
-          null,
-        );
-        break;
-      case 'contract_call':
-        found('contract_call', (name) => callValue(name, payload, sender.address), null);
-        break;
+    // One for all events of the transaction: a block has thousands.
+    const subject: Subject = { transaction, txIndex, event: null };
+    const { type } = transaction.payload;
+    if (type === 'smart_contract') this.#look('contract_deploy', subject, matches);
+    else if (type === 'coinbase' || type === 'tenure_change' || type === 'contract_call') {
+      this.#look(type, subject, matches);
     }
-    for (const event of transaction.events) this.#event(event, sender.address, found);
-    if (this.#shapes.has('balance_change')) {
-      for (const principal of changedBalances(transaction)) found('balance_change', () => principal, null);
+    for (const event of transaction.events) {
+      if (event.kind === 'stx_lock') continue;
+      subject.event = event;
+      if (event.kind === 'contract_log') {
+        this.#look('contract_log', subject, matches);
+      } else {
+        this.#look(anyAction[event.kind], subject, matches);
+        this.#look(ofAction[event.kind][event.action], subject, matches);
+      }
     }
+    subject.event = null;
+    this.#balanceChanges(subject, matches);
   }
 
-  #event(
-    event: ChainEvent,
-    origin: string,
-    found: (type: FilterType, values: Values, event: ChainEvent) => void,
-  ): void {
-    switch (event.kind) {
-      case 'contract_log':
-        found('contract_log', (name) => logValue(name, event, origin), event);
-        return;
-      case 'stx': {
-        found('stx_event', noValues, event);
-        found(
-          `stx_${event.action}`,
-          (name) => (name === 'sender' ? event.sender : event.recipient) ?? undefined,
-          event,
-        );
-        return;
-      }
-      case 'ft': {
-        const values: Values = (name) =>
-          (name === 'sender' ? event.sender : name === 'receiver' ? event.recipient : event.asset) ?? undefined;
-        found('ft_event', values, event);
-        found(`ft_${event.action}`, values, event);
-        return;
-      }
-      case 'nft': {
-        const values: Values = (name) => {
-          if (name === 'value') return toHex(event.value);
-          return (name === 'sender' ? event.sender : name === 'receiver' ? event.recipient : event.asset) ?? undefined;
-        };
-        found('nft_event', values, event);
-        found(`nft_${event.action}`, values, event);
-        return;
-      }
-      case 'stx_lock':
-        return;
-    }
-  }
-
-  #look(
-    type: FilterType,
-    values: Values,
-    transaction: ChainTransaction,
-    event: ChainEvent | null,
-    txIndex: number,
-    matches: Matches,
-  ): void {
+  #look(type: FilterType, subject: Subject, matches: Matches): void {
     const shapes = this.#shapes.get(type);
     if (shapes === undefined) return;
-    for (const { parameters, entries } of shapes) {
-      const key = keyOf(parameters, values);
-      const hit = key === undefined ? undefined : entries.get(key);
-      if (hit === undefined) continue;
-      for (const [hook, residuals] of hit) {
-        const txIndexes = matches.get(hook);
-        if (txIndexes?.at(-1) === txIndex) continue;
-        if (!residuals.some((residual) => residual === null || residual(transaction, event))) continue;
-        if (txIndexes === undefined) matches.set(hook, [txIndex]);
-        else txIndexes.push(txIndex);
+    for (const shape of shapes) {
+      const key = keyOf(shape, subject);
+      const hit = key === undefined ? undefined : shape.entries.get(key);
+      if (hit !== undefined) note(hit, subject, matches);
+    }
+  }
+
+  /**
+   * Looks up whose balances a transaction changes: the parties of its asset events, and who pays a fee above zero, though
+   * the transaction failed. A transfer to oneself counts; locks, being called and used nonces don't.
+   */
+  #balanceChanges(subject: Subject, matches: Matches): void {
+    const { fee, sender, sponsor, events } = subject.transaction;
+    for (const { entries } of this.#shapes.get('balance_change') ?? []) {
+      const changed = (principal: string | null): void => {
+        const hit = principal === null ? undefined : entries.get(principal);
+        if (hit !== undefined) note(hit, subject, matches);
+      };
+      if (fee > 0n) changed((sponsor ?? sender).address);
+      for (const event of events) {
+        if (event.kind === 'contract_log' || event.kind === 'stx_lock') continue;
+        changed(event.sender);
+        changed(event.recipient);
       }
     }
   }
 }
 
-const noValues: Values = () => undefined;
+/** Filters of all events of a kind of asset, and of one action. */
+const anyAction = { stx: 'stx_event', ft: 'ft_event', nft: 'nft_event' } as const;
+const ofAction = {
+  stx: { transfer: 'stx_transfer', mint: 'stx_mint', burn: 'stx_burn' },
+  ft: { transfer: 'ft_transfer', mint: 'ft_mint', burn: 'ft_burn' },
+  nft: { transfer: 'nft_transfer', mint: 'nft_mint', burn: 'nft_burn' },
+} as const;
 
-function keyOf(parameters: readonly string[], values: Values): string | undefined {
+/** Notes the hooks of which a condition holds for the transaction, each once. */
+function note(hit: Entries, { transaction, txIndex, event }: Subject, matches: Matches): void {
+  for (const [hook, residuals] of hit) {
+    const txIndexes = matches.get(hook);
+    if (txIndexes?.at(-1) === txIndex) continue;
+    if (!residuals.some((residual) => residual === null || residual(transaction, event))) continue;
+    if (txIndexes === undefined) matches.set(hook, [txIndex]);
+    else txIndexes.push(txIndex);
+  }
+}
+
+/** @param by 1 where a key was added, -1 where it was taken away */
+function countFirst({ first }: Shape, exact: Condition['exact'], by: 1 | -1): void {
+  const value = exact[0]?.[1];
+  if (value === undefined) return;
+  const count = (first.get(value) ?? 0) + by;
+  if (count === 0) first.delete(value);
+  else first.set(value, count);
+}
+
+/** The key that a subject has in a shape; undefined where no key begins like it, or a value is missing. */
+function keyOf({ parameters, first }: Shape, { transaction, event }: Subject): string | undefined {
   let key = '';
-  for (const [index, parameter] of parameters.entries()) {
-    const value = values(parameter);
+  for (let index = 0; index < parameters.length; index++) {
+    const value = eventValue(parameters[index] ?? '', transaction, event);
     if (value === undefined) return undefined;
+    if (index === 0 && !first.has(value)) return undefined;
     key = index === 0 ? value : `${key}${SEPARATOR}${value}`;
   }
   return key;
 }
 
+/** The value of a parameter; undefined where there is none, such as the sender of a mint. */
+function eventValue(parameter: string, transaction: ChainTransaction, event: ChainEvent | null): string | undefined {
+  if (event === null) return payloadValue(parameter, transaction);
+  switch (event.kind) {
+    case 'contract_log':
+      if (parameter === 'sender') return transaction.sender.address;
+      return parameter === 'topic' ? event.topic : event.contractId;
+    case 'stx':
+      return (parameter === 'sender' ? event.sender : event.recipient) ?? undefined;
+    case 'ft':
+    case 'nft':
+      if (parameter === 'sender') return event.sender ?? undefined;
+      if (parameter === 'receiver') return event.recipient ?? undefined;
+      return parameter === 'value' && event.kind === 'nft' ? toHex(event.value) : event.asset;
+    case 'stx_lock':
+      return undefined;
+  }
+}
+
+function payloadValue(parameter: string, { payload, sender }: ChainTransaction): string | undefined {
+  switch (payload.type) {
+    case 'tenure_change':
+      return payload.cause;
+    case 'smart_contract':
+      return parameter === 'sender' ? sender.address : `${sender.address}.${payload.contractName}`;
+    case 'contract_call':
+      if (parameter === 'sender') return sender.address;
+      return parameter === 'function_name' ? payload.functionName : payload.contractId;
+    default:
+      return undefined;
+  }
+}
+
 const sameNames = (a: readonly string[], b: readonly string[]): boolean =>
   a.length === b.length && a.every((name, index) => name === b[index]);
-
-function callValue(
-  name: string,
-  { contractId, functionName }: { contractId: string; functionName: string },
-  origin: string,
-): string {
-  if (name === 'sender') return origin;
-  return name === 'function_name' ? functionName : contractId;
-}
-
-function logValue(name: string, event: Extract<ChainEvent, { kind: 'contract_log' }>, origin: string): string {
-  if (name === 'sender') return origin;
-  return name === 'topic' ? event.topic : event.contractId;
-}
-
-/**
- * Whose balances a transaction changes: the parties of its asset events, and who pays a fee above zero, though the
- * transaction failed. A transfer to oneself counts; locks, being called and used nonces don't.
- */
-function changedBalances({ events, fee, sender, sponsor }: ChainTransaction): Set<string> {
-  const principals = new Set<string>();
-  if (fee > 0n) principals.add((sponsor ?? sender).address);
-  for (const event of events) {
-    if (event.kind === 'contract_log' || event.kind === 'stx_lock') continue;
-    if (event.sender !== null) principals.add(event.sender);
-    if (event.recipient !== null) principals.add(event.recipient);
-  }
-  return principals;
-}
