@@ -1,9 +1,10 @@
 /** `stackside hooks …`: chainhooks of a running Stackside. */
-import { type Command, Option } from 'commander';
+import { type Command, InvalidArgumentError, Option } from 'commander';
 import { settings } from '../settings/config.ts';
 import { addCommand, command } from './command.ts';
 import type { BackfillChoice, DeliveryChoice, RedeliverChoice, TryChoice } from './hooks.ts';
 import type { Connection } from './hooks-client.ts';
+import type { ListenChoice } from './hooks-listen.ts';
 import { numberOption, switchOption } from './option-values.ts';
 
 /** What these commands do, loaded when one of them runs. */
@@ -143,6 +144,31 @@ const redeliver = hookCommand({
     actions.redeliver(connection, uuid, id, options),
 });
 
+const statusCode = (text: string): number => {
+  if (/^[1-5]\d\d$/.test(text) && Number(text) >= 200) return Number(text);
+  throw new InvalidArgumentError('It must be an HTTP status from 200 to 599.');
+};
+
+const listen = command({
+  name: 'listen',
+  summary: 'Receive deliveries on this machine, and show each as it comes',
+  example: 'stackside hooks listen --port 8080 --secret-file secret.txt',
+  takes: 'hooks',
+  options: [
+    numberOption('--port <number>', 'Port to listen on; 0 picks a free port', 0, 8080),
+    new Option('--fail <status>', 'Answer every delivery with this status, such as 500 (default: 204)').argParser(
+      statusCode,
+    ),
+    numberOption('--delay <milliseconds>', 'Time before each answer', 0, 0),
+    switchOption('--print-body', 'Print the body of each delivery'),
+    new Option('--secret-file <file>', 'File with the signing secret that deliveries are verified with'),
+  ],
+  async run({ settings: { signingSecret } }, choice: ListenChoice) {
+    const { listenForDeliveries } = await import('./hooks-listen.ts');
+    await listenForDeliveries(choice, signingSecret);
+  },
+});
+
 /** Adds `hooks` and the commands below it. */
 export function addHookCommands(program: Command): void {
   const hooks = program
@@ -165,4 +191,5 @@ export function addHookCommands(program: Command): void {
   addCommand(hooks, backfill);
   addCommand(hooks, deliveries);
   addCommand(hooks, redeliver);
+  addCommand(hooks, listen);
 }

@@ -24,6 +24,15 @@ export const hookSettings = group('Chainhooks', {
     help: 'API key of a consumer',
     accepts: 'an API key',
   }),
+  signingSecret: setting({
+    commands: ['hooks'],
+    flag: null,
+    secret: true,
+    variables: ['STACKSIDE_SIGNING_SECRET'],
+    type: textOrNone(),
+    help: 'Signing secret that hooks listen verifies deliveries with',
+    accepts: 'a signing secret: whsec_ and base64, or hex',
+  }),
   hookAccess: setting({
     commands: servers,
     flag: '--hook-access <key|open>',

@@ -13,6 +13,9 @@ const BARE = /^[\w./:@%+,-]+$/;
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
 const CONTROL = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g;
 
+/** A text without control characters other than tabs and line ends. */
+export const printableText = (text: string): string => text.replaceAll(CONTROL, '?');
+
 const valueText = (value: unknown): string =>
   typeof value === 'string' && BARE.test(value) ? value : JSON.stringify(value);
 
@@ -27,7 +30,7 @@ export function prettyLine({ event, ...fields }: LogEvent, now: number, colored:
   const stack = cause instanceof Error ? `\n    ${(cause.stack ?? String(cause)).replaceAll('\n', '\n    ')}` : '';
   const shown = stack === '' && cause !== undefined ? { ...others, cause } : others;
   const values = Object.entries(shown).map(([name, value]) => ` ${name}=${valueText(value)}`);
-  const text = `${event}${values.join('')}${stack}`.replaceAll(CONTROL, '?');
+  const text = printableText(`${event}${values.join('')}${stack}`);
   return `${timeOfDay(now)} ${colored ? `${colors[level]}${word}${PLAIN}` : word} ${text}`;
 }
 

@@ -1,5 +1,5 @@
 /** Signatures of deliveries, as Standard Webhooks has them (standardwebhooks.com). */
-import { createHmac } from 'node:crypto';
+import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { Secrets } from '../../store/hooks/model.ts';
 
 const SECRET_BYTES = 32;
@@ -43,4 +43,21 @@ export function secretHeaders(secrets: Secrets | undefined, id: string, body: Ui
     'x-chainhook-consumer-secret': secret,
     ...signatureHeader(secrets, id, body, now),
   };
+}
+
+/** Seconds that the time of a delivery may differ from the receiver's. */
+const TOLERANCE = 5 * 60;
+
+/**
+ * Whether a delivery was signed with a secret a short time ago, as receivers check it.
+ * @param now Unix milliseconds
+ */
+export function verified(secret: Uint8Array, given: globalThis.Headers, body: string, now: number): boolean {
+  const [id, time] = [given.get('webhook-id') ?? '', given.get('webhook-timestamp') ?? ''];
+  if (!/^\d+$/.test(time) || Math.abs(now / 1000 - Number(time)) > TOLERANCE) return false;
+  const expected = Buffer.from(signature(secret, id, Number(time), Buffer.from(body)));
+  return (given.get('webhook-signature') ?? '').split(' ').some((one) => {
+    const found = Buffer.from(one);
+    return found.length === expected.length && timingSafeEqual(found, expected);
+  });
 }

@@ -1,0 +1,96 @@
+/** The receiver for a developer's terminal. */
+import { describe, expect, test } from 'bun:test';
+import { join } from 'node:path';
+import { systemClock } from '../../src/base/clock.ts';
+import { OperatorError } from '../../src/base/errors.ts';
+import { parseSecret, type ReceiverOptions, secretOf, startHookReceiver } from '../../src/commands/hooks-listen.ts';
+import { signatureHeader, signingSecret } from '../../src/hooks/delivery/signature.ts';
+import { dataDirectory } from '../support/data-directory.ts';
+
+const SECRET = new Uint8Array(32).fill(7);
+const NOW = Date.UTC(2026, 0, 1, 12, 30, 5);
+const block = (index: number, transactions: number) => ({
+  block_identifier: { index, hash: '0x' },
+  transactions: new Array(transactions).fill({}),
+});
+const BODY = JSON.stringify({
+  event: { apply: [block(11, 2), block(12, 1)], rollback: [block(11, 1)] },
+  chainhook: { uuid: 'u', name: 'mine\u001b[2J' },
+});
+
+/** Starts a receiver, sends it one request, and tells what it printed and answered. */
+async function delivered(given: Partial<ReceiverOptions>, init: RequestInit) {
+  const lines: string[] = [];
+  const clock = { ...systemClock, now: () => NOW };
+  const options = { port: 0, delay: 0, printBody: false, secret: SECRET, print: (line: string) => lines.push(line) };
+  const server = startHookReceiver({ ...options, clock, ...given });
+  const response = await fetch(server.url, { method: 'POST', ...init });
+  await response.text();
+  await server.stop(true);
+  return { status: response.status, lines };
+}
+
+const signed = (secret: Uint8Array, at = NOW, body = BODY): Record<string, string> => ({
+  'webhook-id': 'evt_1',
+  'webhook-timestamp': String(Math.floor(at / 1000)),
+  ...signatureHeader({ secret, previous: null, rotatedAt: 0 }, 'evt_1', Buffer.from(body), at),
+});
+const shown = (signature: string, status = 204) =>
+  `12:30:05  mine?[2J  rollback 11, apply 11-12, 4 transactions  ${Buffer.byteLength(BODY)} bytes  ${signature}  evt_1  answered ${status}`;
+
+describe('a delivery', () => {
+  test('is shown with its blocks, its size and whether its signature is good', async () => {
+    expect(await delivered({}, { body: BODY, headers: signed(SECRET) })).toEqual({
+      status: 204,
+      lines: [shown('signature good')],
+    });
+    const wrong = [
+      signed(new Uint8Array(32)),
+      signed(SECRET, NOW - 301_000),
+      signed(SECRET, NOW, `${BODY} `),
+      { ...signed(SECRET), 'webhook-signature': 'v1,x' },
+      { ...signed(SECRET), 'webhook-timestamp': 'now' },
+    ];
+    for (const headers of wrong) {
+      expect((await delivered({}, { body: BODY, headers })).lines).toEqual([shown('SIGNATURE WRONG')]);
+    }
+    // While a secret is replaced there are two signatures.
+    const headers = signed(SECRET);
+    const two = { ...headers, 'webhook-signature': `v1,old ${headers['webhook-signature']}` };
+    expect((await delivered({}, { body: BODY, headers: two })).lines).toEqual([shown('signature good')]);
+  });
+
+  test('is answered as a bad receiver would, after a delay of the clock', async () => {
+    const waits: number[] = [];
+    const after: typeof systemClock.after = (milliseconds, call) => {
+      waits.push(milliseconds);
+      queueMicrotask(call);
+      return () => {};
+    };
+    const clock = { ...systemClock, now: () => NOW, after };
+    const given = { fail: 500, delay: 3_000, printBody: true, secret: null, clock };
+    expect(await delivered(given, { body: BODY, headers: signed(SECRET) })).toEqual({
+      status: 500,
+      lines: [shown('signature not checked', 500), BODY],
+    });
+    expect(waits).toEqual([3_000]);
+  });
+
+  test('may be anything', async () => {
+    for (const body of ['', 'text', 'null', '[]', '{"event":{"apply":[null,1,{"transactions":3}]}}', '{"event":7}']) {
+      expect([body, (await delivered({ secret: null }, { body })).status]).toEqual([body, 204]);
+    }
+    expect((await delivered({}, { method: 'GET' })).status).toBe(405);
+  });
+});
+
+test('a secret comes from a file or a variable, and is whsec_ with base64, or hex', () => {
+  using directory = dataDirectory();
+  const file = join(directory.path, 'secret');
+  expect(parseSecret(`${signingSecret(SECRET)}\n`, 'it')).toEqual(SECRET);
+  expect(parseSecret(SECRET.toHex(), 'it')).toEqual(SECRET);
+  expect([secretOf(undefined, null), secretOf(undefined, SECRET.toHex())]).toEqual([null, SECRET]);
+  for (const text of ['', 'whsec_', 'whsec_a', 'abc', 'word'])
+    expect(() => parseSecret(text, 'it')).toThrow(OperatorError);
+  expect(() => secretOf(file, null)).toThrow("can't be read");
+});
