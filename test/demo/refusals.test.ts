@@ -218,7 +218,8 @@ test('bytes that are no transaction, and bodies that are none', async () => {
     ['{"tx":"0g"}', 'application/json'],
     ['[', 'application/json'],
     [`{"tx":"${valid.toHex()}00"}`, 'application/json'],
-    ['['.repeat(100_000), 'application/json'],
+    ['['.repeat(4_000_000), 'application/json'],
+    [`{"tx":${'['.repeat(5_000)}${']'.repeat(5_000)}}`, 'application/json'],
   ];
   for (let at = 0; at < 200; at++) {
     const changed = new Uint8Array(valid);
@@ -226,6 +227,8 @@ test('bytes that are no transaction, and bodies that are none', async () => {
     bodies.push([changed.slice(0, prng.chance(0.5) ? changed.length : prng.below(changed.length)), octets]);
   }
   for (const [body, type] of bodies) expect((await post(body, type)).status).toBe(400);
+  // Without being parsed, which would hold up everybody else.
+  expect(await (await post('['.repeat(4_000_000), 'application/json')).text()).toContain('nested deeper');
   // A node that is alive takes the transaction that was damaged above.
   const taken = await post(new Uint8Array(valid), octets);
   expect([taken.status, await taken.json()]).toEqual([200, expect.stringMatching(/^[0-9a-f]{64}$/)]);

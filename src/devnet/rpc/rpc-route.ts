@@ -2,6 +2,7 @@
 
 import { DecodeError } from '../../codec/decode-error.ts';
 import { fromHex } from '../../codec/hex.ts';
+import { isTooDeep, MAX_DEPTH } from '../../http/json-depth.ts';
 import { BodyError, bodyBytes, bodyText } from '../../http/request-body.ts';
 import type { Block } from '../block.ts';
 import type { SimulatedNode } from '../node.ts';
@@ -55,6 +56,7 @@ export const bytesOf = (request: Request): Promise<Uint8Array> => body(bodyBytes
 /** The JSON of a request's body. @throws RpcError */
 export async function jsonOf(request: Request): Promise<unknown> {
   const text = await body(bodyText(request, MAX_RPC_BODY));
+  if (isTooDeep(text)) throw new RpcError(400, `The JSON body is nested deeper than ${MAX_DEPTH} levels`);
   try {
     return JSON.parse(text);
   } catch {
