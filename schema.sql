@@ -1,4 +1,4 @@
--- The index: everything Stackside serves, in one SQLite file. This file is the whole schema of version 2 (PRAGMA
+-- The index: everything Stackside serves, in one SQLite file. This file is the whole schema of version 3 (PRAGMA
 -- user_version); a later version adds a numbered migration and changes this file to the result of it.
 --
 -- The tables of the chain hold the canonical chain alone: a block's rows are added when it is applied at the tip and
@@ -956,10 +956,11 @@ CREATE INDEX old_subdomains_by_owner ON old_subdomains (owner, subdomain);
 
 ----------------------------------------------------------------------------------------------------------------- mempool
 
--- Every transaction that was announced or came back from an orphaned block. Rows stay: a dropped one is still answered.
+-- Every transaction that was announced or came back from an orphaned block, unless the chain holds it. Rows of dropped
+-- ones stay, since they are still answered.
 CREATE TABLE mempool_transactions (
   tx_id                BLOB NOT NULL UNIQUE,
-  -- 0 pending, 1 mined, -10 replaced by fee, -11 replaced across fork, -12 too expensive, -13 stale, -14 collected here,
+  -- 0 pending, 1 in a streamed microblock, -10 replaced by fee, -11 replaced across fork, -12 too expensive, -13 stale, -14 collected here,
   -- -15 problematic
   state                INTEGER NOT NULL,
   -- Unix microseconds: the newest receipt comes first, in whichever second it was
@@ -1000,6 +1001,15 @@ CREATE INDEX mempool_pending_fees ON mempool_transactions (type, fee, receipt_bl
 -- The other orders of v1's list.
 CREATE INDEX mempool_pending_by_fee ON mempool_transactions (fee, tx_id) WHERE state = 0;
 CREATE INDEX mempool_pending_by_size ON mempool_transactions (size, tx_id) WHERE state = 0;
+
+-- When transactions of the chain were received that had been announced: those of its newest 6,000 blocks, which a
+-- reorganization may bring back.
+CREATE TABLE mined_receipts (
+  position             INTEGER PRIMARY KEY,
+  -- as in mempool_transactions
+  received_at          INTEGER NOT NULL,
+  receipt_block_height INTEGER NOT NULL
+) STRICT;
 
 -- The pending transactions that a principal sends, receives by, or is the contract of.
 CREATE TABLE pending_principals (

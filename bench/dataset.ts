@@ -95,11 +95,15 @@ export async function importInto(directory: string, file: string): Promise<void>
   await run(script(MAIN, 'import', file, '--data', directory, '--log-level', 'error'));
 }
 
-/** Makes the last `count` transactions that were mined wait again: the chain has mined nearly all that it announced. */
+/** Makes copies of the last `count` transactions that were mined wait: the chain has mined nearly all that it announced. */
 export function fillMempool(directory: string, count: number): void {
   const db = new Database(indexPath(directory), { readwrite: true });
-  db.run(`UPDATE mempool_transactions SET state = 0 WHERE rowid IN
-            (SELECT rowid FROM mempool_transactions WHERE state = 1 ORDER BY received_at DESC LIMIT ${count})`);
+  db.run(`INSERT INTO mempool_transactions
+            SELECT t.tx_id, 0, r.received_at, r.receipt_block_height, NULL, t.type, t.sender_id, t.nonce, t.sponsor_id,
+                   t.sponsor_nonce, t.fee, t.recipient_id, t.amount, t.memo, t.contract_id, t.function_name,
+                   t.clarity_version, length(b.raw), b.raw
+              FROM mined_receipts r JOIN transactions t USING (position) JOIN transaction_bodies b USING (position)
+             ORDER BY r.received_at DESC LIMIT ${count}`);
   db.run('UPDATE progress SET mempool_pending = (SELECT count(*) FROM mempool_transactions WHERE state = 0)');
   db.close();
 }

@@ -90,6 +90,7 @@ export function startFeed(options: FeedOptions): () => Promise<void> {
   subscriptions.onFirst(() => {
     // A poll in progress goes on from where it stands, which is before this subscription.
     if (awaken === null) return;
+    // The newest change is read before anything else happens: whatever comes after the subscription is pushed.
     file = null;
     void lookAgain().then(awaken);
     awaken = null;

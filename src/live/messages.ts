@@ -57,7 +57,7 @@ export function changeMessages({ has, any }: Pick<Subscriptions, 'has' | 'any'>)
   /** A transaction that entered the mempool or was dropped. If a block holds it by now, that is another change. */
   async function* ofMempool(read: Reader, txId: Uint8Array): AsyncGenerator<Message> {
     const topic = plainTopic('mempool');
-    const transaction = has(topic) ? await read.mempool.find(txId) : undefined;
+    const transaction = has(topic) ? await read.mempool.findAnnounced(txId) : undefined;
     if (transaction !== undefined) {
       yield new Message({ topic, text: await transactionText(read, { mined: false, transaction }) });
     }

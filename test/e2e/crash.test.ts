@@ -143,7 +143,7 @@ test(
  * Where chainhooks stand is known only where somebody serves.
  */
 const differing = [
-  ...['mempool_transactions.received_at', 'pending_principals.received_at'],
+  ...['mempool_transactions.received_at', 'mined_receipts.received_at', 'pending_principals.received_at'],
   ...['progress.journal_chain', 'progress.mempool_version'],
   ...['evaluated', 'cursor_height', 'cursor_hash', 'evaluated_at'].map((column) => `hook_progress.${column}`),
 ];

@@ -45,10 +45,11 @@ export function slowReads(world: World, { isSlow, isOver }: SlowReads): OpenSnap
         if (typeof member === 'object' && member !== null) return slow(member);
         if (typeof member !== 'function') return member;
         return async (...asked: unknown[]) => {
+          // At once, as the program reads: the first read of a request says of which moment its snapshot is.
+          const answer = await member.apply(target, asked);
           if (isSlow() && prng.below(100) < LONG) await world.pause(prng.below(LONGEST));
-          const read = await member.apply(target, asked);
           await hang();
-          return read;
+          return answer;
         };
       },
     });

@@ -24,7 +24,8 @@ interface Standing {
 }
 
 const pending: Standing = { state: 0, by: null };
-const mined: Standing = { state: 1, by: null };
+/** The chain has it, and the mempool no more. */
+const mined = undefined;
 const replacedBy = (one: Transaction): Standing => ({ state: -10, by: one.id });
 
 const standings = ({ directory }: OpenIngest): Map<string, Standing> => {

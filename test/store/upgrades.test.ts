@@ -25,6 +25,18 @@ function downgrade(directory: string): void {
     INSERT INTO progress
       SELECT id, chain_id, journal_id, burn_block_height, mempool_pending, mempool_version FROM progress_2;
     DROP TABLE progress_2; PRAGMA user_version = 1`);
+  minedInMempool(index);
+}
+
+/** Before version 3, transactions of the chain stayed in the mempool's table. */
+function minedInMempool(index: Database): void {
+  index.run(`
+    INSERT INTO mempool_transactions
+      SELECT t.tx_id, 1, r.received_at, r.receipt_block_height, NULL, t.type, t.sender_id, t.nonce, t.sponsor_id,
+             t.sponsor_nonce, t.fee, t.recipient_id, t.amount, t.memo, t.contract_id, t.function_name, t.clarity_version,
+             length(b.raw), b.raw
+        FROM mined_receipts r JOIN transactions t USING (position) JOIN transaction_bodies b USING (position);
+    DROP TABLE mined_receipts`);
 }
 
 /** Every table and index with its statement. */
@@ -50,6 +62,21 @@ test('index and journal of version 1 become what the present version writes, sch
   const reader = openJournalReader(directory.path);
   expect([...(reader?.entriesAfter(0) ?? [])]).toHaveLength(expected.journal.length);
   reader?.close();
+});
+
+test('an index of version 2 becomes what the present version writes, schema and rows', () => {
+  using directory = ingestOf(events);
+  const expected = everything(directory.path);
+  const schema = schemaOf(indexPath(directory.path));
+  expect(expected.index.mined_receipts?.length).toBeGreaterThan(5);
+  {
+    using index = new Database(indexPath(directory.path));
+    minedInMempool(index);
+    index.run('PRAGMA user_version = 2');
+  }
+  openAt(directory.path).ingest.close();
+  expect(everything(directory.path)).toEqual(expected);
+  expect(schemaOf(indexPath(directory.path))).toEqual(schema);
 });
 
 test('an index of version 1 that took events without a journal meets a journal only where that is accepted', () => {

@@ -151,9 +151,9 @@ const waiting: readonly Check[] = [
     ({ webhook_id }) => `${webhook_id} has none`,
   ),
   none<{ tx_id: Uint8Array }>(
-    'no pending transaction is mined',
-    `SELECT m.tx_id FROM mempool_transactions m JOIN transactions t ON t.tx_id = m.tx_id WHERE m.state = ${MEMPOOL_STATE.pending}`,
-    ({ tx_id }) => `0x${tx_id.toHex()} is pending and mined`,
+    'no transaction of the mempool is mined',
+    'SELECT m.tx_id FROM mempool_transactions m JOIN transactions t ON t.tx_id = m.tx_id',
+    ({ tx_id }) => `0x${tx_id.toHex()} is in the mempool and mined`,
   ),
 ];
 

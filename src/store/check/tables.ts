@@ -41,12 +41,18 @@ const isSame = (a: Value, b: Value): boolean =>
 const columnsOf = (db: Database, table: string): { name: string; pk: bigint }[] =>
   db.query<{ name: string; pk: bigint }, [string]>('SELECT name, pk FROM pragma_table_info(?1)').all(table);
 
+/**
+ * The order of rows where it is not that of their ids: one of the mempool that came back from a block has a new id, and in
+ * a file of an earlier version its first one.
+ */
+const orders: Readonly<Record<string, string>> = { mempool_transactions: 'tx_id' };
+
 /** The rows in an order that both files have. */
 function rowsOf(db: Database, { name, wr }: Table): Iterator<Value[]> {
   const key = columnsOf(db, name)
     .filter(({ pk }) => pk > 0n)
     .sort((a, b) => Number(a.pk - b.pk));
-  const order = wr === 1n ? key.map((column) => column.name).join(', ') : 'rowid';
+  const order = orders[name] ?? (wr === 1n ? key.map((column) => column.name).join(', ') : 'rowid');
   const rows = db.query<Record<string, Value>, SQLQueryBindings[]>(`SELECT * FROM ${name} ORDER BY ${order}`).iterate();
   return (function* () {
     for (const row of rows) yield Object.values(row);

@@ -16,7 +16,7 @@ import {
 import { makePrivateDirectory } from './private-files.ts';
 
 /** Counts changes of schema.sql; kept in the file as PRAGMA user_version. */
-export const SCHEMA_VERSION = 2;
+export const SCHEMA_VERSION = 3;
 
 export const indexPath = (directory: string): string => join(directory, 'index.db');
 export const journalPath = (directory: string): string => join(directory, 'journal.db');
@@ -34,6 +34,13 @@ const migrations: Readonly<Record<number, string>> = {
       INSERT INTO progress
         SELECT id, chain_id, journal_id, x'', burn_block_height, mempool_pending, mempool_version FROM progress_1;
       DROP TABLE progress_1;`,
+  // Transactions of the chain stood in the mempool's table, too.
+  2: `${creationOf('mined_receipts')};
+      INSERT INTO mined_receipts
+        SELECT t.position, m.received_at, m.receipt_block_height
+          FROM transactions t JOIN mempool_transactions m ON m.tx_id = t.tx_id
+         WHERE t.position >= ((SELECT max(height) FROM blocks) - 6000) << 20;
+      DELETE FROM mempool_transactions WHERE tx_id IN (SELECT tx_id FROM transactions);`,
 };
 
 const requireIndexKind = (db: Database, file: string): void =>

@@ -7,10 +7,10 @@ import { inserter } from '../rows/table.ts';
 import { blockPayloadsTable } from '../tables/orphans.ts';
 
 /**
- * Canonical blocks below the tip whose payloads are kept in the index when there is no journal. Deeper reorganizations
- * than this many Stacks blocks (some days of Bitcoin) have not been seen.
+ * Canonical blocks below the tip whose payloads are kept in the index when there is no journal, and the receipts of their
+ * transactions. Deeper reorganizations than this many Stacks blocks (some days of Bitcoin) have not been seen.
  */
-const KEPT_BLOCKS = 6_000;
+export const KEPT_BLOCKS = 6_000;
 
 export type BlockPayloads = ReturnType<typeof blockPayloads>;
 

@@ -9,6 +9,7 @@ import { effectsOf, undone } from '../../chain/effects.ts';
 import { chainIdText, type Network } from '../../chain/network.ts';
 import { blockOf, withGenesis } from '../../chain/normalise.ts';
 import type { BlockPayload } from '../../chain/payload-schemas.ts';
+import { positionOf } from '../../chain/position.ts';
 import { fromHex, toHex } from '../../codec/hex.ts';
 import type { ApplyEffects } from '../effects/apply.ts';
 import type { MicroblockWriter } from '../effects/microblock-writer.ts';
@@ -16,7 +17,7 @@ import { blockOfPayload, type PayloadSource } from '../files/payload-source.ts';
 import type { BlockPayloads } from './block-payloads.ts';
 import { ForeignChainError, originCheck } from './chain-origin.ts';
 import { knownBlocks } from './known-blocks.ts';
-import type { MempoolWriter, RestoredTransaction } from './mempool-writer.ts';
+import type { ConfirmedTransaction, MempoolWriter, RestoredTransaction } from './mempool-writer.ts';
 import { type OrphanWriter, orphanWriter } from './orphan-writer.ts';
 
 interface Tip {
@@ -139,11 +140,13 @@ export function chainWriter(db: Database, { apply, mempool, microblocks, payload
 
   /** Tells the mempool what a change of the chain brought back, and what it took. */
   function tellMempool({ reverted, applied }: ChainChange, before: Tip, now: number): void {
-    const restored = reverted.flatMap(({ transactions, burnBlockTime }): RestoredTransaction[] =>
-      transactions.map((content) => ({ content, burnBlockTime })),
+    const placed = ({ height, transactions }: Block): ConfirmedTransaction[] =>
+      transactions.map((content, place) => ({ content, position: positionOf(height, place) }));
+    const restored = reverted.flatMap((block): RestoredTransaction[] =>
+      placed(block).map((transaction) => ({ ...transaction, burnBlockTime: block.burnBlockTime })),
     );
-    const confirmed = applied.flatMap(({ transactions }) => transactions);
-    mempool.chainChanged(restored, confirmed, before.height, now);
+    const heights = { before: before.height, after: tip().height };
+    mempool.chainChanged(restored, applied.flatMap(placed), heights, now);
     mempool.streamChanged(
       microblocks.acceptedOn(tip().indexBlockHash),
       microblocks.acceptedOn(before.indexBlockHash),

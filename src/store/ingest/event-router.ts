@@ -157,8 +157,7 @@ export function eventRouter({ db, journal, identity, changed, log }: RouterOptio
 
     participant: {
       undone() {
-        names.principals.forget();
-        names.assets.forget();
+        for (const part of [names.principals, names.assets, mempool]) part.forget();
         changes.discard();
       },
     } satisfies Participant,

@@ -5,14 +5,21 @@ import { MAX_STORED_INTEGER } from '../../chain/payload-schemas.ts';
 import type { Dictionaries } from '../effects/dictionary.ts';
 import { MEMPOOL_STATE, type MempoolState } from '../rows/words.ts';
 import type { ChangeWriter } from './change-writer.ts';
-import { mempoolRows, type Receipt } from './mempool-rows.ts';
-import { nonceRivals } from './nonce-rivals.ts';
+import { type MempoolRows, mempoolRows, type Receipt } from './mempool-rows.ts';
+import { type MinedReceipts, minedReceipts } from './mined-receipts.ts';
+import { type NonceRivals, nonceRivals } from './nonce-rivals.ts';
 
 const { pending: PENDING, mined: MINED, replaced_by_fee: REPLACED, collected_here: COLLECTED } = MEMPOOL_STATE;
 
-/** A transaction that a block held which is canonical no more. */
-export interface RestoredTransaction {
+/** A transaction in a block that joined the chain. */
+export interface ConfirmedTransaction {
   content: TransactionContent;
+  /** Height and place in the block, as one number. */
+  position: number;
+}
+
+/** A transaction in a block that left the chain, with its former place. */
+export interface RestoredTransaction extends ConfirmedTransaction {
   /** Unix seconds of the Bitcoin block its block was built on. */
   burnBlockTime: number;
 }
@@ -29,48 +36,65 @@ const neverBroadcast = ({ payload, bitcoinOperation, chainId }: TransactionConte
 const isStorable = ({ sender, sponsor }: TransactionContent): boolean =>
   sender.nonce <= MAX_STORED_INTEGER && (sponsor?.nonce ?? 0n) <= MAX_STORED_INTEGER;
 
+/** What transactions of the mempool are kept by. */
+interface Parts {
+  rows: MempoolRows;
+  rivals: NonceRivals;
+  receipts: MinedReceipts;
+}
+
+/** Makes transactions wait again that left the chain, with those that they had replaced. @returns those that wait */
+function restore(
+  { rows, rivals, receipts }: Parts,
+  restored: readonly RestoredTransaction[],
+  receiptHeight: number,
+): TransactionContent[] {
+  const back: TransactionContent[] = [];
+  for (const { content, position, burnBlockTime } of restored) {
+    if (content.bitcoinOperation) continue;
+    const receipt = receipts.take(position);
+    const row = rows.find(content.txId);
+    if (row !== null) {
+      rows.move(row, PENDING);
+      back.push(content);
+    } else if (receipt !== null || !neverBroadcast(content)) {
+      rows.add(content, receipt ?? { time: burnBlockTime * MICROSECONDS, height: receiptHeight });
+      back.push(content);
+    }
+    for (const rival of rivals.of(content)) if (rival.state === REPLACED) rows.move(rival, PENDING);
+  }
+  return back;
+}
+
 export type MempoolWriter = ReturnType<typeof mempoolWriter>;
 
 /** What changes the mempool through this connection, inside the transaction that is open on it. */
 export function mempoolWriter(db: Database, dictionaries: Dictionaries, changes: ChangeWriter) {
   const rows = mempoolRows(db, dictionaries, changes);
   const rivals = nonceRivals(db, dictionaries, rows);
-  const mined = db.prepare<{ found: number }, [Uint8Array]>('SELECT 1 AS found FROM transactions WHERE tx_id = ?1');
+  const receipts = minedReceipts(db);
+  const mined = db.prepare<{ position: number }, [Uint8Array]>('SELECT position FROM transactions WHERE tx_id = ?1');
   const isMined = (txId: Uint8Array): boolean => mined.get(txId) !== null;
 
-  /** Makes transactions wait again that left the chain, with those that they had replaced. @returns those that wait */
-  function restore(restored: readonly RestoredTransaction[], receiptHeight: number): TransactionContent[] {
-    const back: TransactionContent[] = [];
-    for (const { content, burnBlockTime } of restored) {
-      if (content.bitcoinOperation) continue;
-      const row = rows.find(content.txId);
-      if (row !== null) {
-        rows.move(row, PENDING);
-        back.push(content);
-      } else if (!neverBroadcast(content)) {
-        rows.add(content, PENDING, { time: burnBlockTime * MICROSECONDS, height: receiptHeight });
-        back.push(content);
-      }
-      for (const rival of rivals.of(content)) if (rival.state === REPLACED) rows.move(rival, PENDING);
-    }
-    return back;
-  }
-
   return {
+    /** Forgets what belongs to a transaction that is undone. */
+    forget: rows.forget,
+
     /**
      * Announced by the node. A transaction that was dropped waits again, with a new receipt.
-     * @returns how many rows are new or came back
+     * @returns how many are new or came back
      */
     announce(contents: readonly TransactionContent[], receipt: Receipt): number {
       const waiting: TransactionContent[] = [];
-      let minedRows = 0;
+      let alreadyMined = 0;
       for (const content of contents.filter(isStorable)) {
         const row = rows.find(content.txId);
         if (row === null) {
-          const state = isMined(content.txId) ? MINED : PENDING;
-          rows.add(content, state, receipt);
-          if (state === PENDING) waiting.push(content);
-          else minedRows++;
+          const place = mined.get(content.txId);
+          if (place === null) {
+            rows.add(content, receipt);
+            waiting.push(content);
+          } else if (receipts.keep(place.position, receipt, receipt.height)) alreadyMined++;
         } else if (row.state < PENDING && !isMined(content.txId) && !rivals.stayReplaced(row)) {
           rows.receive(row, receipt);
           waiting.push(content);
@@ -79,7 +103,7 @@ export function mempoolWriter(db: Database, dictionaries: Dictionaries, changes:
       for (const { txId } of waiting) changes.announced(txId);
       for (const content of waiting) rivals.resolve(content);
       if (waiting.length > 0) rows.touch(receipt.time);
-      return waiting.length + minedRows;
+      return waiting.length + alreadyMined;
     },
 
     /**
@@ -103,21 +127,25 @@ export function mempoolWriter(db: Database, dictionaries: Dictionaries, changes:
     /**
      * The chain changed: what left it waits again, what it holds now waits no more. All that left comes back before
      * anything is taken out, since a transaction may have moved from a lower block to a higher one.
+     * @param heights of the tip before and after
      * @param now Unix microseconds
      */
     chainChanged(
       restored: readonly RestoredTransaction[],
-      confirmed: readonly TransactionContent[],
-      receiptHeight: number,
+      confirmed: readonly ConfirmedTransaction[],
+      heights: { before: number; after: number },
       now: number,
     ): void {
-      const back = restore(restored, receiptHeight);
-      const signed = confirmed.filter(({ bitcoinOperation }) => !bitcoinOperation);
-      for (const { txId } of signed) {
-        const row = rows.find(txId);
-        if (row !== null) rows.move(row, MINED);
+      const back = restore({ rows, rivals, receipts }, restored, heights.before);
+      const signed = confirmed.filter(({ content }) => !content.bitcoinOperation);
+      for (const { content, position } of signed) {
+        const row = rows.find(content.txId);
+        if (row === null) continue;
+        rows.mine(row);
+        receipts.keep(position, { time: row.received_at, height: row.receipt_block_height }, heights.after);
       }
-      for (const content of signed) rivals.resolve(content);
+      receipts.settle(heights.after);
+      for (const { content } of signed) rivals.resolve(content);
       for (const content of back) rivals.resolve(content);
       rows.touch(now);
     },

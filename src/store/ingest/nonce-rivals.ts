@@ -78,6 +78,8 @@ function rivalQueries(db: Database) {
   };
 }
 
+export type NonceRivals = ReturnType<typeof nonceRivals>;
+
 /** What settles which transactions wait, through this connection. */
 export function nonceRivals(db: Database, { principals }: Dictionaries, rows: MempoolRows) {
   const rivals = rivalQueries(db);
@@ -115,7 +117,17 @@ export function nonceRivals(db: Database, { principals }: Dictionaries, rows: Me
         rows.move(row, REPLACED, winner);
         beaten.add(row.tx_id.toHex());
       };
-      for (const row of rivals.waiting(spendsOf(content)).filter(contends)) {
+      const spends = spendsOf(content);
+      const all = rivals.waiting(spends);
+      const [only] = all;
+      if (only === undefined) return;
+      if (all.length === 1 && Buffer.compare(only.tx_id, content.txId) === 0) {
+        // By far the most: nothing else spends its nonces.
+        const winner = contends(only) ? rivals.mined(spends) : null;
+        if (winner !== null) rows.move(only, REPLACED, winner);
+        return;
+      }
+      for (const row of all.filter(contends)) {
         const winner = rivals.mined(spendsOfRow(row));
         if (winner !== null) replace(row, winner);
         else if (row.state === PENDING) contenders.push(row);

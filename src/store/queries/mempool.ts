@@ -6,7 +6,7 @@ import { decimalOf } from '../rows/amounts.ts';
 import { prepared } from '../rows/statement.ts';
 import { MEMPOOL_STATE, mempoolStatus, typeWord } from '../rows/words.ts';
 import { bytesAt, keysetPage, numberAt } from './page.ts';
-import { type SpentRow, spentOf, waiting } from './summary.ts';
+import { mined, type SpentRow, spentOf, waiting } from './summary.ts';
 
 const pendingColumns = `${waiting.columns}, m.state, m.received_at, m.receipt_block_height`;
 const pending = `SELECT ${pendingColumns} FROM mempool_transactions m ${waiting.joins}`;
@@ -26,6 +26,10 @@ export const sql = {
             ORDER BY m.received_at, m.tx_id LIMIT ?3`,
   byId: `SELECT ${pendingColumns}, m.replaced_by_tx_id, m.raw
            FROM mempool_transactions m ${waiting.joins} WHERE m.tx_id = ?1`,
+  mined: `SELECT ${mined.columns}, ${MEMPOOL_STATE.pending} AS state, r.received_at, r.receipt_block_height,
+                 NULL AS replaced_by_tx_id, b.raw
+            FROM transactions t JOIN mined_receipts r ON r.position = t.position
+            JOIN transaction_bodies b ON b.position = t.position ${mined.joins} WHERE t.tx_id = ?1`,
   state: 'SELECT state FROM mempool_transactions WHERE tx_id = ?1',
   ofPrincipalTotal: `SELECT c.principal_id, c.transactions AS total
                        FROM principals p JOIN pending_counts c ON c.principal_id = p.id WHERE p.address = ?1`,
@@ -71,6 +75,7 @@ export function mempoolQueries(db: Database) {
   const from = prepared<PendingRow, [number, Uint8Array, number]>(db, sql.from);
   const before = prepared<PendingRow, [number, Uint8Array, number]>(db, sql.before);
   const byId = prepared<DetailRow, [Uint8Array]>(db, sql.byId);
+  const minedById = prepared<DetailRow, [Uint8Array]>(db, sql.mined);
   const state = prepared<{ state: number }, [Uint8Array]>(db, sql.state);
   const ofPrincipalTotal = prepared<{ principal_id: number; total: number }, [string]>(db, sql.ofPrincipalTotal);
   const ofPrincipalAt = prepared<{ tx_id: Uint8Array }, [number, number, number]>(db, sql.ofPrincipalAt);
@@ -98,10 +103,15 @@ export function mempoolQueries(db: Database) {
       itemOf: pendingOf,
     });
 
+  const detailOf = (row: DetailRow): PendingTransactionDetail => ({
+    ...pendingOf(row),
+    replacedByTxId: row.replaced_by_tx_id,
+    raw: row.raw,
+  });
+
   function find(txId: Uint8Array): PendingTransactionDetail | undefined {
     const row = byId.get(txId);
-    if (row === null) return undefined;
-    return { ...pendingOf(row), replacedByTxId: row.replaced_by_tx_id, raw: row.raw };
+    return row === null ? undefined : detailOf(row);
   }
 
   return {
@@ -144,6 +154,12 @@ export function mempoolQueries(db: Database) {
     version: async (): Promise<number> => version.get()?.version ?? 0,
 
     find,
+
+    /** A transaction that was announced: as it waits, or as it waited before a block held it. */
+    findAnnounced(txId: Uint8Array): PendingTransactionDetail | undefined {
+      const row = byId.get(txId) ?? minedById.get(txId);
+      return row === null ? undefined : detailOf(row);
+    },
 
     detailsOfPrincipal(principal: string, limit: number, offset: number): OffsetPage<PendingTransactionDetail> {
       const counted = ofPrincipalTotal.get(principal);

@@ -58,6 +58,9 @@ export const summary = {
 /** Columns and joins for a query whose FROM has `mempool_transactions m`. */
 export const waiting = { columns: spentColumns('m'), joins: spentJoins('m') };
 
+/** What {@link waiting} has, for a query whose FROM has `transactions t`. */
+export const mined = { columns: spentColumns('t'), joins: spentJoins('t') };
+
 /** A column that this kind of row always has. */
 function present<T>(value: T | null, column: string): T {
   if (value === null) throw new Error(`a transaction's row lacks ${column}`);

@@ -114,6 +114,7 @@ export function readerOf(db: Database, journal: EntryReader | null, file: number
     mempool: {
       /** One that waited at some time, as pending where it is mined; undefined where none of the id ever did. */
       find: async (txId: Uint8Array) => mempool.find(txId),
+      findAnnounced: async (txId: Uint8Array) => mempool.findAnnounced(txId),
       /** Pending ones, newest receipt first, ties by id. */
       page: mempool.page,
       /** Fees of pending transactions, by type. */

@@ -23,6 +23,12 @@ export const mempoolTransactionsTable = tableShape('mempool_transactions', ['tx_
   raw: 'blob',
 });
 
+export const minedReceiptsTable = tableShape('mined_receipts', ['position'], {
+  position: 'integer',
+  received_at: 'integer',
+  receipt_block_height: 'integer',
+});
+
 export const pendingPrincipalsTable = tableShape('pending_principals', ['principal_id', 'received_at', 'tx_id'], {
   principal_id: 'integer',
   received_at: 'integer',
