@@ -9,7 +9,7 @@ import { responder } from '../../src/http/respond.ts';
 import { checkedBody } from '../../src/http/response-check.ts';
 import { resource, route } from '../../src/http/route.ts';
 import { type CursorSide, HEAD } from '../../src/store/model/page.ts';
-import { alice, drop, microblockHash, stream, transfer } from '../support/handmade.ts';
+import { alice, block, drop, microblockHash, receipt, stream, transfer } from '../support/handmade.ts';
 import { memoryIndex } from '../support/memory-index.ts';
 import { routeContext } from './route-context.ts';
 import {
@@ -253,6 +253,16 @@ describe('GET /extended/v3/blocks/{height_or_hash}/transactions', () => {
     const { total, results } = body as List;
     expect(total).toBe(2);
     expect(results.map(({ tx_id }) => tx_id)).toEqual([hash(0x31), hash(0x30)]);
+  });
+
+  test('counts what it shows, as v2 does: a Bitcoin operation that failed is in no list', async () => {
+    const failed = receipt({ id: hash(0x77), raw: '0x00' }, 0, { status: 'abort_by_response' });
+    const one = block(null, 'one', [failed, receipt(transfer(alice, 0, 200), 1)]);
+    const { json } = testApp(memoryIndex([one.event]));
+    for (const version of ['v2', 'v3']) {
+      const { total, results } = (await json(`/extended/${version}/blocks/1/transactions`)).body as List;
+      expect([version, total, results.length]).toEqual([version, 1, 1]);
+    }
   });
 
   test.each(['0', '4', '2147483648', '9007199254740993', '9'.repeat(400), '1'.repeat(64), hash(0x77)])(

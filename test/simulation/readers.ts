@@ -126,8 +126,7 @@ export class Readers {
 
   #isWholeBlock({ total, results }: Body): void {
     const [first] = results;
-    // Bitcoin operations that failed are counted, and have no row.
-    require(results.length <= total, `${results.length} transactions of ${total}`);
+    this.#isCounted({ total, results });
     require(results.every((one: Body) => one.block_hash === first.block_hash), 'they are of several blocks');
   }
 

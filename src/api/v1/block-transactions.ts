@@ -85,8 +85,7 @@ export const blockTransactions = [
       const page =
         block && (await read.transactions.inBlock({ height: block.height }, 'asc', query.limit, query.offset));
       if (page === undefined) throw notFound('Block not found');
-      // As the node counts them: with Bitcoin operations that failed and have no row.
-      return serialized(read, { ...page, total: block?.transactions ?? page.total }, query);
+      return serialized(read, page, query);
     },
   }),
 ];

@@ -16,11 +16,11 @@ export const sql = {
   // In the order they came, which is that of their rows.
   newestArrival: `SELECT index_block_hash FROM block_payloads
                    WHERE rowid = (SELECT max(rowid) FROM block_payloads)`,
-  newest: 'SELECT height, index_block_hash, announced_transactions FROM blocks ORDER BY height DESC LIMIT 1',
-  byHeight: 'SELECT height, index_block_hash, announced_transactions FROM blocks WHERE height = ?1',
-  byIndexBlockHash: 'SELECT height, index_block_hash, announced_transactions FROM blocks WHERE index_block_hash = ?1',
+  newest: 'SELECT height, index_block_hash, transactions FROM blocks ORDER BY height DESC LIMIT 1',
+  byHeight: 'SELECT height, index_block_hash, transactions FROM blocks WHERE height = ?1',
+  byIndexBlockHash: 'SELECT height, index_block_hash, transactions FROM blocks WHERE index_block_hash = ?1',
   byBlockHash:
-    'SELECT height, index_block_hash, announced_transactions FROM blocks WHERE block_hash = ?1 ORDER BY height DESC LIMIT 1',
+    'SELECT height, index_block_hash, transactions FROM blocks WHERE block_hash = ?1 ORDER BY height DESC LIMIT 1',
 };
 
 interface TipRow {
@@ -35,8 +35,8 @@ interface TipRow {
 export interface BlockRow {
   height: number;
   index_block_hash: Uint8Array;
-  /** Number of transactions as the node counts them. */
-  announced_transactions: number;
+  /** Number of transactions that lists of the block show. */
+  transactions: number;
 }
 
 export type ChainQueries = ReturnType<typeof chainQueries>;

@@ -105,7 +105,7 @@ export function transactionQueries(db: Database, chain: ChainQueries, mempool: M
       return keysetPage<SummaryRow, TransactionSummary>({
         limit,
         at,
-        total: block.announced_transactions,
+        total: block.transactions,
         rowsFrom: (key, count) => ofBlockFrom.all(key === null ? NEWEST : numberAt(key, 0), count, first, last),
         rowsBefore: (key, count) => ofBlockBefore.all(numberAt(key, 0), count, first, last),
         keyOf,
