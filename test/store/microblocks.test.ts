@@ -1,14 +1,17 @@
 import { Database } from 'bun:sqlite';
 import { expect, test } from 'bun:test';
+import { fromHex } from '../../src/codec/hex.ts';
 import { checkDirectory } from '../../src/store/check/check.ts';
 import { indexPath } from '../../src/store/files/database.ts';
 import { openSnapshots } from '../../src/store/read/snapshots.ts';
+import { openApi } from '../support/api.ts';
 import {
   alice,
   announcement,
   block,
   bob,
   carol,
+  hashOf,
   inMicroblock,
   type Microblock,
   microblockHash,
@@ -125,3 +128,23 @@ for (const journal of [true, false]) {
     expect(waiting(open)).toEqual([true, true, true]);
   });
 }
+
+test('microblocks that the first block of an index confirmed are listed as they are counted', async () => {
+  using open = openNew();
+  const known = { ...before, parent_burn_block_timestamp: 1_699_999_000 };
+  open.ingest.receive(block(null, 'confirms', [receipt(one, 0, inMicroblock(first))], known).event);
+  const snapshots = openSnapshots(open.directory);
+  const [page, found] = await snapshots.read(async (reader) => [
+    await reader.microblocks.page(5, 0),
+    await reader.microblocks.find(fromHex(microblockHash('first'))),
+  ]);
+  snapshots.close();
+  expect(page).toMatchObject({ total: 1, items: [{ height: 1, sequence: 0 }] });
+  expect(found).toEqual(page.items[0]!);
+  const parentHash = fromHex(hashOf('parent of confirms'));
+  const burnBlock = { hash: new Uint8Array(0), height: 0, time: 1_699_999_000 };
+  expect(found?.parentBlock).toEqual({ hash: parentHash, burnBlock });
+  using api = openApi(open.directory);
+  const listed = (await (await api.get('/extended/v1/microblock')).json()) as { results: unknown[] };
+  expect(listed.results).toMatchObject([{ parent_burn_block_hash: '0x', parent_burn_block_time: 1_699_999_000 }]);
+});

@@ -6,9 +6,11 @@ import type { OffsetPage } from '../model/page.ts';
 import { prepared } from '../rows/statement.ts';
 import type { StreamedQueries } from './streamed.ts';
 
-const columns = `m.hash, m.parent_hash, m.sequence, m.height, b.block_hash, p.block_hash AS parent_block_hash,
-  p.burn_block_hash, p.burn_block_height, p.burn_block_time`;
-const from = `FROM microblocks m CROSS JOIN blocks b ON b.height = m.height CROSS JOIN blocks p ON p.height = m.height - 1`;
+// The first block of an index has no parent in it: what it says itself of its parent is all that is known.
+const columns = `m.hash, m.parent_hash, m.sequence, m.height, b.block_hash, b.parent_block_hash, p.burn_block_hash,
+  coalesce(p.burn_block_height, 0) AS burn_block_height,
+  coalesce(p.burn_block_time, b.parent_burn_block_time, 0) AS burn_block_time`;
+const from = `FROM microblocks m CROSS JOIN blocks b ON b.height = m.height LEFT JOIN blocks p ON p.height = m.height - 1`;
 
 export const sql = {
   total: 'SELECT max(ordinal) AS total FROM microblocks',
@@ -25,10 +27,14 @@ interface Row {
   height: number;
   block_hash: Uint8Array;
   parent_block_hash: Uint8Array;
-  burn_block_hash: Uint8Array;
+  /** Null where the index doesn't have the parent. */
+  burn_block_hash: Uint8Array | null;
   burn_block_height: number;
   burn_block_time: number;
 }
+
+/** Bytes of a hash that nobody knows. */
+const NO_HASH = new Uint8Array(0);
 
 export function microblockQueries(db: Database, streamed: StreamedQueries) {
   const total = prepared<{ total: number | null }, []>(db, sql.total);
@@ -46,7 +52,11 @@ export function microblockQueries(db: Database, streamed: StreamedQueries) {
       blockHash: row.block_hash,
       parentBlock: {
         hash: row.parent_block_hash,
-        burnBlock: { hash: row.burn_block_hash, height: row.burn_block_height, time: row.burn_block_time },
+        burnBlock: {
+          hash: row.burn_block_hash ?? NO_HASH,
+          height: row.burn_block_height,
+          time: row.burn_block_time,
+        },
       },
       txIds: transactions.all(first, last, row.hash).map(({ tx_id }) => tx_id),
     };

@@ -1,6 +1,6 @@
 import { type Static, Type } from '@sinclair/typebox';
 import { ChainBlock } from './chain-block.ts';
-import { Hash, Height, Hex, IsoTime, UnixTime } from './values.ts';
+import { Hash, Height, Hex, OptionalTime, UnixTime } from './values.ts';
 
 export const Block = Type.Object({
   ...Type.Omit(ChainBlock, ['canonical', 'parent_index_block_hash', 'tx_count']).properties,
@@ -28,9 +28,9 @@ export const Microblock = Type.Object({
   parent_block_height: Height,
   parent_block_hash: Hash,
   block_hash: { ...Hex, description: 'Hash of the block that confirmed the microblock; 0x until one does' },
-  parent_burn_block_hash: Hash,
+  parent_burn_block_hash: { ...Hex, description: 'Hash of the Bitcoin block of the parent; 0x if it is unknown' },
   parent_burn_block_time: UnixTime,
-  parent_burn_block_time_iso: IsoTime,
+  parent_burn_block_time_iso: OptionalTime,
   parent_burn_block_height: Height,
   txs: Type.Array(Hash, { description: 'Ids of the transactions in the block, last one first' }),
 });

@@ -13,6 +13,7 @@ import {
   Hex,
   IsoTime,
   nullable,
+  OptionalTime,
   Principal,
   Uint64,
   UnixTime,
@@ -40,10 +41,6 @@ const common = {
   post_conditions: PostConditions,
   anchor_mode: words('on_chain_only', 'off_chain_only', 'any'),
 };
-
-const OptionalTime = Type.Union([IsoTime, Type.Literal('')], {
-  description: 'ISO 8601 time in UTC; empty if the time is unknown',
-});
 
 const mined = {
   ...common,

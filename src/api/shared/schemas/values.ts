@@ -10,6 +10,9 @@ export const IsoTime = Type.String({
   pattern: '^[0-9-]{10}T[0-9:]{8}\\.[0-9]{3}Z$',
   description: 'ISO 8601 time in UTC',
 });
+export const OptionalTime = Type.Union([IsoTime, Type.Literal('')], {
+  description: 'ISO 8601 time in UTC; empty if the time is unknown',
+});
 /** An integer that may exceed 2^53: clients that need every digit parse it as a big integer. */
 export const Uint64 = Type.Unsafe<number | RawNumber>(Type.Integer({ minimum: 0 }));
 export const Amount = Type.String({

@@ -4,7 +4,7 @@ import { toHex } from '../../../codec/hex.ts';
 import type { ChainMicroblock, WholeBlock } from '../../../store/model/block.ts';
 import type { Block, Microblock } from '../schemas/block.ts';
 import { chainBlock } from './chain-block.ts';
-import { isoTime } from './values.ts';
+import { timeText } from './values.ts';
 
 /** @param microblocks the order of those it confirmed, by their sequence */
 export function block(of: WholeBlock, microblocks: 'ascending' | 'descending'): Block {
@@ -37,7 +37,7 @@ export function microblock(of: ChainMicroblock): Static<typeof Microblock> {
     block_hash: of.blockHash === null ? '0x' : toHex(of.blockHash),
     parent_burn_block_hash: toHex(burnBlock.hash),
     parent_burn_block_time: burnBlock.time,
-    parent_burn_block_time_iso: isoTime(burnBlock.time),
+    parent_burn_block_time_iso: timeText(burnBlock.time),
     parent_burn_block_height: burnBlock.height,
     txs: of.txIds.map(toHex).reverse(),
   };

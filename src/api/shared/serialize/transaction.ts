@@ -12,7 +12,7 @@ import { transactionEvent } from './event.ts';
 import { poisonMicroblock } from './poison-microblock.ts';
 import { decoded, payloadOf } from './raw.ts';
 import { tenureChange } from './tenure-change.ts';
-import { clarity, exactNumber, isoTime } from './values.ts';
+import { clarity, exactNumber, isoTime, timeText } from './values.ts';
 
 /** What the called contracts declare, by contract identifier. */
 export type Declarations = ReadonlyMap<string, ContractFunctions>;
@@ -84,7 +84,6 @@ export function mempoolTransaction(
 }
 
 /** @param time Unix seconds */
-const timeText = (time: number): string => (time > 0 ? isoTime(time) : '');
 
 function accountMembers(
   { txId, sender, sponsor, fee }: TransactionDetail | PendingTransactionDetail,

@@ -13,3 +13,6 @@ export const memo = (bytes: Uint8Array | null) =>
 
 /** @param time Unix seconds */
 export const isoTime = (time: number): string => new Date(time * 1000).toISOString();
+
+/** Empty for a time that is unknown. @param time Unix seconds, 0 or less where it is unknown */
+export const timeText = (time: number): string => (time > 0 ? isoTime(time) : '');
