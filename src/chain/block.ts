@@ -53,7 +53,7 @@ export interface TransactionContent {
 
 export interface ChainTransaction extends TransactionContent {
   /**
-   * The node's index in the block; a genesis transaction, which is shown in block 1, has its index in block 0 plus one.
+   * The node's index in the block. A genesis transaction is shown in block 1: its index in block 0 counts on from there.
    */
   txIndex: number;
   status: TransactionStatus;

@@ -154,9 +154,9 @@ function chainTransactions(
 
 const sequenceOf = (transaction: ChainTransaction): number => transaction.microblock?.sequence ?? ANCHORED_SEQUENCE;
 
-/** Compares by chain order: microblock sequence, then index; at the same index, genesis transactions come first. */
+/** Compares by chain order: microblock sequence, then index. */
 const chainOrder = (a: ChainTransaction, b: ChainTransaction): number =>
-  sequenceOf(a) - sequenceOf(b) || a.txIndex - b.txIndex || Number(b.genesis !== null) - Number(a.genesis !== null);
+  sequenceOf(a) - sequenceOf(b) || a.txIndex - b.txIndex;
 
 const prefixed = (hex: string): Uint8Array => fromHex(hex);
 
@@ -239,12 +239,12 @@ export function blockOfText(text: string, network: Network): Block {
 
 /**
  * Block 1 with the transactions of block 0, which clients know as block 1's: the boot contracts and genesis mints
- * have no block of their own in the API. The index of each is increased by one.
+ * have no block of their own in the API. They follow those of block 1, whose indexes they continue.
  */
 export function withGenesis(block: Block, genesis: Block): Block {
   const boot = genesis.transactions.map((transaction) => ({
     ...transaction,
-    txIndex: transaction.txIndex + 1,
+    txIndex: block.announcedTransactions + transaction.txIndex,
     genesis: {
       blockTime: genesis.blockTime,
       parentIndexBlockHash: genesis.parentIndexBlockHash,
@@ -254,7 +254,7 @@ export function withGenesis(block: Block, genesis: Block): Block {
   return {
     ...block,
     announcedTransactions: block.announcedTransactions + genesis.announcedTransactions,
-    transactions: [...block.transactions, ...boot].sort(chainOrder),
+    transactions: [...block.transactions, ...boot],
     minerRewards: [...genesis.minerRewards, ...block.minerRewards],
   };
 }

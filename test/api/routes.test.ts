@@ -9,7 +9,7 @@ import { responder } from '../../src/http/respond.ts';
 import { checkedBody } from '../../src/http/response-check.ts';
 import { resource, route } from '../../src/http/route.ts';
 import { type CursorSide, HEAD } from '../../src/store/model/page.ts';
-import { alice, block, drop, microblockHash, receipt, stream, transfer } from '../support/handmade.ts';
+import { alice, block, bob, drop, hashOf, microblockHash, receipt, stream, transfer } from '../support/handmade.ts';
 import { memoryIndex } from '../support/memory-index.ts';
 import { routeContext } from './route-context.ts';
 import {
@@ -253,6 +253,28 @@ describe('GET /extended/v3/blocks/{height_or_hash}/transactions', () => {
     const { total, results } = body as List;
     expect(total).toBe(2);
     expect(results.map(({ tx_id }) => tx_id)).toEqual([hash(0x31), hash(0x30)]);
+  });
+
+  test('shows the transactions of block 0 in block 1 behind its own, with one time and no index twice', async () => {
+    const zero = block(null, 'zero', [transfer(bob, 0, 200), transfer(bob, 1, 200)].map(receipt), {
+      block_height: 0,
+      index_block_hash: hashOf('index of nothing'),
+      block_time: null,
+      burn_block_time: 0,
+    });
+    const own = [transfer(alice, 0, 200), transfer(alice, 1, 200), transfer(alice, 2, 200)];
+    const one = block(null, 'one', own.map(receipt));
+    const { json } = testApp(memoryIndex([zero.event, one.event]));
+    const list = async (path: string) => ((await json(path)).body as List).results;
+    const time = ((await json('/extended/v2/blocks/1')).body as { block_time: number }).block_time;
+    const v3 = (await list('/extended/v3/blocks/1/transactions')).map(({ block: of }) => of);
+    expect(v3.map((of) => of as object)).toMatchObject([4, 3, 2, 1, 0].map((tx_index) => ({ tx_index, time })));
+    const v1 = await list('/extended/v1/tx/block_height/1');
+    expect(v1).toMatchObject([4, 3, 2, 1, 0].map((tx_index) => ({ tx_index, block_time: time })));
+    const v2 = await list('/extended/v2/blocks/1/transactions');
+    expect(v2).toMatchObject([0, 1, 2, 3, 4].map((tx_index) => ({ tx_index, block_time: time })));
+    const [received] = await list(`/extended/v3/principals/${bob.address}/transactions`);
+    expect(received?.transaction).toMatchObject({ block: { tx_index: 4, time } });
   });
 
   test('counts what it shows, as v2 does: a Bitcoin operation that failed is in no list', async () => {

@@ -153,7 +153,7 @@ test('transactions of confirmed microblocks come before those of the anchor bloc
   expect(made.transactions.map(({ txId }) => toHex(txId))).toEqual([third.id, second.id, first.id]);
 });
 
-test('block 0 is shown in block 1: behind its equals, one index up, with its own time and parent', () => {
+test('block 0 is shown in block 1: behind its transactions, whose indexes it continues, with its own time and parent', () => {
   const boot = normalised([first, second], {
     block_time: 5,
     burn_block_time: 5,
@@ -165,12 +165,12 @@ test('block 0 is shown in block 1: behind its equals, one index up, with its own
   const whole = withGenesis(one, boot);
   expect(whole.transactions.map(({ txId, txIndex }) => [toHex(txId), txIndex])).toEqual([
     [third.id, 0],
-    [first.id, 1],
     [fourth.id, 1],
-    [second.id, 2],
+    [first.id, 2],
+    [second.id, 3],
   ]);
   expect(whole.announcedTransactions).toBe(4);
-  expect(whole.transactions[1]?.genesis).toEqual({
+  expect(whole.transactions[2]?.genesis).toEqual({
     blockTime: 5,
     parentIndexBlockHash: new Uint8Array(32).fill(255),
     parentBurnBlockTime: boot.parentBurnBlockTime,

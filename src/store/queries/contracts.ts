@@ -3,13 +3,13 @@ import type { Database } from 'bun:sqlite';
 import { heightOf } from '../../chain/position.ts';
 import { splitPrincipal } from '../../codec/address.ts';
 import type { Deployment, SmartContract } from '../model/contract.ts';
-import { heightIn } from '../rows/position-sql.ts';
+import { heightIn, shownTime } from '../rows/position-sql.ts';
 import { prepared } from '../rows/statement.ts';
 import { MEMPOOL_STATE, PAYLOAD, STATUS, storedTransactionStatus } from '../rows/words.ts';
 import { type MadeByRow, madeByOf } from './made-by.ts';
 
 export const sql = {
-  find: `SELECT t.position, t.tx_id, t.tx_index, coalesce(t.genesis_block_time, b.block_time) AS block_time,
+  find: `SELECT t.position, t.tx_id, t.tx_index, ${shownTime} AS block_time,
                 b.block_hash, b.index_block_hash, b.burn_block_height, b.burn_block_time, t.clarity_version,
                 d.raw
            FROM principals p JOIN contracts c ON c.contract_id = p.id

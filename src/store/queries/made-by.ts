@@ -1,10 +1,10 @@
 /** The transactions that things of other tables were made by: the row `o` has its position. */
 import type { MadeBy } from '../model/staking.ts';
-import { heightIn } from '../rows/position-sql.ts';
+import { heightIn, shownTime } from '../rows/position-sql.ts';
 import { placeOf } from './transfers.ts';
 
 export const madeBy = {
-  columns: `t.position, t.tx_id, t.tx_index, coalesce(t.genesis_block_time, b.block_time) AS block_time,
+  columns: `t.position, t.tx_id, t.tx_index, ${shownTime} AS block_time,
             b.block_hash, b.index_block_hash, b.burn_block_height, b.burn_block_time`,
   joins: `JOIN transactions t ON t.position = o.position JOIN blocks b ON b.height = ${heightIn('o.position')}`,
 };

@@ -12,6 +12,8 @@ import { zonefileQueries } from './zonefiles.ts';
 /** The condition that nothing was done on the chain with a name from before it. */
 const untouched = 'NOT EXISTS (SELECT 1 FROM names n WHERE n.name = o.name)';
 
+const firstTransfer = `SELECT tx_id FROM transactions WHERE position BETWEEN ?1 AND ?2 AND type = ${PAYLOAD.token_transfer}`;
+
 export const sql = {
   names: `SELECT name FROM names WHERE active = 1
           UNION ALL SELECT o.name FROM old_names o WHERE ${untouched} ORDER BY name LIMIT ?1 OFFSET ?2`,
@@ -23,7 +25,9 @@ export const sql = {
   oldName: 'SELECT namespace, owner FROM old_names WHERE name = ?1',
   oldNamesOfOwner: `SELECT o.name FROM old_names o WHERE o.owner = ?1 AND ${untouched} ORDER BY o.name`,
   // What began the chain, with all that was there from the start.
-  genesis: `SELECT tx_id FROM transactions WHERE position BETWEEN ?1 AND ?2 AND type = ${PAYLOAD.token_transfer} ORDER BY position LIMIT 1`,
+  genesis: `${firstTransfer} AND genesis_block_time IS NOT NULL ORDER BY position LIMIT 1`,
+  // Old nodes announced in block 1 what others announce in block 0.
+  firstTransfer: `${firstTransfer} ORDER BY position LIMIT 1`,
   last: `SELECT n.namespace, o.operation, t.tx_id, p.address AS sender
            FROM names n JOIN name_operations o USING (name, position, event_index)
            JOIN transactions t ON t.position = n.position JOIN principals p ON p.id = o.sender_id
@@ -88,6 +92,7 @@ export function nameQueries(db: Database) {
   const oldName = prepared<OldNameRow, [string]>(db, sql.oldName);
   const oldNamesOfOwner = prepared<{ name: string }, [string]>(db, sql.oldNamesOfOwner);
   const genesis = prepared<{ tx_id: Uint8Array }, [number, number]>(db, sql.genesis);
+  const firstTransferOf = prepared<{ tx_id: Uint8Array }, [number, number]>(db, sql.firstTransfer);
   const version = prepared<{ attachment: number | null; old: number }, []>(db, sql.version);
   const owners = nameOwners(db);
   const namespaces = namespaceQueries(db);
@@ -97,7 +102,7 @@ export function nameQueries(db: Database) {
   /** Null where the index doesn't begin with the chain. */
   function genesisId(): Uint8Array | null {
     const { first, last: end } = positionsOf(FIRST);
-    return genesis.get(first, end)?.tx_id ?? null;
+    return (genesis.get(first, end) ?? firstTransferOf.get(first, end))?.tx_id ?? null;
   }
 
   const isActive = (name: string): boolean => active.get(name) !== null;

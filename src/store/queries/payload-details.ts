@@ -60,7 +60,7 @@ export const detailInBlock = (transaction: ChainTransaction, block: Block, canon
       height: block.height,
       hash: block.blockHash,
       indexHash: block.indexBlockHash,
-      time: transaction.genesis?.blockTime ?? block.blockTime,
+      time: transaction.genesis?.blockTime || block.blockTime,
     },
     burnBlock: { height: block.burnBlockHeight, time: block.burnBlockTime },
     parentBlock: {

@@ -3,7 +3,7 @@ import { heightOf } from '../../chain/position.ts';
 import type { TenureChangeCause } from '../../codec/payload.ts';
 import type { SummaryPayload, TransactionSummary } from '../model/transaction.ts';
 import { decimalOf } from '../rows/amounts.ts';
-import { heightIn } from '../rows/position-sql.ts';
+import { heightIn, shownTime } from '../rows/position-sql.ts';
 import { storedTenureCause, storedTransactionStatus, typeWord } from '../rows/words.ts';
 
 /** What a mined and a waiting transaction have in common. */
@@ -29,7 +29,6 @@ export interface SummaryRow extends SpentRow {
   tx_index: number;
   status: number;
   tenure_change_cause: number | null;
-  genesis_block_time: number | null;
   block_hash: Uint8Array;
   index_block_hash: Uint8Array;
   block_time: number;
@@ -50,8 +49,8 @@ const spentJoins = (t: string): string =>
 
 /** Columns and joins for a query whose FROM has `transactions t`. */
 export const summary = {
-  columns: `t.position, ${spentColumns('t')}, t.tx_index, t.status, t.tenure_change_cause, t.genesis_block_time,
-   b.block_hash, b.index_block_hash, b.block_time, b.burn_block_height, b.burn_block_time`,
+  columns: `t.position, ${spentColumns('t')}, t.tx_index, t.status, t.tenure_change_cause,
+   b.block_hash, b.index_block_hash, ${shownTime} AS block_time, b.burn_block_height, b.burn_block_time`,
   joins: `JOIN blocks b ON b.height = ${heightIn('t.position')} ${spentJoins('t')}`,
 };
 
@@ -118,7 +117,7 @@ export const summaryOf = (row: SummaryRow): TransactionSummary => ({
     height: heightOf(row.position),
     hash: row.block_hash,
     indexHash: row.index_block_hash,
-    time: row.genesis_block_time ?? row.block_time,
+    time: row.block_time,
   },
   burnBlock: { height: row.burn_block_height, time: row.burn_block_time },
 });

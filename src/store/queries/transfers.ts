@@ -6,13 +6,13 @@ import { decodeClarity } from '../../codec/clarity.ts';
 import type { Cursor, CursorKey, Page } from '../model/page.ts';
 import type { FtTransfer, Move, StxTransfer } from '../model/token.ts';
 import type { TransactionPlace } from '../model/transaction.ts';
-import { heightIn } from '../rows/position-sql.ts';
+import { heightIn, shownTime } from '../rows/position-sql.ts';
 import { prepared } from '../rows/statement.ts';
 import { EVENT_KIND } from '../rows/words.ts';
 import { keysetPage, numberAt } from './page.ts';
 
 const place = {
-  columns: `t.position, t.tx_id, t.tx_index, coalesce(t.genesis_block_time, b.block_time) AS block_time,
+  columns: `t.position, t.tx_id, t.tx_index, ${shownTime} AS block_time,
             b.block_hash, b.index_block_hash`,
   joins: `JOIN transactions t ON t.position = e.position JOIN blocks b ON b.height = ${heightIn('e.position')}`,
 };
