@@ -25,6 +25,7 @@ import { startApiService } from './api-service.ts';
 import { type ApiThreads, startApiThreads } from './api-threads.ts';
 import { type Environment, realEnvironment } from './environment.ts';
 import { serverFaucets } from './faucets.ts';
+import { requireNodesChain } from './node-chain.ts';
 import { importOldNames } from './old-names.ts';
 import { requireLoopback } from './open-access.ts';
 import { serverOperations } from './operations.ts';
@@ -148,6 +149,7 @@ export async function startServing(
       );
     }
     const [registry, node] = [new Registry(), nodeRpc(settings.nodeRpc)];
+    if (!settings.skipChainCheck) await requireNodesChain(node, settings.chainId ?? ingest?.chainId() ?? null);
     const snapshots = environment.openSnapshots(settings.data, {
       log: snapshotLog(registry, log),
       now: clock.monotonic,

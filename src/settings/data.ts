@@ -8,6 +8,9 @@ import { integer, textOrNone, yesOrNo } from './values.ts';
 /** The reference API's words for modes, and ours. */
 const modeWords: Readonly<Record<string, string>> = { default: 'full', readonly: 'read', writeonly: 'write' };
 
+const CUSTOM_CHAIN_ID = '(?:testnet=0x[0-9a-fA-F]{1,8}|mainnet=0x0{0,7}1)';
+const CUSTOM_CHAIN_IDS = `^(?:${CUSTOM_CHAIN_ID}(?:,${CUSTOM_CHAIN_ID})*)?$`;
+
 export const dataSettings = group('Data and chain', {
   data: setting({
     commands: [
@@ -54,6 +57,23 @@ export const dataSettings = group('Data and chain', {
     absent: "the first block's",
     help: 'Chain id, such as 0x00000001 for mainnet; events of another chain are refused',
     accepts: 'a number such as 0x80000000',
+  }),
+  customChainIds: setting({
+    commands: ['serve', 'import'],
+    flag: null,
+    variables: ['STACKSIDE_CUSTOM_CHAIN_IDS', 'CUSTOM_CHAIN_IDS'],
+    type: Type.String({ pattern: CUSTOM_CHAIN_IDS, default: '' }),
+    help: 'Chain ids of test networks, which need no setting: every chain id but 0x00000001 is a test network; one of a mainnet is refused',
+    accepts: 'testnet= with a chain id such as 0x12345678, several with commas; mainnet is 0x00000001 alone',
+  }),
+  skipChainCheck: setting({
+    commands: ['serve'],
+    flag: null,
+    variables: ['STACKSIDE_SKIP_CHAIN_ID_CHECK', 'SKIP_STACKS_CHAIN_ID_CHECK'],
+    type: Type.Boolean({ default: true }),
+    read: yesOrNo,
+    help: "false: compare the chain with the node's at the start, and serve only if they are the same",
+    accepts: 'true or false',
   }),
   journal: setting({
     commands: ['serve', 'demo', 'import'],

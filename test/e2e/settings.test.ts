@@ -33,6 +33,7 @@ const texts = [
   ...['1', '0', '2', '0.7', '70', '2000000', 'false', 'true', 'off', 'open', 'read', 'debug', 'json', 'mainnet'],
   ...['2027-06-30', 'http://127.0.0.1:2', '10.0.0.0/8', '11'.repeat(32), 'ST000000000000000000002AMW42H.token::token'],
   '/metadata=http://127.0.0.1:2',
+  'testnet=0x12345678',
   'text',
 ];
 

@@ -1,11 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { readFileSync } from 'node:fs';
 import { systemClock } from '../../src/base/clock.ts';
+import { PassingError } from '../../src/base/errors.ts';
 import { MAINNET_CHAIN_ID, TESTNET_CHAIN_ID } from '../../src/chain/network.ts';
 import { tipAgeLimit } from '../../src/commands/readiness.ts';
 import { spanText } from '../../src/commands/span.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
-import { type Serving, serving } from '../support/serving.ts';
+import { NO_NODE, type Serving, serving } from '../support/serving.ts';
 import { operatorsPage } from '../support/settings-table.ts';
 import { type StandInNode, standInNode, TESTNET_INFO } from '../support/stand-in-node.ts';
 import { until } from '../support/until.ts';
@@ -194,4 +195,16 @@ test('a port that is in use is named', async () => {
     `The API can not listen on 127.0.0.1:${port}: the port is in use.`,
   );
   taken.stop(true);
+});
+
+test('with the check of chains, a node of another chain is refused, and one that is not there is waited for', async () => {
+  const starting = (chainId: string, nodeRpc: string) =>
+    serving({ chainId, nodeRpc }, undefined, { SKIP_STACKS_CHAIN_ID_CHECK: 'false' });
+  node.answer('/v2/info', () => Response.json(TESTNET_INFO));
+  await using same = await starting('0x80000000', node.url);
+  expect((await same.get('/health')).status).toBe(200);
+  await expect(starting('0x00000001', node.url)).rejects.toThrow(
+    'The node is of chain 0x80000000, the data of chain 0x00000001.',
+  );
+  await expect(starting('0x80000000', NO_NODE)).rejects.toBeInstanceOf(PassingError);
 });
