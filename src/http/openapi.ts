@@ -1,9 +1,12 @@
 /** A route's entry in the OpenAPI document, made of its declaration. */
 import { OptionalKind, type TProperties, type TSchema } from '@sinclair/typebox';
-import { type ErrorShape, Problem, problems } from './errors.ts';
+import { type ErrorShape, type ErrorStatus, Problem, problems } from './errors.ts';
 
 /** The name of the scheme by which callers of a route with access show their key. */
 export const KEY_SCHEME = 'key';
+
+/** What statuses mean with which routes refuse requests, besides 400, 401, 404 and 410. */
+export type Refusals = Readonly<Partial<Record<ErrorStatus, string>>>;
 
 interface Described {
   operationId: string;
@@ -17,6 +20,7 @@ interface Described {
   response: TSchema;
   plainText?: boolean;
   notFound?: string;
+  refusals?: Refusals;
   redirects?: string;
   deprecated?: unknown;
   access?: unknown;
@@ -46,6 +50,7 @@ export function operation(route: Described) {
     response,
     plainText = false,
     notFound,
+    refusals = {},
     errors = problems,
     redirects,
     deprecated,
@@ -73,6 +78,7 @@ export function operation(route: Described) {
       : { 400: json('A parameter or the body is invalid', problem) }),
     ...(access === undefined ? {} : { 401: json('The API key is missing or wrong', problem) }),
     ...(notFound === undefined ? {} : { 404: json(notFound, problem) }),
+    ...Object.fromEntries(Object.entries(refusals).map(([refused, meaning]) => [refused, json(meaning, problem)])),
     ...(deprecated === undefined
       ? {}
       : {

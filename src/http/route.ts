@@ -8,7 +8,7 @@ import type { ErrorShape, Failure } from './errors.ts';
 import { type ETagKind, namesTag } from './etag.ts';
 import type { Forward } from './forward.ts';
 import { jsonOf } from './json.ts';
-import { operation } from './openapi.ts';
+import { operation, type Refusals } from './openapi.ts';
 import { pathReader, queryReader, type Values } from './parameters.ts';
 import { bodyReader } from './request-body.ts';
 import type { RequestMetrics } from './request-metrics.ts';
@@ -79,6 +79,8 @@ export interface Declaration<
   plainText?: boolean;
   /** What a 404 of this route means, where it has one. */
   notFound?: string;
+  /** What other statuses of errors mean here, by status. */
+  refusals?: Refusals;
   /** What errors look like; {@link problems} if not given. */
   errors?: ErrorShape;
   /** What a 302 of this route means, where it answers {@link Redirect}. */

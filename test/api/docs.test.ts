@@ -127,6 +127,25 @@ test('an operation of non-fungible tokens has an example of one', () => {
   }
 });
 
+test('an operation says with which statuses it refuses requests', () => {
+  const statuses = new Map(
+    operations.map(({ operation: { operationId, responses } }) => [operationId, Object.keys(responses)]),
+  );
+  const those = (refused: string) => [...statuses].filter(([, all]) => all.includes(refused)).map(([id]) => id);
+  const faucets = ['runFaucetBtc', 'runFaucetSbtc', 'runFaucetStx'];
+  const managing = operations.filter(
+    ({ path, operation }) => path.startsWith('/chainhooks/') && operation.tags[0] === 'Chainhooks',
+  );
+  const hookIds = managing.map(({ operation: { operationId } }) => operationId);
+  expect(hookIds.length).toBeGreaterThan(20);
+  expect(those('421').sort()).toEqual(hookIds.sort());
+  expect(those('403').sort()).toEqual([...hookIds, ...faucets, 'getBtcBalance'].sort());
+  expect(those('429').sort()).toEqual([...hookIds, ...faucets].sort());
+  expect(those('503').sort()).toEqual([...hookIds, ...faucets, 'getBtcBalance'].sort());
+  expect(those('409').sort()).toEqual(['redeliver', 'registerChainhook', 'skipDelivery', 'testChainhook']);
+  expect(statuses.get('redeliver')).toContain('410');
+});
+
 test('an operation that needs a key has an answer to requests without one', () => {
   const open = operations.filter(({ operation }) => operation.responses[401] === undefined).map(({ path }) => path);
   expect(open.filter((path) => path.startsWith('/chainhooks'))).toEqual(['/chainhooks']);

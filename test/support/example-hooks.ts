@@ -143,7 +143,7 @@ export async function hookExamples(
     await until(isIdle, 'all deliveries');
     await record('redeliverMany', 'POST', `${own}/deliveries/redeliver`, {
       parameters: { uuid },
-      body: { state: ['dead'], ...range },
+      body: { state: ['delivered'], ...range },
     });
     answers.skipDelivery = delivery;
     await record('updateChainhook', 'PATCH', own, { parameters: { uuid }, body: { name: 'all transfers' } });

@@ -125,6 +125,11 @@ async function asked({ request, clientAddress }: { request: Request; clientAddre
 const family = {
   tag: 'Faucets',
   errors: faucetErrors,
+  refusals: {
+    403: 'The faucet is off, or the chain is not one of a test network',
+    429: 'The address asked too often',
+    503: 'The node can not be reached, or the faucet has too little',
+  },
   etag: null,
   snapshot: false,
   mainThread: true,
@@ -192,6 +197,7 @@ export const faucetRoutes = (faucets: Faucets): readonly Route[] => [
     params: {
       address: Type.String({ description: 'Bitcoin address of regtest', examples: example('bitcoin_address') }),
     },
+    refusals: { 403: family.refusals[403], 503: family.refusals[503] },
     deprecated: { replacement: null },
     response: Balance,
     handle: async ({ params }) => ({ balance: await faucets.btc().balance(params.address) }),

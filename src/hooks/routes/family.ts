@@ -75,6 +75,13 @@ const accessTo =
 /** All routes stand under both; the second is left out of the document. */
 export const PREFIXES = ['/chainhooks', '/chainhooks/v1'] as const;
 
+const refusals = {
+  403: 'The key may not do this, or a page of another origin asks',
+  421: 'The Host header does not name this server',
+  429: 'Too many requests with wrong keys came from the address, or too many of this kind wait',
+  503: 'The data can not be used now, or this process does not write',
+};
+
 /**
  * What the routes under a prefix declare alike.
  * @param api null where this process doesn't write
@@ -84,6 +91,7 @@ export function hookFamily(at: (typeof PREFIXES)[number], api: HookApi | null) {
     tag: 'Chainhooks',
     hidden: at !== PREFIXES[0],
     errors: hookErrors,
+    refusals,
     access: accessTo(api, false),
     etag: null,
     snapshot: false,

@@ -107,6 +107,11 @@ export const logRoutes = ({ at, family }: HookFamily): Route[] => [
     status: 202,
     response: DeliverySummary,
     notFound: NO_DELIVERY,
+    refusals: {
+      ...family.refusals,
+      409: 'The delivery is pending or in flight',
+      410: 'The body of the delivery is kept no more',
+    },
     handle: ({ params, caller: { consumer, api } }) => api.deliveries.redeliver(consumer, params.uuid, params.id),
   }),
   route({
@@ -120,6 +125,7 @@ export const logRoutes = ({ at, family }: HookFamily): Route[] => [
     status: 204,
     response: Type.Void(),
     notFound: NO_DELIVERY,
+    refusals: { ...family.refusals, 409: 'The delivery is not the one that its chainhook waits for' },
     handle: ({ params, caller: { consumer, api } }) => api.deliveries.skip(consumer, params.uuid, params.id),
   }),
 ];

@@ -51,6 +51,7 @@ export const managementRoutes = ({ at, family, operatorFamily }: HookFamily): Ro
     body: AnyBody,
     described: { body: Definition },
     response: HookResponse,
+    refusals: { ...family.refusals, 409: 'The consumer has as many chainhooks as it may have' },
     handle: ({ body, caller: { consumer, api } }) => api.management.register(consumer, body),
   }),
   route({
