@@ -146,7 +146,10 @@ export interface Route {
   serve(context: RouteContext): (request: Request) => Promise<Response>;
 }
 
-/** Makes a route of its declaration. @throws Error where answers that depend on who asks could be cached */
+/**
+ * Makes a route of its declaration.
+ * @throws Error where answers that depend on who asks could be cached, or a tag names a state that isn't read
+ */
 export function route<
   B extends TSchema,
   P extends TProperties = NoParameters,
@@ -159,6 +162,9 @@ export function route<
   const { mainThread = false, countedAs = null } = declaration;
   if (declaration.access !== undefined && declaration.etag !== null) {
     throw new Error(`${path} has access and a tag, but a cached answer would be sent to whoever asks for the URL`);
+  }
+  if (declaration.snapshot === false && declaration.etag !== null) {
+    throw new Error(`${path} has a tag and no snapshot, but a tag names a state of the index`);
   }
   const readParams = pathReader(path, declaration.params ?? ({} as P));
   const readAsked = askedReader(declaration, readParams);

@@ -396,6 +396,22 @@ test('answers that depend on who asks are never cached for the next who asks', (
   expect(() => declared(async () => 'tip')).toThrow('/mine has access and a tag');
 });
 
+test('a tag needs a snapshot, since it names a state of the index', () => {
+  const declared = (etag: (() => Promise<string>) | null) =>
+    route({
+      path: '/constant',
+      operationId: 'getConstant',
+      summary: 'A constant',
+      tag: 'Lists',
+      response: Type.Object({}),
+      snapshot: false,
+      etag,
+      handle: () => ({}),
+    });
+  expect(() => declared(null)).not.toThrow();
+  expect(() => declared(async () => 'tip')).toThrow('/constant has a tag and no snapshot');
+});
+
 test('a body with more than its schema names is refused too', () => {
   const schema = Type.Object({ rows: Type.Array(Type.Object({ a: Type.Integer() })) });
   expect(() => checkedBody('/x', schema, '{"rows":[{"a":1}]}')).not.toThrow();
