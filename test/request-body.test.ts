@@ -47,7 +47,7 @@ describe('a body', () => {
   });
 
   test('that breaks off is not complete, and the cause is kept', async () => {
-    const cause = new Error('gone');
+    const cause = new DOMException('The connection was closed.', 'AbortError');
     const broken = new ReadableStream<Uint8Array>({ start: (controller) => controller.error(cause) });
     await expect(bodyBytes(post(broken), 10)).rejects.toMatchObject({ name: 'BodyError', reason: 'incomplete', cause });
   });

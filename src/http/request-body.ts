@@ -64,7 +64,9 @@ async function* chunksOf(request: Request, limit: number): AsyncGenerator<Uint8A
   try {
     for await (const chunk of request.body) yield chunk;
   } catch (cause) {
-    throw new BodyError('incomplete', limit, { cause });
+    // While its client is there, the runtime ends a body for one reason: it is longer than the listener takes.
+    const left = cause instanceof DOMException && cause.name === 'AbortError';
+    throw new BodyError(left ? 'incomplete' : 'too_large', limit, { cause });
   }
 }
 

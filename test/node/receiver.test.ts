@@ -3,6 +3,8 @@ import { expect, test } from 'bun:test';
 import { type ReceiverEvent, startReceiver } from '../../src/node/receiver.ts';
 import type { ReceivedEvent } from '../../src/store/ingest/ingest.ts';
 import { UnknownParentError } from '../../src/store/ingest/known-blocks.ts';
+import { rawExchange } from '../support/raw-http.ts';
+import { until } from '../support/until.ts';
 
 /** Posts one event to a receiver that fails to take it. */
 async function refused(error: Error): Promise<{ status: number; body: unknown; said: unknown[] }> {
@@ -36,4 +38,26 @@ test('the cause of an unexpected failure stands in the log alone', async () => {
 test('a block whose parent is missing is refused with the words that nodes know', async () => {
   const reason = 'DB does not contain a parent block at height 6 with index_hash 0xab';
   expect(await refused(new UnknownParentError(reason))).toMatchObject({ status: 500, body: { error: reason } });
+});
+
+test.each([1_001, 1_000_000])('an event of %d bytes in chunks is refused and logged as too long', async (length) => {
+  const said: { event: string; reason?: string }[] = [];
+  const receiver = startReceiver({
+    hostname: '127.0.0.1',
+    port: 0,
+    bodyLimit: 1_000,
+    receive: () => 'applied',
+    log: (event) => void said.push(event),
+  });
+  try {
+    const head = 'POST /new_block HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked';
+    const chunk = `${length.toString(16)}\r\n${' '.repeat(length)}\r\n0\r\n\r\n`;
+    expect((await rawExchange(receiver.url, `${head}\r\n\r\n${chunk}`)).status).toBe(413);
+    await until(() => said.length > 0, 'the line of the log');
+    expect(said.map(({ event, reason = '' }) => [event, reason.split(':')[0]])).toEqual([
+      ['event_refused', 'The body must not be longer than 1000 bytes'],
+    ]);
+  } finally {
+    await receiver.stop();
+  }
 });
