@@ -9,7 +9,7 @@ import { recordingReader } from '../../src/chain/recording.ts';
 import { newCounters, untimedHooks } from '../../src/hooks/counters.ts';
 import type { HookDefinition } from '../../src/hooks/definition.ts';
 import { hookEvaluator } from '../../src/hooks/evaluation/evaluator.ts';
-import type { Filter } from '../../src/hooks/filters.ts';
+import type { Filter } from '../../src/hooks/filter-schemas.ts';
 import { lifecycle } from '../../src/hooks/lifecycle.ts';
 import { openIngest } from '../../src/store/ingest/ingest.ts';
 

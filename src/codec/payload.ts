@@ -1,21 +1,7 @@
 import type { BytesReader } from './bytes-reader.ts';
 import { PREFIX, readAddress, readPrincipalValue, walkClarity } from './clarity-wire.ts';
+import { type TenureChangeCause, tenureChangeCauses } from './tenure-change.ts';
 import { lossyText } from './utf8.ts';
-
-/**
- * Why a tenure change was made, by its wire number: a new Bitcoin block, or a budget extended (SIP-034 for one budget of
- * five).
- */
-export const tenureChangeCauses = [
-  'block_found',
-  'extended',
-  'extended_runtime',
-  'extended_read_count',
-  'extended_read_length',
-  'extended_write_count',
-  'extended_write_length',
-] as const;
-export type TenureChangeCause = (typeof tenureChangeCauses)[number];
 
 /**
  * What a transaction does (SIP-005, SIP-021). `typeId` is the byte on the wire, which tells apart what the API calls

@@ -5,8 +5,9 @@ import { type Payload, readPayload } from './payload.ts';
 import { walkPostConditions } from './post-conditions.ts';
 import { readSpendingCondition, type SpendingCondition } from './spending-condition.ts';
 
-export type { Payload, TenureChangeCause } from './payload.ts';
+export type { Payload } from './payload.ts';
 export type { SpendingCondition } from './spending-condition.ts';
+export type { TenureChangeCause } from './tenure-change.ts';
 
 /** What a payload is called in the API: `token_transfer`, `contract_call`, … */
 export type TransactionType = Payload['type'];

@@ -3,7 +3,8 @@ import { type Static, Type } from '@sinclair/typebox';
 import type { Network } from '../chain/network.ts';
 import { parseStacksAddress, splitPrincipal } from '../codec/address.ts';
 import { checker } from '../http/checker.ts';
-import { type Condition, conditionsOf, type Filter, filterSchemas, formerFilters, isFilterType } from './filters.ts';
+import { type Filter, filterSchemas, formerFilters, isFilterType } from './filter-schemas.ts';
+import { type Condition, conditionsOf } from './filters.ts';
 import { HookProblem, invalidField } from './problem.ts';
 
 const flag = Type.Optional(

@@ -4,7 +4,8 @@
  */
 import type { Block, ChainEvent, ChainTransaction } from '../chain/block.ts';
 import { toHex } from '../codec/hex.ts';
-import type { Condition, FilterType, Residual } from './filters.ts';
+import type { FilterType } from './filter-schemas.ts';
+import type { Condition, Residual } from './filters.ts';
 
 /** What remains to be looked at, by hook: many may name the same values, and each comes and goes by itself. */
 type Entries = Map<number, (Residual | null)[]>;

@@ -4,9 +4,9 @@ import type { Network } from '../chain/network.ts';
 import { BOOT_ADDRESS } from '../codec/address.ts';
 import { clarity } from '../codec/clarity-encode.ts';
 import { fromHex } from '../codec/hex.ts';
-import { type TenureChangeCause, tenureChangeCauses } from '../codec/payload.ts';
+import { type TenureChangeCause, tenureChangeCauses } from '../codec/tenure-change.ts';
 import type { Payload } from '../codec/transaction.ts';
-import type { Filter } from './filters.ts';
+import type { Filter } from './filter-schemas.ts';
 
 /** The network before the first block: then there is nothing to show of it either. */
 const UNKNOWN: Network = { kind: 'testnet', chainId: 0 };

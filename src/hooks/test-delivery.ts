@@ -4,7 +4,7 @@ import { activeHook, definitionOf } from './active-hook.ts';
 import { chosenBlock } from './block-choice.ts';
 import { conditionsOfDefinition } from './definition.ts';
 import { failureOf, isSuccess } from './delivery/attempt.ts';
-import type { Filter } from './filters.ts';
+import type { Filter } from './filter-schemas.ts';
 import { type MatchedBlock, payloadText } from './payload.ts';
 import { HookProblem, invalidField } from './problem.ts';
 import { networkOrUnknown, sampleBlock } from './sample.ts';

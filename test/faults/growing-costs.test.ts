@@ -7,7 +7,7 @@ import type { NodeEvent } from '../../src/devnet/node-event.ts';
 import { Prng } from '../../src/devnet/prng.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { conditionsOfDefinition } from '../../src/hooks/definition.ts';
-import type { Filter } from '../../src/hooks/filters.ts';
+import type { Filter } from '../../src/hooks/filter-schemas.ts';
 import { scanner } from '../../src/hooks/scan.ts';
 import { search } from '../../src/hooks/search.ts';
 import type { WorkLimits } from '../../src/store/read/index-reader.ts';

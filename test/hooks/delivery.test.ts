@@ -6,7 +6,7 @@ import { systemClock } from '../../src/base/clock.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { retryAfter } from '../../src/hooks/delivery/attempt.ts';
 import { backoff } from '../../src/hooks/delivery/rules.ts';
-import { filterSchemas } from '../../src/hooks/filters.ts';
+import { filterSchemas } from '../../src/hooks/filter-schemas.ts';
 import { heldClock } from '../support/held-clock.ts';
 import { received } from '../support/ingest.ts';
 import { until } from '../support/until.ts';

@@ -4,7 +4,8 @@ import { networkOf } from '../../src/chain/network.ts';
 import { blockOf } from '../../src/chain/normalise.ts';
 import { readPayload } from '../../src/chain/payload-reader.ts';
 import type { NodeEvent } from '../../src/devnet/node-event.ts';
-import { conditionsOf, type Filter } from '../../src/hooks/filters.ts';
+import type { Filter } from '../../src/hooks/filter-schemas.ts';
+import { conditionsOf } from '../../src/hooks/filters.ts';
 import { Matcher, ownTransactions } from '../../src/hooks/matching.ts';
 import { winningChain } from '../support/winning-chain.ts';
 

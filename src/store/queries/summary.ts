@@ -1,6 +1,6 @@
 /** Rows of transactions, mined or waiting, to what lists show of them. */
 import { heightOf } from '../../chain/position.ts';
-import type { TenureChangeCause } from '../../codec/payload.ts';
+import type { TenureChangeCause } from '../../codec/tenure-change.ts';
 import type { SummaryPayload, TransactionSummary } from '../model/transaction.ts';
 import { decimalOf } from '../rows/amounts.ts';
 import { heightIn, shownTime } from '../rows/position-sql.ts';

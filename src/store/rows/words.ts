@@ -4,7 +4,7 @@
  */
 import type { AssetAction, ChainEvent, TransactionStatus } from '../../chain/block.ts';
 import { nameOperations } from '../../chain/name-system.ts';
-import { tenureChangeCauses } from '../../codec/payload.ts';
+import { tenureChangeCauses } from '../../codec/tenure-change.ts';
 import type { TransactionType } from '../../codec/transaction.ts';
 import { storedWords, UnknownNumberError } from './stored-words.ts';
 

@@ -1,5 +1,5 @@
 import { Type } from '@sinclair/typebox';
-import { tenureChangeCauses } from '../../../codec/payload.ts';
+import { tenureChangeCauses } from '../../../codec/tenure-change.ts';
 import { Hash, Hex, words } from './values.ts';
 
 export const tenureChangeCause = words(...tenureChangeCauses);
