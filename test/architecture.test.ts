@@ -32,6 +32,8 @@ const LAYERS: readonly (readonly string[])[] = [
     'src/live/',
     'src/console/',
   ],
+  // The editor of chainhooks is made of the schemas of filters.
+  ['src/console/app/'],
   ['src/log.ts'],
   ['src/settings/', 'src/metrics/'],
   // The address of a thread's file stands beside main.ts, since the compiled executable finds it there.

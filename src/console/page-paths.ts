@@ -16,6 +16,11 @@ export const pagePaths = {
   staking: '/staking',
   names: '/names',
   name: '/names/{name}',
+  hooks: '/hooks',
+  newHook: '/hooks/new',
+  hook: '/hooks/{id}',
+  editHook: '/hooks/{id}/edit',
+  delivery: '/hooks/{id}/deliveries/{delivery}',
 } as const;
 
 export type PageName = keyof typeof pagePaths;

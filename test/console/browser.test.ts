@@ -10,7 +10,12 @@ import { CONTRACT, deployed, failed, hostileBlock, MEMO, sent } from './hostile-
 
 const BLOCKS = 45;
 
+/** Chainhooks are managed without a key, and may deliver to this machine, as in a demo. */
+const OPEN = { hookAccess: 'open', hookTargets: '127.0.0.0/8' };
+
 let server: Serving;
+/** The id of a chainhook, once there is one. */
+let hook: string | null = null;
 let hostile: Serving;
 /** The events of the chain that were not posted yet. */
 let upcoming: Iterator<NodeEvent>;
@@ -41,7 +46,7 @@ const listed = async (path: string): Promise<Listed[]> =>
 
 beforeAll(async () => {
   if (!hasBrowser) return;
-  server = await serving();
+  server = await serving(OPEN);
   upcoming = devnetEvents({ seed: 7, blocks: Number.POSITIVE_INFINITY, forkEvery: 0 })[Symbol.iterator]();
   await postBlocks(server, BLOCKS);
   hostile = await serving();
@@ -53,6 +58,20 @@ afterAll(async () => {
   await hostile?.[Symbol.asyncDispose]();
 });
 
+/** Registers a chainhook that waits: nothing listens where it would deliver. @returns its id */
+async function waitingHook(): Promise<string> {
+  const definition = {
+    name: '<b>a hook</b>',
+    version: '1',
+    chain: 'stacks',
+    network: 'testnet',
+    filters: { events: [{ type: 'contract_call', status: ['success'] }] },
+    action: { type: 'http_post', url: 'http://127.0.0.1:1/' },
+  };
+  const init = { method: 'POST', body: JSON.stringify(definition), headers: { 'content-type': 'application/json' } };
+  return ((await (await server.get('/chainhooks/me', init)).json()) as { uuid: string }).uuid;
+}
+
 /** Paths of all pages with something on them, by name. */
 async function pathsOfPages(): Promise<Record<string, string>> {
   const transactions = await listed('/extended/v3/transactions?limit=50');
@@ -61,6 +80,7 @@ async function pathsOfPages(): Promise<Record<string, string>> {
   const contract = `${transactions.find((one) => one.contract_call?.contract_id.includes('token-'))?.contract_call?.contract_id}`;
   const collection = contract.replace(/\..*/, '');
   const [name] = (await (await server.get('/v1/names')).json()) as string[];
+  hook ??= await waitingHook();
   return {
     overview: '/',
     blocks: '/blocks',
@@ -85,6 +105,13 @@ async function pathsOfPages(): Promise<Record<string, string>> {
     signers: '/staking?tab=signers',
     names: '/names',
     name: `/names/${name}`,
+    chainhooks: '/hooks',
+    'a new chainhook': '/hooks/new',
+    'a chainhook': `/hooks/${hook}`,
+    backfills: `/hooks/${hook}?tab=backfills`,
+    'a definition': `/hooks/${hook}?tab=definition`,
+    'a receiver': `/hooks/${hook}?tab=receiver`,
+    'an edited chainhook': `/hooks/${hook}/edit`,
   };
 }
 
@@ -200,6 +227,71 @@ browserTest('an unreachable server is said, and its return noticed', async () =>
   await page.unroute('**/extended/**');
   await page.getByRole('button', { name: 'Try again' }).click();
   await page.getByRole('table', { name: 'Blocks' }).waitFor();
+});
+
+browserTest('a chainhook is made in a form and as JSON, tried, saved, delivered and delivered again', async () => {
+  const received: string[] = [];
+  let refuses = true;
+  await using receiver = Bun.serve({
+    port: 0,
+    hostname: '127.0.0.1',
+    async fetch(request) {
+      received.push(request.headers.get('webhook-id') ?? '');
+      await request.text();
+      return refuses ? new Response('not today', { status: 503 }) : new Response('taken');
+    },
+  });
+  await using visited = await visit(`${server.api}/hooks`);
+  const { page, complaints } = visited;
+  await page.getByRole('link', { name: 'New chainhook' }).click();
+  await page.getByRole('button', { name: 'Create', exact: true }).click();
+  await page.getByText('name must not be empty').waitFor();
+  await page.getByLabel('Name').fill('Transfers');
+  await page.getByLabel('URL of the receiver').fill(`http://127.0.0.1:${receiver.port}/`);
+  await page.getByRole('button', { name: 'JSON', exact: true }).click();
+  const json = page.getByRole('textbox', { name: 'Definition as JSON' });
+  const definition = JSON.parse(await json.inputValue());
+  expect(definition).toMatchObject({ name: 'Transfers', filters: { events: [{ type: 'stx_transfer' }] } });
+  await json.fill(JSON.stringify({ ...definition, filters: { events: [{ type: 'stx_event', sender: 'nobody' }] } }));
+  await page.getByText('filters.events.0.sender is no field of stx_event').waitFor();
+  await json.fill(JSON.stringify({ ...definition, filters: { events: [{ type: 'stx_event' }] } }));
+  await page.getByRole('button', { name: 'Form', exact: true }).click();
+  expect(await page.getByLabel('Event').inputValue()).toBe('stx_event');
+  await page.getByRole('button', { name: 'Search', exact: true }).click();
+  await page.getByText(/blocks with .* would have been delivered/).waitFor();
+  await page.getByRole('button', { name: 'Create', exact: true }).click();
+  await page.getByRole('heading', { level: 1, name: 'Transfers' }).waitFor();
+  await page.getByRole('button', { name: 'Send a test' }).click();
+  await page.getByText('The receiver answered 503').waitFor();
+  refuses = false;
+  await postBlocks(server, (await tipHeight()) + 1);
+  const delivery = page.getByRole('table', { name: 'Deliveries' }).getByRole('row').filter({ hasText: 'delivered' });
+  await delivery.getByRole('link').first().click();
+  await page.getByText('taken', { exact: true }).waitFor();
+  await expectAccessible(page);
+  const before = received.length;
+  await page.getByRole('button', { name: 'Resend' }).click();
+  await page.getByText('redelivery', { exact: true }).waitFor();
+  await page.locator('.badge', { hasText: 'delivered' }).waitFor();
+  expect(received.length).toBe(before + 1);
+  expect(complaints).toEqual([]);
+});
+
+browserTest('managing chainhooks needs a key where access is not open', async () => {
+  await using closed = await serving();
+  await using visited = await visit(`${closed.api}/hooks`);
+  const { page } = visited;
+  await page.getByLabel('API key').fill('no key of this server');
+  await page.getByRole('button', { name: 'Sign in' }).click();
+  await page.getByRole('alert').waitFor();
+  await expectAccessible(page);
+  const key = await Bun.file(`${closed.directory}/admin.key`).text();
+  await page.getByLabel('API key').fill(key.trim());
+  await page.getByRole('button', { name: 'Sign in' }).click();
+  await page.getByRole('link', { name: 'New chainhook' }).waitFor();
+  await page.reload();
+  await page.getByRole('button', { name: 'Sign out' }).click();
+  await page.getByLabel('API key').waitFor();
 });
 
 browserTest('texts of the chain are shown as text, whatever they hold', async () => {

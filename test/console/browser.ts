@@ -41,9 +41,12 @@ export function browserTest(name: string, body: () => Promise<void>): void {
 /** Ends the browser after the tests of a file, and says how many were skipped. Called once, after the tests. */
 export function endBrowser(): void {
   if (skipped > 0) process.stderr.write(`No Chromium was found: ${skipped} tests of the console are skipped.\n`);
-  afterAll(async () => {
-    await (await started)?.close();
-  });
+  afterAll(closeBrowser);
+}
+
+/** Ends the browser, if it was started. */
+export async function closeBrowser(): Promise<void> {
+  await (await started)?.close();
 }
 
 /** A page of the browser with what it complained of. */

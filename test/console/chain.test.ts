@@ -17,9 +17,19 @@ import {
   visible,
 } from '../../src/console/app/chain/format.ts';
 import { bars } from '../../src/console/app/chain/histogram.ts';
+import {
+  draftOf,
+  fieldsOf,
+  filterTypes,
+  mistakesOf,
+  newDraft,
+  withField,
+  withType,
+} from '../../src/console/app/chain/hook-form.ts';
 import { conditionWords, failedCondition } from '../../src/console/app/chain/post-conditions.ts';
 import { plainText, sentence } from '../../src/console/app/chain/summary.ts';
 import type { Block, PostCondition, Transaction, TransactionEvent } from '../../src/console/app/chain/types.ts';
+import { type FilterType, filterSchemas } from '../../src/hooks/filter-schemas.ts';
 import { assertProperty } from '../support/property.ts';
 
 const SENDER = 'SP2J6ZY48GV1EZ5V2V5RB9MP66SW86PYKKNRV9EJ7';
@@ -178,6 +188,55 @@ describe('balances', () => {
       }) as TransactionEvent;
     const both = [move(SENDER, RECIPIENT), move(RECIPIENT, SENDER)];
     expect(balanceChanges(both, { payer: SENDER, amount: '0' })).toEqual([]);
+  });
+});
+
+describe('the form of a chainhook', () => {
+  test('has the fields of each filter that the server knows', () => {
+    expect(filterTypes).toEqual(Object.keys(filterSchemas) as FilterType[]);
+    expect(fieldsOf('contract_call').map(({ name, many, required }) => [name, many, required])).toEqual([
+      ['contract_identifier', false, false],
+      ['function_name', false, false],
+      ['sender', false, false],
+      ['status', true, false],
+    ]);
+    expect(fieldsOf('balance_change')).toMatchObject([{ name: 'principal', required: true, choices: null }]);
+  });
+
+  const draft = {
+    ...newDraft('testnet'),
+    name: 'a hook',
+    action: { type: 'http_post', url: 'http://127.0.0.1/' },
+  } as const;
+  const mistakes = (...events: { type: string }[]) =>
+    mistakesOf({ ...draft, filters: { events } }).map(({ path, message }) => `${path} ${message}`);
+
+  test('names the field of each mistake', () => {
+    expect(mistakes({ type: 'stx_transfer' })).toEqual([]);
+    expect(mistakes()).toEqual(['filters.events needs at least one filter']);
+    expect(mistakes({ type: 'balance_change' })).toEqual(['filters.events.0.principal is required']);
+    expect(mistakes({ type: 'stx_event' }, { type: 'coins' })[0]).toStartWith('filters.events.1.type must be one of ');
+    const wrong = { type: 'contract_call', status: ['lost'], sender: 'me', of: 1 };
+    expect(mistakes(wrong)).toEqual([
+      'filters.events.0.status must be one of success, abort_by_response, abort_by_post_condition, problematic_skipped',
+      'filters.events.0.sender has not its form',
+      'filters.events.0.of is no field of contract_call',
+    ]);
+  });
+
+  test('is the JSON, both ways', () => {
+    expect(draftOf(JSON.stringify(draft))).toEqual(draft);
+    expect(draftOf('{')).toStartWith('This is no JSON');
+    expect(draftOf('{"name":"x","network":"testnet","filters":{"events":[{}]}}')).toBe(
+      'Each of filters.events must be an object with a type.',
+    );
+  });
+
+  test('keeps what two filters have in common, and drops an empty field', () => {
+    const filter = { type: 'stx_transfer', sender: SENDER, min_amount: '5' };
+    expect(withType(filter, 'stx_burn')).toEqual({ type: 'stx_burn', sender: SENDER, min_amount: '5' });
+    expect(withType(filter, 'contract_call')).toEqual({ type: 'contract_call', sender: SENDER });
+    expect(withField(filter, 'sender', '')).toEqual({ type: 'stx_transfer', min_amount: '5' });
   });
 });
 

@@ -3,6 +3,7 @@ import './styles/tokens.css';
 import './styles/base.css';
 import './styles/shell.css';
 import './styles/parts.css';
+import './styles/forms.css';
 import './styles/pages.css';
 import { render } from 'preact';
 import { startLive } from './api/live.ts';

@@ -28,6 +28,16 @@ function messageOf(body: unknown, status: number): string {
   return `The server answered with status ${status}.`;
 }
 
+/** The error that an answer stands for. */
+export const failureOf = (status: number, body: unknown): RequestError =>
+  new RequestError(status, messageOf(body, status));
+
+/** What a request that got no answer throws. @throws RequestError; DOMException where the request was aborted */
+export function unreachable(error: unknown): never {
+  if (error instanceof DOMException && error.name === 'AbortError') throw error;
+  throw new RequestError(0, UNREACHABLE);
+}
+
 /**
  * The body of an answer.
  * @throws RequestError where the API refuses or can't be reached; DOMException where the request was aborted
@@ -35,11 +45,13 @@ function messageOf(body: unknown, status: number): string {
 export async function bodyOf<Body>(
   asked: Promise<{ data?: Body; error?: unknown; response: Response }>,
 ): Promise<Body> {
-  const answered = await asked.catch((error: unknown) => {
-    if (error instanceof DOMException && error.name === 'AbortError') throw error;
-    throw new RequestError(0, UNREACHABLE);
-  });
-  const { data, error, response } = answered;
-  if (!response.ok || data === undefined) throw new RequestError(response.status, messageOf(error, response.status));
+  const { data, error, response } = await asked.catch(unreachable);
+  if (!response.ok || data === undefined) throw failureOf(response.status, error);
   return data;
+}
+
+/** Waits for an answer without a body. @throws RequestError where the API refuses or can't be reached */
+export async function doneOf(asked: Promise<{ error?: unknown; response: Response }>): Promise<void> {
+  const { error, response } = await asked.catch(unreachable);
+  if (!response.ok) throw failureOf(response.status, error);
 }

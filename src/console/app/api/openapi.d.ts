@@ -679,6 +679,214 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/chainhooks/me": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: operations["getChainhooks"];
+        put?: never;
+        post: operations["registerChainhook"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/chainhooks/me/{uuid}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: operations["getChainhook"];
+        put?: never;
+        post?: never;
+        delete: operations["deleteChainhook"];
+        options?: never;
+        head?: never;
+        patch: operations["updateChainhook"];
+        trace?: never;
+    };
+    "/chainhooks/me/{uuid}/enabled": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch: operations["enableChainhook"];
+        trace?: never;
+    };
+    "/chainhooks/me/secret": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: operations["getConsumerSecret"];
+        put?: never;
+        post: operations["rotateConsumerSecret"];
+        delete: operations["deleteConsumerSecret"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/chainhooks/me/{uuid}/deliveries": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: operations["getDeliveries"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/chainhooks/me/{uuid}/deliveries/redeliver": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post: operations["redeliverMany"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/chainhooks/me/{uuid}/deliveries/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: operations["getDelivery"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/chainhooks/me/{uuid}/deliveries/{id}/redeliver": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post: operations["redeliver"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/chainhooks/me/{uuid}/deliveries/{id}/skip": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post: operations["skipDelivery"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/chainhooks/preview": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post: operations["previewDefinition"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/chainhooks/me/{uuid}/test": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post: operations["testChainhook"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/chainhooks/me/{uuid}/backfills": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: operations["getBackfills"];
+        put?: never;
+        post: operations["startBackfill"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/chainhooks/me/{uuid}/backfills/{job}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: operations["getBackfill"];
+        put?: never;
+        post?: never;
+        delete: operations["cancelBackfill"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
 }
 export type webhooks = Record<string, never>;
 export interface components {
@@ -751,7 +959,7 @@ export interface operations {
                         cursor: {
                             next: string | null;
                             previous: string | null;
-                            current: string | null;
+                            current: string;
                         };
                         results: ({
                             tx_id: string;
@@ -975,7 +1183,7 @@ export interface operations {
                         cursor: {
                             next: string | null;
                             previous: string | null;
-                            current: string | null;
+                            current: string;
                         };
                         results: ({
                             tx_id: string;
@@ -1210,7 +1418,7 @@ export interface operations {
                         cursor: {
                             next: string | null;
                             previous: string | null;
-                            current: string | null;
+                            current: string;
                         };
                         results: ({
                             tx_id: string;
@@ -1374,7 +1582,7 @@ export interface operations {
                         cursor: {
                             next: string | null;
                             previous: string | null;
-                            current: string | null;
+                            current: string;
                         };
                         results: {
                             transaction: {
@@ -1613,7 +1821,7 @@ export interface operations {
                         cursor: {
                             next: string | null;
                             previous: string | null;
-                            current: string | null;
+                            current: string;
                         };
                         results: ({
                             tx_id: string;
@@ -1881,7 +2089,7 @@ export interface operations {
                         cursor: {
                             next: string | null;
                             previous: string | null;
-                            current: string | null;
+                            current: string;
                         };
                         results: {
                             asset_identifier: string;
@@ -1937,7 +2145,7 @@ export interface operations {
                         cursor: {
                             next: string | null;
                             previous: string | null;
-                            current: string | null;
+                            current: string;
                         };
                         results: {
                             asset_identifier: string;
@@ -1995,7 +2203,7 @@ export interface operations {
                         cursor: {
                             next: string | null;
                             previous: string | null;
-                            current: string | null;
+                            current: string;
                         };
                         results: {
                             sender: string | null;
@@ -2066,7 +2274,7 @@ export interface operations {
                         cursor: {
                             next: string | null;
                             previous: string | null;
-                            current: string | null;
+                            current: string;
                         };
                         results: {
                             sender: string | null;
@@ -2251,7 +2459,7 @@ export interface operations {
                         cursor: {
                             next: string | null;
                             previous: string | null;
-                            current: string | null;
+                            current: string;
                         };
                         results: {
                             principal: string;
@@ -2307,7 +2515,7 @@ export interface operations {
                         cursor: {
                             next: string | null;
                             previous: string | null;
-                            current: string | null;
+                            current: string;
                         };
                         results: {
                             sender: string | null;
@@ -10279,7 +10487,7 @@ export interface operations {
                         cursor: {
                             next: string | null;
                             previous: string | null;
-                            current: string | null;
+                            current: string;
                         };
                         results: {
                             bond_index: number;
@@ -10350,7 +10558,7 @@ export interface operations {
                         cursor: {
                             next: string | null;
                             previous: string | null;
-                            current: string | null;
+                            current: string;
                         };
                         results: {
                             index: number;
@@ -10434,7 +10642,7 @@ export interface operations {
                         cursor: {
                             next: string | null;
                             previous: string | null;
-                            current: string | null;
+                            current: string;
                         };
                         results: {
                             signer: string;
@@ -10693,6 +10901,2117 @@ export interface operations {
                         code?: string;
                         error: string;
                         message: string;
+                    };
+                };
+            };
+        };
+    };
+    getChainhooks: {
+        parameters: {
+            query?: {
+                limit?: number;
+                offset?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        limit: number;
+                        offset: number;
+                        total: number;
+                        results: {
+                            uuid: string;
+                            definition: {
+                                name: string;
+                                /** @constant */
+                                version: "1";
+                                /** @constant */
+                                chain: "stacks";
+                                network: "mainnet" | "testnet";
+                                filters: {
+                                    events: ({
+                                        /** @constant */
+                                        type: "balance_change";
+                                        principal: string;
+                                    } | {
+                                        /** @constant */
+                                        type: "stx_event";
+                                    } | {
+                                        /** @constant */
+                                        type: "stx_transfer";
+                                        sender?: string;
+                                        receiver?: string;
+                                        recipient?: string;
+                                        min_amount?: string;
+                                    } | {
+                                        /** @constant */
+                                        type: "stx_mint";
+                                        receiver?: string;
+                                        recipient?: string;
+                                        min_amount?: string;
+                                    } | {
+                                        /** @constant */
+                                        type: "stx_burn";
+                                        sender?: string;
+                                        min_amount?: string;
+                                    } | {
+                                        /** @constant */
+                                        type: "ft_event";
+                                        asset_identifier?: string;
+                                    } | {
+                                        /** @constant */
+                                        type: "ft_transfer";
+                                        asset_identifier?: string;
+                                        sender?: string;
+                                        receiver?: string;
+                                        recipient?: string;
+                                        min_amount?: string;
+                                    } | {
+                                        /** @constant */
+                                        type: "ft_mint";
+                                        asset_identifier?: string;
+                                        receiver?: string;
+                                        recipient?: string;
+                                        min_amount?: string;
+                                    } | {
+                                        /** @constant */
+                                        type: "ft_burn";
+                                        asset_identifier?: string;
+                                        sender?: string;
+                                        min_amount?: string;
+                                    } | {
+                                        /** @constant */
+                                        type: "nft_event";
+                                        asset_identifier?: string;
+                                        value?: number | string;
+                                    } | {
+                                        /** @constant */
+                                        type: "nft_transfer";
+                                        asset_identifier?: string;
+                                        value?: number | string;
+                                        sender?: string;
+                                        receiver?: string;
+                                        recipient?: string;
+                                    } | {
+                                        /** @constant */
+                                        type: "nft_mint";
+                                        asset_identifier?: string;
+                                        value?: number | string;
+                                        receiver?: string;
+                                        recipient?: string;
+                                    } | {
+                                        /** @constant */
+                                        type: "nft_burn";
+                                        asset_identifier?: string;
+                                        value?: number | string;
+                                        sender?: string;
+                                    } | {
+                                        /** @constant */
+                                        type: "contract_deploy";
+                                        contract_identifier?: string;
+                                        sender?: string;
+                                        status?: ("success" | "abort_by_response" | "abort_by_post_condition" | "problematic_skipped")[];
+                                    } | {
+                                        /** @constant */
+                                        type: "contract_call";
+                                        contract_identifier?: string;
+                                        function_name?: string;
+                                        sender?: string;
+                                        status?: ("success" | "abort_by_response" | "abort_by_post_condition" | "problematic_skipped")[];
+                                    } | {
+                                        /** @constant */
+                                        type: "contract_log";
+                                        contract_identifier?: string;
+                                        sender?: string;
+                                        topic?: string;
+                                        contains?: string;
+                                    } | {
+                                        /** @constant */
+                                        type: "coinbase";
+                                    } | {
+                                        /** @constant */
+                                        type: "tenure_change";
+                                        cause?: "block_found" | "extended" | "extended_runtime" | "extended_read_count" | "extended_read_length" | "extended_write_count" | "extended_write_length";
+                                    })[];
+                                };
+                                options?: {
+                                    decode_clarity_values?: boolean | null;
+                                    include_contract_abi?: boolean | null;
+                                    include_contract_source_code?: boolean | null;
+                                    include_post_conditions?: boolean | null;
+                                    include_raw_transactions?: boolean | null;
+                                    include_block_metadata?: boolean | null;
+                                    include_block_signatures?: boolean | null;
+                                    enable_on_registration?: boolean | null;
+                                    expire_after_evaluations?: number | null;
+                                    expire_after_occurrences?: number | null;
+                                } | null;
+                                action: {
+                                    /** @constant */
+                                    type: "http_post";
+                                    url: string;
+                                };
+                            };
+                            status: {
+                                status: "new" | "streaming" | "expired" | "interrupted";
+                                enabled: boolean;
+                                created_at: number;
+                                last_evaluated_at: number | null;
+                                last_evaluated_block_height: number | null;
+                                last_occurrence_at: number | null;
+                                last_occurrence_block_height: number | null;
+                                evaluated_block_count: number;
+                                occurrence_count: number;
+                                pending_deliveries: number;
+                                oldest_pending_at: number | null;
+                                last_delivery_at: number | null;
+                                last_delivery_status_code: number | null;
+                                consecutive_failures: number;
+                                interrupted_reason: string | null;
+                                lag_blocks: number;
+                                warnings: string[];
+                            };
+                        }[];
+                    };
+                };
+            };
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: string;
+                        details: string;
+                    };
+                };
+            };
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: string;
+                        details: string;
+                    };
+                };
+            };
+        };
+    };
+    registerChainhook: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    name: string;
+                    /** @constant */
+                    version: "1";
+                    /** @constant */
+                    chain: "stacks";
+                    network: "mainnet" | "testnet";
+                    filters: {
+                        events: ({
+                            /** @constant */
+                            type: "balance_change";
+                            principal: string;
+                        } | {
+                            /** @constant */
+                            type: "stx_event";
+                        } | {
+                            /** @constant */
+                            type: "stx_transfer";
+                            sender?: string;
+                            receiver?: string;
+                            recipient?: string;
+                            min_amount?: string;
+                        } | {
+                            /** @constant */
+                            type: "stx_mint";
+                            receiver?: string;
+                            recipient?: string;
+                            min_amount?: string;
+                        } | {
+                            /** @constant */
+                            type: "stx_burn";
+                            sender?: string;
+                            min_amount?: string;
+                        } | {
+                            /** @constant */
+                            type: "ft_event";
+                            asset_identifier?: string;
+                        } | {
+                            /** @constant */
+                            type: "ft_transfer";
+                            asset_identifier?: string;
+                            sender?: string;
+                            receiver?: string;
+                            recipient?: string;
+                            min_amount?: string;
+                        } | {
+                            /** @constant */
+                            type: "ft_mint";
+                            asset_identifier?: string;
+                            receiver?: string;
+                            recipient?: string;
+                            min_amount?: string;
+                        } | {
+                            /** @constant */
+                            type: "ft_burn";
+                            asset_identifier?: string;
+                            sender?: string;
+                            min_amount?: string;
+                        } | {
+                            /** @constant */
+                            type: "nft_event";
+                            asset_identifier?: string;
+                            value?: number | string;
+                        } | {
+                            /** @constant */
+                            type: "nft_transfer";
+                            asset_identifier?: string;
+                            value?: number | string;
+                            sender?: string;
+                            receiver?: string;
+                            recipient?: string;
+                        } | {
+                            /** @constant */
+                            type: "nft_mint";
+                            asset_identifier?: string;
+                            value?: number | string;
+                            receiver?: string;
+                            recipient?: string;
+                        } | {
+                            /** @constant */
+                            type: "nft_burn";
+                            asset_identifier?: string;
+                            value?: number | string;
+                            sender?: string;
+                        } | {
+                            /** @constant */
+                            type: "contract_deploy";
+                            contract_identifier?: string;
+                            sender?: string;
+                            status?: ("success" | "abort_by_response" | "abort_by_post_condition" | "problematic_skipped")[];
+                        } | {
+                            /** @constant */
+                            type: "contract_call";
+                            contract_identifier?: string;
+                            function_name?: string;
+                            sender?: string;
+                            status?: ("success" | "abort_by_response" | "abort_by_post_condition" | "problematic_skipped")[];
+                        } | {
+                            /** @constant */
+                            type: "contract_log";
+                            contract_identifier?: string;
+                            sender?: string;
+                            topic?: string;
+                            contains?: string;
+                        } | {
+                            /** @constant */
+                            type: "coinbase";
+                        } | {
+                            /** @constant */
+                            type: "tenure_change";
+                            cause?: "block_found" | "extended" | "extended_runtime" | "extended_read_count" | "extended_read_length" | "extended_write_count" | "extended_write_length";
+                        })[];
+                    };
+                    options?: {
+                        decode_clarity_values?: boolean | null;
+                        include_contract_abi?: boolean | null;
+                        include_contract_source_code?: boolean | null;
+                        include_post_conditions?: boolean | null;
+                        include_raw_transactions?: boolean | null;
+                        include_block_metadata?: boolean | null;
+                        include_block_signatures?: boolean | null;
+                        enable_on_registration?: boolean | null;
+                        expire_after_evaluations?: number | null;
+                        expire_after_occurrences?: number | null;
+                    } | null;
+                    action: {
+                        /** @constant */
+                        type: "http_post";
+                        url: string;
+                    };
+                };
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        uuid: string;
+                        definition: {
+                            name: string;
+                            /** @constant */
+                            version: "1";
+                            /** @constant */
+                            chain: "stacks";
+                            network: "mainnet" | "testnet";
+                            filters: {
+                                events: ({
+                                    /** @constant */
+                                    type: "balance_change";
+                                    principal: string;
+                                } | {
+                                    /** @constant */
+                                    type: "stx_event";
+                                } | {
+                                    /** @constant */
+                                    type: "stx_transfer";
+                                    sender?: string;
+                                    receiver?: string;
+                                    recipient?: string;
+                                    min_amount?: string;
+                                } | {
+                                    /** @constant */
+                                    type: "stx_mint";
+                                    receiver?: string;
+                                    recipient?: string;
+                                    min_amount?: string;
+                                } | {
+                                    /** @constant */
+                                    type: "stx_burn";
+                                    sender?: string;
+                                    min_amount?: string;
+                                } | {
+                                    /** @constant */
+                                    type: "ft_event";
+                                    asset_identifier?: string;
+                                } | {
+                                    /** @constant */
+                                    type: "ft_transfer";
+                                    asset_identifier?: string;
+                                    sender?: string;
+                                    receiver?: string;
+                                    recipient?: string;
+                                    min_amount?: string;
+                                } | {
+                                    /** @constant */
+                                    type: "ft_mint";
+                                    asset_identifier?: string;
+                                    receiver?: string;
+                                    recipient?: string;
+                                    min_amount?: string;
+                                } | {
+                                    /** @constant */
+                                    type: "ft_burn";
+                                    asset_identifier?: string;
+                                    sender?: string;
+                                    min_amount?: string;
+                                } | {
+                                    /** @constant */
+                                    type: "nft_event";
+                                    asset_identifier?: string;
+                                    value?: number | string;
+                                } | {
+                                    /** @constant */
+                                    type: "nft_transfer";
+                                    asset_identifier?: string;
+                                    value?: number | string;
+                                    sender?: string;
+                                    receiver?: string;
+                                    recipient?: string;
+                                } | {
+                                    /** @constant */
+                                    type: "nft_mint";
+                                    asset_identifier?: string;
+                                    value?: number | string;
+                                    receiver?: string;
+                                    recipient?: string;
+                                } | {
+                                    /** @constant */
+                                    type: "nft_burn";
+                                    asset_identifier?: string;
+                                    value?: number | string;
+                                    sender?: string;
+                                } | {
+                                    /** @constant */
+                                    type: "contract_deploy";
+                                    contract_identifier?: string;
+                                    sender?: string;
+                                    status?: ("success" | "abort_by_response" | "abort_by_post_condition" | "problematic_skipped")[];
+                                } | {
+                                    /** @constant */
+                                    type: "contract_call";
+                                    contract_identifier?: string;
+                                    function_name?: string;
+                                    sender?: string;
+                                    status?: ("success" | "abort_by_response" | "abort_by_post_condition" | "problematic_skipped")[];
+                                } | {
+                                    /** @constant */
+                                    type: "contract_log";
+                                    contract_identifier?: string;
+                                    sender?: string;
+                                    topic?: string;
+                                    contains?: string;
+                                } | {
+                                    /** @constant */
+                                    type: "coinbase";
+                                } | {
+                                    /** @constant */
+                                    type: "tenure_change";
+                                    cause?: "block_found" | "extended" | "extended_runtime" | "extended_read_count" | "extended_read_length" | "extended_write_count" | "extended_write_length";
+                                })[];
+                            };
+                            options?: {
+                                decode_clarity_values?: boolean | null;
+                                include_contract_abi?: boolean | null;
+                                include_contract_source_code?: boolean | null;
+                                include_post_conditions?: boolean | null;
+                                include_raw_transactions?: boolean | null;
+                                include_block_metadata?: boolean | null;
+                                include_block_signatures?: boolean | null;
+                                enable_on_registration?: boolean | null;
+                                expire_after_evaluations?: number | null;
+                                expire_after_occurrences?: number | null;
+                            } | null;
+                            action: {
+                                /** @constant */
+                                type: "http_post";
+                                url: string;
+                            };
+                        };
+                        status: {
+                            status: "new" | "streaming" | "expired" | "interrupted";
+                            enabled: boolean;
+                            created_at: number;
+                            last_evaluated_at: number | null;
+                            last_evaluated_block_height: number | null;
+                            last_occurrence_at: number | null;
+                            last_occurrence_block_height: number | null;
+                            evaluated_block_count: number;
+                            occurrence_count: number;
+                            pending_deliveries: number;
+                            oldest_pending_at: number | null;
+                            last_delivery_at: number | null;
+                            last_delivery_status_code: number | null;
+                            consecutive_failures: number;
+                            interrupted_reason: string | null;
+                            lag_blocks: number;
+                            warnings: string[];
+                        };
+                    };
+                };
+            };
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: string;
+                        details: string;
+                    };
+                };
+            };
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: string;
+                        details: string;
+                    };
+                };
+            };
+        };
+    };
+    getChainhook: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                uuid: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        uuid: string;
+                        definition: {
+                            name: string;
+                            /** @constant */
+                            version: "1";
+                            /** @constant */
+                            chain: "stacks";
+                            network: "mainnet" | "testnet";
+                            filters: {
+                                events: ({
+                                    /** @constant */
+                                    type: "balance_change";
+                                    principal: string;
+                                } | {
+                                    /** @constant */
+                                    type: "stx_event";
+                                } | {
+                                    /** @constant */
+                                    type: "stx_transfer";
+                                    sender?: string;
+                                    receiver?: string;
+                                    recipient?: string;
+                                    min_amount?: string;
+                                } | {
+                                    /** @constant */
+                                    type: "stx_mint";
+                                    receiver?: string;
+                                    recipient?: string;
+                                    min_amount?: string;
+                                } | {
+                                    /** @constant */
+                                    type: "stx_burn";
+                                    sender?: string;
+                                    min_amount?: string;
+                                } | {
+                                    /** @constant */
+                                    type: "ft_event";
+                                    asset_identifier?: string;
+                                } | {
+                                    /** @constant */
+                                    type: "ft_transfer";
+                                    asset_identifier?: string;
+                                    sender?: string;
+                                    receiver?: string;
+                                    recipient?: string;
+                                    min_amount?: string;
+                                } | {
+                                    /** @constant */
+                                    type: "ft_mint";
+                                    asset_identifier?: string;
+                                    receiver?: string;
+                                    recipient?: string;
+                                    min_amount?: string;
+                                } | {
+                                    /** @constant */
+                                    type: "ft_burn";
+                                    asset_identifier?: string;
+                                    sender?: string;
+                                    min_amount?: string;
+                                } | {
+                                    /** @constant */
+                                    type: "nft_event";
+                                    asset_identifier?: string;
+                                    value?: number | string;
+                                } | {
+                                    /** @constant */
+                                    type: "nft_transfer";
+                                    asset_identifier?: string;
+                                    value?: number | string;
+                                    sender?: string;
+                                    receiver?: string;
+                                    recipient?: string;
+                                } | {
+                                    /** @constant */
+                                    type: "nft_mint";
+                                    asset_identifier?: string;
+                                    value?: number | string;
+                                    receiver?: string;
+                                    recipient?: string;
+                                } | {
+                                    /** @constant */
+                                    type: "nft_burn";
+                                    asset_identifier?: string;
+                                    value?: number | string;
+                                    sender?: string;
+                                } | {
+                                    /** @constant */
+                                    type: "contract_deploy";
+                                    contract_identifier?: string;
+                                    sender?: string;
+                                    status?: ("success" | "abort_by_response" | "abort_by_post_condition" | "problematic_skipped")[];
+                                } | {
+                                    /** @constant */
+                                    type: "contract_call";
+                                    contract_identifier?: string;
+                                    function_name?: string;
+                                    sender?: string;
+                                    status?: ("success" | "abort_by_response" | "abort_by_post_condition" | "problematic_skipped")[];
+                                } | {
+                                    /** @constant */
+                                    type: "contract_log";
+                                    contract_identifier?: string;
+                                    sender?: string;
+                                    topic?: string;
+                                    contains?: string;
+                                } | {
+                                    /** @constant */
+                                    type: "coinbase";
+                                } | {
+                                    /** @constant */
+                                    type: "tenure_change";
+                                    cause?: "block_found" | "extended" | "extended_runtime" | "extended_read_count" | "extended_read_length" | "extended_write_count" | "extended_write_length";
+                                })[];
+                            };
+                            options?: {
+                                decode_clarity_values?: boolean | null;
+                                include_contract_abi?: boolean | null;
+                                include_contract_source_code?: boolean | null;
+                                include_post_conditions?: boolean | null;
+                                include_raw_transactions?: boolean | null;
+                                include_block_metadata?: boolean | null;
+                                include_block_signatures?: boolean | null;
+                                enable_on_registration?: boolean | null;
+                                expire_after_evaluations?: number | null;
+                                expire_after_occurrences?: number | null;
+                            } | null;
+                            action: {
+                                /** @constant */
+                                type: "http_post";
+                                url: string;
+                            };
+                        };
+                        status: {
+                            status: "new" | "streaming" | "expired" | "interrupted";
+                            enabled: boolean;
+                            created_at: number;
+                            last_evaluated_at: number | null;
+                            last_evaluated_block_height: number | null;
+                            last_occurrence_at: number | null;
+                            last_occurrence_block_height: number | null;
+                            evaluated_block_count: number;
+                            occurrence_count: number;
+                            pending_deliveries: number;
+                            oldest_pending_at: number | null;
+                            last_delivery_at: number | null;
+                            last_delivery_status_code: number | null;
+                            consecutive_failures: number;
+                            interrupted_reason: string | null;
+                            lag_blocks: number;
+                            warnings: string[];
+                        };
+                    };
+                };
+            };
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: string;
+                        details: string;
+                    };
+                };
+            };
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: string;
+                        details: string;
+                    };
+                };
+            };
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: string;
+                        details: string;
+                    };
+                };
+            };
+        };
+    };
+    deleteChainhook: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                uuid: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: string;
+                        details: string;
+                    };
+                };
+            };
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: string;
+                        details: string;
+                    };
+                };
+            };
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: string;
+                        details: string;
+                    };
+                };
+            };
+        };
+    };
+    updateChainhook: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                uuid: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    name?: string;
+                    /** @constant */
+                    version?: "1";
+                    /** @constant */
+                    chain?: "stacks";
+                    network?: "mainnet" | "testnet";
+                    filters?: {
+                        events: ({
+                            /** @constant */
+                            type: "balance_change";
+                            principal: string;
+                        } | {
+                            /** @constant */
+                            type: "stx_event";
+                        } | {
+                            /** @constant */
+                            type: "stx_transfer";
+                            sender?: string;
+                            receiver?: string;
+                            recipient?: string;
+                            min_amount?: string;
+                        } | {
+                            /** @constant */
+                            type: "stx_mint";
+                            receiver?: string;
+                            recipient?: string;
+                            min_amount?: string;
+                        } | {
+                            /** @constant */
+                            type: "stx_burn";
+                            sender?: string;
+                            min_amount?: string;
+                        } | {
+                            /** @constant */
+                            type: "ft_event";
+                            asset_identifier?: string;
+                        } | {
+                            /** @constant */
+                            type: "ft_transfer";
+                            asset_identifier?: string;
+                            sender?: string;
+                            receiver?: string;
+                            recipient?: string;
+                            min_amount?: string;
+                        } | {
+                            /** @constant */
+                            type: "ft_mint";
+                            asset_identifier?: string;
+                            receiver?: string;
+                            recipient?: string;
+                            min_amount?: string;
+                        } | {
+                            /** @constant */
+                            type: "ft_burn";
+                            asset_identifier?: string;
+                            sender?: string;
+                            min_amount?: string;
+                        } | {
+                            /** @constant */
+                            type: "nft_event";
+                            asset_identifier?: string;
+                            value?: number | string;
+                        } | {
+                            /** @constant */
+                            type: "nft_transfer";
+                            asset_identifier?: string;
+                            value?: number | string;
+                            sender?: string;
+                            receiver?: string;
+                            recipient?: string;
+                        } | {
+                            /** @constant */
+                            type: "nft_mint";
+                            asset_identifier?: string;
+                            value?: number | string;
+                            receiver?: string;
+                            recipient?: string;
+                        } | {
+                            /** @constant */
+                            type: "nft_burn";
+                            asset_identifier?: string;
+                            value?: number | string;
+                            sender?: string;
+                        } | {
+                            /** @constant */
+                            type: "contract_deploy";
+                            contract_identifier?: string;
+                            sender?: string;
+                            status?: ("success" | "abort_by_response" | "abort_by_post_condition" | "problematic_skipped")[];
+                        } | {
+                            /** @constant */
+                            type: "contract_call";
+                            contract_identifier?: string;
+                            function_name?: string;
+                            sender?: string;
+                            status?: ("success" | "abort_by_response" | "abort_by_post_condition" | "problematic_skipped")[];
+                        } | {
+                            /** @constant */
+                            type: "contract_log";
+                            contract_identifier?: string;
+                            sender?: string;
+                            topic?: string;
+                            contains?: string;
+                        } | {
+                            /** @constant */
+                            type: "coinbase";
+                        } | {
+                            /** @constant */
+                            type: "tenure_change";
+                            cause?: "block_found" | "extended" | "extended_runtime" | "extended_read_count" | "extended_read_length" | "extended_write_count" | "extended_write_length";
+                        })[];
+                    };
+                    options?: {
+                        decode_clarity_values?: boolean | null;
+                        include_contract_abi?: boolean | null;
+                        include_contract_source_code?: boolean | null;
+                        include_post_conditions?: boolean | null;
+                        include_raw_transactions?: boolean | null;
+                        include_block_metadata?: boolean | null;
+                        include_block_signatures?: boolean | null;
+                        enable_on_registration?: boolean | null;
+                        expire_after_evaluations?: number | null;
+                        expire_after_occurrences?: number | null;
+                    } | null;
+                    action?: {
+                        /** @constant */
+                        type: "http_post";
+                        url: string;
+                    };
+                };
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        uuid: string;
+                        definition: {
+                            name: string;
+                            /** @constant */
+                            version: "1";
+                            /** @constant */
+                            chain: "stacks";
+                            network: "mainnet" | "testnet";
+                            filters: {
+                                events: ({
+                                    /** @constant */
+                                    type: "balance_change";
+                                    principal: string;
+                                } | {
+                                    /** @constant */
+                                    type: "stx_event";
+                                } | {
+                                    /** @constant */
+                                    type: "stx_transfer";
+                                    sender?: string;
+                                    receiver?: string;
+                                    recipient?: string;
+                                    min_amount?: string;
+                                } | {
+                                    /** @constant */
+                                    type: "stx_mint";
+                                    receiver?: string;
+                                    recipient?: string;
+                                    min_amount?: string;
+                                } | {
+                                    /** @constant */
+                                    type: "stx_burn";
+                                    sender?: string;
+                                    min_amount?: string;
+                                } | {
+                                    /** @constant */
+                                    type: "ft_event";
+                                    asset_identifier?: string;
+                                } | {
+                                    /** @constant */
+                                    type: "ft_transfer";
+                                    asset_identifier?: string;
+                                    sender?: string;
+                                    receiver?: string;
+                                    recipient?: string;
+                                    min_amount?: string;
+                                } | {
+                                    /** @constant */
+                                    type: "ft_mint";
+                                    asset_identifier?: string;
+                                    receiver?: string;
+                                    recipient?: string;
+                                    min_amount?: string;
+                                } | {
+                                    /** @constant */
+                                    type: "ft_burn";
+                                    asset_identifier?: string;
+                                    sender?: string;
+                                    min_amount?: string;
+                                } | {
+                                    /** @constant */
+                                    type: "nft_event";
+                                    asset_identifier?: string;
+                                    value?: number | string;
+                                } | {
+                                    /** @constant */
+                                    type: "nft_transfer";
+                                    asset_identifier?: string;
+                                    value?: number | string;
+                                    sender?: string;
+                                    receiver?: string;
+                                    recipient?: string;
+                                } | {
+                                    /** @constant */
+                                    type: "nft_mint";
+                                    asset_identifier?: string;
+                                    value?: number | string;
+                                    receiver?: string;
+                                    recipient?: string;
+                                } | {
+                                    /** @constant */
+                                    type: "nft_burn";
+                                    asset_identifier?: string;
+                                    value?: number | string;
+                                    sender?: string;
+                                } | {
+                                    /** @constant */
+                                    type: "contract_deploy";
+                                    contract_identifier?: string;
+                                    sender?: string;
+                                    status?: ("success" | "abort_by_response" | "abort_by_post_condition" | "problematic_skipped")[];
+                                } | {
+                                    /** @constant */
+                                    type: "contract_call";
+                                    contract_identifier?: string;
+                                    function_name?: string;
+                                    sender?: string;
+                                    status?: ("success" | "abort_by_response" | "abort_by_post_condition" | "problematic_skipped")[];
+                                } | {
+                                    /** @constant */
+                                    type: "contract_log";
+                                    contract_identifier?: string;
+                                    sender?: string;
+                                    topic?: string;
+                                    contains?: string;
+                                } | {
+                                    /** @constant */
+                                    type: "coinbase";
+                                } | {
+                                    /** @constant */
+                                    type: "tenure_change";
+                                    cause?: "block_found" | "extended" | "extended_runtime" | "extended_read_count" | "extended_read_length" | "extended_write_count" | "extended_write_length";
+                                })[];
+                            };
+                            options?: {
+                                decode_clarity_values?: boolean | null;
+                                include_contract_abi?: boolean | null;
+                                include_contract_source_code?: boolean | null;
+                                include_post_conditions?: boolean | null;
+                                include_raw_transactions?: boolean | null;
+                                include_block_metadata?: boolean | null;
+                                include_block_signatures?: boolean | null;
+                                enable_on_registration?: boolean | null;
+                                expire_after_evaluations?: number | null;
+                                expire_after_occurrences?: number | null;
+                            } | null;
+                            action: {
+                                /** @constant */
+                                type: "http_post";
+                                url: string;
+                            };
+                        };
+                        status: {
+                            status: "new" | "streaming" | "expired" | "interrupted";
+                            enabled: boolean;
+                            created_at: number;
+                            last_evaluated_at: number | null;
+                            last_evaluated_block_height: number | null;
+                            last_occurrence_at: number | null;
+                            last_occurrence_block_height: number | null;
+                            evaluated_block_count: number;
+                            occurrence_count: number;
+                            pending_deliveries: number;
+                            oldest_pending_at: number | null;
+                            last_delivery_at: number | null;
+                            last_delivery_status_code: number | null;
+                            consecutive_failures: number;
+                            interrupted_reason: string | null;
+                            lag_blocks: number;
+                            warnings: string[];
+                        };
+                    };
+                };
+            };
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: string;
+                        details: string;
+                    };
+                };
+            };
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: string;
+                        details: string;
+                    };
+                };
+            };
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: string;
+                        details: string;
+                    };
+                };
+            };
+        };
+    };
+    enableChainhook: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                uuid: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    enabled: boolean;
+                    resume_from?: "tip" | "last_evaluated" | number;
+                };
+            };
+        };
+        responses: {
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: string;
+                        details: string;
+                    };
+                };
+            };
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: string;
+                        details: string;
+                    };
+                };
+            };
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: string;
+                        details: string;
+                    };
+                };
+            };
+        };
+    };
+    getConsumerSecret: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        secret: string | null;
+                        signing_secret: string | null;
+                    };
+                };
+            };
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: string;
+                        details: string;
+                    };
+                };
+            };
+        };
+    };
+    rotateConsumerSecret: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        secret: string | null;
+                        signing_secret: string | null;
+                    };
+                };
+            };
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: string;
+                        details: string;
+                    };
+                };
+            };
+        };
+    };
+    deleteConsumerSecret: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: string;
+                        details: string;
+                    };
+                };
+            };
+        };
+    };
+    getDeliveries: {
+        parameters: {
+            query?: {
+                limit?: number;
+                cursor?: string;
+                state?: ("pending" | "failed" | "delivered" | "dead" | "cancelled")[];
+                reason?: "live" | "catch_up" | "evaluate" | "backfill" | "redelivery";
+                from_height?: number;
+                to_height?: number;
+            };
+            header?: never;
+            path: {
+                uuid: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        total: number;
+                        limit: number;
+                        cursor: {
+                            next: string | null;
+                            previous: string | null;
+                            current: string;
+                        };
+                        results: {
+                            id: string;
+                            sequence: number | null;
+                            reason: "live" | "catch_up" | "evaluate" | "backfill" | "redelivery";
+                            state: "pending" | "failed" | "delivered" | "dead" | "cancelled" | "in_flight";
+                            apply: {
+                                height: number;
+                                index_block_hash: string;
+                                tx_count: number;
+                            }[];
+                            rollback: {
+                                height: number;
+                                index_block_hash: string;
+                                tx_count: number;
+                            }[];
+                            body_bytes: number;
+                            body_sha256: string;
+                            created_at: number;
+                            next_attempt_at: number | null;
+                            delivered_at: number | null;
+                            attempt_count: number;
+                            last_attempt: {
+                                at: number;
+                                duration_ms: number;
+                                url_host: string;
+                                status_code: number | null;
+                                error: string | null;
+                                response_excerpt: string | null;
+                            } | null;
+                            problem: string | null;
+                        }[];
+                    };
+                };
+            };
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: string;
+                        details: string;
+                    };
+                };
+            };
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: string;
+                        details: string;
+                    };
+                };
+            };
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: string;
+                        details: string;
+                    };
+                };
+            };
+        };
+    };
+    redeliverMany: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                uuid: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    state?: ("dead" | "failed" | "delivered")[];
+                    from_height?: number;
+                    to_height?: number;
+                    since?: number;
+                    until?: number;
+                };
+            };
+        };
+        responses: {
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        queued: number;
+                    };
+                };
+            };
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: string;
+                        details: string;
+                    };
+                };
+            };
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: string;
+                        details: string;
+                    };
+                };
+            };
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: string;
+                        details: string;
+                    };
+                };
+            };
+        };
+    };
+    getDelivery: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                uuid: string;
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        id: string;
+                        sequence: number | null;
+                        reason: "live" | "catch_up" | "evaluate" | "backfill" | "redelivery";
+                        state: "pending" | "failed" | "delivered" | "dead" | "cancelled" | "in_flight";
+                        apply: {
+                            height: number;
+                            index_block_hash: string;
+                            tx_count: number;
+                        }[];
+                        rollback: {
+                            height: number;
+                            index_block_hash: string;
+                            tx_count: number;
+                        }[];
+                        body_bytes: number;
+                        body_sha256: string;
+                        created_at: number;
+                        next_attempt_at: number | null;
+                        delivered_at: number | null;
+                        attempt_count: number;
+                        last_attempt: {
+                            at: number;
+                            duration_ms: number;
+                            url_host: string;
+                            status_code: number | null;
+                            error: string | null;
+                            response_excerpt: string | null;
+                        } | null;
+                        problem: string | null;
+                        attempts: {
+                            at: number;
+                            duration_ms: number;
+                            url_host: string;
+                            status_code: number | null;
+                            error: string | null;
+                            response_excerpt: string | null;
+                        }[];
+                        payload: {
+                            [key: string]: unknown;
+                        } | null;
+                    };
+                };
+            };
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: string;
+                        details: string;
+                    };
+                };
+            };
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: string;
+                        details: string;
+                    };
+                };
+            };
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: string;
+                        details: string;
+                    };
+                };
+            };
+        };
+    };
+    redeliver: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                uuid: string;
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        id: string;
+                        sequence: number | null;
+                        reason: "live" | "catch_up" | "evaluate" | "backfill" | "redelivery";
+                        state: "pending" | "failed" | "delivered" | "dead" | "cancelled" | "in_flight";
+                        apply: {
+                            height: number;
+                            index_block_hash: string;
+                            tx_count: number;
+                        }[];
+                        rollback: {
+                            height: number;
+                            index_block_hash: string;
+                            tx_count: number;
+                        }[];
+                        body_bytes: number;
+                        body_sha256: string;
+                        created_at: number;
+                        next_attempt_at: number | null;
+                        delivered_at: number | null;
+                        attempt_count: number;
+                        last_attempt: {
+                            at: number;
+                            duration_ms: number;
+                            url_host: string;
+                            status_code: number | null;
+                            error: string | null;
+                            response_excerpt: string | null;
+                        } | null;
+                        problem: string | null;
+                    };
+                };
+            };
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: string;
+                        details: string;
+                    };
+                };
+            };
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: string;
+                        details: string;
+                    };
+                };
+            };
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: string;
+                        details: string;
+                    };
+                };
+            };
+        };
+    };
+    skipDelivery: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                uuid: string;
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: string;
+                        details: string;
+                    };
+                };
+            };
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: string;
+                        details: string;
+                    };
+                };
+            };
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: string;
+                        details: string;
+                    };
+                };
+            };
+        };
+    };
+    previewDefinition: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    filters?: unknown;
+                    options?: unknown;
+                    name?: string;
+                    block_height?: number | {
+                        from_height: number;
+                        to_height: number;
+                    };
+                    index_block_hash?: string;
+                    from_height?: number;
+                    to_height?: number;
+                };
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        matched_blocks: number;
+                        matched_transactions: number;
+                        payloads: {
+                            [key: string]: unknown;
+                        }[];
+                    };
+                };
+            };
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: string;
+                        details: string;
+                    };
+                };
+            };
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: string;
+                        details: string;
+                    };
+                };
+            };
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: string;
+                        details: string;
+                    };
+                };
+            };
+        };
+    };
+    testChainhook: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                uuid: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": {
+                    block_height?: number;
+                    before_height?: number;
+                };
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        ok: boolean;
+                        status_code: number | null;
+                        duration_ms: number;
+                        error: string | null;
+                        response_excerpt: string | null;
+                        webhook_id: string;
+                        searched_from_height: number | null;
+                        payload: {
+                            [key: string]: unknown;
+                        };
+                    };
+                };
+            };
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: string;
+                        details: string;
+                    };
+                };
+            };
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: string;
+                        details: string;
+                    };
+                };
+            };
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: string;
+                        details: string;
+                    };
+                };
+            };
+        };
+    };
+    getBackfills: {
+        parameters: {
+            query?: {
+                limit?: number;
+                cursor?: string;
+            };
+            header?: never;
+            path: {
+                uuid: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        total: number;
+                        limit: number;
+                        cursor: {
+                            next: string | null;
+                            previous: string | null;
+                            current: string;
+                        };
+                        results: {
+                            id: string;
+                            state: "queued" | "running" | "completed" | "cancelled" | "failed";
+                            dry_run: boolean;
+                            from_height: number;
+                            to_height: number;
+                            next_height: number;
+                            matched_blocks: number;
+                            matched_transactions: number;
+                            deliveries: {
+                                queued: number;
+                                delivered: number;
+                                dead: number;
+                            };
+                            created_at: number;
+                            finished_at: number | null;
+                            error: string | null;
+                        }[];
+                    };
+                };
+            };
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: string;
+                        details: string;
+                    };
+                };
+            };
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: string;
+                        details: string;
+                    };
+                };
+            };
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: string;
+                        details: string;
+                    };
+                };
+            };
+        };
+    };
+    startBackfill: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                uuid: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    from_height: number;
+                    to_height?: number;
+                    dry_run?: boolean;
+                };
+            };
+        };
+        responses: {
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        id: string;
+                        state: "queued" | "running" | "completed" | "cancelled" | "failed";
+                        dry_run: boolean;
+                        from_height: number;
+                        to_height: number;
+                        next_height: number;
+                        matched_blocks: number;
+                        matched_transactions: number;
+                        deliveries: {
+                            queued: number;
+                            delivered: number;
+                            dead: number;
+                        };
+                        created_at: number;
+                        finished_at: number | null;
+                        error: string | null;
+                    };
+                };
+            };
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: string;
+                        details: string;
+                    };
+                };
+            };
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: string;
+                        details: string;
+                    };
+                };
+            };
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: string;
+                        details: string;
+                    };
+                };
+            };
+        };
+    };
+    getBackfill: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                uuid: string;
+                job: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        id: string;
+                        state: "queued" | "running" | "completed" | "cancelled" | "failed";
+                        dry_run: boolean;
+                        from_height: number;
+                        to_height: number;
+                        next_height: number;
+                        matched_blocks: number;
+                        matched_transactions: number;
+                        deliveries: {
+                            queued: number;
+                            delivered: number;
+                            dead: number;
+                        };
+                        created_at: number;
+                        finished_at: number | null;
+                        error: string | null;
+                    };
+                };
+            };
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: string;
+                        details: string;
+                    };
+                };
+            };
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: string;
+                        details: string;
+                    };
+                };
+            };
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: string;
+                        details: string;
+                    };
+                };
+            };
+        };
+    };
+    cancelBackfill: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                uuid: string;
+                job: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: string;
+                        details: string;
+                    };
+                };
+            };
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: string;
+                        details: string;
+                    };
+                };
+            };
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: string;
+                        details: string;
                     };
                 };
             };

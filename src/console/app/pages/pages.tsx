@@ -7,6 +7,10 @@ import { BitcoinBlocks } from './bitcoin-blocks.tsx';
 import { Block } from './block.tsx';
 import { Blocks } from './blocks.tsx';
 import { Contract } from './contract.tsx';
+import { Delivery } from './delivery.tsx';
+import { Hook } from './hook.tsx';
+import { EditHook, NewHook } from './hook-editor.tsx';
+import { Hooks } from './hooks.tsx';
 import { Mempool } from './mempool.tsx';
 import { Name } from './name.tsx';
 import { Names } from './names.tsx';
@@ -14,6 +18,7 @@ import { Nft } from './nft.tsx';
 import { NotFound } from './not-found.tsx';
 import { Overview } from './overview.tsx';
 import { Principal } from './principal.tsx';
+import { SignedIn } from './signed-in.tsx';
 import { Staking } from './staking.tsx';
 import { Token } from './token.tsx';
 import { Transaction } from './transaction.tsx';
@@ -38,6 +43,31 @@ const PAGES: Readonly<Record<PageName, (params: Params) => ComponentChild>> = {
   staking: () => <Staking />,
   names: () => <Names />,
   name: ({ name = '' }) => <Name key={name} name={name} />,
+  hooks: () => (
+    <SignedIn title="Chainhooks">
+      <Hooks />
+    </SignedIn>
+  ),
+  newHook: () => (
+    <SignedIn title="New chainhook">
+      <NewHook />
+    </SignedIn>
+  ),
+  hook: ({ id = '' }) => (
+    <SignedIn key={id} title="Chainhook">
+      <Hook id={id} />
+    </SignedIn>
+  ),
+  editHook: ({ id = '' }) => (
+    <SignedIn key={id} title="Chainhook">
+      <EditHook id={id} />
+    </SignedIn>
+  ),
+  delivery: ({ id = '', delivery = '' }) => (
+    <SignedIn key={delivery} title="Delivery">
+      <Delivery hook={id} id={delivery} />
+    </SignedIn>
+  ),
 };
 
 /** The page of the address. */

@@ -16,6 +16,7 @@ const PAGES: Readonly<Record<string, readonly [page: PageName, title: string]>> 
   m: ['mempool', 'Mempool'],
   s: ['staking', 'Staking'],
   n: ['names', 'Names'],
+  h: ['hooks', 'Chainhooks'],
 };
 
 const HELP: readonly (readonly [keys: readonly string[], meaning: string])[] = [

@@ -21,6 +21,7 @@ const SECTIONS: readonly (readonly [page: PageName, title: string, members: read
   ['mempool', 'Mempool', []],
   ['staking', 'Staking', []],
   ['names', 'Names', ['name']],
+  ['hooks', 'Chainhooks', ['newHook', 'hook', 'editHook', 'delivery']],
 ];
 
 const isMenuOpen = signal(false);

@@ -1,0 +1,40 @@
+/** Whether this browser may manage chainhooks, and how it signs in. The routes stand in no document, so types are here. */
+import { signal } from '@preact/signals';
+import { failureOf, unreachable } from './api.ts';
+
+export interface Session {
+  /** Whether managing chainhooks needs a key, is open to everybody, or is not served by this process. */
+  access: 'key' | 'open' | 'none';
+  signed_in: boolean;
+  operator: boolean;
+  consumer: string | null;
+}
+
+const PATH = '/stackside/v1/session';
+
+/** The session of this browser; null before it is known. */
+export const session = signal<Session | null>(null);
+
+async function request(init: RequestInit): Promise<Response> {
+  const response = await fetch(PATH, init).catch(unreachable);
+  if (!response.ok) throw failureOf(response.status, await response.json());
+  return response;
+}
+
+/** Reads the session. @throws RequestError */
+export async function readSession(signal?: AbortSignal): Promise<Session> {
+  const found = (await (await request(signal === undefined ? {} : { signal })).json()) as Session;
+  session.value = found;
+  return found;
+}
+
+/** Signs in with a key of the API. @throws RequestError where the key is wrong */
+export async function signIn(key: string): Promise<void> {
+  session.value = (await (await request({ method: 'POST', headers: { 'x-api-key': key } })).json()) as Session;
+}
+
+/** Ends the session. @throws RequestError */
+export async function signOut(): Promise<void> {
+  await request({ method: 'DELETE' });
+  await readSession();
+}
