@@ -16,8 +16,8 @@ import { TokenSums } from './token-effects.ts';
  *
  * Last first because rows build on each other: what was added last refers to what was added before.
  */
-export const undone = (effects: readonly Effect[]): Effect[] =>
-  effects.toReversed().map((effect) => ({ ...effect, sign: effect.sign === 1 ? -1 : 1 }));
+export const undone = (effects: Iterable<Effect>): Effect[] =>
+  [...effects].reverse().map((effect) => ({ ...effect, sign: effect.sign === 1 ? -1 : 1 }));
 
 class Involvements {
   readonly byPrincipal = new Map<string, Involvement>();
@@ -116,14 +116,15 @@ export function microblocksOf({ transactions }: Block): Microblock[] {
   return [...byHash.values()];
 }
 
-/** The effects of applying a block on its parent. Block 1 comes with block 0's transactions in it. */
-export function effectsOf(block: Block): Effect[] {
-  const effects: Effect[] = [
-    { kind: 'block', sign: 1, block },
-    { kind: 'anchor', sign: 1, block },
-  ];
+/**
+ * The effects of applying a block on its parent, made as they are asked for: a genesis block has more than a million.
+ * Block 1 comes with block 0's transactions in it.
+ */
+export function* effectsOf(block: Block): Generator<Effect> {
+  yield { kind: 'block', sign: 1, block };
+  yield { kind: 'anchor', sign: 1, block };
   const microblocks = microblocksOf(block);
-  if (microblocks.length > 0) effects.push({ kind: 'microblocks', sign: 1, height: block.height, microblocks });
+  if (microblocks.length > 0) yield { kind: 'microblocks', sign: 1, height: block.height, microblocks };
   const tokens = new TokenSums();
   const tokenEffects: Effect[] = [];
   const accounts = new Map<string, AccountMove>();
@@ -151,7 +152,7 @@ export function effectsOf(block: Block): Effect[] {
   let supply = 0n;
   for (const [place, transaction] of block.transactions.entries()) {
     const position = positionOf(block.height, place);
-    effects.push({ kind: 'transaction', sign: 1, position, transaction });
+    yield { kind: 'transaction', sign: 1, position, transaction };
     const { payload, sender } = transaction;
     count(types, payload.typeId);
     account(sender.address).sent += 1;
@@ -161,29 +162,29 @@ export function effectsOf(block: Block): Effect[] {
       account(payload.contractId).calls += 1;
     }
     for (const [index, event] of transaction.events.entries()) {
-      effects.push({ kind: 'event', sign: 1, position, index, event });
+      yield { kind: 'event', sign: 1, position, index, event };
       if (event.kind === 'contract_log') count(logs, event.contractId);
       if (event.kind !== 'stx') continue;
       if (event.recipient !== null) account(event.recipient).stxInbound += 1;
       if (event.sender !== null) account(event.sender).stxOutbound += 1;
     }
-    for (const effect of stackingEffects(transaction, position, block.burnBlockHeight)) effects.push(effect);
+    yield* stackingEffects(transaction, position, block.burnBlockHeight);
     for (const [principal, involvement] of involvements(transaction)) {
-      effects.push({ kind: 'involvement', sign: 1, position, principal, involvement });
+      yield { kind: 'involvement', sign: 1, position, principal, involvement };
       const moved = account(principal);
       moved.balance += involvement.received - involvement.sent;
       moved.stxMoves += involvement.stxMoved ? 1 : 0;
       moved.transactions += 1;
     }
     for (const transfer of memoTransfers(transaction)) {
-      effects.push({ kind: 'memo_transfer', sign: 1, position, transfer });
+      yield { kind: 'memo_transfer', sign: 1, position, transfer };
     }
     supply += minted(transaction);
     for (const effect of tokens.add(transaction, position)) tokenEffects.push(effect);
-    for (const effect of nameEffects(transaction, position)) effects.push(effect);
+    yield* nameEffects(transaction, position);
   }
   for (const [index, reward] of block.minerRewards.entries()) {
-    effects.push({ kind: 'miner_reward', sign: 1, height: block.height, index, reward });
+    yield { kind: 'miner_reward', sign: 1, height: block.height, index, reward };
     const moved = account(reward.recipient);
     moved.balance += rewardTotal(reward);
     moved.stxMoves += 1;
@@ -192,24 +193,23 @@ export function effectsOf(block: Block): Effect[] {
     supply += reward.coinbase;
   }
   if (block.rewardSet !== null) {
-    effects.push({ kind: 'reward_set', sign: 1, height: block.height, rewardSet: block.rewardSet });
+    yield { kind: 'reward_set', sign: 1, height: block.height, rewardSet: block.rewardSet };
   }
-  for (const [contract, count] of logs) effects.push({ kind: 'contract_logs', sign: 1, contract, logs: count });
+  for (const [contract, count] of logs) yield { kind: 'contract_logs', sign: 1, contract, logs: count };
   let balances = 0n;
   for (const [principal, moved] of accounts) {
-    effects.push({ kind: 'account', sign: 1, principal, ...moved });
+    yield { kind: 'account', sign: 1, principal, ...moved };
     balances += moved.balance;
   }
-  effects.push({ kind: 'tallies', sign: 1, types, functions });
-  effects.push({ kind: 'totals', sign: 1, transactions: block.transactions.length, supply, balances });
-  if (supply !== 0n) effects.push({ kind: 'supply', sign: 1, height: block.height, supply });
+  yield { kind: 'tallies', sign: 1, types, functions };
+  yield { kind: 'totals', sign: 1, transactions: block.transactions.length, supply, balances };
+  if (supply !== 0n) yield { kind: 'supply', sign: 1, height: block.height, supply };
   // After the accounts, which count the tokens of each principal.
   for (const effect of tokens.effects()) tokenEffects.push(effect);
-  for (const effect of tokenEffects) effects.push(effect);
+  yield* tokenEffects;
   // Last, since a checkpoint is made of all that stands in the tables then.
   for (const [principal, { transactions, rewards }] of accounts) {
     const entries = transactions + rewards;
-    effects.push({ kind: 'checkpoint', sign: 1, height: block.height, principal, entries });
+    yield { kind: 'checkpoint', sign: 1, height: block.height, principal, entries };
   }
-  return effects;
 }

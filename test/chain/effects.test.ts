@@ -129,7 +129,7 @@ test('what is undone twice is what it was', () => {
   assertProperty(
     fc.property(blocks(), ([block]) => {
       if (block === undefined) return;
-      const effects = effectsOf(block);
+      const effects = [...effectsOf(block)];
       expect(undone(undone(effects))).toEqual(effects);
       expect(undone(effects).at(-1)).toEqual({ kind: 'block', sign: -1, block });
     }),
@@ -155,7 +155,7 @@ test('the balances a block moves add up to the supply it makes, less the fees it
           };
         }),
       }));
-      const effects = effectsOf({ ...block, transactions });
+      const effects = [...effectsOf({ ...block, transactions })];
       const kind = <K extends Effect['kind']>(name: K) => effects.filter((one): one is Of<K> => one.kind === name);
       const moved = kind('account').reduce((sum, { balance }) => sum + balance, 0n);
       const supply = kind('totals').reduce((sum, one) => sum + one.supply, 0n);

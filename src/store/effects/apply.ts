@@ -21,7 +21,7 @@ import { tallyWriter } from './tally-writer.ts';
 import { tokenChangeWriter } from './token-change-writer.ts';
 import { transactionWriter } from './transaction-writer.ts';
 
-export type ApplyEffects = (effects: readonly Effect[]) => void;
+export type ApplyEffects = (effects: Iterable<Effect>) => void;
 
 /** A print of a stacking contract that could not be read, and changed nothing. */
 export type UnreadPrint = Extract<Effect, { kind: 'unread_print' }>;

@@ -65,6 +65,11 @@ function tipReader(db: Database): () => Tip {
   };
 }
 
+/** Events of a block whose payload has tens of megabytes. */
+const MANY_EVENTS = 50_000;
+
+const eventsOf = ({ transactions }: Block): number => transactions.reduce((sum, { events }) => sum + events.length, 0);
+
 /** What reads stored blocks again through this connection. */
 function storedBlocks(db: Database, payloads: BlockPayloads) {
   // The first that was stored, if before the block itself: what a block does must not depend on what came after it.
@@ -81,7 +86,11 @@ function storedBlocks(db: Database, payloads: BlockPayloads) {
     complete(block: Block, network: Network): Block {
       if (block.height !== 1) return block;
       const row = genesisBefore.get(block.indexBlockHash);
-      return row === null ? block : withGenesis(block, stored(row.index_block_hash, network));
+      if (row === null) return block;
+      const whole = withGenesis(block, stored(row.index_block_hash, network));
+      // What a genesis block was read from is several times its size, and is not needed while it is applied.
+      if (eventsOf(whole) > MANY_EVENTS) Bun.gc(true);
+      return whole;
     },
   };
 }
