@@ -27,7 +27,7 @@ const CONTROLS = '\u001b';
 test('demo: what it is, where the console is, two commands, and blocks', async () => {
   const { code, written } = await inTerminal(['demo', '--interval', '1'], (text) => /block \d+ .*\r\n/.test(text));
   expect(code).toBe(0);
-  expect(written).toStartWith('Stackside serves a simulated Stacks chain with a new block every second.');
+  expect(written).toContain('\r\u001b[KStackside serves a simulated Stacks chain with a new block every second.');
   const address = /Console {2}(http:\/\/127\.0\.0\.1:\d+)\r\n/.exec(written)?.[1];
   expect(written.match(/curl (http:\/\/127\.0\.0\.1:\d+)\/\S+\r\n/g)).toEqual([
     expect.stringContaining(`${address}/`),

@@ -146,23 +146,24 @@ export interface DemoTempo {
   history: number;
 }
 
-/** Shows where a demo listens, then each block as it comes. */
+const counted = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? '' : 's'}`;
+
+/** Shows the history as it is made, then where a demo listens, then each block as it comes. */
 function demoShow({ environment }: PresenterOptions, { interval, history }: DemoTempo): Show {
   const { now } = environment.clock;
+  let begun = false;
   return {
     hidden: new Set(['started', 'block_applied', 'block_reverted', 'hook_access_open', 'stopping']),
     saw(event, screen) {
       const { event: name } = event;
       if (name !== 'block_applied' && name !== 'block_reverted') return;
-      if (event.height <= history) {
-        const isLast = event.height === history;
-        screen.status('history', isLast ? '' : `Simulating the first ${history} blocks: ${event.height}`);
-        return;
-      }
-      const what = name === 'block_reverted' ? 'replaced by a fork' : `${event.transactions} transactions`;
+      if (!begun) return screen.status('history', `Simulating the first ${history} blocks: ${event.height}`);
+      const what = name === 'block_reverted' ? 'replaced by a fork' : counted(event.transactions, 'transaction');
       screen.print(`${timeOfDay(now())}  block ${event.height}  ${what}`);
     },
     async begin({ api }, screen) {
+      begun = true;
+      screen.status('history', '');
       screen.print(demoPage({ api: api ?? '', interval }));
       return () => {};
     },
