@@ -30,7 +30,7 @@ export interface StxBalance {
 
 /** What pending transactions would change. */
 export interface PendingStx {
-  /** Whether one concerns the principal, as sender, sponsor, recipient or contract; it may move no STX. */
+  /** Whether the principal is the sender, sponsor or recipient of one, which may move no STX. */
   any: boolean;
   /** micro-STX that pending transfers bring. */
   inbound: bigint;

@@ -14,8 +14,6 @@ export const sql = {
   known: `SELECT 1 AS known FROM principals p JOIN accounts a ON a.principal_id = p.id
            WHERE p.address = ?1 AND a.transactions > 0`,
   balance: 'SELECT balance FROM accounts WHERE principal_id = ?1',
-  // Sponsors, whom these rows don't count, have a statement of their own.
-  pendingCount: 'SELECT transactions FROM pending_counts WHERE principal_id = ?1',
   pendingInbound: `SELECT amount FROM mempool_transactions
                     WHERE state = ${MEMPOOL_STATE.pending} AND recipient_id = ?1 AND amount IS NOT NULL`,
   pendingSent: `SELECT amount, fee, sponsor_id IS NULL AS pays FROM mempool_transactions
@@ -35,7 +33,6 @@ export function principalQueries(db: Database) {
   const locked = lockQuery(db);
   const states = accountStates(db);
   const nonces = nonceQueries(db);
-  const pendingCount = prepared<{ transactions: number }, [number]>(db, sql.pendingCount);
   const pendingInbound = prepared<{ amount: string }, [number]>(db, sql.pendingInbound);
   const pendingSent = prepared<{ amount: string | null; fee: string; pays: number }, [number]>(db, sql.pendingSent);
   const pendingSponsored = prepared<{ fee: string }, [number]>(db, sql.pendingSponsored);
@@ -43,13 +40,15 @@ export function principalQueries(db: Database) {
   function pending(principal: number): PendingStx {
     let inbound = 0n;
     let outbound = 0n;
-    for (const { amount } of pendingInbound.all(principal)) inbound += BigInt(amount);
-    for (const { amount, fee, pays } of pendingSent.all(principal)) {
+    const received = pendingInbound.all(principal);
+    const sent = pendingSent.all(principal);
+    for (const { amount } of received) inbound += BigInt(amount);
+    for (const { amount, fee, pays } of sent) {
       outbound += BigInt(amount ?? 0) + (pays === 1 ? BigInt(decimalOf(fee)) : 0n);
     }
     const sponsored = pendingSponsored.all(principal);
     for (const { fee } of sponsored) outbound += BigInt(decimalOf(fee));
-    return { any: sponsored.length > 0 || pendingCount.get(principal) !== null, inbound, outbound };
+    return { any: received.length + sent.length + sponsored.length > 0, inbound, outbound };
   }
 
   return {
