@@ -32,6 +32,8 @@ const settingsOf = (data: string, journal: boolean) => ({
       data,
       journal,
       pingInterval: '1',
+      // Socket.IO's library counts it by the clock of the machine, and the clients answer by that of the simulation.
+      pingTimeout: '300',
       logLevel: 'silent',
       hookAccess: 'open',
       hookTargets: '10.0.0.0/8',

@@ -1,5 +1,7 @@
 /** Every list of the API that is walked by cursor, from the table of its routes, over a simulated chain that goes on. */
+
 import { Database } from 'bun:sqlite';
+import { systemClock } from '../../src/base/clock.ts';
 import { createApp, resources } from '../../src/commands/app.ts';
 import { SimulatedChain } from '../../src/devnet/chain.ts';
 import type { Faucets } from '../../src/faucets/faucets.ts';
@@ -58,7 +60,7 @@ interface Parameter {
 
 /** All routes, those of chainhooks too. */
 const routeTable = (): readonly Route[] => [
-  ...resources(VERSION, Date.now, {} as Faucets).flat(),
+  ...resources(VERSION, systemClock.now, {} as Faucets).flat(),
   ...hookRoutes(VERSION, null),
 ];
 
