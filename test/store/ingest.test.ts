@@ -1,7 +1,7 @@
 import { Database } from 'bun:sqlite';
 import { expect, test } from 'bun:test';
 import { copyFileSync, existsSync, rmSync } from 'node:fs';
-import { OperatorError } from '../../src/base/errors.ts';
+import { OperatorError, PassingError } from '../../src/base/errors.ts';
 import { PayloadError } from '../../src/chain/payload-reader.ts';
 import { SimulatedChain } from '../../src/devnet/chain.ts';
 import type { NodeEvent } from '../../src/devnet/node-event.ts';
@@ -428,6 +428,23 @@ test('an index that is made anew from the journal is the same', () => {
   const options: Omit<IngestOptions, 'journal'> = { directory: directory.path, chainId: null, log: () => {} };
   expect(rebuildIndex({ ...options, force: false }).tipHeight).toBe(30);
   expect(everything(directory.path)).toEqual(before);
+});
+
+test('an index of which a reader keeps a part in the log is not made anew before it ends', () => {
+  const events = devnet(8, 10);
+  using open = openNew();
+  for (const event of events.slice(0, 10)) open.ingest.receive(event);
+  using reader = new Database(indexPath(open.directory), { readonly: true });
+  reader.run('BEGIN');
+  reader.query('SELECT * FROM progress').get();
+  for (const event of events.slice(10)) open.ingest.receive(event);
+  open.ingest.close();
+  const before = everything(open.directory);
+  const options = { directory: open.directory, chainId: null, log: () => {}, force: false };
+  expect(thrownBy(() => rebuildIndex(options))).toBeInstanceOf(PassingError);
+  expect(everything(open.directory)).toEqual(before);
+  reader.run('COMMIT');
+  expect(rebuildIndex(options).tipHeight).toBe(10);
 });
 
 test('an index that holds events of its own is not made anew from a journal that lacks them', () => {

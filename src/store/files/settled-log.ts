@@ -8,11 +8,18 @@ import { PassingError } from '../../base/errors.ts';
 import { syncDirectory } from '../../base/whole-file.ts';
 import { openToWrite } from './connection.ts';
 
-/** Puts what the write-ahead log holds into the file. @returns whether no reader kept some of it in the log */
+/** What a checkpoint says: frames in the log, and those of them that the file holds. Both are -1 where none was made. */
+interface Checkpoint {
+  log: number;
+  checkpointed: number;
+}
+
+/** Puts what the write-ahead log holds into the file. @returns whether the file holds all of it: a reader can prevent that */
 export function settle(path: string): boolean {
   const db = openToWrite(path, 'FULL');
   try {
-    return db.query<{ busy: number }, []>('PRAGMA wal_checkpoint(TRUNCATE)').get()?.busy === 0;
+    const made = db.query<Checkpoint, []>('PRAGMA wal_checkpoint(TRUNCATE)').get();
+    return made !== null && made.log >= 0 && made.log === made.checkpointed;
   } finally {
     db.close();
   }

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { OperatorError } from '../../base/errors.ts';
 import { syncDirectory } from '../../base/whole-file.ts';
 import { indexPath, openWriter } from '../files/database.ts';
-import { removeLog, settle } from '../files/settled-log.ts';
+import { removeLog, settle, settleWhole } from '../files/settled-log.ts';
 import { type StoreFailure, unavailable } from '../files/store-failure.ts';
 
 /** Where the new index is made, inside the data directory. */
@@ -38,10 +38,10 @@ function copyTable(db: Database, table: string): void {
   db.run(`INSERT INTO main.${table} (${common.join(', ')}) SELECT ${common.join(', ')} FROM old.${table}`);
 }
 
-/** An index that is damaged is replaced all the same. */
+/** Settles the log of an index, which is replaced all the same where it is damaged. @throws PassingError */
 function settleIfReadable(path: string): void {
   try {
-    settle(path);
+    settleWhole(path);
   } catch (error) {
     if (!(error instanceof SQLiteError)) throw error;
   }
@@ -67,13 +67,17 @@ function copyHooks(db: Database, from: string): void {
 }
 
 /**
- * Makes an index that holds the chainhooks of the present one and nothing else, in a directory of its own.
+ * Makes an index that holds the chainhooks of the present one and nothing else, in a directory of its own. Called by
+ * whoever has the writer's lock until the new index is in the place of the present one: the file of the present one holds
+ * all of it from now on, so that its log can go first.
  * @returns that directory
  * @throws OperatorError where the chainhooks can't be read, unless they may be lost
+ * @throws PassingError where a reader keeps some of the present index in its log
  */
 export function workshopWithHooks(directory: string, mayLoseHooks: boolean): string {
   clearWorkshop(directory);
   const [path, workshop] = [indexPath(directory), join(directory, WORKSHOP)];
+  if (existsSync(path)) settleIfReadable(path);
   const db = openWriter(workshop, 'journal');
   try {
     if (existsSync(path)) copyHooks(db, path);
@@ -101,7 +105,6 @@ export function clearWorkshop(directory: string): void {
 export function takeWorkshopsIndex(directory: string): void {
   const [path, workshop] = [indexPath(directory), join(directory, WORKSHOP)];
   settle(indexPath(workshop));
-  if (existsSync(path)) settleIfReadable(path);
   removeLog(path);
   renameSync(indexPath(workshop), path);
   syncDirectory(directory);
