@@ -1,5 +1,7 @@
 /** How the server and the chain do, and the newest blocks as they come. */
+
 import { useRef } from 'preact/hooks';
+import { observerToml } from '../../../node/observer-toml.ts';
 import type { Answer } from '../api/answer.ts';
 import { api, bodyOf } from '../api/api.ts';
 import { tip, tipVersion } from '../api/live.ts';
@@ -149,7 +151,7 @@ function CatchingUp({ height, nodeHeight }: { height: number; nodeHeight: number
 
 /** What the node must be told, ready to copy. */
 function WaitingForNode({ endpoint }: { endpoint: string }) {
-  const toml = `[[events_observer]]\nendpoint = "${endpoint}"\nevents_keys = ["*"]\ntimeout_ms = 60000\n`;
+  const toml = observerToml(endpoint);
   return (
     <Panel title="Waiting for the node" aside={<Copy text={toml} what="configuration" />}>
       <div class="panel-body">
