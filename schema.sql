@@ -1207,6 +1207,14 @@ CREATE TABLE progress (
 ) STRICT;
 INSERT INTO progress VALUES (1, NULL, 0, zeroblob(32), 0, 0, 0);
 
+-- Send-many contracts that the operator set when the index was made; rows of memo_transfers depend on them. A network
+-- without a row has its usual contract (chain/memo-transfers.ts).
+CREATE TABLE send_many_contracts (
+  -- mainnet or testnet
+  network     TEXT PRIMARY KEY,
+  contract_id TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+
 -- What happened, in order, for those who are told of it: other threads and processes read it here. The newest ones only,
 -- and none of what was imported or made anew.
 CREATE TABLE changes (

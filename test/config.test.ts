@@ -32,6 +32,14 @@ describe('settings', () => {
     [{ STACKS_CHAIN_ID: '0x80000000' }, { chainId: 0x8000_0000 }],
     [{ STACKS_CORE_EVENT_HOST: 'http://0.0.0.0' }, { eventHost: '0.0.0.0' }],
     [{ STACKS_API_MODE: 'readonly' }, { mode: 'read' }],
+    [
+      { TESTNET_SEND_MANY_CONTRACT_ID: 'ST3F1X4QGV2SM8XD96X45M6RTQXKA1PZJZZCQAB4B.many' },
+      { sendManyTestnet: 'ST3F1X4QGV2SM8XD96X45M6RTQXKA1PZJZZCQAB4B.many', sendManyMainnet: null },
+    ],
+    [
+      { MAINNET_SEND_MANY_CONTRACT_ID: 'SP3FBR2AGK5H9QBDH3EEN6DF8EK8JY7RX8QJ5SVTE.many' },
+      { sendManyMainnet: 'SP3FBR2AGK5H9QBDH3EEN6DF8EK8JY7RX8QJ5SVTE.many' },
+    ],
     [{ STACKS_API_MODE: 'writeonly' }, { mode: 'write' }],
     [{ STACKS_API_STORE_RAW_EVENTS: '0' }, { journal: false }],
     [{ STACKSIDE_NETWORK: 'mainnet' }, { chainId: 1 }],
@@ -60,6 +68,13 @@ describe('settings', () => {
     [{ nodeRpc: 'node:20443' }, {}, '--node-rpc is "node:20443".'],
     [{}, { STACKS_CORE_RPC_HOST: 'a b' }, 'STACKS_CORE_RPC_HOST with STACKS_CORE_RPC_PORT is "http://a b:20443".'],
   ];
+  const mistaken = [
+    ['MAINNET_SEND_MANY_CONTRACT_ID', 'ST3F1X4QGV2SM8XD96X45M6RTQXKA1PZJZZCQAB4B.send-many-memo'],
+    ['TESTNET_SEND_MANY_CONTRACT_ID', 'SP3FBR2AGK5H9QBDH3EEN6DF8EK8JY7RX8QJ5SVTE.send-many-memo'],
+    ['TESTNET_SEND_MANY_CONTRACT_ID', 'ST3F1X4QGV2SM8XD96X45M6RTQXKA1PZJZZCQAB4C.send-many-memo'],
+    ['STACKSIDE_TESTNET_SEND_MANY_CONTRACT_ID', 'ST3F1X4QGV2SM8XD96X45M6RTQXKA1PZJZZCQAB4B'],
+  ] as const;
+  for (const [name, contract] of mistaken) refused.push([{}, { [name]: contract }, `${name} is "${contract}".`]);
   for (const [given, variables, says] of refused) {
     test(`${JSON.stringify({ ...given, ...variables })} is refused by name, with what is accepted`, () => {
       const attempt = () => readSettings(given, variables);

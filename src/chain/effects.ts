@@ -5,7 +5,7 @@
  */
 import type { Block, ChainTransaction, Microblock, MinerReward } from './block.ts';
 import type { AccountMove, Effect, Involvement } from './effect.ts';
-import { memoTransfers } from './memo-transfers.ts';
+import { memoTransfers, type SendMany } from './memo-transfers.ts';
 import { nameEffects } from './name-effects.ts';
 import { positionOf } from './position.ts';
 import { stackingEffects } from './stacking-effects.ts';
@@ -119,8 +119,9 @@ export function microblocksOf({ transactions }: Block): Microblock[] {
 /**
  * The effects of applying a block on its parent, made as they are asked for: a genesis block has more than a million.
  * Block 1 comes with block 0's transactions in it.
+ * @param sendMany contracts whose prints are memos; the same when a block is applied and when it is undone
  */
-export function* effectsOf(block: Block): Generator<Effect> {
+export function* effectsOf(block: Block, sendMany: SendMany): Generator<Effect> {
   yield { kind: 'block', sign: 1, block };
   yield { kind: 'anchor', sign: 1, block };
   const microblocks = microblocksOf(block);
@@ -176,7 +177,7 @@ export function* effectsOf(block: Block): Generator<Effect> {
       moved.stxMoves += involvement.stxMoved ? 1 : 0;
       moved.transactions += 1;
     }
-    for (const transfer of memoTransfers(transaction)) {
+    for (const transfer of memoTransfers(transaction, sendMany)) {
       yield { kind: 'memo_transfer', sign: 1, position, transfer };
     }
     supply += minted(transaction);

@@ -1,14 +1,18 @@
 /** Transfers of STX that a contract makes with a memo for who receives them. */
 import type { ChainEvent, ChainTransaction } from './block.ts';
+import type { Network } from './network.ts';
 
-/** Contracts whose prints are the memos of the transfers before them, on mainnet and testnet. */
-const SEND_MANY = new Set([
-  'SP3FBR2AGK5H9QBDH3EEN6DF8EK8JY7RX8QJ5SVTE.send-many-memo',
-  'ST3F1X4QGV2SM8XD96X45M6RTQXKA1PZJZZCQAB4B.send-many-memo',
-]);
+/** Send-many contracts by network: each print of one is the memo of the transfer before it. */
+export const SEND_MANY: Readonly<Record<Network['kind'], string>> = {
+  mainnet: 'SP3FBR2AGK5H9QBDH3EEN6DF8EK8JY7RX8QJ5SVTE.send-many-memo',
+  testnet: 'ST3F1X4QGV2SM8XD96X45M6RTQXKA1PZJZZCQAB4B.send-many-memo',
+};
 
-/** Whether a contract is the send-many contract of mainnet or testnet. */
-export const isSendMany = (contractId: string): boolean => SEND_MANY.has(contractId);
+/** Other contracts than {@link SEND_MANY}, by network; null for none. */
+export type SendManySetting = Readonly<Record<Network['kind'], string | null>>;
+
+/** The send-many contracts of all networks: a chain has contracts of its own network alone. */
+export type SendMany = ReadonlySet<string>;
 
 export interface MemoTransfer {
   recipient: string;
@@ -17,18 +21,18 @@ export interface MemoTransfer {
   printed: boolean;
 }
 
-const isMemo = (event: ChainEvent | undefined): boolean =>
-  event?.kind === 'contract_log' && isSendMany(event.contractId);
+const isMemo = (event: ChainEvent | undefined, sendMany: SendMany): boolean =>
+  event?.kind === 'contract_log' && sendMany.has(event.contractId);
 
 /**
  * The transfers of a transaction that carry a memo. A token transfer has none here, since its payload holds the memo.
  */
-export function memoTransfers({ payload, events }: ChainTransaction): MemoTransfer[] {
+export function memoTransfers({ payload, events }: ChainTransaction, sendMany: SendMany): MemoTransfer[] {
   if (payload.type === 'token_transfer') return [];
   const found: MemoTransfer[] = [];
   for (const [eventIndex, event] of events.entries()) {
     if (event.kind !== 'stx' || event.action !== 'transfer' || event.recipient === null) continue;
-    const printed = isMemo(events[eventIndex + 1]);
+    const printed = isMemo(events[eventIndex + 1], sendMany);
     if (!printed && (event.memo === null || event.memo.length === 0)) continue;
     found.push({ recipient: event.recipient, eventIndex, printed });
   }

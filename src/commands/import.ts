@@ -5,6 +5,7 @@ import { PayloadError } from '../chain/payload-reader.ts';
 import { type RecordingFormat, RowError } from '../chain/recording.ts';
 import { createLog } from '../log.ts';
 import type { SettingsOf } from '../settings/config.ts';
+import { sendManyIn } from '../settings/data.ts';
 import type { Imported } from '../store/files/import-progress.ts';
 import { ForeignChainError } from '../store/ingest/chain-origin.ts';
 import { type Ingest, openIngest } from '../store/ingest/ingest.ts';
@@ -137,6 +138,7 @@ export async function runImport(
     directory: settings.data,
     journal: settings.journal,
     chainId: settings.chainId,
+    sendMany: sendManyIn(settings),
     log: createLog(settings.logLevel),
   });
   const stop = () => {

@@ -1,10 +1,17 @@
 /** `stackside rebuild`: the index anew from the journal. */
 import { createLog } from '../log.ts';
 import type { SettingsOf } from '../settings/config.ts';
+import { sendManyIn } from '../settings/data.ts';
 import { rebuildIndex } from '../store/ingest/rebuild.ts';
 
 /** Makes the index again from the journal. @param force whether data that the journal lacks may be lost */
-export function runRebuild({ data, logLevel }: SettingsOf<'rebuild'>, force: boolean): void {
-  const { tipHeight } = rebuildIndex({ directory: data, chainId: null, log: createLog(logLevel), force });
+export function runRebuild(settings: SettingsOf<'rebuild'>, force: boolean): void {
+  const { tipHeight } = rebuildIndex({
+    directory: settings.data,
+    chainId: null,
+    sendMany: sendManyIn(settings),
+    log: createLog(settings.logLevel),
+    force,
+  });
   process.stdout.write(`The index is at height ${tipHeight}.\n`);
 }

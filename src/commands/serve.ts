@@ -15,6 +15,7 @@ import { countedBy, EventRate } from '../node/event-rate.ts';
 import { type Receiver, startReceiver } from '../node/receiver.ts';
 import { type NodeRpc, nodeRpc } from '../node/rpc.ts';
 import type { Settings } from '../settings/config.ts';
+import { sendManyIn } from '../settings/data.ts';
 import { changedSettings } from '../settings/describe.ts';
 import { unknownVariables } from '../settings/unknown-variables.ts';
 import { openToOthers } from '../store/files/private-files.ts';
@@ -217,7 +218,12 @@ export async function startServing(
   }
 }
 
-const ingestSettings = ({ data, journal, chainId }: Settings) => ({ directory: data, journal, chainId });
+const ingestSettings = (settings: Settings) => ({
+  directory: settings.data,
+  journal: settings.journal,
+  chainId: settings.chainId,
+  sendMany: sendManyIn(settings),
+});
 const writingIn = ({ connect, sync, clock }: Environment) => ({ connect, sync, after: clock.after });
 
 /** Warns where others may read the data directory, as those of earlier versions could: its files hold secrets. */

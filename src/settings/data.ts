@@ -1,7 +1,9 @@
 /** Settings of the data directory and of the chain in it. */
 import { Type } from '@sinclair/typebox';
 import { OperatorError } from '../base/errors.ts';
+import { SEND_MANY, type SendManySetting } from '../chain/memo-transfers.ts';
 import { chainIdText, MAINNET_CHAIN_ID, TESTNET_CHAIN_ID } from '../chain/network.ts';
+import { canonicalPrincipal } from '../codec/address.ts';
 import { group, setting } from './setting.ts';
 import { integer, textOrNone, yesOrNo } from './values.ts';
 
@@ -10,6 +12,22 @@ const modeWords: Readonly<Record<string, string>> = { default: 'full', readonly:
 
 const CUSTOM_CHAIN_ID = '(?:testnet=0x[0-9a-fA-F]{1,8}|mainnet=0x0{0,7}1)';
 const CUSTOM_CHAIN_IDS = `^(?:${CUSTOM_CHAIN_ID}(?:,${CUSTOM_CHAIN_ID})*)?$`;
+
+/** A send-many contract of a network. @param letters second letters of the network's addresses */
+const sendMany = (network: 'mainnet' | 'testnet', letters: string) =>
+  setting({
+    commands: ['serve', 'import', 'rebuild'],
+    flag: null,
+    variables: [
+      `STACKSIDE_${network.toUpperCase()}_SEND_MANY_CONTRACT_ID`,
+      `${network.toUpperCase()}_SEND_MANY_CONTRACT_ID`,
+    ],
+    type: Type.Union([Type.Null(), Type.String({ pattern: `^S[${letters}][0-9A-Z]+\\.` })], { default: null }),
+    read: (text) => canonicalPrincipal(text) ?? '',
+    absent: `the index's; a new index has ${SEND_MANY[network]}`,
+    help: `Contract of ${network} whose prints are the memos of the STX transfers before them; an index that has blocks takes another by rebuild only`,
+    accepts: `a contract identifier of ${network}, such as ${SEND_MANY[network]}`,
+  });
 
 export const dataSettings = group('Data and chain', {
   data: setting({
@@ -75,6 +93,8 @@ export const dataSettings = group('Data and chain', {
     help: "false: compare the chain with the node's at the start, and serve only if they are the same",
     accepts: 'true or false',
   }),
+  sendManyMainnet: sendMany('mainnet', 'PM'),
+  sendManyTestnet: sendMany('testnet', 'TN'),
   journal: setting({
     commands: ['serve', 'demo', 'import'],
     flag: '--no-journal',
@@ -92,6 +112,15 @@ export const dataSettings = group('Data and chain', {
     help: 'Directory with the export of names registered before Stacks 2.0; serve imports it once',
     accepts: 'a directory',
   }),
+});
+
+/** The send-many contracts that the settings name. */
+export const sendManyIn = (settings: {
+  sendManyMainnet: string | null;
+  sendManyTestnet: string | null;
+}): SendManySetting => ({
+  mainnet: settings.sendManyMainnet,
+  testnet: settings.sendManyTestnet,
 });
 
 /** The chain id that a network's name stands for. */

@@ -3,12 +3,15 @@ import fc from 'fast-check';
 import type { ChainEvent, ChainTransaction } from '../../src/chain/block.ts';
 import type { Effect, Involvement } from '../../src/chain/effect.ts';
 import { effectsOf, involvements, undone } from '../../src/chain/effects.ts';
+import { SEND_MANY } from '../../src/chain/memo-transfers.ts';
 import { transactionContent } from '../../src/chain/normalise.ts';
 import { heightOf, positionOf, positionsOf } from '../../src/chain/position.ts';
 import { fromHex } from '../../src/codec/hex.ts';
 import { blocks } from '../support/arbitrary-block.ts';
 import { alice, bob, carol, sponsor, transfer } from '../support/handmade.ts';
 import { assertProperty } from '../support/property.ts';
+
+const sendMany = new Set(Object.values(SEND_MANY));
 
 const transaction = (changes: Partial<ChainTransaction> = {}): ChainTransaction => {
   const read = transactionContent(fromHex(transfer(alice, 0, 300).raw));
@@ -129,7 +132,7 @@ test('what is undone twice is what it was', () => {
   assertProperty(
     fc.property(blocks(), ([block]) => {
       if (block === undefined) return;
-      const effects = [...effectsOf(block)];
+      const effects = [...effectsOf(block, sendMany)];
       expect(undone(undone(effects))).toEqual(effects);
       expect(undone(effects).at(-1)).toEqual({ kind: 'block', sign: -1, block });
     }),
@@ -155,7 +158,7 @@ test('the balances a block moves add up to the supply it makes, less the fees it
           };
         }),
       }));
-      const effects = [...effectsOf({ ...block, transactions })];
+      const effects = [...effectsOf({ ...block, transactions }, sendMany)];
       const kind = <K extends Effect['kind']>(name: K) => effects.filter((one): one is Of<K> => one.kind === name);
       const moved = kind('account').reduce((sum, { balance }) => sum + balance, 0n);
       const supply = kind('totals').reduce((sum, one) => sum + one.supply, 0n);

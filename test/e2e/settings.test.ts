@@ -34,6 +34,7 @@ const texts = [
   ...['2027-06-30', 'http://127.0.0.1:2', '10.0.0.0/8', '11'.repeat(32), 'ST000000000000000000002AMW42H.token::token'],
   '/metadata=http://127.0.0.1:2',
   'testnet=0x12345678',
+  ...['SP3FBR2AGK5H9QBDH3EEN6DF8EK8JY7RX8QJ5SVTE.many', 'ST3F1X4QGV2SM8XD96X45M6RTQXKA1PZJZZCQAB4B.many'],
   'text',
 ];
 

@@ -4,7 +4,7 @@ import { expect, test } from 'bun:test';
 import fc from 'fast-check';
 import type { Block } from '../../src/chain/block.ts';
 import { effectsOf, involvements, undone } from '../../src/chain/effects.ts';
-import { memoTransfers } from '../../src/chain/memo-transfers.ts';
+import { memoTransfers, SEND_MANY } from '../../src/chain/memo-transfers.ts';
 import { checkpointProblems } from '../../src/store/check/checkpoints.ts';
 import { effectsWriter } from '../../src/store/effects/apply.ts';
 import { dictionaries } from '../../src/store/effects/dictionary.ts';
@@ -15,6 +15,8 @@ import { blocks as anyBlocks } from '../support/arbitrary-block.ts';
 import { dataDirectory } from '../support/data-directory.ts';
 import { assertProperty, casesOf, timeout } from '../support/property.ts';
 import { tablesThrough } from '../support/tables.ts';
+
+const sendMany = new Set(Object.values(SEND_MANY));
 
 const CASES = 60;
 /** Blocks whose nonces a row can hold. */
@@ -57,7 +59,7 @@ function accountAfter(chain: readonly Block[], principal: string): Account {
   for (const { transactions, minerRewards } of chain) {
     for (const transaction of transactions) {
       const part = involvements(transaction).get(principal);
-      account.inbound += memoTransfers(transaction).filter(({ recipient }) => recipient === principal).length;
+      account.inbound += memoTransfers(transaction, sendMany).filter(({ recipient }) => recipient === principal).length;
       const { payload } = transaction;
       if (payload.type === 'token_transfer' && payload.recipient === principal) account.inbound += 1;
       for (const event of transaction.events) {
@@ -125,7 +127,7 @@ test(
           const apply = effectsWriter(db, dictionaries(db), { checkpointEvery: every });
           const stages = [tablesThrough(db)];
           for (const block of chain) {
-            apply(effectsOf(block));
+            apply(effectsOf(block, sendMany));
             stages.push(tablesThrough(db));
           }
           const last = stages.at(-1);
@@ -143,7 +145,7 @@ test(
           }
           for (const block of chain.toReversed()) {
             expect(tablesThrough(db)).toEqual(stages.pop()!);
-            apply(undone(effectsOf(block)));
+            apply(undone(effectsOf(block, sendMany)));
           }
           expect(tablesThrough(db)).toEqual(stages.pop()!);
         } finally {

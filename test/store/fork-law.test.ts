@@ -6,6 +6,7 @@ import { Database } from 'bun:sqlite';
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { effectsOf, undone } from '../../src/chain/effects.ts';
+import { SEND_MANY } from '../../src/chain/memo-transfers.ts';
 import type { NodeEvent } from '../../src/devnet/node-event.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { checkDirectory } from '../../src/store/check/check.ts';
@@ -21,6 +22,8 @@ import { mempoolModel, noncesOf, spendsOf } from '../support/mempool-model.ts';
 import { assertProperty, timeout } from '../support/property.ts';
 import { besideTheChain, type Tables, tables, tablesThrough } from '../support/tables.ts';
 import { BlockTree, BurnTree, treesOf, winningChain } from '../support/winning-chain.ts';
+
+const sendMany = new Set(Object.values(SEND_MANY));
 
 /** Shrunk cases of failures that were mended; each law tries them first. */
 const casesThatOnceFailed: Forks[] = [
@@ -174,12 +177,12 @@ test(
           const apply = effectsWriter(db, dictionaries(db));
           const stages = [tablesThrough(db)];
           for (const block of blocks) {
-            apply(effectsOf(block));
+            apply(effectsOf(block, sendMany));
             stages.push(tablesThrough(db));
           }
           for (const block of blocks.toReversed()) {
             expect(tablesThrough(db)).toEqual(stages.pop()!);
-            apply(undone(effectsOf(block)));
+            apply(undone(effectsOf(block, sendMany)));
           }
           expect(tablesThrough(db)).toEqual(stages.pop()!);
         } finally {

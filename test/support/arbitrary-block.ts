@@ -1,6 +1,7 @@
 /** Blocks of every shape the store can be given, consistent or not: what is undone must not depend on sense. */
 import fc from 'fast-check';
 import type { Block, ChainEvent, ChainTransaction, MinerReward } from '../../src/chain/block.ts';
+import { SEND_MANY } from '../../src/chain/memo-transfers.ts';
 import { nameOperations } from '../../src/chain/name-system.ts';
 import { clarity, encodeArguments } from '../../src/codec/clarity-encode.ts';
 import type { Payload } from '../../src/codec/transaction.ts';
@@ -14,8 +15,6 @@ const principals = [
   'SP000000000000000000002Q6VF78',
   'SP2J6ZY48GV1EZ5V2V5RB9MP66SW86PYKKNRV9EJ7.token',
 ] as const;
-
-const SEND_MANY = 'ST3F1X4QGV2SM8XD96X45M6RTQXKA1PZJZZCQAB4B.send-many-memo';
 
 const principal = fc.constantFrom(...principals);
 const bytes = (length: number) => fc.uint8Array({ minLength: length, maxLength: length });
@@ -77,7 +76,7 @@ const event: fc.Arbitrary<ChainEvent> = fc.oneof(
   }),
   fc.record({
     kind: fc.constant('contract_log' as const),
-    contractId: fc.constantFrom(principals[3], `${principals[2]}.pox-3`, SEND_MANY),
+    contractId: fc.constantFrom(principals[3], `${principals[2]}.pox-3`, SEND_MANY.testnet),
     topic: fc.constant('print'),
     value: bytes(3),
   }),

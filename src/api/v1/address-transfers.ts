@@ -1,5 +1,5 @@
 /** What moved an address's assets. */
-import { principal as principalTag } from '../../http/etag.ts';
+import { memos, principal as principalTag } from '../../http/etag.ts';
 import { legacyOffsetQuery, OffsetPage, offsetPage } from '../../http/offset-pagination.ts';
 import { route } from '../../http/route.ts';
 import { Principal } from '../shared/legacy-parameters.ts';
@@ -43,7 +43,7 @@ export const addressTransfers = [
     response: OffsetPage(InboundTransfer),
     notFound: NO_BLOCK,
     deprecated: { replacement: '/extended/v3/principals/{principal}/transfers/stx/inbound' },
-    etag: principalTag,
+    etag: memos,
     handle: async ({ params: { principal }, query, read }) => {
       const heights = await heightsOf(read, query);
       const page = await read.addresses.inboundTransfers(principal, heights, query.limit, query.offset);

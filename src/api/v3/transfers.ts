@@ -1,5 +1,5 @@
 /** Events that moved a principal's tokens: one item an event, so that one transaction may have several. */
-import { principal as principalTag } from '../../http/etag.ts';
+import { memos, principal as principalTag } from '../../http/etag.ts';
 import { CursorPage, cursorPage, cursorQuery, pageCursor } from '../../http/pagination.ts';
 import { route } from '../../http/route.ts';
 import { AssetParameter, PrincipalParameter } from '../shared/parameters.ts';
@@ -30,7 +30,7 @@ const stxTransfers = (direction: keyof typeof stxTexts) =>
     params: { principal: PrincipalParameter },
     query: cursorQuery,
     response: CursorPage(StxTransfer),
-    etag: principalTag,
+    etag: memos,
     handle: async ({ params: { principal }, query: { limit, cursor }, read }) => {
       const list = `stx-${direction} ${principal}`;
       const page = await read.transfers.stx(principal, direction, limit, pageCursor(list, cursor));

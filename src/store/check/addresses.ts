@@ -1,5 +1,5 @@
 /** What the lists of addresses and tokens by offset are counted by, against the events they are made of. */
-import { isSendMany } from '../../chain/memo-transfers.ts';
+import { sendManyOf } from '../queries/send-many.ts';
 import { decimalOf } from '../rows/amounts.ts';
 import { firstPositionIn } from '../rows/position-sql.ts';
 import { AFFECTED, EVENT_KIND, PAYLOAD } from '../rows/words.ts';
@@ -48,9 +48,10 @@ const memoTransfers: Check = {
   name: 'transfers with a memo against their events',
   isLimited: true,
   *find(db, since) {
+    const sendMany = sendManyOf(db);
     const events = db.query<TransferRow, { since: number }[]>(transfers);
     for (const { recipient_id, position, event_index, memo, printer, kept } of events.iterate({ since })) {
-      const printed = printer !== null && isSendMany(printer);
+      const printed = printer !== null && sendMany.has(printer);
       const expected = printed || (memo !== null && memo.length > 0) ? Number(printed) : null;
       if (kept !== expected) yield `${recipient_id} ${position} ${event_index}: kept ${kept}, recomputed ${expected}`;
     }

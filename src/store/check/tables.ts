@@ -3,6 +3,7 @@ import type { Database, SQLQueryBindings } from 'bun:sqlite';
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { OperatorError } from '../../base/errors.ts';
+import type { SendManySetting } from '../../chain/memo-transfers.ts';
 import { openToRead } from '../files/connection.ts';
 import { indexPath } from '../files/database.ts';
 import { openJournalReader } from '../files/journal.ts';
@@ -10,6 +11,7 @@ import { fitOf, type Place } from '../files/journal-link.ts';
 import { lockWriter } from '../files/lock.ts';
 import { hookTables } from '../hooks/carry-over.ts';
 import { openIngest } from '../ingest/ingest.ts';
+import { recordedSendMany } from '../queries/send-many.ts';
 import type { CheckRun } from './run.ts';
 
 /** Tables that no journal can make again. */
@@ -81,6 +83,7 @@ function differences(kept: Database, made: Database, table: Table): string[] {
 /** What the index was made from. */
 interface Stand extends Place {
   chainId: number | null;
+  sendMany: SendManySetting;
 }
 
 function standOf(kept: Database): Stand {
@@ -90,7 +93,8 @@ function standOf(kept: Database): Stand {
     )
     .get();
   if (row === null) throw new Error('progress has no row');
-  return { id: Number(row.id), chain: row.chain, chainId: row.chainId === null ? null : Number(row.chainId) };
+  const chainId = row.chainId === null ? null : Number(row.chainId);
+  return { id: Number(row.id), chain: row.chain, chainId, sendMany: recordedSendMany(kept) };
 }
 
 /** @throws OperatorError where the journal can't make the whole index */
@@ -108,12 +112,12 @@ function requireComparable(directory: string, place: Place): void {
 }
 
 /** Makes an index from the journal up to a place, gives it to `use`, and removes it. */
-function withIndexAt<T>(directory: string, { id, chainId }: Stand, use: (made: Database) => T): T {
+function withIndexAt<T>(directory: string, { id, chainId, sendMany }: Stand, use: (made: Database) => T): T {
   const workshop = join(directory, WORKSHOP);
   const unlock = lockWriter(workshop);
   try {
     for (const suffix of ['', '-wal', '-shm']) rmSync(indexPath(workshop) + suffix, { force: true });
-    openIngest({ directory, workshop, journal: true, replayTo: id, chainId, log: () => {} }).close();
+    openIngest({ directory, workshop, journal: true, replayTo: id, chainId, sendMany, log: () => {} }).close();
     using made = openToRead(indexPath(workshop), true);
     return use(made);
   } finally {

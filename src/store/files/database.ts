@@ -16,7 +16,7 @@ import {
 import { makePrivateDirectory } from './private-files.ts';
 
 /** Counts changes of schema.sql; kept in the file as PRAGMA user_version. */
-export const SCHEMA_VERSION = 3;
+export const SCHEMA_VERSION = 4;
 
 export const indexPath = (directory: string): string => join(directory, 'index.db');
 export const journalPath = (directory: string): string => join(directory, 'journal.db');
@@ -41,6 +41,7 @@ const migrations: Readonly<Record<number, string>> = {
           FROM transactions t JOIN mempool_transactions m ON m.tx_id = t.tx_id
          WHERE t.position >= ((SELECT max(height) FROM blocks) - 6000) << 20;
       DELETE FROM mempool_transactions WHERE tx_id IN (SELECT tx_id FROM transactions);`,
+  3: `${creationOf('send_many_contracts')};`,
 };
 
 const requireIndexKind = (db: Database, file: string): void =>

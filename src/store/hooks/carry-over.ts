@@ -1,4 +1,7 @@
-/** Chainhooks outlive the index they stand in: a rebuild makes a new one beside it that begins with nothing but them. */
+/**
+ * Chainhooks outlive the index they stand in, and so do the send-many contracts that it was made with: a rebuild makes a
+ * new index beside it that begins with nothing but them.
+ */
 import { type Database, SQLiteError } from 'bun:sqlite';
 import { existsSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -22,6 +25,9 @@ export const hookTables = [
   'hook_ledger',
   'hook_backfills',
 ] as const;
+
+/** The tables that a new index begins with. */
+const carried = [...hookTables, 'send_many_contracts'];
 
 const columnsOf = (db: Database, schema: 'main' | 'old', table: string): string[] =>
   db
@@ -58,18 +64,18 @@ function isOfOldIndex(cause: unknown): boolean {
   return failure === 'io_error' ? READING.has(cause.code) : !ELSEWHERE.has(failure);
 }
 
-function copyHooks(db: Database, from: string): void {
+function copyCarried(db: Database, from: string): void {
   db.run('ATTACH ?1 AS old', [from]);
   db.transaction(() => {
-    for (const table of hookTables) copyTable(db, table);
+    for (const table of carried) copyTable(db, table);
   })();
   db.run('DETACH old');
 }
 
 /**
- * Makes an index that holds the chainhooks of the present one and nothing else, in a directory of its own. Called by
- * whoever has the writer's lock until the new index is in the place of the present one: the file of the present one holds
- * all of it from now on, so that its log can go first.
+ * Makes an index that holds the chainhooks and the send-many contracts of the present one, in a directory of its own.
+ * Called by whoever has the writer's lock until the new index is in the place of the present one: the file of the present
+ * one holds all of it from now on, so that its log can go first.
  * @returns that directory
  * @throws OperatorError where the chainhooks can't be read, unless they may be lost
  * @throws PassingError where a reader keeps some of the present index in its log
@@ -80,7 +86,7 @@ export function workshopWithHooks(directory: string, mayLoseHooks: boolean): str
   if (existsSync(path)) settleIfReadable(path);
   const db = openWriter(workshop, 'journal');
   try {
-    if (existsSync(path)) copyHooks(db, path);
+    if (existsSync(path)) copyCarried(db, path);
   } catch (cause) {
     if (!isOfOldIndex(cause)) throw cause;
     if (!mayLoseHooks) {

@@ -5,7 +5,9 @@
  */
 import type { Database } from 'bun:sqlite';
 import type { Block } from '../../chain/block.ts';
+import type { Effect } from '../../chain/effect.ts';
 import { effectsOf, undone } from '../../chain/effects.ts';
+import type { SendMany } from '../../chain/memo-transfers.ts';
 import { chainIdText, type Network } from '../../chain/network.ts';
 import { blockOf, withGenesis } from '../../chain/normalise.ts';
 import type { BlockPayload } from '../../chain/payload-schemas.ts';
@@ -38,6 +40,7 @@ interface Writers {
   mempool: MempoolWriter;
   microblocks: MicroblockWriter;
   payloads: BlockPayloads;
+  sendMany: SendMany;
 }
 
 function checkChain(block: Block, network: Network): void {
@@ -100,6 +103,7 @@ function tipMover(
   tip: () => Tip,
   orphans: OrphanWriter,
   apply: ApplyEffects,
+  effects: (block: Block) => Iterable<Effect>,
   wholeBlock: (indexBlockHash: Uint8Array, network: Network) => Block,
 ) {
   return {
@@ -108,7 +112,7 @@ function tipMover(
       const reverted: Block[] = [];
       for (let at = tip(); at.height > height; at = tip()) {
         const block = wholeBlock(at.indexBlockHash, network);
-        apply(undone(effectsOf(block)));
+        apply(undone(effects(block)));
         orphans.add(block);
         reverted.push(block);
       }
@@ -119,18 +123,19 @@ function tipMover(
     restore(indexBlockHash: Uint8Array, network: Network): Block {
       const block = wholeBlock(indexBlockHash, network);
       orphans.remove(block);
-      apply(effectsOf(block));
+      apply(effects(block));
       return block;
     },
   };
 }
 
-export function chainWriter(db: Database, { apply, mempool, microblocks, payloads }: Writers) {
+export function chainWriter(db: Database, { apply, mempool, microblocks, payloads, sendMany }: Writers) {
   const orphans = orphanWriter(db);
   const known = knownBlocks(db, orphans);
   const { stored, complete } = storedBlocks(db, payloads);
   const tip = tipReader(db);
-  const mover = tipMover(tip, orphans, apply, (hash, network) => complete(stored(hash, network), network));
+  const effects = (block: Block) => effectsOf(block, sendMany);
+  const mover = tipMover(tip, orphans, apply, effects, (hash, network) => complete(stored(hash, network), network));
   const checkOrigin = originCheck(db);
   const setBurnHeight = db.prepare<null, [number]>('UPDATE progress SET burn_block_height = ?1');
 
@@ -142,7 +147,7 @@ export function chainWriter(db: Database, { apply, mempool, microblocks, payload
       change.reverted = mover.revertTo(forkHeight, network);
       change.applied = hashes.map((hash) => mover.restore(hash, network));
     }
-    apply(effectsOf(block));
+    apply(effects(block));
     change.applied.push(block);
     return change;
   }

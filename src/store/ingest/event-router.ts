@@ -11,6 +11,7 @@ import { microblockWriter } from '../effects/microblock-writer.ts';
 import type { Journal } from '../files/journal.ts';
 import type { PayloadSource } from '../files/payload-source.ts';
 import type { Change } from '../model/change.ts';
+import { sendManyOf } from '../queries/send-many.ts';
 import { DROPPED_FOR_UNKNOWN_REASON, droppedState } from '../rows/words.ts';
 import { attachmentWriter } from './attachment-writer.ts';
 import { blockPayloads } from './block-payloads.ts';
@@ -55,6 +56,7 @@ export function eventRouter({ db, journal, identity, changed, log }: RouterOptio
     mempool,
     microblocks,
     payloads: blockPayloads(db, journal),
+    sendMany: sendManyOf(db),
   });
   const burnBlocks = burnBlockWriter(db);
   const addAttachments = attachmentWriter(db);

@@ -6,6 +6,7 @@
 import type { Database } from 'bun:sqlite';
 import { statfsSync } from 'node:fs';
 import type { Clock } from '../../base/clock.ts';
+import type { SendManySetting } from '../../chain/memo-transfers.ts';
 import type { Network } from '../../chain/network.ts';
 import { indexPath } from '../files/database.ts';
 import type { Imported } from '../files/import-progress.ts';
@@ -21,6 +22,7 @@ import { type FaucetRequests, faucetRequests } from './faucet-requests.ts';
 import type { ChainFollower, ChainHistory } from './follower.ts';
 import { lastEvent } from './last-event.ts';
 import { journalReplay } from './replay.ts';
+import { requireSendMany } from './send-many.ts';
 import { preceded, sharedCommits } from './shared-commits.ts';
 import { type Participant, transactions } from './transactions.ts';
 import { writerHealth } from './writer-health.ts';
@@ -33,6 +35,8 @@ export interface IngestOptions extends DataFilesOptions {
   replayTo?: number;
   /** Chain id that the operator set; null for that of the first block. */
   chainId: number | null;
+  /** Send-many contracts that the operator set; else those that the index was made with. */
+  sendMany?: SendManySetting;
   /** Puts what was written to a file on the disk. */
   sync?: FileSync;
   /** A timer, by which events that follow each other share a commit of the index; else each has its own. */
@@ -93,11 +97,12 @@ type Parts = ReturnType<typeof openParts>;
 
 /** All that writes to a data directory: the files, what an event does to them, and the transactions it is done in. */
 function openParts(options: IngestOptions, opened: (() => void)[]) {
-  const { directory, chainId, log, sync = fileSync } = options;
+  const { directory, chainId, sendMany, log, sync = fileSync } = options;
   const files = openDataFiles(options, opened);
   const { home, db, journal } = files;
   const health = writerHealth(log);
   const identity = chainIdentity(db);
+  if (sendMany !== undefined) requireSendMany(db, sendMany, identity.network()?.kind ?? null, directory);
   const durability = indexDurability(options.journal ? `${indexPath(home)}-wal` : null, sync, health);
   const follower = followerPlace();
   const router = eventRouter({ db, journal, identity, changed: follower.changed, log });

@@ -1,6 +1,6 @@
 /** Events that moved a token: a principal's STX and units of a token, an instance's history. */
 import type { Database } from 'bun:sqlite';
-import { isSendMany } from '../../chain/memo-transfers.ts';
+import type { SendMany } from '../../chain/memo-transfers.ts';
 import { heightOf } from '../../chain/position.ts';
 import { decodeClarity } from '../../codec/clarity.ts';
 import type { Cursor, CursorKey, Page } from '../model/page.ts';
@@ -10,6 +10,7 @@ import { heightIn, shownTime } from '../rows/position-sql.ts';
 import { prepared } from '../rows/statement.ts';
 import { EVENT_KIND } from '../rows/words.ts';
 import { keysetPage, numberAt } from './page.ts';
+import { sendManyOf } from './send-many.ts';
 
 const place = {
   columns: `t.position, t.tx_id, t.tx_index, ${shownTime} AS block_time,
@@ -125,16 +126,18 @@ const moveOf = (row: MoveRow): Move => ({
 const ftTransferOf = (row: MoveRow): FtTransfer => ({ ...moveOf(row), amount: row.amount ?? '0' });
 
 /** Null where there is none, or an empty one. */
-function memoOf(row: StxRow): Uint8Array | null {
+function memoOf(row: StxRow, sendMany: SendMany): Uint8Array | null {
   let bytes = row.type === TOKEN_TRANSFER ? row.transaction_memo : row.memo;
-  if (row.next_contract !== null && row.next_value !== null && isSendMany(row.next_contract)) {
+  if (row.next_contract !== null && row.next_value !== null && sendMany.has(row.next_contract)) {
     const printed = decodeClarity(row.next_value);
     bytes = printed.ok && printed.value.type === 'buffer' ? printed.value.value : null;
   }
   return bytes === null || bytes.length === 0 ? null : bytes;
 }
 
-const stxTransferOf = (row: StxRow): StxTransfer => ({ ...ftTransferOf(row), memo: memoOf(row) });
+const stxTransferOf =
+  (sendMany: SendMany) =>
+  (row: StxRow): StxTransfer => ({ ...ftTransferOf(row), memo: memoOf(row, sendMany) });
 
 const keyOf = ({ position, event_index }: KeyRow): CursorKey => [position, event_index];
 const isNewer = (a: KeyRow, b: KeyRow): boolean =>
@@ -204,7 +207,7 @@ export function transferQueries(db: Database) {
   return {
     stx(principal: number, direction: 'inbound' | 'outbound', limit: number, at: Cursor | null): Page<StxTransfer> {
       const total = stxTotals.get(principal)?.[direction] ?? 0;
-      return page(stx[direction], [principal, null], total, limit, at, stxTransferOf);
+      return page(stx[direction], [principal, null], total, limit, at, stxTransferOf(sendManyOf(db)));
     },
 
     /** A transfer to itself is one row. */

@@ -24,6 +24,7 @@ import { orphanQueries } from '../queries/orphans.ts';
 import { pendingSearch } from '../queries/pending-search.ts';
 import { principalQueries } from '../queries/principals.ts';
 import { rewardCycleQueries } from '../queries/reward-cycles.ts';
+import { sendManyOf } from '../queries/send-many.ts';
 import { stackingQueries } from '../queries/stacking.ts';
 import { stakingPrincipalQueries } from '../queries/staking-principals.ts';
 import { stakingSignerQueries } from '../queries/staking-signers.ts';
@@ -72,6 +73,8 @@ export function readerOf(db: Database, journal: EntryReader | null, file: number
       blockHash: async (id: BlockId) => chain.block(id)?.index_block_hash,
       /** The block that came last, of whichever fork; undefined before the first. */
       newestArrival: async () => chain.newestArrival(),
+      /** The contracts whose prints are the memos of transfers. */
+      sendMany: async () => sendManyOf(db),
     },
     changes: changeQueries(db),
     blocks: {

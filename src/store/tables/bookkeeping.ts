@@ -1,4 +1,4 @@
-/** Tables of what happened, and of what faucets gave. What each column holds is told in schema.sql. */
+/** Tables of what happened, of what faucets gave, and of what the index was made with. What each column holds is told in schema.sql. */
 import { tableShape } from '../rows/table-shape.ts';
 
 export const changesTable = tableShape('changes', ['id'], {
@@ -12,4 +12,9 @@ export const faucetRequestsTable = tableShape('faucet_requests', [], {
   address: 'text',
   requested_at: 'integer',
   ip: 'text',
+});
+
+export const sendManyContractsTable = tableShape('send_many_contracts', ['network'], {
+  network: 'text',
+  contract_id: 'text',
 });
