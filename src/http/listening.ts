@@ -25,7 +25,7 @@ export function listening<T>(what: string, { hostname, port }: { hostname: strin
     const code = cause instanceof Error && 'code' in cause ? cause.code : undefined;
     if (typeof code !== 'string') throw cause;
     throw new OperatorError(
-      `${what} can not listen on ${hostname}:${port}: ${REASONS[code] ?? code}.`,
+      `${what} cannot listen on ${hostname}:${port}: ${REASONS[code] ?? code}.`,
       code === 'EADDRINUSE'
         ? 'Stop the program that uses the port, or choose another port.'
         : 'Choose an address and port that this machine lets you use.',

@@ -203,6 +203,32 @@ test('a key that somebody made up names a page or is refused by the name of its 
   expect(refusals).toBeGreaterThan(100);
 });
 
+/** A key of as many bytes that has a part less, or where there is one alone, a part of another type. */
+function ofAnotherForm(json: string): string {
+  const [first, ...others]: (number | string)[] = JSON.parse(json);
+  if (others.length > 0) return JSON.stringify([first, ...others.slice(0, -1)]).padEnd(json.length);
+  const bytes = json.length - '[]'.length;
+  return typeof first === 'number' ? `["${'x'.repeat(bytes - 2)}"]` : `[${'9'.repeat(bytes)}]`;
+}
+
+test('a key that is not of the form of its list is refused', async () => {
+  using world = new WalkedWorld(5, 6);
+  let refused = 0;
+  for (const list of world.lists()) {
+    const first = await world.page(list, 1, null);
+    for (const cursor of [first?.current, first?.next].filter((one) => typeof one === 'string')) {
+      const json = Buffer.from(cursor, 'base64url').subarray(5).toString();
+      // A key with a single digit has no room for another type.
+      if (/^\[(\d?|"\d*")\]$/.test(json)) continue;
+      const key = ofAnotherForm(json);
+      const { status } = await world.get(`${list.target}&cursor=${forged(cursor, key)}`);
+      expect({ list: list.target, key, status }).toEqual({ list: list.target, key, status: 400 });
+      refused += 1;
+    }
+  }
+  expect(refused).toBeGreaterThan(30);
+});
+
 test('a walk of the latest block stays in the block that it began in', async () => {
   using world = new WalkedWorld(2, 6);
   const list = { route: '', target: '/extended/v3/blocks/latest/transactions?' };

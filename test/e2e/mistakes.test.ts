@@ -52,7 +52,7 @@ test('serve on a port that is taken, or an address that is none of ours, ends wi
   ]) {
     const { code, stderr } = await stackside('serve', ...free, ...address);
     expect(stderr).toMatch(TWO_LINES);
-    expect(stderr).toStartWith(`The API can not listen on ${address[2]}:${address[0]}`);
+    expect(stderr).toStartWith(`The API cannot listen on ${address[2]}:${address[0]}`);
     expect(code).toBe(1);
   }
   await taken.stop(true);

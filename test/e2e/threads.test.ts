@@ -133,7 +133,7 @@ test('a port that is in use is said by name, by threads too', async () => {
   const { code, stderr } = await stackside('serve', ...flags, '--threads', '2', '--log-level', 'error');
   expect([code, stderr.split('\n')[0]]).toEqual([
     1,
-    `The API can not listen on 127.0.0.1:${port}: the port is in use.`,
+    `The API cannot listen on 127.0.0.1:${port}: the port is in use.`,
   ]);
   directory.remove();
 });

@@ -192,7 +192,7 @@ test('a port that is in use is named', async () => {
   const taken = Bun.listen({ hostname: '127.0.0.1', port: 0, socket: { data: () => {} } });
   const { port } = taken;
   await expect(serving({ apiPort: String(port) })).rejects.toThrow(
-    `The API can not listen on 127.0.0.1:${port}: the port is in use.`,
+    `The API cannot listen on 127.0.0.1:${port}: the port is in use.`,
   );
   taken.stop(true);
 });

@@ -39,6 +39,12 @@ export const movedTo = (key: CursorKey, like: Cursor | null): Cursor => ({
 const isSame = (a: CursorKey, b: CursorKey): boolean =>
   a.length === b.length && a.every((part, index) => part === b[index]);
 
+/** @throws UnreadableCursorError where a cursor's key is not of the parts that the keys of its list have */
+function requireForm(key: CursorKey, like: CursorKey): void {
+  if (key.length === like.length && key.every((part, index) => typeof part === typeof like[index])) return;
+  throw new UnreadableCursorError(`its key has not the ${like.length} parts of those of its list`);
+}
+
 /** Returns up to `count` rows, the nearest to the cursor's place first. */
 function rowsAt<Row>(
   { rowsFrom, rowsBefore, keyOf }: PageSource<Row, unknown>,
@@ -66,6 +72,7 @@ function rowsAt<Row>(
 /**
  * The page that a cursor names. A page that reads backwards is short where the list begins: it is never filled up with
  * items behind its cursor, which another page shows. A page without items still leads to those around its place.
+ * @throws UnreadableCursorError where the cursor's key is none of this list
  */
 export function keysetPage<Row, Item>(source: PageSource<Row, Item>): Page<Item> {
   const { limit, keyOf } = source;
@@ -74,7 +81,10 @@ export function keysetPage<Row, Item>(source: PageSource<Row, Item>): Page<Item>
   const isMore = rows.length > limit;
   if (isMore) rows.pop();
   const back: Cursor = { side: turned[at.side], key: at.key };
-  const isTurnable = rowsAt(source, back, 1).length > 0;
+  const [turning] = rowsAt(source, back, 1);
+  const isTurnable = turning !== undefined;
+  const any = rows[0] ?? turning;
+  if (any !== undefined && at.key.length > 0) requireForm(at.key, keyOf(any));
   const [isFollowed, isPreceded] = isBackwards(at) ? [isTurnable, isMore] : [isMore, isTurnable];
   if (isBackwards(at)) rows.reverse();
 
