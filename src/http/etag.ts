@@ -68,8 +68,9 @@ export const principal = chainAndBurnTip;
 /** The tag of answers with memos of STX transfers: an index that was made with another send-many contract has others. */
 export const memos = async (read: Reader): Promise<string | null> => {
   const tip = await chainAndBurnTip(read);
+  if (tip === null) return null;
   const contracts = [...(await read.chain.sendMany())].join();
-  return tip === null ? null : `${tip}-${Bun.hash.crc32(contracts).toString(16)}`;
+  return `${tip}-${Bun.hash.crc32(contracts).toString(16)}`;
 };
 
 /** The tag of answers that depend on a principal's pending transactions as well. */
