@@ -108,7 +108,7 @@ export function upstream({
           headers,
           body: body === null || body.length === 0 ? null : body,
           redirect: 'manual',
-          // As it is on the wire: the client is told of the encoding.
+          // The bytes pass as they are on the wire, since the client is told their encoding.
           decompress: false,
           signal: AbortSignal.any([late.signal, request.signal]),
         });
