@@ -1,10 +1,10 @@
 /** What the tours of the clients share: a simulated chain behind the API, and what was asked for. */
 import createClient from 'openapi-fetch';
 import { createApp } from '../../src/commands/app.ts';
+import type { paths } from '../../src/console/app/api/openapi.d.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { openSnapshots } from '../../src/store/read/snapshots.ts';
 import { ingestOf, received } from '../support/ingest.ts';
-import type { paths } from './openapi.d.ts';
 
 /** A client of an API that holds each body against its schema. */
 export async function startTour() {

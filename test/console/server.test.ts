@@ -5,7 +5,7 @@ import { Glob } from 'bun';
 import { bundleConsole } from '../../src/console/bundle.ts';
 import { pagePaths } from '../../src/console/page-paths.ts';
 import { testApp } from '../api/test-app.ts';
-import { consoleTypes, typesFile } from './generate.ts';
+import { apiTypes, typesFile } from '../support/api-types.ts';
 
 const { request } = testApp();
 const HTML = { headers: { accept: 'text/html,application/xhtml+xml,*/*;q=0.8' } };
@@ -92,6 +92,6 @@ test('no text becomes HTML', async () => {
   }
 });
 
-test('the types of the calls are up to date', async () => {
-  expect(await consoleTypes()).toBe(await Bun.file(typesFile).text());
+test('the types of the calls, of the console and of the tour of a client, are up to date', async () => {
+  expect(await apiTypes()).toBe(await Bun.file(typesFile).text());
 });
