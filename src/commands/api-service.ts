@@ -5,7 +5,7 @@ import type { Registry } from 'prom-client';
 import type { Steering } from '../api/devnet.ts';
 import type { Operations } from '../api/operations.ts';
 import type { PrefixForward } from '../api/prefix-routes.ts';
-import type { ServerStatus } from '../api/stackside/status.ts';
+import type { SystemApi } from '../api/stackside/system.ts';
 import { type Clock, systemClock } from '../base/clock.ts';
 import type { Faucets } from '../faucets/faucets.ts';
 import type { HookApi } from '../hooks/routes/family.ts';
@@ -15,13 +15,14 @@ import { type ApiServer, startApi } from '../http/server.ts';
 import { startRealtime } from '../live/realtime.ts';
 import type { Log } from '../log.ts';
 import { liveMetrics } from '../metrics/live.ts';
+import type { RequestCounts } from '../metrics/request-counts.ts';
 import { requestMetrics } from '../metrics/requests.ts';
 import { nodeProxy } from '../node/proxy.ts';
 import { parseProxyPrefixes, prefixProxy, requireOtherServers } from '../node/proxy-prefix.ts';
 import type { NodeRpc } from '../node/rpc.ts';
 import type { Settings } from '../settings/config.ts';
 import type { Snapshots } from '../store/read/snapshots.ts';
-import { createApp } from './app.ts';
+import { createApp, type ServerReadings } from './app.ts';
 import { serverVersion } from './version.ts';
 
 export interface ApiServiceOptions {
@@ -34,8 +35,12 @@ export interface ApiServiceOptions {
   faucets?: Faucets;
   /** The chainhooks; null where this process doesn't write, and in an API thread, which passes their requests on. */
   hooks?: HookApi | null;
-  /** Reads the status of the server; not given in an API thread, which passes its requests on. */
-  status?: () => Promise<ServerStatus>;
+  /** Reads the state of the server; not given in an API thread, which passes its requests on. */
+  server?: ServerReadings;
+  /** What the operator may see and do; not given in an API thread, and where this process doesn't write. */
+  system?: SystemApi | null;
+  /** Counts the requests that reach clients from here; not given where other threads answer them. */
+  requestCounts?: RequestCounts;
   /** The simulated node, where the server was started with one. */
   steering?: Steering | null;
   log: Log;
@@ -51,7 +56,15 @@ export interface ApiServiceOptions {
 /** Starts the API on its port, with realtime and the proxy to the node. @throws OperatorError where it can't listen */
 export async function startApiService(options: ApiServiceOptions): Promise<ApiServer> {
   const { settings, snapshots, node, registry, operations, faucets, hooks = null, log, address, mainThread } = options;
-  const { passage, status, steering = null, clock = systemClock, listen = listenHttp } = options;
+  const {
+    passage,
+    server,
+    system = null,
+    requestCounts,
+    steering = null,
+    clock = systemClock,
+    listen = listenHttp,
+  } = options;
   const via = viaOf(passage);
   const app = createApp({
     snapshots,
@@ -65,8 +78,9 @@ export async function startApiService(options: ApiServiceOptions): Promise<ApiSe
     passage,
     now: clock.now,
     ...(faucets === undefined ? {} : { faucets }),
-    ...(status === undefined ? {} : { serverStatus: status }),
-    metrics: requestMetrics(registry),
+    ...(server === undefined ? {} : { server }),
+    ...(system === null ? {} : { system }),
+    metrics: requestCounts?.around(requestMetrics(registry)) ?? requestMetrics(registry),
     nodeProxy: nodeProxy({ ...proxySettings(settings), via, node, snapshots, log }),
     prefixes: prefixForwards(settings, via),
     ...(mainThread === undefined ? {} : { mainThread }),

@@ -9,6 +9,7 @@ import { directFetch } from '../http/direct-fetch.ts';
 import { forwardTo } from '../http/forward.ts';
 import type { ApiServer } from '../http/server.ts';
 import { createLog } from '../log.ts';
+import { RequestCounts } from '../metrics/request-counts.ts';
 import { snapshotLog } from '../metrics/snapshots.ts';
 import { nodeRpc } from '../node/rpc.ts';
 import { openSnapshots } from '../store/read/snapshots.ts';
@@ -38,7 +39,7 @@ export async function runApiThread(): Promise<void> {
 }
 
 async function start(
-  { settings, port, shared, mainThread, passage, log: form }: ThreadStart,
+  { settings, port, shared, mainThread, passage, requests, log: form }: ThreadStart,
   say: (message: FromThread) => void,
 ) {
   const registry = new Registry();
@@ -67,6 +68,7 @@ async function start(
     address: { hostname: settings.apiHost, port, shared },
     mainThread: forwardTo(mainThread, settings.proxyBodyLimit),
     passage,
+    requestCounts: new RequestCounts(requests),
   });
   const stop = async () => {
     await server.stop();

@@ -4,6 +4,7 @@ import { apiThreadUrl } from '../api-thread-url.ts';
 import type { Clock } from '../base/clock.ts';
 import { OperatorError } from '../base/errors.ts';
 import { listenHttp } from '../http/listener.ts';
+import type { RequestCounts } from '../metrics/request-counts.ts';
 import type { Settings } from '../settings/config.ts';
 import type { Environment } from './environment.ts';
 import type { FromThread, ThreadMetrics, ThreadStart, ToThread } from './thread-messages.ts';
@@ -22,6 +23,8 @@ export interface ApiThreadsOptions {
   /** The secret by which the main thread recognises requests from its own threads. */
   passage: string;
   clock: Clock;
+  /** Where the threads count their requests. */
+  requests: RequestCounts;
   /** Prints the threads' log lines; null where each thread writes its own JSON. */
   lines: Environment['threadLines'];
   /** Called when a thread ends by itself. */
@@ -118,6 +121,7 @@ export async function startApiThreads({
   mainThread,
   passage,
   clock,
+  requests: { memory: requests },
   lines,
   crashed,
 }: ApiThreadsOptions): Promise<ApiThreads> {
@@ -144,7 +148,11 @@ export async function startApiThreads({
   const log = { pretty: lines !== null, colors: lines?.colors ?? false };
   const threads = Array.from(
     { length: count },
-    () => new ApiThread({ settings, port, shared: count > 1, mainThread, passage, log }, { clock, crashed, lines }),
+    () =>
+      new ApiThread(
+        { settings, port, shared: count > 1, mainThread, passage, requests, log },
+        { clock, crashed, lines },
+      ),
   );
   try {
     const [url = ''] = await Promise.all(threads.map((thread) => thread.listening()));

@@ -6,7 +6,11 @@ import { namespaces } from '../api/names/namespaces.ts';
 import { nodeRoutes } from '../api/node-routes.ts';
 import { type Operations, operationRoutes } from '../api/operations.ts';
 import { type PrefixForward, prefixRoutes, requireFreePrefixes } from '../api/prefix-routes.ts';
+import { blockSeries } from '../api/stackside/block-series.ts';
+import { type ServerHistory, serverHistory } from '../api/stackside/history.ts';
+import { mempoolSpread } from '../api/stackside/mempool.ts';
 import { type ServerStatus, serverStatus } from '../api/stackside/status.ts';
+import { type SystemApi, systemRoutes } from '../api/stackside/system.ts';
 import { status, statusRedirects } from '../api/status.ts';
 import { addressBalances } from '../api/v1/address-balances.ts';
 import { addressTransactions } from '../api/v1/address-transactions.ts';
@@ -46,7 +50,7 @@ import { transactions } from '../api/v3/transactions.ts';
 import { transfers } from '../api/v3/transfers.ts';
 import { consoleRoutes } from '../console/routes.ts';
 import { type Faucets, noFaucets } from '../faucets/faucets.ts';
-import type { HookApi } from '../hooks/routes/family.ts';
+import { type HookApi, operatorAccess } from '../hooks/routes/family.ts';
 import { hookRoutes } from '../hooks/routes/routes.ts';
 import { sessionRoutes } from '../hooks/routes/session.ts';
 import { cors } from '../http/cors.ts';
@@ -71,8 +75,10 @@ export interface ApiOptions {
   deprecation?: DeprecationPolicy;
   /** Answers /health, /ready and /metrics, where they are served here. */
   operations?: Operations;
-  /** Reads the status of the server, for the main thread. */
-  serverStatus?: () => Promise<ServerStatus>;
+  /** Reads the state of the server, for the main thread. */
+  server?: ServerReadings;
+  /** What the operator may see and do; for the main thread of a process that writes. */
+  system?: SystemApi;
   metrics?: RequestMetrics;
   faucets?: Faucets;
   /** Answers what only the main thread can; given in API threads alone. */
@@ -95,16 +101,22 @@ export interface ApiOptions {
   now?: () => number;
 }
 
+/** What a server tells everybody of itself. */
+export interface ServerReadings {
+  status(): Promise<ServerStatus>;
+  history(): ServerHistory;
+}
+
 /**
  * Every route, by resource, in the order of the reference.
  * @param now the clock, in Unix milliseconds
- * @param readStatus reads the status of the server; null in an API thread
+ * @param server reads the state of the server; null in an API thread
  */
 export const resources = (
   version: string,
   now: () => number,
   faucets: Faucets,
-  readStatus: (() => Promise<ServerStatus>) | null = null,
+  server: ServerReadings | null = null,
 ): readonly (readonly Route[])[] => [
   status(version),
   statusRedirects,
@@ -148,7 +160,10 @@ export const resources = (
   burnRewards,
   poxCycles,
   poxTransactions,
-  serverStatus(readStatus),
+  blockSeries,
+  mempoolSpread,
+  serverStatus(server?.status ?? null),
+  serverHistory(server?.history ?? null),
 ];
 
 /** The API as one Elysia application, with every route. @throws OperatorError for a prefix that would hide a route */
@@ -177,8 +192,12 @@ export function createApp(options: ApiOptions): AnyElysia {
     ...(mainThread === undefined ? {} : { mainThread: (request) => passOn(request, mainThread) }),
     checkResponses,
   };
-  const families = resources(version, now, faucets, options.serverStatus);
-  const managing = [...hookRoutes(version, hooks), ...sessionRoutes(hooks)];
+  const families = resources(version, now, faucets, options.server);
+  const managing = [
+    ...hookRoutes(version, hooks),
+    ...sessionRoutes(hooks),
+    ...systemRoutes(options.system ?? null, operatorAccess(hooks)),
+  ];
   // The framework looks for the path from the 12th character of the URL on, behind any host but one such as `api`.
   const app: AnyElysia = new Elysia({ systemRouter: false, handler: { standardHostname: false } })
     .use(errors(respond, failure))

@@ -4,7 +4,7 @@ import { EXIT } from '../base/errors.ts';
 import { recordingFormats } from '../chain/recording.ts';
 import { command } from './command.ts';
 import type { ImportOptions } from './import.ts';
-import { numberOption, switchOption } from './option-values.ts';
+import { formatOption, numberOption, type OutputFormat, switchOption } from './option-values.ts';
 
 export const importRecordings = command({
   name: 'import',
@@ -93,10 +93,24 @@ export const check = command({
       'Check only what blocks from this height on wrote, and list the checks that are left out for it',
       0,
     ).conflicts('deep'),
+    formatOption('Output format; json prints a line for each step and finding'),
   ],
-  async run({ settings }, options: { deep: boolean; since?: number }) {
-    const { reportCheck } = await import('./report.ts');
-    if (!reportCheck(settings.data, options)) process.exitCode = EXIT.found;
+  async run({ settings }, { format, ...options }: { deep: boolean; since?: number; format: OutputFormat }) {
+    const { reportCheck, reportCheckAsJson } = await import('./report.ts');
+    const report = format === 'json' ? reportCheckAsJson : reportCheck;
+    if (!report(settings.data, options)) process.exitCode = EXIT.found;
+  },
+});
+
+export const tables = command({
+  name: 'tables',
+  summary: 'Measure the tables of the index, which reads all of it',
+  example: 'stackside tables --data /srv/stacks',
+  takes: 'status',
+  options: [formatOption('Output format; json prints a line for each table')],
+  async run({ settings }, { format }: { format: OutputFormat }) {
+    const { reportTables } = await import('./report.ts');
+    reportTables(settings.data, format);
   },
 });
 

@@ -7,11 +7,12 @@ import { TESTNET_CHAIN_ID } from '../chain/network.ts';
 import { SimulatedNode } from '../devnet/node.ts';
 import { startRpc } from '../devnet/rpc/server.ts';
 import { hostNames } from '../http/hosts.ts';
-import { readSettings, type SettingsOf } from '../settings/config.ts';
+import { type Reading, readSettings, type SettingsOf } from '../settings/config.ts';
 import { fileSizes } from '../store/files/status.ts';
 import { type Environment, realEnvironment } from './environment.ts';
 import type { Running } from './running.ts';
 import { nextSignal, serveUntilSignal, startServing } from './serve.ts';
+import type { Sources } from './system-state.ts';
 import { demoPresenter } from './terminal/presenter.ts';
 
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
@@ -46,10 +47,11 @@ function temporaryData(): { path: string; remove(): void } {
 
 /**
  * Serves the demo until a signal.
- * @param keepData whether a data directory was given; without one, the data is kept in a temporary one that is deleted at the end
+ * @param reading where it names no data directory, the data is kept in a temporary one that is deleted at the end
  * @throws OperatorError where it can't serve
  */
-export async function runDemo(settings: DemoSettings, keepData: boolean): Promise<void> {
+export async function runDemo({ settings, sources }: Reading<'demo'>): Promise<void> {
+  const keepData = sources.data !== null;
   // Before there is anything to remove, and SIGHUP, too: a terminal that is closed sends it.
   const signalled = nextSignal(SIGNALS);
   // Who signals again doesn't want to wait; a signal without a handler would end the process before anything is removed.
@@ -57,32 +59,34 @@ export async function runDemo(settings: DemoSettings, keepData: boolean): Promis
   if (keepData) requireNoData(settings.data);
   const own = keepData ? null : temporaryData();
   try {
-    await serveDemo({ ...settings, data: own?.path ?? settings.data }, signalled);
+    await serveDemo({ ...settings, data: own?.path ?? settings.data }, sources, signalled);
   } finally {
     own?.remove();
   }
 }
 
-async function serveDemo(settings: DemoSettings, signalled: Promise<NodeJS.Signals>): Promise<void> {
+async function serveDemo(settings: DemoSettings, sources: Sources, signalled: Promise<NodeJS.Signals>): Promise<void> {
   const { stdout, stderr, env: variables } = process;
   const shown = { ...readSettings({}, {}), ...settings };
   const presenter = demoPresenter(
     { settings: shown, environment: realEnvironment, stdout, stderr, variables },
     settings,
   );
-  await serveUntilSignal(presenter, await startDemo(settings, presenter.environment, signalled), signalled);
+  await serveUntilSignal(presenter, await startDemo(settings, presenter.environment, signalled, sources), signalled);
 }
 
 /**
  * Starts the server and the simulated node beside it, whose history is in the index when this resolves.
  * @param environment replaced by tests
  * @param ended ends the start early
+ * @param sources where the values of the settings come from
  * @throws OperatorError where it can't serve
  */
 export async function startDemo(
   settings: DemoSettings,
   environment: Environment = realEnvironment,
   ended?: Promise<unknown>,
+  sources: Sources = {},
 ): Promise<Running> {
   const { seed, interval, history, traffic, allowedHosts, apiHost } = settings;
   const { clock, listen, createLog } = environment;
@@ -103,7 +107,7 @@ export async function startDemo(
   };
   try {
     const steering = { node, hosts: [apiHost, ...hostNames(allowedHosts)] };
-    const running = await startServing(served, environment, steering);
+    const running = await startServing(served, environment, { steering, sources });
     closing.unshift(() => node.stop(), running.stop);
     void ended?.then(() => node.stop());
     await node.start(running.events ?? '');

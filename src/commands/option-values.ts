@@ -27,3 +27,9 @@ export const numberOption = (flag: string, help: string, least: number, fallback
 
 /** An option that is given or not. */
 export const switchOption = (flag: string, help: string): Option => new Option(flag, help).default(false, 'off');
+
+export type OutputFormat = 'text' | 'json';
+
+/** The option that chooses between text for people and JSON for programs. */
+export const formatOption = (help: string): Option =>
+  new Option('--format <format>', help).choices(['text', 'json']).default('text');

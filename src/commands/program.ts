@@ -1,7 +1,16 @@
 /** The command line, a table of contents: one line per command. */
 import { Command } from 'commander';
 import { addCommand } from './command.ts';
-import { acceptJournal, backup, check, exportRecording, importRecordings, rebuild, status } from './data-commands.ts';
+import {
+  acceptJournal,
+  backup,
+  check,
+  exportRecording,
+  importRecordings,
+  rebuild,
+  status,
+  tables,
+} from './data-commands.ts';
 import { addHookCommands } from './hooks-commands.ts';
 import { demo, devnet, openConsole, serve, showSettings } from './server-commands.ts';
 import { serverVersion } from './version.ts';
@@ -34,6 +43,7 @@ export function createProgram(): Command {
   addCommand(program, acceptJournal);
   addCommand(program, backup);
   addCommand(program, check);
+  addCommand(program, tables);
   addCommand(program, status);
   addCommand(program, showSettings);
   addCommand(program, openConsole);

@@ -1,9 +1,13 @@
-/** The output of `stackside check`, `status` and `accept-journal`. */
+/** The output of `stackside check`, `tables`, `status` and `accept-journal`. */
+import { writeSync } from 'node:fs';
 import { chainIdText } from '../chain/network.ts';
 import { type CheckOptions, checkDirectory } from '../store/check/check.ts';
 import type { CheckWatch } from '../store/check/run.ts';
+import { type TableSize, tableSizes } from '../store/check/table-sizes.ts';
 import { acceptJournal } from '../store/files/accept-journal.ts';
 import { type DirectoryStatus, directoryStatus } from '../store/files/status.ts';
+import type { CheckLine, TableLine } from './inspections.ts';
+import type { OutputFormat } from './option-values.ts';
 import { progressLines } from './progress.ts';
 
 /**
@@ -28,6 +32,53 @@ export function reportCheck(directory: string, options: Omit<CheckOptions, 'watc
     process.stdout.write('Checks behind a dash were left out: they read the whole index, whatever --since is.\n');
   }
   return results.every(({ problems }) => problems.length === 0);
+}
+
+/** Writes to stdout at once: these commands give the event loop no turn before they end. */
+const writeNow = (text: string): void => void writeSync(1, text);
+
+/** Prints a line of JSON. */
+const printJson = (line: CheckLine | TableLine): void => writeNow(`${JSON.stringify(line)}\n`);
+
+/**
+ * Checks a data directory, and prints a line of JSON for each finding and each step that begins, and every few seconds how
+ * far a long one is.
+ * @returns whether there are no findings
+ */
+export function reportCheckAsJson(directory: string, options: Omit<CheckOptions, 'watch'>): boolean {
+  const progress = progressLines({ write: writeNow });
+  const watch: CheckWatch = {
+    at(name, step, detail) {
+      const line: CheckLine = { at: { ...step, name, detail } };
+      if (detail === '') printJson(line);
+      else progress.draw(() => JSON.stringify(line));
+    },
+    found: (found) => printJson({ found }),
+    leftOut: () => {},
+  };
+  return checkDirectory(directory, { ...options, watch }).every(({ problems }) => problems.length === 0);
+}
+
+/** Prints the sizes of tables and indexes, the largest first. @param format JSON has a line for each as it is measured */
+export function reportTables(directory: string, format: OutputFormat): void {
+  const progress = progressLines(process.stderr);
+  const sizes: TableSize[] = [];
+  const isJson = format === 'json';
+  const measured = tableSizes(directory, (step) => {
+    if (isJson) printJson({ at: { ...step, detail: '' } });
+    else progress.draw(() => `${step.number} of ${step.of}: ${step.name}`);
+  });
+  for (const found of measured) {
+    if (isJson) printJson({ found });
+    sizes.push(found);
+  }
+  if (isJson) return;
+  progress.erase();
+  const width = Math.max(0, ...sizes.map(({ name }) => name.length));
+  for (const { name, kind, table, bytes } of sizes.sort((a, b) => b.bytes - a.bytes)) {
+    const of = kind === 'index' ? `  index of ${table}` : '';
+    process.stdout.write(`${name.padEnd(width)}  ${megabytes(bytes).padStart(12)}${of}\n`);
+  }
 }
 
 const megabytes = (bytes: number): string => `${(bytes / 1e6).toFixed(1)} MB`;

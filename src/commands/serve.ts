@@ -2,19 +2,21 @@
 import { Registry } from 'prom-client';
 import type { Steering } from '../api/devnet.ts';
 import { type Operations, operationAnswer } from '../api/operations.ts';
-import type { ServerStatus } from '../api/stackside/status.ts';
+import type { SystemApi } from '../api/stackside/system.ts';
 import { EXIT } from '../base/errors.ts';
 import { type Faucets, noFaucets } from '../faucets/faucets.ts';
 import type { HookApi } from '../hooks/routes/family.ts';
 import type { Log } from '../log.ts';
 import { eventMetrics } from '../metrics/events.ts';
 import { hookMetrics, hookTimers } from '../metrics/hooks.ts';
+import { LastHour } from '../metrics/last-hour.ts';
+import { RequestCounts } from '../metrics/request-counts.ts';
 import { snapshotLog } from '../metrics/snapshots.ts';
 import { storeMetrics } from '../metrics/store.ts';
 import { countedBy, EventRate } from '../node/event-rate.ts';
 import { type Receiver, startReceiver } from '../node/receiver.ts';
 import { type NodeRpc, nodeRpc } from '../node/rpc.ts';
-import type { Settings } from '../settings/config.ts';
+import type { Reading, Settings } from '../settings/config.ts';
 import { sendManyIn } from '../settings/data.ts';
 import { changedSettings } from '../settings/describe.ts';
 import { unknownVariables } from '../settings/unknown-variables.ts';
@@ -24,19 +26,31 @@ import { type Ingest, openIngest } from '../store/ingest/ingest.ts';
 import type { Snapshots } from '../store/read/snapshots.ts';
 import { startApiService } from './api-service.ts';
 import { type ApiThreads, startApiThreads } from './api-threads.ts';
+import type { ServerReadings } from './app.ts';
 import { type Environment, realEnvironment } from './environment.ts';
 import { serverFaucets } from './faucets.ts';
+import { inspections } from './inspections.ts';
 import { requireNodesChain } from './node-chain.ts';
 import { importOldNames } from './old-names.ts';
 import { requireLoopback } from './open-access.ts';
 import { serverOperations } from './operations.ts';
 import { readOrReason } from './readiness.ts';
+import { recentLog } from './recent-log.ts';
 import type { Running } from './running.ts';
 import { serveHooks } from './serve-hooks.ts';
+import { serverHistory } from './server-history.ts';
 import { serverStatus } from './server-status.ts';
+import { type Sources, systemState } from './system-state.ts';
 import { type Presenter, servePresenter } from './terminal/presenter.ts';
 import { serverVersion } from './version.ts';
 import { probeWrites } from './write-probe.ts';
+
+/** What a server remembers of its own work. */
+interface Watch {
+  hour: LastHour;
+  requests: RequestCounts;
+  recent: ReturnType<typeof recentLog>;
+}
 
 /** What the API and the event receiver of a server share. */
 interface Base {
@@ -47,6 +61,7 @@ interface Base {
   snapshots: Snapshots;
   operations: Operations;
   log: Log;
+  watch: Watch;
   /** Functions that close what was opened, in the order in which to call them. */
   closing: (() => Promise<void> | void)[];
 }
@@ -55,7 +70,7 @@ interface Base {
 const LOOPBACK = { hostname: '127.0.0.1', port: 0, shared: false };
 
 function takeEvents(
-  { settings, environment, registry, operations, log, closing }: Base,
+  { settings, environment, registry, operations, log, watch, closing }: Base,
   ingest: Ingest,
   rate: EventRate,
 ): string {
@@ -66,10 +81,7 @@ function takeEvents(
     bodyLimit: settings.eventBodyLimit,
     receive: ingest.receive,
     log,
-    metrics: countedBy(
-      rate,
-      eventMetrics(registry, () => receiver.waiting()),
-    ),
+    metrics: countedBy(rate, watch.hour.aroundEvents(eventMetrics(registry, () => receiver.waiting()))),
     otherwise: operationAnswer(operations),
     clock,
     listen,
@@ -83,11 +95,12 @@ function takeEvents(
  * @param threads called with the API threads, if there are any
  */
 async function answerApi(
-  { closing, environment, ...base }: Base,
+  { closing, environment, watch, ...base }: Base,
   own: {
     faucets: Faucets;
     hooks: HookApi | null;
-    status: () => Promise<ServerStatus>;
+    server: ServerReadings;
+    system: SystemApi | null;
     steering: Steering | null;
   },
   threads: (started: ApiThreads) => void,
@@ -97,7 +110,10 @@ async function answerApi(
   const { apiHost: hostname, apiPort: port } = settings;
   const address = settings.threads === 0 ? { hostname, port, shared: false } : LOOPBACK;
   const passage = crypto.randomUUID();
-  const server = await startApiService({ ...base, ...own, clock, listen, address, passage });
+  const { requests } = watch;
+  // Requests that threads pass on are counted there.
+  const counted = settings.threads === 0 ? { requestCounts: requests } : {};
+  const server = await startApiService({ ...base, ...own, ...counted, clock, listen, address, passage });
   closing.unshift(() => server.stop());
   if (settings.threads === 0) return server.url;
   const crashed = (cause: unknown) => crash(log, cause);
@@ -106,6 +122,7 @@ async function answerApi(
     mainThread: server.url,
     passage,
     clock,
+    requests,
     lines: environment.threadLines,
     crashed,
   });
@@ -114,18 +131,48 @@ async function answerApi(
   return started.url;
 }
 
+/** What else a server may be started with. */
+export interface Started {
+  /** The simulated node beside it. */
+  steering?: Steering;
+  /** Where the values of its settings come from. */
+  sources?: Sources;
+}
+
+function watchOf(settings: Settings, { clock, createLog }: Environment): Watch {
+  const requests = new RequestCounts();
+  const hour = new LastHour({ clock, requests });
+  return { hour, requests, recent: recentLog(createLog(settings.logLevel), settings.logLevel, clock.now) };
+}
+
+/** What the operator may see and do. @param listeners the addresses that are bound, which may be added to */
+function systemOf(
+  { settings, environment, watch, closing }: Base,
+  sources: Sources,
+  listeners: { name: string; url: string }[],
+): SystemApi {
+  const { clock, startOwnProcess } = environment;
+  const inspected = inspections({ directory: settings.data, clock, start: startOwnProcess });
+  closing.unshift(() => inspected.stop());
+  return {
+    state: () => systemState({ settings, sources, listeners }),
+    log: watch.recent.read,
+    inspections: inspected,
+  };
+}
+
 /**
  * Starts a server in the mode of its settings.
  * @param environment replaced by tests
- * @param steering the simulated node that the server is started with, if any
  */
 export async function startServing(
   settings: Settings,
   environment: Environment = realEnvironment,
-  steering: Steering | null = null,
+  { steering, sources = {} }: Started = {},
 ): Promise<Running> {
   const { clock } = environment;
-  const log = environment.createLog(settings.logLevel);
+  const watch = watchOf(settings, environment);
+  const { log } = watch.recent;
   if (settings.hookAccess === 'open') await requireLoopback(settings);
   const closing: Base['closing'] = [];
   const stop = async () => {
@@ -170,23 +217,32 @@ export async function startServing(
       now: clock.now,
       threads: metrics,
     });
-    const base: Base = { settings, environment, registry, node, snapshots, operations, log, closing };
+    const base: Base = { settings, environment, registry, node, snapshots, operations, log, watch, closing };
+    closing.unshift(watch.hour.start());
     const faucets = ingest === null ? noFaucets : serverFaucets(settings, { ingest, snapshots, node, log });
     const served =
-      ingest === null ? null : serveHooks({ settings, ingest, log, timers: hookTimers(registry), environment });
+      ingest === null
+        ? null
+        : serveHooks({ settings, ingest, log, timers: watch.hour.aroundTimers(hookTimers(registry)), environment });
     if (served !== null) {
       const { hooks } = served;
       closing.unshift(() => hooks.stop());
+      watch.hour.follow(hooks.counters);
       hookMetrics(registry, { counters: hooks.counters, gauges: hooks.gauges, wrongKeys: served.wrongKeys });
     }
     const rate = new EventRate(clock.now);
     const events = ingest === null ? null : takeEvents(base, ingest, rate);
-    const status = serverStatus({
-      settings,
-      clock,
-      operations,
-      events: events === null ? null : { rate, url: events },
-    });
+    const listeners = events === null ? [] : [{ name: 'Events of the node', url: events }];
+    const server: ServerReadings = {
+      status: serverStatus({
+        settings,
+        clock,
+        operations,
+        events: events === null ? null : { rate, url: events },
+      }),
+      history: () => serverHistory(watch.hour),
+    };
+    const system = ingest === null ? null : systemOf(base, sources, listeners);
     if (ingest !== null) {
       storeMetrics(registry, ingest.health);
       closing.unshift(probeWrites(ingest, clock.every));
@@ -194,9 +250,14 @@ export async function startServing(
     const api =
       settings.mode === 'write'
         ? null
-        : await answerApi(base, { faucets, hooks: served?.api ?? null, status, steering }, (started) => {
-            threads = started;
-          });
+        : await answerApi(
+            base,
+            { faucets, hooks: served?.api ?? null, server, system, steering: steering ?? null },
+            (started) => {
+              threads = started;
+            },
+          );
+    if (api !== null) listeners.push({ name: 'API and console', url: api });
     log({
       event: 'started',
       version: serverVersion,
@@ -262,9 +323,9 @@ export async function serveUntilSignal(
 }
 
 /** `stackside serve`, from its start until a signal. @throws OperatorError where it can't serve */
-export async function runServe(settings: Settings): Promise<void> {
+export async function runServe({ settings, sources }: Reading<'serve'>): Promise<void> {
   const { stdout, stderr, env: variables } = process;
   const presenter = servePresenter({ settings, environment: realEnvironment, stdout, stderr, variables });
   for (const unknown of unknownVariables(variables)) presenter.log({ event: 'variable_unknown', ...unknown });
-  await serveUntilSignal(presenter, await startServing(settings, presenter.environment));
+  await serveUntilSignal(presenter, await startServing(settings, presenter.environment, { sources }));
 }

@@ -10,9 +10,9 @@ export const serve = command({
   example: 'stackside serve --data /srv/stacks --network mainnet',
   takes: 'serve',
   logs: true,
-  async run({ settings }) {
+  async run(reading) {
     const { runServe } = await import('./serve.ts');
-    await runServe(settings);
+    await runServe(reading);
   },
 });
 
@@ -21,9 +21,9 @@ export const demo = command({
   summary: 'Serve a simulated chain that grows; no node is needed',
   example: 'stackside demo --interval 2',
   takes: 'demo',
-  async run({ settings, sources }) {
+  async run(reading) {
     const { runDemo } = await import('./demo.ts');
-    await runDemo(settings, sources.data !== null);
+    await runDemo(reading);
   },
 });
 

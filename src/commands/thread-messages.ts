@@ -15,6 +15,8 @@ export interface ThreadStart {
   mainThread: string;
   /** The secret by which the main thread recognises requests from its own threads. */
   passage: string;
+  /** The memory of the counts of requests. */
+  requests: SharedArrayBuffer;
   /** Whether the log is one for people, which the main thread prints. */
   log: { pretty: boolean; colors: boolean };
 }

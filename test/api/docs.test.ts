@@ -4,6 +4,7 @@ import { expect, test } from 'bun:test';
 import { Value } from '@sinclair/typebox/value';
 import recordedAnswers from '../../src/api/shared/examples/answers.json' with { type: 'json' };
 import recordedValues from '../../src/api/shared/examples/values.json' with { type: 'json' };
+import { systemRoutes } from '../../src/api/stackside/system.ts';
 import { systemClock } from '../../src/base/clock.ts';
 import { resources } from '../../src/commands/app.ts';
 import { noFaucets } from '../../src/faucets/faucets.ts';
@@ -48,7 +49,8 @@ const document = (await testApp().json('/docs/json')).body as Document;
 const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
   Object.entries(methods).map(([method, operation]) => ({ path, method, operation })),
 );
-const hooks = hookRoutes('', null).filter(({ detail }) => detail.hide !== true);
+const ofOperator = systemRoutes(null, () => () => undefined);
+const hooks = [...hookRoutes('', null), ...ofOperator].filter(({ detail }) => detail.hide !== true);
 const open = resources('', systemClock.now, noFaucets)
   .flat()
   .filter(({ detail }) => detail.hide !== true);
@@ -136,13 +138,18 @@ test('an operation says with which statuses it refuses requests', () => {
   const managing = operations.filter(
     ({ path, operation }) => path.startsWith('/chainhooks/') && operation.tags[0] === 'Chainhooks',
   );
-  const hookIds = managing.map(({ operation: { operationId } }) => operationId);
+  const hookIds = [
+    ...managing.map(({ operation: { operationId } }) => operationId),
+    ...ofOperator.map(({ detail: { operationId } }) => operationId),
+  ];
   expect(hookIds.length).toBeGreaterThan(20);
   expect(those('421').sort()).toEqual(hookIds.sort());
   expect(those('403').sort()).toEqual([...hookIds, ...faucets, 'getBtcBalance'].sort());
   expect(those('429').sort()).toEqual([...hookIds, ...faucets].sort());
   expect(those('503').sort()).toEqual([...hookIds, ...faucets, 'getBtcBalance'].sort());
-  expect(those('409').sort()).toEqual(['redeliver', 'registerChainhook', 'skipDelivery', 'testChainhook']);
+  expect(those('409').sort()).toEqual(
+    ['redeliver', 'registerChainhook', 'skipDelivery', 'testChainhook', 'startInspection', 'cancelInspection'].sort(),
+  );
   expect(statuses.get('redeliver')).toContain('410');
 });
 

@@ -67,6 +67,7 @@ const values: Readonly<Record<string, readonly [string, string]>> = {
   bond_index: ['0', '1'],
   cycle_number: ['7', '8'],
   tenure_height: ['7', '8'],
+  type: ['contract_call', 'token_transfer'],
   uuid: ['01234567-89ab-cdef-0123-456789abcdef', '01234567-89ab-cdef-0123-456789abcdee'],
 };
 /** What says how a list is read, or narrows one that is walked by numbers of its own. */

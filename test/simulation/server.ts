@@ -292,6 +292,9 @@ export class Server {
       openSnapshots: slowReads(this.#world, { isSlow: () => life.running !== null, isOver: () => life.ended }),
       listen,
       post: (options) => (life.ended ? Promise.reject(new Error('nobody sends')) : this.#receivers.take(options)),
+      startOwnProcess: () => {
+        throw new Error('nobody inspects');
+      },
       createLog: () => (event) => {
         if (life.ended) return;
         this.#world.note(event.event);

@@ -1,4 +1,4 @@
-/** What the routes of chainhooks answer, in the order of a chainhook's life. */
+/** What the routes of chainhooks answer, in the order of a chainhook's life, and those of the operator. */
 import { Registry } from 'prom-client';
 import { createApp } from '../../src/commands/app.ts';
 import { realEnvironment } from '../../src/commands/environment.ts';
@@ -9,6 +9,7 @@ import { readSettings } from '../../src/settings/config.ts';
 import type { ReceivedEvent } from '../../src/store/ingest/ingest.ts';
 import { openSnapshots } from '../../src/store/read/snapshots.ts';
 import type { Ask } from './example-candidates.ts';
+import { exampleSystem } from './example-system.ts';
 import { openNew } from './ingest.ts';
 import { until } from './until.ts';
 
@@ -60,7 +61,7 @@ function recorder(ask: Ask, cut: (body: unknown) => unknown): Recorder {
 }
 
 /**
- * Records each route of chainhooks once.
+ * Records each route of chainhooks and of the operator once.
  * @param events of a chain; the chainhook sees the last of them
  */
 export async function hookExamples(
@@ -94,9 +95,15 @@ export async function hookExamples(
   try {
     const operator = { consumer: 'default', isOperator: true };
     const access = { ...api.access, callerOf: () => operator, consumerOf: () => operator.consumer };
-    const app = createApp({ snapshots, version, log: () => {}, hooks: { ...api, access } });
+    const app = createApp({ snapshots, version, log: () => {}, hooks: { ...api, access }, system: exampleSystem });
     const ask = asking(app);
     const { record, answers } = recorder(ask, cut);
+    await record('getSystem', 'GET', '/stackside/v1/system');
+    await record('getSystemLog', 'GET', '/stackside/v1/log');
+    const inspections = '/stackside/v1/inspections';
+    await record('getInspections', 'GET', inspections);
+    await record('startInspection', 'POST', inspections, { body: { kind: 'check' } });
+    await record('cancelInspection', 'DELETE', inspections);
     const at = '/chainhooks/me';
     await record('getChainhooksStatus', 'GET', '/chainhooks');
     const { body: hook } = await record('registerChainhook', 'POST', at, { body: definition });

@@ -4,8 +4,7 @@
  */
 import { join } from 'node:path';
 import type { AnyElysia } from 'elysia';
-import type { ServerStatus } from '../../src/api/stackside/status.ts';
-import { createApp, resources } from '../../src/commands/app.ts';
+import { createApp, resources, type ServerReadings } from '../../src/commands/app.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import type { Faucets } from '../../src/faucets/faucets.ts';
 import type { RecordedExample } from '../../src/http/openapi.ts';
@@ -144,7 +143,7 @@ const faucets: Faucets = {
   }),
 };
 /** Figures of a server that has run for an hour: those of this process would differ each time. */
-const serverStatus = async (): Promise<ServerStatus> => ({
+const status: ServerReadings['status'] = async () => ({
   server_version: VERSION,
   mode: 'full',
   uptime_seconds: 3_600,
@@ -156,6 +155,23 @@ const serverStatus = async (): Promise<ServerStatus> => ({
   memory_bytes: 150_000_000,
   disk: { index_bytes: 19_000_000, journal_bytes: 4_500_000, free_bytes: 80_000_000_000 },
 });
+const server: ServerReadings = {
+  status,
+  history: () => ({
+    interval_seconds: 10,
+    times: [1_700_028_000],
+    events_per_second: [1.5],
+    requests_per_second: [12.4],
+    request_ms: [0.42],
+    deliveries_succeeded: [3],
+    deliveries_failed: [0],
+    delivery_ms: [38.1],
+    slowest_delivery_ms: [61],
+    memory_bytes: [150_000_000],
+    cpu_share: [0.031],
+  }),
+};
+
 const bodies: Readonly<Record<string, unknown>> = { fetchFeeRate: { transaction: given.raw } };
 
 /** Hands a way to ask the API over a chain; the clock stands at its last event. */
@@ -163,7 +179,7 @@ async function overChain<T>(events: readonly ReceivedEvent[], use: (ask: Ask) =>
   const now = () => (events.at(-1)?.receivedAt ?? 0) / MICROSECONDS_PER_MILLISECOND;
   using directory = ingestOf(events);
   const snapshots = openSnapshots(directory.path);
-  const app = createApp({ snapshots, version: VERSION, log: () => {}, now, faucets, serverStatus });
+  const app = createApp({ snapshots, version: VERSION, log: () => {}, now, faucets, server });
   try {
     return await use(asking(app));
   } finally {
@@ -192,7 +208,7 @@ const isOfMicroblocks = ({ path }: Route) => path.startsWith('/extended/v1/micro
 
 /** What a chain answers to each operation, and values of it for parameters. */
 export async function recordExamples(): Promise<Examples> {
-  const routes = resources(VERSION, () => 0, faucets, serverStatus)
+  const routes = resources(VERSION, () => 0, faucets, server)
     .flat()
     .filter(({ detail }) => detail.hide !== true);
   const [ofMicroblocks, others] = [routes.filter(isOfMicroblocks), routes.filter((one) => !isOfMicroblocks(one))];

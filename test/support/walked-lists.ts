@@ -135,6 +135,7 @@ function subjectsOf(directory: string): (path: string, name: string) => string {
       most(`SELECT p.address AS it FROM contract_logs l JOIN principals p ON p.id = l.contract_id
                                 ORDER BY l.logs DESC, 1`),
     ],
+    [/mempool/, 'type', 'contract_call'],
     [/./, 'uuid', HOOK_UUID],
   ];
   return (path, name) => {

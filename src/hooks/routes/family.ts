@@ -52,6 +52,8 @@ export const hookErrors: ErrorShape = {
 export const notHere = (): HookProblem =>
   new HookProblem(503, 'This process does not write; ask the one that takes the events, in mode full');
 
+const ONLY_THE_OPERATOR = 'Only the admin key may ask for this';
+
 /** The consumer that a request acts for, and the API that answers it. */
 interface HookCaller {
   consumer: string;
@@ -65,10 +67,22 @@ const accessTo =
     const caller = api?.access.callerOf(request, clientAddress);
     return (params) => {
       if (api === null || caller === undefined) throw notHere();
-      if (operatorOnly && !caller.isOperator) throw new HookProblem(403, 'Only the admin key may ask for this');
+      if (operatorOnly && !caller.isOperator) throw new HookProblem(403, ONLY_THE_OPERATOR);
       const { uuid } = params as { uuid?: string };
       const owner = uuid === undefined ? undefined : api.ownerOf(uuid.toLowerCase());
       return { consumer: api.access.consumerOf(request, caller, owner), api };
+    };
+  };
+
+/** Lets only the operator pass. @param api null where this process doesn't write, and so knows no operator */
+export const operatorAccess =
+  (api: HookApi | null): RouteAccess<object, undefined> =>
+  (request, clientAddress) => {
+    if (api === null) throw notHere();
+    const caller = api.access.callerOf(request, clientAddress);
+    return () => {
+      if (!caller.isOperator) throw new HookProblem(403, ONLY_THE_OPERATOR);
+      return undefined;
     };
   };
 

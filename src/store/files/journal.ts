@@ -42,6 +42,10 @@ function journalReads(db: Database, file: string) {
     'SELECT value FROM chain WHERE id = ?1 UNION ALL SELECT chain FROM breaks WHERE after_id = ?1',
   );
   const breaks = db.prepare<{ after_id: number }, []>('SELECT after_id FROM breaks ORDER BY after_id');
+  const firstReceived = db.prepare<{ received_at: number }, []>('SELECT received_at FROM events ORDER BY id LIMIT 1');
+  const lastReceived = db.prepare<{ received_at: number }, []>(
+    'SELECT received_at FROM events ORDER BY id DESC LIMIT 1',
+  );
   const lastUpTo = db.prepare<{ id: number | null }, [number]>('SELECT max(id) AS id FROM events WHERE id <= ?1');
 
   /** Reads. @throws JournalDamagedError where the pages that hold what is read are damaged */
@@ -65,6 +69,13 @@ function journalReads(db: Database, file: string) {
 
     /** Id of the last event, one that is missing by a break included; 0 in an empty journal. */
     lastId: (): number => reading(() => Math.max(last.get()?.id ?? 0, breaks.all().at(-1)?.after_id ?? 0)),
+
+    /** When the first and the last event came, in Unix microseconds; null in an empty journal. */
+    span: (): { first: number; last: number } | null =>
+      reading(() => {
+        const [first, last] = [firstReceived.get(), lastReceived.get()];
+        return first === null || last === null ? null : { first: first.received_at, last: last.received_at };
+      }),
 
     /** The chain value of an event, one that is missing by a break included; null where there is none. */
     chainAt: (id: number): Uint8Array | null =>

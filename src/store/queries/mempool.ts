@@ -8,7 +8,8 @@ import { MEMPOOL_STATE, mempoolStatus, typeWord } from '../rows/words.ts';
 import { bytesAt, keysetPage, numberAt } from './page.ts';
 import { mined, type SpentRow, spentOf, waiting } from './summary.ts';
 
-const pendingColumns = `${waiting.columns}, m.state, m.received_at, m.receipt_block_height`;
+/** The columns of {@link PendingRow}. */
+export const pendingColumns = `${waiting.columns}, m.state, m.received_at, m.receipt_block_height`;
 const pending = `SELECT ${pendingColumns} FROM mempool_transactions m ${waiting.joins}`;
 const pendingOfPrincipal = `SELECT ${pendingColumns} FROM pending_principals pp
                               JOIN mempool_transactions m ON m.tx_id = pp.tx_id ${waiting.joins}`;
@@ -43,7 +44,8 @@ export const sql = {
                        ORDER BY pp.received_at, pp.tx_id LIMIT ?3`,
 };
 
-interface PendingRow extends SpentRow {
+/** A pending transaction as its table has it. */
+export interface PendingRow extends SpentRow {
   state: number;
   received_at: number;
   receipt_block_height: number;
@@ -59,7 +61,8 @@ const MICROSECONDS = 1_000_000;
 /** Bytes behind every transaction id. */
 const LAST_ID = new Uint8Array(33).fill(0xff);
 
-const pendingOf = (row: PendingRow): PendingTransaction => ({
+/** The pending transaction of a row. */
+export const pendingOf = (row: PendingRow): PendingTransaction => ({
   ...spentOf(row),
   status: mempoolStatus(row.state),
   receiptTime: Math.round(row.received_at / MICROSECONDS),

@@ -4,6 +4,7 @@ import type { EntryReader } from '../files/payload-source.ts';
 import type { BlockId } from '../model/block.ts';
 import { addressReader, tokenListReader } from '../queries/addresses.ts';
 import { assetReaders } from '../queries/assets.ts';
+import { blockSeries } from '../queries/block-series.ts';
 import { blockQueries } from '../queries/blocks.ts';
 import { bondQueries } from '../queries/bonds.ts';
 import { burnBlockQueries } from '../queries/burn-blocks.ts';
@@ -21,6 +22,7 @@ import { mempoolQueries } from '../queries/mempool.ts';
 import { microblockQueries } from '../queries/microblocks.ts';
 import { nameQueries } from '../queries/names.ts';
 import { orphanQueries } from '../queries/orphans.ts';
+import { pendingOfType } from '../queries/pending-of-type.ts';
 import { pendingSearch } from '../queries/pending-search.ts';
 import { principalQueries } from '../queries/principals.ts';
 import { rewardCycleQueries } from '../queries/reward-cycles.ts';
@@ -84,6 +86,8 @@ export function readerOf(db: Database, journal: EntryReader | null, file: number
       /** The canonical chain, highest first. */
       wholePage,
     },
+    /** Blocks for charts. */
+    blockSeries: blockSeries(db),
     /** Microblocks of Stacks 2.x. */
     microblocks: {
       ...microblockQueries(db, streamed),
@@ -126,6 +130,7 @@ export function readerOf(db: Database, journal: EntryReader | null, file: number
       version: mempool.version,
       /** Pending ones that the principal sends, receives by, or is the contract of; in the order of `page`. */
       ofPrincipal: mempool.ofPrincipal,
+      ...pendingOfType(db),
       ...pendingSearch(db, mempool),
     },
     addresses: addressReader(db, details, mempool),

@@ -1,0 +1,43 @@
+/** Blocks for charts: those of the last hour of the chain, and the last days. Stackside's own. */
+import { Type } from '@sinclair/typebox';
+import { chainTip } from '../../http/etag.ts';
+import { route } from '../../http/route.ts';
+import { Height, UnixTime } from '../shared/schemas/values.ts';
+
+const HOUR = 3_600;
+/** Blocks of an hour that come every five seconds, as the fastest of mainnet do. */
+const MOST_BLOCKS = 720;
+const DAYS = 30;
+
+export const blockSeries = [
+  route({
+    path: '/stackside/v1/blocks/last-hour',
+    operationId: 'getBlocksOfLastHour',
+    summary: 'Blocks of the last hour',
+    description: `Returns time and size of the blocks of the hour before the tip, oldest first, and of the newest ${MOST_BLOCKS} where there are more.`,
+    tag: 'Stackside',
+    response: Type.Object({
+      blocks: Type.Array(Type.Object({ height: Height, time: UnixTime, transactions: Type.Integer() })),
+    }),
+    etag: chainTip,
+    handle: async ({ read }) => ({ blocks: await read.blockSeries.newest(HOUR, MOST_BLOCKS) }),
+  }),
+  route({
+    path: '/stackside/v1/blocks/days',
+    operationId: 'getBlocksByDay',
+    summary: 'Blocks and transactions by day',
+    description: `Returns the number of blocks and transactions of each of the ${DAYS} days up to the tip, in UTC, oldest first.`,
+    tag: 'Stackside',
+    response: Type.Object({
+      days: Type.Array(
+        Type.Object({
+          start: { ...UnixTime, description: 'Beginning of the day in Unix seconds' },
+          blocks: Type.Integer(),
+          transactions: Type.Integer(),
+        }),
+      ),
+    }),
+    etag: chainTip,
+    handle: async ({ read }) => ({ days: await read.blockSeries.days(DAYS) }),
+  }),
+];

@@ -1,0 +1,124 @@
+/** What the operator alone may see and do: settings, files, log events and inspections of the index. Stackside's own. */
+import { type Static, Type } from '@sinclair/typebox';
+import { type Access, route } from '../../http/route.ts';
+import { nullable } from '../shared/schemas/values.ts';
+import { type Inspections, inspectionRoutes } from './inspections.ts';
+
+const Setting = Type.Object({
+  group: Type.String({ description: 'Heading of the setting in the help' }),
+  name: Type.String(),
+  value: Type.Union([Type.String(), Type.Null()], {
+    description: 'Value in words, `<set>` for a secret; null where there is none',
+  }),
+  help: Type.String(),
+  source: Type.Union(
+    ['default', 'flag', 'variable', 'program'].map((word) => Type.Literal(word as Source)),
+    { description: 'Where the value comes from; `program` where the program itself sets it, as a demo does' },
+  ),
+  source_name: Type.Union([Type.String(), Type.Null()], {
+    description: 'Name of the flag or variable; null for other sources',
+  }),
+});
+type Source = 'default' | 'flag' | 'variable' | 'program';
+
+const Journal = Type.Object({
+  entries: Type.Integer(),
+  missing: Type.Integer({ description: 'Entries that the journal is known to lack' }),
+  oldest_at: Type.Union([Type.Integer(), Type.Null()], { description: 'Unix time of the first entry' }),
+  newest_at: Type.Union([Type.Integer(), Type.Null()], { description: 'Unix time of the last entry' }),
+});
+
+export const SystemState = Type.Object({
+  settings: Type.Array(Setting),
+  listeners: Type.Array(
+    Type.Object({ name: Type.String(), url: Type.String({ description: 'Address that the listener is bound to' }) }),
+  ),
+  threads: Type.Integer({ description: 'Threads of the API besides the main thread' }),
+  data: Type.Object({
+    directory: Type.String(),
+    files: Type.Array(Type.Object({ name: Type.String(), bytes: Type.Integer() })),
+    free_bytes: nullable(Type.Integer()),
+  }),
+  journal: Type.Union([Journal, Type.Null()], { description: 'Null where the server keeps no journal' }),
+  durability: Type.String({ description: 'What is on the disk when the node gets its answer, in words' }),
+});
+/** The state of a system, as the route answers it. */
+export type SystemState = Static<typeof SystemState>;
+
+export const SystemLog = Type.Object({
+  kinds: Type.Array(
+    Type.Object({
+      event: Type.String(),
+      level: Type.String(),
+      count: Type.Integer({ description: 'How often it was logged since the start, whatever level is printed' }),
+      last_at: Type.Union([Type.Integer(), Type.Null()], { description: 'Unix time of the last one' }),
+    }),
+    { description: 'Every log event that there is' },
+  ),
+  recent: Type.Array(
+    Type.Object({
+      at: Type.Integer({ description: 'Unix time' }),
+      event: Type.String(),
+      level: Type.String(),
+      fields: Type.String({ description: 'Fields of the event as JSON; long values are cut' }),
+    }),
+    { description: 'The last events, newest first: warnings and errors are kept apart from the others' },
+  ),
+});
+/** The log of a system, as the route answers it. */
+export type SystemLog = Static<typeof SystemLog>;
+
+/** What a process tells its operator. */
+export interface SystemApi {
+  state(): SystemState;
+  log(): SystemLog;
+  inspections: Inspections;
+}
+
+/**
+ * The routes of the operator.
+ * @param system reads this process; null where nothing may be asked, which `access` refuses
+ * @param access lets the operator pass alone
+ */
+export function systemRoutes(system: SystemApi | null, access: Access<object, undefined>) {
+  const family = {
+    tag: 'Stackside',
+    access,
+    refusals: {
+      403: 'The key is not the operator’s, or a page of another origin asks',
+      421: 'The Host header does not name this server',
+      429: 'Too many requests with wrong keys came from the address',
+      503: 'The data can not be used now, or this process does not write',
+    },
+    etag: null,
+    snapshot: false,
+    mainThread: true,
+  } as const;
+  const own = (): SystemApi => {
+    if (system === null) throw new Error('access refuses requests to a process without a system');
+    return system;
+  };
+  return [
+    route({
+      ...family,
+      path: '/stackside/v1/system',
+      operationId: 'getSystem',
+      summary: 'Settings and files of this server',
+      description:
+        'Returns the settings in force and where each comes from, the addresses that the server listens on, its files, and the state of its journal. Secrets are not shown. Only the admin key may ask.',
+      response: SystemState,
+      handle: () => own().state(),
+    }),
+    route({
+      ...family,
+      path: '/stackside/v1/log',
+      operationId: 'getSystemLog',
+      summary: 'Recent log events',
+      description:
+        'Returns every kind of log event with its number since the start, and the last events of the main thread. Only the admin key may ask.',
+      response: SystemLog,
+      handle: () => own().log(),
+    }),
+    ...inspectionRoutes(family, () => own().inspections),
+  ];
+}

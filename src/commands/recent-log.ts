@@ -1,0 +1,60 @@
+/** The last log events, in memory, for the operator's eyes. */
+import type { SystemLog } from '../api/stackside/system.ts';
+import { isLogged, type Level, type Log, type LogEvent, levelOf } from '../log.ts';
+
+interface Kept {
+  at: number;
+  event: LogEvent;
+}
+
+/** Events that are kept of each: warnings and errors, which are rarer, and the others. */
+const MOST_KEPT = 100;
+/** Characters of a text in an event that are shown. */
+const LONGEST_TEXT = 1_000;
+
+const cut = (text: string): string => (text.length > LONGEST_TEXT ? `${text.slice(0, LONGEST_TEXT)}…` : text);
+
+/** The fields of an event as JSON. */
+function fieldsOf({ event: _, ...fields }: LogEvent): string {
+  return JSON.stringify(fields, (_key, value: unknown) => {
+    if (value instanceof Error) return cut(String(value));
+    if (typeof value === 'bigint') return String(value);
+    return typeof value === 'string' ? cut(value) : value;
+  });
+}
+
+const isGrave = (event: LogEvent['event']): boolean => isLogged(event, 'warn');
+
+/**
+ * Keeps what goes into a log.
+ * @param log gets every event @param least the minimum level that is kept @param now the clock, in Unix milliseconds
+ */
+export function recentLog(log: Log, least: Level, now: () => number): { log: Log; read(): SystemLog } {
+  const counts = new Map<LogEvent['event'], { count: number; last: number }>();
+  const [grave, usual]: [Kept[], Kept[]] = [[], []];
+
+  function keep(event: LogEvent): void {
+    const at = Math.floor(now() / 1_000);
+    counts.set(event.event, { count: (counts.get(event.event)?.count ?? 0) + 1, last: at });
+    if (!isLogged(event.event, least)) return;
+    const kept = isGrave(event.event) ? grave : usual;
+    kept.push({ at, event });
+    if (kept.length > MOST_KEPT) kept.shift();
+  }
+
+  return {
+    log(event) {
+      keep(event);
+      log(event);
+    },
+    read: () => ({
+      kinds: Object.entries(levelOf).map(([event, level]) => {
+        const { count = 0, last = null } = counts.get(event as LogEvent['event']) ?? {};
+        return { event, level, count, last_at: last };
+      }),
+      recent: [...grave, ...usual]
+        .sort((a, b) => b.at - a.at)
+        .map(({ at, event }) => ({ at, event: event.event, level: levelOf[event.event], fields: fieldsOf(event) })),
+    }),
+  };
+}

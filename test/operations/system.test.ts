@@ -1,0 +1,228 @@
+/** What the operator alone sees and does, and what a server remembers of its last hour. */
+import { afterAll, beforeAll, expect, test } from 'bun:test';
+import type { InspectionsState } from '../../src/api/stackside/inspections.ts';
+import type { SystemLog, SystemState } from '../../src/api/stackside/system.ts';
+import { inspections } from '../../src/commands/inspections.ts';
+import type { OwnProcess } from '../../src/commands/own-process.ts';
+import { recentLog } from '../../src/commands/recent-log.ts';
+import { devnetEvents } from '../../src/devnet/scenario.ts';
+import { readAdminKey } from '../../src/hooks/admin-key.ts';
+import { LastHour } from '../../src/metrics/last-hour.ts';
+import { RequestCounts } from '../../src/metrics/request-counts.ts';
+import { tableSizes } from '../../src/store/check/table-sizes.ts';
+import { fileSizes } from '../../src/store/files/status.ts';
+import { type Serving, serving } from '../support/serving.ts';
+import { until } from '../support/until.ts';
+
+/** The password of two settings: a secret, and a part of a URL. */
+const PASSWORD = 'hunter2';
+const WITH_PASSWORDS = {
+  STACKSIDE_BTC_RPC_PASSWORD: PASSWORD,
+  STACKSIDE_HOOK_ALERT: `https://user:${PASSWORD}@127.0.0.1/`,
+};
+let server: Serving;
+let admin: string;
+
+beforeAll(async () => {
+  server = await serving({}, undefined, WITH_PASSWORDS);
+  admin = readAdminKey(server.directory) ?? '';
+  await server.post(devnetEvents({ seed: 3, blocks: 12, transactionsPerBlock: 2 }));
+});
+afterAll(() => server[Symbol.asyncDispose]());
+
+async function asked<T>(path: string, init: RequestInit = {}): Promise<T> {
+  const response = await server.get(path, {
+    ...init,
+    headers: { 'x-api-key': admin, 'content-type': 'application/json' },
+  });
+  expect([path, response.status]).toEqual([path, 200]);
+  return (await response.json()) as T;
+}
+
+test.each([
+  ['GET', '/stackside/v1/system'],
+  ['GET', '/stackside/v1/log'],
+  ['GET', '/stackside/v1/inspections'],
+  ['POST', '/stackside/v1/inspections'],
+  ['DELETE', '/stackside/v1/inspections'],
+])('%s %s is for the operator alone', async (method, path) => {
+  expect((await server.get(path, { method })).status).toBe(401);
+});
+
+test('settings are shown with their sources, and secrets are not', async () => {
+  const { settings, listeners, journal, data } = await asked<SystemState>('/stackside/v1/system');
+  const named = (name: string) => settings.find((one) => one.name === name);
+  expect(named('data')).toMatchObject({ value: server.directory });
+  expect(named('hook_timeout')).toMatchObject({ source: 'default', source_name: null });
+  expect(named('btc_rpc_password')).toMatchObject({ value: '<set>' });
+  expect(named('hook_alert')).toMatchObject({ value: '<set>' });
+  expect(JSON.stringify(settings)).not.toContain(PASSWORD);
+  expect(listeners.map(({ url }) => url).sort()).toEqual([server.api, server.events].sort());
+  expect(journal?.entries).toBeGreaterThan(12);
+  expect(journal?.missing).toBe(0);
+  expect(data.files.map(({ name }) => name)).toContain('index.db');
+});
+
+test('the log has every kind of event with its number, and the last ones', async () => {
+  const { kinds, recent } = await asked<SystemLog>('/stackside/v1/log');
+  expect(kinds.find(({ event }) => event === 'block_applied')?.count).toBe(12);
+  // The level of this server is silent.
+  expect(recent).toEqual([]);
+});
+
+test('a flood of events leaves the warnings, and long values are cut', () => {
+  const passed: string[] = [];
+  let time = 0;
+  const { log, read } = recentLog(
+    ({ event }) => passed.push(event),
+    'info',
+    () => (time += 1_000),
+  );
+  log({ event: 'request_failed', method: 'GET', path: `/${'x'.repeat(5_000)}`, cause: new Error('why') } as never);
+  for (let height = 0; height < 300; height++) log({ event: 'block_applied', height, transactions: 1 });
+  log({ event: 'event_repeated' } as never);
+  const { recent, kinds } = read();
+  expect(passed.length).toBe(302);
+  expect(recent.length).toBe(101);
+  expect(recent[0]).toMatchObject({ event: 'block_applied', level: 'info', fields: '{"height":299,"transactions":1}' });
+  expect(recent.at(-1)?.fields).toContain('Error: why');
+  expect(recent.at(-1)?.fields.length).toBeLessThan(1_200);
+  expect(kinds.find(({ event }) => event === 'event_repeated')?.count).toBe(1);
+});
+
+test('the index is checked in another process, one inspection at a time', async () => {
+  const path = '/stackside/v1/inspections';
+  const begin = { method: 'POST', body: JSON.stringify({ kind: 'check' }) };
+  expect((await asked<InspectionsState>(path, begin)).check?.state).toBe('running');
+  const again = await server.get(path, {
+    ...begin,
+    headers: { 'x-api-key': admin, 'content-type': 'application/json' },
+  });
+  expect(again.status).toBe(409);
+  let { check } = await asked<InspectionsState>(path);
+  await until(async () => {
+    ({ check } = await asked<InspectionsState>(path));
+    return check?.state !== 'running';
+  }, 'the end of the check');
+  expect(check).toMatchObject({ state: 'done', problem: null, progress: null });
+  expect(check?.findings.length).toBeGreaterThan(40);
+  expect(check?.findings.flatMap(({ problems }) => problems)).toEqual([]);
+});
+
+/** A process that does as a test says. */
+function scripted() {
+  const lines: string[] = [];
+  let wake = () => {};
+  const { promise: ended, resolve: end } = Promise.withResolvers<Awaited<OwnProcess['ended']>>();
+  let over = false;
+  const finish = (code: number | null, errors = '') => {
+    over = true;
+    end({ code, errors });
+    wake();
+  };
+  async function* printed() {
+    for (;;) {
+      const line = lines.shift();
+      if (line !== undefined) yield line;
+      else if (over) return;
+      else
+        await new Promise<void>((resolve) => {
+          wake = resolve;
+        });
+    }
+  }
+  return {
+    process: { lines: printed(), ended, kill: () => finish(null) } satisfies OwnProcess,
+    print(line: unknown) {
+      lines.push(typeof line === 'string' ? line : JSON.stringify(line));
+      wake();
+    },
+    finish,
+  };
+}
+
+function inspecting() {
+  const child = scripted();
+  const made = inspections({ directory: '/data', clock: { now: () => 5_000 }, start: () => child.process });
+  return { child, made };
+}
+
+test('an inspection shows its progress, and can be cancelled', async () => {
+  const { child, made } = inspecting();
+  expect([made.cancel(), made.start('tables'), made.start('check')]).toEqual([false, true, false]);
+  child.print({ at: { number: 1, of: 2, name: 'blocks', detail: '' } });
+  child.print({ found: { name: 'blocks', kind: 'table', table: 'blocks', bytes: 4096 } });
+  await until(() => made.state().tables?.sizes.length === 1);
+  expect(made.state().tables?.progress).toEqual({ number: 1, of: 2, name: 'blocks', detail: '' });
+  expect(made.cancel()).toBe(true);
+  await made.stop();
+  expect(made.state().tables).toMatchObject({ state: 'cancelled', ended_at: 5, progress: null, problem: null });
+});
+
+test.each([
+  ['fails', 1, [], 'The index is not there.'],
+  ['prints what is not known', 0, ['{"found":{"name":5}}'], 'does not know'],
+  ['prints no JSON', 0, ['Segmentation fault'], 'does not know'],
+])('an inspection whose process %s says so', async (_, code, lines, problem) => {
+  const { child, made } = inspecting();
+  made.start('check');
+  for (const line of lines) child.print(line);
+  child.finish(code, 'The index is not there.\n');
+  await until(() => made.state().check?.state !== 'running');
+  expect(made.state().check).toMatchObject({ state: 'failed', problem: expect.stringContaining(problem) });
+  expect(made.start('check')).toBe(true);
+});
+
+test('the sizes of tables and indexes add up to the file', () => {
+  const sizes = [...tableSizes(server.directory, () => {})];
+  const file = fileSizes(server.directory).get('index.db') ?? 0;
+  const wal = fileSizes(server.directory).get('index.db-wal') ?? 0;
+  const sum = sizes.reduce((all, { bytes }) => all + bytes, 0);
+  expect(sizes.find(({ name }) => name === 'blocks_by_time')).toMatchObject({ kind: 'index', table: 'blocks' });
+  expect(sum).toBeGreaterThan(100_000);
+  expect(sum).toBeLessThanOrEqual(file + wal);
+});
+
+test('the last hour is kept in intervals of ten seconds', () => {
+  let milliseconds = 0;
+  let cpuMicroseconds = 0;
+  const requests = new RequestCounts();
+  const hour = new LastHour({
+    clock: { now: () => milliseconds, monotonic: () => milliseconds } as never,
+    requests,
+    resources: () => ({ memoryBytes: 7, cpuMicroseconds }),
+  });
+  const hooks = { delivered: 10, failed: 1 };
+  hour.follow(() => hooks);
+  const events = hour.aroundEvents({ answered() {} });
+  const timers = hour.aroundTimers({ evaluated() {}, attempted() {} });
+  const counted = new RequestCounts(requests.memory).around({ route: () => () => {} }).route('GET', '/');
+  for (let event = 0; event < 20; event++) events.answered('/new_block', 'taken' as never, 1);
+  for (const time of [5, 15]) timers.attempted(time);
+  for (const time of [1, 2, 3]) counted(200, time);
+  hooks.delivered += 1;
+  hooks.failed += 1;
+  milliseconds = 10_000;
+  cpuMicroseconds = 5_000_000;
+  hour.sample();
+  expect(hour.samples()).toEqual([
+    {
+      time: 10,
+      eventsPerSecond: 2,
+      requestsPerSecond: 0.3,
+      requestMs: 2,
+      delivered: 1,
+      failed: 1,
+      deliveryMs: 10,
+      slowestDeliveryMs: 15,
+      memoryBytes: 7,
+      cpuShare: 0.5,
+    },
+  ]);
+  for (let interval = 0; interval < 400; interval++) {
+    milliseconds += 10_000;
+    hour.sample();
+  }
+  expect(hour.samples().length).toBe(360);
+  expect(hour.samples().at(-1)).toMatchObject({ eventsPerSecond: 0, requestMs: null, delivered: 0, deliveryMs: null });
+});

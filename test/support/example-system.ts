@@ -1,0 +1,44 @@
+/** What the operator sees of a server that has run for an hour: this process would show something else each time. */
+import type { InspectionsState } from '../../src/api/stackside/inspections.ts';
+import type { SystemApi } from '../../src/api/stackside/system.ts';
+
+const INSPECTED: InspectionsState = {
+  check: {
+    state: 'running',
+    started_at: 1_700_028_000,
+    ended_at: null,
+    progress: { number: 2, of: 60, name: 'schema of the index file', detail: '' },
+    problem: null,
+    findings: [{ name: 'integrity of the index file', problems: [] }],
+  },
+  tables: null,
+};
+/** What the operator sees of such a server. */
+export const exampleSystem: SystemApi = {
+  state: () => ({
+    settings: [
+      {
+        group: 'Data',
+        name: 'data',
+        value: '/srv/stacks',
+        help: 'Data directory',
+        source: 'flag',
+        source_name: '--data',
+      },
+    ],
+    listeners: [{ name: 'API and console', url: 'http://127.0.0.1:3999' }],
+    threads: 0,
+    data: {
+      directory: '/srv/stacks',
+      files: [{ name: 'index.db', bytes: 19_000_000 }],
+      free_bytes: 80_000_000_000,
+    },
+    journal: { entries: 420, missing: 0, oldest_at: 1_700_000_000, newest_at: 1_700_028_000 },
+    durability: 'Each event is synced to the journal before the node gets its answer.',
+  }),
+  log: () => ({
+    kinds: [{ event: 'block_applied', level: 'info', count: 140, last_at: 1_700_028_000 }],
+    recent: [{ at: 1_700_028_000, event: 'block_applied', level: 'info', fields: '{"height":140,"transactions":6}' }],
+  }),
+  inspections: { state: () => INSPECTED, start: () => true, cancel: () => true },
+};
