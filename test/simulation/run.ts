@@ -172,6 +172,11 @@ class Run {
     }
   }
 
+  /** Somebody sees to the process, and to whether that fails. */
+  #manage(what: string, done: Promise<void>): void {
+    done.catch((error) => this.world.wrong(`${what} failed`, error));
+  }
+
   #at(moment: Moment, befall: () => void): void {
     if (moment === 'now') befall();
     else this.#node.atNextBlock(befall);
@@ -181,10 +186,10 @@ class Run {
     const { disk } = this.server;
     switch (one.befalls) {
       case 'restart':
-        void this.server.restart();
+        this.#manage('a restart', this.server.restart());
         break;
       case 'rebuild':
-        void this.server.rebuild();
+        this.#manage('a rebuild', this.server.rebuild({ isRead: () => this.#held > 0 }));
         break;
       case 'crash_between':
         this.world.afterSteps(one.steps, () => this.server.crash(one.kept));

@@ -1,5 +1,6 @@
 /** The server under test: `serve` as it is, in a world that may take away its process, its power or its connections. */
 import { Database } from 'bun:sqlite';
+import { PassingError } from '../../src/base/errors.ts';
 import type { Environment } from '../../src/commands/environment.ts';
 // Loaded by the server when the first client comes: by then it is there in every run, so that all take the same turns.
 import '../../src/live/socket-io.ts';
@@ -163,17 +164,22 @@ export class Server {
     else disk.remove();
   }
 
-  /** Stops it, makes its index anew, and starts it again. Whatever fails meanwhile, the index is there as it was or new. */
-  async rebuild(): Promise<void> {
-    if (this.#settings.journal) await this.#pauseFor('rebuild', (disk) => this.#makeAnew(disk));
+  /**
+   * Stops it, makes its index anew, and starts it again. Whatever fails meanwhile, the index is there as it was or new.
+   * @param others whether another process reads the index, which can stand in the way
+   */
+  async rebuild(others: { isRead: () => boolean }): Promise<void> {
+    if (this.#settings.journal) await this.#pauseFor('rebuild', (disk) => this.#makeAnew(disk, others.isRead()));
   }
 
-  #makeAnew({ connect, sync, path: directory }: Disk): void {
+  #makeAnew({ connect, sync, path: directory }: Disk, isRead: boolean): void {
     try {
       rebuildIndex({ directory, chainId: null, force: false, log: () => {}, connect, sync });
+      this.#world.note('rebuilt');
     } catch (error) {
-      if (unavailable(error) === null) throw error;
-      this.#world.note('rebuild failed');
+      const isRefused = isRead && error instanceof PassingError;
+      if (!isRefused && unavailable(error) === null) throw error;
+      this.#world.note(isRefused ? 'rebuild refused' : 'rebuild failed');
     }
   }
 

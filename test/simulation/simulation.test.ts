@@ -96,6 +96,20 @@ const casesThatOnceFailed: Case[] = [
     quarters: 1,
     disturbances: [{ after: 0, befalls: 'long_request', milliseconds: 60_000 }],
   },
+  // A rebuild was refused while another process read the index, which nobody expected of it.
+  {
+    seed: 0,
+    journal: true,
+    stream: 1,
+    walLimitBytes: 67_108_864,
+    clients: [],
+    readers: 0,
+    quarters: 2,
+    disturbances: [
+      { after: 600, befalls: 'held_snapshot', milliseconds: 1_000 },
+      { after: 300, befalls: 'rebuild' },
+    ],
+  },
 ];
 
 test(
