@@ -1,36 +1,36 @@
-/** The maximum number of layers; a fork beyond it copies them into one. */
-const maximumDepth = 16;
+/** A layer that has less than so many times the entries of the one above it is merged with it. */
+const GROWTH = 4;
 
 /**
  * A map that can be continued in several directions: `fork()` makes a child that sees everything and writes only
  * to itself.
  *
- * Each block's state is a fork of its parent's, so branches of the chain never disturb each other. A child costs
- * nothing but its own changes, except that each sixteenth generation copies the whole, which bounds both the time of a
- * look-up and, since the copy needs no parents, the memory of states nobody holds any more.
+ * Each block's state is a fork of its parent's, so branches of the chain never disturb each other. A child costs little
+ * more than its own changes: layers grow from the top to the bottom by a factor at least, so a look-up passes a number
+ * of layers that is the logarithm of all entries, and an entry is copied as often.
  */
 export class LayeredMap<V> {
-  readonly #own: Map<string, V>;
-  readonly #parent: LayeredMap<V> | undefined;
-  readonly #depth: number;
+  readonly #own = new Map<string, V>();
+  /** What a fork sees below its own changes; never changed. Newest and smallest first. */
+  readonly #below: readonly ReadonlyMap<string, V>[];
+  /** What the forks of this one see, once there is one. */
+  #layers: readonly ReadonlyMap<string, V>[] | undefined;
 
-  constructor(parent?: LayeredMap<V>) {
-    const flatten = parent !== undefined && parent.#depth + 1 >= maximumDepth;
-    this.#own = flatten ? new Map(parent.entries()) : new Map();
-    this.#parent = flatten ? undefined : parent;
-    this.#depth = this.#parent === undefined ? 0 : this.#parent.#depth + 1;
+  constructor(below: readonly ReadonlyMap<string, V>[] = []) {
+    this.#below = below;
   }
 
   fork(): LayeredMap<V> {
-    return new LayeredMap(this);
+    this.#layers ??= layersOf(this.#own, this.#below);
+    return new LayeredMap(this.#layers);
   }
 
   get(key: string): V | undefined {
-    let layer: LayeredMap<V> | undefined = this;
-    while (layer !== undefined) {
-      const value = layer.#own.get(key);
+    const own = this.#own.get(key);
+    if (own !== undefined) return own;
+    for (const layer of this.#below) {
+      const value = layer.get(key);
       if (value !== undefined) return value;
-      layer = layer.#parent;
     }
     return undefined;
   }
@@ -42,8 +42,23 @@ export class LayeredMap<V> {
 
   /** Every key with its newest value. */
   entries(): Map<string, V> {
-    const all = this.#parent === undefined ? new Map<string, V>() : this.#parent.entries();
-    for (const [key, value] of this.#own) all.set(key, value);
-    return all;
+    return mergedLayers([this.#own, ...this.#below]);
   }
+}
+
+/** The layers under a fork: the parent's own changes, merged with those below that are too small to stay apart. */
+function layersOf<V>(own: ReadonlyMap<string, V>, below: readonly ReadonlyMap<string, V>[]) {
+  if (own.size === 0) return below;
+  let size = own.size;
+  let merged = 0;
+  for (; merged < below.length && below[merged]!.size < size * GROWTH; merged++) size += below[merged]!.size;
+  return [merged === 0 ? own : mergedLayers([own, ...below.slice(0, merged)]), ...below.slice(merged)];
+}
+
+/** @param layers newest first */
+function mergedLayers<V>(layers: readonly ReadonlyMap<string, V>[]): Map<string, V> {
+  const oldest = layers.at(-1);
+  const all = new Map(oldest);
+  for (const layer of layers.slice(0, -1).reverse()) for (const [key, value] of layer) all.set(key, value);
+  return all;
 }
