@@ -63,6 +63,8 @@ interface Life {
   /** By what listens: `The API`, `The event receiver`. */
   listeners: Map<Listener, HttpListenerOptions<unknown>>;
   lines: Set<Line>;
+  /** How many snapshots it reads from. */
+  snapshots: number;
   /** Nothing that it does from now on is seen by anybody. */
   ended: boolean;
 }
@@ -125,7 +127,13 @@ export class Server {
   /** Starts it, and again later where the disk doesn't let it. @throws what it should never throw */
   async start(): Promise<void> {
     if (this.#life !== null) return;
-    const life: Life = { running: null, listeners: new Map(), lines: new Set(), ended: false };
+    const life: Life = {
+      running: null,
+      listeners: new Map(),
+      lines: new Set(),
+      snapshots: 0,
+      ended: false,
+    };
     const disk = this.#disk;
     this.#life = life;
     this.#world.note('start');
@@ -156,6 +164,8 @@ export class Server {
     this.#remains += 1;
     this.#stopping = disk;
     await life.running.stop();
+    // A process that has ended reads nothing.
+    while (life.snapshots > 0) await this.#world.pause(1);
     work(disk);
     this.#remains -= 1;
     this.#stopping = null;
@@ -295,7 +305,13 @@ export class Server {
       sync: this.#disk.sync,
       walLimitBytes: this.#settings.walLimitBytes,
       threadLines: null,
-      openSnapshots: slowReads(this.#world, { isSlow: () => life.running !== null, isOver: () => life.ended }),
+      openSnapshots: slowReads(this.#world, {
+        isSlow: () => life.running !== null,
+        isOver: () => life.ended,
+        inUse: (change) => {
+          life.snapshots += change;
+        },
+      }),
       listen,
       post: (options) => (life.ended ? Promise.reject(new Error('nobody sends')) : this.#receivers.take(options)),
       startOwnProcess: () => {

@@ -110,6 +110,24 @@ const casesThatOnceFailed: Case[] = [
       { after: 300, befalls: 'rebuild' },
     ],
   },
+  // A process that had stopped went on with the reads of a request, and a rebuild met them.
+  {
+    seed: 784_498_138,
+    journal: true,
+    stream: 60,
+    walLimitBytes: 1_048_576,
+    clients: [],
+    readers: 2,
+    quarters: 3,
+    disturbances: [
+      { after: 278, befalls: 'crash_between', steps: 166, kept: 0 },
+      { after: 13, befalls: 'fault', at: 'next_block', calls: 57, fault: 1 },
+      { after: 1136, befalls: 'operation', operation: { operate: 'disable', hook: 3 } },
+      { after: 952, befalls: 'restart' },
+      { after: 384, befalls: 'restart' },
+      { after: 1066, befalls: 'rebuild' },
+    ],
+  },
 ];
 
 test(

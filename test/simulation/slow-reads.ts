@@ -23,10 +23,12 @@ interface SlowReads {
   isSlow: () => boolean;
   /** Whether the process that reads has ended. */
   isOver: () => boolean;
+  /** Called when a snapshot begins to be used, and when that is over. */
+  inUse: (change: 1 | -1) => void;
 }
 
 /** @returns what opens such snapshots */
-export function slowReads(world: World, { isSlow, isOver }: SlowReads): OpenSnapshots {
+export function slowReads(world: World, { isSlow, isOver, inUse }: SlowReads): OpenSnapshots {
   const prng = world.prng('reads');
 
   async function hang(): Promise<void> {
@@ -56,6 +58,16 @@ export function slowReads(world: World, { isSlow, isOver }: SlowReads): OpenSnap
 
   return (directory, options) => {
     const snapshots = openSnapshots(directory, options);
-    return { ...snapshots, read: (request) => snapshots.read((reader) => request(slow(reader))) };
+    return {
+      ...snapshots,
+      async read(request) {
+        inUse(1);
+        try {
+          return await snapshots.read((reader) => request(slow(reader)));
+        } finally {
+          inUse(-1);
+        }
+      },
+    };
   };
 }
