@@ -3,11 +3,13 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { directoryStatus } from '../src/store/files/status.ts';
 import { devnetIndex, SEED } from './dataset.ts';
-import { heading, onCore, ROOT, run, say, script, shown, spread, table } from './harness.ts';
+import { onCore, ROOT, run, script } from './harness.ts';
 import type { Timed } from './parts/address-times.ts';
+import { type Cell, figure, publish, reportOptions, spread } from './results.ts';
 
 const { values } = parseArgs({
   options: {
+    ...reportOptions,
     /** Transactions of the chains, about. */
     sizes: { type: 'string', default: '10000,100000' },
     repeat: { type: 'string', default: '5' },
@@ -28,32 +30,37 @@ const command = script(part, values.repeat, values.repetitions, values.limit, ..
 const timed: Timed[][] = JSON.parse((await run(onCore(0, command))).stdout);
 const transactions = directories.map((directory) => directoryStatus(directory).transactions);
 
-heading('Addresses');
-say(`- data: simulated chains of seed ${SEED}; pages of ${values.limit} items`);
-say(
-  `- ${values.repeat} rounds, the median of ${values.repetitions} times in each; median of the rounds (least to greatest)`,
-);
-say('- first, middle and last: the tip, half its height and a hundredth of it; or offsets');
-say('- ratio: to the first of the same chain, in the same round');
-say();
-table(
-  ['what', 'chain', 'items', 'first, µs', 'middle, µs', 'last, µs', 'middle, ratio', 'last, ratio'],
-  timed.flatMap((asks, n) =>
-    [...new Set(asks.map(({ name }) => name))].map((name) => {
-      const of = (place: Timed['place']) => asks.find((ask) => ask.name === name && ask.place === place);
-      const [first, middle, last] = [of('first'), of('middle'), of('last')];
-      const ratio = (to: Timed | undefined): string =>
-        to === undefined || first === undefined
-          ? ''
-          : shown([spread(to.microseconds.map((time, round) => time / first.microseconds[round]!)).median], 2);
-      return [
-        name,
-        shown([transactions[n]!]),
-        shown([first?.items ?? 0]),
-        ...[first, middle, last].map((ask) => (ask === undefined ? '' : shown(ask.microseconds))),
-        ratio(middle),
-        ratio(last),
-      ];
-    }),
-  ),
-);
+publish([
+  {
+    title: 'Addresses',
+    notes: [
+      `data: simulated chains of seed ${SEED}; pages of ${values.limit} items`,
+      `${values.repeat} rounds, the median of ${values.repetitions} times in each; median of the rounds (least to greatest)`,
+      'first, middle and last: the tip, half its height and a hundredth of it; or offsets',
+      'ratio: to the first of the same chain, in the same round',
+    ],
+    tables: [
+      {
+        head: ['what', 'chain', 'items', 'first, µs', 'middle, µs', 'last, µs', 'middle, ratio', 'last, ratio'],
+        rows: timed.flatMap((asks, n) =>
+          [...new Set(asks.map(({ name }) => name))].map((name) => {
+            const of = (place: Timed['place']) => asks.find((ask) => ask.name === name && ask.place === place);
+            const [first, middle, last] = [of('first'), of('middle'), of('last')];
+            const ratio = (to: Timed | undefined): Cell =>
+              to === undefined || first === undefined
+                ? ''
+                : figure([spread(to.microseconds.map((time, round) => time / first.microseconds[round]!)).median], 2);
+            return [
+              name,
+              figure([transactions[n]!]),
+              figure([first?.items ?? 0]),
+              ...[first, middle, last].map((ask) => (ask === undefined ? '' : figure(ask.microseconds))),
+              ratio(middle),
+              ratio(last),
+            ];
+          }),
+        ),
+      },
+    ],
+  },
+]);

@@ -18,7 +18,7 @@ import { SimulatedChain } from '../src/devnet/chain.ts';
 import type { NodeEvent } from '../src/devnet/node-event.ts';
 import { devnetEvents } from '../src/devnet/scenario.ts';
 import { indexPath } from '../src/store/files/database.ts';
-import { MAIN, ROOT, run, say, script } from './harness.ts';
+import { MAIN, ROOT, run, script } from './harness.ts';
 
 const DIRECTORY = join(tmpdir(), 'stackside-bench');
 const MICROSECONDS_PER_MILLISECOND = 1000;
@@ -42,12 +42,18 @@ function codeHash(...paths: readonly string[]): string {
 
 const source = (name: string): string => join(ROOT, 'src', name);
 
+/** The variable that says which code made the recordings to use, where it isn't the one here. */
+export const MADE_BY = 'BENCH_RECORDINGS_MADE_BY';
+
+/** Changes with the code of this tree that makes recordings. */
+export const madeByHere = (): string => codeHash(source('devnet'));
+
 /** Writes the events of a chain as a recording, unless that is there already. */
 async function recording(name: string, events: () => Iterable<NodeEvent>): Promise<string> {
   mkdirSync(DIRECTORY, { recursive: true });
-  const path = join(DIRECTORY, `${name}-${codeHash(source('devnet'))}.tsv`);
+  const path = join(DIRECTORY, `${name}-${process.env[MADE_BY] ?? madeByHere()}.tsv`);
   if (existsSync(path)) return path;
-  say(`making ${path}, once`);
+  process.stderr.write(`making ${path}, once\n`);
   const output = createWriteStream(`${path}.part`);
   let id = 0;
   for (const { path: eventPath, body, time } of events()) {
@@ -63,11 +69,19 @@ async function recording(name: string, events: () => Iterable<NodeEvent>): Promi
 
 const ACCOUNTS = 100;
 
+const nameOf = (blocks: number, accounts: number): string =>
+  `devnet-${SEED}-${blocks}x${TRANSACTIONS_PER_BLOCK}${accounts === ACCOUNTS ? '' : `-${accounts}`}`;
+
+const chainOf = (blocks: number, accounts: number) => ({
+  seed: SEED,
+  blocks,
+  transactionsPerBlock: TRANSACTIONS_PER_BLOCK,
+  accounts,
+});
+
 /** A chain with forks, tokens, contracts and a mempool. */
 export const devnetRecording = (blocks = BLOCKS, accounts = ACCOUNTS): Promise<string> =>
-  recording(`devnet-${SEED}-${blocks}x${TRANSACTIONS_PER_BLOCK}${accounts === ACCOUNTS ? '' : `-${accounts}`}`, () =>
-    devnetEvents({ seed: SEED, blocks, transactionsPerBlock: TRANSACTIONS_PER_BLOCK, accounts }),
-  );
+  recording(nameOf(blocks, accounts), () => devnetEvents(chainOf(blocks, accounts)));
 
 const GENESIS_MINTS = 340_000;
 
@@ -90,22 +104,23 @@ export const genesisRecording = (): Promise<string> =>
     yield* chain.mine(null).events;
   });
 
-/** The index and journal of the chain, made by an import of now. */
-export async function importInto(directory: string, file: string): Promise<void> {
-  await run(script(MAIN, 'import', file, '--data', directory, '--log-level', 'error'));
-}
+/** Transactions that wait once a chain has ended: those that it would have announced next. */
+export const waitingRecording = (count: number, blocks = BLOCKS, accounts = ACCOUNTS): Promise<string> =>
+  recording(`${nameOf(blocks, accounts)}-waiting-${count}`, function* () {
+    let [height, left] = [0, count];
+    for (const event of devnetEvents(chainOf(Number.POSITIVE_INFINITY, accounts))) {
+      if (event.path === '/new_block') height = Math.max(height, JSON.parse(event.body).block_height);
+      if (event.path !== '/new_mempool_tx' || height < blocks) continue;
+      const announced = (JSON.parse(event.body) as string[]).slice(0, left);
+      yield { ...event, body: JSON.stringify(announced) };
+      left -= announced.length;
+      if (left === 0) return;
+    }
+  });
 
-/** Makes copies of the last `count` transactions that were mined wait: the chain has mined nearly all that it announced. */
-export function fillMempool(directory: string, count: number): void {
-  const db = new Database(indexPath(directory), { readwrite: true });
-  db.run(`INSERT INTO mempool_transactions
-            SELECT t.tx_id, 0, r.received_at, r.receipt_block_height, NULL, t.type, t.sender_id, t.nonce, t.sponsor_id,
-                   t.sponsor_nonce, t.fee, t.recipient_id, t.amount, t.memo, t.contract_id, t.function_name,
-                   t.clarity_version, length(b.raw), b.raw
-              FROM mined_receipts r JOIN transactions t USING (position) JOIN transaction_bodies b USING (position)
-             ORDER BY r.received_at DESC LIMIT ${count}`);
-  db.run('UPDATE progress SET mempool_pending = (SELECT count(*) FROM mempool_transactions WHERE state = 0)');
-  db.close();
+/** The index and journal of recordings, made by an import of now. */
+export async function importInto(directory: string, ...files: string[]): Promise<void> {
+  await run(script(MAIN, 'import', ...files, '--data', directory, '--log-level', 'error'));
 }
 
 /**
@@ -147,11 +162,13 @@ export async function devnetIndex(size: number): Promise<string> {
   const blocks = Math.ceil(size / TRANSACTIONS_PER_BLOCK);
   const path = join(DIRECTORY, `index-${SEED}-${blocks}x${TRANSACTIONS_PER_BLOCK}-${accounts}-${makersHash()}`);
   if (existsSync(path)) return path;
-  const file = await devnetRecording(blocks, accounts);
-  say(`making ${path}, once`);
+  const files = [
+    await devnetRecording(blocks, accounts),
+    await waitingRecording(Math.round(size * SHARE_WAITING), blocks, accounts),
+  ];
+  process.stderr.write(`making ${path}, once\n`);
   rmSync(`${path}.part`, { recursive: true, force: true });
-  await importInto(`${path}.part`, file);
-  fillMempool(`${path}.part`, Math.round(size * SHARE_WAITING));
+  await importInto(`${path}.part`, ...files);
   lengthenHistory(`${path}.part`);
   renameSync(`${path}.part`, path);
   return path;

@@ -3,11 +3,13 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { directoryStatus } from '../src/store/files/status.ts';
 import { devnetIndex, SEED } from './dataset.ts';
-import { heading, onCore, ROOT, run, say, script, shown, spread, table } from './harness.ts';
+import { onCore, ROOT, run, script } from './harness.ts';
 import type { TimedFilter } from './parts/filter-times.ts';
+import { figure, publish, reportOptions, spread } from './results.ts';
 
 const { values } = parseArgs({
   options: {
+    ...reportOptions,
     /** Transactions of the chains, about; the ratios are to the smallest one's page without a filter. */
     sizes: { type: 'string', default: '10000,100000' },
     repeat: { type: 'string', default: '5' },
@@ -28,29 +30,31 @@ const command = script(parts, values.repeat, values.repetitions, values.limit, .
 const timed: TimedFilter[][] = JSON.parse((await run(onCore(0, command))).stdout);
 const lengths = directories.map((directory) => directoryStatus(directory).transactions);
 
-heading('Filters');
-say(`- data: simulated chains of seed ${SEED}; pages of ${values.limit} transactions with everything v1 shows of them`);
-say(
-  `- ${values.repeat} rounds, the median of ${values.repetitions} times a page in each; median of the rounds (least to`,
-);
-say("  greatest); ratios are to the smallest chain's page without a filter, by round");
-say();
-
-const NONE = '';
 const base = timed[0]![0]!.microseconds;
-table(
-  ['filter and order', 'chain', 'pass', 'page, µs', 'ratio'],
-  timed[0]!.flatMap(({ name }, n) =>
-    timed.map((of, size) => {
-      const { total, microseconds } = of[n]!;
-      const ratio = spread(microseconds.map((time, round) => time / base[round]!)).median;
-      return [
-        size === 0 ? name : NONE,
-        shown([lengths[size]!]),
-        shown([total]),
-        shown(microseconds),
-        shown([ratio], 2),
-      ];
-    }),
-  ),
-);
+publish([
+  {
+    title: "Filters of v1's list",
+    notes: [
+      `data: simulated chains of seed ${SEED}; pages of ${values.limit} transactions with everything v1 shows of them`,
+      `${values.repeat} rounds, the median of ${values.repetitions} times a page in each; median of the rounds (least to greatest); ratios are to the smallest chain's page without a filter, by round`,
+    ],
+    tables: [
+      {
+        head: ['filter and order', 'chain', 'pass', 'page, µs', 'ratio'],
+        rows: timed[0]!.flatMap(({ name }, n) =>
+          timed.map((of, size) => {
+            const { total, microseconds } = of[n]!;
+            const ratio = spread(microseconds.map((time, round) => time / base[round]!)).median;
+            return [
+              size === 0 ? name : '',
+              figure([lengths[size]!]),
+              figure([total]),
+              figure(microseconds),
+              figure([ratio], 2),
+            ];
+          }),
+        ),
+      },
+    ],
+  },
+]);

@@ -1,6 +1,6 @@
-/** What the benchmarks share: fresh processes on a core of their own, medians, and the machine they ran on. */
+/** What the benchmarks share: fresh processes on a core of their own. */
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { cpus, tmpdir, totalmem } from 'node:os';
+import { cpus, tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 export const ROOT = join(import.meta.dir, '..');
@@ -9,7 +9,8 @@ export const MAIN = join(ROOT, 'src', 'main.ts');
 const MEMORY_POLL_MS = 10;
 const MICROSECONDS_PER_SECOND = 1e6;
 
-const canPin = process.platform === 'linux' && Bun.which('taskset') !== null && cpus().length > 1;
+/** Whether a program can be kept on one core. */
+export const canPin = process.platform === 'linux' && Bun.which('taskset') !== null && cpus().length > 1;
 
 /** The command line that keeps a program on one core, where the system can; else the program's own. */
 export const onCore = (core: 0 | 1, command: readonly string[]): string[] =>
@@ -39,9 +40,9 @@ function peakOf(pid: number): number {
 }
 
 /** Runs a program to its end in a process of its own. */
-export async function run(command: readonly string[]): Promise<Finished> {
+export async function run(command: readonly string[], env = process.env): Promise<Finished> {
   const start = performance.now();
-  const child = Bun.spawn([...command], { stdout: 'pipe', stderr: 'inherit', cwd: ROOT });
+  const child = Bun.spawn([...command], { stdout: 'pipe', stderr: 'inherit', cwd: ROOT, env });
   let peakMemory = 0;
   const poll = setInterval(() => {
     peakMemory = Math.max(peakMemory, peakOf(child.pid));
@@ -125,53 +126,15 @@ export async function withDirectory<T>(work: (directory: string) => Promise<T>):
   }
 }
 
-export interface Spread {
-  median: number;
-  min: number;
-  max: number;
-}
-
-export function spread(values: readonly number[]): Spread {
-  const sorted = values.toSorted((a, b) => a - b);
-  const middle = sorted.length >> 1;
-  const median = sorted.length % 2 === 1 ? sorted[middle]! : (sorted[middle - 1]! + sorted[middle]!) / 2;
-  return { median, min: sorted[0]!, max: sorted.at(-1)! };
-}
-
-/** `12,345 (12,100 to 12,400)`; a figure that was taken once stands alone. */
-export function shown(values: readonly number[], digits = 0): string {
-  const text = (value: number) =>
-    value.toLocaleString('en-US', { minimumFractionDigits: digits, maximumFractionDigits: digits });
-  const { median, min, max } = spread(values);
-  return values.length === 1 ? text(median) : `${text(median)} (${text(min)} to ${text(max)})`;
-}
-
 export const say = (line = ''): void => {
   process.stdout.write(`${line}\n`);
 };
 
-/** A Markdown table. */
-export function table(head: readonly string[], rows: readonly (readonly string[])[]): void {
-  for (const row of [head, head.map(() => '---'), ...rows]) say(`| ${row.join(' | ')} |`);
-}
-
-/** The commit that is checked out, where there is one. */
+/** The commit that is checked out, where there is one; with `-dirty` where files differ from it. */
 export function commit(): string {
-  const { stdout, success } = Bun.spawnSync(['git', 'rev-parse', '--short=10', 'HEAD'], {
+  const { stdout, success } = Bun.spawnSync(['git', 'describe', '--always', '--abbrev=10', '--exclude=*', '--dirty'], {
     cwd: ROOT,
     stderr: 'ignore',
   });
   return success ? stdout.toString().trim() : 'unknown';
-}
-
-/** The machine in words. */
-export const machine = `${cpus().length} cores, ${cpus()[0]?.model.trim()}, ${Math.round(totalmem() / 2 ** 30)} GB`;
-
-/** The first lines of every report: when, what and on which machine. */
-export function heading(title: string, pinned = canPin): void {
-  say(`## ${title}`);
-  say();
-  say(`- date: ${new Date().toISOString().slice(0, 10)}; commit: ${commit()} and what is not committed yet`);
-  say(`- machine: ${machine}`);
-  say(`- Bun ${Bun.version}, ${process.platform} ${process.arch}; ${pinned ? 'pinned to one core' : 'not pinned'}`);
 }

@@ -4,10 +4,12 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { indexPath } from '../src/store/files/database.ts';
 import { BLOCKS, devnetRecording, importInto, SEED } from './dataset.ts';
-import { heading, MAIN, onCore, ROOT, run, say, script, shown, table, withDirectory } from './harness.ts';
+import { MAIN, onCore, ROOT, run, script, withDirectory } from './harness.ts';
+import { type Cell, figure, publish, reportOptions, type Section } from './results.ts';
 
 const { values } = parseArgs({
   options: {
+    ...reportOptions,
     repeat: { type: 'string', default: '3' },
     blocks: { type: 'string', default: String(BLOCKS) },
     hooks: { type: 'string', default: '1,100,10000' },
@@ -63,41 +65,46 @@ for (let round = 0; round < repeat; round++) {
 }
 
 /** Milliseconds as microseconds; empty where there are none. */
-const micros = (milliseconds: readonly (number | null)[]): string =>
-  milliseconds.includes(null) ? '' : shown(milliseconds.map((value) => Number(value) * 1000));
+const micros = (milliseconds: readonly (number | null)[]): Cell =>
+  figure(milliseconds.filter((value) => value !== null).map((value) => value * 1000));
 
-heading('Chainhooks: matching');
-say(`- input: simulated chain of seed ${SEED}, ${values.blocks} blocks; ${repeat} rounds: median (least to greatest)`);
-say(
-  '- hooks that miss name principals, contracts and tokens that the chain has not; those that match watch a contract that',
-);
-say('  logs, one of the 400 that log least; each block that matches is a delivery, made and queued');
-say();
-table(
-  ['hooks', '', 'import, s', 'of it hooks, %', 'hooks, µs a block', 'matches', 'first match, µs', 'µs a match'],
-  [...rounds]
-    .sort(([a], [b]) => Number.parseInt(a, 10) - Number.parseInt(b, 10) || b.localeCompare(a))
-    .map(([key, taken]) => {
-      const [hooks = '', kind = ''] = key.split(' ');
-      const perBlock = taken.map(({ hookSeconds, blocks }) => (hookSeconds / blocks) * 1e6);
-      return [
-        shown([Number(hooks)]),
-        hooks === '0' ? '' : kind,
-        shown(
-          taken.map(({ seconds }) => seconds),
-          2,
-        ),
-        shown(
-          taken.map(({ seconds, hookSeconds }) => (hookSeconds / seconds) * 100),
-          1,
-        ),
-        shown(perBlock, 1),
-        shown([taken[0]!.matches]),
-        micros(taken.map(({ firstMatch }) => firstMatch)),
-        micros(taken.map(({ perMatch }) => perMatch)),
-      ];
-    }),
-);
+const matching: Section = {
+  title: 'Chainhooks: matching',
+  notes: [
+    `input: simulated chain of seed ${SEED}, ${values.blocks} blocks; ${repeat} rounds: median (least to greatest)`,
+    'hooks that miss name principals, contracts and tokens that the chain does not have; those that match watch a contract that logs, one of the 400 that log least; each block that matches is a delivery, made and queued',
+  ],
+  tables: [
+    {
+      head: [
+        'hooks',
+        '',
+        'import, s',
+        'of it hooks, %',
+        'hooks, µs a block',
+        'matches',
+        'first match, µs',
+        'µs a match',
+      ],
+      rows: [...rounds]
+        .sort(([a], [b]) => Number.parseInt(a, 10) - Number.parseInt(b, 10) || b.localeCompare(a))
+        .map(([key, taken]) => {
+          const [hooks = '', kind = ''] = key.split(' ');
+          const of = (value: (one: Taken) => number, digits = 0): Cell => figure(taken.map(value), digits);
+          return [
+            Number(hooks).toLocaleString('en-US'),
+            hooks === '0' ? '' : kind,
+            of(({ seconds }) => seconds, 2),
+            of(({ seconds, hookSeconds }) => (hookSeconds / seconds) * 100, 1),
+            of(({ hookSeconds, blocks }) => (hookSeconds / blocks) * 1e6, 1),
+            figure([taken[0]!.matches]),
+            micros(taken.map(({ firstMatch }) => firstMatch)),
+            micros(taken.map(({ perMatch }) => perMatch)),
+          ];
+        }),
+    },
+  ],
+};
 
 /** Serves until nothing waits, and tells how long that took and the peak of its memory. */
 async function drain(
@@ -138,23 +145,31 @@ const queued = async (deliveries: number) =>
     return drain(directory, () => taken, deliveries);
   });
 
-say();
-heading('Chainhooks: a long queue');
-say(`- deliveries of 50 hooks with bodies of ${values.bytes} bytes wait; from the start of the server to the last one`);
-say();
 const lengths = [0, Math.round(Number(values.queue) / 10), Number(values.queue)];
 const drained: { seconds: number; memory: number }[] = [];
 for (const length of lengths) drained.push(await queued(length));
-table(
-  ['deliveries', 'bodies, MB', 'peak of memory, MB', 'deliveries/s'],
-  lengths.map((length, index) => {
-    const { seconds, memory } = drained[index]!;
-    return [
-      shown([length]),
-      shown([(length * Number(values.bytes)) / 1e6]),
-      shown([memory]),
-      length === 0 ? '' : shown([length / seconds]),
-    ];
-  }),
-);
 receiver.stop(true);
+
+publish([
+  matching,
+  {
+    title: 'Chainhooks: a long queue',
+    notes: [
+      `deliveries of 50 hooks with bodies of ${values.bytes} bytes wait; from the start of the server to the last one`,
+    ],
+    tables: [
+      {
+        head: ['deliveries', 'bodies, MB', 'peak of memory, MB', 'deliveries/s'],
+        rows: lengths.map((length, index) => {
+          const { seconds, memory } = drained[index]!;
+          return [
+            length.toLocaleString('en-US'),
+            figure([(length * Number(values.bytes)) / 1e6]),
+            figure([memory]),
+            length === 0 ? '' : figure([length / seconds]),
+          ];
+        }),
+      },
+    ],
+  },
+]);

@@ -5,24 +5,13 @@ import { postEvents } from '../src/devnet/post.ts';
 import { devnetEvents } from '../src/devnet/scenario.ts';
 import { attacks } from '../test/faults/hostile/attack.ts';
 import { SEED } from './dataset.ts';
-import {
-  heading,
-  MAIN,
-  onCore,
-  ROOT,
-  run,
-  type Server,
-  say,
-  script,
-  shown,
-  startServer,
-  table,
-  withDirectory,
-} from './harness.ts';
+import { MAIN, onCore, ROOT, run, type Server, script, startServer, withDirectory } from './harness.ts';
 import { FIRST_PAGE, ORDINARY } from './parts/ordinary.ts';
+import { type Cell, figure, publish, reportOptions } from './results.ts';
 
 const { values } = parseArgs({
   options: {
+    ...reportOptions,
     repeat: { type: 'string', default: '5' },
     seconds: { type: 'string', default: '1' },
     connections: { type: 'string', default: '1' },
@@ -116,39 +105,40 @@ await withDirectory(async (directory) => {
   await server.stop();
 });
 
-heading('Other clients while hostile ones attack');
-say(`- first pages of transactions, each URL once; connections: ${values.connections}; ${values.seconds} s a slice`);
-say(`- attackers through 8 connections at a time, as fast as they are answered; --threads ${values.threads}`);
-say(`- ${values.repeat} rounds; median (least to greatest); each ratio is to the calm right before and after`);
-say();
-table(
-  ['attacked', 'messages/s', 'calm p50, ms', 'p50, ms', 'calm p99, ms', 'p99, ms', 'ratio of p99', 'calm again / calm'],
-  [...rounds].map(([name, results]) => [
-    name,
-    shown(results.map(({ perSecond }) => perSecond)),
-    shown(
-      results.map(({ calm }) => calm.p50),
-      2,
-    ),
-    shown(
-      results.map(({ attacked }) => attacked.p50),
-      2,
-    ),
-    shown(
-      results.map(({ calm }) => calm.p99),
-      2,
-    ),
-    shown(
-      results.map(({ attacked }) => attacked.p99),
-      2,
-    ),
-    shown(
-      results.map(({ calm, attacked }) => attacked.p99 / calm.p99),
-      1,
-    ),
-    shown(
-      results.map(({ drift }) => drift),
-      1,
-    ),
-  ]),
-);
+publish([
+  {
+    title: 'Other clients while hostile ones attack',
+    notes: [
+      `first pages of transactions, each URL once; connections: ${values.connections}; ${values.seconds} s a slice`,
+      `attackers through 8 connections at a time, as fast as they are answered; --threads ${values.threads}`,
+      `${values.repeat} rounds; median (least to greatest); each ratio is to the calm right before and after`,
+    ],
+    tables: [
+      {
+        head: [
+          'attacked',
+          'messages/s',
+          'calm p50, ms',
+          'p50, ms',
+          'calm p99, ms',
+          'p99, ms',
+          'ratio of p99',
+          'calm again / calm',
+        ],
+        rows: [...rounds].map(([name, results]) => {
+          const of = (value: (one: Round) => number, digits = 0): Cell => figure(results.map(value), digits);
+          return [
+            name,
+            of(({ perSecond }) => perSecond),
+            of(({ calm }) => calm.p50, 2),
+            of(({ attacked }) => attacked.p50, 2),
+            of(({ calm }) => calm.p99, 2),
+            of(({ attacked }) => attacked.p99, 2),
+            of(({ calm, attacked }) => attacked.p99 / calm.p99, 1),
+            of(({ drift }) => drift, 1),
+          ];
+        }),
+      },
+    ],
+  },
+]);

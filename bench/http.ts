@@ -3,31 +3,21 @@ import { Database } from 'bun:sqlite';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { indexPath } from '../src/store/files/database.ts';
-import { devnetRecording, fillMempool, importInto, SEED } from './dataset.ts';
-import {
-  heading,
-  MAIN,
-  onCore,
-  ROOT,
-  run,
-  type Server,
-  say,
-  script,
-  shown,
-  spread,
-  startServer,
-  table,
-  withDirectory,
-} from './harness.ts';
+import { BLOCKS, devnetRecording, importInto, SEED, waitingRecording } from './dataset.ts';
+import { MAIN, onCore, ROOT, run, type Server, script, startServer, withDirectory } from './harness.ts';
+import { type Cell, figure, publish, reportOptions, spread } from './results.ts';
 
 const { values } = parseArgs({
   options: {
+    ...reportOptions,
     repeat: { type: 'string', default: '3' },
     connections: { type: 'string', default: '32' },
     seconds: { type: 'string', default: '3' },
     'warm-up': { type: 'string', default: '1' },
     /** Asks each URL once only, so that no answer is one that was kept. */
     distinct: { type: 'boolean', default: false },
+    /** Length of the chain, where there is no index yet. */
+    blocks: { type: 'string', default: String(BLOCKS) },
     program: { type: 'string' },
     data: { type: 'string' },
   },
@@ -76,6 +66,7 @@ function routesOf(directory: string): { routes: Route[]; transactions: number; p
         '/extended/v3/principals/{principal}/transactions',
         [`/extended/v3/principals/${busiest[0]!.address}/transactions`],
       ],
+      ['/extended/v1/address/{principal}/transactions', [`/extended/v1/address/${busiest[0]!.address}/transactions`]],
       ['/extended/v3/mempool/transactions', ['/extended/v3/mempool/transactions']],
       ['/extended/v3/blocks/{height}/transactions', [`/extended/v3/blocks/${height}/transactions`]],
       [
@@ -101,8 +92,8 @@ async function load(server: Server, paths: readonly string[]): Promise<Load> {
 
 async function measure(directory: string): Promise<void> {
   if (values.data === undefined) {
-    await importInto(directory, await devnetRecording());
-    fillMempool(directory, WAITING);
+    const blocks = Number(values.blocks);
+    await importInto(directory, await devnetRecording(blocks), await waitingRecording(WAITING, blocks));
   }
   const { routes, transactions, pending } = routesOf(directory);
   const serve = ['serve', '--mode', 'read', '--data', directory, '--api-host', '127.0.0.1', '--api-port', '0'];
@@ -120,55 +111,46 @@ async function measure(directory: string): Promise<void> {
     await empty.stop();
   }
 
-  heading(values.distinct ? 'HTTP, each URL asked once' : 'HTTP, the same URLs asked again');
-  say(
-    `- data: simulated chain of seed ${SEED}, ${transactions.toLocaleString('en-US')} transactions, ${pending} pending`,
-  );
-  say(
-    `- ${values.connections} connections, ${repeat} rounds of ${values.seconds} s after ${values['warm-up']} s of warm-up;`,
-  );
-  say(`  routes in reversed order every other round; median (least to greatest)`);
-  say();
   const base = found.get('empty route')!;
-  table(
-    [
-      'route',
-      'requests/s',
-      'of the empty route',
-      'CPU µs',
-      'the empty one / its',
-      'p50 ms',
-      'p99 ms',
-      'bytes',
-      "generator's core",
-    ],
-    [...found].map(([name, loads]) => [
-      name,
-      shown(loads.map(({ perSecond }) => perSecond)),
-      `${shown(
-        loads.map(({ perSecond }, n) => (perSecond / base[n]!.perSecond) * 100),
-        1,
-      )} %`,
-      shown(
-        loads.map(({ cpu }) => cpu),
-        1,
-      ),
-      `${shown(
-        loads.map(({ cpu }, n) => (base[n]!.cpu / cpu) * 100),
-        1,
-      )} %`,
-      shown(
-        loads.map(({ p50 }) => p50),
-        2,
-      ),
-      shown(
-        loads.map(({ p99 }) => p99),
-        2,
-      ),
-      shown([spread(loads.map(({ bytesEach }) => bytesEach)).median]),
-      `${shown([spread(loads.map(({ busy }) => busy * 100)).median])} %`,
-    ]),
-  );
+  publish([
+    {
+      title: values.distinct ? 'HTTP, each URL asked once' : 'HTTP, the same URLs asked again',
+      notes: [
+        `data: simulated chain of seed ${SEED}, ${transactions.toLocaleString('en-US')} transactions, ${pending} pending`,
+        `${values.connections} connections, ${repeat} rounds of ${values.seconds} s after ${values['warm-up']} s of warm-up; routes in reversed order every other round; median (least to greatest)`,
+      ],
+      tables: [
+        {
+          head: [
+            'route',
+            'requests/s',
+            'of the empty route',
+            'CPU µs',
+            'the empty one / its',
+            'p50 ms',
+            'p99 ms',
+            'bytes',
+            "generator's core",
+          ],
+          rows: [...found].map(([name, loads]) => {
+            const of = (value: (one: Load, round: number) => number, digits = 0, unit?: string): Cell =>
+              figure(loads.map(value), digits, unit);
+            return [
+              name,
+              of(({ perSecond }) => perSecond),
+              of(({ perSecond }, n) => (perSecond / base[n]!.perSecond) * 100, 1, '%'),
+              of(({ cpu }) => cpu, 1),
+              of(({ cpu }, n) => (base[n]!.cpu / cpu) * 100, 1, '%'),
+              of(({ p50 }) => p50, 2),
+              of(({ p99 }) => p99, 2),
+              figure([spread(loads.map(({ bytesEach }) => bytesEach)).median]),
+              figure([spread(loads.map(({ busy }) => busy * 100)).median], 0, '%'),
+            ];
+          }),
+        },
+      ],
+    },
+  ]);
 }
 
 if (values.data === undefined) await withDirectory(measure);

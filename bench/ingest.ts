@@ -4,22 +4,12 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { directoryStatus } from '../src/store/files/status.ts';
 import { BLOCKS, devnetRecording, genesisRecording, SEED } from './dataset.ts';
-import {
-  type Finished,
-  heading,
-  MAIN,
-  onCore,
-  ROOT,
-  run,
-  say,
-  script,
-  shown,
-  table,
-  withDirectory,
-} from './harness.ts';
+import { type Finished, MAIN, onCore, ROOT, run, script, withDirectory } from './harness.ts';
+import { type Cell, figure, publish, reportOptions, spread } from './results.ts';
 
 const { values } = parseArgs({
   options: {
+    ...reportOptions,
     repeat: { type: 'string', default: '3' },
     blocks: { type: 'string', default: String(BLOCKS) },
     /** A recording of so many times as many blocks is imported as well, for its memory. 0 for none. */
@@ -71,7 +61,9 @@ async function round(file: string) {
   });
 }
 
-async function once(file: string) {
+type Once = Finished & Sizes;
+
+async function once(file: string): Promise<Once> {
   return withDirectory(async (directory) => {
     const finished = await importOf(file, directory);
     return { ...finished, ...sizesOf(directory) };
@@ -84,73 +76,76 @@ for (let n = 0; n < repeat; n++) rounds.push(await round(file));
 
 type Round = (typeof rounds)[number];
 const { sizes, parsed, inserted } = rounds[0]!;
-const figure = (of: (one: Round) => number, digits = 0): string => shown(rounds.map(of), digits);
-const perSecond = (amount: number, digits = 0): string => figure(({ imported }) => amount / imported.seconds, digits);
+const row = (name: string, of: (one: Round) => number, digits = 0): Cell[] => [name, figure(rounds.map(of), digits)];
 
-heading('Import');
-say(
-  `- input: simulated chain of seed ${SEED}, ${blocks} blocks, ${sizes.transactions.toLocaleString('en-US')} transactions`,
-);
-say(
-  `  on the winning chain; ${megabytes(statSync(file).size).toFixed(1)} MB, of which JSON ${megabytes(parsed.bytes).toFixed(1)} MB`,
-);
-say(
-  `- rows: ${Object.entries(inserted.counts)
-    .map(([name, count]) => `${name} ${count}`)
-    .join(', ')}`,
-);
-say(`- ${repeat} rounds: median (least to greatest)`);
-say();
-table(
-  ['figure', 'value'],
-  [
-    ['transactions/s', perSecond(sizes.transactions)],
-    ['blocks/s', perSecond(sizes.height)],
-    ['MB of JSON/s', perSecond(megabytes(parsed.bytes), 1)],
-    ['seconds', figure(({ imported }) => imported.seconds, 2)],
-    ['seconds of processor time', figure(({ imported }) => imported.cpuSeconds, 2)],
-    ['peak memory, MB', figure(({ imported }) => megabytes(imported.peakMemory))],
-    ['index, bytes a transaction', shown([sizes.index / sizes.transactions])],
-    ['journal, bytes a transaction', shown([sizes.journal / sizes.transactions])],
-    ['JSON.parse alone, seconds', figure((of) => of.parsed.seconds, 2)],
-    ['time of import / JSON.parse alone', figure((of) => of.imported.seconds / of.parsed.seconds, 2)],
-    ['inserts alone, seconds', figure((of) => of.inserted.seconds, 2)],
-    ['inserts alone, seconds of processor time', figure((of) => of.inserted.cpuSeconds, 2)],
-    ['time of import / inserts alone', figure((of) => of.imported.seconds / of.inserted.seconds, 2)],
-    ['processor time of import / inserts alone', figure((of) => of.imported.cpuSeconds / of.inserted.cpuSeconds, 2)],
-  ],
-);
-
-const peaks: string[][] = [
-  [
-    `${blocks} blocks`,
-    shown([sizes.transactions]),
-    figure(({ imported }) => imported.seconds, 1),
-    figure(({ imported }) => imported.cpuSeconds, 1),
-    figure(({ imported }) => megabytes(imported.peakMemory)),
-  ],
+/** Imports whose memory and rate are compared: their input, and what each took. */
+const inputs: [name: string, runs: readonly Once[]][] = [
+  [`${blocks} blocks`, rounds.map(({ imported }) => ({ ...imported, ...sizes }))],
 ];
-const addPeaks = (name: string, runs: readonly Awaited<ReturnType<typeof once>>[]): void => {
-  peaks.push([
-    name,
-    shown([runs[0]!.transactions]),
-    shown(
-      runs.map((of) => of.seconds),
-      1,
-    ),
-    shown(
-      runs.map((of) => of.cpuSeconds),
-      1,
-    ),
-    shown(runs.map((of) => megabytes(of.peakMemory))),
-  ]);
-};
-if (longer > 0) addPeaks(`${blocks * longer} blocks`, [await once(await devnetRecording(blocks * longer))]);
+if (longer > 0) inputs.push([`${blocks * longer} blocks`, [await once(await devnetRecording(blocks * longer))]]);
 if (genesisRounds > 0) {
   const genesis = await genesisRecording();
-  const runs: Awaited<ReturnType<typeof once>>[] = [];
+  const runs: Once[] = [];
   for (let n = 0; n < genesisRounds; n++) runs.push(await once(genesis));
-  addPeaks(`genesis of ${megabytes(statSync(genesis).size).toFixed(0)} MB`, runs);
+  inputs.push([`genesis of ${megabytes(statSync(genesis).size).toFixed(0)} MB`, runs]);
 }
-say();
-table(['input', 'transactions', 'seconds', 'processor seconds', 'peak memory, MB'], peaks);
+
+const rateOf = ({ transactions, seconds }: Once): number => transactions / seconds;
+const firstRate = spread(inputs[0]![1].map(rateOf)).median;
+
+publish([
+  {
+    title: 'Import',
+    notes: [
+      `input: simulated chain of seed ${SEED}, ${blocks} blocks, ${sizes.transactions.toLocaleString('en-US')} transactions on the winning chain; ${megabytes(statSync(file).size).toFixed(1)} MB, of which JSON ${megabytes(parsed.bytes).toFixed(1)} MB`,
+      `rows that are inserted alone: ${Object.values(inserted.counts)
+        .reduce((sum, count) => sum + count, 0)
+        .toLocaleString('en-US')} of ${Object.keys(inserted.counts).length} tables`,
+      `${repeat} rounds: median (least to greatest)`,
+    ],
+    tables: [
+      {
+        head: ['figure', 'value'],
+        rows: [
+          row('transactions/s', ({ imported }) => sizes.transactions / imported.seconds),
+          row('blocks/s', ({ imported }) => sizes.height / imported.seconds),
+          row('MB of JSON/s', ({ imported }) => megabytes(parsed.bytes) / imported.seconds, 1),
+          row('seconds', ({ imported }) => imported.seconds, 2),
+          row('seconds of processor time', ({ imported }) => imported.cpuSeconds, 2),
+          row('peak memory, MB', ({ imported }) => megabytes(imported.peakMemory)),
+          ['index, bytes a transaction', figure([sizes.index / sizes.transactions])],
+          ['journal, bytes a transaction', figure([sizes.journal / sizes.transactions])],
+          row('JSON.parse alone, seconds', (of) => of.parsed.seconds, 2),
+          row('time of import / JSON.parse alone', (of) => of.imported.seconds / of.parsed.seconds, 2),
+          row('inserts alone, seconds', (of) => of.inserted.seconds, 2),
+          row('inserts alone, seconds of processor time', (of) => of.inserted.cpuSeconds, 2),
+          row('time of import / inserts alone', (of) => of.imported.seconds / of.inserted.seconds, 2),
+          row('processor time of import / inserts alone', (of) => of.imported.cpuSeconds / of.inserted.cpuSeconds, 2),
+        ],
+      },
+      {
+        head: [
+          'input',
+          'transactions',
+          'transactions/s',
+          'rate / first',
+          'seconds',
+          'processor seconds',
+          'peak memory, MB',
+        ],
+        rows: inputs.map(([name, runs]) => {
+          const of = (value: (one: Once) => number, digits = 0): Cell => figure(runs.map(value), digits);
+          return [
+            name,
+            figure([runs[0]!.transactions]),
+            of(rateOf),
+            of((one) => rateOf(one) / firstRate, 2),
+            of(({ seconds }) => seconds, 1),
+            of(({ cpuSeconds }) => cpuSeconds, 1),
+            of(({ peakMemory }) => megabytes(peakMemory)),
+          ];
+        }),
+      },
+    ],
+  },
+]);

@@ -3,10 +3,12 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { directoryStatus } from '../src/store/files/status.ts';
 import { BLOCKS, devnetRecording, SEED } from './dataset.ts';
-import { heading, MAIN, onCore, ROOT, run, say, script, shown, startServer, table, withDirectory } from './harness.ts';
+import { MAIN, onCore, ROOT, run, script, startServer, withDirectory } from './harness.ts';
+import { type Cell, figure, publish, reportOptions } from './results.ts';
 
 const { values } = parseArgs({
   options: {
+    ...reportOptions,
     repeat: { type: 'string', default: '3' },
     blocks: { type: 'string', default: String(BLOCKS) },
     program: { type: 'string' },
@@ -54,24 +56,31 @@ const file = await devnetRecording(Number(values.blocks));
 const rounds: Awaited<ReturnType<typeof round>>[] = [];
 for (let n = 0; n < repeat; n++) rounds.push(await round(file, n % 2 === 0));
 type Round = (typeof rounds)[number];
-const figure = (of: (one: Round) => number, digits = 0): string => shown(rounds.map(of), digits);
+const row = (name: string, of: (one: Round) => number, digits = 0): Cell[] => [name, figure(rounds.map(of), digits)];
 
-heading('Live ingest');
-say(`- input: simulated chain of seed ${SEED}, ${values.blocks} blocks, ${rounds[0]!.transactions} transactions`);
-say('- events posted one after the other, over one connection; no client of the API, no chainhooks');
-say(`- ${repeat} rounds: median (least to greatest); ratios are of the same round`);
-say();
-table(
-  ['figure', 'value'],
-  [
-    ['events/s', figure(({ posted }) => posted.events / posted.seconds)],
-    ['transactions/s', figure(({ posted, transactions }) => transactions / posted.seconds)],
-    ['seconds', figure(({ posted }) => posted.seconds, 2)],
-    ['processor seconds', figure(({ posted }) => posted.cpuSeconds, 2)],
-    ['import, transactions/s', figure(({ whole, transactions }) => transactions / whole.seconds)],
-    ['import, seconds', figure(({ whole }) => whole.seconds, 2)],
-    ['import, processor seconds', figure(({ whole }) => whole.cpuSeconds, 2)],
-    ['rate of live ingest / import', figure(({ whole, posted }) => whole.seconds / posted.seconds, 2)],
-    ['the same by processor time', figure(({ whole, posted }) => whole.cpuSeconds / posted.cpuSeconds, 2)],
-  ],
-);
+publish([
+  {
+    title: 'Live ingest',
+    notes: [
+      `input: simulated chain of seed ${SEED}, ${values.blocks} blocks, ${rounds[0]!.transactions} transactions`,
+      'events posted one after the other, over one connection; no client of the API, no chainhooks',
+      `${repeat} rounds: median (least to greatest); ratios are of the same round`,
+    ],
+    tables: [
+      {
+        head: ['figure', 'value'],
+        rows: [
+          row('events/s', ({ posted }) => posted.events / posted.seconds),
+          row('transactions/s', ({ posted, transactions }) => transactions / posted.seconds),
+          row('seconds', ({ posted }) => posted.seconds, 2),
+          row('processor seconds', ({ posted }) => posted.cpuSeconds, 2),
+          row('import, transactions/s', ({ whole, transactions }) => transactions / whole.seconds),
+          row('import, seconds', ({ whole }) => whole.seconds, 2),
+          row('import, processor seconds', ({ whole }) => whole.cpuSeconds, 2),
+          row('rate of live ingest / import', ({ whole, posted }) => whole.seconds / posted.seconds, 2),
+          row('the same by processor time', ({ whole, posted }) => whole.cpuSeconds / posted.cpuSeconds, 2),
+        ],
+      },
+    ],
+  },
+]);

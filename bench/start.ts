@@ -1,25 +1,41 @@
 /** How long the server takes to answer: from its spawn to its ready line, and to its first answer. */
+import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { devnetRecording, importInto } from './dataset.ts';
-import { heading, MAIN, say, script, shown, startServer, table, withDirectory } from './harness.ts';
+import { directoryStatus } from '../src/store/files/status.ts';
+import { BLOCKS, devnetRecording, importInto } from './dataset.ts';
+import { MAIN, ROOT, run, script, startServer, withDirectory } from './harness.ts';
+import { figure, publish, reportOptions } from './results.ts';
 
 const { values } = parseArgs({
   options: {
+    ...reportOptions,
     repeat: { type: 'string', default: '15' },
     /** The compiled one; else the source is run. */
     program: { type: 'string' },
+    /** Compiles it first. */
+    build: { type: 'boolean', default: false },
     data: { type: 'string' },
+    /** Length of the chain, where there is no index yet. */
+    blocks: { type: 'string', default: String(BLOCKS) },
   },
 });
 const repeat = Number(values.repeat);
-const program = values.program === undefined ? script(MAIN) : [values.program];
+
+/** The command line of the server. */
+async function programIn(directory: string): Promise<string[]> {
+  if (values.program !== undefined) return [values.program];
+  if (!values.build) return script(MAIN);
+  const outfile = join(directory, 'stackside');
+  await run(script(join(ROOT, 'build.ts'), '--outfile', outfile));
+  return [outfile];
+}
 
 interface Start {
   ready: number;
   answered: number;
 }
 
-async function start(directory: string): Promise<Start> {
+async function start(program: readonly string[], directory: string): Promise<Start> {
   const spawned = performance.now();
   const ports = ['--api-host', '127.0.0.1', '--api-port', '0', '--event-port', '0'];
   const server = await startServer([...program, 'serve', '--data', directory, ...ports, '--log-level', 'error']);
@@ -31,23 +47,34 @@ async function start(directory: string): Promise<Start> {
   return { ready: server.readyMs, answered };
 }
 
-async function measure(directory: string): Promise<void> {
-  if (values.data === undefined) await importInto(directory, await devnetRecording());
+await withDirectory(async (temporary) => {
+  const program = await programIn(temporary);
+  const directory = values.data ?? join(temporary, 'data');
+  if (values.data === undefined) await importInto(directory, await devnetRecording(Number(values.blocks)));
   // The first start brings the files into the system's cache; it doesn't count.
-  await start(directory);
+  await start(program, directory);
   const starts: Start[] = [];
-  for (let n = 0; n < repeat; n++) starts.push(await start(directory));
-  heading(`Start of ${values.program === undefined ? 'the source' : 'the executable'}`, false);
-  say(`- ${repeat} starts after one that doesn't count; median (least to greatest)`);
-  say();
-  table(
-    ['from spawn to', 'ms'],
+  for (let n = 0; n < repeat; n++) starts.push(await start(program, directory));
+  const { transactions } = directoryStatus(directory);
+  publish(
     [
-      ['the ready line', shown(starts.map(({ ready }) => ready))],
-      ['the first answer', shown(starts.map(({ answered }) => answered))],
+      {
+        title: `Start of ${program.length > 1 ? 'the source' : 'the executable'}`,
+        notes: [
+          `index: ${transactions.toLocaleString('en-US')} transactions`,
+          `${repeat} starts after one that doesn't count; median (least to greatest)`,
+        ],
+        tables: [
+          {
+            head: ['from spawn to', 'ms'],
+            rows: [
+              ['the ready line', figure(starts.map(({ ready }) => ready))],
+              ['the first answer', figure(starts.map(({ answered }) => answered))],
+            ],
+          },
+        ],
+      },
     ],
+    { pinned: false },
   );
-}
-
-if (values.data === undefined) await withDirectory(measure);
-else await measure(values.data);
+});

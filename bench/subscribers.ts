@@ -4,22 +4,12 @@ import { parseArgs } from 'node:util';
 import { postEvent } from '../src/devnet/post.ts';
 import { devnetEvents } from '../src/devnet/scenario.ts';
 import { SEED } from './dataset.ts';
-import {
-  heading,
-  MAIN,
-  onCore,
-  ROOT,
-  type Server,
-  say,
-  script,
-  shown,
-  startServer,
-  table,
-  withDirectory,
-} from './harness.ts';
+import { MAIN, onCore, ROOT, type Server, script, startServer, withDirectory } from './harness.ts';
+import { type Cell, figure, publish, reportOptions } from './results.ts';
 
 const { values } = parseArgs({
   options: {
+    ...reportOptions,
     repeat: { type: 'string', default: '3' },
     idle: { type: 'string', default: '5000' },
     busy: { type: 'string', default: '500' },
@@ -110,31 +100,30 @@ for (let n = 0; n < Number(values.repeat); n++) {
   }
 }
 
-heading('Subscribers');
-say(
-  `- ${idle} who are told of nothing, ${busy} of ${blocks} blocks of ${TRANSACTIONS_PER_BLOCK} transactions each and of the mempool`,
-);
-say(`- ${values.repeat} rounds; median (least to greatest)`);
-say();
-table(
-  ['', 'KB each', 'ms from 200 to the last', 'slowest, ms', 'CPU µs a message'],
-  [...rounds].map(([name, results]) => {
-    const times = results.flatMap((round) => round.times);
-    return [
-      name,
-      shown(
-        results.map(({ memory }) => memory / 1024),
-        1,
-      ),
-      shown(times, 1),
-      shown(
-        results.map((round) => Math.max(...round.times)),
-        1,
-      ),
-      shown(
-        results.map(({ cpu }) => cpu * 1000),
-        1,
-      ),
-    ];
-  }),
-);
+publish([
+  {
+    title: 'Subscribers',
+    notes: [
+      `${idle} who are told of nothing, ${busy} of ${blocks} blocks of ${TRANSACTIONS_PER_BLOCK} transactions each and of the mempool`,
+      `${values.repeat} rounds; median (least to greatest)`,
+    ],
+    tables: [
+      {
+        head: ['', 'KB each', 'ms from 200 to the last', 'slowest, ms', 'CPU µs a message'],
+        rows: [...rounds].map(([name, results]) => {
+          const of = (value: (one: Round) => number): Cell => figure(results.map(value), 1);
+          return [
+            name,
+            of(({ memory }) => memory / 1024),
+            figure(
+              results.flatMap(({ times }) => times),
+              1,
+            ),
+            of(({ times }) => Math.max(...times)),
+            of(({ cpu }) => cpu * 1000),
+          ];
+        }),
+      },
+    ],
+  },
+]);

@@ -2,10 +2,12 @@
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { SEED } from './dataset.ts';
-import { heading, MAIN, ROOT, run, say, script, shown, startServer, table, withDirectory } from './harness.ts';
+import { MAIN, ROOT, run, script, startServer, withDirectory } from './harness.ts';
+import { type Cell, figure, publish, reportOptions } from './results.ts';
 
 const { values } = parseArgs({
   options: {
+    ...reportOptions,
     repeat: { type: 'string', default: '3' },
     seconds: { type: 'string', default: '4' },
     connections: { type: 'string', default: '4' },
@@ -69,37 +71,41 @@ for (let n = 0; n < Number(values.repeat); n++) {
     await withDirectory(async (directory) => void results.push(await round(directory, threads)));
   }
 }
-heading('Reads while events are taken', false);
-say(`- first pages of transactions, each URL once; ${values.connections} connections, ${values.seconds} s`);
-say(
-  `- events of blocks of ${TRANSACTIONS_PER_BLOCK} transactions on average, posted one after the other without a pause`,
-);
-say(`- ${values.repeat} rounds; median (least to greatest); the ratio is of the same round`);
-say();
-table(
-  ['--threads', 'p50, ms', 'p99, ms', 'p50 while taking, ms', 'p99 while taking, ms', 'ratio of p99', 'events/s'],
-  [...rounds].map(([threads, results]) => [
-    String(threads),
-    shown(
-      results.map(({ quiet }) => quiet.p50),
-      2,
-    ),
-    shown(
-      results.map(({ quiet }) => quiet.p99),
-      2,
-    ),
-    shown(
-      results.map(({ busy }) => busy.p50),
-      2,
-    ),
-    shown(
-      results.map(({ busy }) => busy.p99),
-      2,
-    ),
-    shown(
-      results.map(({ quiet, busy }) => busy.p99 / quiet.p99),
-      1,
-    ),
-    shown(results.map(({ events }) => events)),
-  ]),
+publish(
+  [
+    {
+      title: 'Reads while events arrive',
+      notes: [
+        `first pages of transactions, each URL once; ${values.connections} connections, ${values.seconds} s`,
+        `events of blocks of ${TRANSACTIONS_PER_BLOCK} transactions on average, posted one after the other without a pause`,
+        `${values.repeat} rounds; median (least to greatest); the ratio is of the same round`,
+      ],
+      tables: [
+        {
+          head: [
+            '--threads',
+            'p50, ms',
+            'p99, ms',
+            'p50 while events arrive, ms',
+            'p99 while events arrive, ms',
+            'ratio of p99',
+            'events/s',
+          ],
+          rows: [...rounds].map(([threads, results]) => {
+            const of = (value: (one: Round) => number, digits = 0): Cell => figure(results.map(value), digits);
+            return [
+              String(threads),
+              of(({ quiet }) => quiet.p50, 2),
+              of(({ quiet }) => quiet.p99, 2),
+              of(({ busy }) => busy.p50, 2),
+              of(({ busy }) => busy.p99, 2),
+              of(({ quiet, busy }) => busy.p99 / quiet.p99, 1),
+              of(({ events }) => events),
+            ];
+          }),
+        },
+      ],
+    },
+  ],
+  { pinned: false },
 );

@@ -7,7 +7,7 @@ import { indexPath } from '../../src/store/files/database.ts';
 import type { TransactionFilter, TransactionOrder } from '../../src/store/model/transaction.ts';
 import { NO_FILTER } from '../../src/store/queries/transaction-search.ts';
 import { openSnapshots } from '../../src/store/read/snapshots.ts';
-import { spread } from '../harness.ts';
+import { spread } from '../results.ts';
 
 const [roundCount, repetitionCount, limitText, ...directories] = process.argv.slice(2);
 const rounds = Number(roundCount);

@@ -7,7 +7,7 @@ import { indexPath } from '../../src/store/files/database.ts';
 import type { Cursor, Page } from '../../src/store/model/page.ts';
 import type { Reader } from '../../src/store/read/index-reader.ts';
 import { openSnapshots, type Snapshots } from '../../src/store/read/snapshots.ts';
-import { spread } from '../harness.ts';
+import { spread } from '../results.ts';
 
 const [roundCount, repetitionCount, limitText, ...directories] = process.argv.slice(2);
 const rounds = Number(roundCount);

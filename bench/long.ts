@@ -1,0 +1,101 @@
+/**
+ * A chain of millions of transactions: how the rate of its import, its files and its memory develop, and what the finished
+ * index costs. The recording comes through a pipe and is never on the disk.
+ */
+import { mkdirSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { directoryStatus } from '../src/store/files/status.ts';
+import { SEED } from './dataset.ts';
+import { MAIN, ROOT, run, script } from './harness.ts';
+import { reportOf } from './parts/comparison.ts';
+import { growthSection, type Sample } from './parts/growth.ts';
+import { indexSection } from './parts/long-index.ts';
+import { publish, reportOptions } from './results.ts';
+
+const { values } = parseArgs({
+  options: {
+    ...reportOptions,
+    transactions: { type: 'string', default: '10000000' },
+    /** The recording ends after so many minutes, however long it is by then. */
+    minutes: { type: 'string', default: '600' },
+    /** Transactions between two rows of the table. */
+    every: { type: 'string', default: '500000' },
+    /** An empty directory, on the disk to be measured. */
+    data: { type: 'string' },
+    repeat: { type: 'string', default: '1' },
+  },
+});
+const { data } = values;
+if (data === undefined) throw new Error('--data is missing: an empty directory on the disk to be measured');
+const TRANSACTIONS_PER_BLOCK = 40;
+const TRANSACTIONS_PER_ACCOUNT = 5000;
+const LOOK_MS = 2000;
+const TICKS_PER_SECOND = 100;
+
+/** What a process has used so far. @throws ErrnoException where it has ended */
+function usageOf(pid: number): Pick<Sample, 'userSeconds' | 'systemSeconds' | 'memory' | 'written'> {
+  const read = (name: string): string => readFileSync(`/proc/${pid}/${name}`, 'utf8');
+  const stat = read('stat');
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+  return {
+    userSeconds: Number(fields[11]) / TICKS_PER_SECOND,
+    systemSeconds: Number(fields[12]) / TICKS_PER_SECOND,
+    memory: Number(/^VmRSS:\s+(\d+) kB$/m.exec(read('status'))?.[1] ?? 0) * 1024,
+    written: Number(/^write_bytes: (\d+)$/m.exec(read('io'))?.[1] ?? 0),
+  };
+}
+
+const logBytes = (directory: string): number =>
+  readdirSync(directory)
+    .filter((name) => name.endsWith('-wal'))
+    .reduce((sum, name) => sum + statSync(join(directory, name)).size, 0);
+
+/** Imports the chain. @returns the import's state from time to time */
+async function imported(directory: string): Promise<Sample[]> {
+  mkdirSync(directory, { recursive: true });
+  const pipe = join(directory, 'recording');
+  await run(['mkfifo', pipe]);
+  const index = join(directory, 'data');
+  const command = script(MAIN, 'import', pipe, '--data', index, '--log-level', 'error');
+  const importer = Bun.spawn(command, { stdout: 'ignore', stderr: 'ignore', cwd: ROOT });
+  const accounts = Math.ceil(Number(values.transactions) / TRANSACTIONS_PER_ACCOUNT);
+  const chain = [values.transactions, TRANSACTIONS_PER_BLOCK, accounts, SEED, values.minutes].map(String);
+  const maker = Bun.spawn(script(join(ROOT, 'bench/parts/generate.ts'), pipe, ...chain), {
+    stderr: 'inherit',
+    cwd: ROOT,
+  });
+  const started = performance.now();
+  const samples: Sample[] = [];
+  while (importer.exitCode === null) {
+    await Promise.race([Bun.sleep(LOOK_MS), importer.exited]);
+    if (importer.exitCode !== null) break;
+    const { transactions, tip, index_bytes, journal } = directoryStatus(index);
+    samples.push({
+      ...usageOf(importer.pid),
+      seconds: (performance.now() - started) / 1000,
+      transactions,
+      height: tip?.height ?? 0,
+      index: index_bytes,
+      journal: journal?.bytes ?? 0,
+      logs: logBytes(index),
+    });
+  }
+  if ((await maker.exited) !== 0 || importer.exitCode !== 0) throw new Error('the import ended before its time');
+  rmSync(pipe);
+  return samples;
+}
+
+const samples = await imported(data);
+const index = join(data, 'data');
+const start = await reportOf(ROOT, 'start', ['--data', index]);
+const requests = await reportOf(ROOT, 'http', ['--data', index, '--distinct']);
+publish(
+  [
+    growthSection(samples, Number(values.every)),
+    await indexSection(index, join(data, 'backup.db')),
+    ...start.sections,
+    ...requests.sections,
+  ],
+  { pinned: false },
+);

@@ -1,0 +1,109 @@
+/** A benchmark at another revision and in this working tree, in turn, each time in fresh processes. */
+import { cpSync, rmSync, symlinkSync } from 'node:fs';
+import { join } from 'node:path';
+import { MADE_BY, madeByHere } from '../dataset.ts';
+import { ROOT, run, script } from '../harness.ts';
+import type { Cell, Figure, Report, Section } from '../results.ts';
+
+/** Unpacks a revision into an empty directory, with the benchmarks and the packages of this one. */
+export async function unpack(revision: string, directory: string): Promise<void> {
+  const archive = join(directory, 'revision.tar');
+  await run(['git', 'archive', '--output', archive, revision]);
+  await run(['tar', '-xf', archive, '-C', directory]);
+  rmSync(join(directory, 'bench'), { recursive: true });
+  cpSync(join(ROOT, 'bench'), join(directory, 'bench'), { recursive: true });
+  symlinkSync(join(ROOT, 'node_modules'), join(directory, 'node_modules'));
+}
+
+/** One run of a benchmark in a tree. */
+export async function reportOf(tree: string, bench: string, options: readonly string[]): Promise<Report> {
+  // Both trees get the recordings of this one, since the simulated chain may have changed.
+  const environment = { ...process.env, [MADE_BY]: madeByHere() };
+  const command = script(join(tree, 'bench', `${bench}.ts`), ...options, '--json');
+  return JSON.parse((await run(command, environment)).stdout);
+}
+
+function mergedCell(cells: readonly Cell[]): Cell {
+  const figures = cells.filter((cell): cell is Figure => typeof cell !== 'string');
+  const [first] = figures;
+  return first === undefined ? cells[0]! : { ...first, values: figures.flatMap(({ values }) => values) };
+}
+
+/** What is in each place of lists that are equally long. */
+function inEach<T, R>(lists: readonly (readonly T[])[], merge: (ones: T[]) => R): R[] {
+  const [first = []] = lists;
+  if (lists.some(({ length }) => length !== first.length)) throw new Error('the reports have different rows');
+  return first.map((_, index) => merge(lists.map((list) => list[index]!)));
+}
+
+/** The sections of several runs as those of one: each figure has the values of all. */
+export const merged = (reports: readonly Report[]): Section[] =>
+  inEach(
+    reports.map(({ sections }) => sections),
+    (sections) => ({
+      ...sections[0]!,
+      tables: inEach(
+        sections.map(({ tables }) => tables),
+        (tables) => ({
+          head: tables[0]!.head,
+          rows: inEach(
+            tables.map(({ rows }) => rows),
+            (rows) => inEach(rows, mergedCell),
+          ),
+        }),
+      ),
+    }),
+  );
+
+export interface Comparison {
+  now: Report;
+  reference: Section[];
+}
+
+/**
+ * Runs both in turn, each `rounds` times.
+ * @param tree where the other revision is unpacked
+ * @param options of the benchmark, which repeats nothing unless they say so
+ */
+export async function compared(
+  tree: string,
+  bench: string,
+  options: readonly string[],
+  rounds: number,
+): Promise<Comparison> {
+  const once = options.includes('--repeat') ? options : [...options, '--repeat', '1'];
+  const [now, reference]: [Report[], Report[]] = [[], []];
+  for (let n = 0; n < rounds; n++) {
+    // Whichever comes first meets another state of the machine: the order alternates.
+    if (n % 2 === 0) now.push(await reportOf(ROOT, bench, once));
+    reference.push(await reportOf(tree, bench, once));
+    if (n % 2 === 1) now.push(await reportOf(ROOT, bench, once));
+  }
+  return { now: { ...now[0]!, sections: merged(now) }, reference: merged(reference) };
+}
+
+/** A figure of both revisions. */
+export interface Pair {
+  /** The labels of its row and its column. */
+  name: string;
+  reference: number[];
+  now: number[];
+}
+
+const textCell = (cell: Cell | undefined): cell is string => typeof cell === 'string';
+
+/** The figures that both have, in their order. */
+export const pairsOf = ({ now, reference }: Comparison): Pair[] =>
+  now.sections.flatMap((section, s) =>
+    section.tables.flatMap((table, t) =>
+      table.rows.flatMap((row, r) => {
+        const label = row.filter(textCell).filter(Boolean).join(' ');
+        return row.flatMap((cell, c) => {
+          const before = reference[s]?.tables[t]?.rows[r]?.[c];
+          if (textCell(cell) || textCell(before) || before === undefined) return [];
+          const name = table.head.length === 2 ? label : `${label}: ${table.head[c]}`;
+          return [{ name, reference: before.values, now: cell.values }];
+        });
+      }),
+    ),
+  );

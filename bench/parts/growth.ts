@@ -1,0 +1,93 @@
+/** How an import goes on while the index grows. */
+import { type Cell, figure, type Section } from '../results.ts';
+
+/** An import at a moment. Bytes, and seconds from its start. */
+export interface Sample {
+  seconds: number;
+  userSeconds: number;
+  systemSeconds: number;
+  transactions: number;
+  height: number;
+  memory: number;
+  /** What the process gave to the disk. */
+  written: number;
+  index: number;
+  journal: number;
+  /** Of the write-ahead logs. */
+  logs: number;
+}
+
+const MEGABYTE = 1e6;
+const KILOBYTE = 1e3;
+const MICROSECONDS_PER_SECOND = 1e6;
+
+/** The last sample of each `every` transactions, and the last of all. */
+function stepsOf(samples: readonly Sample[], every: number): Sample[] {
+  const steps: Sample[] = [];
+  for (const [n, sample] of samples.entries()) {
+    const next = samples[n + 1];
+    const isLast = next === undefined;
+    if (isLast || Math.floor(next.transactions / every) > Math.floor(sample.transactions / every)) steps.push(sample);
+  }
+  return steps.filter(({ transactions }) => transactions > every / 2);
+}
+
+const NOTHING: Sample = {
+  seconds: 0,
+  userSeconds: 0,
+  systemSeconds: 0,
+  transactions: 0,
+  height: 0,
+  memory: 0,
+  written: 0,
+  index: 0,
+  journal: 0,
+  logs: 0,
+};
+
+function rowOf(sample: Sample, before: Sample): Cell[] {
+  const transactions = sample.transactions - before.transactions;
+  const system = sample.systemSeconds - before.systemSeconds;
+  const processor = sample.userSeconds - before.userSeconds + system;
+  return [
+    sample.transactions.toLocaleString('en-US'),
+    figure([sample.height]),
+    figure([transactions / (sample.seconds - before.seconds)]),
+    figure([(processor / transactions) * MICROSECONDS_PER_SECOND]),
+    figure([(system / processor) * 100]),
+    figure([(sample.written - before.written) / transactions / KILOBYTE]),
+    figure([sample.index / sample.transactions]),
+    figure([sample.journal / sample.transactions]),
+    figure([sample.logs / MEGABYTE]),
+    figure([sample.memory / MEGABYTE]),
+  ];
+}
+
+/** @param every transactions between two rows */
+export function growthSection(samples: readonly Sample[], every: number): Section {
+  const steps = stepsOf(samples, every);
+  return {
+    title: 'A long chain: its import',
+    notes: [
+      'simulated chain of 40 transactions a block on average, one account for each 5,000 transactions; its recording comes through a pipe from a program that makes it meanwhile',
+      'rates, processor time and bytes written are those since the row before; bytes of files are divided by all transactions',
+    ],
+    tables: [
+      {
+        head: [
+          'transactions',
+          'blocks',
+          'transactions/s',
+          'processor µs a transaction',
+          'of it the system, %',
+          'written, KB a transaction',
+          'index, bytes a transaction',
+          'journal, bytes a transaction',
+          'write-ahead logs, MB',
+          'memory, MB',
+        ],
+        rows: steps.map((sample, n) => rowOf(sample, steps[n - 1] ?? NOTHING)),
+      },
+    ],
+  };
+}

@@ -1,0 +1,36 @@
+/** What the files of a long chain cost an operator. */
+import { rmSync } from 'node:fs';
+import { directoryStatus } from '../../src/store/files/status.ts';
+import { MAIN, run, script } from '../harness.ts';
+import { figure, type Section } from '../results.ts';
+
+const GIGABYTE = 1e9;
+/** Blocks that a check looks at: a day or so of them. */
+const CHECKED = 1000;
+
+/** @param backup a file that is made and removed */
+export async function indexSection(directory: string, backup: string): Promise<Section> {
+  const program = (...args: string[]) => run(script(MAIN, ...args, '--data', directory));
+  const { transactions, tip, index_bytes, journal } = directoryStatus(directory);
+  const check = await program('check', '--since', String(Math.max(0, (tip?.height ?? 0) - CHECKED)));
+  const saved = await program('backup', backup);
+  for (const suffix of ['', '.journal']) rmSync(backup + suffix, { force: true });
+  return {
+    title: 'A long chain: its files',
+    notes: [],
+    tables: [
+      {
+        head: ['figure', 'value'],
+        rows: [
+          ['transactions', figure([transactions])],
+          ['index, GB', figure([index_bytes / GIGABYTE], 2)],
+          ['journal, GB', figure([(journal?.bytes ?? 0) / GIGABYTE], 2)],
+          [`check of the last ${CHECKED.toLocaleString('en-US')} blocks, seconds`, figure([check.seconds], 1)],
+          ['its processor seconds', figure([check.cpuSeconds], 1)],
+          ['backup, seconds', figure([saved.seconds], 1)],
+          ['its processor seconds', figure([saved.cpuSeconds], 1)],
+        ],
+      },
+    ],
+  };
+}
