@@ -1,3 +1,40 @@
+/** The JSON text of answers. */
+
+/**
+ * A value as JSON text, inside a value that is not. {@link jsonOf} writes it where it is an item of a list, or a member
+ * of one; whoever else makes JSON of it gets the value.
+ */
+class JsonText {
+  constructor(readonly text: string) {}
+  toJSON(): unknown {
+    return JSON.parse(this.text);
+  }
+}
+
+/**
+ * Serializes each value once, and keeps the text for as long as the value is kept.
+ * @param serialize must make the same of a value every time
+ */
+export function writtenOnce<T extends object, R>(serialize: (of: T) => R): (of: T) => R {
+  const texts = new WeakMap<T, JsonText>();
+  return (of) => {
+    let known = texts.get(of);
+    if (known === undefined) {
+      known = written(serialize(of));
+      texts.set(of, known);
+    }
+    return asValue(known);
+  };
+}
+
+export type Written = JsonText;
+
+/** Writes a value, to keep it as text. */
+export const written = (value: unknown): Written => new JsonText(JSON.stringify(value));
+
+/** A written value in the place of the value: it makes the same JSON. */
+export const asValue = <R>(text: Written): R => text as unknown as R;
+
 /**
  * The JSON text of an answer.
  *
@@ -5,11 +42,34 @@
  * of a list are therefore written one by one. They come last, wherever they stood.
  */
 export function jsonOf(body: unknown): string {
-  if (!isList(body)) return JSON.stringify(body);
+  if (!isList(body)) return textOf(body);
   const envelope = JSON.stringify({ ...body, results: undefined });
-  const items = body.results.map((item) => JSON.stringify(item)).join(',');
+  const items = body.results.map(textOf).join(',');
   return `${envelope.slice(0, -1)}${envelope === '{}' ? '' : ','}"results":[${items}]}`;
 }
 
 const isList = (body: unknown): body is { results: readonly unknown[] } =>
   typeof body === 'object' && body !== null && 'results' in body && Array.isArray(body.results);
+
+function textOf(value: unknown): string {
+  if (value instanceof JsonText) return value.text;
+  return hasText(value) ? membersText(value) : JSON.stringify(value);
+}
+
+function hasText(value: unknown): value is Record<string, unknown> {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return false;
+  for (const name in value) if ((value as Record<string, unknown>)[name] instanceof JsonText) return true;
+  return false;
+}
+
+/** Writes the members of an object one by one, of which some are written already. */
+function membersText(value: Record<string, unknown>): string {
+  let text = '';
+  for (const name in value) {
+    const member = value[name];
+    if (member === undefined) continue;
+    const memberText = member instanceof JsonText ? member.text : JSON.stringify(member);
+    text += `${text === '' ? '{' : ','}${JSON.stringify(name)}:${memberText}`;
+  }
+  return `${text}}`;
+}

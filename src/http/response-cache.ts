@@ -1,3 +1,5 @@
+import { recent } from '../base/recent.ts';
+
 /**
  * A cache of answers. A tag says all of the chain's state that an answer depends on, so a cached answer of the current
  * tag is still right: what everybody asks for between two blocks is made once or twice.
@@ -22,37 +24,17 @@ const MAX_ANSWER = 100_000;
 /** What an entry takes besides its texts, about. */
 const ENTRY = 100;
 
-/**
- * When the younger generation is full the older one is forgotten, and with it what nobody asked for meanwhile: nothing
- * is to be done for each answer that goes.
- */
 export function responseCache(): ResponseCache {
-  let older = new Map<string, Answer>();
-  let younger = new Map<string, Answer>();
-  let characters = 0;
-
-  function add(url: string, answer: Answer): void {
-    if (characters > GENERATION) {
-      older = younger;
-      younger = new Map();
-      characters = 0;
-    }
-    younger.set(url, answer);
-    characters += ENTRY + url.length + (answer.text?.length ?? 0);
-  }
-
+  const answers = recent<string, Answer>(GENERATION);
   return {
     get(url, tag) {
-      const young = younger.get(url);
-      if (young !== undefined) return young.tag === tag ? young.text : undefined;
-      const old = older.get(url);
-      if (old?.text === undefined || old.tag !== tag) return undefined;
-      add(url, old);
-      return old.text;
+      const answer = answers.get(url);
+      return answer?.tag === tag ? answer.text : undefined;
     },
     set(url, tag, text) {
-      const again = younger.has(url) || older.has(url);
-      add(url, { tag, text: again && text.length <= MAX_ANSWER ? text : undefined });
+      const again = answers.get(url) !== undefined;
+      const kept = again && text.length <= MAX_ANSWER ? text : undefined;
+      answers.set(url, { tag, text: kept }, ENTRY + url.length + (kept?.length ?? 0));
     },
   };
 }

@@ -9,7 +9,7 @@ import { TxId } from '../shared/parameters.ts';
 import { TransactionWithStxTransfers, TransactionWithTransfers } from '../shared/schemas/address.ts';
 import { MempoolTransaction, Transaction } from '../shared/schemas/transaction.ts';
 import { concernsStx, withStxTransfers, withTransfers } from '../shared/serialize/address.ts';
-import { mempoolTransaction, transaction } from '../shared/serialize/transaction.ts';
+import { listedTransaction, mempoolTransaction } from '../shared/serialize/transaction.ts';
 import { heightQuery, heightsOf, NO_BLOCK, untilQuery } from './heights.ts';
 
 const tag = 'Addresses';
@@ -40,7 +40,7 @@ export const addressTransactions = [
         declarations: await declarationsFor(read, found.items),
         withoutArguments: query.exclude_function_args,
       };
-      return offsetPage(query, found, (of) => transaction(of, context));
+      return offsetPage(query, found, (of) => listedTransaction(of, context));
     },
   }),
   route({

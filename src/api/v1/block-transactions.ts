@@ -11,7 +11,7 @@ import { declarationsFor } from '../shared/declarations.ts';
 import { BlockHeight, excludeFunctionArgs, HexHash } from '../shared/legacy-parameters.ts';
 import { BlockParameter } from '../shared/parameters.ts';
 import { Transaction } from '../shared/schemas/transaction.ts';
-import { transaction } from '../shared/serialize/transaction.ts';
+import { listedTransaction } from '../shared/serialize/transaction.ts';
 
 const tag = 'Transactions (v1)';
 const response = OffsetPage(Transaction);
@@ -25,7 +25,7 @@ interface Asked {
 async function serialized(read: Reader, page: Found<TransactionDetail>, asked: Asked) {
   const { limit, offset, exclude_function_args: withoutArguments = false } = asked;
   const declarations = await declarationsFor(read, page.items);
-  const results = page.items.map((item) => transaction(item, { declarations, withoutArguments }));
+  const results = page.items.map((item) => listedTransaction(item, { declarations, withoutArguments }));
   return { limit, offset, total: page.total, results };
 }
 

@@ -16,7 +16,7 @@ import { Address, excludeFunctionArgs, Principal, TransactionTypes, unanchored }
 import { SpelledTxId, TxId } from '../shared/parameters.ts';
 import { MempoolTransaction, Transaction } from '../shared/schemas/transaction.ts';
 import { Hash, Hex, words } from '../shared/schemas/values.ts';
-import { mempoolTransaction, transaction } from '../shared/serialize/transaction.ts';
+import { listedTransaction, mempoolTransaction, transaction } from '../shared/serialize/transaction.ts';
 
 const tag = 'Transactions (v1)';
 const UNKNOWN = 'could not find transaction by ID';
@@ -106,7 +106,7 @@ export const transactions = [
       const page = await read.transactions.search(filter, by, limit, offset, query.unanchored);
       const declarations = await declarationsFor(read, page.items);
       const results = page.items.map((item) =>
-        transaction(item, { declarations, withoutArguments: exclude_function_args }),
+        listedTransaction(item, { declarations, withoutArguments: exclude_function_args }),
       );
       return { limit, offset, total: page.total, results };
     },

@@ -6,7 +6,7 @@ import { route } from '../../http/route.ts';
 import type { BlockId } from '../../store/model/block.ts';
 import { BlockParameter } from '../shared/parameters.ts';
 import { TransactionSummary } from './schemas/transaction.ts';
-import { transactionSummary } from './serialize/transaction.ts';
+import { listedTransaction } from './serialize/transaction.ts';
 
 const UNKNOWN = 'Block not found';
 
@@ -30,7 +30,7 @@ export const blocks = [
       const list = listOf(height_or_hash);
       const page = await read.transactions.ofBlock(height_or_hash, limit, pageCursor(list, cursor));
       if (page === undefined) throw notFound(UNKNOWN);
-      return cursorPage(list, limit, page, transactionSummary);
+      return cursorPage(list, limit, page, listedTransaction);
     },
   }),
 ];

@@ -9,7 +9,7 @@ import { TransactionEvent } from './schemas/event.ts';
 import { FullPending, FullTransaction, TransactionSummary } from './schemas/transaction.ts';
 import { transactionEvent } from './serialize/event.ts';
 import { fullTransaction, includable } from './serialize/full-transaction.ts';
-import { transactionSummary } from './serialize/transaction.ts';
+import { listedTransaction } from './serialize/transaction.ts';
 
 const tag = 'Transactions';
 const UNKNOWN = 'Transaction not found';
@@ -26,7 +26,7 @@ export const transactions = [
     etag: chainTip,
     handle: async ({ query: { limit, cursor }, read }) => {
       const page = await read.transactions.page(limit, pageCursor('transactions', cursor));
-      return cursorPage('transactions', limit, page, transactionSummary);
+      return cursorPage('transactions', limit, page, listedTransaction);
     },
   }),
   route({

@@ -2,6 +2,7 @@
 import type { Database } from 'bun:sqlite';
 import type { BlockId, ChainTip } from '../model/block.ts';
 import { prepared } from '../rows/statement.ts';
+import { type KeptTransactions, nothingKept } from './kept-transactions.ts';
 
 export const sql = {
   chainId: 'SELECT chain_id FROM progress',
@@ -41,7 +42,8 @@ export interface BlockRow {
 
 export type ChainQueries = ReturnType<typeof chainQueries>;
 
-export function chainQueries(db: Database) {
+/** @param kept keeps the tip while the file stays as it is */
+export function chainQueries(db: Database, kept: KeptTransactions = nothingKept) {
   const chainId = prepared<{ chain_id: number | null }, []>(db, sql.chainId);
   const tip = prepared<TipRow, []>(db, sql.tip);
   const newestArrival = prepared<Pick<BlockRow, 'index_block_hash'>, []>(db, sql.newestArrival);
@@ -61,8 +63,8 @@ export function chainQueries(db: Database) {
     block,
     /** The chain id, null before the first event. */
     chainId: (): number | null => chainId.get()?.chain_id ?? null,
-    newestArrival: (): Uint8Array | undefined => newestArrival.get()?.index_block_hash,
-    tip(): ChainTip | null {
+    newestArrival: kept.once((): Uint8Array | undefined => newestArrival.get()?.index_block_hash),
+    tip: kept.once((): ChainTip | null => {
       const row = tip.get();
       if (row === null) return null;
       return {
@@ -75,6 +77,6 @@ export function chainQueries(db: Database) {
             ? null
             : { hash: row.microblock_hash, sequence: row.microblock_sequence },
       };
-    },
+    }),
   };
 }

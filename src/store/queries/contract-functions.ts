@@ -3,6 +3,7 @@ import type { Database } from 'bun:sqlite';
 import { contractFunctions } from '../../codec/abi.ts';
 import type { ContractFunctions } from '../model/contract.ts';
 import { prepared } from '../rows/statement.ts';
+import type { KeptTransactions } from './kept-transactions.ts';
 
 export const sql = {
   newest: `SELECT t.tx_id, c.position FROM principals p JOIN contracts c ON c.contract_id = p.id
@@ -14,13 +15,13 @@ export const sql = {
 /** Interfaces kept in memory, parsed; most calls go to few contracts. */
 const CACHED = 500;
 
-export function contractFunctionQueries(db: Database) {
+export function contractFunctionQueries(db: Database, kept: KeptTransactions) {
   const newest = prepared<{ tx_id: Uint8Array; position: number }, [string]>(db, sql.newest);
   const interfaceAt = prepared<{ contract_interface: string | null }, [number]>(db, sql.interface);
   /** Functions by the deployment's transaction id: a deployment declares the same in every fork. */
   const known = new Map<string, ContractFunctions>();
 
-  return async (contractId: string): Promise<ContractFunctions | undefined> => {
+  const functionsOf = kept.onceEach(CACHED, (contractId): ContractFunctions | undefined => {
     const deployment = newest.get(contractId);
     if (deployment === null) return undefined;
     const key = deployment.tx_id.toHex();
@@ -30,5 +31,6 @@ export function contractFunctionQueries(db: Database) {
     if (known.size >= CACHED) known.clear();
     known.set(key, functions);
     return functions;
-  };
+  });
+  return async (contractId: string): Promise<ContractFunctions | undefined> => functionsOf(contractId);
 }

@@ -3,6 +3,7 @@ import type { Database } from 'bun:sqlite';
 import type { TransactionDetail } from '../model/transaction.ts';
 import { prepared } from '../rows/statement.ts';
 import { type CostRow, costColumns, costOf } from './costs.ts';
+import { type KeptTransactions, nothingKept } from './kept-transactions.ts';
 import { type SummaryRow, summary, summaryOf } from './summary.ts';
 
 const select = `SELECT ${summary.columns}, t.event_count, t.microblock_hash, t.microblock_sequence, b.parent_block_hash,
@@ -51,11 +52,31 @@ const detailOf = (row: Row): TransactionDetail => ({
   functionArgs: row.function_args,
 });
 
+/** Bytes of kept transactions, with the texts that are made of them. */
+const KEPT_BYTES = 32_000_000;
+
+/** The approximate size of a kept transaction: its bytes, the texts that are made of them, and what each has. */
+const bytesOf = ({ raw, result, postConditions }: TransactionDetail): number =>
+  4_000 + 8 * (raw.length + result.length + postConditions.length);
+
 export type DetailQueries = ReturnType<typeof detailQueries>;
 
-export function detailQueries(db: Database) {
+/** @param kept keeps them while the chain only grows */
+export function detailQueries(db: Database, kept: KeptTransactions = nothingKept) {
   const byId = prepared<Row, [Uint8Array]>(db, sql.byId);
   const at = prepared<Row, [number]>(db, sql.at);
+  const known = kept.place<TransactionDetail>(KEPT_BYTES);
+
+  function detailAt(position: number): TransactionDetail {
+    const before = known.get(position);
+    if (before !== undefined) return before;
+    const row = at.get(position);
+    if (row === null) throw new Error(`no transaction at position ${position}`);
+    const found = detailOf(row);
+    known.set(position, found, bytesOf(found));
+    return found;
+  }
+
   return {
     /** The newest canonical one of an id. */
     find(txId: Uint8Array): TransactionDetail | undefined {
@@ -64,12 +85,6 @@ export function detailQueries(db: Database) {
     },
 
     /** Transactions at positions that exist, in the order of the positions given. */
-    at(positions: readonly number[]): TransactionDetail[] {
-      return positions.map((position) => {
-        const row = at.get(position);
-        if (row === null) throw new Error(`no transaction at position ${position}`);
-        return detailOf(row);
-      });
-    },
+    at: (positions: readonly number[]): TransactionDetail[] => positions.map(detailAt),
   };
 }

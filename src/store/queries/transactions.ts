@@ -10,35 +10,35 @@ import { prepared } from '../rows/statement.ts';
 import { AFFECTED, mempoolStatus, storedTransactionStatus } from '../rows/words.ts';
 import type { ChainQueries } from './chain.ts';
 import type { DetailQueries } from './details.ts';
+import type { KeptTransactions } from './kept-transactions.ts';
 import type { MempoolQueries } from './mempool.ts';
 import { keysetPage, numberAt } from './page.ts';
 import { type SummaryRow, summary, summaryOf } from './summary.ts';
 
-const inBlock = 't.position BETWEEN ?3 AND ?4';
-const ofPrincipal = `SELECT ${summary.columns}, pt.affected, pt.stx_sent, pt.stx_received
-                       FROM principal_transactions pt JOIN transactions t ON t.position = pt.position ${summary.joins}`;
+const inBlock = 'position BETWEEN ?3 AND ?4';
+const ofPrincipal = `SELECT position, affected, stx_sent, stx_received FROM principal_transactions
+                      WHERE principal_id = ?1`;
 
 export const sql = {
   total: 'SELECT transactions AS total FROM totals',
-  from: `SELECT ${summary.columns} FROM transactions t ${summary.joins}
-          WHERE t.position <= ?1 ORDER BY t.position DESC LIMIT ?2`,
-  before: `SELECT ${summary.columns} FROM transactions t ${summary.joins}
-            WHERE t.position > ?1 ORDER BY t.position LIMIT ?2`,
-  ofBlockFrom: `SELECT ${summary.columns} FROM transactions t ${summary.joins}
-                 WHERE t.position <= ?1 AND ${inBlock} ORDER BY t.position DESC LIMIT ?2`,
-  ofBlockBefore: `SELECT ${summary.columns} FROM transactions t ${summary.joins}
-                   WHERE t.position > ?1 AND ${inBlock} ORDER BY t.position LIMIT ?2`,
+  at: `SELECT ${summary.columns} FROM transactions t ${summary.joins} WHERE t.position = ?1`,
+  from: 'SELECT position FROM transactions WHERE position <= ?1 ORDER BY position DESC LIMIT ?2',
+  before: 'SELECT position FROM transactions WHERE position > ?1 ORDER BY position LIMIT ?2',
+  ofBlockFrom: `SELECT position FROM transactions WHERE position <= ?1 AND ${inBlock} ORDER BY position DESC LIMIT ?2`,
+  ofBlockBefore: `SELECT position FROM transactions WHERE position > ?1 AND ${inBlock} ORDER BY position LIMIT ?2`,
   ofPrincipalTotal: `SELECT a.principal_id, a.transactions AS total FROM principals p
                        JOIN accounts a ON a.principal_id = p.id WHERE p.address = ?1`,
-  ofPrincipalFrom: `${ofPrincipal}
-                     WHERE pt.principal_id = ?1 AND pt.position <= ?2 ORDER BY pt.position DESC LIMIT ?3`,
-  ofPrincipalBefore: `${ofPrincipal}
-                       WHERE pt.principal_id = ?1 AND pt.position > ?2 ORDER BY pt.position LIMIT ?3`,
+  ofPrincipalFrom: `${ofPrincipal} AND position <= ?2 ORDER BY position DESC LIMIT ?3`,
+  ofPrincipalBefore: `${ofPrincipal} AND position > ?2 ORDER BY position LIMIT ?3`,
   state: `SELECT t.status, b.index_block_hash FROM transactions t JOIN blocks b ON b.height = ${heightIn('t.position')}
            WHERE t.tx_id = ?1 ORDER BY t.position DESC LIMIT 1`,
 };
 
-interface InvolvementRow extends SummaryRow {
+interface PositionRow {
+  position: number;
+}
+
+interface InvolvementRow extends PositionRow {
   affected: number;
   stx_sent: string;
   stx_received: string;
@@ -47,10 +47,16 @@ interface InvolvementRow extends SummaryRow {
 /** A number before every first position, and one behind every last. */
 const NEWEST = Number.MAX_SAFE_INTEGER;
 
-const keyOf = ({ position }: SummaryRow): CursorKey => [position];
+/** Bytes of kept summaries, with the texts that are made of them, and of one of these, about. */
+const [KEPT_BYTES, SUMMARY_BYTES] = [12_000_000, 2_500];
 
-function principalTransactionOf(row: InvolvementRow, principal: string): PrincipalTransaction {
-  const transaction = summaryOf(row);
+const keyOf = ({ position }: PositionRow): CursorKey => [position];
+
+function principalTransactionOf(
+  row: InvolvementRow,
+  transaction: TransactionSummary,
+  principal: string,
+): PrincipalTransaction {
   return {
     transaction,
     involvement:
@@ -68,12 +74,35 @@ function principalTransactionOf(row: InvolvementRow, principal: string): Princip
   };
 }
 
-export function transactionQueries(db: Database, chain: ChainQueries, mempool: MempoolQueries, details: DetailQueries) {
+/** What lists show of transactions at positions that exist. */
+function summaryReader(db: Database, { place }: KeptTransactions) {
+  const at = prepared<SummaryRow, [number]>(db, sql.at);
+  const known = place<TransactionSummary>(KEPT_BYTES);
+  return ({ position }: PositionRow): TransactionSummary => {
+    const kept = known.get(position);
+    if (kept !== undefined) return kept;
+    const row = at.get(position);
+    if (row === null) throw new Error(`no transaction at position ${position}`);
+    const found = summaryOf(row);
+    known.set(position, found, SUMMARY_BYTES);
+    return found;
+  };
+}
+
+interface Sources {
+  chain: ChainQueries;
+  mempool: MempoolQueries;
+  details: DetailQueries;
+  kept: KeptTransactions;
+}
+
+export function transactionQueries(db: Database, { chain, mempool, details, kept }: Sources) {
+  const summaryAt = summaryReader(db, kept);
   const total = prepared<{ total: number }, []>(db, sql.total);
-  const from = prepared<SummaryRow, [number, number]>(db, sql.from);
-  const before = prepared<SummaryRow, [number, number]>(db, sql.before);
-  const ofBlockFrom = prepared<SummaryRow, [number, number, number, number]>(db, sql.ofBlockFrom);
-  const ofBlockBefore = prepared<SummaryRow, [number, number, number, number]>(db, sql.ofBlockBefore);
+  const from = prepared<PositionRow, [number, number]>(db, sql.from);
+  const before = prepared<PositionRow, [number, number]>(db, sql.before);
+  const ofBlockFrom = prepared<PositionRow, [number, number, number, number]>(db, sql.ofBlockFrom);
+  const ofBlockBefore = prepared<PositionRow, [number, number, number, number]>(db, sql.ofBlockBefore);
   const ofPrincipalTotal = prepared<{ principal_id: number; total: number }, [string]>(db, sql.ofPrincipalTotal);
   const ofPrincipalFrom = prepared<InvolvementRow, [number, number, number]>(db, sql.ofPrincipalFrom);
   const ofPrincipalBefore = prepared<InvolvementRow, [number, number, number]>(db, sql.ofPrincipalBefore);
@@ -82,14 +111,14 @@ export function transactionQueries(db: Database, chain: ChainQueries, mempool: M
   return {
     /** All of the canonical chain, newest first. */
     async page(limit: number, at: Cursor | null): Promise<Page<TransactionSummary>> {
-      return keysetPage<SummaryRow, TransactionSummary>({
+      return keysetPage<PositionRow, TransactionSummary>({
         limit,
         at,
         total: total.get()?.total ?? 0,
         rowsFrom: (key, count) => from.all(key === null ? NEWEST : numberAt(key, 0), count),
         rowsBefore: (key, count) => before.all(numberAt(key, 0), count),
         keyOf,
-        itemOf: summaryOf,
+        itemOf: summaryAt,
       });
     },
 
@@ -102,14 +131,14 @@ export function transactionQueries(db: Database, chain: ChainQueries, mempool: M
       const block = chain.block(begun ? { height: heightOf(numberAt(at.key, 0)) } : id);
       if (block === null) return undefined;
       const { first, last } = positionsOf(block.height);
-      return keysetPage<SummaryRow, TransactionSummary>({
+      return keysetPage<PositionRow, TransactionSummary>({
         limit,
         at,
         total: block.transactions,
         rowsFrom: (key, count) => ofBlockFrom.all(key === null ? NEWEST : numberAt(key, 0), count, first, last),
         rowsBefore: (key, count) => ofBlockBefore.all(numberAt(key, 0), count, first, last),
         keyOf,
-        itemOf: summaryOf,
+        itemOf: summaryAt,
       });
     },
 
@@ -127,7 +156,7 @@ export function transactionQueries(db: Database, chain: ChainQueries, mempool: M
         rowsBefore: (key, count) =>
           account === null ? [] : ofPrincipalBefore.all(account.principal_id, numberAt(key, 0), count),
         keyOf,
-        itemOf: (row) => principalTransactionOf(row, principal),
+        itemOf: (row) => principalTransactionOf(row, summaryAt(row), principal),
       });
     },
 

@@ -5,12 +5,14 @@ import { versionOf } from '../files/connection.ts';
 import { indexPath, journalPath, openReader, SCHEMA_VERSION } from '../files/database.ts';
 import { openJournalReader } from '../files/journal.ts';
 import { IndexUnavailableError } from '../model/read-errors.ts';
+import { type KeptTransactions, keptTransactions } from '../queries/kept-transactions.ts';
 import { type Reader, readerOf } from './index-reader.ts';
 
 /** A connection with a snapshot of its own. */
 export interface IndexConnection {
   readonly reader: Reader;
   readonly db: Database;
+  readonly kept: KeptTransactions;
   readonly begin: Statement;
   readonly end: Statement;
 }
@@ -46,7 +48,9 @@ export function openIndexFile(directory: string, number: number) {
       db.close();
       throw new IndexUnavailableError('The index is being replaced.');
     }
-    return { db, reader: readerOf(db, journal, number), begin: db.prepare('BEGIN'), end: db.prepare('COMMIT') };
+    const kept = keptTransactions(db);
+    const reader = readerOf(db, journal, number, {}, kept);
+    return { db, reader, kept, begin: db.prepare('BEGIN'), end: db.prepare('COMMIT') };
   }
 
   function closeWhatIsDone(): void {
@@ -75,6 +79,7 @@ export function openIndexFile(directory: string, number: number) {
       const connection = idle.pop() ?? connect();
       try {
         connection.begin.run();
+        connection.kept.followChain();
       } catch (error) {
         connection.db.close();
         throw error;

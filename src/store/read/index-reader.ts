@@ -18,6 +18,7 @@ import { deploymentQueries } from '../queries/deployments.ts';
 import { detailQueries } from '../queries/details.ts';
 import { eventQueries } from '../queries/events.ts';
 import { inForks } from '../queries/in-forks.ts';
+import { type KeptTransactions, nothingKept } from '../queries/kept-transactions.ts';
 import { mempoolQueries } from '../queries/mempool.ts';
 import { microblockQueries } from '../queries/microblocks.ts';
 import { nameQueries } from '../queries/names.ts';
@@ -50,13 +51,20 @@ export interface WorkLimits {
  * @param journal null where there is none
  * @param file tells the file from others that stand in its place before or after
  * @param limits others than usual are for tests
+ * @param kept what the connection keeps from one snapshot to the next; nothing if not given
  */
-export function readerOf(db: Database, journal: EntryReader | null, file: number, limits: WorkLimits = {}) {
-  const chain = chainQueries(db);
+export function readerOf(
+  db: Database,
+  journal: EntryReader | null,
+  file: number,
+  limits: WorkLimits = {},
+  kept: KeptTransactions = nothingKept,
+) {
+  const chain = chainQueries(db, kept);
   const blocks = blockQueries(db, chain);
   const mempool = mempoolQueries(db);
   const assetQueries = assetReaders(db);
-  const details = detailQueries(db);
+  const details = detailQueries(db, kept);
   const events = eventQueries(db);
   const orphans = orphanQueries(db, chain, journal);
   const streamed = streamedQueries(db, journal, orphans.network);
@@ -101,7 +109,7 @@ export function readerOf(db: Database, journal: EntryReader | null, file: number
     tenures: tenureQueries(db),
     burnBlocks: burnBlockQueries(db, blocks.range),
     transactions: {
-      ...transactionQueries(db, chain, mempool, details),
+      ...transactionQueries(db, { chain, mempool, details, kept }),
       /**
        * Transactions of the canonical chain, with those of microblocks that wait on its tip where they are asked for.
        */
@@ -147,7 +155,7 @@ export function readerOf(db: Database, journal: EntryReader | null, file: number
       ...contractQueries(db),
       ...deploymentQueries(db, orphans, limits.deployments),
       /** Functions as a contract's newest deployment declares them; undefined where none is known to. */
-      functions: contractFunctionQueries(db),
+      functions: contractFunctionQueries(db, kept),
       /** Newest first. */
       logs: contractLogQueries(db),
     },

@@ -24,7 +24,7 @@ import type {
 } from '../schemas/address.ts';
 import type { TransactionEvent } from '../schemas/event.ts';
 import { transactionEvent } from './event.ts';
-import { type Declarations, transaction } from './transaction.ts';
+import { type Declarations, listedTransaction } from './transaction.ts';
 import { clarity, exactNumber } from './values.ts';
 
 /** @param withPending also what waits */
@@ -126,7 +126,7 @@ export function withStxTransfers(
   declarations: Declarations,
 ): Static<typeof TransactionWithStxTransfers> {
   return {
-    tx: transaction(of.transaction, { declarations }),
+    tx: listedTransaction(of.transaction, { declarations }),
     ...sums(of),
     stx_transfers: of.events
       .toReversed()
@@ -166,7 +166,7 @@ export function addressTransaction(
   for (const { kind, action, sender, recipient } of of.events) {
     events[kind][action] += Number(sender === principal) + Number(recipient === principal);
   }
-  return { tx: transaction(of.transaction, { declarations, withoutArguments }), ...sums(of), events };
+  return { tx: listedTransaction(of.transaction, { declarations, withoutArguments }), ...sums(of), events };
 }
 
 /** An event of a transaction that concerns an address. */

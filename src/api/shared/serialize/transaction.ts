@@ -4,6 +4,7 @@ import { ANCHORED_SEQUENCE } from '../../../chain/block.ts';
 import { type AbiFunction, functionSignature, typedArguments } from '../../../codec/abi.ts';
 import { toHex } from '../../../codec/hex.ts';
 import { decodePostConditions } from '../../../codec/post-conditions.ts';
+import { asValue, type Written, written } from '../../../http/json.ts';
 import type { ContractFunctions } from '../../../store/model/contract.ts';
 import type { TransactionEvent } from '../../../store/model/event.ts';
 import type { PendingTransactionDetail, SummaryPayload, TransactionDetail } from '../../../store/model/transaction.ts';
@@ -24,6 +25,9 @@ export interface TransactionContext {
   /** Events of the transaction, in order. Lists have none. */
   events?: readonly TransactionEvent[];
 }
+
+/** A call has so many forms: with what its contract declares or without, and with arguments or without. */
+const MOST_FORMS = 4;
 
 const anchorModes: Readonly<Record<number, 'on_chain_only' | 'off_chain_only' | 'any'>> = {
   1: 'on_chain_only',
@@ -65,6 +69,34 @@ export function transaction(of: TransactionDetail, context: TransactionContext):
     vm_error: of.vmError,
     ...body(of.payload, of.raw, of.functionArgs, context),
   };
+}
+
+/** A {@link transaction} of a list, written. */
+interface Listed {
+  declared: ContractFunctions | undefined;
+  withoutArguments: boolean;
+  text: Written;
+}
+
+const listed = new WeakMap<TransactionDetail, Listed[]>();
+
+/**
+ * Makes the same as {@link transaction} without events, once for each transaction that the store keeps and for each form:
+ * what the called contract declares, and whether arguments are shown.
+ */
+export function listedTransaction(of: TransactionDetail, context: TransactionContext): Static<typeof Transaction> {
+  const { payload } = of;
+  const declared = payload.type === 'contract_call' ? context.declarations.get(payload.contractId) : undefined;
+  const { withoutArguments = false } = context;
+  const forms = listed.get(of) ?? [];
+  const known = forms.find((one) => one.declared === declared && one.withoutArguments === withoutArguments);
+  if (known !== undefined) return asValue(known.text);
+  const text = written(transaction(of, context));
+  // Of a contract that is deployed anew, the forms of before are asked for no more.
+  if (forms.length === MOST_FORMS) forms.length = 0;
+  forms.push({ declared, withoutArguments, text });
+  listed.set(of, forms);
+  return asValue(text);
 }
 
 /** A transaction that is pending, or was dropped from the mempool, as v1 and v2 return it. */

@@ -9,7 +9,7 @@ import type {
   TransactionBalanceChange,
   PrincipalTransaction as TransactionSchema,
 } from '../schemas/principal.ts';
-import { transactionSummary } from './transaction.ts';
+import { listedTransaction } from './transaction.ts';
 
 /** A principal's STX balance, in micro-STX. */
 export function stxBalance({ balance, locked, pending }: StxBalance): Static<typeof BalanceSchema> {
@@ -70,7 +70,7 @@ export const transactionBalanceChange = (of: BalanceChange): Static<typeof Trans
 /** A transaction with a principal's part in it. */
 export function principalTransaction(of: PrincipalTransaction): Static<typeof TransactionSchema> {
   return {
-    transaction: transactionSummary(of.transaction),
+    transaction: listedTransaction(of.transaction),
     involvement: of.involvement,
     balance_changes: { stx: change(of.stx) },
     affected_balances: { stx: of.affected.stx, ft: of.affected.ft, nft: of.affected.nft },

@@ -2,6 +2,7 @@
 import type { Static } from '@sinclair/typebox';
 import type { Signer } from '../../../chain/block.ts';
 import { toHex } from '../../../codec/hex.ts';
+import { writtenOnce } from '../../../http/json.ts';
 import type { PendingTransaction, SummaryPayload, TransactionSummary } from '../../../store/model/transaction.ts';
 import { exactNumber, memo } from '../../shared/serialize/values.ts';
 import type { PendingSummary, TransactionSummary as SummarySchema } from '../schemas/transaction.ts';
@@ -11,6 +12,9 @@ import { block } from './place.ts';
 export function transactionSummary(transaction: TransactionSummary): Static<typeof SummarySchema> {
   return { ...minedMembers(transaction), ...summaryBody(transaction.payload) };
 }
+
+/** Makes the same as {@link transactionSummary}, once for each transaction that the store keeps. */
+export const listedTransaction = writtenOnce(transactionSummary);
 
 /** A pending transaction as lists return it. The receipt time is in Unix seconds. */
 export function pendingSummary(transaction: PendingTransaction): Static<typeof PendingSummary> {

@@ -1,0 +1,75 @@
+/** What a connection keeps of the chain from one snapshot to the next, and how what is kept is written. */
+import { expect, test } from 'bun:test';
+import { createApp } from '../../src/commands/app.ts';
+import { SimulatedChain } from '../../src/devnet/chain.ts';
+import { jsonOf, writtenOnce } from '../../src/http/json.ts';
+import { openNew, received } from '../support/ingest.ts';
+import { watchedSnapshots } from '../support/watched-snapshots.ts';
+
+test('transactions are the same objects while the chain grows, and others after a fork', async () => {
+  using open = openNew({ journal: false });
+  const chain = new SimulatedChain({ seed: 9, mempool: false });
+  open.ingest.receive(received(chain.genesis()));
+  using snapshots = watchedSnapshots(open.directory);
+  const mine = (parent: string | null, rival = false): string => {
+    const block = chain.mine(parent, { newTenure: true, newBurnBlock: true, burnFork: rival });
+    for (const event of block.events) open.ingest.receive(received(event));
+    return block.indexBlockHash;
+  };
+  const look = () =>
+    snapshots.read(async (read) => ({
+      tip: await read.chain.tip(),
+      details: (await read.transactions.inBlock({ height: 1 }, 'asc', 1, 0))?.items[0],
+      summary: (await read.transactions.ofBlock({ height: 1 }, 1, null))?.items[0],
+    }));
+  const first = mine(null);
+  const before = await look();
+  expect((await look()).tip).toBe(before.tip);
+  mine(first);
+  const grown = await look();
+  expect(grown.tip?.height).toBe(2);
+  expect(grown.details).toBe(before.details);
+  expect(grown.summary).toBe(before.summary);
+
+  const app = createApp({ snapshots, version: 'stackside v0 (test:test)', log: () => {} });
+  // One after the other, so that there is one connection.
+  const list = async (of: typeof app) =>
+    (await of.handle(new Request('http://localhost/extended/v3/transactions'))).text();
+  const ofBranch = await list(app);
+  let rival = mine(null, true);
+  for (let height = 2; height <= 3; height++) rival = mine(rival);
+  const forked = await look();
+  expect(forked.tip?.height).toBe(3);
+  expect(forked.details).not.toEqual(before.details);
+  expect(forked.summary).not.toEqual(before.summary);
+  // An app that has seen nothing else answers the same.
+  using anew = watchedSnapshots(open.directory);
+  const fresh = createApp({ snapshots: anew, version: 'stackside v0 (test:test)', log: () => {} });
+  const answer = await list(app);
+  expect(answer).toBe(await list(fresh));
+  expect(answer).not.toBe(ofBranch);
+});
+
+test('a value that is written once makes the same JSON in every place', () => {
+  let calls = 0;
+  const serialize = (of: { name: string }) => {
+    calls += 1;
+    return { name: of.name, none: undefined, big: 1 };
+  };
+  const once = writtenOnce(serialize);
+  const value = { name: 'a "name"' };
+  const places = (item: (of: { name: string }) => unknown) => [
+    item(value),
+    { results: [item(value), { before: 1, none: undefined, value: item(value), after: [item(value)] }], total: 2 },
+    { deep: { value: item(value) }, shallow: item(value) },
+    [item(value)],
+  ];
+  const expected = places(serialize);
+  calls = 0;
+  expect(places(once).map((place) => JSON.parse(jsonOf(place)))).toEqual(
+    expected.map((place) => JSON.parse(jsonOf(place))),
+  );
+  expect(calls).toBe(1);
+  const item = { before: 1, none: undefined, value: once(value), after: 2 };
+  expect(jsonOf({ results: [item] })).toBe(JSON.stringify({ results: [{ ...item, value: serialize(value) }] }));
+});
