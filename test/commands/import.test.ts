@@ -18,10 +18,15 @@ const options = { skipBad: false, restart: false };
 const settingsFor = (data: string) => readSettings({ data, logLevel: 'silent' }, {});
 
 /** Imports events as a recording of that name. */
-async function importAs(directory: string, name: string, events: readonly ReceivedEvent[]): Promise<void> {
+async function importAs(
+  directory: string,
+  name: string,
+  events: readonly ReceivedEvent[],
+  how = options,
+): Promise<void> {
   const file = join(directory, name);
   writeFileSync(file, events.map((event, index) => `${recordingRow({ id: index + 1, ...event })}\n`).join(''));
-  await runImport(settingsFor(directory), [file], options);
+  await runImport(settingsFor(directory), [file], how);
 }
 
 const events = devnet(1);
@@ -70,4 +75,24 @@ test('a recording of another chain with the same chain id is refused with two li
   );
   expect((refused as OperatorError).remedy).toContain('--data');
   expect(everything(directory.path)).toEqual(before);
+});
+
+test('a row that is skipped takes nothing of the rows before it along', async () => {
+  const block = events.findLast(({ path }) => path === '/new_block')!;
+  const orphan: ReceivedEvent = {
+    ...block,
+    text: JSON.stringify({
+      ...JSON.parse(block.text),
+      index_block_hash: `0x${'ab'.repeat(32)}`,
+      parent_index_block_hash: `0x${'cd'.repeat(32)}`,
+    }),
+  };
+  using without = dataDirectory();
+  await importAs(without.path, 'recording.tsv', events);
+  for (const place of [1, events.indexOf(block) - 3, events.length]) {
+    using directory = dataDirectory();
+    await importAs(directory.path, 'recording.tsv', events.toSpliced(place, 0, orphan), { ...options, skipBad: true });
+    expect(everything(directory.path).journal).toEqual(everything(without.path).journal);
+    expect(tables(directory.path)).toEqual(tables(without.path));
+  }
 });

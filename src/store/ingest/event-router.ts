@@ -42,6 +42,17 @@ export interface Applied {
 const NOTHING: Applied = { outcome: 'repeated', change: null };
 const appliedWhere = (isNew: boolean): Applied => ({ outcome: isNew ? 'applied' : 'repeated', change: null });
 
+/** What logs prints that could not be read, once for each topic: a new one is likely to come in every block. */
+function unreadPrintLog(log: IngestLog): (print: UnreadPrint) => void {
+  const said = new Set<string>();
+  return ({ contract, topic, reason }) => {
+    const key = `${contract} ${topic}`;
+    if (said.has(key)) return;
+    said.add(key);
+    log({ event: 'stacking_print_unread', contract, topic, reason });
+  };
+}
+
 export type EventRouter = ReturnType<typeof eventRouter>;
 
 /** Writes through this connection, inside the transaction that is open on it. */
@@ -50,9 +61,8 @@ export function eventRouter({ db, journal, identity, changed, log }: RouterOptio
   const changes = changeWriter(db);
   const mempool = mempoolWriter(db, names, changes);
   const microblocks = microblockWriter(db);
-  const unreadPrints = new Set<string>();
   const chain = chainWriter(db, {
-    apply: effectsWriter(db, names, { onUnreadPrint: sayUnread }),
+    apply: effectsWriter(db, names, { onUnreadPrint: unreadPrintLog(log) }),
     mempool,
     microblocks,
     payloads: blockPayloads(db, journal),
@@ -62,14 +72,6 @@ export function eventRouter({ db, journal, identity, changed, log }: RouterOptio
   const addAttachments = attachmentWriter(db);
   /** What the event that is being applied did to the chain. */
   let told: Omit<Change, 'id'>[] = [];
-
-  /** Says it once of each topic: a new one is likely to come in every block. */
-  function sayUnread({ contract, topic, reason }: UnreadPrint): void {
-    const key = `${contract} ${topic}`;
-    if (unreadPrints.has(key)) return;
-    unreadPrints.add(key);
-    log({ event: 'stacking_print_unread', contract, topic, reason });
-  }
 
   function addBlock(payload: BlockPayload, source: PayloadSource, now: number): Applied {
     if (chain.isKnown(fromHex(payload.index_block_hash))) return NOTHING;
@@ -156,6 +158,9 @@ export function eventRouter({ db, journal, identity, changed, log }: RouterOptio
       else changes.discard();
       return applied;
     },
+
+    /** Writes what waits for the end of the index's transaction; called before each commit. */
+    store: mempool.store,
 
     participant: {
       undone() {

@@ -1,5 +1,6 @@
 /** Events into both files: each applied to the index in an open transaction, then written to the journal. */
 import { readPayload } from '../../chain/payload-reader.ts';
+import { unavailable } from '../files/store-failure.ts';
 import type { DataFiles } from './data-files.ts';
 import type { ReceivedEvent } from './event.ts';
 import type { Applied, EventRouter } from './event-router.ts';
@@ -29,8 +30,36 @@ export function eventTaker(
     return applied;
   }
 
+  /** The events that were taken in the open transaction of a batch. */
+  let batch: ReceivedEvent[] = [];
+
+  function endBatch(end: () => void): void {
+    batch = [];
+    end();
+  }
+
+  function takeInBatch(event: ReceivedEvent): Applied {
+    try {
+      const applied = take(event, false);
+      batch.push(event);
+      return applied;
+    } catch (error) {
+      if (transaction.isOpen()) throw error;
+      const before = batch;
+      batch = [];
+      if (unavailable(error) === null) for (const one of before) takeInBatch(one);
+      throw error;
+    }
+  }
+
   return {
-    take,
+    /**
+     * Takes an event of a batch, which `commit` makes durable. Where an event can't be taken, those before it stay: they
+     * are taken again, which costs less than a savepoint before each event.
+     */
+    takeInBatch,
+    commit: (): void => endBatch(transaction.commit),
+    rollback: (): void => endBatch(transaction.rollback),
 
     /** Takes an event that is answered by itself: when this returns, the event is on the disk. */
     takeAlone(event: ReceivedEvent): Applied {

@@ -115,6 +115,7 @@ function openParts(options: IngestOptions, opened: (() => void)[]) {
     index: db,
     journal,
     participants: [router.participant, identity.participant, durability.participant, follower.participant],
+    complete: router.store,
     catchUp: journalReplay({
       files,
       router,
@@ -166,7 +167,7 @@ function startIngest(options: IngestOptions, opened: (() => void)[]) {
   // Without a journal, nothing but the index could bring an event back.
   const commits = sharedCommits(transaction, health, files.journal === null ? null : (options.after ?? null));
   const { publish } = commits;
-  const { take, takeAlone } = eventTaker(files, router, transaction, commits);
+  const { takeInBatch, takeAlone, commit, rollback } = eventTaker(files, router, transaction, commits);
   const requests = faucetRequests(files.db);
 
   return {
@@ -186,16 +187,16 @@ function startIngest(options: IngestOptions, opened: (() => void)[]) {
     },
 
     /**
-     * Takes an event of an import: events taken since the last `commit` become durable together. @throws what
-     * `receive` throws
+     * Takes an event of an import: events taken since the last `commit` become durable together.
+     * @throws what `receive` throws; those before stay, unless the store fails
      */
     take(event: ReceivedEvent): Outcome {
-      const applied = take(event, false);
+      const applied = takeInBatch(event);
       report(applied);
       return applied.outcome;
     },
-    commit: transaction.commit,
-    rollback: transaction.rollback,
+    commit,
+    rollback,
 
     /** What was taken of a recording, by the hash of how it begins. */
     imported: (source: string): Imported => files.imports.get(source),
@@ -267,7 +268,7 @@ function startIngest(options: IngestOptions, opened: (() => void)[]) {
 
     close(): void {
       publish();
-      transaction.rollback();
+      rollback();
       for (const close of opened) close();
     },
   };

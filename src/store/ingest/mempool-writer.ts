@@ -77,6 +77,8 @@ export function mempoolWriter(db: Database, dictionaries: Dictionaries, changes:
   const isMined = (txId: Uint8Array): boolean => mined.get(txId) !== null;
 
   return {
+    /** Writes what waits for the end of the index's transaction; called before each commit. */
+    store: rows.store,
     /** Forgets what belongs to a transaction that is undone. */
     forget: rows.forget,
 

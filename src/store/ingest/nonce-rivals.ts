@@ -4,17 +4,10 @@ import type { TransactionContent } from '../../chain/block.ts';
 import type { Dictionaries } from '../effects/dictionary.ts';
 import { prepared } from '../rows/statement.ts';
 import { MEMPOOL_STATE } from '../rows/words.ts';
-import { type MempoolRow, type MempoolRows, mempoolColumns } from './mempool-rows.ts';
+import type { MempoolRows } from './mempool-rows.ts';
+import type { MempoolRow, Spends } from './stored-rows.ts';
 
 const { pending: PENDING, replaced_by_fee: REPLACED } = MEMPOOL_STATE;
-
-/** The account nonces a transaction spends: its origin's, and its sponsor's or again its origin's as payer. */
-interface Spends {
-  sender: number;
-  nonce: bigint;
-  payer: number;
-  payerNonce: bigint;
-}
 
 const spendsOfRow = ({ sender_id, nonce, sponsor_id, sponsor_nonce }: MempoolRow): Spends => ({
   sender: sender_id,
@@ -36,45 +29,18 @@ interface Mined {
   position: number;
 }
 
-/** What finds those that spend the same nonces, through this connection. */
-function rivalQueries(db: Database) {
-  const bySender = db.prepare<MempoolRow, [number, bigint]>(
-    `SELECT ${mempoolColumns} FROM mempool_transactions WHERE sender_id = ?1 AND nonce = ?2`,
-  );
-  const bySponsor = db.prepare<MempoolRow, [number, bigint]>(
-    `SELECT ${mempoolColumns} FROM mempool_transactions WHERE sponsor_id = ?1 AND sponsor_nonce = ?2`,
-  );
-  const minedBySender = prepared<Mined, [number, bigint]>(
+/** What finds the canonical transaction that spent one of these nonces, through this connection. */
+function minedRival(db: Database): (spends: Spends) => Uint8Array | null {
+  const byNonces = prepared<Mined, [number, bigint, number, bigint]>(
     db,
-    `SELECT tx_id, position FROM transactions WHERE sender_id = ?1 AND nonce = ?2 ORDER BY position DESC LIMIT 1`,
+    `SELECT tx_id, position FROM transactions WHERE sender_id = ?1 AND nonce = ?2
+      UNION ALL SELECT tx_id, position FROM transactions WHERE sponsor_id = ?3 AND sponsor_nonce = ?4
+      UNION ALL SELECT tx_id, position FROM transactions WHERE sender_id = ?3 AND nonce = ?4 AND ?3 <> ?1`,
   );
-  const minedBySponsor = prepared<Mined, [number, bigint]>(
-    db,
-    `SELECT tx_id, position FROM transactions WHERE sponsor_id = ?1 AND sponsor_nonce = ?2
-      ORDER BY position DESC LIMIT 1`,
-  );
-  return {
-    /** Rows that spend one of the same nonces as origin, or one of the same as payer. */
-    waiting({ sender, nonce, payer, payerNonce }: Spends): MempoolRow[] {
-      const found = new Map<string, MempoolRow>();
-      const keep = (row: MempoolRow) => found.set(row.tx_id.toHex(), row);
-      for (const row of bySender.all(sender, nonce)) keep(row);
-      for (const row of bySponsor.all(payer, payerNonce)) keep(row);
-      if (payer !== sender) for (const row of bySender.all(payer, payerNonce)) if (row.sponsor_id === null) keep(row);
-      return [...found.values()];
-    },
-
-    /** The canonical transaction that spent one of these nonces. */
-    mined({ sender, nonce, payer, payerNonce }: Spends): Uint8Array | null {
-      let newest = minedBySender.get(sender, nonce);
-      for (const row of [
-        minedBySponsor.get(payer, payerNonce),
-        payer === sender ? null : minedBySender.get(payer, payerNonce),
-      ]) {
-        if (row !== null && (newest === null || row.position > newest.position)) newest = row;
-      }
-      return newest?.tx_id ?? null;
-    },
+  return ({ sender, nonce, payer, payerNonce }) => {
+    const [first, ...others] = byNonces.all(sender, nonce, payer, payerNonce);
+    if (first === undefined) return null;
+    return others.reduce((newest, row) => (row.position > newest.position ? row : newest), first).tx_id;
   };
 }
 
@@ -82,7 +48,14 @@ export type NonceRivals = ReturnType<typeof nonceRivals>;
 
 /** What settles which transactions wait, through this connection. */
 export function nonceRivals(db: Database, { principals }: Dictionaries, rows: MempoolRows) {
-  const rivals = rivalQueries(db);
+  const mined = minedRival(db);
+
+  /** Rows that share a nonce. */
+  function waiting(spends: Spends): MempoolRow[] {
+    const found = rows.spending(spends);
+    if (found.length < 2) return found;
+    return [...new Map(found.map((row) => [row.tx_id.toHex(), row])).values()];
+  }
 
   function spendsOf({ sender, sponsor }: TransactionContent): Spends {
     const id = principals.id(sender.address);
@@ -96,14 +69,14 @@ export function nonceRivals(db: Database, { principals }: Dictionaries, rows: Me
 
   return {
     /** Rows that share a nonce with a transaction, itself among them. */
-    of: (content: TransactionContent): MempoolRow[] => rivals.waiting(spendsOf(content)),
+    of: (content: TransactionContent): MempoolRow[] => waiting(spendsOf(content)),
 
     /** Whether the nonces of a replaced transaction are still taken, so that announcing it again changes nothing. */
     stayReplaced(row: MempoolRow): boolean {
       if (row.state !== REPLACED) return false;
       const spends = spendsOfRow(row);
       const stillOutbid = ({ state, fee }: MempoolRow): boolean => state === PENDING && fee >= row.fee;
-      return rivals.mined(spends) !== null || rivals.waiting(spends).some(stillOutbid);
+      return mined(spends) !== null || waiting(spends).some(stillOutbid);
     },
 
     /**
@@ -118,24 +91,24 @@ export function nonceRivals(db: Database, { principals }: Dictionaries, rows: Me
         beaten.add(row.tx_id.toHex());
       };
       const spends = spendsOf(content);
-      const all = rivals.waiting(spends);
+      const all = waiting(spends);
       const [only] = all;
       if (only === undefined) return;
       if (all.length === 1 && Buffer.compare(only.tx_id, content.txId) === 0) {
         // By far the most: nothing else spends its nonces.
-        const winner = contends(only) ? rivals.mined(spends) : null;
+        const winner = contends(only) ? mined(spends) : null;
         if (winner !== null) rows.move(only, REPLACED, winner);
         return;
       }
       for (const row of all.filter(contends)) {
-        const winner = rivals.mined(spendsOfRow(row));
+        const winner = mined(spendsOfRow(row));
         if (winner !== null) replace(row, winner);
         else if (row.state === PENDING) contenders.push(row);
       }
       contenders.sort((a, b) => Number(outbids(b, a)) - Number(outbids(a, b)));
       for (const row of contenders) {
         if (beaten.has(row.tx_id.toHex())) continue;
-        const others = rivals.waiting(spendsOfRow(row)).filter((other) => !isSame(other, row));
+        const others = waiting(spendsOfRow(row)).filter((other) => !isSame(other, row));
         const better = others.find((other) => other.state === PENDING && outbids(other, row));
         if (better !== undefined) {
           replace(row, better.tx_id);

@@ -34,6 +34,8 @@ export interface TransactionOptions {
   /** Null where none is kept. */
   journal: Journal | null;
   participants: readonly Participant[];
+  /** Writes what waits for the end of a transaction of the index; called before each of its commits. */
+  complete: () => void;
   /**
    * Brings the index up to its journal.
    * @param batch runs its parameter in a transaction over the index alone
@@ -58,12 +60,16 @@ interface Standing {
 type Files = ReturnType<typeof filePair>;
 
 /** Both files, as transactions need them. */
-function filePair(index: Database, journal: Journal | null) {
+function filePair({ index, journal, complete }: Pick<TransactionOptions, 'index' | 'journal' | 'complete'>) {
+  function commitIndex(): void {
+    complete();
+    index.run('COMMIT');
+  }
   return {
     beginIndex: (): void => void index.run('BEGIN IMMEDIATE'),
     beginJournal: (): void => void journal?.begin(),
     commitJournal: (): void => void journal?.commit(),
-    commitIndex: (): void => void index.run('COMMIT'),
+    commitIndex,
     rollbackJournal: (): void => void journal?.rollback(),
     /** Ends what is open, in either. */
     rollback(): void {
@@ -74,7 +80,7 @@ function filePair(index: Database, journal: Journal | null) {
     onIndex<T>(work: () => T): T {
       index.run('BEGIN IMMEDIATE');
       const result = work();
-      index.run('COMMIT');
+      commitIndex();
       return result;
     },
     /** Writes the least there is to both. */
@@ -197,7 +203,7 @@ function openTransaction(files: Files, { participants, catchUp, health }: Transa
     if (journalIsAhead) guarded(settle);
   }
 
-  return { at, isOpen, begin, commit, committed, rollback, settle, guarded, undo, forget };
+  return { at, isOpen, begin, commit, committed, rollback, settle, guarded, undo };
 }
 
 type OpenTransaction = ReturnType<typeof openTransaction>;
@@ -255,9 +261,9 @@ export type Transactions = ReturnType<typeof transactions>;
 
 export function transactions(options: TransactionOptions) {
   const { index } = options;
-  const files = filePair(index, options.journal);
+  const files = filePair(options);
   const open = openTransaction(files, options);
-  const { isOpen, begin, commit, rollback, settle, guarded, undo, forget } = open;
+  const { isOpen, begin, commit, rollback, settle, guarded, undo } = open;
   const { hold, release, leave, alone } = sharedTransaction(files, options.health, open);
 
   return {
@@ -272,23 +278,16 @@ export function transactions(options: TransactionOptions) {
     settle: (): void => guarded(settle),
 
     /**
-     * Runs `work` in the open transaction. Where it throws, nothing of it stays, and what came before stays if it can:
-     * after a failure of the store the transaction is over.
+     * Runs `work` in the open transaction. Where it throws, nothing of the transaction stays but what the journal
+     * committed.
      * @throws what `work` throws, StoreUnavailableError
      */
     step<T>(work: () => T): T {
       try {
-        index.run('SAVEPOINT step');
-        const result = work();
-        index.run('RELEASE step');
-        return result;
+        return work();
       } catch (error) {
         if (unavailable(error) !== null || !index.inTransaction) throw undo(error);
-        forget();
-        guarded(() => {
-          index.run('ROLLBACK TO step');
-          index.run('RELEASE step');
-        });
+        rollback();
         throw error;
       }
     },

@@ -1,0 +1,117 @@
+/**
+ * Rows of the mempool that were added since the last commit of the index and are not in its table yet. During an import
+ * most transactions are mined before the next commit, and so never need a row, which would have eleven index entries.
+ */
+import type { NewRow } from '../rows/table-shape.ts';
+import type { mempoolTransactionsTable } from '../tables/mempool.ts';
+import type { MempoolRow, Spends } from './stored-rows.ts';
+
+/** A row as it will be written. */
+export interface AddedRow extends NewRow<typeof mempoolTransactionsTable> {
+  state: number;
+  received_at: number;
+  receipt_block_height: number;
+  sender_id: number;
+  sponsor_id: number | null;
+  recipient_id: number | null;
+  contract_id: number | null;
+}
+
+/** The row as the table would return it. */
+const viewOf = (row: AddedRow): MempoolRow => ({
+  id: null,
+  tx_id: row.tx_id,
+  state: row.state,
+  sender_id: row.sender_id,
+  nonce: String(row.nonce),
+  sponsor_id: row.sponsor_id,
+  sponsor_nonce: row.sponsor_nonce === null ? null : String(row.sponsor_nonce),
+  fee: row.fee,
+  received_at: row.received_at,
+  receipt_block_height: row.receipt_block_height,
+  recipient_id: row.recipient_id,
+  contract_id: row.contract_id,
+});
+
+/** Rows by the nonce of an account that they spend. */
+function rowsByNonce() {
+  const groups = new Map<string, AddedRow[]>();
+  const keyOf = (account: number, nonce: number | bigint): string => `${account}/${nonce}`;
+  return {
+    add(account: number, nonce: number | bigint, row: AddedRow): void {
+      const key = keyOf(account, nonce);
+      const group = groups.get(key);
+      if (group === undefined) groups.set(key, [row]);
+      else group.push(row);
+    },
+    remove(account: number, nonce: number | bigint, row: AddedRow): void {
+      const key = keyOf(account, nonce);
+      const others = groups.get(key)?.filter((one) => one !== row) ?? [];
+      if (others.length === 0) groups.delete(key);
+      else groups.set(key, others);
+    },
+    get: (account: number, nonce: number | bigint): readonly AddedRow[] => groups.get(keyOf(account, nonce)) ?? [],
+    clear: (): void => groups.clear(),
+  };
+}
+
+export type AddedRows = ReturnType<typeof addedRows>;
+
+export function addedRows() {
+  const byTxId = new Map<string, AddedRow>();
+  const bySender = rowsByNonce();
+  const bySponsor = rowsByNonce();
+
+  function require(txId: Uint8Array): AddedRow {
+    const row = byTxId.get(txId.toHex());
+    if (row === undefined) throw new Error('mempool_transactions has no such added row');
+    return row;
+  }
+
+  function clear(): void {
+    byTxId.clear();
+    bySender.clear();
+    bySponsor.clear();
+  }
+
+  return {
+    add(row: AddedRow): void {
+      byTxId.set(row.tx_id.toHex(), row);
+      bySender.add(row.sender_id, row.nonce, row);
+      if (row.sponsor_id !== null) bySponsor.add(row.sponsor_id, row.sponsor_nonce!, row);
+    },
+    /** Sets columns of a row. */
+    change(
+      txId: Uint8Array,
+      columns: Partial<Pick<AddedRow, 'state' | 'replaced_by_tx_id' | 'received_at' | 'receipt_block_height'>>,
+    ): void {
+      Object.assign(require(txId), columns);
+    },
+    remove(txId: Uint8Array): void {
+      const row = require(txId);
+      byTxId.delete(txId.toHex());
+      bySender.remove(row.sender_id, row.nonce, row);
+      if (row.sponsor_id !== null) bySponsor.remove(row.sponsor_id, row.sponsor_nonce!, row);
+    },
+    find(txId: Uint8Array): MempoolRow | null {
+      const row = byTxId.size === 0 ? undefined : byTxId.get(txId.toHex());
+      return row === undefined ? null : viewOf(row);
+    },
+    /** Rows that spend one of the same nonces as origin, or one of the same as payer. */
+    spending: ({ sender, nonce, payer, payerNonce }: Spends): MempoolRow[] =>
+      [
+        ...bySender.get(sender, nonce),
+        ...bySponsor.get(payer, payerNonce),
+        ...(payer === sender ? [] : bySender.get(payer, payerNonce).filter(({ sponsor_id }) => sponsor_id === null)),
+      ].map(viewOf),
+    /** Rows that pass, in the order in which they were added. */
+    where: (passes: (row: AddedRow) => boolean): MempoolRow[] => [...byTxId.values()].filter(passes).map(viewOf),
+    /** Removes all rows and returns them, in the order in which they were added. */
+    takeAll(): AddedRow[] {
+      const rows = [...byTxId.values()];
+      clear();
+      return rows;
+    },
+    clear,
+  };
+}

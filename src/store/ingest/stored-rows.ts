@@ -1,0 +1,61 @@
+/** Rows of the mempool's table, as those who decide what becomes of transactions read them. */
+import type { Database } from 'bun:sqlite';
+import { prepared } from '../rows/statement.ts';
+import type { Stored } from '../rows/table-shape.ts';
+import { MEMPOOL_STATE } from '../rows/words.ts';
+import type { mempoolTransactionsTable } from '../tables/mempool.ts';
+
+const { pending: PENDING } = MEMPOOL_STATE;
+
+/** What of a row decides what becomes of it. Nonces are decimal: numbers are exact below 2^53 alone. */
+export interface MempoolRow
+  extends Stored<
+    typeof mempoolTransactionsTable,
+    | 'tx_id'
+    | 'state'
+    | 'sender_id'
+    | 'sponsor_id'
+    | 'fee'
+    | 'received_at'
+    | 'receipt_block_height'
+    | 'recipient_id'
+    | 'contract_id'
+  > {
+  /** Null for a row that is not in the table yet. */
+  id: number | null;
+  nonce: string;
+  sponsor_nonce: string | null;
+}
+
+/** Columns of a pending transaction, for a query of these rows. */
+const mempoolColumns = `rowid AS id, tx_id, state, sender_id, CAST(nonce AS TEXT) AS nonce, sponsor_id,
+    CAST(sponsor_nonce AS TEXT) AS sponsor_nonce, fee, received_at, receipt_block_height, recipient_id, contract_id`;
+
+/** The account nonces a transaction spends: its origin's, and its sponsor's or again its origin's as payer. */
+export interface Spends {
+  sender: number;
+  nonce: bigint;
+  payer: number;
+  payerNonce: bigint;
+}
+
+/** What finds rows of the table through this connection. */
+export function storedRows(db: Database) {
+  const select = `SELECT ${mempoolColumns} FROM mempool_transactions WHERE`;
+  const byId = db.prepare<MempoolRow, [Uint8Array]>(`${select} tx_id = ?1`);
+  const byNonces = prepared<MempoolRow, [number, bigint, number, bigint]>(
+    db,
+    `${select} sender_id = ?1 AND nonce = ?2
+      UNION ALL ${select} sponsor_id = ?3 AND sponsor_nonce = ?4
+      UNION ALL ${select} sender_id = ?3 AND nonce = ?4 AND sponsor_id IS NULL AND ?3 <> ?1`,
+  );
+  const staleByTime = db.prepare<MempoolRow, [number]>(`${select} state = ${PENDING} AND received_at <= ?1`);
+  const staleByHeight = db.prepare<MempoolRow, [number]>(`${select} state = ${PENDING} AND receipt_block_height <= ?1`);
+  return {
+    find: (txId: Uint8Array): MempoolRow | null => byId.get(txId),
+    spending: ({ sender, nonce, payer, payerNonce }: Spends): MempoolRow[] =>
+      byNonces.all(sender, nonce, payer, payerNonce),
+    waitingSince: (time: number): MempoolRow[] => staleByTime.all(time),
+    waitingSinceHeight: (height: number): MempoolRow[] => staleByHeight.all(height),
+  };
+}
