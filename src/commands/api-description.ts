@@ -23,7 +23,8 @@ const tags: Readonly<Record<string, string>> = {
   Info: 'Constants of the networks.',
   Chainhooks:
     'A chainhook sends an HTTP POST to your URL whenever a block contains something your filters match. These routes register and manage chainhooks and their deliveries. They need a key unless the operator opened them.',
-  Stackside: 'What only this server has: its own state. Other servers of the API have no such routes.',
+  Stackside:
+    'What only this server has: account histories, several subjects in one request, and its own state. Other servers of the API have no such routes.',
   Addresses: 'Balances and transactions of addresses in v1 and v2. The routes of principals replace them.',
   'Transactions (v1)': 'Transactions and events in the format of v1.',
   'Blocks (v1)': 'Blocks in the format of v1.',

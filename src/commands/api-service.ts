@@ -77,6 +77,7 @@ export async function startApiService(options: ApiServiceOptions): Promise<ApiSe
     openHooks: settings.hookAccess === 'open',
     passage,
     now: clock.now,
+    turn: clock.turn,
     ...(faucets === undefined ? {} : { faucets }),
     ...(server === undefined ? {} : { server }),
     ...(system === null ? {} : { system }),

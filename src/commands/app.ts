@@ -9,6 +9,7 @@ import { type PrefixForward, prefixRoutes, requireFreePrefixes } from '../api/pr
 import { blockSeries } from '../api/stackside/block-series.ts';
 import { type ServerHistory, serverHistory } from '../api/stackside/history.ts';
 import { mempoolSpread } from '../api/stackside/mempool.ts';
+import { principalHistory } from '../api/stackside/principal-history.ts';
 import { type ServerStatus, serverStatus } from '../api/stackside/status.ts';
 import { type SystemApi, systemRoutes } from '../api/stackside/system.ts';
 import { status, statusRedirects } from '../api/status.ts';
@@ -41,6 +42,7 @@ import { contractRoutes } from '../api/v2/smart-contracts.ts';
 import { balanceChanges } from '../api/v3/balance-changes.ts';
 import { balances } from '../api/v3/balances.ts';
 import { blocks } from '../api/v3/blocks.ts';
+import { manySubjects } from '../api/v3/many-subjects.ts';
 import { mempool } from '../api/v3/mempool.ts';
 import { principals } from '../api/v3/principals.ts';
 import { smartContracts } from '../api/v3/smart-contracts.ts';
@@ -48,6 +50,7 @@ import { staking } from '../api/v3/staking.ts';
 import { tokens } from '../api/v3/tokens.ts';
 import { transactions } from '../api/v3/transactions.ts';
 import { transfers } from '../api/v3/transfers.ts';
+import { systemClock } from '../base/clock.ts';
 import { consoleRoutes } from '../console/routes.ts';
 import { type Faucets, noFaucets } from '../faucets/faucets.ts';
 import { type HookApi, operatorAccess } from '../hooks/routes/family.ts';
@@ -99,6 +102,8 @@ export interface ApiOptions {
   checkResponses?: boolean;
   /** The clock, in Unix milliseconds. */
   now?: () => number;
+  /** Resolves after the event loop has run everything else that is ready. */
+  turn?: () => Promise<void>;
 }
 
 /** What a server tells everybody of itself. */
@@ -164,11 +169,14 @@ export const resources = (
   mempoolSpread,
   serverStatus(server?.status ?? null),
   serverHistory(server?.history ?? null),
+  principalHistory,
+  manySubjects,
 ];
 
 /** The API as one Elysia application, with every route. @throws OperatorError for a prefix that would hide a route */
 export function createApp(options: ApiOptions): AnyElysia {
-  const { snapshots, version, log, deprecation = NO_SUNSET, checkResponses = false, now = Date.now } = options;
+  const { snapshots, version, log, deprecation = NO_SUNSET, checkResponses = false } = options;
+  const { now = systemClock.now, turn = systemClock.turn } = options;
   const { operations, nodeProxy, metrics = uncounted, faucets = noFaucets, hooks = null, mainThread } = options;
   const { steering = null, openHooks = false, passage = crypto.randomUUID(), prefixes = [] } = options;
   const respond = responder(version);
@@ -187,6 +195,7 @@ export function createApp(options: ApiOptions): AnyElysia {
     cache: responseCache(),
     deprecation,
     now,
+    turn,
     metrics,
     clientAddress,
     ...(mainThread === undefined ? {} : { mainThread: (request) => passOn(request, mainThread) }),

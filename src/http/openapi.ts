@@ -19,6 +19,7 @@ interface Described {
   optionalBody?: boolean;
   response: TSchema;
   plainText?: boolean;
+  otherTypes?: Readonly<Record<string, string>>;
   notFound?: string;
   refusals?: Refusals;
   redirects?: string;
@@ -49,6 +50,7 @@ export function operation(route: Described) {
     optionalBody = false,
     response,
     plainText = false,
+    otherTypes = {},
     notFound,
     refusals = {},
     errors = problems,
@@ -70,7 +72,7 @@ export function operation(route: Described) {
         ? { description: 'Done; the answer has no body' }
         : plainText
           ? text('The answer', response)
-          : json('The answer', response),
+          : withOtherTypes(json('The answer', response), otherTypes),
     ...(redirects === undefined ? {} : { 302: { description: redirects } }),
     ...(etag === null ? {} : { 304: { description: 'The copy named in If-None-Match is still current' } }),
     ...(parameters.length === 0 && body === undefined
@@ -133,7 +135,11 @@ export function withExample(operation: Operation, examples: Readonly<Record<stri
 const withContentExample = <T extends Body>(body: T, example: unknown): T => ({
   ...body,
   content: Object.fromEntries(
-    Object.entries(body.content ?? {}).map(([type, content]) => [type, { ...content, example }]),
+    // Other forms of the body come after the one that the example has.
+    Object.entries(body.content ?? {}).map(([type, content], at) => [
+      type,
+      at === 0 ? { ...content, example } : content,
+    ]),
   ),
 });
 
@@ -162,6 +168,17 @@ function parameter(place: 'path' | 'query', name: string, schema: TSchema) {
     example,
   };
 }
+
+/** @param types texts in other forms by their content type, with what they are */
+const withOtherTypes = (body: Body, types: Readonly<Record<string, string>>): Body => ({
+  ...body,
+  content: {
+    ...body.content,
+    ...Object.fromEntries(
+      Object.entries(types).map(([type, description]) => [type, { schema: { type: 'string', description } as never }]),
+    ),
+  },
+});
 
 const text = (description: string, schema: TSchema): Body => ({ description, content: { 'text/plain': { schema } } });
 const json = (description: string, schema: TSchema): Body => ({

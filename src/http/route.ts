@@ -16,6 +16,7 @@ import { pathAndQuery, pathStart } from './request-url.ts';
 import type { Responder } from './respond.ts';
 import type { ResponseCache } from './response-cache.ts';
 import { checkedBody } from './response-check.ts';
+import { Streamed, streamedResponse } from './streamed.ts';
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE' | 'ALL';
 
@@ -41,8 +42,8 @@ interface Asked<P extends TProperties, Q extends TProperties, Sent extends TSche
  */
 export type Access<Params, Caller> = (request: Request, clientAddress: string) => (params: Params) => Caller;
 
-/** What a handler may answer besides the body: elsewhere, or what another server answered. */
-type Answered<B extends TSchema> = Static<B> | Redirect | Response;
+/** What a handler may answer besides the body: elsewhere, what another server answered, or the body in parts. */
+type Answered<B extends TSchema> = Static<B> | Redirect | Response | Streamed;
 
 export interface Declaration<
   P extends TProperties,
@@ -77,6 +78,8 @@ export interface Declaration<
   status?: 202 | 204;
   /** The response is a text, and sent as it is instead of as JSON. */
   plainText?: boolean;
+  /** Content types that a request can ask for besides JSON, with what the body is then; for the document. */
+  otherTypes?: Readonly<Record<string, string>>;
   /** What a 404 of this route means, where it has one. */
   notFound?: string;
   /** What other statuses of errors mean here, by status. */
@@ -126,6 +129,8 @@ export interface RouteContext {
   deprecation: DeprecationPolicy;
   /** The clock, in Unix milliseconds. */
   now: () => number;
+  /** Resolves after the event loop has run everything else that is ready. */
+  turn: () => Promise<void>;
   metrics: RequestMetrics;
   /** The address a request came from. */
   clientAddress: (request: Request) => string;
@@ -232,7 +237,7 @@ function answering<
   Snapshot extends boolean,
 >(
   declaration: Declaration<P, Q, B, Sent, Caller, Snapshot>,
-  { snapshots, respond, tag: whole, cache, checkResponses }: RouteContext,
+  { snapshots, respond, tag: whole, cache, turn, failure, checkResponses }: RouteContext,
 ) {
   const { method = 'GET', path, response, status = 200, plainText = false, snapshot = true } = declaration;
   type Request = Asked<P, Q, Sent, Caller>;
@@ -252,8 +257,19 @@ function answering<
     return plainText ? String(body) : json;
   }
 
+  function streamed(body: Streamed, { request }: Request): Response {
+    const failed = (error: unknown) => failure(error, request, declaration.errors);
+    return respond.passedOn(streamedResponse(body, { read: snapshots.read, turn, failure: failed }));
+  }
+
   /** @param store is given the text of an answer that may be cached */
-  function finished(answered: Answered<B>, tag: string | null, store?: (text: string) => void): Response {
+  function finished(
+    answered: Answered<B>,
+    asked: Request,
+    tag: string | null,
+    store?: (text: string) => void,
+  ): Response {
+    if (answered instanceof Streamed) return streamed(answered, asked);
     if (answered instanceof Redirect) return respond.redirect(answered.status, answered.location, tag);
     if (answered instanceof Response) return respond.passedOn(answered);
     if (status === 204) return respond.noContent();
@@ -264,18 +280,18 @@ function answering<
 
   async function answerFrom(read: Reader, asked: Request): Promise<Response> {
     const tag = await currentTag(read, asked.params);
-    if (tag === null) return finished(await handle({ ...asked, read }), null);
+    if (tag === null) return finished(await handle({ ...asked, read }), asked, null);
     if (namesTag(asked.request.headers.get('if-none-match'), tag)) return respond.notModified(tag);
     // An index that was made anew may tell another story of the same chain.
     const cacheTag = `${read.file} ${tag}`;
     const known = cache.get(asked.target, cacheTag);
     if (known !== undefined) return success(200, known, tag);
-    return finished(await handle({ ...asked, read }), tag, (text) => cache.set(asked.target, cacheTag, text));
+    return finished(await handle({ ...asked, read }), asked, tag, (text) => cache.set(asked.target, cacheTag, text));
   }
 
   const answer = snapshot
     ? (asked: Request) => snapshots.read((read) => answerFrom(read, asked))
-    : async (asked: Request) => finished(await handle(asked), null);
+    : async (asked: Request) => finished(await handle(asked), asked, null);
   return { currentTag, answer };
 }
 

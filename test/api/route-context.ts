@@ -20,6 +20,7 @@ export function routeContext(given: Partial<RouteContext> = {}): RouteContext {
     cache: responseCache(),
     deprecation: NO_SUNSET,
     now: systemClock.now,
+    turn: systemClock.turn,
     metrics: uncounted,
     clientAddress: () => '',
     checkResponses: true,

@@ -4,6 +4,7 @@
  */
 import { join } from 'node:path';
 import type { AnyElysia } from 'elysia';
+import { example } from '../../src/api/shared/examples/examples.ts';
 import { createApp, resources, type ServerReadings } from '../../src/commands/app.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import type { Faucets } from '../../src/faucets/faucets.ts';
@@ -172,7 +173,11 @@ const server: ServerReadings = {
   }),
 };
 
-const bodies: Readonly<Record<string, unknown>> = { fetchFeeRate: { transaction: given.raw } };
+const bodies: Readonly<Record<string, unknown>> = {
+  fetchFeeRate: { transaction: given.raw },
+  getBalancesOfPrincipals: { principals: example('principal'), fungible_tokens: example('ft') },
+  getManyTransactions: { tx_ids: example('tx_id') },
+};
 
 /** Hands a way to ask the API over a chain; the clock stands at its last event. */
 async function overChain<T>(events: readonly ReceivedEvent[], use: (ask: Ask) => Promise<T>): Promise<T> {

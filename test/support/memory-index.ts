@@ -2,7 +2,7 @@
 import { Database } from 'bun:sqlite';
 import { indexPath } from '../../src/store/files/database.ts';
 import type { ReceivedEvent } from '../../src/store/ingest/ingest.ts';
-import { readerOf } from '../../src/store/read/index-reader.ts';
+import { readerOf, type WorkLimits } from '../../src/store/read/index-reader.ts';
 import type { Snapshots } from '../../src/store/read/snapshots.ts';
 import { ingestOf } from './ingest.ts';
 
@@ -16,8 +16,8 @@ function indexBytes(events: Iterable<ReceivedEvent>): Uint8Array {
 }
 
 /** Snapshots of the index that the events make. Requests are answered from its canonical tables: there is no journal. */
-export function memoryIndex(events: Iterable<ReceivedEvent>): Snapshots {
+export function memoryIndex(events: Iterable<ReceivedEvent>, limits: WorkLimits = {}): Snapshots {
   const db = Database.deserialize(indexBytes(events), { readonly: true, safeIntegers: false });
-  const reader = readerOf(db, null, 1);
+  const reader = readerOf(db, null, 1, limits);
   return { read: (request) => request(reader), close: () => {} };
 }

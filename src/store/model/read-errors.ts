@@ -29,3 +29,8 @@ export class IndexUnavailableError extends NoSnapshotError {
 export class SnapshotCutOffError extends NoSnapshotError {
   override readonly name = 'SnapshotCutOffError';
 }
+
+/** A walk that takes several snapshots can't go on: a fork or a rebuild replaced the chain that it is on. */
+export class ChainReplacedError extends Error {
+  override readonly name = 'ChainReplacedError';
+}

@@ -146,6 +146,8 @@ function tokenStates(db: Database, tailOf: TailOf) {
   });
 
   return {
+    sumsAtCheckpoint: tokenSums,
+
     /** Whole sums of the tokens that changed since the last checkpoint, up to a height. */
     changed: (principal: number, height: number): NumberedTokenSums[] =>
       [...changedTokens(principal, height).values()].map((change) => {

@@ -25,6 +25,7 @@ import { nameQueries } from '../queries/names.ts';
 import { orphanQueries } from '../queries/orphans.ts';
 import { pendingOfType } from '../queries/pending-of-type.ts';
 import { pendingSearch } from '../queries/pending-search.ts';
+import { principalHistoryQueries } from '../queries/principal-history.ts';
 import { principalQueries } from '../queries/principals.ts';
 import { rewardCycleQueries } from '../queries/reward-cycles.ts';
 import { sendManyOf } from '../queries/send-many.ts';
@@ -44,6 +45,8 @@ export interface WorkLimits {
   search?: SearchLimits;
   /** Interfaces of contracts. */
   deployments?: number;
+  /** Transactions and events that one step of a history looks at. */
+  historyStep?: number;
 }
 
 /**
@@ -144,6 +147,8 @@ export function readerOf(
     addresses: addressReader(db, details, mempool),
     tokenLists: tokenListReader(db, details),
     principals: { ...principalQueries(db), ...assetQueries.principals },
+    /** Every movement of a principal's assets, oldest first, in steps that may be read in several snapshots. */
+    history: principalHistoryQueries(db, file, limits.historyStep),
     /** One row an event, newest first. */
     transfers: assetQueries.transfers,
     tokens: assetQueries.tokens,

@@ -1,0 +1,186 @@
+/** Every movement of a principal's assets, for accounts and taxes. The route is Stackside's own. */
+import { type Static, Type } from '@sinclair/typebox';
+import { clarityRepr } from '../../codec/clarity-repr.ts';
+import { toHex } from '../../codec/hex.ts';
+import { csvLine } from '../../http/csv.ts';
+import { ApiError, Problem } from '../../http/errors.ts';
+import { jsonOf } from '../../http/json.ts';
+import { route } from '../../http/route.ts';
+import { Streamed } from '../../http/streamed.ts';
+import type { HistoryWalk, Movement as StoredMovement } from '../../store/model/history.ts';
+import { ChainReplacedError } from '../../store/model/read-errors.ts';
+import type { Reader } from '../../store/read/index-reader.ts';
+import type { Snapshots } from '../../store/read/snapshots.ts';
+import { PrincipalParameter } from '../shared/parameters.ts';
+import { ClarityPair, Hash, Height, IsoTime, nullable, SignedAmount, words } from '../shared/schemas/values.ts';
+import { clarity, isoTime } from '../shared/serialize/values.ts';
+import { periodOf, periodQuery } from './period.ts';
+
+const STX_DECIMALS = 6;
+
+const Movement = Type.Object({
+  time: IsoTime,
+  block_height: Height,
+  tx_id: nullable(Hash),
+  event_index: nullable(Type.Integer({ description: 'Index of the event in its transaction' })),
+  type: words('transfer', 'mint', 'burn', 'fee', 'mining_reward'),
+  asset: Type.Union([
+    Type.Object({ type: Type.Literal('stx') }),
+    Type.Object({ type: words('ft', 'nft'), identifier: Type.String() }),
+  ]),
+  value: nullable(ClarityPair),
+  counterparty: nullable(Type.String({ description: 'Who sent or received the asset' })),
+  amount: SignedAmount,
+  decimals: nullable(Type.Integer({ description: 'Decimals of the amount; null for a token, whose contract tells' })),
+  balance: SignedAmount,
+});
+
+export const History = Type.Object({
+  principal: Type.String(),
+  from_height: nullable(Height),
+  to_height: nullable(Height),
+  index_block_hash: nullable(Hash),
+  movements: Type.Array(Movement),
+  complete: Type.Boolean({ description: 'Whether all movements of the period are there' }),
+  error: Type.Optional(Problem),
+});
+
+const decimalsOf = ({ asset }: StoredMovement): number | null =>
+  asset.type === 'stx' ? STX_DECIMALS : asset.type === 'nft' ? 0 : null;
+
+const movement = (one: StoredMovement): Static<typeof Movement> => ({
+  time: isoTime(one.time),
+  block_height: one.height,
+  tx_id: one.txId === null ? null : toHex(one.txId),
+  event_index: one.eventIndex,
+  type: one.kind,
+  asset: one.asset,
+  value: one.value === null ? null : clarity(one.value),
+  counterparty: one.counterparty,
+  amount: String(one.amount),
+  decimals: decimalsOf(one),
+  balance: String(one.balance),
+});
+
+const COLUMNS = [
+  'time',
+  'block_height',
+  'tx_id',
+  'event_index',
+  'type',
+  'asset_type',
+  'asset',
+  'value',
+  'counterparty',
+  'amount',
+  'decimals',
+  'balance',
+];
+
+const record = (one: StoredMovement): string =>
+  csvLine([
+    isoTime(one.time),
+    one.height,
+    one.txId === null ? null : toHex(one.txId),
+    one.eventIndex,
+    one.kind,
+    one.asset.type,
+    one.asset.type === 'stx' ? 'STX' : one.asset.identifier,
+    one.value === null ? null : clarityRepr(one.value),
+    one.counterparty,
+    one.amount,
+    decimalsOf(one),
+    one.balance,
+  ]);
+
+/** The movements of a walk, step by step, each read in a snapshot of its own. */
+async function* steps(walk: HistoryWalk | null, read: Snapshots['read']): AsyncGenerator<StoredMovement[], void> {
+  if (walk === null) return;
+  try {
+    for (;;) {
+      const moved = await read((reader) => reader.history.next(walk));
+      if (moved === null) return;
+      yield moved;
+    }
+  } catch (error) {
+    if (!(error instanceof ChainReplacedError)) throw error;
+    const message = `${error.message}: a fork or a rebuild replaced the chain. Ask again`;
+    throw new ApiError(409, message, 'CHAIN_REPLACED', { cause: error });
+  }
+}
+
+const fileName = (principal: string, { first, last }: { first: number; last: number }): string =>
+  `${principal}-${first}-${last}.csv`;
+
+function csv(principal: string, walk: HistoryWalk | null): Streamed {
+  return new Streamed(
+    'text/csv; charset=utf-8; header=present',
+    fileName(principal, walk ?? { first: 0, last: 0 }),
+    async function* (read) {
+      yield csvLine(COLUMNS);
+      for await (const moved of steps(walk, read)) yield moved.map(record).join('');
+    },
+    (problem) => csvLine([`INCOMPLETE: ${reasonOf(problem)}`]),
+  );
+}
+
+/** What an error's body says: some have no message. */
+function reasonOf(problem: { message?: unknown; error?: unknown }): string {
+  return String(problem.message ?? problem.error);
+}
+
+function json(principal: string, walk: HistoryWalk | null): Streamed {
+  const head = {
+    principal,
+    from_height: walk?.first ?? null,
+    to_height: walk?.last ?? null,
+    index_block_hash: walk === null ? null : toHex(walk.lastHash),
+  };
+  return new Streamed(
+    'application/json; charset=utf-8',
+    null,
+    async function* (read) {
+      yield `${jsonOf(head).slice(0, -1)},"movements":[`;
+      let separator = '';
+      for await (const moved of steps(walk, read)) {
+        if (moved.length === 0) continue;
+        yield separator + moved.map((one) => jsonOf(movement(one))).join();
+        separator = ',';
+      }
+      yield '],"complete":true}';
+    },
+    (problem) => `],"complete":false,"error":${JSON.stringify(problem)}}`,
+  );
+}
+
+/** A history is nothing that a principal may lack: one that nobody knows has an empty one. */
+const begun = (read: Reader, principal: string, query: Parameters<typeof periodOf>[0]): Promise<HistoryWalk | null> =>
+  read.history.begin(principal, periodOf(query));
+
+export const principalHistory = [
+  route({
+    path: '/stackside/v1/principals/{principal}/history',
+    operationId: 'getPrincipalHistory',
+    summary: 'Account history of a principal',
+    description:
+      'Returns every movement of STX, fungible and non-fungible tokens, every fee and every mining reward of a principal, oldest first, with the balance of the asset after it. The answer has no limit and is sent while it is read. It is of one chain: if a fork or a rebuild replaces a block that it covers, it ends early, with `complete: false` and the reason in JSON, and with a last record that begins with `INCOMPLETE` in CSV. Locked STX are part of the balance. Rewards that Bitcoin pays to stackers are not part of an account.',
+    tag: 'Stackside',
+    params: { principal: PrincipalParameter },
+    query: {
+      ...periodQuery,
+      format: Type.Union([Type.Literal('json'), Type.Literal('csv')], {
+        default: 'json',
+        description: 'Form of the answer',
+      }),
+    },
+    response: History,
+    otherTypes: {
+      'text/csv': `Records with the columns ${COLUMNS.join(', ')}. A text that a spreadsheet would take for a formula begins with an apostrophe.`,
+    },
+    etag: null,
+    handle: async ({ params: { principal }, query: { format, ...period }, read }) => {
+      const walk = await begun(read, principal, period);
+      return format === 'csv' ? csv(principal, walk) : json(principal, walk);
+    },
+  }),
+];

@@ -1,0 +1,113 @@
+/** Many subjects in one request, all from one snapshot of the index, in the forms of v3. The routes are Stackside's own. */
+import { type StaticDecode, type TSchema, Type } from '@sinclair/typebox';
+import { toHex } from '../../codec/hex.ts';
+import { route } from '../../http/route.ts';
+import { textReader } from '../../http/value-reader.ts';
+import type { Reader } from '../../store/read/index-reader.ts';
+import { AssetParameter, PrincipalParameter, TxId } from '../shared/parameters.ts';
+import { Hash, Height, nullable, words } from '../shared/schemas/values.ts';
+import { StxBalance } from './schemas/principal.ts';
+import { FtBalance } from './schemas/token.ts';
+import { FullPending, FullTransaction } from './schemas/transaction.ts';
+import { fullTransaction, includable } from './serialize/full-transaction.ts';
+import { stxBalance } from './serialize/principal.ts';
+import { ftBalance } from './serialize/token.ts';
+
+const tag = 'Stackside';
+const MOST_SUBJECTS = 50;
+const MOST_TOKENS = 20;
+
+/** The block that the answer is of. */
+const tipFields = { block_height: nullable(Height), index_block_hash: nullable(Hash) };
+
+async function tipOf(read: Reader) {
+  const tip = await read.chain.tip();
+  return { block_height: tip?.height ?? null, index_block_hash: tip === null ? null : toHex(tip.indexBlockHash) };
+}
+
+/** A list of a body with texts that parameters can be, decoded; a mistake is an error that names the item. */
+function listField<S extends TSchema>(name: string, item: S) {
+  const read = textReader(item);
+  return (texts: readonly string[]) =>
+    texts.map((text, index) => read(text, { place: 'body', path: [name, String(index)] }) as StaticDecode<S>);
+}
+
+const readPrincipals = listField('principals', PrincipalParameter);
+const readTokens = listField('fungible_tokens', AssetParameter);
+const readTxIds = listField('tx_ids', TxId);
+
+const texts = (description: string, { minItems = 0, maxItems }: { minItems?: number; maxItems: number }) =>
+  Type.Array(Type.String(), { description, minItems, maxItems });
+
+export const balancesOfMany = route({
+  method: 'POST',
+  path: '/stackside/v1/principals/balances',
+  operationId: 'getBalancesOfPrincipals',
+  summary: 'Balances of several principals',
+  description:
+    'Returns the STX balances of up to 50 principals, and on request their balances of up to 20 fungible tokens, in the order of the request. All are of one state of the chain. Unknown principals have balances of zero.',
+  tag,
+  body: Type.Object(
+    {
+      principals: texts('Standard addresses and contract identifiers', { minItems: 1, maxItems: MOST_SUBJECTS }),
+      fungible_tokens: Type.Optional(
+        texts('Asset identifiers of fungible tokens whose balances to return', { maxItems: MOST_TOKENS }),
+      ),
+    },
+    { additionalProperties: false },
+  ),
+  response: Type.Object({
+    ...tipFields,
+    results: Type.Array(
+      Type.Object({ principal: Type.String(), stx: StxBalance, fungible_tokens: Type.Array(FtBalance) }),
+    ),
+  }),
+  etag: null,
+  handle: async ({ body, read }) => {
+    const principals = readPrincipals(body.principals);
+    const tokens = readTokens(body.fungible_tokens ?? []);
+    const balancesOf = async (principal: string) => ({
+      principal,
+      stx: stxBalance(await read.principals.stxBalance(principal)),
+      fungible_tokens: await Promise.all(
+        tokens.map(async (asset) => ftBalance({ asset, balance: await read.principals.ftBalance(principal, asset) })),
+      ),
+    });
+    return { ...(await tipOf(read)), results: await Promise.all(principals.map(balancesOf)) };
+  },
+});
+
+export const manyTransactions = route({
+  method: 'POST',
+  path: '/stackside/v1/transactions/multiple',
+  operationId: 'getManyTransactions',
+  summary: 'Several transactions',
+  description:
+    'Returns up to 50 transactions, in the order of the request, whether they are mined, pending or dropped. All are of one state of the chain. `transaction` is null for an unknown id. Large parts are returned only if `include` names them.',
+  tag,
+  body: Type.Object(
+    {
+      tx_ids: texts('Transaction ids, with or without 0x', { minItems: 1, maxItems: MOST_SUBJECTS }),
+      include: Type.Optional(
+        Type.Array(words(...includable), { description: 'Optional parts to return', uniqueItems: true }),
+      ),
+    },
+    { additionalProperties: false },
+  ),
+  response: Type.Object({
+    ...tipFields,
+    results: Type.Array(
+      Type.Object({ tx_id: Hash, transaction: nullable(Type.Union([FullTransaction, FullPending])) }),
+    ),
+  }),
+  etag: null,
+  handle: async ({ body: { tx_ids, include = [] }, read }) => {
+    const one = async (id: Uint8Array) => {
+      const found = await read.transactions.find(id);
+      return { tx_id: toHex(id), transaction: found === undefined ? null : fullTransaction(found, include) };
+    };
+    return { ...(await tipOf(read)), results: await Promise.all(readTxIds(tx_ids).map(one)) };
+  },
+});
+
+export const manySubjects = [balancesOfMany, manyTransactions];

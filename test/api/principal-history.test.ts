@@ -1,0 +1,300 @@
+/** The history of a principal: its sums are the balances that the API answers, whatever forks came, in steps of any size. */
+import { beforeAll, describe, expect, test } from 'bun:test';
+import { Value } from '@sinclair/typebox/value';
+import { History } from '../../src/api/stackside/principal-history.ts';
+import { SimulatedChain } from '../../src/devnet/chain.ts';
+import { devnetEvents } from '../../src/devnet/scenario.ts';
+import { csvLine } from '../../src/http/csv.ts';
+import { openSnapshots, type Snapshots } from '../../src/store/read/snapshots.ts';
+import { openNew, received } from '../support/ingest.ts';
+import { memoryIndex } from '../support/memory-index.ts';
+import { ADDRESS, HOLDER, hash, idAt, MISTYPED, OTHER, TOKEN } from './sample-chain.ts';
+import { sampleIndex, testApp } from './test-app.ts';
+
+type Body = typeof History.static;
+type Asset = Body['movements'][number]['asset'];
+
+const pathOf = (principal: string, query = '') => `/stackside/v1/principals/${principal}/history${query}`;
+const nameOf = (asset: Asset): string => (asset.type === 'stx' ? 'stx' : `${asset.type} ${asset.identifier}`);
+
+const posted = (body: object): RequestInit => ({
+  method: 'POST',
+  headers: { 'content-type': 'application/json' },
+  body: JSON.stringify(body),
+});
+
+/** What the movements add up to, by asset; each balance is checked on the way. */
+function sumsOf({ movements }: Pick<Body, 'movements'>, before = new Map<string, bigint>()): Map<string, bigint> {
+  const sums = new Map(before);
+  for (const { asset, amount, balance } of movements) {
+    const sum = (sums.get(nameOf(asset)) ?? 0n) + BigInt(amount);
+    expect(balance).toBe(String(sum));
+    sums.set(nameOf(asset), sum);
+  }
+  return sums;
+}
+
+const notZero = (sums: Map<string, bigint>) => Object.fromEntries([...sums].filter(([, sum]) => sum !== 0n).sort());
+
+describe('over a simulated chain with forks', () => {
+  /** Each account's history, from the beginning and in one answer. */
+  const histories = new Map<string, Body>();
+  /** Steps of a few rows, so that places inside transactions are taken up again. */
+  let app: ReturnType<typeof testApp>;
+
+  const busiest = () => [...histories].sort(([, a], [, b]) => b.movements.length - a.movements.length).slice(0, 6);
+  const ask = async (path: string) => (await app.json(path)).body as never;
+
+  beforeAll(async () => {
+    const options = { seed: 7, blocks: 44, accounts: 8, transactionsPerBlock: 6, staking: 30, forkEvery: 6 };
+    app = testApp(memoryIndex([...devnetEvents(options)].map(received), { historyStep: 3 }));
+    const { results } = await ask('/extended/v3/tokens/stx/holders?limit=50');
+    const waiting = (results as { principal: string }[]).map(({ principal }) => principal);
+    for (let principal = waiting.pop(); principal !== undefined; principal = waiting.pop()) {
+      if (histories.has(principal)) continue;
+      const body: Body = await ask(pathOf(principal));
+      histories.set(principal, body);
+      for (const { counterparty } of body.movements) if (counterparty !== null) waiting.push(counterparty);
+    }
+  });
+
+  test('the sums of the movements are the balances that the API answers', async () => {
+    for (const [principal, body] of histories) {
+      expect(Value.Errors(History, body).First()).toBeUndefined();
+      expect(body.complete).toBe(true);
+      const held = new Map<string, bigint>();
+      const at = `/extended/v3/principals/${principal}/balances`;
+      const stx: { balance: string } = await ask(`${at}/stx`);
+      held.set('stx', BigInt(stx.balance));
+      const fts: { results: { asset_identifier: string; balance: string }[] } = await ask(`${at}/ft?limit=50`);
+      for (const { asset_identifier: asset, balance } of fts.results) held.set(`ft ${asset}`, BigInt(balance));
+      for (let cursor: string | null = ''; cursor !== null; ) {
+        const page: { results: { asset_identifier: string }[]; cursor: { next: string | null } } = await ask(
+          `${at}/nft?limit=50${cursor === '' ? '' : `&cursor=${cursor}`}`,
+        );
+        for (const { asset_identifier: asset } of page.results) {
+          held.set(`nft ${asset}`, (held.get(`nft ${asset}`) ?? 0n) + 1n);
+        }
+        cursor = page.cursor.next;
+      }
+      expect(notZero(sumsOf(body))).toEqual(notZero(held));
+    }
+  });
+
+  test('the chain holds most kinds of movements, and fees that sponsors pay', async () => {
+    const seen = new Set<string>();
+    const payers = new Map<string, string>();
+    for (const [principal, { movements }] of histories) {
+      for (const { type, asset, tx_id } of movements) {
+        seen.add(`${asset.type} ${type}`);
+        if (type === 'fee' && tx_id !== null) payers.set(tx_id, principal);
+      }
+    }
+    const kinds = ['stx', 'ft', 'nft'].flatMap((asset) => ['mint', 'transfer'].map((type) => `${asset} ${type}`));
+    expect([...seen]).toEqual(expect.arrayContaining([...kinds, 'stx burn', 'stx fee', 'stx mining_reward']));
+    const ids = [...payers.keys()];
+    const sponsored = new Set<string>();
+    for (let at = 0; at < ids.length && sponsored.size === 0; at += 50) {
+      const asked = await app.json('/stackside/v1/transactions/multiple', posted({ tx_ids: ids.slice(at, at + 50) }));
+      const { results } = asked.body as { results: { tx_id: string; transaction: { sender: { address: string } } }[] };
+      for (const { tx_id, transaction } of results) {
+        if (transaction.sender.address !== payers.get(tx_id)) sponsored.add(tx_id);
+      }
+    }
+    expect(sponsored.size).toBeGreaterThan(0);
+  });
+
+  test('periods that follow each other have what the whole has, and begin with its balances', async () => {
+    for (const [principal, { movements }] of busiest()) {
+      const parts: Body[] = [];
+      for (const query of ['?to=17', '?from=18&to=25', '?from=26']) parts.push(await ask(pathOf(principal, query)));
+      expect(parts.flatMap((part) => part.movements)).toEqual(movements);
+    }
+  });
+
+  test('days and times choose the blocks of that time', async () => {
+    const [principal, { movements }] = busiest()[0]!;
+    const middle = movements[Math.floor(movements.length / 2)]!;
+    const second = middle.time.replace('.000', '');
+    const before: Body = await ask(pathOf(principal, `?to=${second}`));
+    const after: Body = await ask(pathOf(principal, `?from=${second}`));
+    const sameTime = movements.filter(({ time }) => time === middle.time);
+    expect(before.movements.length + after.movements.length).toBe(movements.length + sameTime.length);
+    expect(before.to_height).toBeGreaterThanOrEqual(middle.block_height);
+    const day = movements.at(-1)!.time.slice(0, 10);
+    const ofDay: Body = await ask(pathOf(principal, `?from=${day}&to=${day}`));
+    expect(ofDay.movements).toEqual(movements.filter(({ time }) => time.startsWith(day)));
+  });
+
+  test('records of CSV say what the JSON says', async () => {
+    for (const [principal, { movements, from_height, to_height }] of busiest()) {
+      const response = await app.request(pathOf(principal, '?format=csv'));
+      expect(response.headers.get('content-type')).toStartWith('text/csv');
+      expect(response.headers.get('content-disposition')).toContain(`${principal}-${from_height}-${to_height}.csv`);
+      const [header, ...records] = (await response.text()).trimEnd().split('\r\n');
+      expect(header).toBe(
+        'time,block_height,tx_id,event_index,type,asset_type,asset,value,counterparty,amount,decimals,balance',
+      );
+      const shown = movements.map(({ time, amount, balance, decimals, tx_id }) => [
+        time,
+        tx_id ?? '',
+        `${amount},${decimals ?? ''},${balance}`,
+      ]);
+      expect(records.map((line) => [line.split(',')[0], line.split(',')[2], line.split(',').slice(-3).join()])).toEqual(
+        shown as never,
+      );
+    }
+  });
+});
+
+test('a fork that replaces the chain ends the answer with the reason', async () => {
+  const chain = new SimulatedChain({ seed: 3, accounts: 4, transactionsPerBlock: 2 });
+  using open = openNew({ journal: false });
+  const take = (events: Parameters<typeof received>[0][]) => {
+    for (const event of events) open.ingest.take(received(event));
+    open.ingest.commit();
+  };
+  take([chain.genesis()]);
+  const parents = [chain.tip.indexBlockHash];
+  for (let block = 0; block < 3; block++) {
+    const { events, indexBlockHash } = chain.mine(parents.at(-1)!, { newTenure: block === 0 });
+    take([...events]);
+    parents.push(indexBlockHash);
+  }
+  const snapshots = openSnapshots(open.directory);
+  const app = testApp(snapshots);
+  const holders: { results: { principal: string }[] } = (await app.json('/extended/v3/tokens/stx/holders')).body;
+  const path = pathOf(holders.results[0]!.principal);
+  const [json, csv, settled] = await Promise.all([
+    app.request(path),
+    app.request(`${path}?format=csv`),
+    app.request(`${path}?to=1`),
+  ]);
+  // Nothing was read yet but the tip: a part is made when the client asks for it.
+  let parent = parents[1]!;
+  for (let block = 0; block < 3; block++) {
+    const { events, indexBlockHash } = chain.mine(parent, { newTenure: block === 0 });
+    take([...events]);
+    parent = indexBlockHash;
+  }
+  const body = (await json.json()) as Body;
+  expect(Value.Errors(History, body).First()).toBeUndefined();
+  expect(body).toMatchObject({ movements: [], complete: false, error: { statusCode: 409, code: 'CHAIN_REPLACED' } });
+  const lines = (await csv.text()).trimEnd().split('\r\n');
+  expect(lines).toHaveLength(2);
+  expect(lines[1]).toStartWith('INCOMPLETE: The block at height 3 is no longer');
+  // A fork above the period changes nothing of it.
+  expect(((await settled.json()) as Body).complete).toBe(true);
+  expect(app.logged).toEqual([]);
+  snapshots.close();
+});
+
+test('an index that fails meanwhile ends the answer with a reason, and the cause goes to the log', async () => {
+  let reads = 0;
+  const failing: Snapshots = {
+    read: (request) => (++reads === 1 ? sampleIndex().read(request) : Promise.reject(new Error('disk on fire'))),
+    close: () => {},
+  };
+  const { json, logged } = testApp(failing);
+  const { status, body } = await json(pathOf(ADDRESS));
+  expect(status).toBe(200);
+  expect(body).toMatchObject({ complete: false, error: { statusCode: 500 } } as never);
+  expect(JSON.stringify(body)).not.toContain('fire');
+  expect(logged).toMatchObject([{ event: 'request_failed', path: pathOf(ADDRESS) }]);
+});
+
+describe('parameters', () => {
+  const { json } = testApp();
+
+  test.each([
+    ['?from=2026-02-30', 'invalid date in querystring/from: there is no such day or time'],
+    ['?to=2026-01-01T25:00:00Z', 'invalid date in querystring/to: there is no such day or time'],
+    ['?from=yesterday', 'querystring/from must match pattern'],
+    ['?from=3&to=2', 'querystring/to must not be before from'],
+    ['?from=2026-01-02&to=2026-01-01', 'querystring/to must not be before from'],
+    ['?format=xml', 'querystring/format must be equal to one of the allowed values (json, csv)'],
+  ])('%s is refused by the name of the field', async (query, message) => {
+    const { status, body } = await json(pathOf(ADDRESS, query));
+    expect(status).toBe(400);
+    expect((body as { message: string }).message).toContain(message);
+  });
+
+  test('an unknown principal has an empty history, and a mistyped one is refused', async () => {
+    expect((await json(pathOf(OTHER))).body).toMatchObject({ movements: [], complete: true, to_height: 3 });
+    expect((await json(pathOf(MISTYPED))).status).toBe(400);
+  });
+
+  test('a period without blocks has no heights', async () => {
+    expect((await json(pathOf(HOLDER, '?from=1000'))).body).toEqual({
+      principal: HOLDER,
+      from_height: null,
+      to_height: null,
+      index_block_hash: null,
+      movements: [],
+      complete: true,
+    } as never);
+  });
+});
+
+test('texts that a spreadsheet would run as formulas are defused, and quoted where they need it', () => {
+  expect(csvLine(['=1+1', '+1', '-1', '@x', '\tx', 'a,b', 'say "hi"', 'a\nb', -5n, -5, null, 'plain'])).toBe(
+    `'=1+1,'+1,'-1,'@x,'\tx,"a,b","say ""hi""","a\nb",-5,-5,,plain\r\n`,
+  );
+  expect(csvLine(['=HYPERLINK("x","y")'])).toBe(`"'=HYPERLINK(""x"",""y"")"\r\n`);
+});
+
+describe('many subjects in one request', () => {
+  const { json } = testApp();
+  const balances = (body: object) => json('/stackside/v1/principals/balances', posted(body));
+  const transactions = (body: object) => json('/stackside/v1/transactions/multiple', posted(body));
+
+  test('balances are those that each route of one principal answers, in the order of the request', async () => {
+    const { status, body } = await balances({ principals: [HOLDER, OTHER, ADDRESS], fungible_tokens: [TOKEN] });
+    expect(status).toBe(200);
+    const single = async (path: string) => (await json(`/extended/v3/principals/${path}`)).body;
+    const results = await Promise.all(
+      [HOLDER, OTHER, ADDRESS].map(async (principal) => ({
+        principal,
+        stx: await single(`${principal}/balances/stx`),
+        fungible_tokens: [await single(`${principal}/balances/ft/${encodeURIComponent(TOKEN)}`)],
+      })),
+    );
+    expect(body).toMatchObject({ block_height: 3, results } as never);
+  });
+
+  test('transactions are those that the route of one answers, and null for an unknown id', async () => {
+    const [known, unknown] = [idAt(2, 1), hash(0xee)];
+    const { body } = await transactions({
+      tx_ids: [known.slice(2).toUpperCase(), unknown],
+      include: ['post_conditions'],
+    });
+    const { body: transaction } = await json(`/extended/v3/transactions/${known}?include=post_conditions`);
+    expect((body as { results: unknown }).results).toEqual([
+      { tx_id: known, transaction },
+      { tx_id: unknown, transaction: null },
+    ] as never);
+  });
+
+  test.each([
+    [{}, 'body/principals is required'],
+    [{ principals: [] }, 'body/principals must NOT have fewer than 1 items'],
+    [{ principals: Array(51).fill(HOLDER) }, 'body/principals must NOT have more than 50 items'],
+    [{ principals: [HOLDER, MISTYPED] }, 'invalid STX address in body/principals/1'],
+    [{ principals: [HOLDER, 7] }, 'body/principals/1 must be string'],
+    [{ principals: [HOLDER], fungible_tokens: [TOKEN, 'coin'] }, 'body/fungible_tokens/1 must match pattern'],
+    [{ principals: [HOLDER], tokens: [] }, 'body/tokens is not allowed'],
+  ])('balances (%#) are refused by field and index', async (body, message) => {
+    const { status, body: problem } = await balances(body);
+    expect(status).toBe(400);
+    expect((problem as { message: string }).message).toContain(message);
+  });
+
+  test.each([
+    [{ tx_ids: [hash(1), '0x12'] }, 'body/tx_ids/1 must match pattern'],
+    [{ tx_ids: [hash(1)], include: ['everything'] }, 'body/include/0 must be'],
+  ])('transactions (%#) are refused by field and index', async (body, message) => {
+    const { status, body: problem } = await transactions(body);
+    expect(status).toBe(400);
+    expect((problem as { message: string }).message).toContain(message);
+  });
+});
