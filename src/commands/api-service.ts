@@ -7,6 +7,7 @@ import type { Operations } from '../api/operations.ts';
 import type { PrefixForward } from '../api/prefix-routes.ts';
 import type { SystemApi } from '../api/stackside/system.ts';
 import { type Clock, systemClock } from '../base/clock.ts';
+import { Turns } from '../base/turns.ts';
 import type { Faucets } from '../faucets/faucets.ts';
 import type { HookApi } from '../hooks/routes/family.ts';
 import type { Forward } from '../http/forward.ts';
@@ -45,6 +46,8 @@ export interface ApiServiceOptions {
   steering?: Steering | null;
   log: Log;
   address: { hostname: string; port: number; shared: boolean };
+  /** Shares the thread among all that it does for clients. */
+  turns?: Turns;
   clock?: Clock;
   listen?: Listen;
   /** Answers what only the main thread can; given in API threads alone. */
@@ -63,6 +66,7 @@ export async function startApiService(options: ApiServiceOptions): Promise<ApiSe
     requestCounts,
     steering = null,
     clock = systemClock,
+    turns = new Turns(clock),
     listen = listenHttp,
   } = options;
   const via = viaOf(passage);
@@ -91,11 +95,21 @@ export async function startApiService(options: ApiServiceOptions): Promise<ApiSe
     snapshots,
     metrics: liveMetrics(registry),
     log,
+    turns,
     clock,
     ...(mainThread === undefined ? {} : { polling: mainThread }),
   });
   try {
-    return startApi({ app, ...address, clock, listen, bodyLimit: settings.proxyBodyLimit, pushed: realtime, log });
+    return startApi({
+      app,
+      ...address,
+      turns,
+      clock,
+      listen,
+      bodyLimit: settings.proxyBodyLimit,
+      pushed: realtime,
+      log,
+    });
   } catch (error) {
     await realtime.stop();
     throw error;

@@ -4,6 +4,7 @@ import type { Steering } from '../api/devnet.ts';
 import { type Operations, operationAnswer } from '../api/operations.ts';
 import type { SystemApi } from '../api/stackside/system.ts';
 import { EXIT } from '../base/errors.ts';
+import { Turns } from '../base/turns.ts';
 import { type Faucets, noFaucets } from '../faucets/faucets.ts';
 import type { HookApi } from '../hooks/routes/family.ts';
 import type { Log } from '../log.ts';
@@ -62,6 +63,8 @@ interface Base {
   operations: Operations;
   log: Log;
   watch: Watch;
+  /** Shares this thread between the node and all clients. */
+  turns: Turns;
   /** Functions that close what was opened, in the order in which to call them. */
   closing: (() => Promise<void> | void)[];
 }
@@ -70,7 +73,7 @@ interface Base {
 const LOOPBACK = { hostname: '127.0.0.1', port: 0, shared: false };
 
 function takeEvents(
-  { settings, environment, registry, operations, log, watch, closing }: Base,
+  { settings, environment, registry, operations, log, watch, turns, closing }: Base,
   ingest: Ingest,
   rate: EventRate,
 ): string {
@@ -83,6 +86,7 @@ function takeEvents(
     log,
     metrics: countedBy(rate, watch.hour.aroundEvents(eventMetrics(registry, () => receiver.waiting()))),
     otherwise: operationAnswer(operations),
+    turns,
     clock,
     listen,
   });
@@ -217,7 +221,8 @@ export async function startServing(
       now: clock.now,
       threads: metrics,
     });
-    const base: Base = { settings, environment, registry, node, snapshots, operations, log, watch, closing };
+    const turns = new Turns(clock);
+    const base: Base = { settings, environment, registry, node, snapshots, operations, log, watch, turns, closing };
     closing.unshift(watch.hour.start());
     const faucets = ingest === null ? noFaucets : serverFaucets(settings, { ingest, snapshots, node, log });
     const served =

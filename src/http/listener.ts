@@ -1,5 +1,7 @@
 /** The one way in which a port answers HTTP: every listener refuses malformed requests alike and survives a handler that fails. */
+import { systemClock } from '../base/clock.ts';
 import { UNEXPECTED } from '../base/errors.ts';
+import { Turns } from '../base/turns.ts';
 import { listening } from './listening.ts';
 import { pathAndQuery, pathOf, withPlainPath } from './request-url.ts';
 
@@ -24,6 +26,8 @@ export interface HttpListenerOptions<Data> {
   /** What answers instead of `fetch` on paths of their own. */
   routes?: Readonly<Record<string, Handler<Data>>>;
   websocket?: Bun.WebSocketHandler<Data>;
+  /** Shares the thread among requests and whatever else the thread does for clients; by default among requests alone. */
+  turns?: Turns;
   /** Makes the answer to a request that is malformed, or whose handler failed. */
   refuse: (status: 400 | 500, message: string) => Response;
   log: (event: ListenerEvent) => void;
@@ -52,10 +56,13 @@ function absoluteUrl({ url, headers }: Request): string | null {
  */
 export function listenHttp<Data>(options: HttpListenerOptions<Data>): Bun.Server<Data> {
   const { what, hostname, port, shared = false, bodyLimit, idleSeconds, fetch, routes = {}, refuse, log } = options;
+  const { turns = new Turns(systemClock) } = options;
 
   const handlers = new Map(Object.entries(routes));
 
   const answered: Handler<Data> = async (request, server) => {
+    const turn = turns.next();
+    if (turn !== undefined) await turn;
     const url = absoluteUrl(request);
     if (url === null) return refuse(400, MALFORMED);
     const plain = withPlainPath(url);

@@ -1,6 +1,7 @@
 /** The API's port. */
 import type { AnyElysia } from 'elysia';
 import { type Clock, systemClock } from '../base/clock.ts';
+import type { Turns } from '../base/turns.ts';
 import { problem } from './errors.ts';
 import { type Handler, type Listen, type ListenerEvent, listenHttp } from './listener.ts';
 import { stopGracefully } from './listening.ts';
@@ -31,6 +32,7 @@ export interface ApiServerOptions<Data> {
   bodyLimit: number;
   /** Where something is. */
   pushed?: Pushed<Data>;
+  turns?: Turns;
   clock?: Clock;
   listen?: Listen;
   log: (event: ListenerEvent) => void;

@@ -1,13 +1,15 @@
 /** The realtime protocols as the API's server uses them. */
 import type { WebSocketData } from '@socket.io/bun-engine/dist/transports/websocket';
 import { type Clock, systemClock } from '../base/clock.ts';
+import { Turns } from '../base/turns.ts';
 import { problem } from '../http/errors.ts';
 import type { Pushed } from '../http/server.ts';
 import type { Snapshots } from '../store/read/snapshots.ts';
 import { MAX_MESSAGE } from './client-message.ts';
 import { type FeedEvent, startFeed } from './feed.ts';
-import { type ConnectionEvent, connectionGuard } from './guard.ts';
+import { type ConnectionEvent, closeCodes, connectionGuard, type EndReason } from './guard.ts';
 import { heartbeat } from './heartbeat.ts';
+import { Inboxes } from './inbox.ts';
 import type { LiveMetrics } from './metrics.ts';
 import type { SocketIo } from './socket-io.ts';
 import { subscriptions as noSubscriptions } from './subscriptions.ts';
@@ -29,6 +31,8 @@ export interface RealtimeOptions {
    */
   polling?: (request: Request) => Promise<Response>;
   log: (event: RealtimeEvent) => void;
+  /** Shares the thread among all that it does for clients. */
+  turns?: Turns;
   clock?: Clock;
 }
 
@@ -52,6 +56,7 @@ const refusal = (status: 400 | 413 | 426, message: string): Response =>
 /** Starts realtime: both protocols, their heartbeat, and the feed of changes. */
 export function startRealtime(options: RealtimeOptions): Realtime {
   const { snapshots, metrics, pingIntervalMs, pingTimeoutMs, maxBacklog, polling, log, clock = systemClock } = options;
+  const { turns = new Turns(clock) } = options;
   const subscriptions = noSubscriptions();
   metrics.subscriptions(() => subscriptions.counts());
   const rpcMetrics = metrics.connections('websocket');
@@ -67,6 +72,18 @@ export function startRealtime(options: RealtimeOptions): Realtime {
     maxBacklog,
   };
   let io: SocketIo | null = null;
+  const inboxes = new Inboxes<Socket>(turns, (socket, message) => {
+    // What waits behind a message that ended its connection is of no use.
+    if (socket.readyState !== WebSocket.OPEN) return;
+    if (isRpc(socket)) socket.data.rpc.received(message);
+    else if (isEngine(socket)) io?.received(socket, message);
+  });
+  const guardOf = (socket: Socket) => (isRpc(socket) ? rpcGuard : ioOptions.guard);
+  /** Ends a connection so that nothing more of it is read. */
+  const cutOff = (socket: Socket) => (reason: EndReason) => {
+    socket.close(closeCodes[reason]);
+    socket.terminate();
+  };
   const stopFeed = startFeed({ snapshots, subscriptions, log, clock });
   const beat = heartbeat(pingIntervalMs, clock.monotonic, (late) => {
     for (const connection of rpcConnections) connection.checkAlive(late);
@@ -118,13 +135,13 @@ export function startRealtime(options: RealtimeOptions): Realtime {
         } else if (isEngine(socket)) io?.opened(socket);
       },
       message(socket, message) {
-        if (isRpc(socket)) socket.data.rpc.received(message);
-        else if (isEngine(socket)) io?.received(socket, message);
+        guardOf(socket)(() => inboxes.receive(socket, message), cutOff(socket));
       },
       pong(socket) {
         if (isRpc(socket)) socket.data.rpc.heard();
       },
       close(socket, code, reason) {
+        inboxes.forget(socket);
         if (isRpc(socket)) {
           rpcConnections.delete(socket.data.rpc);
           socket.data.rpc.closed();

@@ -5,6 +5,7 @@
 
 import { type Clock, systemClock } from '../base/clock.ts';
 import { UNEXPECTED } from '../base/errors.ts';
+import { Turns } from '../base/turns.ts';
 import { isEventPath, PayloadError } from '../chain/payload-reader.ts';
 import { type Listen, type ListenerEvent, listenHttp } from '../http/listener.ts';
 import { stopGracefully } from '../http/listening.ts';
@@ -46,6 +47,8 @@ export interface ReceiverOptions {
   metrics?: EventMetrics;
   /** Answers GET requests for the paths it knows, and null for others. */
   otherwise?: (path: string) => Promise<Response> | null;
+  /** Shares the thread among all that it does for clients. */
+  turns?: Turns;
   clock?: Clock;
   listen?: Listen;
 }
@@ -88,7 +91,7 @@ export interface Receiver {
 /** Starts the HTTP server that receives events. @throws OperatorError where it can't listen */
 export function startReceiver(options: ReceiverOptions): Receiver {
   const { hostname, port, bodyLimit, receive, log, metrics = uncounted, otherwise = () => null } = options;
-  const { clock = systemClock, listen = listenHttp } = options;
+  const { clock = systemClock, turns = new Turns(clock), listen = listenHttp } = options;
 
   /** Takes an event and makes its response. */
   function taken(path: string, text: string): { outcome: EventOutcome; response: Response } {
@@ -137,6 +140,7 @@ export function startReceiver(options: ReceiverOptions): Receiver {
 
   const server = listen({
     what: 'The event receiver',
+    turns,
     hostname,
     port,
     bodyLimit,

@@ -1,0 +1,197 @@
+/** Clients of one thread wait for each other, and never for all that one of them sends. */
+import { describe, expect, test } from 'bun:test';
+import { Registry } from 'prom-client';
+import { type Clock, systemClock } from '../src/base/clock.ts';
+import { TURN_MS, Turns } from '../src/base/turns.ts';
+import { listenHttp } from '../src/http/listener.ts';
+import { MAX_TEXT } from '../src/live/client-message.ts';
+import { Inboxes, MOST_WAITING } from '../src/live/inbox.ts';
+import { type RealtimeEvent, startRealtime } from '../src/live/realtime.ts';
+import { liveMetrics } from '../src/metrics/live.ts';
+import type { Snapshots } from '../src/store/read/snapshots.ts';
+import { until } from './support/until.ts';
+
+/** A clock whose turns end when the test says. */
+class TurnClock {
+  #waiting: (() => void)[] = [];
+  #now = 0;
+  readonly clock: Clock = {
+    ...systemClock,
+    monotonic: () => this.#now,
+    turn: () => new Promise((resolve) => this.#waiting.push(resolve)),
+  };
+
+  /** What is handled takes so many milliseconds. */
+  works(milliseconds: number): void {
+    this.#now += milliseconds;
+  }
+
+  /** Lets everything run that waits for the next turn of the event loop. */
+  async turn(): Promise<void> {
+    for (const resolve of this.#waiting.splice(0)) {
+      resolve();
+      await new Promise((done) => setImmediate(done));
+    }
+  }
+}
+
+/** Clients whose messages take a given part of a turn each. @returns the order in which they were handled */
+function clients(part: number) {
+  const time = new TurnClock();
+  const turns = new Turns(time.clock);
+  const handled: string[] = [];
+  const handle = (name: string): void => {
+    time.works(part * TURN_MS);
+    handled.push(name);
+  };
+  const inboxes = new Inboxes<{ name: string }>(turns, (_, message) => handle(String(message)));
+  return {
+    time,
+    handled,
+    connection: (name: string) => {
+      const connection = { name };
+      return { send: (text: string) => inboxes.receive(connection, text), leave: () => inboxes.forget(connection) };
+    },
+    /** A request of HTTP. */
+    async request(name: string): Promise<void> {
+      await turns.next();
+      handle(name);
+    },
+  };
+}
+
+const numbered = (name: string, count: number): string[] => Array.from({ length: count }, (_, n) => `${name}${n}`);
+
+describe('turns', () => {
+  test('messages that come in one turn are handled at once while it has time', () => {
+    const { connection, handled } = clients(0.1);
+    const a = connection('a');
+    for (const message of numbered('a', 10)) a.send(message);
+    expect(handled).toEqual(numbered('a', 10));
+  });
+
+  test('whoever comes meanwhile waits for one message of each client, not for all of them', async () => {
+    const { connection, handled, request, time } = clients(1);
+    const [a, b] = [connection('a'), connection('b')];
+    for (const message of numbered('a', 100)) a.send(message);
+    for (const message of numbered('b', 100)) b.send(message);
+    const answered = request('request');
+    expect(handled).toEqual(['a0']);
+    while (!handled.includes('request')) await time.turn();
+    await answered;
+    expect(handled).toEqual(['a0', 'a1', 'b0', 'request']);
+  });
+
+  test('all are handled, each client’s in order', async () => {
+    const { connection, handled, time } = clients(0.4);
+    const [a, b] = [connection('a'), connection('b')];
+    for (const message of numbered('a', 50)) a.send(message);
+    for (const message of numbered('b', 50)) b.send(message);
+    while (handled.length < 100) await time.turn();
+    expect(handled.filter((name) => name.startsWith('a'))).toEqual(numbered('a', 50));
+    expect(handled.filter((name) => name.startsWith('b'))).toEqual(numbered('b', 50));
+  });
+
+  test('what waits of a client that left is not handled', async () => {
+    const { connection, handled, request, time } = clients(1);
+    const a = connection('a');
+    for (const message of numbered('a', 100)) a.send(message);
+    a.leave();
+    const answered = request('request');
+    while (!handled.includes('request')) await time.turn();
+    await answered;
+    expect(handled).toEqual(['a0', 'request']);
+  });
+
+  test('what may wait of one client is bounded', () => {
+    const { connection } = clients(1);
+    const a = connection('a');
+    const send = (text: string, times: number) => () => {
+      for (let n = 0; n < times; n++) a.send(text);
+    };
+    // A thousand subscriptions, a message each.
+    expect(send('x'.repeat(250), 1_000)).not.toThrow();
+    expect(send('', MOST_WAITING)).toThrow('more messages wait than a client may send at once');
+  });
+});
+
+const noAnswer = () => new Response('', { status: 500 });
+const local = {
+  what: 'The test',
+  hostname: '127.0.0.1',
+  port: 0,
+  bodyLimit: 0,
+  idleSeconds: 0,
+  fetch: noAnswer,
+  refuse: noAnswer,
+  log: noAnswer,
+};
+
+test('requests over new connections wait for their turn', async () => {
+  const time = new TurnClock();
+  const turns = new Turns(time.clock);
+  let [arrived, handled] = [0, 0];
+  const next = turns.next.bind(turns);
+  turns.next = () => {
+    arrived++;
+    return next();
+  };
+  const answer = () => {
+    handled++;
+    time.works(TURN_MS);
+    return new Response('');
+  };
+  using server = listenHttp({ ...local, turns, fetch: answer });
+  const asked = Array.from({ length: 6 }, () => fetch(server.url, { keepalive: false }));
+  await until(() => arrived === asked.length);
+  expect(handled).toBe(1);
+  while (handled < asked.length) await time.turn();
+  expect((await Promise.all(asked)).map(({ status }) => status)).toEqual(asked.map(() => 200));
+});
+
+test('a realtime client that sends more than is handled is disconnected, and others are served', async () => {
+  const time = new TurnClock();
+  const turns = new Turns(time.clock);
+  const logged: RealtimeEvent[] = [];
+  const realtime = startRealtime({
+    // Nobody subscribes, so nothing is read.
+    snapshots: {} as Snapshots,
+    metrics: liveMetrics(new Registry()),
+    pingIntervalMs: 1_000_000,
+    pingTimeoutMs: 1_000_000,
+    maxBacklog: 1_000_000,
+    turns,
+    log: (event) => void logged.push(event),
+  });
+  using server = listenHttp({ ...local, turns, routes: realtime.routes, websocket: realtime.websocket });
+  const connect = async (path: string) => {
+    const socket = new WebSocket(server.url.href.replace('http', 'ws') + path);
+    const answers: string[] = [];
+    socket.onmessage = ({ data }) => void answers.push(String(data));
+    await new Promise((opened) => {
+      socket.onopen = opened;
+    });
+    return { socket, answers, closed: () => socket.readyState === WebSocket.CLOSED };
+  };
+  const calm = await connect('extended/v1/ws');
+  const floods = [await connect('extended/v1/ws'), await connect('socket.io/?EIO=4&transport=websocket')];
+  // From here on, whoever asks waits.
+  time.works(TURN_MS);
+  calm.socket.send('{"jsonrpc":"2.0","id":1,"method":"none"}');
+  for (const { socket } of floods) for (let n = 0; n < 10; n++) socket.send('x'.repeat(MAX_TEXT));
+  await until(() => floods.every(({ closed }) => closed()), 'the end of both connections');
+  // Beside the greeting of Socket.IO.
+  expect(floods.flatMap(({ answers }) => answers).filter((text) => !text.startsWith('0{'))).toEqual([]);
+  const reason = 'more messages wait than a client may send at once';
+  expect(logged).toHaveLength(2);
+  for (const protocol of ['websocket', 'socket_io'] as const) {
+    expect(logged).toContainEqual({ event: 'client_message_refused', protocol, reason });
+  }
+  await until(async () => {
+    await time.turn();
+    return calm.answers.length > 0;
+  });
+  expect(calm.answers.join()).toContain('"id":1');
+  calm.socket.close();
+  await realtime.stop();
+});
