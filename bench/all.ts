@@ -19,15 +19,15 @@ interface Planned {
 /** By the name of the result. Ordered by what matters most, should there be no time for all. */
 const PLAN: Readonly<Record<string, Planned>> = {
   live: { bench: 'live', options: '--blocks 300', rounds: 2 },
-  ingest: { bench: 'ingest', options: '--blocks 650 --longer 10 --genesis 1', rounds: 1 },
+  ingest: { bench: 'ingest', options: '--blocks 500 --longer 10 --genesis 1', rounds: 1 },
   'http-distinct': { bench: 'http', options: '--distinct --blocks 300 --seconds 1.5 --warm-up 0.5', rounds: 2 },
   http: { bench: 'http', options: '--blocks 300 --seconds 1 --warm-up 0.5', rounds: 1 },
   hooks: { bench: 'hooks', options: '--blocks 300 --queue 10000', rounds: 1 },
   start: { bench: 'start', options: '--build --blocks 300 --repeat 15', rounds: 1 },
-  check: { bench: 'check', options: '--sizes 300,1300', rounds: 1 },
-  'under-ingest': { bench: 'under-ingest', options: '--seconds 3', rounds: 2 },
+  check: { bench: 'check', options: '--sizes 1300', rounds: 1 },
+  'under-ingest': { bench: 'under-ingest', options: '--seconds 3', rounds: 1 },
   subscribers: { bench: 'subscribers', options: '--blocks 15', rounds: 1 },
-  threads: { bench: 'threads', options: '--blocks 300 --threads 0,2 --seconds 2', rounds: 2 },
+  threads: { bench: 'threads', options: '--blocks 300 --threads 0,2 --seconds 2', rounds: 1 },
 };
 
 const { values, positionals } = parseArgs({

@@ -3,7 +3,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ROOT } from '../harness.ts';
 import { kept, sectionLines, spread, tableLines, textOf } from '../results.ts';
-import { goals, measured, medianAt } from './goals.ts';
+import { type Measured, measured, medianAt } from './goals.ts';
 import { barChart } from './picture.ts';
 import { sizingLines, sizingPictures } from './sizing.ts';
 
@@ -28,12 +28,16 @@ function resultLines(name: string): string[] {
   ]);
 }
 
+/** The revision that figures are compared with; null where none is. */
+const referenceOf = (rows: readonly Measured[]): string | null =>
+  kept(rows.find(({ before }) => before !== null)?.result ?? '')?.reference?.revision ?? null;
+
 /** The figures before and now, as far as both were measured. */
 function goalLines(): string[] {
   const rows = measured();
-  const reference = kept(rows.find(({ before }) => before !== null)?.result ?? '')?.reference?.revision ?? 'before';
-  return tableLines({
-    head: ['figure', 'goal', reference, 'now', 'now / before'],
+  const reference = referenceOf(rows);
+  const lines = tableLines({
+    head: ['figure', 'goal', reference ?? 'before', 'now', 'now / before'],
     rows: rows.map(({ name, goal, before, now, ratio }) => [
       name,
       goal,
@@ -42,6 +46,9 @@ function goalLines(): string[] {
       ratio === null ? '' : textOf({ values: [ratio], digits: 2 }),
     ]),
   });
+  return reference === null
+    ? lines
+    : [...lines, '', `![How many times better than at ${reference}](pictures/ratios.svg)`];
 }
 
 /** Two significant digits. */
@@ -101,12 +108,12 @@ export function rewritten(text: string): string {
 const SHORT = new Intl.NumberFormat('en-US', { notation: 'compact', maximumSignificantDigits: 3 });
 
 function ratioPicture(): string | null {
-  const rows = measured().flatMap(({ name, better, ratio }) =>
+  const all = measured();
+  const rows = all.flatMap(({ name, better, ratio }) =>
     ratio === null ? [] : [{ label: name, values: [better === 'more' ? ratio : 1 / ratio] }],
   );
   if (rows.length === 0) return null;
-  const reference = kept(goals[0]!.result)?.reference?.revision;
-  const title = `How many times better than at ${reference ?? 'the reference'} (logarithmic)`;
+  const title = `How many times better than at ${referenceOf(all)} (logarithmic)`;
   return barChart({ title, series: ['now'], rows, shown: (value) => value.toFixed(2), factors: true });
 }
 

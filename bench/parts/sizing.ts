@@ -8,8 +8,7 @@ const LENGTHS = [1_000_000, 10_000_000, 50_000_000];
 /** An import as far as a row of the table. */
 interface Step {
   transactions: number;
-  /** Since the step before. */
-  rate: number;
+  /** A transaction, since the step before. */
   microseconds: number;
   writtenKilobytes: number;
   /** Of all transactions so far. */
@@ -26,20 +25,19 @@ const numberOf = (cell: Cell | undefined): number => {
 
 const steps = (): Step[] =>
   (kept('long')?.sections[0]?.tables[0]?.rows ?? []).map((row) => {
-    const [transactions, , rate, microseconds, , writtenKilobytes, index, journal, logs, memory] = row.map(numberOf);
-    return { transactions, rate, microseconds, writtenKilobytes, index, journal, logs, memory } as Step;
+    const [transactions, , , microseconds, , writtenKilobytes, index, journal, logs, memory] = row.map(numberOf);
+    return { transactions, microseconds, writtenKilobytes, index, journal, logs, memory } as Step;
   });
 
-/** Processor seconds of an import of so many transactions; beyond what was measured, at the rate of the end. */
-function processorSeconds(all: readonly Step[], transactions: number): number {
-  let [done, seconds] = [0, 0];
+/** What an import of so many transactions adds up to; beyond what was measured, each costs what it cost at the end. */
+function sumOf(all: readonly Step[], transactions: number, cost: (step: Step) => number): number {
+  let [done, sum] = [0, 0];
   for (const step of all) {
-    const more = Math.min(step.transactions, transactions) - done;
-    if (more <= 0) break;
-    seconds += (more * step.microseconds) / 1e6;
+    const more = Math.max(0, Math.min(step.transactions, transactions) - done);
+    sum += more * cost(step);
     done += more;
   }
-  return seconds + ((transactions - done) * all.at(-1)!.microseconds) / 1e6;
+  return sum + (transactions - done) * cost(all.at(-1)!);
 }
 
 /** The step that shows a chain of so many transactions best. */
@@ -54,7 +52,7 @@ function duration(seconds: number): string {
   return seconds < 5400 ? `${about(seconds / 60)} min` : `${about(seconds / 3600)} h`;
 }
 
-const gigabytes = (bytes: number): string => `${about(bytes / 1e9)} GB`;
+const gigabytes = (bytes: number): string => (bytes < 1e12 ? `${about(bytes / 1e9)} GB` : `${about(bytes / 1e12)} TB`);
 const millions = (count: number): string => `${count / 1e6} million`;
 
 /** The table of what to plan. */
@@ -69,9 +67,9 @@ function planLines(): string[] {
       gigabytes(step.index * length),
       gigabytes(step.journal * length),
       gigabytes(2 * files + step.logs * 1e6),
-      duration(processorSeconds(all, length)),
-      `${about(1e6 / step.microseconds)}`,
       `${about(step.memory)} MB`,
+      duration(sumOf(all, length, ({ microseconds }) => microseconds / 1e6)),
+      gigabytes(sumOf(all, length, ({ writtenKilobytes }) => writtenKilobytes * 1e3)),
     ];
   });
   const names = [
@@ -79,9 +77,9 @@ function planLines(): string[] {
     'index',
     'journal',
     'disk to plan: both files, and as much again for a backup or a rebuild',
-    'first import, processor time of one core',
-    'transactions/s at that length, if the core does nothing else',
-    'memory of the import',
+    'memory of the first import',
+    'its processor time, of one core',
+    'what it writes to the disk in all',
   ];
   return tableLines({
     head: ['transactions', ...LENGTHS.map(millions)],
@@ -89,29 +87,54 @@ function planLines(): string[] {
   });
 }
 
-/** What the finished index costs. */
-function filesLines(): string[] {
-  const value = (row: string): number => medianAt({ result: 'long', row, column: 'value' });
-  const checked = 'check of the last 1,000 blocks, seconds';
-  const cpu = (route: string): string => about(medianAt({ result: 'long', row: route, column: 'CPU µs' }));
-  const routes = [
-    ['one transaction by its id', '/extended/v3/transactions/{tx_id}'],
-    ['STX balance of an account', '/extended/v3/principals/{principal}/balances/stx'],
-    ['first page of all transactions', '/extended/v3/transactions'],
-    ["first page of the busiest account's transactions", '/extended/v3/principals/{principal}/transactions'],
-    ['the same in v1, with all its fields', '/extended/v1/address/{principal}/transactions'],
-  ] as const;
+/** What is asked for, and its row of the results. */
+const ROUTES = [
+  ['one transaction by its id', '/extended/v3/transactions/{tx_id}'],
+  ['STX balance of an account', '/extended/v3/principals/{principal}/balances/stx'],
+  ['first page of all transactions', '/extended/v3/transactions'],
+  ["first page of an account's transactions", '/extended/v3/principals/{principal}/transactions'],
+  ['first page of a block', '/extended/v3/blocks/{height}/transactions'],
+] as const;
+
+/** Requests on a short chain, and how they compare with the empty route there and on the long one. */
+function requestLines(): string[] {
+  const longest = steps().at(-1)!.transactions.toLocaleString('en-US');
   return tableLines({
-    head: [`${about(value('transactions'))} transactions`, ''],
-    rows: [
-      ['from spawn to ready', `${about(medianAt({ result: 'long', row: 'the ready line' }))} ms`],
-      ['check of the last 1,000 blocks (`stackside check --since`)', duration(value(checked))],
-      ['backup of both files', duration(value('backup, seconds'))],
-      ...routes.map(([name, route]) => [
-        name,
-        `${cpu(route)} µs of processor time, so up to ${about(1e6 / Number(cpu(route).replaceAll(',', '')))} requests/s on one core`,
-      ]),
+    head: [
+      'request',
+      'requests/s on one core',
+      'processor µs',
+      'times an empty request',
+      `the same, ${longest} transactions`,
     ],
+    rows: ROUTES.map(([name, row]) => {
+      const at = (result: string, column: string): number => medianAt({ result, row, column });
+      const times = (result: string): string => about(100 / at(result, 'the empty one / its'));
+      return [
+        name,
+        about(at('http-distinct', 'requests/s')),
+        about(at('http-distinct', 'CPU µs')),
+        times('http-distinct'),
+        times('long'),
+      ];
+    }),
+  });
+}
+
+/** What the operator's commands take on the long chain. */
+function commandLines(): string[] {
+  const value = (row: string): number => medianAt({ result: 'long', row, column: 'value' });
+  const checked = 'check of the last 1,000 blocks';
+  return tableLines({
+    head: [`${value('transactions').toLocaleString('en-US')} transactions`, 'processor time', 'time'],
+    rows: [
+      [
+        'check of the last 1,000 blocks: `stackside check --since`',
+        `${checked}, processor seconds`,
+        `${checked}, seconds`,
+      ],
+      ['backup of both files', 'backup, processor seconds', 'backup, seconds'],
+    ].map(([name = '', processor = '', time = '']) => [name, duration(value(processor)), duration(value(time))]),
   });
 }
 
@@ -120,11 +143,11 @@ function placeLines(): string[] {
   const result = kept('long')!;
   const longest = steps().at(-1)!.transactions.toLocaleString('en-US');
   return [
-    `The chain of ${longest} transactions was measured on ${result.date.slice(0, 10)} at commit ${result.commit}, on a machine with ${result.machine}, ${result.runtime}.`,
+    `The longest chain that was measured has ${longest} transactions (${result.date.slice(0, 10)}, commit ${result.commit}; ${result.machine}; ${result.runtime}).`,
   ];
 }
 
-export const sizingLines = { plan: planLines, files: filesLines, place: placeLines };
+export const sizingLines = { plan: planLines, requests: requestLines, commands: commandLines, place: placeLines };
 
 const SHORT = new Intl.NumberFormat('en-US', { notation: 'compact', maximumSignificantDigits: 3 });
 const short = (value: number): string => SHORT.format(value);
