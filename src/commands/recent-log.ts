@@ -26,8 +26,8 @@ function fieldsOf({ event: _, ...fields }: LogEvent): string {
 const isGrave = (event: LogEvent['event']): boolean => isLogged(event, 'warn');
 
 /**
- * Keeps what goes into a log.
- * @param log gets every event @param least the minimum level that is kept @param now the clock, in Unix milliseconds
+ * Keeps what goes into a log, from the level `info` on, whatever the log prints.
+ * @param log gets every event @param least the minimum level that it prints @param now the clock, in Unix milliseconds
  */
 export function recentLog(log: Log, least: Level, now: () => number): { log: Log; read(): SystemLog } {
   const counts = new Map<LogEvent['event'], { count: number; last: number }>();
@@ -36,7 +36,7 @@ export function recentLog(log: Log, least: Level, now: () => number): { log: Log
   function keep(event: LogEvent): void {
     const at = Math.floor(now() / 1_000);
     counts.set(event.event, { count: (counts.get(event.event)?.count ?? 0) + 1, last: at });
-    if (!isLogged(event.event, least)) return;
+    if (!isLogged(event.event, least === 'debug' ? 'debug' : 'info')) return;
     const kept = isGrave(event.event) ? grave : usual;
     kept.push({ at, event });
     if (kept.length > MOST_KEPT) kept.shift();

@@ -1,5 +1,6 @@
 /** The output of `stackside check`, `tables`, `status` and `accept-journal`. */
 import { writeSync } from 'node:fs';
+import { hasCode } from '../base/errors.ts';
 import { chainIdText } from '../chain/network.ts';
 import { type CheckOptions, checkDirectory } from '../store/check/check.ts';
 import type { CheckWatch } from '../store/check/run.ts';
@@ -34,8 +35,21 @@ export function reportCheck(directory: string, options: Omit<CheckOptions, 'watc
   return results.every(({ problems }) => problems.length === 0);
 }
 
+/** Milliseconds after which a reader that has no room is tried again. */
+const FULL_MS = 5;
+
 /** Writes to stdout at once: these commands give the event loop no turn before they end. */
-const writeNow = (text: string): void => void writeSync(1, text);
+function writeNow(text: string): void {
+  for (let rest = Buffer.from(text); rest.length > 0; ) {
+    try {
+      rest = rest.subarray(writeSync(1, rest));
+    } catch (error) {
+      // A pipe whose reader is behind.
+      if (!hasCode(error, 'EAGAIN')) throw error;
+      Bun.sleepSync(FULL_MS);
+    }
+  }
+}
 
 /** Prints a line of JSON. */
 const printJson = (line: CheckLine | TableLine): void => writeNow(`${JSON.stringify(line)}\n`);

@@ -21,6 +21,7 @@ export const pagePaths = {
   hook: '/hooks/{id}',
   editHook: '/hooks/{id}/edit',
   delivery: '/hooks/{id}/deliveries/{delivery}',
+  system: '/system',
 } as const;
 
 export type PageName = keyof typeof pagePaths;

@@ -112,6 +112,11 @@ async function pathsOfPages(): Promise<Record<string, string>> {
     'a definition': `/hooks/${hook}?tab=definition`,
     'a receiver': `/hooks/${hook}?tab=receiver`,
     'an edited chainhook': `/hooks/${hook}/edit`,
+    system: '/system',
+    settings: '/system?tab=settings',
+    data: '/system?tab=data',
+    log: '/system?tab=log',
+    'pending of a type': '/mempool?type=contract_call',
   };
 }
 

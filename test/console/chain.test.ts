@@ -3,6 +3,7 @@ import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { balanceChanges } from '../../src/console/app/chain/balance-changes.ts';
 import { mergeBlocks } from '../../src/console/app/chain/block-list.ts';
+import { chartInWords, sampledPlaces, secondsBetween, timeLabel } from '../../src/console/app/chain/chart.ts';
 import { definitions, errorPlace, tokenLines, tokens } from '../../src/console/app/chain/clarity.ts';
 import {
   ago,
@@ -16,7 +17,7 @@ import {
   textOfHex,
   visible,
 } from '../../src/console/app/chain/format.ts';
-import { bars } from '../../src/console/app/chain/histogram.ts';
+import { mergedRanges } from '../../src/console/app/chain/histogram.ts';
 import {
   draftOf,
   fieldsOf,
@@ -299,13 +300,38 @@ describe('formats', () => {
     expect(visible('\u{e0041}')).toBe('\\u{e0041}');
   });
 
-  test('bars reach from the first that has a value to the last', () => {
-    expect(bars([200, 250, 5_000])).toEqual([
-      { from: 0, to: 300, count: 2 },
-      { from: 300, to: 1_000, count: 0 },
-      { from: 1_000, to: 3_000, count: 0 },
-      { from: 3_000, to: 10_000, count: 1 },
+  test('bars are sums of the types, and reach from the first that has a value to the last', () => {
+    const ranges = (...counts: number[]) =>
+      counts.map((transactions, index) => ({ from: index, to: index === 3 ? null : index + 1, transactions }));
+    expect(mergedRanges([ranges(0, 2, 0, 0), ranges(0, 1, 0, 5)])).toEqual([
+      { from: 1, to: 2, count: 3 },
+      { from: 2, to: 3, count: 0 },
+      { from: 3, to: null, count: 5 },
     ]);
-    expect(bars([])).toEqual([]);
+    expect(mergedRanges([ranges(0, 0, 0, 0)])).toEqual([]);
+    expect(mergedRanges([])).toEqual([]);
+  });
+});
+
+describe('charts', () => {
+  test('are said in words', () => {
+    const series = [
+      { name: 'Mean', values: [4, null, 2, null] },
+      { name: 'Slowest', values: [null] },
+    ];
+    expect(chartInWords('Deliveries', series, (value) => `${value} ms`)).toBe(
+      'Deliveries. Mean: newest 2 ms, between 2 ms and 4 ms. Slowest: nothing.',
+    );
+  });
+
+  test('have tables of few rows, the newest first', () => {
+    expect(sampledPlaces(5, 10)).toEqual([4, 3, 2, 1, 0]);
+    expect(sampledPlaces(7, 3)).toEqual([6, 3, 0]);
+    expect(sampledPlaces(0, 3)).toEqual([]);
+  });
+
+  test('show the seconds between blocks, and times in UTC', () => {
+    expect(secondsBetween([10, 14, 13])).toEqual([null, 4, 0]);
+    expect([timeLabel(1_795_305_600, 'hour'), timeLabel(1_795_305_600, 'days')]).toEqual(['00:00', '11-22']);
   });
 });

@@ -1,10 +1,12 @@
 /** The console: everything begins here. */
+import 'uplot/dist/uPlot.min.css';
 import './styles/tokens.css';
 import './styles/base.css';
 import './styles/shell.css';
 import './styles/parts.css';
 import './styles/forms.css';
 import './styles/pages.css';
+import './styles/charts.css';
 import { render } from 'preact';
 import { startLive } from './api/live.ts';
 import { Pages } from './pages/pages.tsx';

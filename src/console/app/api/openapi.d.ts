@@ -97,6 +97,22 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/stackside/v1/mempool/transactions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: operations["getMempoolTransactionsOfType"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/extended/v3/principals/{principal}/transactions": {
         parameters: {
             query?: never;
@@ -1031,6 +1047,54 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/stackside/v1/blocks/last-hour": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: operations["getBlocksOfLastHour"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/stackside/v1/blocks/days": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: operations["getBlocksByDay"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/stackside/v1/mempool": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: operations["getMempoolSpread"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/stackside/v1/status": {
         parameters: {
             query?: never;
@@ -1039,6 +1103,22 @@ export interface paths {
             cookie?: never;
         };
         get: operations["getServerStatus"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/stackside/v1/history": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: operations["getServerHistory"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1250,6 +1330,54 @@ export interface paths {
         put?: never;
         post?: never;
         delete: operations["cancelBackfill"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/stackside/v1/system": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: operations["getSystem"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/stackside/v1/log": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: operations["getSystemLog"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/stackside/v1/inspections": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: operations["getInspections"];
+        put?: never;
+        post: operations["startInspection"];
+        delete: operations["cancelInspection"];
         options?: never;
         head?: never;
         patch?: never;
@@ -3415,6 +3543,169 @@ export interface operations {
     getMempoolTransactions: {
         parameters: {
             query?: {
+                limit?: number;
+                cursor?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        total: number;
+                        limit: number;
+                        cursor: {
+                            next: string | null;
+                            previous: string | null;
+                            current: string;
+                        };
+                        results: ({
+                            tx_id: string;
+                            sender: {
+                                address: string;
+                                nonce: number;
+                            };
+                            sponsor: {
+                                address: string;
+                                nonce: number;
+                            } | null;
+                            fee_rate: string;
+                            receipt_time: number;
+                            receipt_block_height: number;
+                            status: "pending" | "dropped_replace_by_fee" | "dropped_replace_across_fork" | "dropped_too_expensive" | "dropped_stale_garbage_collect" | "dropped_problematic";
+                            /** @constant */
+                            type: "token_transfer";
+                            token_transfer: {
+                                recipient: string;
+                                amount: string;
+                                memo: {
+                                    hex: string;
+                                    repr: string;
+                                } | null;
+                            };
+                        } | {
+                            tx_id: string;
+                            sender: {
+                                address: string;
+                                nonce: number;
+                            };
+                            sponsor: {
+                                address: string;
+                                nonce: number;
+                            } | null;
+                            fee_rate: string;
+                            receipt_time: number;
+                            receipt_block_height: number;
+                            status: "pending" | "dropped_replace_by_fee" | "dropped_replace_across_fork" | "dropped_too_expensive" | "dropped_stale_garbage_collect" | "dropped_problematic";
+                            /** @constant */
+                            type: "smart_contract";
+                            smart_contract: {
+                                clarity_version: number | null;
+                                contract_id: string;
+                            };
+                        } | {
+                            tx_id: string;
+                            sender: {
+                                address: string;
+                                nonce: number;
+                            };
+                            sponsor: {
+                                address: string;
+                                nonce: number;
+                            } | null;
+                            fee_rate: string;
+                            receipt_time: number;
+                            receipt_block_height: number;
+                            status: "pending" | "dropped_replace_by_fee" | "dropped_replace_across_fork" | "dropped_too_expensive" | "dropped_stale_garbage_collect" | "dropped_problematic";
+                            /** @constant */
+                            type: "contract_call";
+                            contract_call: {
+                                contract_id: string;
+                                function_name: string;
+                            };
+                        } | {
+                            tx_id: string;
+                            sender: {
+                                address: string;
+                                nonce: number;
+                            };
+                            sponsor: {
+                                address: string;
+                                nonce: number;
+                            } | null;
+                            fee_rate: string;
+                            receipt_time: number;
+                            receipt_block_height: number;
+                            status: "pending" | "dropped_replace_by_fee" | "dropped_replace_across_fork" | "dropped_too_expensive" | "dropped_stale_garbage_collect" | "dropped_problematic";
+                            /** @constant */
+                            type: "poison_microblock";
+                        } | {
+                            tx_id: string;
+                            sender: {
+                                address: string;
+                                nonce: number;
+                            };
+                            sponsor: {
+                                address: string;
+                                nonce: number;
+                            } | null;
+                            fee_rate: string;
+                            receipt_time: number;
+                            receipt_block_height: number;
+                            status: "pending" | "dropped_replace_by_fee" | "dropped_replace_across_fork" | "dropped_too_expensive" | "dropped_stale_garbage_collect" | "dropped_problematic";
+                            /** @constant */
+                            type: "coinbase";
+                        } | {
+                            tx_id: string;
+                            sender: {
+                                address: string;
+                                nonce: number;
+                            };
+                            sponsor: {
+                                address: string;
+                                nonce: number;
+                            } | null;
+                            fee_rate: string;
+                            receipt_time: number;
+                            receipt_block_height: number;
+                            status: "pending" | "dropped_replace_by_fee" | "dropped_replace_across_fork" | "dropped_too_expensive" | "dropped_stale_garbage_collect" | "dropped_problematic";
+                            /** @constant */
+                            type: "tenure_change";
+                        })[];
+                    };
+                };
+            };
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        statusCode: number;
+                        code?: string;
+                        error: string;
+                        message: string;
+                    };
+                };
+            };
+        };
+    };
+    getMempoolTransactionsOfType: {
+        parameters: {
+            query: {
+                type: "token_transfer" | "contract_call" | "smart_contract";
                 limit?: number;
                 cursor?: string;
             };
@@ -14227,6 +14518,107 @@ export interface operations {
             };
         };
     };
+    getBlocksOfLastHour: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        blocks: {
+                            height: number;
+                            time: number;
+                            transactions: number;
+                        }[];
+                    };
+                };
+            };
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    getBlocksByDay: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        days: {
+                            start: number;
+                            blocks: number;
+                            transactions: number;
+                        }[];
+                    };
+                };
+            };
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    getMempoolSpread: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        total: number;
+                        oldest: {
+                            tx_id: string;
+                            receipt_time: number;
+                        } | null;
+                        fees: {
+                            type: string;
+                            ranges: {
+                                from: number;
+                                to: number | null;
+                                transactions: number;
+                            }[];
+                        }[];
+                    };
+                };
+            };
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
     getServerStatus: {
         parameters: {
             query?: never;
@@ -14265,6 +14657,50 @@ export interface operations {
                             journal_bytes: number;
                             free_bytes: number | null;
                         };
+                    };
+                };
+            };
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        statusCode: number;
+                        code?: string;
+                        error: string;
+                        message: string;
+                    };
+                };
+            };
+        };
+    };
+    getServerHistory: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        interval_seconds: number;
+                        times: number[];
+                        events_per_second: number[];
+                        requests_per_second: number[];
+                        request_ms: (number | null)[];
+                        deliveries_succeeded: number[];
+                        deliveries_failed: number[];
+                        delivery_ms: (number | null)[];
+                        slowest_delivery_ms: (number | null)[];
+                        memory_bytes: number[];
+                        cpu_share: number[];
                     };
                 };
             };
@@ -17324,6 +17760,618 @@ export interface operations {
                     "application/json": {
                         error: string;
                         details: string;
+                    };
+                };
+            };
+        };
+    };
+    getSystem: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        settings: {
+                            group: string;
+                            name: string;
+                            value: string | null;
+                            help: string;
+                            source: "default" | "flag" | "variable" | "program";
+                            source_name: string | null;
+                        }[];
+                        listeners: {
+                            name: string;
+                            url: string;
+                        }[];
+                        threads: number;
+                        data: {
+                            directory: string;
+                            files: {
+                                name: string;
+                                bytes: number;
+                            }[];
+                            free_bytes: number | null;
+                        };
+                        journal: {
+                            entries: number;
+                            missing: number;
+                            oldest_at: number | null;
+                            newest_at: number | null;
+                        } | null;
+                        durability: string;
+                    };
+                };
+            };
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        statusCode: number;
+                        code?: string;
+                        error: string;
+                        message: string;
+                    };
+                };
+            };
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        statusCode: number;
+                        code?: string;
+                        error: string;
+                        message: string;
+                    };
+                };
+            };
+            421: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        statusCode: number;
+                        code?: string;
+                        error: string;
+                        message: string;
+                    };
+                };
+            };
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        statusCode: number;
+                        code?: string;
+                        error: string;
+                        message: string;
+                    };
+                };
+            };
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        statusCode: number;
+                        code?: string;
+                        error: string;
+                        message: string;
+                    };
+                };
+            };
+        };
+    };
+    getSystemLog: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        kinds: {
+                            event: string;
+                            level: string;
+                            count: number;
+                            last_at: number | null;
+                        }[];
+                        recent: {
+                            at: number;
+                            event: string;
+                            level: string;
+                            fields: string;
+                        }[];
+                    };
+                };
+            };
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        statusCode: number;
+                        code?: string;
+                        error: string;
+                        message: string;
+                    };
+                };
+            };
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        statusCode: number;
+                        code?: string;
+                        error: string;
+                        message: string;
+                    };
+                };
+            };
+            421: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        statusCode: number;
+                        code?: string;
+                        error: string;
+                        message: string;
+                    };
+                };
+            };
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        statusCode: number;
+                        code?: string;
+                        error: string;
+                        message: string;
+                    };
+                };
+            };
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        statusCode: number;
+                        code?: string;
+                        error: string;
+                        message: string;
+                    };
+                };
+            };
+        };
+    };
+    getInspections: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        check: {
+                            state: "running" | "done" | "failed" | "cancelled";
+                            started_at: number;
+                            ended_at: number | null;
+                            progress: {
+                                number: number;
+                                of: number;
+                                name: string;
+                                detail: string;
+                            } | null;
+                            problem: string | null;
+                            findings: {
+                                name: string;
+                                problems: string[];
+                            }[];
+                        } | null;
+                        tables: {
+                            state: "running" | "done" | "failed" | "cancelled";
+                            started_at: number;
+                            ended_at: number | null;
+                            progress: {
+                                number: number;
+                                of: number;
+                                name: string;
+                                detail: string;
+                            } | null;
+                            problem: string | null;
+                            sizes: {
+                                name: string;
+                                kind: "table" | "index";
+                                table: string;
+                                bytes: number;
+                            }[];
+                        } | null;
+                    };
+                };
+            };
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        statusCode: number;
+                        code?: string;
+                        error: string;
+                        message: string;
+                    };
+                };
+            };
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        statusCode: number;
+                        code?: string;
+                        error: string;
+                        message: string;
+                    };
+                };
+            };
+            421: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        statusCode: number;
+                        code?: string;
+                        error: string;
+                        message: string;
+                    };
+                };
+            };
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        statusCode: number;
+                        code?: string;
+                        error: string;
+                        message: string;
+                    };
+                };
+            };
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        statusCode: number;
+                        code?: string;
+                        error: string;
+                        message: string;
+                    };
+                };
+            };
+        };
+    };
+    startInspection: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    kind: "check" | "tables";
+                };
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        check: {
+                            state: "running" | "done" | "failed" | "cancelled";
+                            started_at: number;
+                            ended_at: number | null;
+                            progress: {
+                                number: number;
+                                of: number;
+                                name: string;
+                                detail: string;
+                            } | null;
+                            problem: string | null;
+                            findings: {
+                                name: string;
+                                problems: string[];
+                            }[];
+                        } | null;
+                        tables: {
+                            state: "running" | "done" | "failed" | "cancelled";
+                            started_at: number;
+                            ended_at: number | null;
+                            progress: {
+                                number: number;
+                                of: number;
+                                name: string;
+                                detail: string;
+                            } | null;
+                            problem: string | null;
+                            sizes: {
+                                name: string;
+                                kind: "table" | "index";
+                                table: string;
+                                bytes: number;
+                            }[];
+                        } | null;
+                    };
+                };
+            };
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        statusCode: number;
+                        code?: string;
+                        error: string;
+                        message: string;
+                    };
+                };
+            };
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        statusCode: number;
+                        code?: string;
+                        error: string;
+                        message: string;
+                    };
+                };
+            };
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        statusCode: number;
+                        code?: string;
+                        error: string;
+                        message: string;
+                    };
+                };
+            };
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        statusCode: number;
+                        code?: string;
+                        error: string;
+                        message: string;
+                    };
+                };
+            };
+            421: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        statusCode: number;
+                        code?: string;
+                        error: string;
+                        message: string;
+                    };
+                };
+            };
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        statusCode: number;
+                        code?: string;
+                        error: string;
+                        message: string;
+                    };
+                };
+            };
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        statusCode: number;
+                        code?: string;
+                        error: string;
+                        message: string;
+                    };
+                };
+            };
+        };
+    };
+    cancelInspection: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        check: {
+                            state: "running" | "done" | "failed" | "cancelled";
+                            started_at: number;
+                            ended_at: number | null;
+                            progress: {
+                                number: number;
+                                of: number;
+                                name: string;
+                                detail: string;
+                            } | null;
+                            problem: string | null;
+                            findings: {
+                                name: string;
+                                problems: string[];
+                            }[];
+                        } | null;
+                        tables: {
+                            state: "running" | "done" | "failed" | "cancelled";
+                            started_at: number;
+                            ended_at: number | null;
+                            progress: {
+                                number: number;
+                                of: number;
+                                name: string;
+                                detail: string;
+                            } | null;
+                            problem: string | null;
+                            sizes: {
+                                name: string;
+                                kind: "table" | "index";
+                                table: string;
+                                bytes: number;
+                            }[];
+                        } | null;
+                    };
+                };
+            };
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        statusCode: number;
+                        code?: string;
+                        error: string;
+                        message: string;
+                    };
+                };
+            };
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        statusCode: number;
+                        code?: string;
+                        error: string;
+                        message: string;
+                    };
+                };
+            };
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        statusCode: number;
+                        code?: string;
+                        error: string;
+                        message: string;
+                    };
+                };
+            };
+            421: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        statusCode: number;
+                        code?: string;
+                        error: string;
+                        message: string;
+                    };
+                };
+            };
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        statusCode: number;
+                        code?: string;
+                        error: string;
+                        message: string;
+                    };
+                };
+            };
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        statusCode: number;
+                        code?: string;
+                        error: string;
+                        message: string;
                     };
                 };
             };

@@ -1,8 +1,5 @@
 /** Values counted by range. */
 
-/** Bounds of the bars in micro-STX, each about three times the one before; the last bar has no upper bound. */
-const BOUNDS = [0, 300, 1_000, 3_000, 10_000, 30_000, 100_000, 300_000, 1_000_000];
-
 export interface Bar {
   from: number;
   /** Null for the last bar. */
@@ -10,12 +7,20 @@ export interface Bar {
   count: number;
 }
 
-/** Counts values by bar, without empty bars at either end. */
-export function bars(values: readonly number[]): Bar[] {
-  const all = BOUNDS.map((from, index) => {
-    const to = BOUNDS[index + 1] ?? null;
-    return { from, to, count: values.filter((value) => value >= from && (to === null || value < to)).length };
-  });
+/** A range of the API, which has the same ranges for each type of transaction. */
+interface Range {
+  from: number;
+  to: number | null;
+  transactions: number;
+}
+
+/** The sums of several counts of the same ranges, without empty bars at either end. */
+export function mergedRanges(counts: readonly (readonly Range[])[]): Bar[] {
+  const all = (counts[0] ?? []).map(({ from, to }, index) => ({
+    from,
+    to,
+    count: counts.reduce((sum, ranges) => sum + (ranges[index]?.transactions ?? 0), 0),
+  }));
   const isFull = (bar: Bar) => bar.count > 0;
   return all.slice(Math.max(0, all.findIndex(isFull)), all.findLastIndex(isFull) + 1);
 }

@@ -11,6 +11,7 @@ import { Confirm } from '../ui/dialog.tsx';
 import { Page, Pager, Panel, Show, Table } from '../ui/parts.tsx';
 import { useAction } from '../ui/use-action.ts';
 import { Ago, Badge, ChainText } from '../ui/values.tsx';
+import { DeliveryCharts } from './history-charts.tsx';
 
 const PER_PAGE = 30;
 
@@ -53,6 +54,7 @@ export function Hooks() {
           )}
         </Show>
       </Panel>
+      <DeliveryCharts />
       <Secret />
     </Page>
   );

@@ -14,6 +14,7 @@ import { type Figure, Figures } from '../ui/figures.tsx';
 import { Facts, Page, Panel, Show, Table } from '../ui/parts.tsx';
 import { Count } from '../ui/values.tsx';
 import { BITCOIN_BLOCK_COLUMNS } from './bitcoin-blocks.tsx';
+import { DayCharts, HourCharts } from './block-charts.tsx';
 import { FeeTable, TypeTable } from './mempool-tables.tsx';
 import { NewestBlocks } from './overview-blocks.tsx';
 
@@ -52,6 +53,8 @@ export function Overview() {
         )}
       </Show>
       <NewestBlocks />
+      <HourCharts />
+      <DayCharts />
       <div class="columns">
         <Panel
           title="Mempool"
@@ -198,7 +201,7 @@ function NewestBitcoinBlocks() {
 function Server({ status }: { status: ServerStatus }) {
   const { disk, memory_bytes: memory, uptime_seconds: uptime, server_version: version, mode, events } = status;
   return (
-    <Panel title="Server" source="/stackside/v1/status">
+    <Panel title="Server" source="/stackside/v1/status" aside={<a href={pathTo('system')}>All</a>}>
       <Facts
         facts={[
           ['Version', version],

@@ -20,6 +20,7 @@ import { Overview } from './overview.tsx';
 import { Principal } from './principal.tsx';
 import { SignedIn } from './signed-in.tsx';
 import { Staking } from './staking.tsx';
+import { System } from './system.tsx';
 import { Token } from './token.tsx';
 import { Transaction } from './transaction.tsx';
 import { Transactions } from './transactions.tsx';
@@ -63,6 +64,7 @@ const PAGES: Readonly<Record<PageName, (params: Params) => ComponentChild>> = {
       <EditHook id={id} />
     </SignedIn>
   ),
+  system: () => <System />,
   delivery: ({ id = '', delivery = '' }) => (
     <SignedIn key={delivery} title="Delivery">
       <Delivery hook={id} id={delivery} />

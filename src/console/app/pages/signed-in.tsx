@@ -18,7 +18,7 @@ export function SignedIn({ title, children }: { title: string; children: Compone
           known?.access === 'none' ? (
             <Empty>This process only reads: chainhooks are managed where the node’s events arrive.</Empty>
           ) : (
-            <SignIn />
+            <SignIn purpose="to manage chainhooks" />
           )
         }
       </Show>
@@ -26,7 +26,8 @@ export function SignedIn({ title, children }: { title: string; children: Compone
   );
 }
 
-function SignIn() {
+/** The form that takes a key. @param purpose what one signs in for */
+export function SignIn({ purpose }: { purpose: string }) {
   const field = useRef<HTMLInputElement>(null);
   const { run, problem, busy } = useAction();
   const submit = (event: TargetedEvent<HTMLFormElement>) => {
@@ -36,7 +37,7 @@ function SignIn() {
   return (
     <section class="panel sign-in" aria-label="Sign in">
       <div class="panel-body">
-        <h2>Sign in to manage chainhooks</h2>
+        <h2>Sign in {purpose}</h2>
         <p>
           Run <code>stackside console</code> on the server: it prints a link that signs this browser in. Or give a key
           of the API.

@@ -17,6 +17,7 @@ const PAGES: Readonly<Record<string, readonly [page: PageName, title: string]>> 
   s: ['staking', 'Staking'],
   n: ['names', 'Names'],
   h: ['hooks', 'Chainhooks'],
+  y: ['system', 'System'],
 };
 
 const HELP: readonly (readonly [keys: readonly string[], meaning: string])[] = [

@@ -22,6 +22,7 @@ const SECTIONS: readonly (readonly [page: PageName, title: string, members: read
   ['staking', 'Staking', []],
   ['names', 'Names', ['name']],
   ['hooks', 'Chainhooks', ['newHook', 'hook', 'editHook', 'delivery']],
+  ['system', 'System', []],
 ];
 
 const isMenuOpen = signal(false);

@@ -1,5 +1,5 @@
 /** Light or dark: as the system has it, unless a person chose one of them. */
-import { effect, signal } from '@preact/signals';
+import { computed, effect, signal } from '@preact/signals';
 
 export const THEMES = ['auto', 'light', 'dark'] as const;
 export type Theme = (typeof THEMES)[number];
@@ -15,6 +15,15 @@ function stored(): Theme {
 
 export const theme = signal<Theme>(stored());
 
+const systemDark = matchMedia('(prefers-color-scheme: dark)');
+const isSystemDark = signal(systemDark.matches);
+
+/** The theme that the page has now. */
+export const shownTheme = computed(() => {
+  if (theme.value !== 'auto') return theme.value;
+  return isSystemDark.value ? 'dark' : 'light';
+});
+
 /** Goes on to the next theme. */
 export function nextTheme(): void {
   theme.value = THEMES[(THEMES.indexOf(theme.value) + 1) % THEMES.length] ?? 'auto';
@@ -22,6 +31,9 @@ export function nextTheme(): void {
 
 /** Shows the theme, and remembers it. Called once. */
 export function startTheme(): void {
+  systemDark.addEventListener('change', ({ matches }) => {
+    isSystemDark.value = matches;
+  });
   effect(() => {
     document.documentElement.dataset.theme = theme.value;
     localStorage.setItem(KEY, theme.value);

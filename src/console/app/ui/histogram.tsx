@@ -1,15 +1,14 @@
 /** How values are spread, on a logarithmic scale: fees reach over many powers of ten. */
 import { count, stxText } from '../chain/format.ts';
-import { type Bar, bars } from '../chain/histogram.ts';
+import type { Bar } from '../chain/histogram.ts';
 import { Empty } from './parts.tsx';
 
 /** The range of a bar in words. */
 const range = ({ from, to }: Bar): string =>
   to === null ? `${stxText(String(from))} and more` : `${stxText(String(from))} to ${stxText(String(to))}`;
 
-/** @param values in micro-STX */
-export function Histogram({ label, values }: { label: string; values: readonly number[] }) {
-  const shown = bars(values);
+/** @param bars their bounds are in micro-STX */
+export function Histogram({ label, bars: shown }: { label: string; bars: readonly Bar[] }) {
   const most = Math.max(...shown.map((bar) => bar.count));
   if (shown.length === 0) return <Empty>Nothing waits.</Empty>;
   return (

@@ -1,0 +1,47 @@
+/** What a chart says in words, for those who don't see it. */
+import { exactTime } from './format.ts';
+
+export interface ChartSeries {
+  name: string;
+  /** One for each time; null where there is none. */
+  values: readonly (number | null)[];
+}
+
+/** The newest value of a series; null where it has none. */
+export const newestOf = ({ values }: ChartSeries): number | null => values.findLast((value) => value !== null) ?? null;
+
+/** A series in words: its newest value, and between which it lies. */
+function wordsOf(series: ChartSeries, format: (value: number) => string): string {
+  const known = series.values.filter((value) => value !== null);
+  const newest = newestOf(series);
+  if (newest === null) return `${series.name}: nothing`;
+  const [least, most] = [Math.min(...known), Math.max(...known)];
+  return `${series.name}: newest ${format(newest)}, between ${format(least)} and ${format(most)}`;
+}
+
+/** A chart in words. */
+export const chartInWords = (
+  label: string,
+  series: readonly ChartSeries[],
+  format: (value: number) => string,
+): string => `${label}. ${series.map((one) => wordsOf(one, format)).join('. ')}.`;
+
+export type TimeScale = 'hour' | 'days';
+
+/** A time below a chart: the time of day, or the day; both in UTC. */
+export function timeLabel(seconds: number, scale: TimeScale): string {
+  const text = exactTime(seconds);
+  return scale === 'hour' ? text.slice(11, 16) : text.slice(5, 10);
+}
+
+/** Every n-th time, so that a table has no more rows than a person reads. The newest is the first. */
+export function sampledPlaces(length: number, most: number): number[] {
+  const step = Math.max(1, Math.ceil(length / most));
+  const places: number[] = [];
+  for (let place = length - 1; place >= 0; place -= step) places.push(place);
+  return places;
+}
+
+/** Seconds from each block to the one before it; null for the first, whose predecessor isn't there. */
+export const secondsBetween = (times: readonly number[]): (number | null)[] =>
+  times.map((time, index) => (index === 0 ? null : Math.max(0, time - (times[index - 1] ?? time))));

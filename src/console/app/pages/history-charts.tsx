@@ -1,0 +1,119 @@
+/** The last hour of the server in charts. */
+import type { Answer } from '../api/answer.ts';
+import { api, bodyOf } from '../api/api.ts';
+import { type Loaded, useAnswer } from '../api/use-answer.ts';
+import { bytes, count } from '../chain/format.ts';
+import { Chart, type DrawnSeries } from '../ui/chart.tsx';
+import { now } from '../ui/clock.ts';
+import { Panel, Show } from '../ui/parts.tsx';
+
+type History = Answer<'/stackside/v1/history'>;
+
+const PATH = '/stackside/v1/history';
+/** Seconds after which the history is read again, which are those between two of its values. */
+const EVERY = 10;
+const NOTHING_YET = 'The first values are there ten seconds after the start.';
+
+const useHistory = (): Loaded<History> =>
+  useAnswer('history', (signal) => bodyOf(api.GET('/stackside/v1/history', { signal })), Math.floor(now.value / EVERY));
+
+const short = (value: number): string => String(Number(value.toPrecision(3)));
+const rate = (value: number): string => `${short(value)}/s`;
+const milliseconds = (value: number): string => `${short(value)} ms`;
+
+const NO_DELIVERIES = 'Nothing was delivered in the last hour.';
+
+/** Numbers of attempts; none where there was no attempt in the whole hour. */
+const whereAttempted = ({ delivery_ms: times }: History, values: readonly number[]): readonly number[] =>
+  times.every((time) => time === null) ? [] : values;
+
+interface HistoryChart {
+  title: string;
+  format: (value: number) => string;
+  /** Whether the values are whole numbers. */
+  whole?: boolean;
+  series: (history: History) => DrawnSeries[];
+  /** What is said where no value was measured. */
+  empty?: string;
+}
+
+const ofServer: readonly HistoryChart[] = [
+  {
+    title: 'Events from the node',
+    format: rate,
+    series: ({ events_per_second: values }) => [{ name: 'Events', colour: 'accent', values }],
+  },
+  {
+    title: 'Requests to the API',
+    format: rate,
+    series: ({ requests_per_second: values }) => [{ name: 'Requests', colour: 'ok', values }],
+  },
+  {
+    title: 'Time of a request',
+    format: milliseconds,
+    series: ({ request_ms: values }) => [{ name: 'Mean', colour: 'ok', values }],
+    empty: 'No request came in the last hour.',
+  },
+  {
+    title: 'Processor',
+    format: (value) => `${short(100 * value)} %`,
+    series: ({ cpu_share: values }) => [{ name: 'Of one processor', colour: 'wait', values }],
+  },
+  {
+    title: 'Memory',
+    format: bytes,
+    series: ({ memory_bytes: values }) => [{ name: 'Resident', colour: 'wait', values }],
+  },
+];
+
+const ofDeliveries: readonly HistoryChart[] = [
+  {
+    title: 'Time of a delivery',
+    format: milliseconds,
+    series: (history) => [
+      { name: 'Mean', colour: 'accent', values: history.delivery_ms },
+      { name: 'Slowest', colour: 'wait', values: history.slowest_delivery_ms },
+    ],
+    empty: NO_DELIVERIES,
+  },
+  {
+    title: 'Delivery attempts',
+    format: count,
+    whole: true,
+    series: (history) => [
+      { name: 'Succeeded', colour: 'ok', values: whereAttempted(history, history.deliveries_succeeded) },
+      { name: 'Failed', colour: 'bad', values: whereAttempted(history, history.deliveries_failed) },
+    ],
+    empty: NO_DELIVERIES,
+  },
+];
+
+function Charts({ charts }: { charts: readonly HistoryChart[] }) {
+  const history = useHistory();
+  return (
+    <div class="columns">
+      {charts.map(({ title, format, whole = false, series, empty = NOTHING_YET }) => (
+        <Panel key={title} title={title} source={PATH}>
+          <Show loaded={history}>
+            {(found) => (
+              <Chart
+                label={`${title} in the last hour`}
+                times={found.times}
+                series={series(found)}
+                format={format}
+                whole={whole}
+                empty={found.times.length === 0 ? NOTHING_YET : empty}
+              />
+            )}
+          </Show>
+        </Panel>
+      ))}
+    </div>
+  );
+}
+
+/** Events, requests, processor and memory. */
+export const ServerCharts = () => <Charts charts={ofServer} />;
+
+/** How long deliveries take, and how many succeed. */
+export const DeliveryCharts = () => <Charts charts={ofDeliveries} />;

@@ -1,0 +1,149 @@
+/** A chart over time, with its newest values and the same as a table. */
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import type uPlot from 'uplot';
+import { type ChartSeries, chartInWords, newestOf, sampledPlaces, type TimeScale, timeLabel } from '../chain/chart.ts';
+import { exactTime } from '../chain/format.ts';
+import { shownTheme } from '../shell/theme.ts';
+import { Empty, Table } from './parts.tsx';
+import { plotOptions } from './plot.ts';
+
+/** A series with the name of its colour in the style sheet. */
+export interface DrawnSeries extends ChartSeries {
+  colour: 'accent' | 'ok' | 'bad' | 'wait';
+}
+
+interface ChartProps {
+  label: string;
+  /** Unix seconds, ascending. */
+  times: readonly number[];
+  series: readonly DrawnSeries[];
+  format: (value: number) => string;
+  scale?: TimeScale;
+  /** Whether each value is a bar. */
+  bars?: boolean;
+  /** Whether the values are whole numbers. */
+  whole?: boolean;
+  /** What is said where there is no value. */
+  empty: string;
+}
+
+/** Rows of the table beside a chart. */
+const MOST_ROWS = 60;
+
+export function Chart({
+  label,
+  times,
+  series,
+  format,
+  scale = 'hour',
+  bars = false,
+  whole = false,
+  empty,
+}: ChartProps) {
+  const [pointed, setPointed] = useState<number | null>(null);
+  if (series.every((one) => newestOf(one) === null)) return <Empty>{empty}</Empty>;
+  const at = pointed !== null && pointed < times.length ? pointed : null;
+  const shown = (one: DrawnSeries): string => {
+    const value = at === null ? newestOf(one) : (one.values[at] ?? null);
+    return value === null ? '–' : format(value);
+  };
+  return (
+    <figure class="chart">
+      <figcaption>
+        {series.map((one) => (
+          <span key={one.name} class="chart-value">
+            <span class={`swatch ${one.colour}`} />
+            {one.name} <strong>{shown(one)}</strong>
+          </span>
+        ))}
+        <span class="quiet">{at === null ? 'newest' : timeLabel(times[at] ?? 0, scale)}</span>
+      </figcaption>
+      <Plot {...{ label, times, series, format, scale, bars, whole }} onPoint={setPointed} />
+      <ChartTable {...{ label, times, series, format, scale }} />
+    </figure>
+  );
+}
+
+type PlotProps = Required<Omit<ChartProps, 'empty'>> & { onPoint: (index: number | null) => void };
+
+/** The drawing itself. The library is loaded with the first one. */
+function Plot({ label, times, series, format, scale, bars, whole, onPoint }: PlotProps) {
+  const frame = useRef<HTMLDivElement>(null);
+  const plot = useRef<uPlot | null>(null);
+  const lines = [times, ...series.map(({ values }) => values)];
+  // Pages are rendered each second, mostly with the same values.
+  const same = JSON.stringify(lines);
+  const data = useMemo(() => JSON.parse(same) as uPlot.AlignedData, [same]);
+  const latest = useRef({ data, format });
+  latest.current = { data, format };
+  const shownIn = shownTheme.value;
+  const colours = series.map(({ colour }) => colour).join();
+  // A drawing has the colours of its theme: it is made anew for another.
+  useEffect(() => {
+    let isGone = false;
+    let observer: ResizeObserver | null = null;
+    const { current: element } = frame;
+    if (element === null) return undefined;
+    void import('uplot').then(({ default: Library }) => {
+      if (isGone) return;
+      const options = plotOptions({
+        Library,
+        element,
+        colours: series.map(({ colour }) => colour),
+        names: series.map(({ name }) => name),
+        format: (value) => latest.current.format(value),
+        scale,
+        bars,
+        whole,
+        onPoint,
+      });
+      const drawn = new Library(options, latest.current.data, element);
+      plot.current = drawn;
+      observer = new ResizeObserver(() => drawn.setSize({ width: element.clientWidth, height: options.height }));
+      observer.observe(element);
+    });
+    return () => {
+      isGone = true;
+      observer?.disconnect();
+      plot.current?.destroy();
+      plot.current = null;
+    };
+  }, [shownIn, colours, scale, bars, whole]);
+  useEffect(() => plot.current?.setData(data), [data]);
+  return <div ref={frame} class="chart-plot" role="img" aria-label={chartInWords(label, series, format)} />;
+}
+
+type TableProps = Required<Pick<ChartProps, 'label' | 'times' | 'series' | 'format' | 'scale'>>;
+
+/** The values as text, which are made once they are asked for. */
+function ChartTable({ label, times, series, format, scale }: TableProps) {
+  const [open, setOpen] = useState(false);
+  return (
+    <details class="chart-table" onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
+      <summary>As a table</summary>
+      {open ? (
+        <Table
+          label={`${label}, as a table`}
+          rows={sampledPlaces(times.length, MOST_ROWS)}
+          keyOf={String}
+          empty=""
+          columns={[
+            {
+              name: scale === 'hour' ? 'Time' : 'Day',
+              class: 'nowrap',
+              cell: (place) => exactTime(times[place] ?? 0).slice(...(scale === 'hour' ? [11, 19] : [0, 10])),
+            },
+            ...series.map(({ name, values }) => ({
+              name,
+              class: 'number',
+              cell: (place: number) => {
+                const value = values[place] ?? null;
+                return value === null ? '–' : format(value);
+              },
+            })),
+          ]}
+        />
+      ) : null}
+    </details>
+  );
+}
