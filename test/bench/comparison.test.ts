@@ -1,0 +1,50 @@
+/** Runs of a benchmark at two revisions: their figures together, and side by side. */
+import { expect, test } from 'bun:test';
+import { merged, pairsOf } from '../../bench/parts/comparison.ts';
+import { barChart, lineChart } from '../../bench/parts/picture.ts';
+import { type Cell, figure, type Report, textOf } from '../../bench/results.ts';
+
+const reportOf = (...rows: Cell[][]): Report => ({
+  date: '2026-11-22',
+  commit: 'none',
+  machine: 'any',
+  runtime: 'Bun',
+  sections: [{ title: 'A bench', notes: [], tables: [{ head: ['route', 'requests/s', 'bytes'], rows }] }],
+});
+
+test('a figure shows its median and its spread', () => {
+  expect(textOf(figure([3, 1234.5, 2]))).toBe('3 (2 to 1,235)');
+  expect(textOf(figure([0.126], 2, '%'))).toBe('0.13 %');
+  expect(figure([])).toBe('');
+});
+
+test('figures of several runs are those of one, and a cell without a figure waits for one that has it', () => {
+  const [section] = merged([reportOf(['/a', figure([1]), '']), reportOf(['/a', figure([2]), figure([7])])]);
+  expect(section?.tables[0]?.rows).toEqual([['/a', figure([1, 2]), figure([7])]]);
+});
+
+test('runs with different rows are not put together', () => {
+  const [one, two] = [reportOf(['/a', figure([1]), '']), reportOf()];
+  expect(() => merged([one, two])).toThrow('different rows');
+});
+
+test('the figures of two revisions are paired by their place', () => {
+  const now = reportOf(['/a', figure([1]), figure([2])], ['/b', figure([3]), '']);
+  const reference = reportOf(['/a', figure([10]), ''], ['/b', figure([30]), '']).sections;
+  expect(pairsOf({ now, reference })).toEqual([
+    { name: '/a: requests/s', reference: [10], now: [1] },
+    { name: '/b: requests/s', reference: [30], now: [3] },
+  ]);
+});
+
+test('charts hold their labels, escaped, and numbers alone', () => {
+  const row = { label: 'a < b & "c"', values: [0.5] };
+  const bars = barChart({ title: 'Ratios', series: ['now'], rows: [row], shown: String, factors: true });
+  expect(bars).toContain('a &lt; b &amp; &quot;c&quot;');
+  const points = [
+    [10, 3],
+    [1_000_000, 7],
+  ] as const;
+  const lines = lineChart({ title: 'Growth', series: [{ name: 'one', points }], shownX: String, shownY: String });
+  for (const picture of [bars, lines]) expect(picture).not.toMatch(/NaN|Infinity|undefined/);
+});
