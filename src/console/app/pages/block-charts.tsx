@@ -33,7 +33,7 @@ export function HourCharts() {
                 },
               ]}
               format={duration}
-              whole
+              steps="seconds"
               empty={TOO_FEW}
             />
           )}
@@ -47,7 +47,7 @@ export function HourCharts() {
               times={blocks.map(({ time }) => time)}
               series={[{ name: 'Transactions', colour: 'ok', values: blocks.map(({ transactions }) => transactions) }]}
               format={count}
-              whole
+              steps="whole"
               empty={TOO_FEW}
             />
           )}
@@ -81,7 +81,7 @@ export function DayCharts() {
                 times={days.map(({ start }) => start)}
                 series={[{ name, colour, values }]}
                 format={count}
-                whole
+                steps="whole"
                 scale="days"
                 bars
                 empty="No block has arrived yet."

@@ -6,6 +6,7 @@ import { bytes, count } from '../chain/format.ts';
 import { Chart, type DrawnSeries } from '../ui/chart.tsx';
 import { now } from '../ui/clock.ts';
 import { Panel, Show } from '../ui/parts.tsx';
+import type { Steps } from '../ui/plot.ts';
 
 type History = Answer<'/stackside/v1/history'>;
 
@@ -30,8 +31,7 @@ const whereAttempted = ({ delivery_ms: times }: History, values: readonly number
 interface HistoryChart {
   title: string;
   format: (value: number) => string;
-  /** Whether the values are whole numbers. */
-  whole?: boolean;
+  steps?: Steps;
   series: (history: History) => DrawnSeries[];
   /** What is said where no value was measured. */
   empty?: string;
@@ -79,7 +79,7 @@ const ofDeliveries: readonly HistoryChart[] = [
   {
     title: 'Delivery attempts',
     format: count,
-    whole: true,
+    steps: 'whole',
     series: (history) => [
       { name: 'Succeeded', colour: 'ok', values: whereAttempted(history, history.deliveries_succeeded) },
       { name: 'Failed', colour: 'bad', values: whereAttempted(history, history.deliveries_failed) },
@@ -92,7 +92,7 @@ function Charts({ charts }: { charts: readonly HistoryChart[] }) {
   const history = useHistory();
   return (
     <div class="columns">
-      {charts.map(({ title, format, whole = false, series, empty = NOTHING_YET }) => (
+      {charts.map(({ title, format, steps = null, series, empty = NOTHING_YET }) => (
         <Panel key={title} title={title} source={PATH}>
           <Show loaded={history}>
             {(found) => (
@@ -101,7 +101,7 @@ function Charts({ charts }: { charts: readonly HistoryChart[] }) {
                 times={found.times}
                 series={series(found)}
                 format={format}
-                whole={whole}
+                steps={steps}
                 empty={found.times.length === 0 ? NOTHING_YET : empty}
               />
             )}

@@ -5,7 +5,7 @@ import { type ChartSeries, chartInWords, newestOf, sampledPlaces, type TimeScale
 import { exactTime } from '../chain/format.ts';
 import { shownTheme } from '../shell/theme.ts';
 import { Empty, Table } from './parts.tsx';
-import { plotOptions } from './plot.ts';
+import { plotOptions, type Steps } from './plot.ts';
 
 /** A series with the name of its colour in the style sheet. */
 export interface DrawnSeries extends ChartSeries {
@@ -21,8 +21,8 @@ interface ChartProps {
   scale?: TimeScale;
   /** Whether each value is a bar. */
   bars?: boolean;
-  /** Whether the values are whole numbers. */
-  whole?: boolean;
+  /** What the values are counted in, for their labels; anything if not given. */
+  steps?: Steps | null;
   /** What is said where there is no value. */
   empty: string;
 }
@@ -30,16 +30,7 @@ interface ChartProps {
 /** Rows of the table beside a chart. */
 const MOST_ROWS = 60;
 
-export function Chart({
-  label,
-  times,
-  series,
-  format,
-  scale = 'hour',
-  bars = false,
-  whole = false,
-  empty,
-}: ChartProps) {
+export function Chart({ label, times, series, format, scale = 'hour', bars = false, steps = null, empty }: ChartProps) {
   const [pointed, setPointed] = useState<number | null>(null);
   if (series.every((one) => newestOf(one) === null)) return <Empty>{empty}</Empty>;
   const at = pointed !== null && pointed < times.length ? pointed : null;
@@ -58,7 +49,7 @@ export function Chart({
         ))}
         <span class="quiet">{at === null ? 'newest' : timeLabel(times[at] ?? 0, scale)}</span>
       </figcaption>
-      <Plot {...{ label, times, series, format, scale, bars, whole }} onPoint={setPointed} />
+      <Plot {...{ label, times, series, format, scale, bars, steps }} onPoint={setPointed} />
       <ChartTable {...{ label, times, series, format, scale }} />
     </figure>
   );
@@ -67,7 +58,7 @@ export function Chart({
 type PlotProps = Required<Omit<ChartProps, 'empty'>> & { onPoint: (index: number | null) => void };
 
 /** The drawing itself. The library is loaded with the first one. */
-function Plot({ label, times, series, format, scale, bars, whole, onPoint }: PlotProps) {
+function Plot({ label, times, series, format, scale, bars, steps, onPoint }: PlotProps) {
   const frame = useRef<HTMLDivElement>(null);
   const plot = useRef<uPlot | null>(null);
   const lines = [times, ...series.map(({ values }) => values)];
@@ -94,7 +85,7 @@ function Plot({ label, times, series, format, scale, bars, whole, onPoint }: Plo
         format: (value) => latest.current.format(value),
         scale,
         bars,
-        whole,
+        steps,
         onPoint,
       });
       const drawn = new Library(options, latest.current.data, element);
@@ -108,7 +99,7 @@ function Plot({ label, times, series, format, scale, bars, whole, onPoint }: Plo
       plot.current?.destroy();
       plot.current = null;
     };
-  }, [shownIn, colours, scale, bars, whole]);
+  }, [shownIn, colours, scale, bars, steps]);
   useEffect(() => plot.current?.setData(data), [data]);
   return <div ref={frame} class="chart-plot" role="img" aria-label={chartInWords(label, series, format)} />;
 }

@@ -11,8 +11,8 @@ interface PlotLook {
   format: (value: number) => string;
   scale: TimeScale;
   bars: boolean;
-  /** Whether only whole numbers are labelled. */
-  whole: boolean;
+  /** The steps between labels; null for any. */
+  steps: Steps | null;
   /** Told over which value the pointer is; null where it is over none. */
   onPoint: (index: number | null) => void;
 }
@@ -23,8 +23,13 @@ const LABELS = 28;
 const HALF_DAY = 43_200;
 /** The least that the width stands for, so that the first values of a server don't fill it. */
 const LEAST_SPAN: Readonly<Record<TimeScale, number>> = { hour: 600, days: 6 * 2 * HALF_DAY };
-/** Steps between labels of whole numbers. */
-const WHOLE_STEPS = Array.from({ length: 12 }, (_, power) => [1, 2, 5].map((first) => first * 10 ** power)).flat();
+/** Whole numbers, or seconds as people count them. */
+export type Steps = 'whole' | 'seconds';
+const wholeSteps = Array.from({ length: 12 }, (_, power) => [1, 2, 5].map((first) => first * 10 ** power)).flat();
+const STEPS: Readonly<Record<Steps, number[]>> = {
+  whole: wholeSteps,
+  seconds: [1, 2, 5, 10, 20, 30, ...[60, 3_600].flatMap((unit) => [1, 2, 5, 10, 20, 30].map((some) => some * unit))],
+};
 /** Pixels between two labels, at least. */
 const BETWEEN = { x: 60, y: 32 };
 
@@ -47,9 +52,13 @@ function timesAround(times: ArrayLike<number>, scale: TimeScale): [number, numbe
   return [Math.min(first, last - LEAST_SPAN[scale]) - room, last + room];
 }
 
+/** Whether a value stands between two that are missing, so that no line shows it. */
+const hasLonely = (values: ArrayLike<number | null | undefined>): boolean =>
+  Array.from(values).some((value, at, all) => value != null && all[at - 1] == null && all[at + 1] == null);
+
 /** The options of a chart. */
 export function plotOptions(look: PlotLook): uPlot.Options {
-  const { Library, element, colours, names, format, scale, bars, whole, onPoint } = look;
+  const { Library, element, colours, names, format, scale, bars, steps, onPoint } = look;
   const font = `12px ${getComputedStyle(element).fontFamily}`;
   const [quiet, line] = [colourOf(element, 'ink-3'), colourOf(element, 'line')];
   const axis = { stroke: quiet, font, grid: { stroke: line, width: 1 }, ticks: { show: false } };
@@ -75,7 +84,7 @@ export function plotOptions(look: PlotLook): uPlot.Options {
       {
         ...axis,
         space: BETWEEN.y,
-        ...(whole ? { incrs: WHOLE_STEPS } : {}),
+        ...(steps === null ? {} : { incrs: STEPS[steps] }),
         values: (_, splits) => splits.map(format),
         size: (_, labels) => 14 + 7 * Math.max(4, ...(labels ?? []).map(({ length }) => length)),
       },
@@ -89,9 +98,8 @@ export function plotOptions(look: PlotLook): uPlot.Options {
           stroke: colour,
           width: bars ? 0 : 1.5,
           fill: bars ? colour : withAlpha(colour, 0.12),
-          // A value between two that are missing makes no line.
           points: {
-            show: ({ data }: uPlot, place: number) => data[place]?.some((value) => value == null) === true,
+            show: ({ data }: uPlot, place: number) => hasLonely(data[place] ?? []),
             size: 4,
             fill: colour,
           },

@@ -1,0 +1,78 @@
+/** How long the console takes to show something: a browser without a cache opens it on the loopback. */
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { closeBrowser, visit } from '../test/console/browser.ts';
+import { devnetRecording, importInto } from './dataset.ts';
+import { MAIN, script, startServer, withDirectory } from './harness.ts';
+import { figure, publish, reportOptions } from './results.ts';
+
+const { values } = parseArgs({
+  options: {
+    ...reportOptions,
+    repeat: { type: 'string', default: '15' },
+    /** The compiled one; else the source is run. */
+    program: { type: 'string' },
+    /** Length of the chain. */
+    blocks: { type: 'string', default: '200' },
+  },
+});
+const repeat = Number(values.repeat);
+const program = values.program === undefined ? script(MAIN) : [values.program];
+
+/** What the browser tells of a page. */
+interface Loaded {
+  /** Milliseconds until the browser painted something of the page. */
+  paint: number;
+  /** Bytes of scripts and styles as they came. */
+  bytes: number;
+}
+
+const READ = `(() => {
+  const [paint] = performance.getEntriesByName('first-contentful-paint');
+  const files = performance.getEntriesByType('resource').filter(({ name }) => name.includes('/console/'));
+  return { paint: paint.startTime, bytes: files.reduce((sum, file) => sum + file.encodedBodySize, 0) };
+})()`;
+
+async function load(url: string): Promise<Loaded> {
+  await using visited = await visit(url, { viewport: { width: 1440, height: 900 } });
+  const { page } = visited;
+  await page.waitForSelector('.chart-plot canvas');
+  return (await page.evaluate(READ)) as Loaded;
+}
+
+await withDirectory(async (temporary) => {
+  const directory = join(temporary, 'data');
+  await importInto(directory, await devnetRecording(Number(values.blocks)));
+  const ports = ['--api-host', '127.0.0.1', '--api-port', '0', '--event-port', '0'];
+  const server = await startServer([...program, 'serve', '--data', directory, ...ports, '--log-level', 'error']);
+  const loads: Loaded[] = [];
+  // The first page makes the bundle of the source; it doesn't count.
+  for (let n = 0; n <= repeat; n++) loads.push(await load(server.url));
+  loads.shift();
+  await closeBrowser();
+  await server.stop();
+  publish(
+    [
+      {
+        title: 'The console',
+        notes: [`${repeat} visits of the overview with an empty cache; median (least to greatest)`],
+        tables: [
+          {
+            head: ['overview', ''],
+            rows: [
+              ['first contentful paint, ms', figure(loads.map(({ paint }) => paint))],
+              [
+                'scripts and styles, compressed, kB',
+                figure(
+                  loads.map(({ bytes }) => bytes / 1000),
+                  1,
+                ),
+              ],
+            ],
+          },
+        ],
+      },
+    ],
+    { pinned: false },
+  );
+});

@@ -1,0 +1,85 @@
+/**
+ * Makes the pictures of the console in the README: `bun test/console/screenshots.ts`. They show a simulated chain of a
+ * fixed seed, and the clocks of server and browser stand at its last block, so that the pictures are the same each time.
+ */
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Page } from 'playwright-core';
+import { systemClock } from '../../src/base/clock.ts';
+import { postEvents } from '../../src/devnet/post.ts';
+import { devnetEvents } from '../../src/devnet/scenario.ts';
+import { serving } from '../support/serving.ts';
+import { closeBrowser, settled, visit } from './browser.ts';
+
+const folder = join(import.meta.dir, '../../docs/images');
+
+const CHAIN = { seed: 7, blocks: 160, forkEvery: 0, accounts: 16, transactionsPerBlock: 9 };
+
+interface Picture {
+  name: string;
+  path: (chain: Chain) => string;
+  look: { viewport: { width: number; height: number }; colorScheme: 'light' | 'dark' };
+}
+
+/** What of the chain pictures show. */
+interface Chain {
+  /** The id of a transfer of tokens by a contract. */
+  call: string;
+  /** The account that made it. */
+  sender: string;
+}
+
+const WIDE = { width: 1280, height: 900 };
+const HIGH = { width: 1280, height: 965 };
+const NARROW = { width: 375, height: 812 };
+
+const pictures: readonly Picture[] = [
+  { name: 'overview-light', path: () => '/', look: { viewport: HIGH, colorScheme: 'light' } },
+  {
+    name: 'transaction-dark',
+    path: ({ call }) => `/transactions/${call}`,
+    look: { viewport: WIDE, colorScheme: 'dark' },
+  },
+  {
+    name: 'account-narrow',
+    path: ({ sender }) => `/principals/${sender}`,
+    look: { viewport: NARROW, colorScheme: 'light' },
+  },
+];
+
+/** Waits until each chart is drawn. */
+async function drawn(page: Page): Promise<void> {
+  await page.waitForFunction(
+    `[...document.querySelectorAll('.chart-plot')].every((plot) => plot.querySelector('canvas') !== null)`,
+  );
+}
+
+const events = [...devnetEvents(CHAIN)];
+const now = (events.at(-1)?.time ?? 0) + 2_000;
+await using server = await serving({}, undefined, {}, { clock: { ...systemClock, now: () => now } });
+await postEvents(events, server.events);
+
+interface Listed {
+  tx_id: string;
+  status: string;
+  sender: { address: string };
+  contract_call?: { contract_id: string; function_name: string };
+}
+const { results } = (await (await server.get('/extended/v3/transactions?limit=50')).json()) as { results: Listed[] };
+const call = results.find((one) => one.status === 'success' && one.contract_call?.function_name === 'transfer');
+if (call === undefined) throw new Error('the newest transactions of the chain have no transfer of tokens');
+const chain: Chain = { call: call.tx_id, sender: call.sender.address };
+
+mkdirSync(folder, { recursive: true });
+for (const { name, path, look } of pictures) {
+  await using visited = await visit('about:blank', look);
+  const { page } = visited;
+  await page.clock.setFixedTime(now);
+  await page.goto(server.api + path(chain));
+  await settled(page);
+  await drawn(page);
+  const file = join(folder, `${name}.png`);
+  await page.screenshot({ path: file });
+  process.stdout.write(`${file} ${Math.round(Bun.file(file).size / 1000)} kB\n`);
+}
+await closeBrowser();
