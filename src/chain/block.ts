@@ -65,8 +65,8 @@ export interface ChainTransaction extends TransactionContent {
   contractInterface: string | null;
   /** The microblock that held it (Stacks 2.x), null in an anchor block. */
   microblock: Microblock | null;
-  /** Events in the order of their event index, which equals their position in this array. */
-  events: ChainEvent[];
+  /** Events in the order of their event index, which equals their position in the list. */
+  events: ChainEvents;
   /** Block 0's transactions are shown in block 1, with these values of their own. */
   genesis: { blockTime: number; parentIndexBlockHash: Uint8Array; parentBurnBlockTime: number | null } | null;
 }
@@ -109,6 +109,12 @@ export type ChainEvent =
       /** The stacking contract's name, such as `pox-4`. */
       contractName: string;
     };
+
+/** Events in order: an array, or what makes each event anew whenever the list is gone through. */
+export interface ChainEvents extends Iterable<ChainEvent> {
+  readonly length: number;
+  entries(): Iterable<[index: number, event: ChainEvent]>;
+}
 
 /** A coinbase and fees that matured in this block; micro-STX. */
 export interface MinerReward {

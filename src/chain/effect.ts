@@ -23,6 +23,9 @@ export interface Involvement {
   sponsorOnly: boolean;
   /** Number of asset events the principal took part in; a transfer to itself counts once. */
   events: number;
+  /** Number of STX events in which the principal received, and in which it sent. */
+  stxInbound: number;
+  stxOutbound: number;
   sent: bigint;
   received: bigint;
 }
@@ -103,7 +106,6 @@ export interface AccountMove {
   stxMoves: number;
   transactions: number;
   rewards: number;
-  /** Number of STX events in which the principal received, and in which it sent. */
   stxInbound: number;
   stxOutbound: number;
   /** Number of transactions it signed as the origin, of token transfers to it, and of calls to it. */

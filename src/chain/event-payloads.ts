@@ -1,7 +1,8 @@
 /** Events of a node's block payload: what each says, and which transaction it belongs to. */
 import { fromHex } from '../codec/hex.ts';
-import type { ChainEvent } from './block.ts';
-import { eventBody, PayloadError } from './payload-reader.ts';
+import type { ChainEvent, ChainEvents } from './block.ts';
+import { PackedEvents } from './packed-events.ts';
+import { type EventPayloads, eventBody, PayloadError, parseJson, SlicedEvents } from './payload-reader.ts';
 import type { EventPayload, TransactionPayload } from './payload-schemas.ts';
 
 /** @throws PayloadError for an event of an unknown type */
@@ -82,6 +83,30 @@ export function chainEvent(event: EventPayload): ChainEvent {
 /** A transaction id as payloads are compared by it. */
 export const withoutPrefix = (hex: string): string => (hex.startsWith('0x') ? hex.slice(2) : hex).toLowerCase();
 
+/** Where the events of a transaction stand among those of its payload, each with its index in the block. */
+interface Places {
+  places: number[];
+  order: number[];
+}
+
+/** The places by their events' order; the order of a node's own list is usually that already. */
+function sortedPlaces({ places, order }: Places): number[] {
+  if (order.every((index, at) => at === 0 || (order[at - 1] ?? 0) <= index)) return places;
+  return places
+    .map((_, at) => at)
+    .sort((a, b) => (order[a] ?? 0) - (order[b] ?? 0))
+    .map((at) => places[at] ?? 0);
+}
+
+function* textsAt(payloads: SlicedEvents, places: readonly number[]): Generator<string> {
+  for (const place of places) yield payloads.textAt(place);
+}
+
+const eventsAt = (payloads: EventPayloads, places: readonly number[]): ChainEvents =>
+  payloads instanceof SlicedEvents
+    ? new PackedEvents(textsAt(payloads, places), (text) => (parseJson(text) as EventPayload[]).map(chainEvent))
+    : places.map((place) => chainEvent(payloads[place]!));
+
 /**
  * The events of each transaction by its id (hex without prefix), in the node's order.
  *
@@ -89,22 +114,26 @@ export const withoutPrefix = (hex: string): string => (hex.startsWith('0x') ? he
  * printed or moved did not happen.
  */
 export function eventsByTransaction(
-  events: readonly EventPayload[],
+  events: EventPayloads,
   transactions: readonly TransactionPayload[],
-): Map<string, EventPayload[]> {
-  const byTransaction = new Map<string, EventPayload[]>();
-  for (const transaction of transactions) byTransaction.set(withoutPrefix(transaction.txid), []);
-  for (const event of events) {
-    if (!event.committed) continue;
-    const list = byTransaction.get(withoutPrefix(event.txid));
-    if (list === undefined) throw new PayloadError(`Unexpected missing tx during event parsing by tx_id ${event.txid}`);
-    list.push(event);
+): Map<string, ChainEvents> {
+  const byTransaction = new Map<string, Places>();
+  for (const transaction of transactions) byTransaction.set(withoutPrefix(transaction.txid), { places: [], order: [] });
+  let place = 0;
+  for (const { committed, txid, event_index } of events) {
+    const at = place++;
+    if (!committed) continue;
+    const found = byTransaction.get(withoutPrefix(txid));
+    if (found === undefined) throw new PayloadError(`Unexpected missing tx during event parsing by tx_id ${txid}`);
+    found.places.push(at);
+    found.order.push(event_index);
   }
-  for (const transaction of transactions) {
-    const list = byTransaction.get(withoutPrefix(transaction.txid));
-    if (list === undefined) continue;
-    if (transaction.status !== 'success') list.length = 0;
-    else list.sort((a, b) => a.event_index - b.event_index);
+  const made = new Map<string, ChainEvents>();
+  for (const { txid, status } of transactions) {
+    const id = withoutPrefix(txid);
+    const found = byTransaction.get(id);
+    if (status !== 'success' || found === undefined) made.set(id, []);
+    else if (!made.has(id)) made.set(id, eventsAt(events, sortedPlaces(found)));
   }
-  return byTransaction;
+  return made;
 }

@@ -21,8 +21,22 @@ export interface MemoTransfer {
   printed: boolean;
 }
 
-const isMemo = (event: ChainEvent | undefined, sendMany: SendMany): boolean =>
+type Transfer = Extract<ChainEvent, { kind: 'stx' }>;
+
+/** Whether an event prints the memo of the transfer before it. */
+const isMemo = (event: ChainEvent | null, sendMany: SendMany): boolean =>
   event?.kind === 'contract_log' && sendMany.has(event.contractId);
+
+/**
+ * The memo of a transfer, if it has one.
+ * @param next the event that follows it; null where it is the last
+ */
+function memoOf(transfer: Transfer, eventIndex: number, next: ChainEvent | null, sendMany: SendMany): MemoTransfer[] {
+  const { recipient, memo } = transfer;
+  const printed = isMemo(next, sendMany);
+  if (recipient === null || (!printed && (memo === null || memo.length === 0))) return [];
+  return [{ recipient, eventIndex, printed }];
+}
 
 /**
  * The transfers of a transaction that carry a memo. A token transfer has none here, since its payload holds the memo.
@@ -30,11 +44,11 @@ const isMemo = (event: ChainEvent | undefined, sendMany: SendMany): boolean =>
 export function memoTransfers({ payload, events }: ChainTransaction, sendMany: SendMany): MemoTransfer[] {
   if (payload.type === 'token_transfer') return [];
   const found: MemoTransfer[] = [];
-  for (const [eventIndex, event] of events.entries()) {
-    if (event.kind !== 'stx' || event.action !== 'transfer' || event.recipient === null) continue;
-    const printed = isMemo(events[eventIndex + 1], sendMany);
-    if (!printed && (event.memo === null || event.memo.length === 0)) continue;
-    found.push({ recipient: event.recipient, eventIndex, printed });
+  let transfer: Transfer | null = null;
+  for (const [index, event] of events.entries()) {
+    if (transfer !== null) found.push(...memoOf(transfer, index - 1, event, sendMany));
+    transfer = event.kind === 'stx' && event.action === 'transfer' ? event : null;
   }
+  if (transfer !== null) found.push(...memoOf(transfer, events.length - 1, null, sendMany));
   return found;
 }

@@ -14,12 +14,11 @@ import {
   type RewardSet,
   type TransactionContent,
 } from './block.ts';
-import { chainEvent, eventsByTransaction, withoutPrefix } from './event-payloads.ts';
+import { eventsByTransaction, withoutPrefix } from './event-payloads.ts';
 import type { Network } from './network.ts';
-import { PayloadError, readPayload } from './payload-reader.ts';
+import { type EventPayloads, PayloadError, type ReadBlock, readPayload } from './payload-reader.ts';
 import {
   type BlockPayload,
-  type EventPayload,
   MAX_STORED_INTEGER,
   type MicroblocksPayload,
   type TransactionPayload,
@@ -106,13 +105,13 @@ interface Surroundings {
 
 function chainTransactions(
   payloads: readonly TransactionPayload[],
-  eventPayloads: readonly EventPayload[],
+  eventPayloads: EventPayloads,
   { network, burnBlockHeight }: Surroundings,
 ): ChainTransaction[] {
   const eventsOf = eventsByTransaction(eventPayloads, payloads);
   const transactions: ChainTransaction[] = [];
   for (const payload of payloads) {
-    const events = (eventsOf.get(withoutPrefix(payload.txid)) ?? []).map(chainEvent);
+    const events = eventsOf.get(withoutPrefix(payload.txid)) ?? [];
     const txId = fromHex(payload.txid);
     const result = fromHex(payload.raw_result);
     let content: TransactionContent | null;
@@ -121,7 +120,7 @@ function chainTransactions(
         txId,
         result,
         operation: payload.burnchain_op ?? null,
-        events,
+        events: [...events],
         network,
         burnBlockHeight,
       });
@@ -160,7 +159,7 @@ const chainOrder = (a: ChainTransaction, b: ChainTransaction): number =>
 
 const prefixed = (hex: string): Uint8Array => fromHex(hex);
 
-function rewardSetOf({ reward_set, cycle_number }: BlockPayload): RewardSet | null {
+function rewardSetOf({ reward_set, cycle_number }: ReadBlock): RewardSet | null {
   if (reward_set == null || cycle_number == null) return null;
   return {
     cycle: cycle_number,
@@ -176,7 +175,7 @@ function rewardSetOf({ reward_set, cycle_number }: BlockPayload): RewardSet | nu
  * The block a payload announces.
  * @throws PayloadError when a transaction can't be decoded, or an event belongs to none
  */
-export function blockOf(payload: BlockPayload, network: Network): Block {
+export function blockOf(payload: ReadBlock, network: Network): Block {
   const time = payload.block_time ?? payload.burn_block_time ?? null;
   if (time === null) throw new PayloadError('Block message has no block_time or burn_block_time');
   const transactions = chainTransactions(payload.transactions, payload.events, {

@@ -1,12 +1,14 @@
 /** Reads what a node posted: checks that an event's payload has every field that Stackside needs. */
 import type { Static, TSchema } from '@sinclair/typebox';
 import { type TypeCheck, TypeCompiler, type ValueError } from '@sinclair/typebox/compiler';
+import { collecting } from '../base/garbage.ts';
+import { type JsonSlices, slicesOf } from './json-slices.ts';
 import {
   AttachmentsPayload,
   BlockPayload,
   BurnBlockPayload,
   DroppedPayload,
-  type EventPayload,
+  EventPayload,
   type EventType,
   eventBodies,
   MempoolPayload,
@@ -44,6 +46,7 @@ export function parseJson(text: string): unknown {
 }
 
 const compiled = {
+  event: TypeCompiler.Compile(EventPayload),
   block: TypeCompiler.Compile(BlockPayload),
   microblocks: TypeCompiler.Compile(MicroblocksPayload),
   burnBlock: TypeCompiler.Compile(BurnBlockPayload),
@@ -79,18 +82,72 @@ function refusal(found: ValueError | undefined, prefix = ''): PayloadError {
   );
 }
 
-function checked<T extends TSchema>(check: TypeCheck<T>, value: unknown): Static<T> {
+function checked<T extends TSchema>(check: TypeCheck<T>, value: unknown, prefix = ''): Static<T> {
   if (check.Check(value)) return value;
-  throw refusal(check.Errors(value).First());
+  throw refusal(check.Errors(value).First(), prefix);
 }
 
-function checkEvents(events: readonly EventPayload[]): void {
-  for (const [index, event] of events.entries()) {
-    const check = compiledBodies.get(event.type);
-    if (check === undefined) throw new PayloadError(`Field events.${index}.type: unknown event type ${event.type}`);
-    const body: unknown = (event as Record<string, unknown>)[event.type];
-    if (!check.Check(body)) throw refusal(check.Errors(body).First(), `events.${index}.${event.type}.`);
+/** Checks the body of an event. @param index its place in the payload */
+function checkBody(event: EventPayload, index: number): void {
+  const check = compiledBodies.get(event.type);
+  if (check === undefined) throw new PayloadError(`Field events.${index}.type: unknown event type ${event.type}`);
+  const body: unknown = (event as Record<string, unknown>)[event.type];
+  if (!check.Check(body)) throw refusal(check.Errors(body).First(), `events.${index}.${event.type}.`);
+}
+
+/** Events after which the garbage of parsing them is collected. */
+const EVENTS_OF_A_COLLECTION = 20_000;
+
+/** The events of a long payload, each parsed when it is asked for. */
+export class SlicedEvents implements Iterable<EventPayload> {
+  readonly #slices: JsonSlices;
+
+  /** @throws PayloadError where one lacks a field that is needed */
+  constructor(slices: JsonSlices) {
+    this.#slices = slices;
+    let index = 0;
+    for (const event of this) {
+      checkBody(checked(compiled.event, event, `events.${index}.`), index);
+      index += 1;
+    }
   }
+
+  /** The JSON of an event, by its place in the payload. */
+  textAt(index: number): string {
+    return this.#slices.at(index);
+  }
+
+  *[Symbol.iterator](): Generator<EventPayload> {
+    const step = collecting(EVENTS_OF_A_COLLECTION);
+    for (let index = 0; index < this.#slices.length; index++) {
+      yield parseJson(this.textAt(index)) as EventPayload;
+      step();
+    }
+  }
+}
+
+/**
+ * Characters of a payload from which on its events are parsed one by one. Parsed whole, they take some ten times as much
+ * memory as the text. Only genesis blocks are that long.
+ */
+const SLICED_FROM = 16_000_000;
+
+/** A block with its events, which were parsed whole or are parsed one by one. */
+export type ReadBlock = Omit<BlockPayload, 'events'> & { events: EventPayloads };
+export type EventPayloads = readonly EventPayload[] | SlicedEvents;
+
+function readBlock(text: string, slicedFrom: number): ReadBlock {
+  const sliced = text.length < slicedFrom ? null : slicesOf(text, 'events');
+  const block = checked(compiled.block, parseJson(sliced?.rest ?? text));
+  if (sliced !== null) return { ...block, events: new SlicedEvents(sliced.slices) };
+  for (const [index, event] of block.events.entries()) checkBody(event, index);
+  return block;
+}
+
+function readMicroblocks(text: string): MicroblocksPayload {
+  const microblocks = checked(compiled.microblocks, parseJson(text));
+  for (const [index, event] of microblocks.events.entries()) checkBody(event, index);
+  return microblocks;
 }
 
 /** The body of an event whose payload passed {@link readPayload}. */
@@ -98,7 +155,7 @@ export const eventBody = <T extends EventType>(event: EventPayload, type: T) =>
   (event as unknown as Record<T, Static<(typeof eventBodies)[T]>>)[type];
 
 export type NodePayload =
-  | { kind: 'block'; block: BlockPayload }
+  | { kind: 'block'; block: ReadBlock }
   | { kind: 'microblocks'; microblocks: MicroblocksPayload }
   | { kind: 'burn_block'; burnBlock: BurnBlockPayload }
   | { kind: 'mempool'; rawTransactions: MempoolPayload }
@@ -107,28 +164,27 @@ export type NodePayload =
   /** An event that a chain index doesn't need; `journaled` says whether the journal keeps it. */
   | { kind: 'other'; journaled: boolean };
 
-type Parse = (value: unknown) => NodePayload;
+type Read = (text: string, slicedFrom: number) => NodePayload;
 
-const paths: Record<string, Parse> = {
-  '/new_block': (value) => {
-    const block = checked(compiled.block, value);
-    checkEvents(block.events);
-    return { kind: 'block', block };
-  },
-  '/new_microblocks': (value) => {
-    const microblocks = checked(compiled.microblocks, value);
-    checkEvents(microblocks.events);
-    return { kind: 'microblocks', microblocks };
-  },
-  '/new_burn_block': (value) => ({ kind: 'burn_block', burnBlock: checked(compiled.burnBlock, value) }),
-  '/new_mempool_tx': (value) => ({ kind: 'mempool', rawTransactions: checked(compiled.mempool, value) }),
-  '/drop_mempool_tx': (value) => ({ kind: 'dropped', dropped: checked(compiled.dropped, value) }),
-  '/attachments/new': (value) => ({ kind: 'attachments', attachments: checked(compiled.attachments, value) }),
-  '/stackerdb_chunks': () => ({ kind: 'other', journaled: true }),
-  '/proposal_response': () => ({ kind: 'other', journaled: true }),
-  '/mined_block': () => ({ kind: 'other', journaled: false }),
-  '/mined_microblock': () => ({ kind: 'other', journaled: false }),
-  '/mined_nakamoto_block': () => ({ kind: 'other', journaled: false }),
+const ignored =
+  (journaled: boolean): Read =>
+  (text) => {
+    parseJson(text);
+    return { kind: 'other', journaled };
+  };
+
+const paths: Record<string, Read> = {
+  '/new_block': (text, slicedFrom) => ({ kind: 'block', block: readBlock(text, slicedFrom) }),
+  '/new_microblocks': (text) => ({ kind: 'microblocks', microblocks: readMicroblocks(text) }),
+  '/new_burn_block': (text) => ({ kind: 'burn_block', burnBlock: checked(compiled.burnBlock, parseJson(text)) }),
+  '/new_mempool_tx': (text) => ({ kind: 'mempool', rawTransactions: checked(compiled.mempool, parseJson(text)) }),
+  '/drop_mempool_tx': (text) => ({ kind: 'dropped', dropped: checked(compiled.dropped, parseJson(text)) }),
+  '/attachments/new': (text) => ({ kind: 'attachments', attachments: checked(compiled.attachments, parseJson(text)) }),
+  '/stackerdb_chunks': ignored(true),
+  '/proposal_response': ignored(true),
+  '/mined_block': ignored(false),
+  '/mined_microblock': ignored(false),
+  '/mined_nakamoto_block': ignored(false),
 };
 
 /** Whether a node posts events to this path. */
@@ -138,10 +194,11 @@ export const isEventPath = (path: string): boolean => Object.hasOwn(paths, path)
  * The payload of an event.
  * @param path the path it was posted to, one for which {@link isEventPath} holds
  * @param text its JSON
+ * @param slicedFrom characters from which on the events of a block are parsed one by one
  * @throws PayloadError when the text isn't JSON, or lacks a field that is needed
  */
-export function readPayload(path: string, text: string): NodePayload {
-  const parse = Object.hasOwn(paths, path) ? paths[path] : undefined;
-  if (parse === undefined) throw new PayloadError(`No event is posted to ${path}`);
-  return parse(parseJson(text));
+export function readPayload(path: string, text: string, slicedFrom = SLICED_FROM): NodePayload {
+  const read = Object.hasOwn(paths, path) ? paths[path] : undefined;
+  if (read === undefined) throw new PayloadError(`No event is posted to ${path}`);
+  return read(text, slicedFrom);
 }

@@ -24,7 +24,7 @@ const withCycle = (change: StakingChange, readings: readonly (PoxReading | null)
 /** The effects of a transaction's stacking and staking prints. @param burnHeight the Bitcoin height of its block */
 export function stackingEffects({ events }: ChainTransaction, position: number, burnHeight: number): Effect[] {
   const effects: Effect[] = [];
-  const readings = events.map(poxReading);
+  const readings = Array.from(events, poxReading);
   for (const [index, event] of events.entries()) {
     const reading = readings[index] ?? null;
     const lock = stackingLock(event, reading);

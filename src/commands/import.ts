@@ -1,6 +1,7 @@
 /** `stackside import`: an event recording into the index. */
 
 import { EXIT, OperatorError } from '../base/errors.ts';
+import { discard } from '../base/garbage.ts';
 import { PayloadError } from '../chain/payload-reader.ts';
 import { type RecordingFormat, RowError } from '../chain/recording.ts';
 import { createLog } from '../log.ts';
@@ -93,8 +94,10 @@ async function importFile(
     }
     counts.rows += 1;
     if (counts.rows === taken.rows && digest.text !== taken.digest) throw otherRecording(file, taken.rows);
+    const { length } = bytes;
     try {
       const row = await readRow(bytes, counts.rows);
+      discard(bytes);
       if (row === null || !seen.add(row.id) || counts.rows <= taken.rows) continue;
       counts[ingest.take(row)] += 1;
       ours ||= row.path === '/new_block';
@@ -116,7 +119,7 @@ async function importFile(
       counts.bad += 1;
     }
     batch.rows += 1;
-    batch.bytes += bytes.length;
+    batch.bytes += length;
     if (!ours || (batch.bytes < BATCH_BYTES && batch.rows < BATCH_ROWS)) continue;
     commit(digest.text);
     report({ rows: counts.rows, height: ingest.tipHeight(), read: input.bytesRead(), size: input.size });

@@ -2,7 +2,8 @@ import { expect, test } from 'bun:test';
 import fc from 'fast-check';
 import type { ChainEvent, ChainTransaction } from '../../src/chain/block.ts';
 import type { Effect, Involvement } from '../../src/chain/effect.ts';
-import { effectsOf, involvements, undone } from '../../src/chain/effects.ts';
+import { effectsOf, undone } from '../../src/chain/effects.ts';
+import { involvementsOf } from '../../src/chain/involvements.ts';
 import { SEND_MANY } from '../../src/chain/memo-transfers.ts';
 import { transactionContent } from '../../src/chain/normalise.ts';
 import { heightOf, positionOf, positionsOf } from '../../src/chain/position.ts';
@@ -47,17 +48,20 @@ const nothing: Involvement = {
   stxMoved: false,
   sponsorOnly: false,
   events: 0,
+  stxInbound: 0,
+  stxOutbound: 0,
   sent: 0n,
   received: 0n,
 };
 /** Of who pays the fee, or is in an STX event. */
 const moved: Involvement = { ...nothing, stx: true, stxMoved: true };
-const of = (changes: Partial<ChainTransaction>) => Object.fromEntries(involvements(transaction(changes)));
+const of = (changes: Partial<ChainTransaction>) =>
+  Object.fromEntries([...involvementsOf(transaction(changes))].flatMap((portion) => [...portion]));
 
 test('the sender pays the fee, and the recipient of a transfer gets what its event moved', () => {
   expect(of({ events: [stx('transfer', alice.address, carol.address)] })).toEqual({
-    [alice.address]: { ...moved, events: 1, sent: 1300n },
-    [carol.address]: { ...moved, events: 1, received: 1000n },
+    [alice.address]: { ...moved, events: 1, stxOutbound: 1, sent: 1300n },
+    [carol.address]: { ...moved, events: 1, stxInbound: 1, received: 1000n },
   });
 });
 
@@ -76,19 +80,24 @@ test('a sponsor pays the fee, and the sender it pays for is concerned without ST
 test('a sponsor that has another part is not the sponsor only', () => {
   const paid = { sponsor: { address: sponsor.address, nonce: 0n } };
   const inEvent = of({ ...paid, events: [stx('mint', null, sponsor.address)] })[sponsor.address];
-  expect(inEvent).toEqual({ ...moved, events: 1, sent: 300n, received: 1000n });
+  expect(inEvent).toEqual({ ...moved, events: 1, stxInbound: 1, sent: 300n, received: 1000n });
   const recipient = of({ sponsor: { address: carol.address, nonce: 0n } })[carol.address];
   expect(recipient).toEqual({ ...moved, sent: 300n });
 });
 
 test('a transfer to oneself is sent and received, and moves only the fee', () => {
   const self = of({ events: [stx('transfer', alice.address, alice.address)] })[alice.address];
-  expect(self).toEqual({ ...moved, events: 1, sent: 1300n, received: 1000n });
+  expect(self).toEqual({ ...moved, events: 1, stxInbound: 1, stxOutbound: 1, sent: 1300n, received: 1000n });
 });
 
 test('a mint to a contract concerns the contract', () => {
   const contract = `${bob.address}.treasury`;
-  expect(of({ events: [stx('mint', null, contract)] })[contract]).toEqual({ ...moved, events: 1, received: 1000n });
+  expect(of({ events: [stx('mint', null, contract)] })[contract]).toEqual({
+    ...moved,
+    events: 1,
+    stxInbound: 1,
+    received: 1000n,
+  });
 });
 
 test('a called contract, a deployed contract and the parties of tokens are concerned', () => {
@@ -148,7 +157,7 @@ test('the balances a block moves add up to the supply it makes, less the fees it
       // Mints come from nobody, burns go to nobody, transfers go from one to another: as nodes send them.
       const transactions = block.transactions.map((one) => ({
         ...one,
-        events: one.events.map((event): ChainEvent => {
+        events: Array.from(one.events, (event): ChainEvent => {
           if (event.kind !== 'stx') return event;
           const from = event.action === 'mint' ? null : (event.sender ?? alice.address);
           return {

@@ -1,9 +1,10 @@
 import { expect, test } from 'bun:test';
 import type { Block } from '../../src/chain/block.ts';
-import { networkOf } from '../../src/chain/network.ts';
+import { networkOf, TESTNET_CHAIN_ID } from '../../src/chain/network.ts';
 import { blockOf, streamedMicroblocks, withGenesis } from '../../src/chain/normalise.ts';
 import { PayloadError, readPayload } from '../../src/chain/payload-reader.ts';
 import { toHex } from '../../src/codec/hex.ts';
+import { SimulatedChain } from '../../src/devnet/chain.ts';
 import {
   alice,
   block,
@@ -39,7 +40,7 @@ const print = ({ id }: Transaction, index: number, text: string, committed = tru
 });
 
 const printed = ({ transactions }: Block, index: number): string[] =>
-  (transactions[index]?.events ?? []).map((event) =>
+  Array.from(transactions[index]?.events ?? [], (event) =>
     event.kind === 'contract_log' ? Buffer.from(event.value).toString() : event.kind,
   );
 
@@ -195,4 +196,34 @@ test('the microblocks of a stream come in the order of their sequence, each with
     [second.id],
     [first.id],
   ]);
+});
+
+test('a block whose events are parsed one by one is the block that is parsed whole', () => {
+  const chain = new SimulatedChain({ seed: 7, mempool: false });
+  const payloads = [chain.genesis(), ...Array.from({ length: 4 }, () => chain.mine(null).events).flat()];
+  const texts = payloads.filter(({ path }) => path === '/new_block').map(({ body }) => body);
+  const network = networkOf(TESTNET_CHAIN_ID);
+  const read = (text: string, slicedFrom: number): Block => {
+    const payload = readPayload('/new_block', text, slicedFrom);
+    if (payload.kind !== 'block') throw new Error('not a block');
+    const block = blockOf(payload.block, network);
+    return { ...block, transactions: block.transactions.map((one) => ({ ...one, events: [...one.events] })) };
+  };
+  for (const text of texts) expect(read(text, 0)).toEqual(read(text, Number.POSITIVE_INFINITY));
+  expect(
+    texts.flatMap((text) => read(text, 0).transactions.flatMap(({ events }) => [...events])).length,
+  ).toBeGreaterThan(5);
+});
+
+test('an event of a long payload that lacks a field is refused by its place', () => {
+  const [text = ''] = [new SimulatedChain({ seed: 7, mempool: false }).genesis().body];
+  const payload = JSON.parse(text);
+  const index = payload.events.length - 1;
+  const refused = (change: object) => {
+    const events = payload.events.with(index, { ...payload.events[index], ...change });
+    return () => readPayload('/new_block', JSON.stringify({ ...payload, events }), 0);
+  };
+  expect(refused({ txid: 'x' })).toThrow(`Field events.${index}.txid`);
+  expect(refused({ type: 'other' })).toThrow(`Field events.${index}.type: unknown event type other`);
+  expect(refused({ [payload.events[index].type]: null })).toThrow(`events.${index}.${payload.events[index].type}`);
 });

@@ -218,10 +218,10 @@ function plainly(filter: Filter, transaction: ChainTransaction): boolean {
   }
   if (filter.type === 'balance_change') {
     const payer = (sponsor ?? sender).address;
-    const parties = events.flatMap((event) => ('action' in event ? [event.sender, event.recipient] : []));
+    const parties = [...events].flatMap((event) => ('action' in event ? [event.sender, event.recipient] : []));
     return (fee > 0n && payer === filter.principal) || parties.includes(filter.principal);
   }
-  return events.some((event) => {
+  return [...events].some((event) => {
     if (event.kind === 'contract_log') {
       return (
         filter.type === 'contract_log' &&

@@ -3,7 +3,8 @@ import type { Database } from 'bun:sqlite';
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
 import type { Block } from '../../src/chain/block.ts';
-import { effectsOf, involvements, undone } from '../../src/chain/effects.ts';
+import { effectsOf, undone } from '../../src/chain/effects.ts';
+import { involvementsOf } from '../../src/chain/involvements.ts';
 import { memoTransfers, SEND_MANY } from '../../src/chain/memo-transfers.ts';
 import { checkpointProblems } from '../../src/store/check/checkpoints.ts';
 import { effectsWriter } from '../../src/store/effects/apply.ts';
@@ -58,7 +59,7 @@ function accountAfter(chain: readonly Block[], principal: string): Account {
   };
   for (const { transactions, minerRewards } of chain) {
     for (const transaction of transactions) {
-      const part = involvements(transaction).get(principal);
+      const part = [...involvementsOf(transaction)][0]?.get(principal);
       account.inbound += memoTransfers(transaction, sendMany).filter(({ recipient }) => recipient === principal).length;
       const { payload } = transaction;
       if (payload.type === 'token_transfer' && payload.recipient === principal) account.inbound += 1;

@@ -5,6 +5,8 @@
 import { Database } from 'bun:sqlite';
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
+import type { Block } from '../../src/chain/block.ts';
+import type { Effect } from '../../src/chain/effect.ts';
 import { effectsOf, undone } from '../../src/chain/effects.ts';
 import { SEND_MANY } from '../../src/chain/memo-transfers.ts';
 import type { NodeEvent } from '../../src/devnet/node-event.ts';
@@ -190,6 +192,37 @@ test(
         }
       }),
       { cases: 90 },
+    );
+  },
+  timeout,
+);
+
+test(
+  'a block whose accounts are summed up in portions fills the tables as any other, and can be undone',
+  () => {
+    using directory = dataDirectory();
+    using db = openWriter(directory.path, 'own');
+    const effects = (block: Block) => effectsOf(block, sendMany, { events: 2, accounts: 2 });
+    /** The tables after each block, and after all were undone. */
+    const stagesOf = (blocks: readonly Block[], effects: (block: Block) => Iterable<Effect>): Tables[] => {
+      db.run('BEGIN');
+      try {
+        const apply = effectsWriter(db, dictionaries(db), { checkpointEvery: 2 });
+        const stages = blocks.map((block) => {
+          apply(effects(block));
+          return tablesThrough(db);
+        });
+        for (const block of blocks.toReversed()) apply(undone(effects(block)));
+        return [...stages, tablesThrough(db)];
+      } finally {
+        db.run('ROLLBACK');
+      }
+    };
+    assertProperty(
+      fc.property(anyBlocks(), (blocks) => {
+        expect(stagesOf(blocks, effects)).toEqual(stagesOf(blocks, (block) => effectsOf(block, sendMany)));
+      }),
+      { cases: 30 },
     );
   },
   timeout,

@@ -1,5 +1,6 @@
 /** Effects to rows: which writer applies which kind of effect. The writers alone write the tables of the canonical chain. */
 import type { Database } from 'bun:sqlite';
+import { collecting } from '../../base/garbage.ts';
 import type { Effect } from '../../chain/effect.ts';
 import { CHECKPOINT_EVERY } from '../queries/account-states.ts';
 import { accountWriter } from './account-writer.ts';
@@ -66,7 +67,8 @@ function writersOf(
       if (effect.sign === 1) onUnreadPrint(effect);
     },
     account(effect) {
-      entries.set(effect.principal, moveAccount(effect));
+      const count = moveAccount(effect);
+      if (entries.size < ENTRIES_KEPT || entries.has(effect.principal)) entries.set(effect.principal, count);
     },
     checkpoint(effect) {
       moveCheckpoint(effect, entries.get(effect.principal));
@@ -76,6 +78,12 @@ function writersOf(
     supply: supplyWriter(db),
   };
 }
+
+/** Accounts of which the number of entries is kept for their checkpoints; those of others are looked up. */
+const ENTRIES_KEPT = 10_000;
+
+/** Only blocks with more effects than this, such as the first, leave more garbage than the runtime should let lie. */
+const EFFECTS_OF_A_COLLECTION = 10_000;
 
 /** What applies effects through this connection, inside the transaction that is open on it. */
 export function effectsWriter(db: Database, dictionaries: Dictionaries, options: Options = {}): ApplyEffects {
@@ -88,6 +96,10 @@ export function effectsWriter(db: Database, dictionaries: Dictionaries, options:
   };
   return (effects) => {
     entries.clear();
-    for (const effect of effects) applyOne(effect);
+    const step = collecting(EFFECTS_OF_A_COLLECTION);
+    for (const effect of effects) {
+      applyOne(effect);
+      step();
+    }
   };
 }

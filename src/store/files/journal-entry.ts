@@ -10,6 +10,7 @@
  */
 import { CryptoHasher, zstdCompressSync, zstdDecompressSync } from 'bun';
 import { OperatorError } from '../../base/errors.ts';
+import { discard } from '../../base/garbage.ts';
 
 /** One event as it was received. */
 export interface JournalEntry {
@@ -70,7 +71,12 @@ function chainValue(previous: Uint8Array, id: number, receivedAt: number, path: 
 export const nextChain = (
   previous: Uint8Array,
   { id, receivedAt, path, text }: Omit<JournalEntry, 'chain'>,
-): Uint8Array => chainValue(previous, id, receivedAt, path, Buffer.from(text));
+): Uint8Array => {
+  const bytes = Buffer.from(text);
+  const value = chainValue(previous, id, receivedAt, path, bytes);
+  discard(bytes);
+  return value;
+};
 
 export const sameChain = (a: Uint8Array, b: Uint8Array): boolean => Buffer.compare(a, b) === 0;
 
@@ -127,5 +133,7 @@ export function entryOfRow(file: string, row: EntryRow): JournalEntry {
   if (chain === null || !sameChain(chainValue(previous, id, received_at, path, bytes), chain)) {
     throw new JournalEntryError(file, id, 'is damaged: its chain value is another');
   }
-  return { id, receivedAt: received_at, path, text: decoder.decode(bytes), chain };
+  const text = decoder.decode(bytes);
+  discard(bytes);
+  return { id, receivedAt: received_at, path, text, chain };
 }

@@ -8,7 +8,7 @@ import { decodeTransaction } from '../../codec/transaction.ts';
 import type { Participant } from './transactions.ts';
 
 /** The chain id of the first transaction that somebody signed; else what the version bit of an unsigned one says. */
-function chainIdOf(payload: BlockPayload): { chainId: number; certain: boolean } | null {
+function chainIdOf(payload: Pick<BlockPayload, 'transactions'>): { chainId: number; certain: boolean } | null {
   let guess: number | null = null;
   for (const { raw_tx } of payload.transactions) {
     if (raw_tx === '0x00') continue;
@@ -64,7 +64,7 @@ export function chainIdentity(db: Database) {
     },
 
     /** The network of a block, which decides the chain where nothing has. */
-    networkFor(payload: BlockPayload): Network {
+    networkFor(payload: Pick<BlockPayload, 'transactions'>): Network {
       const id = chainId();
       if (id !== null) return networkOf(id);
       const found = chainIdOf(payload);

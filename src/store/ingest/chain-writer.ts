@@ -10,7 +10,7 @@ import { effectsOf, undone } from '../../chain/effects.ts';
 import type { SendMany } from '../../chain/memo-transfers.ts';
 import { chainIdText, type Network } from '../../chain/network.ts';
 import { blockOf, withGenesis } from '../../chain/normalise.ts';
-import type { BlockPayload } from '../../chain/payload-schemas.ts';
+import type { ReadBlock } from '../../chain/payload-reader.ts';
 import { positionOf } from '../../chain/position.ts';
 import { fromHex, toHex } from '../../codec/hex.ts';
 import type { ApplyEffects } from '../effects/apply.ts';
@@ -183,7 +183,7 @@ export function chainWriter(db: Database, { apply, mempool, microblocks, payload
      * @param now Unix microseconds
      * @throws UnknownParentError, PayloadError; nothing is to be committed then
      */
-    add(payload: BlockPayload, source: PayloadSource, network: Network, now: number): ChainChange {
+    add(payload: ReadBlock, source: PayloadSource, network: Network, now: number): ChainChange {
       const parent = fromHex(payload.parent_index_block_hash);
       const height = payload.block_height;
       const before = tip();

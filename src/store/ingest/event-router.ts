@@ -1,8 +1,8 @@
 /** What each kind of event does to the index: from its payload to the writers. */
 import type { Database } from 'bun:sqlite';
 import { streamedMicroblocks, transactionContent } from '../../chain/normalise.ts';
-import type { NodePayload } from '../../chain/payload-reader.ts';
-import type { BlockPayload, DroppedPayload, MicroblocksPayload } from '../../chain/payload-schemas.ts';
+import type { NodePayload, ReadBlock } from '../../chain/payload-reader.ts';
+import type { DroppedPayload, MicroblocksPayload } from '../../chain/payload-schemas.ts';
 import { DecodeError } from '../../codec/decode-error.ts';
 import { fromHex } from '../../codec/hex.ts';
 import { effectsWriter, type UnreadPrint } from '../effects/apply.ts';
@@ -73,7 +73,7 @@ export function eventRouter({ db, journal, identity, changed, log }: RouterOptio
   /** What the event that is being applied did to the chain. */
   let told: Omit<Change, 'id'>[] = [];
 
-  function addBlock(payload: BlockPayload, source: PayloadSource, now: number): Applied {
+  function addBlock(payload: ReadBlock, source: PayloadSource, now: number): Applied {
     if (chain.isKnown(fromHex(payload.index_block_hash))) return NOTHING;
     const change = chain.add(payload, source, identity.networkFor(payload), now);
     changed(change);

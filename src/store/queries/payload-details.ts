@@ -72,4 +72,4 @@ export const detailInBlock = (transaction: ChainTransaction, block: Block, canon
   });
 
 export const indexedEvents = ({ events }: ChainTransaction): TransactionEvent[] =>
-  events.map((event, index) => ({ ...event, index }));
+  Array.from(events, (event, index) => ({ ...event, index }));

@@ -1,0 +1,127 @@
+/** Which principals a transaction concerns, and how. */
+import { collecting } from '../base/garbage.ts';
+import type { ChainEvent, ChainTransaction } from './block.ts';
+import type { Involvement } from './effect.ts';
+
+type Involvements = Map<string, Involvement>;
+
+/** The involvement of a principal, made where there is none. */
+function sponsoring(found: Involvements, principal: string): Involvement {
+  let involvement = found.get(principal);
+  if (involvement === undefined) {
+    involvement = {
+      stx: false,
+      ft: false,
+      nft: false,
+      stxMoved: false,
+      sponsorOnly: true,
+      events: 0,
+      stxInbound: 0,
+      stxOutbound: 0,
+      sent: 0n,
+      received: 0n,
+    };
+    found.set(principal, involvement);
+  }
+  return involvement;
+}
+
+/** The involvement of a principal that does more than sponsor the transaction. */
+function concerning(found: Involvements, principal: string): Involvement {
+  const involvement = sponsoring(found, principal);
+  involvement.sponsorOnly = false;
+  return involvement;
+}
+
+/** Says of a principal whether it belongs to a portion. */
+type IsWithin = (principal: string) => boolean;
+
+/** Who signs a transaction, who pays for it, and whom its payload names. */
+function addSigners(
+  { sender, sponsor, fee, payload }: ChainTransaction,
+  found: Involvements,
+  isWithin: IsWithin,
+): void {
+  const payer = sponsor?.address ?? sender.address;
+  if (isWithin(sender.address)) concerning(found, sender.address);
+  if (isWithin(payer)) {
+    const paying = sponsoring(found, payer);
+    paying.stx = true;
+    paying.stxMoved = true;
+    paying.sent += fee;
+  }
+  if (payload.type === 'token_transfer') {
+    if (isWithin(payload.recipient)) concerning(found, payload.recipient).stx = true;
+  } else if (payload.type === 'contract_call') {
+    if (isWithin(payload.contractId)) concerning(found, payload.contractId);
+  } else if (payload.type === 'smart_contract') {
+    const deployed = `${sender.address}.${payload.contractName}`;
+    if (isWithin(deployed)) concerning(found, deployed);
+  }
+}
+
+/** The parties of an asset event. */
+function addParties(event: ChainEvent, found: Involvements, isWithin: IsWithin): void {
+  if (event.kind !== 'stx' && event.kind !== 'ft' && event.kind !== 'nft') return;
+  if (event.sender !== null && isWithin(event.sender)) {
+    const sender = concerning(found, event.sender);
+    sender[event.kind] = true;
+    sender.events += 1;
+    if (event.kind === 'stx') {
+      sender.stxMoved = true;
+      sender.stxOutbound += 1;
+      sender.sent += BigInt(event.amount);
+    }
+  }
+  if (event.recipient !== null && isWithin(event.recipient)) {
+    const recipient = concerning(found, event.recipient);
+    recipient[event.kind] = true;
+    if (event.recipient !== event.sender) recipient.events += 1;
+    if (event.kind === 'stx') {
+      recipient.stxMoved = true;
+      recipient.stxInbound += 1;
+      recipient.received += BigInt(event.amount);
+    }
+  }
+}
+
+/** Events after which the garbage of parsing them is collected. */
+const EVENTS_OF_A_COLLECTION = 20_000;
+
+function involvementsWithin(transaction: ChainTransaction, isWithin: IsWithin): Involvements {
+  const found: Involvements = new Map();
+  addSigners(transaction, found, isWithin);
+  const step = collecting(EVENTS_OF_A_COLLECTION);
+  for (const event of transaction.events) {
+    addParties(event, found, isWithin);
+    step();
+  }
+  return found;
+}
+
+/** A number from 0 to `portions` - 1, the same for the same principal. */
+function portionOf(principal: string, portions: number): number {
+  let hash = 0;
+  for (let at = 0; at < principal.length; at++) hash = (Math.imul(hash, 31) + principal.charCodeAt(at)) | 0;
+  return (hash >>> 0) % portions;
+}
+
+/**
+ * The principals a transaction concerns: its sender, who pays the fee, recipient, called or deployed contract, and the
+ * parties of every asset event. A principal that is only named in a lock, a log or an argument is left out.
+ *
+ * They come in portions, each principal in one of them: those of a genesis block's mints are hundreds of thousands.
+ * @param eventsOfPortion for each so many events there is a portion
+ */
+export function* involvementsOf(
+  transaction: ChainTransaction,
+  eventsOfPortion = Number.POSITIVE_INFINITY,
+): Generator<ReadonlyMap<string, Involvement>> {
+  const portions = Math.floor(transaction.events.length / eventsOfPortion) + 1;
+  if (portions === 1) yield involvementsWithin(transaction, () => true);
+  else {
+    for (let portion = 0; portion < portions; portion++) {
+      yield involvementsWithin(transaction, (principal) => portionOf(principal, portions) === portion);
+    }
+  }
+}

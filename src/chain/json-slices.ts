@@ -1,0 +1,152 @@
+/**
+ * Long arrays in a JSON text, read element by element. Their values take several times the memory of their text, so the
+ * whole of them is never made.
+ */
+
+/** The elements of an array, as texts. */
+export class JsonSlices {
+  readonly #text: string;
+  /** Where the array's bracket, each of its commas and its end stand. */
+  readonly #borders: Uint32Array;
+
+  constructor(text: string, borders: Uint32Array) {
+    this.#text = text;
+    this.#borders = borders;
+  }
+
+  get length(): number {
+    return this.#borders.length - 1;
+  }
+
+  /** The text of an element, counted from 0. */
+  at(index: number): string {
+    return this.#text.slice((this.#borders[index] ?? 0) + 1, this.#borders[index + 1]);
+  }
+}
+
+export interface Sliced {
+  slices: JsonSlices;
+  /** The text with nothing in the array. */
+  rest: string;
+}
+
+const QUOTE = 0x22;
+const COMMA = 0x2c;
+const COLON = 0x3a;
+const BACKSLASH = 0x5c;
+const BRACKET = 0x5b;
+const END_BRACKET = 0x5d;
+const SPACE = 0x20;
+
+const opens = (code: number): boolean => code === BRACKET || code === 0x7b;
+const closes = (code: number): boolean => code === END_BRACKET || code === 0x7d;
+
+/** Whether an odd number of backslashes stands before a place. */
+function isEscaped(text: string, at: number): boolean {
+  let start = at;
+  while (text.charCodeAt(start - 1) === BACKSLASH) start -= 1;
+  return (at - start) % 2 === 1;
+}
+
+/** Where a string ends that begins at `start`; the end of the text where it doesn't end. */
+function stringEnd(text: string, start: number): number {
+  let at = start;
+  do at = text.indexOf('"', at + 1);
+  while (at >= 0 && isEscaped(text, at));
+  return at < 0 ? text.length : at;
+}
+
+/** Numbers that are added one after the other. */
+class Places {
+  #places = new Uint32Array(1024);
+  #length = 0;
+
+  add(place: number): void {
+    if (this.#length === this.#places.length) {
+      const longer = new Uint32Array(this.#length * 2);
+      longer.set(this.#places);
+      this.#places = longer;
+    }
+    this.#places[this.#length++] = place;
+  }
+
+  done(): Uint32Array {
+    return this.#places.slice(0, this.#length);
+  }
+}
+
+/**
+ * Finds the borders of an array's elements.
+ * @param start where its bracket stands
+ * @returns null where it has no element or no end
+ */
+function bordersFrom(text: string, start: number): Uint32Array | null {
+  const borders = new Places();
+  borders.add(start);
+  let depth = 0;
+  let isEmpty = true;
+  for (let at = start + 1; at < text.length; at++) {
+    const code = text.charCodeAt(at);
+    if (depth === 0 && code === END_BRACKET) {
+      borders.add(at);
+      return isEmpty ? null : borders.done();
+    }
+    if (code > SPACE) isEmpty = false;
+    if (code === QUOTE) at = stringEnd(text, at);
+    else if (code === COMMA && depth === 0) borders.add(at);
+    else if (opens(code)) depth += 1;
+    else if (closes(code)) depth -= 1;
+  }
+  return null;
+}
+
+/** Where an array begins, with nothing but space before it; null where something else stands there. */
+function arrayFrom(text: string, from: number): number | null {
+  let at = from;
+  while (text.charCodeAt(at) <= SPACE) at += 1;
+  return text.charCodeAt(at) === BRACKET ? at : null;
+}
+
+/**
+ * Finds the borders of the array that a key of the outermost object has.
+ * @returns null where that isn't plain to see, as for a key that stands there twice or is written with escapes
+ */
+function bordersOf(text: string, key: string): Uint32Array | null {
+  let borders: Uint32Array | null = null;
+  let depth = 0;
+  let name = '';
+  for (let at = 0; at < text.length; at++) {
+    const code = text.charCodeAt(at);
+    if (code === QUOTE) {
+      const end = stringEnd(text, at);
+      if (depth === 1) name = text.slice(at + 1, end);
+      at = end;
+    } else if (code === COLON && depth === 1) {
+      if (name.includes('\\')) return null;
+      if (name !== key) continue;
+      const start = arrayFrom(text, at + 1);
+      if (start === null || borders !== null) return null;
+      borders = bordersFrom(text, start);
+      if (borders === null) return null;
+      at = borders.at(-1) ?? at;
+    } else if (opens(code)) depth += 1;
+    else if (closes(code)) depth -= 1;
+  }
+  return borders;
+}
+
+/**
+ * Cuts an array out of a JSON text.
+ * @param key of the outermost object whose value it is
+ * @returns null for a text in which no array is found, or only an empty one. Otherwise the text is JSON if the rest and
+ *   each of the slices are
+ */
+export function slicesOf(text: string, key: string): Sliced | null {
+  const borders = bordersOf(text, key);
+  const [start] = borders ?? [];
+  if (borders === null || start === undefined) return null;
+  return {
+    slices: new JsonSlices(text, borders),
+    rest: text.slice(0, start + 1) + text.slice(borders.at(-1)),
+  };
+}

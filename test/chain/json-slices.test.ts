@@ -1,0 +1,70 @@
+import { expect, test } from 'bun:test';
+import fc from 'fast-check';
+import { slicesOf } from '../../src/chain/json-slices.ts';
+import { assertProperty } from '../support/property.ts';
+
+const fields = fc.dictionary(fc.string(), fc.jsonValue(), { noNullPrototype: true });
+const elements = fc.array(fc.jsonValue(), { minLength: 1 });
+const blanks = fc.constantFrom(undefined, 1, '\t');
+
+/** What the slices and the rest of a text come to; undefined where one of them is no JSON. */
+function putTogether(text: string): unknown {
+  const sliced = slicesOf(text, 'events');
+  if (sliced === null) return null;
+  const { slices, rest } = sliced;
+  const events = Array.from({ length: slices.length }, (_, index) => JSON.parse(slices.at(index)));
+  return { ...JSON.parse(rest), events };
+}
+
+const isJson = (work: () => unknown): boolean => {
+  try {
+    work();
+    return true;
+  } catch (error) {
+    if (error instanceof SyntaxError) return false;
+    throw error;
+  }
+};
+
+test('an array is cut out of a text, and both together are the whole', () => {
+  assertProperty(
+    fc.property(fields, elements, fields, blanks, (before, events, after, blank) => {
+      const { events: _, ...rest } = after;
+      const text = JSON.stringify({ ...before, events, ...rest }, null, blank);
+      const hasEscapes = Object.keys(JSON.parse(text)).some((key) => JSON.stringify(key).includes('\\'));
+      expect(putTogether(text)).toEqual(hasEscapes ? null : JSON.parse(text));
+    }),
+    { cases: 300 },
+  );
+});
+
+test('what is no JSON as a whole is none in parts', () => {
+  assertProperty(
+    fc.property(
+      fields,
+      elements,
+      fc.nat(),
+      fc.constantFrom('', ',', ']', '}', '"', '[', 'x'),
+      (rest, events, at, put) => {
+        const text = JSON.stringify({ events, ...rest });
+        const place = at % text.length;
+        const damaged = text.slice(0, place) + put + text.slice(place + 1);
+        if (slicesOf(damaged, 'events') === null) return;
+        expect(isJson(() => putTogether(damaged))).toBe(isJson(() => JSON.parse(damaged)));
+      },
+    ),
+    { cases: 1000 },
+  );
+});
+
+test('a key that stands there twice or elsewhere, and what is no array, are left alone', () => {
+  for (const text of [
+    '{"events":[1],"events":[2]}',
+    '{"events":{}}',
+    '{"events":[]}',
+    '{"a":{"events":[1]}}',
+    '{"events":[1',
+  ]) {
+    expect(slicesOf(text, 'events')).toBeNull();
+  }
+});
