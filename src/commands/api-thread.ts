@@ -12,7 +12,7 @@ import { createLog } from '../log.ts';
 import { RequestCounts } from '../metrics/request-counts.ts';
 import { snapshotLog } from '../metrics/snapshots.ts';
 import { nodeRpc } from '../node/rpc.ts';
-import { openSnapshots } from '../store/read/snapshots.ts';
+import { noCommits, openSnapshots } from '../store/read/snapshots.ts';
 import { startApiService } from './api-service.ts';
 import { prettyLog } from './terminal/pretty-log.ts';
 import type { FromThread, ThreadStart, ToThread } from './thread-messages.ts';
@@ -51,7 +51,10 @@ async function start(
         now: systemClock.now,
       })
     : createLog(settings.logLevel);
-  const snapshots = openSnapshots(settings.data, { log: snapshotLog(registry, log) });
+  const snapshots = openSnapshots(settings.data, {
+    log: snapshotLog(registry, log),
+    sharing: { turn: systemClock.turn, commits: noCommits },
+  });
   const node = nodeRpc(settings.nodeRpc);
   const server = await startApiService({
     settings,

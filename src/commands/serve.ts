@@ -24,7 +24,7 @@ import { unknownVariables } from '../settings/unknown-variables.ts';
 import { openToOthers } from '../store/files/private-files.ts';
 import { startWalUpkeep } from '../store/files/wal-upkeep.ts';
 import { type Ingest, openIngest } from '../store/ingest/ingest.ts';
-import type { Snapshots } from '../store/read/snapshots.ts';
+import { noCommits, type Snapshots } from '../store/read/snapshots.ts';
 import { startApiService } from './api-service.ts';
 import { type ApiThreads, startApiThreads } from './api-threads.ts';
 import type { ServerReadings } from './app.ts';
@@ -206,6 +206,7 @@ export async function startServing(
       log: snapshotLog(registry, log),
       now: clock.monotonic,
       every: clock.every,
+      sharing: { turn: clock.turn, commits: ingest?.commits ?? noCommits },
       ...(ingest === null ? {} : { before: ingest.publish }),
     });
     closing.unshift(() => snapshots.close());

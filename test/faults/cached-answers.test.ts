@@ -4,6 +4,7 @@
  */
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
+import { systemClock } from '../../src/base/clock.ts';
 import { createApp } from '../../src/commands/app.ts';
 import type { NodeEvent } from '../../src/devnet/node-event.ts';
 import { Prng } from '../../src/devnet/prng.ts';
@@ -27,8 +28,10 @@ class App {
   readonly #looks: (() => void)[] = [];
   readonly #snapshots;
   readonly #app;
-  constructor(directory: string, now: () => number, build = 'cache') {
+  /** @param commits the number of commits by this process */
+  constructor(directory: string, now: () => number, commits: () => number, build = 'cache') {
     this.#snapshots = openSnapshots(directory, {
+      sharing: { turn: systemClock.turn, commits },
       every: (_, look) => {
         this.#looks.push(look);
         return () => {};
@@ -118,13 +121,20 @@ class World {
   readonly #directory = dataDirectory();
   #open = openAt(this.#directory.path);
   #time = 0;
+  #taken = 0;
   readonly old = this.#app();
 
   #app(build?: string): App {
-    return new App(this.#directory.path, () => this.#time, build);
+    return new App(
+      this.#directory.path,
+      () => this.#time,
+      () => this.#taken,
+      build,
+    );
   }
   take(event: NodeEvent): void {
     this.#open.ingest.receive(received(event));
+    this.#taken += 1;
     this.#time = Math.max(this.#time, event.time);
   }
   async withFresh(ask: (fresh: App, otherBuild: App) => Promise<void>): Promise<void> {
@@ -137,7 +147,9 @@ class World {
     }
   }
   /** Makes the index anew from the journal, as an operator does while one process is stopped and another goes on reading. */
-  rebuild(): void {
+  async rebuild(): Promise<void> {
+    // Snapshots end with their turn, and no other process is in the midst of one of ours.
+    await systemClock.turn();
     this.#open[Symbol.dispose]();
     rebuildIndex({ directory: this.#directory.path, chainId: null, log: () => {}, force: false });
     this.#open = openAt(this.#directory.path);
@@ -169,7 +181,7 @@ async function compare(
   const rebuiltAt = prng.between(from, Math.max(from, to - 2));
   for (const [index, event] of events.slice(from, to).entries()) {
     world.take(event);
-    if (from + index === rebuiltAt) world.rebuild();
+    if (from + index === rebuiltAt) await world.rebuild();
     await world.withFresh(async (fresh, otherBuild) => {
       for (const url of new Set(urls)) await sameAnswers(url, { old: world.old, fresh, otherBuild }, known);
     });

@@ -1,5 +1,5 @@
 /** The file of the index, with the journal beside it, as readers have it open. A rebuild puts another in its place. */
-import type { Database, Statement } from 'bun:sqlite';
+import { type Database, SQLiteError, type Statement } from 'bun:sqlite';
 import { statSync } from 'node:fs';
 import { versionOf } from '../files/connection.ts';
 import { indexPath, journalPath, openReader, SCHEMA_VERSION } from '../files/database.ts';
@@ -26,6 +26,18 @@ function identityOf(path: string): string {
 }
 
 const filesOf = (directory: string): string => [indexPath(directory), journalPath(directory)].map(identityOf).join(' ');
+
+/** Ends a snapshot. @returns false where that fails; closing the connection ends it then */
+function isEnded({ db, end }: IndexConnection): boolean {
+  try {
+    // SQLite may have ended it by itself, after an I/O error.
+    if (db.inTransaction) end.run();
+    return true;
+  } catch (error) {
+    if (!(error instanceof SQLiteError)) throw error;
+    return false;
+  }
+}
 
 /**
  * Opens the files that are in the directory now.
@@ -91,9 +103,8 @@ export function openIndexFile(directory: string, number: number) {
     /** Ends a snapshot, and keeps its connection for the next one. */
     end(connection: IndexConnection): void {
       taken -= 1;
-      // SQLite may have ended it by itself, after an I/O error.
-      if (connection.db.inTransaction) connection.end.run();
-      idle.push(connection);
+      if (isEnded(connection)) idle.push(connection);
+      else connection.db.close();
       closeWhatIsDone();
     },
 

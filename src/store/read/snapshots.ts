@@ -1,6 +1,6 @@
 /** Read-only snapshots of the index for requests, of whatever file stands at its path. */
 import { SQLiteError } from 'bun:sqlite';
-import { type Every, systemClock } from '../../base/clock.ts';
+import { type Clock, type Every, systemClock } from '../../base/clock.ts';
 import { OperatorError } from '../../base/errors.ts';
 import { operatorErrorOf } from '../../base/system-errors.ts';
 import { indexPath } from '../files/database.ts';
@@ -16,6 +16,20 @@ export interface Snapshots {
   close(): void;
 }
 
+/**
+ * Sharing lets the requests of one turn of the event loop read one snapshot. Most had arrived before the first was handled.
+ * The runtime also reads what arrives during a turn, so a snapshot is shared for {@link SHARED_MS} at most: so much later a
+ * request may see what another thread or process committed.
+ */
+export interface Sharing {
+  turn: Clock['turn'];
+  /** The number of commits of this process: whoever reads after one of them sees it. */
+  commits: () => number;
+}
+
+/** The commits of a thread or process that doesn't write. */
+export const noCommits = (): number => 0;
+
 /** What befalls the file and its snapshots. */
 export type SnapshotEvent =
   | { event: 'index_unavailable'; reason: string; remedy: string | null; cause?: unknown }
@@ -29,6 +43,8 @@ export interface SnapshotOptions {
   every?: Every;
   /** Called before each snapshot begins: makes readable what this process answered. */
   before?: () => void;
+  /** Each request has a snapshot of its own if not given. */
+  sharing?: Sharing;
 }
 
 /** Milliseconds between two looks at the file and at the snapshots in use. A look costs some microseconds. */
@@ -40,11 +56,55 @@ const LOOK_MS = 250;
  */
 export const SNAPSHOT_LIMIT_MS = 30_000;
 
+/** Milliseconds for which a snapshot takes further requests. */
+const SHARED_MS = 1;
+
 interface InUse {
   readonly file: IndexFile;
   readonly connection: IndexConnection;
   readonly since: number;
+  /** Commits of this process that the snapshot has. */
+  readonly commits: number;
+  /** Requests that read it, and one for the turn in which others may join them. */
+  holders: number;
   cutOff: boolean;
+}
+
+/**
+ * The snapshot that requests of this turn join.
+ * @param now the clock, in milliseconds
+ * @param end ends a snapshot for one of its holders
+ */
+function sharedSnapshot(sharing: Sharing | undefined, now: () => number, end: (one: InUse) => void) {
+  let shared: InUse | null = null;
+
+  /** Lets nobody join it any more. */
+  function leave(): void {
+    const one = shared;
+    shared = null;
+    if (one !== null) end(one);
+  }
+
+  return {
+    leave,
+    /** Null where there is none that is young and has all these commits of this process. */
+    join(commits: number): InUse | null {
+      if (shared === null || shared.cutOff || shared.commits !== commits) return null;
+      if (now() - shared.since >= SHARED_MS) return null;
+      shared.holders += 1;
+      return shared;
+    },
+    /** Lets other requests join a snapshot until this turn ends. */
+    offer(one: InUse): void {
+      if (sharing === undefined) return;
+      leave();
+      one.holders += 1;
+      shared = one;
+      sharing.turn().then(() => {
+        if (shared === one) leave();
+      });
+    },
+  };
 }
 
 /** Errors that a file is to blame for: a later look may find another. */
@@ -59,9 +119,16 @@ const isOfFile = (error: unknown): error is Error =>
  * {@link IndexUnavailableError} until there is one.
  */
 export function openSnapshots(directory: string, options: SnapshotOptions = {}): Snapshots {
-  const { log = () => {}, now = systemClock.monotonic, every = systemClock.every, before = () => {} } = options;
+  const {
+    log = () => {},
+    now = systemClock.monotonic,
+    every = systemClock.every,
+    before = () => {},
+    sharing,
+  } = options;
   /** Snapshots in use, in the order they began in. */
   const inUse = new Set<InUse>();
+  const shared = sharedSnapshot(sharing, now, end);
   let file: IndexFile | null = null;
   let filesOpened = 0;
   /** Why there is no file; null where there is one. */
@@ -97,6 +164,7 @@ export function openSnapshots(directory: string, options: SnapshotOptions = {}):
 
   function lookAtFile(): void {
     if (file !== null && isPresent(file)) return;
+    shared.leave();
     file?.retire();
     file = null;
     open();
@@ -125,16 +193,21 @@ export function openSnapshots(directory: string, options: SnapshotOptions = {}):
   function begin(): InUse {
     if (closed) throw new StoreClosedError('The store is closed');
     before();
+    const commits = sharing?.commits() ?? 0;
+    const joined = shared.join(commits);
+    if (joined !== null) return joined;
     // A connection that is opened now must be to the same file.
     if (file?.hasIdle() === false) lookAtFile();
     if (file === null) throw new IndexUnavailableError(unavailable?.message ?? '', { cause: unavailable });
-    const one = { file, connection: file.begin(), since: now(), cutOff: false };
+    const one = { file, connection: file.begin(), since: now(), commits, holders: 1, cutOff: false };
     inUse.add(one);
+    shared.offer(one);
     return one;
   }
 
   function end(one: InUse): void {
-    if (one.cutOff) return;
+    one.holders -= 1;
+    if (one.cutOff || one.holders > 0) return;
     inUse.delete(one);
     one.file.end(one.connection);
   }
@@ -158,6 +231,7 @@ export function openSnapshots(directory: string, options: SnapshotOptions = {}):
     },
     close() {
       closed = true;
+      shared.leave();
       stopLooking();
       file?.retire();
     },

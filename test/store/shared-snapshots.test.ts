@@ -1,0 +1,117 @@
+/** Requests of one turn of the event loop share a snapshot, which is never older than what their process committed. */
+import { expect, test } from 'bun:test';
+import { statSync } from 'node:fs';
+import { devnetEvents } from '../../src/devnet/scenario.ts';
+import { indexPath } from '../../src/store/files/database.ts';
+import { startWalUpkeep } from '../../src/store/files/wal-upkeep.ts';
+import { SnapshotCutOffError } from '../../src/store/model/read-errors.ts';
+import { openSnapshots, SNAPSHOT_LIMIT_MS, type Snapshots } from '../../src/store/read/snapshots.ts';
+import { moveIndex } from '../support/data-directory.ts';
+import { ingestOf, type OpenIngest, openNew, received } from '../support/ingest.ts';
+import { manualClock } from '../support/manual-clock.ts';
+
+const events = [...devnetEvents({ seed: 6, blocks: 8, transactionsPerBlock: 3, forkEvery: 0 })].map(received);
+
+/** Snapshots of an index that takes events, in a loop whose turns the test ends. */
+function sharing(open: OpenIngest, commits: () => number) {
+  const clock = manualClock();
+  let endTurn = () => {};
+  const turn = () =>
+    new Promise<void>((resolve) => {
+      endTurn = resolve;
+    });
+  const snapshots = openSnapshots(open.directory, { ...clock, sharing: { turn, commits } });
+  return {
+    snapshots,
+    look: clock.tick,
+    async endTurn(): Promise<void> {
+      endTurn();
+      await Promise.resolve();
+    },
+    [Symbol.dispose]: snapshots.close,
+  };
+}
+
+const heightOf = (snapshots: Snapshots): Promise<number | undefined> =>
+  snapshots.read(async (read) => (await read.blocks.at(Number.MAX_SAFE_INTEGER))?.height);
+
+test('what another process commits is seen from the next turn on', async () => {
+  using open = openNew();
+  using shared = sharing(open, () => 0);
+  const [first, ...others] = events;
+  open.ingest.receive(first!);
+  const before = await heightOf(shared.snapshots);
+  for (const event of others) open.ingest.receive(event);
+  expect(await heightOf(shared.snapshots)).toBe(before);
+  await shared.endTurn();
+  expect(await heightOf(shared.snapshots)).toBe(8);
+});
+
+test('or a millisecond later, if the turn takes so long', async () => {
+  using open = openNew();
+  using shared = sharing(open, () => 0);
+  const before = await heightOf(shared.snapshots);
+  for (const event of events) open.ingest.receive(event);
+  expect(await heightOf(shared.snapshots)).toBe(before);
+  shared.look(1);
+  expect(await heightOf(shared.snapshots)).toBe(8);
+});
+
+test('what this process commits is seen at once, also beside requests that go on with what they began with', async () => {
+  using open = openNew();
+  using shared = sharing(open, open.ingest.commits);
+  const { promise: held, resolve: goOn } = Promise.withResolvers<void>();
+  const old = shared.snapshots.read(async (read) => {
+    const tip = await read.chain.blockHash('latest');
+    await held;
+    return [tip, await read.chain.blockHash('latest')];
+  });
+  for (const event of events) {
+    open.ingest.receive(event);
+    const tip = await shared.snapshots.read((read) => read.chain.tip());
+    expect(tip?.height ?? 0).toBe(Math.max(0, open.ingest.tipHeight()));
+  }
+  expect(await heightOf(shared.snapshots)).toBe(8);
+  goOn();
+  expect(await old).toEqual([undefined, undefined]);
+});
+
+test('a snapshot ends with its turn and the last request that reads it, so that the log can be emptied', async () => {
+  using open = openNew();
+  using shared = sharing(open, () => 0);
+  const upkeep = manualClock();
+  using stack = new DisposableStack();
+  stack.defer(startWalUpkeep({ directory: open.directory, limitBytes: 1, log: () => {}, ...upkeep }));
+  const wal = () => statSync(`${indexPath(open.directory)}-wal`).size;
+  await heightOf(shared.snapshots);
+  for (const event of events) open.ingest.receive(event);
+  upkeep.tick();
+  expect(wal()).toBeGreaterThan(0);
+  const { promise: held, resolve: goOn } = Promise.withResolvers<void>();
+  const last = shared.snapshots.read(() => held);
+  await shared.endTurn();
+  upkeep.tick();
+  expect(wal()).toBeGreaterThan(0);
+  goOn();
+  await last;
+  upkeep.tick();
+  expect(wal()).toBe(0);
+});
+
+test('nobody joins a snapshot that was cut off, or that is of a file that was replaced', async () => {
+  using whole = ingestOf(events, { journal: false });
+  using open = openNew({ journal: false });
+  using shared = sharing(open, () => 0);
+  const { promise: held, resolve: goOn } = Promise.withResolvers<void>();
+  const late = shared.snapshots.read(async (read) => {
+    await held;
+    return read.chain.blockHash('latest');
+  });
+  shared.look(SNAPSHOT_LIMIT_MS);
+  expect(await heightOf(shared.snapshots)).toBeUndefined();
+  goOn();
+  await expect(late).rejects.toThrow(SnapshotCutOffError);
+  moveIndex(whole.path, open.directory);
+  shared.look();
+  expect(await heightOf(shared.snapshots)).toBe(8);
+});
