@@ -26,9 +26,12 @@ export interface ImportOptions {
   format?: RecordingFormat;
 }
 
-/** Bytes of rows per transaction of the index: enough to make its cost small, without filling the memory. */
+/**
+ * Bytes of rows per transaction of the index, and rows: enough to make its cost small, without filling the memory. The more
+ * blocks a transaction has, the fewer of their transactions are still in the mempool at its end, and have to be written.
+ */
 const BATCH_BYTES = 8_000_000;
-const BATCH_ROWS = 500;
+const BATCH_ROWS = 2_000;
 
 interface Counts {
   rows: number;
