@@ -29,6 +29,7 @@ import {
 } from '../../src/console/app/chain/hook-form.ts';
 import { conditionWords, failedCondition } from '../../src/console/app/chain/post-conditions.ts';
 import { plainText, sentence } from '../../src/console/app/chain/summary.ts';
+import { tokenFacts } from '../../src/console/app/chain/token-facts.ts';
 import type { Block, PostCondition, Transaction, TransactionEvent } from '../../src/console/app/chain/types.ts';
 import { type FilterType, filterSchemas } from '../../src/hooks/filter-schemas.ts';
 import { assertProperty } from '../support/property.ts';
@@ -132,6 +133,19 @@ describe('Clarity', () => {
   test('an error on several lines has no place', () => {
     expect(errorPlace('(err u1)\n(err u1)', '(err u1)')).toBeNull();
   });
+});
+
+test('what a token declares is read where the source says it plainly', () => {
+  const source = `(define-constant SYMBOL "<b>")
+(define-data-var name (string-ascii 32) "old")
+(define-read-only (get-name) (ok (var-get name)))
+(define-read-only (get-symbol) (ok SYMBOL)) ;; (define-read-only (get-symbol) (ok "no"))
+(define-read-only (get-decimals)
+  (ok u8))
+(define-read-only (get-token-uri) (ok (some u"javascript:\\"x\\"")))`;
+  expect(tokenFacts(source)).toEqual({ name: null, symbol: '<b>', decimals: 8, uri: 'javascript:"x"' });
+  expect(tokenFacts('(define-read-only (get-decimals) (ok u99999999999))').decimals).toBeNull();
+  expect(tokenFacts('')).toEqual({ name: null, symbol: null, decimals: null, uri: null });
 });
 
 describe('post-conditions', () => {

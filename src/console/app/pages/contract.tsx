@@ -10,6 +10,7 @@ import { Facts, Page, Panel, Show, Table, Tabs, tabOf } from '../ui/parts.tsx';
 import { BlockLink, ChainText, Principal as PrincipalLink, TxLink, When } from '../ui/values.tsx';
 import { ContractLogs } from './contract-logs.tsx';
 import { PrincipalTab, StxFigures, usePrincipalVersion } from './principal.tsx';
+import { PrincipalHistory } from './principal-history.tsx';
 
 const TABS = [
   ['source', 'Source'],
@@ -47,6 +48,7 @@ export function Contract({ contract }: { contract: string }) {
       }
     >
       <StxFigures principal={contract} version={version} />
+      <PrincipalHistory principal={contract} />
       <Tabs label="Parts of the contract" tabs={TABS} />
       {tab === 'source' ? (
         <>

@@ -8,6 +8,7 @@ import { Copy } from '../ui/copy.tsx';
 import { type Figure, Figures } from '../ui/figures.tsx';
 import { Page, Show, Tabs, tabOf } from '../ui/parts.tsx';
 import { BitcoinBlockLink, Stx } from '../ui/values.tsx';
+import { PrincipalHistory } from './principal-history.tsx';
 import { PrincipalNames } from './principal-names.tsx';
 import { Pending } from './principal-pending.tsx';
 import { PrincipalStaking } from './principal-staking.tsx';
@@ -39,6 +40,7 @@ export function Principal({ principal }: { principal: string }) {
       }
     >
       <StxFigures principal={principal} version={version} />
+      <PrincipalHistory principal={principal} />
       <Tabs label="What the account has and did" tabs={TABS} />
       <PrincipalTab tab={tabOf(TABS)} principal={principal} version={version} />
     </Page>

@@ -11,6 +11,7 @@ import { Figures } from '../ui/figures.tsx';
 import { listQuery } from '../ui/list-state.ts';
 import { Empty, Page, Pager, Panel, Show, Table } from '../ui/parts.tsx';
 import { Principal, TxLink } from '../ui/values.tsx';
+import { DeclaredFacts } from './token-facts.tsx';
 
 const HOLDERS_PER_PAGE = 25;
 const MINTS_PER_PAGE = 25;
@@ -82,6 +83,7 @@ function Fungible({ asset, supply }: { asset: string; supply: string }) {
           { name: 'Holders', value: holders.data === null ? '–' : count(holders.data.total) },
         ]}
       />
+      {supply === '0' ? null : <DeclaredFacts asset={asset} />}
       <Panel title="Holders" source={`${path}/holders`}>
         <Show loaded={holders} rows={8}>
           {({ results, total, cursor: { next, previous } }) => (
@@ -130,6 +132,7 @@ function Collection({ asset }: { asset: string }) {
               label="The collection"
               figures={[{ name: 'Minted', value: count(total), note: 'tokens, burnt ones included' }]}
             />
+            <DeclaredFacts asset={asset} />
             <Panel title="Newest tokens" source={source}>
               <Table
                 label="Newest tokens"

@@ -18,6 +18,7 @@ import { Amount, BitcoinBlockLink, BlockLink, ChainText, Hash, Principal, Stx, W
 import { PostConditions } from './transaction-conditions.tsx';
 import { Failure } from './transaction-failure.tsx';
 import { Waiting } from './transaction-pending.tsx';
+import { RawTransaction } from './transaction-raw.tsx';
 
 const EVENTS_PER_PAGE = 50;
 const NOT_FOUND = 404;
@@ -81,6 +82,7 @@ function Found({ transaction, offset }: { transaction: TransactionObject; offset
           <CostTable cost={transaction} />
         </Panel>
       ) : null}
+      <RawTransaction id={transaction.tx_id} />
     </>
   );
 }
