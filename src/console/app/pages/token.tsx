@@ -1,5 +1,5 @@
 /** A token: its supply and holders, or the tokens of a collection. */
-import { api, bodyOf, RequestError } from '../api/api.ts';
+import { api, bodyOf } from '../api/api.ts';
 import { tipVersion } from '../api/live.ts';
 import { useAnswer } from '../api/use-answer.ts';
 import { assetContract, assetName, count, plural, visible } from '../chain/format.ts';
@@ -16,15 +16,14 @@ import { DeclaredFacts } from './token-facts.tsx';
 const HOLDERS_PER_PAGE = 25;
 const MINTS_PER_PAGE = 25;
 
-/** The supply of a fungible token; null for what is none. */
+/** The supply of a fungible token; null for a collection. The API tells no supply of zero from that of another token. */
 async function supplyOf(asset: string, signal: AbortSignal): Promise<string | null> {
   const params = { path: { asset_identifier: asset } };
-  try {
-    return (await bodyOf(api.GET('/extended/v3/tokens/ft/{asset_identifier}/supply', { params, signal }))).total;
-  } catch (error) {
-    if (error instanceof RequestError && error.status === 404) return null;
-    throw error;
-  }
+  const { total } = await bodyOf(api.GET('/extended/v3/tokens/ft/{asset_identifier}/supply', { params, signal }));
+  if (total !== '0') return total;
+  const query = { asset_identifier: asset, limit: 1 };
+  const mints = await bodyOf(api.GET('/extended/v1/tokens/nft/mints', { params: { query }, signal }));
+  return mints.total > 0 ? null : total;
 }
 
 export function Token({ asset }: { asset: string }) {
