@@ -3,6 +3,8 @@
  * how many were answered in the time measured, and how long they took. Over raw sockets, with requests made beforehand,
  * so that it can ask several times faster than a server answers.
  */
+import { readFileSync } from 'node:fs';
+
 const [address, connectionCount, warmUpSeconds, seconds, how, ...paths] = process.argv.slice(2);
 const { hostname, port } = new URL(address!);
 const requestFor = (path: string): Buffer =>
@@ -90,14 +92,22 @@ for (let n = 0; n < Number(connectionCount); n++) {
   });
   send(socket);
 }
+/** Seconds that this thread could have run but had no core; 0 where the system doesn't say. */
+function secondsWaited(): number {
+  if (process.platform !== 'linux') return 0;
+  return Number(readFileSync(`/proc/self/task/${process.pid}/schedstat`, 'utf8').split(' ')[1]) / 1e9;
+}
+
 await Bun.sleep(Number(warmUpSeconds) * 1000);
 measuring = true;
+const waitedBefore = secondsWaited();
 const start = performance.now();
 const cpu = process.cpuUsage();
 await Bun.sleep(Number(seconds) * 1000);
 measuring = false;
 const elapsed = (performance.now() - start) / 1000;
 const { user, system } = process.cpuUsage(cpu);
+const waited = secondsWaited() - waitedBefore;
 stopped = true;
 times.sort((a, b) => a - b);
 process.stdout.write(
@@ -110,8 +120,8 @@ process.stdout.write(
     answered,
     /** Share of its core that this program used: near 1, it would be what limits the figure. */
     busy: (user + system) / 1e6 / elapsed,
+    /** Share of the time in which it waited for its core: such waits are a part of the times above. */
+    waited: waited / elapsed,
   }),
 );
 process.exit(0);
-
-export {};
