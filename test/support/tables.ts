@@ -55,14 +55,14 @@ const principalColumns = new Set([
 ]);
 
 type Value = string | number | bigint | boolean | Uint8Array | null;
-type Row = Record<string, Value>;
 
-const shown = (value: Value): string =>
-  value instanceof Uint8Array
-    ? `0x${value.toHex()}`
-    : typeof value === 'string'
-      ? JSON.stringify(value)
-      : String(value);
+/** @param names texts in place of numbers, where the column has them */
+function shown(value: Value, names: ReadonlyMap<bigint, string> | null): string {
+  if (value instanceof Uint8Array) return `0x${value.toHex()}`;
+  const isNumber = typeof value === 'bigint' || typeof value === 'number';
+  const text = isNumber ? (names?.get(BigInt(value)) ?? value) : value;
+  return typeof text === 'string' ? JSON.stringify(text) : String(text);
+}
 
 const tableNames = (db: Database): string[] =>
   db
@@ -90,24 +90,19 @@ interface DumpOptions {
 export function tablesThrough(db: Database, options: DumpOptions = {}): Tables {
   const { without = Object.keys(besideTheChain), withoutColumns = [], resolved = true } = options;
   const [leftOut, leftOutColumns] = [new Set(without), new Set(withoutColumns)];
-  const principals = resolved ? texts(db, 'principals', 'address') : new Map();
-  const assets = resolved ? texts(db, 'assets', 'identifier') : new Map();
-  const resolve = (column: string, value: Value): Value => {
-    if (typeof value !== 'bigint' && typeof value !== 'number') return value;
-    const names = principalColumns.has(column) ? principals : column === 'asset_id' ? assets : null;
-    return names?.get(BigInt(value)) ?? value;
-  };
+  const principals = resolved ? texts(db, 'principals', 'address') : null;
+  const assets = resolved ? texts(db, 'assets', 'identifier') : null;
+  const namesIn = (column: string): ReadonlyMap<bigint, string> | null =>
+    principalColumns.has(column) ? principals : column === 'asset_id' ? assets : null;
   const tables: Tables = {};
   for (const table of tableNames(db)) {
     if (leftOut.has(table)) continue;
-    const rows = db.query<Row, []>(`SELECT * FROM ${table}`).all();
-    tables[table] = rows
-      .map((row) =>
-        Object.entries(row)
-          .filter(([column]) => !leftOutColumns.has(`${table}.${column}`))
-          .map(([column, value]) => `${column}=${shown(resolve(column, value))}`)
-          .join(' '),
-      )
+    const query = db.query(`SELECT * FROM ${table}`);
+    const columns = query.columnNames
+      .map((name, index) => ({ name, index, names: namesIn(name) }))
+      .filter(({ name }) => !leftOutColumns.has(`${table}.${name}`));
+    tables[table] = (query.values() as Value[][])
+      .map((row) => columns.map(({ name, index, names }) => `${name}=${shown(row[index]!, names)}`).join(' '))
       .sort();
   }
   return tables;
