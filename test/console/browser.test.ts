@@ -1,11 +1,11 @@
 /** The console in a real browser, over a simulated chain and over one that attacks its readers. */
-import { afterAll, beforeAll, describe, expect } from 'bun:test';
+import { afterAll, beforeAll, expect } from 'bun:test';
 import type { NodeEvent } from '../../src/devnet/node-event.ts';
 import { postEvents } from '../../src/devnet/post.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { alice, bob } from '../support/handmade.ts';
 import { type Serving, serving } from '../support/serving.ts';
-import { browserTest, endBrowser, expectAccessible, hasBrowser, overflow, settled, visit } from './browser.ts';
+import { browserTest, endBrowser, expectAccessible, hasBrowser, look, overflow, settled, visit } from './browser.ts';
 import { CONTRACT, deployed, failed, hostileBlock, MEMO, sent } from './hostile-chain.ts';
 
 const BLOCKS = 45;
@@ -123,24 +123,26 @@ async function pathsOfPages(): Promise<Record<string, string>> {
 const WIDE = { viewport: { width: 1440, height: 900 }, colorScheme: 'light' } as const;
 const NARROW = { viewport: { width: 375, height: 812 }, colorScheme: 'dark' } as const;
 
-describe.each([
-  ['wide and light', WIDE, 'all'],
-  ['narrow and dark', NARROW, 'look'],
-] as const)('%s', (_, options, rules) => {
-  browserTest('each page is accessible, complete and as wide as the window', async () => {
+browserTest(
+  'each page is accessible, complete and as wide as the window: wide and light, then narrow and dark',
+  async () => {
     const paths = await pathsOfPages();
-    await using visited = await visit(server.api, options);
+    await using visited = await visit(server.api);
     const { page, complaints } = visited;
     for (const [name, path] of Object.entries(paths)) {
+      await look(page, WIDE);
       await page.goto(server.api + path);
       await settled(page);
       expect([name, await page.locator('[role=alert]').allTextContents()]).toEqual([name, []]);
-      await expectAccessible(page, rules);
+      await expectAccessible(page);
+      expect([name, await overflow(page)]).toEqual([name, 0]);
+      await look(page, NARROW);
+      await expectAccessible(page, 'look');
       expect([name, await overflow(page)]).toEqual([name, 0]);
     }
     expect(complaints).toEqual([]);
-  });
-});
+  },
+);
 
 browserTest('a block appears on the overview as it comes', async () => {
   await using visited = await visit(server.api);

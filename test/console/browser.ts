@@ -71,6 +71,19 @@ export async function visit(url: string, options: BrowserContextOptions = {}): P
   return { page, complaints, [Symbol.asyncDispose]: () => context.close() };
 }
 
+interface Look {
+  viewport: { width: number; height: number };
+  colorScheme: 'light' | 'dark';
+}
+
+/** Gives the page a size, and the system a color scheme. What was loaded stays, and styles and charts follow. */
+export async function look(page: Page, { viewport, colorScheme }: Look): Promise<void> {
+  await page.setViewportSize(viewport);
+  await page.emulateMedia({ colorScheme });
+  // What observes sizes is told within a frame, and so before the second frame begins.
+  await page.evaluate('new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))');
+}
+
 /** Waits until a page has its title and everything that it asked for. */
 export async function settled(page: Page): Promise<void> {
   await page.waitForSelector('h1');
@@ -90,7 +103,7 @@ const RULES = {
 
 /** Checks a page for what keeps people from using it. */
 export async function expectAccessible(page: Page, rules: keyof typeof RULES = 'all'): Promise<void> {
-  await page.evaluate(axe);
+  if (!(await page.evaluate("typeof axe === 'object'"))) await page.evaluate(axe);
   const results = (await page.evaluate(
     `axe.run(document, { runOnly: ${JSON.stringify(RULES[rules])}, resultTypes: ['violations'] })`,
   )) as AxeResults;
