@@ -125,7 +125,7 @@ test('STACKSIDE_HOOK_TARGETS=here stackside serve is refused by the name of the 
 });
 
 test('STACKSIDE_DATA=DIR stackside demo keeps its data there, and touches none that is there already', async () => {
-  const demo = await startServerIn({ STACKSIDE_DATA: at('demo') }, 'demo', '--interval', '60');
+  const demo = await startServerIn({ STACKSIDE_DATA: at('demo') }, 'demo', '--interval', '60', '--history', '1');
   expect(await demo.stop()).toBe(0);
   expect(existsSync(join(at('demo'), 'index.db'))).toBe(true);
 

@@ -25,7 +25,9 @@ async function inTerminal(args: readonly string[], holds: (written: string) => b
 const CONTROLS = '\u001b';
 
 test('demo: what it is, where the console is, two commands, and blocks', async () => {
-  const { code, written } = await inTerminal(['demo', '--interval', '1'], (text) => /block \d+ .*\r\n/.test(text));
+  const { code, written } = await inTerminal(['demo', '--interval', '1', '--history', '1'], (text) =>
+    /block \d+ .*\r\n/.test(text),
+  );
   expect(code).toBe(0);
   expect(written).toContain('\r\u001b[KStackside serves a simulated Stacks chain with a new block every second.');
   const address = /Console {2}(http:\/\/127\.0\.0\.1:\d+)\r\n/.exec(written)?.[1];
