@@ -2,12 +2,12 @@ import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { until } from '../support/until.ts';
-import { temporaryDirectory } from './stackside.ts';
+import { executable, temporaryDirectory } from './stackside.ts';
 
 // What works from source and may break when compiled: embedded files, and checks that look at class names.
 const directory = temporaryDirectory();
 const project = join(import.meta.dir, '../..');
-let binary = process.env.STACKSIDE_BINARY ?? '';
+let binary = executable ?? '';
 let server: Bun.Subprocess<'ignore', 'pipe', 'inherit'>;
 let api = '';
 

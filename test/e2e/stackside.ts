@@ -1,12 +1,15 @@
 /** The program as its users run it: a child process, from source or compiled. */
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { dataDirectory } from '../support/data-directory.ts';
 
-/** From source, unless STACKSIDE_BINARY names an executable. */
+const { STACKSIDE_BINARY } = process.env;
+
+/** The executable that STACKSIDE_BINARY names; null where tests run the source. */
+export const executable: string | null = STACKSIDE_BINARY === undefined ? null : resolve(STACKSIDE_BINARY);
+
+/** What starts the program. */
 export const command: readonly string[] =
-  process.env.STACKSIDE_BINARY === undefined
-    ? [process.execPath, join(import.meta.dir, '../../src/main.ts')]
-    : [process.env.STACKSIDE_BINARY];
+  executable === null ? [process.execPath, join(import.meta.dir, '../../src/main.ts')] : [executable];
 
 export interface Finished {
   code: number;
