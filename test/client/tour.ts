@@ -6,9 +6,11 @@ import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { openSnapshots } from '../../src/store/read/snapshots.ts';
 import { ingestOf, received } from '../support/ingest.ts';
 
+/** Made once for all tours of a process. */
+const events = [...devnetEvents({ seed: 5, blocks: 60, transactionsPerBlock: 12, forkEvery: 15, staking: 40 })];
+
 /** A client of an API that holds each body against its schema. */
 export async function startTour() {
-  const events = [...devnetEvents({ seed: 5, blocks: 60, transactionsPerBlock: 12, forkEvery: 15, staking: 40 })];
   const directory = ingestOf(events.map(received));
   const snapshots = openSnapshots(directory.path);
   const app = createApp({
