@@ -183,6 +183,7 @@ test('every command has help with an example', async () => {
     'accept-journal',
     'backup',
     'check',
+    'tables',
     'status',
     'settings',
     'console',
