@@ -2,6 +2,7 @@ import { Database } from 'bun:sqlite';
 import { expect, test } from 'bun:test';
 import { checkDirectory } from '../../src/store/check/check.ts';
 import { indexPath } from '../../src/store/files/database.ts';
+import type { ReceivedEvent } from '../../src/store/ingest/ingest.ts';
 import {
   alice,
   announcement,
@@ -320,4 +321,30 @@ test('a collected transaction that is announced again waits again', () => {
   open.ingest.receive({ ...block(first, 'second').event, receivedAt: (START + LIFETIME) * 1_000_000 });
   open.ingest.receive(announcement([one], START + LIFETIME));
   expect(standing(open, one)).toEqual([pending]);
+});
+
+test('what is announced and collected before the index commits is collected, and waits again when announced again', () => {
+  const takeTogether = (open: OpenIngest, ...events: ReceivedEvent[]): void => {
+    for (const event of events) open.ingest.take(event);
+    open.ingest.commit();
+  };
+  const one = transfer(alice, 0, 200);
+  const late = START + LIFETIME;
+  using nakamoto = openNew();
+  const first = block(null, 'first');
+  const second = { ...block(first, 'second').event, receivedAt: late * 1_000_000 };
+  takeTogether(nakamoto, first.event, announcement([one], START), second);
+  expect(standing(nakamoto, one)).toEqual([{ state: -14, by: null }]);
+
+  using before = openNew();
+  const old = { signer_bitvec: null };
+  const blocks = [block(null, 'block 1', [], old)];
+  for (let height = 2; height <= 258; height++) blocks.push(block(blocks.at(-1)!, `block ${height}`, [], old));
+  const [root, ...others] = blocks.map(({ event }) => event);
+  takeTogether(before, root!, announcement([one], START), ...others);
+  expect(standing(before, one)).toEqual([{ state: -14, by: null }]);
+
+  using again = openNew();
+  takeTogether(again, first.event, announcement([one], START), second, announcement([one], late));
+  expect(standing(again, one)).toEqual([pending]);
 });
