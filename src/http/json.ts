@@ -1,5 +1,9 @@
 /** The JSON text of answers. */
 
+/** A reviver that keeps the digits of numbers that a double can't hold. */
+const exactly = (_: string, value: unknown, { source }: { source?: string } = {}): unknown =>
+  typeof value === 'number' && source !== undefined && String(value) !== source ? JSON.rawJSON(source) : value;
+
 /**
  * A value as JSON text, inside a value that is not. {@link jsonOf} writes it where it is an item of a list, or a member
  * of one; whoever else makes JSON of it gets the value.
@@ -7,7 +11,7 @@
 class JsonText {
   constructor(readonly text: string) {}
   toJSON(): unknown {
-    return JSON.parse(this.text);
+    return JSON.parse(this.text, exactly);
   }
 }
 
