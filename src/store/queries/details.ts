@@ -14,7 +14,7 @@ const select = `SELECT ${summary.columns}, t.event_count, t.microblock_hash, t.m
   FROM transactions t JOIN transaction_bodies d ON d.position = t.position ${summary.joins}`;
 
 export const sql = {
-  byId: `${select} WHERE t.tx_id = ?1 ORDER BY t.position DESC LIMIT 1`,
+  byId: 'SELECT position FROM transactions WHERE tx_id = ?1 ORDER BY position DESC LIMIT 1',
   at: `${select} WHERE t.position = ?1`,
 };
 
@@ -63,7 +63,7 @@ export type DetailQueries = ReturnType<typeof detailQueries>;
 
 /** @param kept keeps them while the chain only grows */
 export function detailQueries(db: Database, kept: KeptTransactions = nothingKept) {
-  const byId = prepared<Row, [Uint8Array]>(db, sql.byId);
+  const byId = prepared<Pick<Row, 'position'>, [Uint8Array]>(db, sql.byId);
   const at = prepared<Row, [number]>(db, sql.at);
   const known = kept.place<TransactionDetail>(KEPT_BYTES);
 
@@ -81,7 +81,7 @@ export function detailQueries(db: Database, kept: KeptTransactions = nothingKept
     /** The newest canonical one of an id. */
     find(txId: Uint8Array): TransactionDetail | undefined {
       const row = byId.get(txId);
-      return row === null ? undefined : detailOf(row);
+      return row === null ? undefined : detailAt(row.position);
     },
 
     /** Transactions at positions that exist, in the order of the positions given. */

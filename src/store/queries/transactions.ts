@@ -48,7 +48,7 @@ interface InvolvementRow extends PositionRow {
 const NEWEST = Number.MAX_SAFE_INTEGER;
 
 /** Bytes of kept summaries, with the texts that are made of them, and of one of these, about. */
-const [KEPT_BYTES, SUMMARY_BYTES] = [12_000_000, 2_500];
+const [KEPT_BYTES, SUMMARY_BYTES] = [20_000_000, 2_000];
 
 const keyOf = ({ position }: PositionRow): CursorKey => [position];
 

@@ -3,6 +3,7 @@ import type { Static } from '@sinclair/typebox';
 import { decodeArguments } from '../../../codec/clarity.ts';
 import { toHex } from '../../../codec/hex.ts';
 import { decodePostConditions } from '../../../codec/post-conditions.ts';
+import { writtenOnce } from '../../../http/json.ts';
 import type {
   FoundTransaction,
   PendingTransactionDetail,
@@ -20,8 +21,13 @@ export const includable = ['function_args', 'source_code', 'post_conditions', 'r
 export type Include = readonly (typeof includable)[number][];
 
 /** A transaction with all its members. @param include names of members that are returned only when asked for */
-export const fullTransaction = (found: FoundTransaction, include: Include) =>
-  found.mined ? mined(found.transaction, include) : pending(found.transaction, include);
+export function fullTransaction(found: FoundTransaction, include: Include) {
+  if (!found.mined) return pending(found.transaction, include);
+  return include.length === 0 ? minedAlone(found.transaction) : mined(found.transaction, include);
+}
+
+/** A mined transaction without the parts that must be asked for. */
+const minedAlone = writtenOnce((transaction: TransactionDetail) => mined(transaction, []));
 
 function mined(transaction: TransactionDetail, include: Include): Static<typeof FullTransaction> {
   const { cost, parentBlock } = transaction;
