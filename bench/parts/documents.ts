@@ -3,7 +3,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ROOT } from '../harness.ts';
 import { kept, sectionLines, spread, tableLines, textOf } from '../results.ts';
-import { type Measured, measured, medianAt } from './goals.ts';
+import { figureAt, type Measured, measured, medianAt } from './goals.ts';
 import { barChart } from './picture.ts';
 import { sizingLines, sizingPictures } from './sizing.ts';
 
@@ -120,8 +120,10 @@ function ratioPicture(): string | null {
 function requestsPicture(): string {
   const rows = (kept('http')?.sections[0]?.tables[0]?.rows ?? []).flatMap(([route]) => {
     if (typeof route !== 'string' || route === 'empty route') return [];
-    const rate = (result: string) => medianAt({ result, row: route, column: 'requests/s' });
-    return [{ label: route.replace('/extended/', ''), values: [rate('http'), rate('http-distinct')] }];
+    const rates = ['http', 'http-distinct'].map((result) => figureAt({ result, row: route, column: 'requests/s' }));
+    const values = rates.flatMap((rate) => (rate === null ? [] : [spread(rate.values).median]));
+    // A route that only one of the two has measured so far is left out.
+    return values.length < rates.length ? [] : [{ label: route.replace('/extended/', ''), values }];
   });
   return barChart({
     title: 'Requests/s on one core',
