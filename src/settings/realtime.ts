@@ -17,10 +17,10 @@ export const realtimeSettings = group('Realtime', {
     commands: servers,
     flag: '--ping-timeout <seconds>',
     variables: ['STACKSIDE_PING_TIMEOUT', 'STACKS_API_WS_PING_TIMEOUT'],
-    type: Type.Integer({ minimum: 1, maximum: 300, default: 5 }),
+    type: Type.Integer({ minimum: 1, maximum: 3_600, default: 5 }),
     read: integer,
     help: 'Maximum time for a Socket.IO client to answer a ping; a WebSocket client has until the next ping',
-    accepts: 'a number of seconds from 1 to 300',
+    accepts: 'a number of seconds from 1 to 3600',
   }),
   clientBacklog: setting({
     commands: servers,

@@ -34,7 +34,7 @@ const settingsOf = (data: string, journal: boolean) => ({
       journal,
       pingInterval: '1',
       // Socket.IO's library counts it by the clock of the machine, and the clients answer by that of the simulation.
-      pingTimeout: '300',
+      pingTimeout: '3600',
       logLevel: 'silent',
       hookAccess: 'open',
       hookTargets: '10.0.0.0/8',
