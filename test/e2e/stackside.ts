@@ -2,10 +2,10 @@
 import { join, resolve } from 'node:path';
 import { dataDirectory } from '../support/data-directory.ts';
 
-const { STACKSIDE_BINARY } = process.env;
+const named = process.env.STACKSIDE_BINARY;
 
 /** The executable that STACKSIDE_BINARY names; null where tests run the source. */
-export const executable: string | null = STACKSIDE_BINARY === undefined ? null : resolve(STACKSIDE_BINARY);
+export const executable: string | null = named === undefined ? null : resolve(named);
 
 /** What starts the program. */
 export const command: readonly string[] =
