@@ -45,17 +45,26 @@ export function parseJson(text: string): unknown {
   }
 }
 
-const compiled = {
-  event: TypeCompiler.Compile(EventPayload),
-  block: TypeCompiler.Compile(BlockPayload),
-  microblocks: TypeCompiler.Compile(MicroblocksPayload),
-  burnBlock: TypeCompiler.Compile(BurnBlockPayload),
-  mempool: TypeCompiler.Compile(MempoolPayload),
-  dropped: TypeCompiler.Compile(DroppedPayload),
-  attachments: TypeCompiler.Compile(AttachmentsPayload),
+/** A check that is compiled for its first value: the start of a server doesn't wait for it. */
+function onFirstUse<T extends TSchema>(schema: T): () => TypeCheck<T> {
+  let check: TypeCheck<T> | undefined;
+  return () => {
+    check ??= TypeCompiler.Compile(schema);
+    return check;
+  };
+}
+
+const checks = {
+  event: onFirstUse(EventPayload),
+  block: onFirstUse(BlockPayload),
+  microblocks: onFirstUse(MicroblocksPayload),
+  burnBlock: onFirstUse(BurnBlockPayload),
+  mempool: onFirstUse(MempoolPayload),
+  dropped: onFirstUse(DroppedPayload),
+  attachments: onFirstUse(AttachmentsPayload),
 };
-const compiledBodies = new Map<string, TypeCheck<TSchema>>(
-  Object.entries(eventBodies).map(([type, schema]) => [type, TypeCompiler.Compile(schema)]),
+const bodyChecks = new Map<string, () => TypeCheck<TSchema>>(
+  Object.entries(eventBodies).map(([type, schema]) => [type, onFirstUse<TSchema>(schema)]),
 );
 
 const fieldName = (path: string): string => path.slice(1).replaceAll('/', '.');
@@ -89,7 +98,7 @@ function checked<T extends TSchema>(check: TypeCheck<T>, value: unknown, prefix 
 
 /** Checks the body of an event. @param index its place in the payload */
 function checkBody(event: EventPayload, index: number): void {
-  const check = compiledBodies.get(event.type);
+  const check = bodyChecks.get(event.type)?.();
   if (check === undefined) throw new PayloadError(`Field events.${index}.type: unknown event type ${event.type}`);
   const body: unknown = (event as Record<string, unknown>)[event.type];
   if (!check.Check(body)) throw refusal(check.Errors(body).First(), `events.${index}.${event.type}.`);
@@ -107,7 +116,7 @@ export class SlicedEvents implements Iterable<EventPayload> {
     this.#slices = slices;
     let index = 0;
     for (const event of this) {
-      checkBody(checked(compiled.event, event, `events.${index}.`), index);
+      checkBody(checked(checks.event(), event, `events.${index}.`), index);
       index += 1;
     }
   }
@@ -138,14 +147,14 @@ export type EventPayloads = readonly EventPayload[] | SlicedEvents;
 
 function readBlock(text: string, slicedFrom: number): ReadBlock {
   const sliced = text.length < slicedFrom ? null : slicesOf(text, 'events');
-  const block = checked(compiled.block, parseJson(sliced?.rest ?? text));
+  const block = checked(checks.block(), parseJson(sliced?.rest ?? text));
   if (sliced !== null) return { ...block, events: new SlicedEvents(sliced.slices) };
   for (const [index, event] of block.events.entries()) checkBody(event, index);
   return block;
 }
 
 function readMicroblocks(text: string): MicroblocksPayload {
-  const microblocks = checked(compiled.microblocks, parseJson(text));
+  const microblocks = checked(checks.microblocks(), parseJson(text));
   for (const [index, event] of microblocks.events.entries()) checkBody(event, index);
   return microblocks;
 }
@@ -176,10 +185,10 @@ const ignored =
 const paths: Record<string, Read> = {
   '/new_block': (text, slicedFrom) => ({ kind: 'block', block: readBlock(text, slicedFrom) }),
   '/new_microblocks': (text) => ({ kind: 'microblocks', microblocks: readMicroblocks(text) }),
-  '/new_burn_block': (text) => ({ kind: 'burn_block', burnBlock: checked(compiled.burnBlock, parseJson(text)) }),
-  '/new_mempool_tx': (text) => ({ kind: 'mempool', rawTransactions: checked(compiled.mempool, parseJson(text)) }),
-  '/drop_mempool_tx': (text) => ({ kind: 'dropped', dropped: checked(compiled.dropped, parseJson(text)) }),
-  '/attachments/new': (text) => ({ kind: 'attachments', attachments: checked(compiled.attachments, parseJson(text)) }),
+  '/new_burn_block': (text) => ({ kind: 'burn_block', burnBlock: checked(checks.burnBlock(), parseJson(text)) }),
+  '/new_mempool_tx': (text) => ({ kind: 'mempool', rawTransactions: checked(checks.mempool(), parseJson(text)) }),
+  '/drop_mempool_tx': (text) => ({ kind: 'dropped', dropped: checked(checks.dropped(), parseJson(text)) }),
+  '/attachments/new': (text) => ({ kind: 'attachments', attachments: checked(checks.attachments(), parseJson(text)) }),
   '/stackerdb_chunks': ignored(true),
   '/proposal_response': ignored(true),
   '/mined_block': ignored(false),

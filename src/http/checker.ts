@@ -1,6 +1,6 @@
 /** Finds the first mistake in a value, by the schema that also documents it. */
 import type { TSchema } from '@sinclair/typebox';
-import { TypeCompiler, type ValueError, ValueErrorType } from '@sinclair/typebox/compiler';
+import { type TypeCheck, TypeCompiler, type ValueError, ValueErrorType } from '@sinclair/typebox/compiler';
 
 /** Where and how a value breaks its schema. */
 export interface Mistake {
@@ -10,10 +10,14 @@ export interface Mistake {
   rule: string;
 }
 
-/** A function that finds the first mistake in a value, null where it has none. */
+/**
+ * A function that finds the first mistake in a value, null where it has none. The schema is compiled for its first value:
+ * the API has hundreds of them, and compiling them all would delay the start.
+ */
 export function checker(schema: TSchema): (value: unknown) => Mistake | null {
-  const compiled = TypeCompiler.Compile(schema);
+  let compiled: TypeCheck<TSchema> | undefined;
   return (value) => {
+    compiled ??= TypeCompiler.Compile(schema);
     if (compiled.Check(value)) return null;
     const error = compiled.Errors(value).First();
     return error === undefined ? { path: [], rule: 'must have the documented form' } : mistakeOf(error);
