@@ -145,6 +145,7 @@ export async function runImport(
     journal: settings.journal,
     chainId: settings.chainId,
     sendMany: sendManyIn(settings),
+    load: 'bulk',
     log: createLog(settings.logLevel),
   });
   const stop = () => {

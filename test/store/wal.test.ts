@@ -4,12 +4,12 @@ import { afterEach, beforeEach, expect, test } from 'bun:test';
 import { statSync } from 'node:fs';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { openToRead, openToWrite, WAL_LIMIT_BYTES } from '../../src/store/files/connection.ts';
-import { indexPath, journalPath } from '../../src/store/files/database.ts';
+import { indexPath, journalPath, type Load, openWriter } from '../../src/store/files/database.ts';
 import { startWalUpkeep, type WalEvent } from '../../src/store/files/wal-upkeep.ts';
 import { SnapshotCutOffError } from '../../src/store/model/read-errors.ts';
 import { SNAPSHOT_LIMIT_MS } from '../../src/store/read/snapshots.ts';
 import { dataDirectory } from '../support/data-directory.ts';
-import { type OpenIngest, openNew, received } from '../support/ingest.ts';
+import { type OpenIngest, openAt, openNew, received } from '../support/ingest.ts';
 import { type ManualClock, manualClock } from '../support/manual-clock.ts';
 import { serving } from '../support/serving.ts';
 import { type WatchedSnapshots, watchedSnapshots } from '../support/watched-snapshots.ts';
@@ -125,6 +125,31 @@ test('a log that is emptied by SQLite itself keeps no more than the bound', () =
   using directory = dataDirectory();
   using db = openToWrite(`${directory.path}/any.db`, 'NORMAL');
   expect(db.query('PRAGMA journal_size_limit').get()).toEqual({ journal_size_limit: WAL_LIMIT_BYTES });
+});
+
+/** Bytes of the index's file after a transaction of 20 MB. */
+function fileAfterMuch(load: Load): number {
+  using directory = dataDirectory();
+  using db = openWriter(directory.path, 'journal', { load });
+  db.run('CREATE TABLE large AS SELECT zeroblob(20000000) AS bytes');
+  return statSync(indexPath(directory.path)).size;
+}
+
+test('the log of a writer of much gathers what another writer copies into the file at once', () => {
+  expect(fileAfterMuch('events')).toBeGreaterThan(20_000_000);
+  expect(fileAfterMuch('bulk')).toBeLessThan(1_000_000);
+});
+
+test('a writer of much leaves an empty log, also where another process has the file open', () => {
+  using directory = dataDirectory();
+  using much = openAt(directory.path, { load: 'bulk' });
+  using other = openToRead(indexPath(directory.path));
+  other.run('SELECT count(*) FROM blocks');
+  for (const event of events) much.ingest.take(event);
+  much.ingest.commit();
+  expect(walOf(indexPath(directory.path))).toBeGreaterThan(0);
+  much.ingest.close();
+  expect(walOf(indexPath(directory.path))).toBe(0);
 });
 
 test('a server looks after its logs', async () => {

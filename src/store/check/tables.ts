@@ -117,7 +117,8 @@ function withIndexAt<T>(directory: string, { id, chainId, sendMany }: Stand, use
   const unlock = lockWriter(workshop);
   try {
     for (const suffix of ['', '-wal', '-shm']) rmSync(indexPath(workshop) + suffix, { force: true });
-    openIngest({ directory, workshop, journal: true, replayTo: id, chainId, sendMany, log: () => {} }).close();
+    const options = { directory, workshop, journal: true, replayTo: id, chainId, sendMany, log: () => {} };
+    openIngest({ ...options, load: 'bulk' }).close();
     using made = openToRead(indexPath(workshop), true);
     return use(made);
   } finally {

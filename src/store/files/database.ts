@@ -92,17 +92,33 @@ function forgetStatistics(db: Database): boolean {
 /** How a commit of the index reaches the disk: `journal` when the journal can bring a lost one back. */
 export type Durability = 'journal' | 'own';
 
+/** What a writer writes: `events` as they come, or `bulk`: a long chain at once, while nobody is served. */
+export type Load = 'events' | 'bulk';
+
+/**
+ * Pages of the write-ahead log after which SQLite copies them into the file. Transactions change the pages of busy accounts
+ * again and again, and a page is copied once however often the log has it: a long log means fewer writes.
+ */
+const LOG_PAGES: Readonly<Record<Load, number>> = { events: 4_000, bulk: 65_536 };
+
+interface WriterOptions {
+  /** Opens the file. */
+  connect?: Connect;
+  load?: Load;
+}
+
 /**
  * The one connection that writes.
  * @param durability with `own`, each commit is synced: there is no journal to replay it from
  */
-export function openWriter(directory: string, durability: Durability, connect: Connect = openToWrite): Connection {
+export function openWriter(directory: string, durability: Durability, options: WriterOptions = {}): Connection {
+  const { connect = openToWrite, load = 'events' } = options;
   makePrivateDirectory(directory);
   const path = indexPath(directory);
   const open = () =>
     prepared(connect(path, durability === 'own' ? 'FULL' : 'NORMAL'), (db) => {
       db.run('PRAGMA cache_size = -65536');
-      db.run('PRAGMA wal_autocheckpoint = 4000');
+      db.run(`PRAGMA wal_autocheckpoint = ${LOG_PAGES[load]}`);
       migrate(db, path);
     });
   const db = open();

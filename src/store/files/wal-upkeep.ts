@@ -56,8 +56,11 @@ function emptyLog(path: string): string | null {
   return 'a reader holds an old snapshot, as stackside backup and stackside check do';
 }
 
-/** Why {@link emptyLog} could not empty a log; a disk that fails is a reason too. */
-function whyNotEmptied(path: string): string | null {
+/**
+ * Puts what a log holds into its database, and empties the log.
+ * @returns why that could not be done, also where the disk fails; null where it was
+ */
+export function whyNotEmptied(path: string): string | null {
   try {
     return emptyLog(path);
   } catch (error) {

@@ -1,9 +1,10 @@
 /** The files of a data directory as the process that writes has them open. */
 import { type Connect, openToWrite } from '../files/connection.ts';
-import { openWriter } from '../files/database.ts';
+import { indexPath, type Load, openWriter } from '../files/database.ts';
 import { importProgress } from '../files/import-progress.ts';
 import { indexPlace, openLinkedJournal } from '../files/journal-link.ts';
 import { lockWriter } from '../files/lock.ts';
+import { whyNotEmptied } from '../files/wal-upkeep.ts';
 import { clearWorkshop } from '../hooks/carry-over.ts';
 import type { IngestLog } from './event.ts';
 
@@ -14,6 +15,8 @@ export interface DataFilesOptions {
   /** Where the index is made, by a caller that has the lock of the directory; else in the directory. */
   workshop?: string;
   log: IngestLog;
+  /** What is written. The write-ahead log of `bulk` may grow, and is emptied in the end; `events` if omitted. */
+  load?: Load;
   /** Opens the files. */
   connect?: Connect;
 }
@@ -26,14 +29,16 @@ export type DataFiles = ReturnType<typeof openDataFiles>;
  * @throws OperatorError
  */
 export function openDataFiles(options: DataFilesOptions, opened: (() => void)[]) {
-  const { directory, journal: keep, workshop, log, connect = openToWrite } = options;
+  const { directory, journal: keep, workshop, log, load = 'events', connect = openToWrite } = options;
   const home = workshop ?? directory;
   if (workshop === undefined) {
     opened.unshift(lockWriter(directory));
     clearWorkshop(directory);
   }
-  const db = openWriter(home, keep ? 'journal' : 'own', connect);
+  const db = openWriter(home, keep ? 'journal' : 'own', { connect, load });
   opened.unshift(() => db.close());
+  // SQLite empties the log with its last connection, but other processes may have the file open.
+  if (load === 'bulk') opened.unshift(() => void whyNotEmptied(indexPath(home)));
   const report = (entries: number) => log({ event: 'journal_upgraded', entries });
   const journal = openLinkedJournal(directory, db, { keep, connect, report });
   if (journal !== null) opened.unshift(() => journal.close());

@@ -63,7 +63,12 @@ export function rebuildIndex(options: Omit<IngestOptions, 'journal' | 'workshop'
     } finally {
       journal.close();
     }
-    const ingest = openIngest({ ...options, journal: true, workshop: workshopWithHooks(directory, force) });
+    const ingest = openIngest({
+      ...options,
+      journal: true,
+      load: 'bulk',
+      workshop: workshopWithHooks(directory, force),
+    });
     const tipHeight = ingest.tipHeight();
     ingest.close();
     takeWorkshopsIndex(directory);

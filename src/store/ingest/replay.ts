@@ -5,8 +5,9 @@ import type { IngestLog } from './event.ts';
 import type { Applied, EventRouter } from './event-router.ts';
 import type { LastEvent } from './last-event.ts';
 
-/** Entries of the journal that are applied in one transaction. */
-const BATCH = 200;
+/** Entries of the journal that are applied in one transaction, and bytes of their texts: as many as an import commits. */
+const BATCH_ENTRIES = 2_000;
+const BATCH_BYTES = 8_000_000;
 
 interface ReplayOptions {
   files: Pick<DataFiles, 'journal' | 'places'>;
@@ -34,14 +35,15 @@ export function journalReplay({ files, router, upTo, last, isLive, applied, log 
     let events = 0;
     while (at < end) {
       batch(() => {
-        let inBatch = 0;
+        let [inBatch, bytes] = [0, 0];
         for (const entry of journal.entriesAfter(at)) {
           applied(router.apply(readPayload(entry.path, entry.text), entry, entry.id, isLive()));
           // An entry that changes nothing now (it may have, before a fix of ours) is done with too.
           places.set(entry);
           at = entry.id;
           inBatch += 1;
-          if (inBatch === BATCH || at === end) break;
+          bytes += entry.text.length;
+          if (inBatch === BATCH_ENTRIES || bytes >= BATCH_BYTES || at === end) break;
         }
         events += inBatch;
       });
