@@ -3,6 +3,7 @@ import { expect, test } from 'bun:test';
 import { createApp } from '../../src/commands/app.ts';
 import { SimulatedChain } from '../../src/devnet/chain.ts';
 import { jsonOf, writtenOnce } from '../../src/http/json.ts';
+import type { Reader } from '../../src/store/read/index-reader.ts';
 import { openNew, received } from '../support/ingest.ts';
 import { watchedSnapshots } from '../support/watched-snapshots.ts';
 
@@ -48,6 +49,44 @@ test('transactions are the same objects while the chain grows, and others after 
   const answer = await list(app);
   expect(answer).toBe(await list(fresh));
   expect(answer).not.toBe(ofBranch);
+});
+
+test('connections keep one object of a transaction together, and one of before a fork keeps nothing for those after', async () => {
+  using open = openNew({ journal: false });
+  const chain = new SimulatedChain({ seed: 9, mempool: false });
+  open.ingest.receive(received(chain.genesis()));
+  const mine = (parent: string | null, rival = false): string => {
+    const block = chain.mine(parent, { newTenure: true, newBurnBlock: true, burnFork: rival });
+    for (const event of block.events) open.ingest.receive(received(event));
+    return block.indexBlockHash;
+  };
+  using snapshots = watchedSnapshots(open.directory);
+  const at = (read: Reader, height: number) =>
+    read.transactions.ofBlock({ height }, 1, null).then((page) => page?.items[0]);
+  const look = (height: number) => snapshots.read((read) => at(read, height));
+  mine(mine(null));
+  const { promise: asked, resolve: ask } = Promise.withResolvers<void>();
+  const held = snapshots.read(async (read) => {
+    const first = await at(read, 1);
+    await asked;
+    return { first, second: await at(read, 2) };
+  });
+  const first = await look(1);
+  let rival = mine(null, true);
+  for (let height = 2; height <= 3; height++) rival = mine(rival);
+  const forked = await look(1);
+  ask();
+  const before = await held;
+  expect(before.first).toBe(first);
+  // What the other connection reads of the old chain meanwhile is not what this one finds in its place.
+  const second = await look(2);
+  expect(second?.txId).not.toEqual(before.second?.txId);
+  using anew = watchedSnapshots(open.directory);
+  expect([forked, second]).toEqual(await anew.read((read) => Promise.all([at(read, 1), at(read, 2)])));
+  // The connection that was held follows when it is used again, beside the other one.
+  const together = await snapshots.read(async (read) => [await at(read, 2), await look(2)]);
+  expect(together[0]).toBe(second);
+  expect(together[1]).toBe(second);
 });
 
 test('a value that is written once makes the same JSON in every place', () => {

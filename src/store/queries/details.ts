@@ -52,9 +52,6 @@ const detailOf = (row: Row): TransactionDetail => ({
   functionArgs: row.function_args,
 });
 
-/** Bytes of kept transactions, with the texts that are made of them. */
-const KEPT_BYTES = 32_000_000;
-
 /** The approximate size of a kept transaction: its bytes, the texts that are made of them, and what each has. */
 const bytesOf = ({ raw, result, postConditions }: TransactionDetail): number =>
   4_000 + 8 * (raw.length + result.length + postConditions.length);
@@ -65,9 +62,9 @@ export type DetailQueries = ReturnType<typeof detailQueries>;
 export function detailQueries(db: Database, kept: KeptTransactions = nothingKept) {
   const byId = prepared<Pick<Row, 'position'>, [Uint8Array]>(db, sql.byId);
   const at = prepared<Row, [number]>(db, sql.at);
-  const known = kept.place<TransactionDetail>(KEPT_BYTES);
 
   function detailAt(position: number): TransactionDetail {
+    const known = kept.ofChain().details;
     const before = known.get(position);
     if (before !== undefined) return before;
     const row = at.get(position);

@@ -1,11 +1,12 @@
 /**
- * Transactions of the canonical chain that a connection has read, kept by their position. What a block holds never
- * changes, so they stay what they are while the chain only grows; a fork makes the connection forget them all.
+ * Transactions of the canonical chain that were read, kept by their position. What a block holds never changes, so they
+ * stay what they are while the chain only grows; a fork makes a thread forget them all.
  *
  * Who asks for a transaction again gets the same object, so that what is made of it can be kept with it.
  */
 import type { Database } from 'bun:sqlite';
 import { type Recent, recent } from '../../base/recent.ts';
+import type { TransactionDetail, TransactionSummary } from '../model/transaction.ts';
 import { prepared } from '../rows/statement.ts';
 
 export const sql = {
@@ -13,43 +14,84 @@ export const sql = {
   hashAt: 'SELECT index_block_hash FROM blocks WHERE height = ?1',
 };
 
-export interface KeptTransactions {
-  /** Makes a place to keep them in. @param bytes of memory that it may take, about */
-  place<T>(bytes: number): Recent<number, T>;
-  /** Makes a function that looks something up once in each state of the file. */
-  once<T>(look: () => T): () => T;
-  /** Does the same for what is found by a key. @param most how many values are kept */
-  onceEach<T>(most: number, look: (key: string) => T): (key: string) => T;
-  /**
-   * Forgets what is of another chain than that of the snapshot. To be called when one begins.
-   * @throws SQLiteError
-   */
-  followChain(): void;
+/** Transactions of one chain, by their position. */
+interface OfChain {
+  readonly details: Recent<number, TransactionDetail>;
+  readonly summaries: Recent<number, TransactionSummary>;
 }
 
-/** What connections use that don't say when a snapshot begins. */
-export const nothingKept: KeptTransactions = {
-  place: () => recent(0),
-  once: (look) => look,
-  onceEach: (_, look) => look,
-  followChain: () => {},
-};
+/** Bytes of memory that kept transactions may take, with the texts that are made of them, about. */
+const DETAIL_BYTES = 32_000_000;
+const SUMMARY_BYTES = 20_000_000;
+
+const ofChain = (details: number, summaries: number): OfChain => ({
+  details: recent(details / 2),
+  summaries: recent(summaries / 2),
+});
+const nothing = ofChain(0, 0);
 
 interface TipRow {
   height: number;
   index_block_hash: Uint8Array;
 }
 
-export function keptTransactions(db: Database): KeptTransactions {
+/** What the connections to one file share: what a thread keeps doesn't grow with the number of its connections. */
+export type SharedTransactions = ReturnType<typeof sharedTransactions>;
+
+export function sharedTransactions() {
+  let chain = nothing;
+  /** The tip of the newest snapshot. */
+  let tip: TipRow | null = null;
+  return {
+    /** What is kept of the chain of the newest snapshot. */
+    ofChain: (): OfChain => chain,
+    /**
+     * Begins to keep another chain, unless the one of the newest snapshot goes on from what is kept. Snapshots that are
+     * older go on with what they have.
+     * @param isCanonical whether the newest snapshot's chain has a block
+     */
+    follow(isCanonical: (tip: TipRow) => boolean, newest: () => TipRow | null): void {
+      if (tip === null || !isCanonical(tip)) chain = ofChain(DETAIL_BYTES, SUMMARY_BYTES);
+      tip = newest();
+    },
+  };
+}
+
+/** What one connection uses of it, and what it keeps by itself until the file changes. */
+export interface KeptTransactions {
+  /** Of the chain of the snapshot. */
+  ofChain(): OfChain;
+  /** Makes a function that looks something up once in each state of the file. */
+  once<T>(look: () => T): () => T;
+  /** Does the same for what is found by a key. @param most how many values are kept */
+  onceEach<T>(most: number, look: (key: string) => T): (key: string) => T;
+  /**
+   * Follows the chain of the snapshot. To be called when one begins, which must be the newest of its file.
+   * @throws SQLiteError
+   */
+  followChain(): void;
+  /** Lets go of the chain's transactions, which others may have forgotten. To be called when the snapshot ends. */
+  leaveChain(): void;
+}
+
+/** What connections use that don't say when a snapshot begins. */
+export const nothingKept: KeptTransactions = {
+  ofChain: () => nothing,
+  once: (look) => look,
+  onceEach: (_, look) => look,
+  followChain: () => {},
+  leaveChain: () => {},
+};
+
+export function keptTransactions(db: Database, shared: SharedTransactions): KeptTransactions {
   const version = db.prepare<{ data_version: number }, []>('PRAGMA data_version');
   const newest = prepared<TipRow, []>(db, sql.newest);
   const hashAt = prepared<Pick<TipRow, 'index_block_hash'>, [number]>(db, sql.hashAt);
-  /** What to forget with a fork, and with any change of the file. */
-  const places: { clear(): void }[] = [];
+  /** What to forget with any change of the file. */
   const looks: { clear(): void }[] = [];
-  /** The file's version and the chain's tip in the snapshot before. */
+  /** The file's version in the snapshot before. */
   let seen: number | undefined;
-  let tip: TipRow | null = null;
+  let chain = nothing;
 
   function isCanonical({ height, index_block_hash: hash }: TipRow): boolean {
     const found = hashAt.get(height)?.index_block_hash;
@@ -57,11 +99,7 @@ export function keptTransactions(db: Database): KeptTransactions {
   }
 
   return {
-    place<T>(bytes: number): Recent<number, T> {
-      const place = recent<number, T>(bytes / 2);
-      places.push(place);
-      return place;
-    },
+    ofChain: () => chain,
     once<T>(look: () => T): () => T {
       let found: { value: T } | null = null;
       looks.push({ clear: () => (found = null) });
@@ -83,11 +121,15 @@ export function keptTransactions(db: Database): KeptTransactions {
     },
     followChain() {
       const now = version.get()?.data_version;
-      if (now === seen) return;
-      for (const look of looks) look.clear();
-      if (tip === null || !isCanonical(tip)) for (const place of places) place.clear();
-      tip = newest.get();
-      seen = now;
+      if (now !== seen) {
+        for (const look of looks) look.clear();
+        shared.follow(isCanonical, () => newest.get());
+        seen = now;
+      }
+      chain = shared.ofChain();
+    },
+    leaveChain() {
+      chain = nothing;
     },
   };
 }

@@ -47,8 +47,8 @@ interface InvolvementRow extends PositionRow {
 /** A number before every first position, and one behind every last. */
 const NEWEST = Number.MAX_SAFE_INTEGER;
 
-/** Bytes of kept summaries, with the texts that are made of them, and of one of these, about. */
-const [KEPT_BYTES, SUMMARY_BYTES] = [20_000_000, 2_000];
+/** Bytes of a kept summary, with the texts that are made of it, about. */
+const SUMMARY_BYTES = 2_000;
 
 const keyOf = ({ position }: PositionRow): CursorKey => [position];
 
@@ -75,12 +75,12 @@ function principalTransactionOf(
 }
 
 /** What lists show of transactions at positions that exist. */
-function summaryReader(db: Database, { place }: KeptTransactions) {
+function summaryReader(db: Database, kept: KeptTransactions) {
   const at = prepared<SummaryRow, [number]>(db, sql.at);
-  const known = place<TransactionSummary>(KEPT_BYTES);
   return ({ position }: PositionRow): TransactionSummary => {
-    const kept = known.get(position);
-    if (kept !== undefined) return kept;
+    const known = kept.ofChain().summaries;
+    const before = known.get(position);
+    if (before !== undefined) return before;
     const row = at.get(position);
     if (row === null) throw new Error(`no transaction at position ${position}`);
     const found = summaryOf(row);

@@ -5,7 +5,7 @@ import { versionOf } from '../files/connection.ts';
 import { indexPath, journalPath, openReader, SCHEMA_VERSION } from '../files/database.ts';
 import { openJournalReader } from '../files/journal.ts';
 import { IndexUnavailableError } from '../model/read-errors.ts';
-import { type KeptTransactions, keptTransactions } from '../queries/kept-transactions.ts';
+import { type KeptTransactions, keptTransactions, sharedTransactions } from '../queries/kept-transactions.ts';
 import { type Reader, readerOf } from './index-reader.ts';
 
 /** A connection with a snapshot of its own. */
@@ -50,6 +50,7 @@ export function openIndexFile(directory: string, number: number) {
   // Entries are there before the index speaks of them, and never change: they need no snapshot.
   const journal = openJournalReader(directory);
   const idle: IndexConnection[] = [];
+  const transactions = sharedTransactions();
   let taken = 0;
   let retired = false;
 
@@ -60,7 +61,7 @@ export function openIndexFile(directory: string, number: number) {
       db.close();
       throw new IndexUnavailableError('The index is being replaced.');
     }
-    const kept = keptTransactions(db);
+    const kept = keptTransactions(db, transactions);
     const reader = readerOf(db, journal, number, {}, kept);
     return { db, reader, kept, begin: db.prepare('BEGIN'), end: db.prepare('COMMIT') };
   }
@@ -103,6 +104,7 @@ export function openIndexFile(directory: string, number: number) {
     /** Ends a snapshot, and keeps its connection for the next one. */
     end(connection: IndexConnection): void {
       taken -= 1;
+      connection.kept.leaveChain();
       if (isEnded(connection)) idle.push(connection);
       else connection.db.close();
       closeWhatIsDone();
