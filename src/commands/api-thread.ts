@@ -12,7 +12,8 @@ import { createLog } from '../log.ts';
 import { RequestCounts } from '../metrics/request-counts.ts';
 import { snapshotLog } from '../metrics/snapshots.ts';
 import { nodeRpc } from '../node/rpc.ts';
-import { noCommits, openSnapshots } from '../store/read/snapshots.ts';
+import { CommitCount } from '../store/ingest/commit-count.ts';
+import { openSnapshots } from '../store/read/snapshots.ts';
 import { startApiService } from './api-service.ts';
 import { prettyLog } from './terminal/pretty-log.ts';
 import type { FromThread, ThreadStart, ToThread } from './thread-messages.ts';
@@ -39,7 +40,7 @@ export async function runApiThread(): Promise<void> {
 }
 
 async function start(
-  { settings, port, shared, mainThread, passage, requests, log: form }: ThreadStart,
+  { settings, port, shared, mainThread, passage, requests, commits, log: form }: ThreadStart,
   say: (message: FromThread) => void,
 ) {
   const registry = new Registry();
@@ -51,9 +52,10 @@ async function start(
         now: systemClock.now,
       })
     : createLog(settings.logLevel);
+  const committed = new CommitCount(commits);
   const snapshots = openSnapshots(settings.data, {
     log: snapshotLog(registry, log),
-    sharing: { turn: systemClock.turn, commits: noCommits },
+    sharing: { turn: systemClock.turn, commits: () => committed.now() },
   });
   const node = nodeRpc(settings.nodeRpc);
   const server = await startApiService({

@@ -6,6 +6,7 @@ import { OperatorError } from '../base/errors.ts';
 import { listenHttp } from '../http/listener.ts';
 import type { RequestCounts } from '../metrics/request-counts.ts';
 import type { Settings } from '../settings/config.ts';
+import type { CommitCount } from '../store/ingest/commit-count.ts';
 import type { Environment } from './environment.ts';
 import type { FromThread, ThreadMetrics, ThreadStart, ToThread } from './thread-messages.ts';
 
@@ -25,6 +26,8 @@ export interface ApiThreadsOptions {
   clock: Clock;
   /** Where the threads count their requests. */
   requests: RequestCounts;
+  /** Where the process that writes counts its commits. */
+  commits: CommitCount;
   /** Prints the threads' log lines; null where each thread writes its own JSON. */
   lines: Environment['threadLines'];
   /** Called when a thread ends by itself. */
@@ -122,6 +125,7 @@ export async function startApiThreads({
   passage,
   clock,
   requests: { memory: requests },
+  commits: { memory: commits },
   lines,
   crashed,
 }: ApiThreadsOptions): Promise<ApiThreads> {
@@ -150,7 +154,7 @@ export async function startApiThreads({
     { length: count },
     () =>
       new ApiThread(
-        { settings, port, shared: count > 1, mainThread, passage, requests, log },
+        { settings, port, shared: count > 1, mainThread, passage, requests, commits, log },
         { clock, crashed, lines },
       ),
   );

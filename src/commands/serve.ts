@@ -23,8 +23,9 @@ import { changedSettings } from '../settings/describe.ts';
 import { unknownVariables } from '../settings/unknown-variables.ts';
 import { openToOthers } from '../store/files/private-files.ts';
 import { startWalUpkeep } from '../store/files/wal-upkeep.ts';
+import { CommitCount } from '../store/ingest/commit-count.ts';
 import { type Ingest, openIngest } from '../store/ingest/ingest.ts';
-import { noCommits, type Snapshots } from '../store/read/snapshots.ts';
+import type { Snapshots } from '../store/read/snapshots.ts';
 import { startApiService } from './api-service.ts';
 import { type ApiThreads, startApiThreads } from './api-threads.ts';
 import type { ServerReadings } from './app.ts';
@@ -100,7 +101,11 @@ function takeEvents(
  */
 async function answerApi(
   { closing, environment, watch, ...base }: Base,
-  own: {
+  {
+    commits,
+    ...own
+  }: {
+    commits: CommitCount;
     faucets: Faucets;
     hooks: HookApi | null;
     server: ServerReadings;
@@ -127,6 +132,7 @@ async function answerApi(
     passage,
     clock,
     requests,
+    commits,
     lines: environment.threadLines,
     crashed,
   });
@@ -202,11 +208,12 @@ export async function startServing(
     }
     const [registry, node] = [new Registry(), nodeRpc(settings.nodeRpc)];
     if (!settings.skipChainCheck) await requireNodesChain(node, settings.chainId ?? ingest?.chainId() ?? null);
+    const commits = ingest?.commits ?? new CommitCount();
     const snapshots = environment.openSnapshots(settings.data, {
       log: snapshotLog(registry, log),
       now: clock.monotonic,
       every: clock.every,
-      sharing: { turn: clock.turn, commits: ingest?.commits ?? noCommits },
+      sharing: { turn: clock.turn, commits: () => commits.now() },
       ...(ingest === null ? {} : { before: ingest.publish }),
     });
     closing.unshift(() => snapshots.close());
@@ -258,7 +265,7 @@ export async function startServing(
         ? null
         : await answerApi(
             base,
-            { faucets, hooks: served?.api ?? null, server, system, steering: steering ?? null },
+            { commits, faucets, hooks: served?.api ?? null, server, system, steering: steering ?? null },
             (started) => {
               threads = started;
             },

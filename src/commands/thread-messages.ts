@@ -17,6 +17,8 @@ export interface ThreadStart {
   passage: string;
   /** The memory of the counts of requests. */
   requests: SharedArrayBuffer;
+  /** The memory of the count of commits. */
+  commits: SharedArrayBuffer;
   /** Whether the log is one for people, which the main thread prints. */
   log: { pretty: boolean; colors: boolean };
 }

@@ -4,6 +4,7 @@ import { statSync } from 'node:fs';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { indexPath } from '../../src/store/files/database.ts';
 import { startWalUpkeep } from '../../src/store/files/wal-upkeep.ts';
+import { CommitCount } from '../../src/store/ingest/commit-count.ts';
 import { SnapshotCutOffError } from '../../src/store/model/read-errors.ts';
 import { openSnapshots, SNAPSHOT_LIMIT_MS, type Snapshots } from '../../src/store/read/snapshots.ts';
 import { moveIndex } from '../support/data-directory.ts';
@@ -13,7 +14,7 @@ import { manualClock } from '../support/manual-clock.ts';
 const events = [...devnetEvents({ seed: 6, blocks: 8, transactionsPerBlock: 3, forkEvery: 0 })].map(received);
 
 /** Snapshots of an index that takes events, in a loop whose turns the test ends. */
-function sharing(open: OpenIngest, commits: () => number) {
+function sharing(open: OpenIngest, commits: () => number | null) {
   const clock = manualClock();
   let endTurn = () => {};
   const turn = () =>
@@ -57,9 +58,11 @@ test('or a millisecond later, if the turn takes so long', async () => {
   expect(await heightOf(shared.snapshots)).toBe(8);
 });
 
-test('what this process commits is seen at once, also beside requests that go on with what they began with', async () => {
+test('what this process commits is seen at once by all threads, also beside requests that go on with what they began with', async () => {
   using open = openNew();
-  using shared = sharing(open, open.ingest.commits);
+  // Of another thread, which shares nothing but the memory.
+  const commits = new CommitCount(open.ingest.commits.memory);
+  using shared = sharing(open, () => commits.now());
   const { promise: held, resolve: goOn } = Promise.withResolvers<void>();
   const old = shared.snapshots.read(async (read) => {
     const tip = await read.chain.blockHash('latest');
@@ -74,6 +77,24 @@ test('what this process commits is seen at once, also beside requests that go on
   expect(await heightOf(shared.snapshots)).toBe(8);
   goOn();
   expect(await old).toEqual([undefined, undefined]);
+});
+
+test('nobody joins a snapshot while a commit is made, nor one that began meanwhile', async () => {
+  using open = openNew();
+  const commits = new CommitCount();
+  using shared = sharing(open, () => commits.now());
+  const tips = [await heightOf(shared.snapshots)];
+  const looks: Promise<void>[] = [];
+  const look = () => looks.push(heightOf(shared.snapshots).then((height) => void tips.push(height)));
+  commits.around(() => {
+    look();
+    // The commit, before it is counted.
+    for (const event of events) open.ingest.receive(event);
+    look();
+  });
+  look();
+  await Promise.all(looks);
+  expect(tips).toEqual([undefined, undefined, 8, 8]);
 });
 
 test('a snapshot ends with its turn and the last request that reads it, so that the log can be emptied', async () => {

@@ -13,6 +13,7 @@ import type { Imported } from '../files/import-progress.ts';
 import { StoreUnavailableError } from '../files/store-failure.ts';
 import { type HookStore, hookStore } from '../hooks/store.ts';
 import { chainIdentity } from './chain-identity.ts';
+import { CommitCount } from './commit-count.ts';
 import { type DataFilesOptions, openDataFiles } from './data-files.ts';
 import { type FileSync, fileSync, indexDurability } from './durability.ts';
 import type { IngestLog, Outcome, ReceivedEvent } from './event.ts';
@@ -93,18 +94,6 @@ function followerPlace() {
   };
 }
 
-/** Counts the commits of the index. */
-function commitCounter() {
-  let count = 0;
-  const participant: Participant = {
-    undone: () => {},
-    committed() {
-      count += 1;
-    },
-  };
-  return { participant, count: () => count };
-}
-
 type Parts = ReturnType<typeof openParts>;
 
 /** All that writes to a data directory: the files, what an event does to them, and the transactions it is done in. */
@@ -117,7 +106,7 @@ function openParts(options: IngestOptions, opened: (() => void)[]) {
   if (sendMany !== undefined) requireSendMany(db, sendMany, identity.network()?.kind ?? null, directory);
   const durability = indexDurability(options.journal ? `${indexPath(home)}-wal` : null, sync, health);
   const follower = followerPlace();
-  const committed = commitCounter();
+  const commits = new CommitCount();
   const router = eventRouter({ db, journal, identity, changed: follower.changed, log });
   const report = blockLog(log);
   const last = lastEvent();
@@ -127,14 +116,9 @@ function openParts(options: IngestOptions, opened: (() => void)[]) {
   const transaction = transactions({
     index: db,
     journal,
-    participants: [
-      router.participant,
-      identity.participant,
-      durability.participant,
-      follower.participant,
-      committed.participant,
-    ],
+    participants: [router.participant, identity.participant, durability.participant, follower.participant],
     complete: router.store,
+    commits,
     catchUp: journalReplay({
       files,
       router,
@@ -150,7 +134,7 @@ function openParts(options: IngestOptions, opened: (() => void)[]) {
   if (chainId !== null) identity.require(chainId, directory);
   transaction.settle();
   serving = true;
-  return { files, health, identity, durability, follower, committed, router, report, last, transaction };
+  return { files, health, identity, durability, follower, commits, router, report, last, transaction };
 }
 
 /** The store of chainhooks as another connection would see it: what is not committed is committed before it is read. */
@@ -182,7 +166,7 @@ function committedHistory({ router, identity }: Parts, publish: () => void): Cha
 function startIngest(options: IngestOptions, opened: (() => void)[]) {
   const { directory } = options;
   const parts = openParts(options, opened);
-  const { files, health, identity, durability, follower, committed, router, report, last, transaction } = parts;
+  const { files, health, identity, durability, follower, router, report, last, transaction } = parts;
   // Without a journal, nothing but the index could bring an event back.
   const commits = sharedCommits(transaction, health, files.journal === null ? null : (options.after ?? null));
   const { publish } = commits;
@@ -250,8 +234,8 @@ function startIngest(options: IngestOptions, opened: (() => void)[]) {
      * process reads; other threads and processes see an event some milliseconds after its answer.
      */
     publish,
-    /** The number of commits of the index since this was opened. */
-    commits: committed.count,
+    /** The commits of the index since this was opened. */
+    commits: parts.commits,
     /**
      * Writes of others than the node, all of them or none. Between events: not while a transaction of events is open.
      * @param when `synced`: on disk when this returns, whatever becomes of the machine

@@ -14,6 +14,7 @@ import type { Database } from 'bun:sqlite';
 import { BUSY_TIMEOUT_MS, rollBack, setPatience, touch } from '../files/connection.ts';
 import type { Journal } from '../files/journal.ts';
 import { unavailable } from '../files/store-failure.ts';
+import type { CommitCount } from './commit-count.ts';
 import type { WriterHealth } from './writer-health.ts';
 
 /**
@@ -36,6 +37,8 @@ export interface TransactionOptions {
   participants: readonly Participant[];
   /** Writes what waits for the end of a transaction of the index; called before each of its commits. */
   complete: () => void;
+  /** Counts the commits of the index. */
+  commits: CommitCount;
   /**
    * Brings the index up to its journal.
    * @param batch runs its parameter in a transaction over the index alone
@@ -59,11 +62,13 @@ interface Standing {
 
 type Files = ReturnType<typeof filePair>;
 
+type PairOptions = Pick<TransactionOptions, 'index' | 'journal' | 'complete' | 'commits'>;
+
 /** Both files, as transactions need them. */
-function filePair({ index, journal, complete }: Pick<TransactionOptions, 'index' | 'journal' | 'complete'>) {
+function filePair({ index, journal, complete, commits }: PairOptions) {
   function commitIndex(): void {
     complete();
-    index.run('COMMIT');
+    commits.around(() => index.run('COMMIT'));
   }
   return {
     beginIndex: (): void => void index.run('BEGIN IMMEDIATE'),

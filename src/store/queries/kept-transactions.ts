@@ -59,7 +59,7 @@ export function sharedTransactions() {
 
 /** What one connection uses of it, and what it keeps by itself until the file changes. */
 export interface KeptTransactions {
-  /** Of the chain of the snapshot. */
+  /** The kept transactions of the snapshot's chain. */
   ofChain(): OfChain;
   /** Makes a function that looks something up once in each state of the file. */
   once<T>(look: () => T): () => T;

@@ -19,16 +19,16 @@ export interface Snapshots {
 /**
  * Sharing lets the requests of one turn of the event loop read one snapshot. Most had arrived before the first was handled.
  * The runtime also reads what arrives during a turn, so a snapshot is shared for {@link SHARED_MS} at most: so much later a
- * request may see what another thread or process committed.
+ * request may see what another process committed.
  */
 export interface Sharing {
   turn: Clock['turn'];
-  /** The number of commits of this process: whoever reads after one of them sees it. */
-  commits: () => number;
+  /**
+   * Changes with each commit of this process, of whichever thread: whoever reads after one of them sees it. Null while
+   * one is made.
+   */
+  commits: () => number | null;
 }
-
-/** The commits of a thread or process that doesn't write. */
-export const noCommits = (): number => 0;
 
 /** What befalls the file and its snapshots. */
 export type SnapshotEvent =
@@ -63,8 +63,8 @@ interface InUse {
   readonly file: IndexFile;
   readonly connection: IndexConnection;
   readonly since: number;
-  /** Commits of this process that the snapshot has. */
-  readonly commits: number;
+  /** The commits of this process before the snapshot began; null where nobody can say whether it has the last one. */
+  readonly commits: number | null;
   /** Requests that read it, and one for the turn in which others may join them. */
   holders: number;
   cutOff: boolean;
@@ -88,15 +88,15 @@ function sharedSnapshot(sharing: Sharing | undefined, now: () => number, end: (o
   return {
     leave,
     /** Null where there is none that is young and has all these commits of this process. */
-    join(commits: number): InUse | null {
-      if (shared === null || shared.cutOff || shared.commits !== commits) return null;
+    join(commits: number | null): InUse | null {
+      if (commits === null || shared === null || shared.cutOff || shared.commits !== commits) return null;
       if (now() - shared.since >= SHARED_MS) return null;
       shared.holders += 1;
       return shared;
     },
     /** Lets other requests join a snapshot until this turn ends. */
     offer(one: InUse): void {
-      if (sharing === undefined) return;
+      if (sharing === undefined || one.commits === null) return;
       leave();
       one.holders += 1;
       shared = one;
@@ -193,7 +193,7 @@ export function openSnapshots(directory: string, options: SnapshotOptions = {}):
   function begin(): InUse {
     if (closed) throw new StoreClosedError('The store is closed');
     before();
-    const commits = sharing?.commits() ?? 0;
+    const commits = sharing?.commits() ?? null;
     const joined = shared.join(commits);
     if (joined !== null) return joined;
     // A connection that is opened now must be to the same file.
