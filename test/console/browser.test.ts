@@ -72,13 +72,27 @@ async function waitingHook(): Promise<string> {
   return ((await (await server.get('/chainhooks/me', init)).json()) as { uuid: string }).uuid;
 }
 
+/** The asset identifier of the non-fungible tokens that some sender has. */
+async function collectionOf(transactions: readonly Listed[]): Promise<string> {
+  for (const principal of new Set(transactions.map(({ sender }) => sender.address))) {
+    const path = `/extended/v3/principals/${principal}/balances/nft?limit=1`;
+    const { results } = (await (await server.get(path)).json()) as { results: { asset_identifier: string }[] };
+    const [first] = results;
+    if (first !== undefined) return first.asset_identifier;
+  }
+  throw new Error('no sender has a non-fungible token');
+}
+
+/** Tables that pages show, by name: each is what a wrong guess at the kind of the token would leave out. */
+const TABLES: Readonly<Record<string, string>> = { token: 'Holders', 'a collection': 'Newest tokens' };
+
 /** Paths of all pages with something on them, by name. */
 async function pathsOfPages(): Promise<Record<string, string>> {
   const transactions = await listed('/extended/v3/transactions?limit=50');
   const id = (holds: (one: Listed) => boolean) => transactions.find(holds)?.tx_id ?? '';
   const sender = transactions.find(({ type }) => type === 'token_transfer')?.sender.address ?? '';
   const contract = `${transactions.find((one) => one.contract_call?.contract_id.includes('token-'))?.contract_call?.contract_id}`;
-  const collection = contract.replace(/\..*/, '');
+  const deployer = contract.replace(/\..*/, '');
   const [name] = (await (await server.get('/v1/names')).json()) as string[];
   hook ??= await waitingHook();
   return {
@@ -99,7 +113,8 @@ async function pathsOfPages(): Promise<Record<string, string>> {
     interface: `/contracts/${contract}?tab=functions`,
     logs: `/contracts/${contract}?tab=logs`,
     token: `/tokens/${contract}::coin`,
-    'a token that nobody has': `/tokens/${collection}.none::card/0x0100000000000000000000000000000001`,
+    'a collection': `/tokens/${await collectionOf(transactions)}`,
+    'a token that nobody has': `/tokens/${deployer}.none::card/0x0100000000000000000000000000000001`,
     staking: '/staking',
     bonds: '/staking?tab=bonds',
     signers: '/staking?tab=signers',
@@ -134,6 +149,9 @@ browserTest(
       await page.goto(server.api + path);
       await settled(page);
       expect([name, await page.locator('[role=alert]').allTextContents()]).toEqual([name, []]);
+      const table = TABLES[name];
+      if (table !== undefined)
+        expect([name, await page.getByRole('table', { name: table }).count()]).toEqual([name, 1]);
       await expectAccessible(page);
       expect([name, await overflow(page)]).toEqual([name, 0]);
       await look(page, NARROW);
