@@ -5,6 +5,7 @@ import { balanceChanges } from '../../src/console/app/chain/balance-changes.ts';
 import { mergeBlocks } from '../../src/console/app/chain/block-list.ts';
 import { chartInWords, sampledPlaces, secondsBetween, timeLabel } from '../../src/console/app/chain/chart.ts';
 import { definitions, errorPlace, tokenLines, tokens } from '../../src/console/app/chain/clarity.ts';
+import { messageOf } from '../../src/console/app/chain/error-message.ts';
 import {
   ago,
   amountParts,
@@ -348,4 +349,15 @@ describe('charts', () => {
     expect(secondsBetween([10, 14, 13])).toEqual([null, 4, 0]);
     expect([timeLabel(1_795_305_600, 'hour'), timeLabel(1_795_305_600, 'days')]).toEqual(['00:00', '11-22']);
   });
+});
+
+test('an error is shown by its message, and one of chainhooks with its field and rule', () => {
+  const details = 'action.url is not allowed: the address is private';
+  expect(messageOf({ error: 'Invalid request body', details }, 400)).toBe(`Invalid request body: ${details}`);
+  expect(messageOf({ message: 'Block not found', error: 'Not Found', statusCode: 404 }, 404)).toBe('Block not found');
+  expect(messageOf({ error: 'cannot find block by height' }, 404)).toBe('cannot find block by height');
+  const withoutText = 'The server answered with status 502.';
+  expect([undefined, {}, { message: 1 }, 'text'].map((body) => messageOf(body, 502))).toEqual(
+    Array(4).fill(withoutText),
+  );
 });

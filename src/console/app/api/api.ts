@@ -1,5 +1,6 @@
 /** Calls of the API, typed from its OpenAPI document. */
 import createClient from 'openapi-fetch';
+import { messageOf } from '../chain/error-message.ts';
 import type { paths } from './openapi.d.ts';
 
 /** The API's origin is the page's own. */
@@ -18,15 +19,6 @@ export class RequestError extends Error {
 }
 
 const UNREACHABLE = 'The server does not answer. It may be starting again.';
-
-/** What an error body says: most have a message, those of old routes an error. */
-function messageOf(body: unknown, status: number): string {
-  if (typeof body === 'object' && body !== null) {
-    if ('message' in body && typeof body.message === 'string') return body.message;
-    if ('error' in body && typeof body.error === 'string') return body.error;
-  }
-  return `The server answered with status ${status}.`;
-}
 
 /** The error that an answer stands for. */
 export const failureOf = (status: number, body: unknown): RequestError =>

@@ -1,0 +1,19 @@
+/** What an error of the API says to whoever caused it. */
+
+/** A text of an error body; null where it has none by this name. */
+function textOf(body: unknown, name: string): string | null {
+  const value: unknown = typeof body === 'object' && body !== null ? Reflect.get(body, name) : null;
+  return typeof value === 'string' && value !== '' ? value : null;
+}
+
+/**
+ * What an error body says: most have a message, those of old routes an error, and those of chainhooks an error with
+ * details, which name the field and its rule.
+ * @param body of the answer, as read from JSON
+ */
+export function messageOf(body: unknown, status: number): string {
+  const error = textOf(body, 'error');
+  const details = textOf(body, 'details');
+  const message = textOf(body, 'message') ?? (error !== null && details !== null ? `${error}: ${details}` : error);
+  return message ?? `The server answered with status ${status}.`;
+}
