@@ -8,7 +8,7 @@ import { type Operations, operationRoutes } from '../api/operations.ts';
 import { type PrefixForward, prefixRoutes, requireFreePrefixes } from '../api/prefix-routes.ts';
 import { blockSeries } from '../api/stackside/block-series.ts';
 import { type ServerHistory, serverHistory } from '../api/stackside/history.ts';
-import { mempoolSpread } from '../api/stackside/mempool.ts';
+import { mempoolState } from '../api/stackside/mempool.ts';
 import { principalHistory } from '../api/stackside/principal-history.ts';
 import { type ServerStatus, serverStatus } from '../api/stackside/status.ts';
 import { type SystemApi, systemRoutes } from '../api/stackside/system.ts';
@@ -166,7 +166,7 @@ export const resources = (
   poxCycles,
   poxTransactions,
   blockSeries,
-  mempoolSpread,
+  mempoolState,
   serverStatus(server?.status ?? null),
   serverHistory(server?.history ?? null),
   principalHistory,

@@ -28,6 +28,7 @@ import {
   withField,
   withType,
 } from '../../src/console/app/chain/hook-form.ts';
+import { feePlace } from '../../src/console/app/chain/pending.ts';
 import { conditionWords, failedCondition } from '../../src/console/app/chain/post-conditions.ts';
 import { plainText, sentence } from '../../src/console/app/chain/summary.ts';
 import { tokenFacts } from '../../src/console/app/chain/token-facts.ts';
@@ -360,4 +361,18 @@ test('an error is shown by its message, and one of chainhooks with its field and
   expect([undefined, {}, { message: 1 }, 'text'].map((body) => messageOf(body, 502))).toEqual(
     Array(4).fill(withoutText),
   );
+});
+
+test('the place of a fee, counted as far as the API does', () => {
+  expect(
+    [
+      { all: 18, type: 4 },
+      { all: null, type: 4 },
+      { all: null, type: null },
+    ].map((places) => feePlace(places, 'contract_call')),
+  ).toEqual([
+    'By fee, this is number 18 of all pending transactions and number 4 of pending contract calls; number 1 offers the most.',
+    'More than 10,000 pending transactions offer a higher fee. By fee, this is number 4 of pending contract calls; number 1 offers the most.',
+    'More than 10,000 pending contract calls offer a higher fee.',
+  ]);
 });

@@ -74,6 +74,8 @@ const mayScan: Readonly<Record<string, Exception[]>> = {
       reason: 'statistics are of all that waits; the index holds nothing else',
     },
   ],
+  'pending-rank.ahead': [{ step: /^SCAN \(subquery-1\)$/, reason: 'counts up to a limit' }],
+  'pending-rank.aheadOfType': [{ step: /^SCAN \(subquery-1\)$/, reason: 'counts up to a limit' }],
   'deployments.size': [{ step: /^SCAN \(subquery-1\)$/, reason: 'counts up to a limit' }],
   ...walkedRows,
   'transaction-search-sql.nonce': [{ step: /^SCAN \(subquery-1\)$/, reason: 'counts up to a limit' }],

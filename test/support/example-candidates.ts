@@ -84,6 +84,7 @@ async function lookThrough(get: Ask) {
     ...slots.map((one: { address: string }) => one.address),
   ]);
   const stakers = registrations.map((one: { staker: string }) => one.staker);
+  const pendingIds = pending.map((one: { tx_id: string }) => one.tx_id);
   const pendingSenders = pending.map((one: { sender: { address: string } }) => one.sender.address);
   const stackers = prints.map((one: { stacker: string }) => one.stacker);
   const pools = unique<string>(prints.map((one: { data: { delegate_to?: string } }) => one.data.delegate_to));
@@ -102,6 +103,7 @@ async function lookThrough(get: Ask) {
   return {
     principal,
     everybody,
+    pendingIds,
     fts,
     nfts,
     calls,
@@ -191,12 +193,13 @@ const byNameOf = (found: Found, values: Values): Record<string, readonly unknown
 
 /** What parameters of single operations may be. */
 function byOperationOf(
-  { nfts, txIds, contracts, managers, stakers, bitcoin }: Found,
+  { nfts, txIds, pendingIds, contracts, managers, stakers, bitcoin }: Found,
   values: Values,
 ): Record<string, readonly unknown[]> {
   const nftAssets = unique(nfts.map(({ asset }) => asset));
   return {
     'getPrincipalBalanceChanges tx_id': txIds.map((id) => [id]),
+    'getMempoolPosition tx_id': pendingIds,
     'getTransactionsById tx_id': txIds.map((id) => [id]),
     'getSmartContractsStatus contract_id': contracts.map((id) => [id]),
     'getNftHistory asset_identifier': nftAssets,

@@ -1,9 +1,12 @@
-/** The mempool as a whole: how the fees of what waits are spread, and what waits the longest. Stackside's own. */
+/** What waits as a whole and one by one: how fees are spread, what waits the longest, and where one stands. Stackside's own. */
 import { Type } from '@sinclair/typebox';
 import { toHex } from '../../codec/hex.ts';
+import { notFound } from '../../http/errors.ts';
 import { mempool as mempoolTag } from '../../http/etag.ts';
 import { route } from '../../http/route.ts';
 import type { OfferedFee } from '../../store/model/transaction.ts';
+import { TxId } from '../shared/parameters.ts';
+import { waitingStatuses } from '../shared/schemas/status.ts';
 import { Hash, nullable, UnixTime } from '../shared/schemas/values.ts';
 
 /** Least fees of the ranges in micro-STX, each about three times the one before; the last range has no end. */
@@ -29,6 +32,23 @@ const Spread = Type.Object({
   ),
 });
 
+const place = (among: string) =>
+  Type.Union([Type.Integer({ minimum: 1 }), Type.Null()], {
+    description: `Place among ${among}; null where more than 10,000 of them offer a higher fee`,
+  });
+
+const Position = Type.Object({
+  tx_id: Hash,
+  status: waitingStatuses,
+  replaced_by_tx_id: nullable(Hash),
+  position_by_fee: Type.Union(
+    [Type.Object({ all: place('all pending transactions'), type: place('those of its type') }), Type.Null()],
+    { description: 'Places by fee, from 1 for the highest; equal fees share a place. Null for a dropped transaction' },
+  ),
+});
+
+const NOT_WAITING = 'Transaction not found among those that are pending or were dropped';
+
 /** Transactions by range of their fee. */
 function rangesOf(offered: readonly OfferedFee[]) {
   return BOUNDS.map((from, index) => {
@@ -38,7 +58,7 @@ function rangesOf(offered: readonly OfferedFee[]) {
   });
 }
 
-export const mempoolSpread = [
+export const mempoolState = [
   route({
     path: '/stackside/v1/mempool',
     operationId: 'getMempoolSpread',
@@ -57,6 +77,30 @@ export const mempoolSpread = [
           type,
           ranges: rangesOf(ofType),
         })),
+      };
+    },
+  }),
+  route({
+    path: '/stackside/v1/mempool/transactions/{tx_id}',
+    operationId: 'getMempoolPosition',
+    summary: 'Position of a pending transaction by fee',
+    description:
+      'Returns where the fee of a pending transaction stands among all that wait and among those of its type, and for a dropped transaction its status and what replaced it.',
+    tag: 'Stackside',
+    params: { tx_id: TxId },
+    response: Position,
+    notFound: NOT_WAITING,
+    etag: mempoolTag,
+    handle: async ({ params: { tx_id }, read }) => {
+      const found = await read.transactions.find(tx_id);
+      if (found === undefined || found.mined) throw notFound(NOT_WAITING);
+      const { status, replacedByTxId } = found.transaction;
+      const rank = await read.mempool.feeRank(tx_id);
+      return {
+        tx_id: toHex(tx_id),
+        status,
+        replaced_by_tx_id: replacedByTxId === null ? null : toHex(replacedByTxId),
+        position_by_fee: rank === null ? null : { all: rank.ofAll, type: rank.ofType },
       };
     },
   }),

@@ -140,6 +140,12 @@ export interface PendingFeeAndSize {
   size: number;
 }
 
+/** Places by fee among what waits, from 1, which is the highest fee; equal fees share a place. Null where it is not counted. */
+export interface FeeRank {
+  ofAll: number | null;
+  ofType: number | null;
+}
+
 /** How many pending transactions of a type offer a fee, in micro-STX. */
 export interface OfferedFee {
   type: TransactionType;

@@ -24,6 +24,7 @@ import { microblockQueries } from '../queries/microblocks.ts';
 import { nameQueries } from '../queries/names.ts';
 import { orphanQueries } from '../queries/orphans.ts';
 import { pendingOfType } from '../queries/pending-of-type.ts';
+import { pendingRank } from '../queries/pending-rank.ts';
 import { pendingSearch } from '../queries/pending-search.ts';
 import { principalHistoryQueries } from '../queries/principal-history.ts';
 import { principalQueries } from '../queries/principals.ts';
@@ -47,6 +48,8 @@ export interface WorkLimits {
   deployments?: number;
   /** Transactions and events that one step of a history looks at. */
   historyStep?: number;
+  /** Transactions with a higher fee than one that waits. */
+  feeRank?: number;
 }
 
 /**
@@ -142,6 +145,7 @@ export function readerOf(
       /** Pending ones that the principal sends, receives by, or is the contract of; in the order of `page`. */
       ofPrincipal: mempool.ofPrincipal,
       ...pendingOfType(db),
+      ...pendingRank(db, limits.feeRank),
       ...pendingSearch(db, mempool),
     },
     addresses: addressReader(db, details, mempool),

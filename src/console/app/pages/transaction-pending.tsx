@@ -3,17 +3,22 @@ import { api, bodyOf } from '../api/api.ts';
 import { tipVersion } from '../api/live.ts';
 import { useAnswer } from '../api/use-answer.ts';
 import { count } from '../chain/format.ts';
+import { feePlace } from '../chain/pending.ts';
 import { DROPPED, fateOf } from '../chain/summary.ts';
 import type { PendingTransaction } from '../chain/types.ts';
+import { JsonLink } from '../ui/parts.tsx';
 import { TxLink, When } from '../ui/values.tsx';
 
 export function Waiting({ transaction }: { transaction: PendingTransaction }) {
-  const { tx_status: status, receipt_time: received } = transaction;
+  const { tx_id: id, tx_status: status, receipt_time: received } = transaction;
   const replacedBy = 'replaced_by_tx_id' in transaction ? (transaction.replaced_by_tx_id ?? null) : null;
   const isDropped = fateOf(status) === 'dropped';
   return (
     <section class={isDropped ? 'note' : 'note wait'} aria-label="Where the transaction stands" aria-live="polite">
-      <h2>{isDropped ? 'Dropped' : 'In the mempool'}</h2>
+      <div class="note-head">
+        <h2>{isDropped ? 'Dropped' : 'In the mempool'}</h2>
+        <JsonLink source={`/stackside/v1/mempool/transactions/${id}`} of="where the transaction stands" />
+      </div>
       <p>
         It arrived at <When at={received} />.
       </p>
@@ -40,7 +45,7 @@ const LEVELS = [
 
 /** What is before it: transactions of its account with lower nonces, and those that pay more. */
 function Prospects({ transaction }: { transaction: PendingTransaction }) {
-  const { sender_address: principal, nonce, fee_rate: fee } = transaction;
+  const { tx_id: id, tx_type: type, sender_address: principal, nonce, fee_rate: fee } = transaction;
   const version = tipVersion.value;
   const nonces = useAnswer(
     `nonces ${principal}`,
@@ -48,12 +53,20 @@ function Prospects({ transaction }: { transaction: PendingTransaction }) {
       bodyOf(api.GET('/extended/v3/principals/{principal}/nonces', { params: { path: { principal } }, signal })),
     version,
   );
+  const standing = useAnswer(
+    `position ${id}`,
+    (signal) =>
+      bodyOf(api.GET('/stackside/v1/mempool/transactions/{tx_id}', { params: { path: { tx_id: id } }, signal })),
+    version,
+  );
+  const place = standing.data?.position_by_fee ?? null;
   const fees = useAnswer('fees', (signal) => bodyOf(api.GET('/extended/v2/mempool/fees', { signal })), version);
   const levels = fees.data?.all ?? null;
   const level = levels === null ? undefined : LEVELS.find(([name]) => Number(fee) >= (levels[name] ?? 0));
   return (
     <>
       {nonces.data === null ? null : <NonceState nonce={nonce} nonces={nonces.data} />}
+      {place === null ? null : <p>{feePlace(place, type)}</p>}
       {levels === null ? null : <p>Its fee is {level?.[1] ?? 'below three quarters'} of the fees of what waits.</p>}
     </>
   );

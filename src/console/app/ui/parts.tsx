@@ -52,18 +52,21 @@ interface PanelProps {
   children: ComponentChildren;
 }
 
+/** A link to the data of the API. @param of what the data is of, in words */
+export const JsonLink = ({ source, of }: { source: string; of: string }) => (
+  <a class="source" href={source} target="_blank" rel="noreferrer" title={`The data of ${of} in the API`}>
+    JSON
+    <Icon name="outward" />
+  </a>
+);
+
 export const Panel = ({ title, aside, source, id, children }: PanelProps) => (
   <section class="panel" id={id} aria-label={title}>
     <header class="panel-head">
       <h2>{title}</h2>
       <div class="panel-aside">
         {aside}
-        {source === undefined ? null : (
-          <a class="source" href={source} target="_blank" rel="noreferrer" title={`The data of “${title}” in the API`}>
-            JSON
-            <Icon name="outward" />
-          </a>
-        )}
+        {source === undefined ? null : <JsonLink source={source} of={`“${title}”`} />}
       </div>
     </header>
     {children}
