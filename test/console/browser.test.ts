@@ -1,9 +1,11 @@
 /** The console in a real browser, over a simulated chain and over one that attacks its readers. */
 import { afterAll, beforeAll, expect } from 'bun:test';
+import type { Page } from 'playwright-core';
 import type { NodeEvent } from '../../src/devnet/node-event.ts';
 import { postEvents } from '../../src/devnet/post.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
-import { alice, bob } from '../support/handmade.ts';
+import type { ReceivedEvent } from '../../src/store/ingest/ingest.ts';
+import { alice, announcement, bob, transfer } from '../support/handmade.ts';
 import { type Serving, serving } from '../support/serving.ts';
 import { browserTest, endBrowser, expectAccessible, hasBrowser, look, overflow, settled, visit } from './browser.ts';
 import { CONTRACT, deployed, failed, hostileBlock, MEMO, sent } from './hostile-chain.ts';
@@ -19,6 +21,12 @@ let hook: string | null = null;
 let hostile: Serving;
 /** The events of the chain that were not posted yet. */
 let upcoming: Iterator<NodeEvent>;
+
+/** A transaction that no block comes to hold. */
+const waiting = transfer(alice, 7, 1_500);
+
+/** An event made by hand, as a node posts it. */
+const posted = (event: ReceivedEvent): NodeEvent => ({ ...event, body: event.text, time: 0 });
 
 /** Posts events up to the block of a height, and then what a node says before the next block. */
 async function postBlocks(server: Serving, height: number): Promise<void> {
@@ -49,8 +57,9 @@ beforeAll(async () => {
   server = await serving(OPEN);
   upcoming = devnetEvents({ seed: 7, blocks: Number.POSITIVE_INFINITY, forkEvery: 0 })[Symbol.iterator]();
   await postBlocks(server, BLOCKS);
+  await postEvents([posted(announcement([waiting]))], server.events);
   hostile = await serving();
-  await postEvents([{ ...hostileBlock.event, body: hostileBlock.event.text, time: 0 }], hostile.events);
+  await postEvents([posted(hostileBlock.event)], hostile.events);
 });
 
 afterAll(async () => {
@@ -59,7 +68,7 @@ afterAll(async () => {
 });
 
 /** Registers a chainhook that waits: nothing listens where it would deliver. @returns its id */
-async function waitingHook(): Promise<string> {
+async function waitingHook(on: Serving, headers: Record<string, string> = {}): Promise<string> {
   const definition = {
     name: '<b>a hook</b>',
     version: '1',
@@ -68,8 +77,12 @@ async function waitingHook(): Promise<string> {
     filters: { events: [{ type: 'contract_call', status: ['success'] }] },
     action: { type: 'http_post', url: 'http://127.0.0.1:1/' },
   };
-  const init = { method: 'POST', body: JSON.stringify(definition), headers: { 'content-type': 'application/json' } };
-  return ((await (await server.get('/chainhooks/me', init)).json()) as { uuid: string }).uuid;
+  const init = {
+    method: 'POST',
+    body: JSON.stringify(definition),
+    headers: { 'content-type': 'application/json', ...headers },
+  };
+  return ((await (await on.get('/chainhooks/me', init)).json()) as { uuid: string }).uuid;
 }
 
 /** The asset identifier of the non-fungible tokens that some sender has. */
@@ -94,7 +107,7 @@ async function pathsOfPages(): Promise<Record<string, string>> {
   const contract = `${transactions.find((one) => one.contract_call?.contract_id.includes('token-'))?.contract_call?.contract_id}`;
   const deployer = contract.replace(/\..*/, '');
   const [name] = (await (await server.get('/v1/names')).json()) as string[];
-  hook ??= await waitingHook();
+  hook ??= await waitingHook(server);
   return {
     overview: '/',
     blocks: '/blocks',
@@ -104,6 +117,7 @@ async function pathsOfPages(): Promise<Record<string, string>> {
     'a transfer': `/transactions/${id(({ type }) => type === 'token_transfer')}`,
     'a call': `/transactions/${id(({ type, status }) => type === 'contract_call' && status === 'success')}`,
     'a failure': `/transactions/${id(({ status }) => status !== 'success')}`,
+    'what waits': `/transactions/${waiting.id}`,
     mempool: '/mempool',
     account: `/principals/${sender}`,
     tokens: `/principals/${sender}?tab=tokens`,
@@ -302,8 +316,27 @@ browserTest('a chainhook is made in a form and as JSON, tried, saved, delivered 
   expect(complaints).toEqual([]);
 });
 
+/** Enables, renames and deletes a chainhook of another consumer in the browser of the operator. */
+async function managesOfAnother(closed: Serving, page: Page, key: string): Promise<void> {
+  await waitingHook(closed, { 'x-api-key': key, 'x-chainhook-consumer': 'a-team' });
+  await page.reload();
+  const list = page.getByRole('table', { name: 'Chainhooks of a-team' });
+  await list.waitFor();
+  await expectAccessible(page);
+  await list.getByRole('link', { name: '<b>a hook</b>' }).click();
+  await page.getByRole('button', { name: 'Enable' }).click();
+  await page.getByRole('button', { name: 'Pause' }).waitFor();
+  await page.getByRole('link', { name: 'Edit' }).click();
+  await page.getByRole('textbox', { name: /^Name/ }).fill('Renamed');
+  await page.getByRole('button', { name: 'Save' }).click();
+  await page.getByRole('heading', { level: 1, name: 'Renamed' }).waitFor();
+  await page.getByRole('button', { name: 'Delete' }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click();
+  await page.getByText('There is no chainhook yet.').waitFor();
+}
+
 browserTest('managing chainhooks needs a key where access is not open', async () => {
-  await using closed = await serving();
+  await using closed = await serving({ hookTargets: OPEN.hookTargets });
   await using visited = await visit(`${closed.api}/hooks`);
   const { page } = visited;
   await page.getByLabel('API key').fill('no key of this server');
@@ -314,6 +347,7 @@ browserTest('managing chainhooks needs a key where access is not open', async ()
   await page.getByLabel('API key').fill(key.trim());
   await page.getByRole('button', { name: 'Sign in' }).click();
   await page.getByRole('link', { name: 'New chainhook' }).waitFor();
+  await managesOfAnother(closed, page, key.trim());
   await page.reload();
   await page.getByRole('button', { name: 'Sign out' }).click();
   await page.getByLabel('API key').waitFor();

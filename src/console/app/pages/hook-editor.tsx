@@ -1,11 +1,12 @@
 /** Making and changing a chainhook: as a form or as JSON, tried on past blocks before it is saved. */
 import { useState } from 'preact/hooks';
 import { api, bodyOf } from '../api/api.ts';
+import { actingFor } from '../api/consumer.ts';
 import type { paths } from '../api/openapi.d.ts';
 import { useAnswer } from '../api/use-answer.ts';
 import { visible } from '../chain/format.ts';
 import { type Draft, draftOf, mistakesOf, newDraft } from '../chain/hook-form.ts';
-import { go, pathTo } from '../shell/router.ts';
+import { go, pathTo, place } from '../shell/router.ts';
 import { Page, Panel, Show } from '../ui/parts.tsx';
 import { useAction } from '../ui/use-action.ts';
 import { HookForm } from './hook-form.tsx';
@@ -25,14 +26,21 @@ async function networkOf(signal: AbortSignal): Promise<string> {
 
 export function NewHook() {
   const network = useAnswer('network', networkOf);
+  const consumer = place.value.query.get('consumer');
+  const headers = actingFor(consumer);
   return (
-    <Page title="New chainhook" lead="Choose what to wait for, see what it would have matched, then save it.">
+    <Page
+      title={consumer === null ? 'New chainhook' : `New chainhook of ${visible(consumer)}`}
+      lead="Choose what to wait for, see what it would have matched, then save it."
+    >
       <Show loaded={network}>
         {(found) => (
           <Editor
             initial={newDraft(found)}
             action="Create"
-            save={async (draft) => (await bodyOf(api.POST('/chainhooks/me', { body: definitionOf(draft) }))).uuid}
+            save={async (draft) =>
+              (await bodyOf(api.POST('/chainhooks/me', { headers, body: definitionOf(draft) }))).uuid
+            }
           />
         )}
       </Show>

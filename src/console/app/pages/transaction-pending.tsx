@@ -20,7 +20,7 @@ export function Waiting({ transaction }: { transaction: PendingTransaction }) {
         <JsonLink source={`/stackside/v1/mempool/transactions/${id}`} of="where the transaction stands" />
       </div>
       <p>
-        It arrived at <When at={received} />.
+        The transaction arrived at <When at={received} />.
       </p>
       {isDropped ? (
         <p>{DROPPED[status] ?? 'The node dropped this transaction.'}</p>
@@ -29,7 +29,7 @@ export function Waiting({ transaction }: { transaction: PendingTransaction }) {
       )}
       {replacedBy === null ? null : (
         <p>
-          It was replaced by <TxLink id={replacedBy} />.
+          The transaction that replaced this one is <TxLink id={replacedBy} />.
         </p>
       )}
     </section>

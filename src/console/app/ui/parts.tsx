@@ -47,7 +47,7 @@ interface PanelProps {
   /** What stands at the right of the title. */
   aside?: ComponentChildren;
   /** The path of the API that has the same data. */
-  source?: string;
+  source?: string | undefined;
   id?: string;
   children: ComponentChildren;
 }
