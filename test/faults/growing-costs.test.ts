@@ -34,6 +34,7 @@ const SOME = 80;
 const unpaged: Readonly<Record<string, string>> = {
   '/v1/addresses/{blockchain}/{address}': 'all names of an owner',
   '/extended/v1/{pox}/stacker/{principal}': 'all that a stacker did',
+  '/stackside/v1/principals/{principal}/history': 'all that an account did, streamed',
 };
 
 /** Optional parameters that a URL has at most, and URLs for each pair of them. */
