@@ -31,7 +31,7 @@ export interface ImportOptions {
  * blocks a transaction has, the fewer of their transactions are still in the mempool at its end, and have to be written.
  */
 const BATCH_BYTES = 8_000_000;
-const BATCH_ROWS = 2_000;
+export const BATCH_ROWS = 2_000;
 
 interface Counts {
   rows: number;

@@ -8,7 +8,7 @@ import { afterAll, beforeAll, expect, spyOn, test } from 'bun:test';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { recordingRow } from '../../src/chain/recording.ts';
-import { runImport } from '../../src/commands/import.ts';
+import { BATCH_ROWS, runImport } from '../../src/commands/import.ts';
 import type { NodeEvent } from '../../src/devnet/node-event.ts';
 import { Prng } from '../../src/devnet/prng.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
@@ -21,6 +21,7 @@ import { ingestOf, openNew, received } from '../support/ingest.ts';
 import { moment } from '../support/moment.ts';
 import { casesOf, firstSeed, timeout } from '../support/property.ts';
 import { everything, journalRows, wholeIndex } from '../support/tables.ts';
+import { until } from '../support/until.ts';
 import { finished, killed, readyLine, stackside } from './crash-process.ts';
 import { command } from './stackside.ts';
 
@@ -33,10 +34,25 @@ const KILLS_OF_A_SERVER = 14;
 const RECEIVED_AT = Date.parse('2026-11-21T00:00:00Z') * 1_000;
 const problems = (directory: string) => checkDirectory(directory).filter((result) => result.problems.length > 0);
 
-/** Enough rows for several of an import's transactions, which are of 500. */
-const recorded: NodeEvent[] = [
-  ...devnetEvents({ seed: 1, blocks: 450, accounts: 12, transactionsPerBlock: 1, forkEvery: 15 }),
-];
+/** Rows beside each event that no index holds: they cost little, and fill an import's transactions. */
+const ROWS_BESIDE = 3;
+const beside = ({ time }: NodeEvent, event: number): NodeEvent[] =>
+  Array.from({ length: ROWS_BESIDE }, (_, row) => ({
+    path: '/stackerdb_chunks',
+    body: `{"row":"${event}-${row}"}`,
+    time,
+  }));
+
+/** Enough rows for several of an import's transactions. */
+const recorded: NodeEvent[] = devnetEvents({
+  seed: 1,
+  blocks: 450,
+  accounts: 12,
+  transactionsPerBlock: 1,
+  forkEvery: 15,
+})
+  .flatMap((event, index) => [event, ...beside(event, index)])
+  .toArray();
 const lines = recorded.map((event, index) => `${recordingRow({ id: index + 1, ...received(event) })}\n`);
 let scratch: DataDirectory;
 let file: string;
@@ -69,8 +85,8 @@ async function importHere(directory: string): Promise<string> {
   return said;
 }
 
-/** An import from stdin that is killed once it has been given so many rows of a recording that goes on. */
-async function killAfter(rows: number, directory: string, journal: boolean): Promise<void> {
+/** An import from stdin that is killed once it has been given so many rows of a recording that goes on, and something holds. */
+async function killAfter(rows: number, directory: string, journal: boolean, holds = () => true): Promise<void> {
   const child = Bun.spawn([...command, ...importArguments('-', directory, journal)], {
     stdin: 'pipe',
     stdout: 'ignore',
@@ -78,6 +94,7 @@ async function killAfter(rows: number, directory: string, journal: boolean): Pro
   });
   child.stdin.write(lines.slice(0, rows).join(''));
   await child.stdin.flush();
+  await until(holds, 'what the import is killed after');
   child.kill('SIGKILL');
   await child.exited;
   expect(child.signalCode).toBe('SIGKILL');
@@ -87,6 +104,7 @@ async function killAfter(rows: number, directory: string, journal: boolean): Pro
 function blocksOnDisk(directory: string): number {
   if (!existsSync(indexPath(directory))) return 0;
   using db = new Database(indexPath(directory), { readonly: true });
+  db.run('PRAGMA busy_timeout = 5000');
   if (db.query("SELECT 1 FROM sqlite_master WHERE name = 'blocks'").get() === null) return 0;
   return db.query<{ count: number }, []>('SELECT count(*) AS count FROM blocks').get()?.count ?? 0;
 }
@@ -97,10 +115,12 @@ test.each(seeds.flatMap((seed) => [true, false].map((journal) => ({ seed, journa
     const prng = new Prng(`crash/import/${journal}/${seed}`);
     using undisturbed = ingestOf(recorded.map(received), { journal });
     using directory = dataDirectory();
-    // Some must leave batches on the disk, for the next to go on from; how many is up to what a pipe holds.
+    // One must leave batches on the disk, for the next to go on from; what others leave is up to what a pipe holds.
+    const hasBatch = () => blocksOnDisk(directory.path) > 0;
     const blocks: number[] = [];
-    while (blocks.length < KILLS_OF_AN_IMPORT || Math.max(...blocks) === 0) {
-      await killAfter(prng.below(lines.length), directory.path, journal);
+    for (let kill = 0; kill < KILLS_OF_AN_IMPORT; kill++) {
+      if (kill === 1) await killAfter(prng.between(BATCH_ROWS + 1, lines.length), directory.path, journal, hasBatch);
+      else await killAfter(prng.below(lines.length), directory.path, journal);
       blocks.push(blocksOnDisk(directory.path));
     }
     await finished(startImport(directory.path, journal));
