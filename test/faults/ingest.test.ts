@@ -28,7 +28,7 @@ afterAll(() => {
 /** Faults of chance, some hundred calls apart: far enough for an event to be taken between two of them. */
 function rain(seed: string): Plan {
   const prng = new Prng(`faults/${seed}`);
-  const gap = () => (prng.chance(0.2) ? prng.between(1, 30) : prng.between(30, 3_000));
+  const gap = () => (prng.chance(0.2) ? prng.between(1, 30) : prng.between(30, 1_000));
   let next = gap();
   return ({ number }) => {
     if (number < next) return null;
