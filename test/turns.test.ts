@@ -4,6 +4,7 @@ import { Registry } from 'prom-client';
 import { type Clock, systemClock } from '../src/base/clock.ts';
 import { TURN_MS, Turns } from '../src/base/turns.ts';
 import { listenHttp } from '../src/http/listener.ts';
+import { stopGracefully } from '../src/http/listening.ts';
 import { MAX_TEXT } from '../src/live/client-message.ts';
 import { Inboxes, MOST_WAITING } from '../src/live/inbox.ts';
 import { type RealtimeEvent, startRealtime } from '../src/live/realtime.ts';
@@ -147,6 +148,31 @@ test('requests over new connections wait for their turn', async () => {
   expect(handled).toBe(1);
   while (handled < asked.length) await time.turn();
   expect((await Promise.all(asked)).map(({ status }) => status)).toEqual(asked.map(() => 200));
+});
+
+test('a server that stops answers those who wait for their turn', async () => {
+  const time = new TurnClock();
+  const turns = new Turns(time.clock);
+  let [arrived, handled] = [0, 0];
+  const next = turns.next.bind(turns);
+  turns.next = () => {
+    arrived++;
+    return next();
+  };
+  const answer = async (request: Request) => {
+    time.works(TURN_MS);
+    handled++;
+    return new Response(await request.text());
+  };
+  using server = listenHttp({ ...local, bodyLimit: 100, turns, fetch: answer });
+  const bodies = numbered('event', 6);
+  const asked = bodies.map((body) => fetch(server.url, { method: 'POST', body }));
+  await until(() => arrived === asked.length);
+  expect(handled).toBe(1);
+  const stopped = stopGracefully(server, systemClock);
+  while (handled < asked.length) await time.turn();
+  expect(await Promise.all(asked.map(async (one) => (await one).text()))).toEqual(bodies);
+  await stopped;
 });
 
 test('a realtime client that sends more than is handled is disconnected, and others are served', async () => {
