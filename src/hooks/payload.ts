@@ -4,6 +4,7 @@ import type { Network } from '../chain/network.ts';
 import { exactNumber } from '../codec/exact-number.ts';
 import { toHex } from '../codec/hex.ts';
 import { decodePostConditions } from '../codec/post-conditions.ts';
+import type { DeliveryBody } from '../store/hooks/model.ts';
 import type { Options } from './definition.ts';
 import { ownTransactions } from './matching.ts';
 import { type FindFunction, operationsOf, serializedValue } from './operations.ts';
@@ -20,6 +21,15 @@ export interface PayloadHook {
   uuid: string;
   name: string;
   options: Options;
+}
+
+/** How a hook wants to be told. */
+interface View {
+  options: Options;
+  /** False where the block leaves the chain. */
+  canonical: boolean;
+  /** Tells its options from others. */
+  key: string;
 }
 
 const costOf = (cost: ExecutionCost) => ({
@@ -101,40 +111,86 @@ function blockMetadata(block: Block, options: Options, canonical: boolean) {
   };
 }
 
-/** A block as payloads show it. @param canonical false where it leaves the chain */
-export function payloadBlock({ block, txIndexes, findFunction }: MatchedBlock, options: Options, canonical: boolean) {
-  const own = ownTransactions(block);
-  return {
-    block_identifier: identifier(block.height, block.indexBlockHash),
-    parent_block_identifier: identifier(Math.max(0, block.height - 1), block.parentIndexBlockHash),
-    timestamp: block.blockTime,
-    transactions: txIndexes.map((txIndex) => {
-      const transaction = own[txIndex];
-      if (transaction === undefined) throw new Error(`block ${block.height} has no transaction at ${txIndex}`);
-      return transactionOf(transaction, options, { canonical, findFunction });
-    }),
-    ...(options.include_block_metadata === true || options.include_block_signatures === true
-      ? { metadata: blockMetadata(block, options, canonical) }
-      : {}),
+/** What a delivery tells. */
+interface Told {
+  /** Ascending. */
+  apply: readonly MatchedBlock[];
+  /** Descending: the order in which to undo. */
+  rollback: readonly MatchedBlock[];
+}
+
+/** The members of an object as JSON, without its braces. */
+const members = (object: object): string => JSON.stringify(object).slice(1, -1);
+
+export type PayloadTexts = ReturnType<typeof payloadTexts>;
+
+/**
+ * Makes the texts of deliveries that are made together. What hooks with the same options tell of a transaction is made
+ * once, and what those tell that match the same is made once as a whole. A block has one way to find functions here, and
+ * it either joins the chain or leaves it.
+ */
+export function payloadTexts(network: Network) {
+  const numbers = new Map<Block, number>();
+  const transactions = new Map<string, string>();
+  const events = new Map<string, Uint8Array>();
+
+  function numberOf(block: Block): number {
+    const number = numbers.get(block) ?? numbers.size;
+    numbers.set(block, number);
+    return number;
+  }
+
+  function transactionText({ block, findFunction }: MatchedBlock, txIndex: number, view: View): string {
+    const key = `${view.key}/${numberOf(block)}/${txIndex}`;
+    const known = transactions.get(key);
+    if (known !== undefined) return known;
+    const transaction = ownTransactions(block)[txIndex];
+    if (transaction === undefined) throw new Error(`block ${block.height} has no transaction at ${txIndex}`);
+    const text = JSON.stringify(transactionOf(transaction, view.options, { canonical: view.canonical, findFunction }));
+    transactions.set(key, text);
+    return text;
+  }
+
+  function blockText(matched: MatchedBlock, view: View): string {
+    const { block, txIndexes } = matched;
+    const { options, canonical } = view;
+    const head = {
+      block_identifier: identifier(block.height, block.indexBlockHash),
+      parent_block_identifier: identifier(Math.max(0, block.height - 1), block.parentIndexBlockHash),
+      timestamp: block.blockTime,
+    };
+    const own = txIndexes.map((txIndex) => transactionText(matched, txIndex, view));
+    const metadata =
+      options.include_block_metadata === true || options.include_block_signatures === true
+        ? `,${members({ metadata: blockMetadata(block, options, canonical) })}`
+        : '';
+    return `{${members(head)},"transactions":[${own.join()}]${metadata}}`;
+  }
+
+  function eventText({ apply, rollback }: Told, options: Options, key: string): string {
+    const blocks = (told: readonly MatchedBlock[], canonical: boolean): string =>
+      told.map((matched) => blockText(matched, { options, canonical, key })).join();
+    const head = members({ chain: 'stacks', network: network.kind });
+    return `{${head},"apply":[${blocks(apply, true)}],"rollback":[${blocks(rollback, false)}]}`;
+  }
+
+  const places = (told: readonly MatchedBlock[]): string =>
+    told.map(({ block, txIndexes }) => `${numberOf(block)}:${txIndexes.join()}`).join(';');
+
+  return (hook: PayloadHook, told: Told): DeliveryBody => {
+    const options = JSON.stringify(hook.options);
+    const key = `${options}/${places(told.apply)}/${places(told.rollback)}`;
+    let shared = events.get(key);
+    if (shared === undefined) {
+      shared = Buffer.from(`${eventText(told, hook.options, options)}}`);
+      events.set(key, shared);
+    }
+    return { own: `{${members({ chainhook: { uuid: hook.uuid, name: hook.name } })},"event":`, shared };
   };
 }
 
-/**
- * The JSON text of a delivery.
- * @param apply ascending @param rollback descending: the order in which to undo
- */
-export function payloadText(
-  hook: PayloadHook,
-  network: Network,
-  { apply, rollback }: { apply: readonly MatchedBlock[]; rollback: readonly MatchedBlock[] },
-): string {
-  return JSON.stringify({
-    chainhook: { uuid: hook.uuid, name: hook.name },
-    event: {
-      chain: 'stacks',
-      network: network.kind,
-      apply: apply.map((matched) => payloadBlock(matched, hook.options, true)),
-      rollback: rollback.map((matched) => payloadBlock(matched, hook.options, false)),
-    },
-  });
+/** The JSON text of a single delivery. */
+export function payloadText(hook: PayloadHook, network: Network, told: Told): string {
+  const { own, shared } = payloadTexts(network)(hook, told);
+  return `${own}${new TextDecoder().decode(shared)}`;
 }

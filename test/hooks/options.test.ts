@@ -9,7 +9,7 @@ import { clarity } from '../../src/codec/clarity-encode.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { Options } from '../../src/hooks/definition.ts';
 import { ownTransactions } from '../../src/hooks/matching.ts';
-import { payloadText } from '../../src/hooks/payload.ts';
+import { payloadText, payloadTexts } from '../../src/hooks/payload.ts';
 import { payloadMistake } from './schemas.ts';
 
 const network = networkOf(0x8000_0000);
@@ -239,4 +239,31 @@ describe('operations', () => {
       'token_transfer',
     ]);
   });
+});
+
+test('hooks that match the same share all but their own part, and the text is that of a hook alone', () => {
+  const findFunction = () => undefined;
+  const [block, other] = blocks.filter((one) => ownTransactions(one).length > 2);
+  if (block === undefined || other === undefined) throw new Error('the chain has no long blocks');
+  const told = (txIndexes: number[]) => ({ block, txIndexes, findFunction });
+  const left = { block: other, txIndexes: [0], findFunction };
+  const texts = payloadTexts(network);
+  const of = (uuid: string, options: Options, txIndexes: number[], rollback = [left]) => {
+    const hook = { uuid, name: `"${uuid}"`, options };
+    const made = texts(hook, { apply: [told(txIndexes)], rollback });
+    const alone = payloadText(hook, network, { apply: [told(txIndexes)], rollback });
+    expect(`${made.own}${new TextDecoder().decode(made.shared)}`).toBe(alone);
+    expect(JSON.stringify(JSON.parse(alone))).toBe(alone);
+    return made.shared;
+  };
+  const first = of('a', {}, [0, 2]);
+  expect(of('b', {}, [0, 2])).toBe(first);
+  for (const another of [
+    of('c', {}, [0]),
+    of('d', {}, [0, 2], []),
+    of('e', { decode_clarity_values: true }, [0, 2]),
+    of('f', { include_block_metadata: true }, [0, 2]),
+  ]) {
+    expect(another).not.toEqual(first);
+  }
 });

@@ -9,7 +9,7 @@ import { type EvaluationParts, noteMatch } from './parts.ts';
 /** Makes the evaluation of hooks that are behind: a hook evaluates block after block until it is at the tip. */
 export function catchingUp(parts: EvaluationParts) {
   const { store, roster, steps, endings, outcome, queue, now } = parts;
-  const { records, ledger, candidates } = store;
+  const { records, ledger } = store;
 
   /** Blocks that the hook was notified of and that left the chain while the hook was away. */
   function takeBackOrphans(hook: ActiveHook, notifications: Notifications): void {
@@ -21,7 +21,7 @@ export function catchingUp(parts: EvaluationParts) {
   }
 
   function notifyOfOrphans(hook: ActiveHook, before: Cursor): void {
-    const notifications = new Notifications(candidates);
+    const notifications = new Notifications(store);
     takeBackOrphans(hook, notifications);
     queue.live(notifications, 'catch_up', before);
   }
@@ -67,7 +67,7 @@ export function catchingUp(parts: EvaluationParts) {
         if (isCatchingUp(id)) join(record, hook);
         return true;
       }
-      const notifications = new Notifications(candidates);
+      const notifications = new Notifications(store);
       takeBackOrphans(hook, notifications);
       const matcher = new Matcher();
       matcher.set(id, hook.conditions);

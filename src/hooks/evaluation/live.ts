@@ -15,7 +15,7 @@ export interface LiveEvaluationOptions extends EvaluationParts {
 /** Makes the evaluation of the hooks at the tip, which see each change of the chain together. */
 export function liveEvaluation(options: LiveEvaluationOptions) {
   const { store, roster, steps, endings, outcome, queue, timers, now } = options;
-  const { records, ledger, candidates } = store;
+  const { records, ledger } = store;
 
   /** Who learns that a block left the chain: live hooks, and those that expired after they were notified of it. */
   function audience(hookId: number): ActiveHook | undefined {
@@ -54,7 +54,7 @@ export function liveEvaluation(options: LiveEvaluationOptions) {
   function take(step: Step, reason: Reason): void {
     const started = performance.now();
     const before = roster.progress().cursor;
-    const notifications = new Notifications(candidates);
+    const notifications = new Notifications(store);
     takeBack(step, notifications);
     for (const block of step.joining) evaluate(block, notifications);
     queue.live(notifications, reason, before);

@@ -22,13 +22,12 @@ export interface EvaluationParts {
 
 /** Notes that a hook matches a block. @param txIndexes indexes of the transactions that match */
 export function noteMatch(
-  { store, outcome, now }: EvaluationParts,
+  { outcome, now }: EvaluationParts,
   notifications: Notifications,
   hook: ActiveHook,
   block: Block,
   txIndexes: readonly number[],
 ): void {
-  notifications.apply(hook, block, txIndexes);
-  store.records.occurred(hook.id, now(), block.height);
+  notifications.apply(hook, block, txIndexes, now());
   outcome.count('matches');
 }

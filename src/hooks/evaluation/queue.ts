@@ -1,10 +1,10 @@
 /** Makes a delivery of a notification: its body and id, its row in the outbox, and the note of what the hook was notified of. */
 import type { Network } from '../../chain/network.ts';
 import { isStorageError } from '../../store/files/store-failure.ts';
-import type { Cursor, Reason } from '../../store/hooks/model.ts';
+import type { Cursor, DeliveryBody, Reason } from '../../store/hooks/model.ts';
 import type { HookStore } from '../../store/hooks/store.ts';
 import type { HookLog } from '../log-event.ts';
-import { type MatchedBlock, payloadText } from '../payload.ts';
+import { type MatchedBlock, type PayloadTexts, payloadTexts } from '../payload.ts';
 import { webhookId } from '../webhook-id.ts';
 import { cancelBackfilled } from './cancel-backfilled.ts';
 import type { Endings } from './endings.ts';
@@ -36,23 +36,33 @@ export interface RequestedDelivery {
   backfillId: number | null;
 }
 
-/** The text of a payload, or why it could not be made. */
-type Body = { text: string; problem: null } | { text: null; problem: string };
+/** The body of a delivery, or why it could not be made. */
+type Body = { body: DeliveryBody; problem: null } | { body: null; problem: string };
 
 /** Queues what hooks are notified of. Every function is called in a transaction. */
 export function deliveryQueue({ store, endings, outcome, network, log, now }: DeliveryQueueOptions) {
   const { records, deliveries, ledger } = store;
 
-  /** @throws what the store throws where a part can't be read now: the blocks come again */
-  function bodyOf({ hook, apply, rollback }: Notification): Body {
-    try {
+  /** What makes the texts of one step. @throws Error before the network is known */
+  function textsOfStep(): () => PayloadTexts {
+    let texts: PayloadTexts | undefined;
+    return () => {
       const of = network();
       if (of === null) throw new Error('Blocks came before the network was known.');
-      return { text: payloadText(hook, of, { apply, rollback }), problem: null };
+      texts ??= payloadTexts(of);
+      return texts;
+    };
+  }
+
+  /** @throws what the store throws where a part can't be read now: the blocks come again */
+  function bodyOf(notification: Notification, texts: () => PayloadTexts): Body {
+    const { hook } = notification;
+    try {
+      return { body: texts()(hook, notification), problem: null };
     } catch (error) {
       if (isStorageError(error)) throw error;
       log({ event: 'hook_payload_failed', uuid: hook.uuid, cause: error });
-      return { text: null, problem: error instanceof Error ? error.message : String(error) };
+      return { body: null, problem: error instanceof Error ? error.message : String(error) };
     }
   }
 
@@ -75,26 +85,24 @@ export function deliveryQueue({ store, endings, outcome, network, log, now }: De
     }
   }
 
-  function queueLive(notification: Notification, reason: Reason, before: Cursor): void {
-    const { hook, rollback } = notification;
-    const sequence = records.nextSequence(hook.id);
-    const body = bodyOf(notification);
+  function queueLive(notification: Notification, { body, problem }: Body, reason: Reason, before: Cursor): void {
+    const { hook, sequence, rollback } = notification;
     const id = deliveries.add(
       {
-        webhookId: webhookId(`${hook.uuid}/${sequence}`, body.text ?? ''),
+        webhookId: webhookId(`${hook.uuid}/${sequence}`, body ?? ''),
         hookId: hook.id,
         lane: 'live',
         reason,
         sequence,
         blocks: notifiedBlocks(notification),
-        body: body.text,
-        problem: body.problem,
+        body,
+        problem,
         backfillId: null,
       },
       now(),
     );
-    if (body.text === null) {
-      stopAt(before, hook.id, id, body.problem);
+    if (problem !== null) {
+      stopAt(before, hook.id, id, problem);
       return;
     }
     remember(notification);
@@ -109,7 +117,10 @@ export function deliveryQueue({ store, endings, outcome, network, log, now }: De
      * @param before where the hooks stood before these blocks
      */
     live(notifications: Iterable<Notification>, reason: Reason, before: Cursor): void {
-      for (const notification of notifications) queueLive(notification, reason, before);
+      const texts = textsOfStep();
+      for (const notification of notifications) {
+        queueLive(notification, bodyOf(notification, texts), reason, before);
+      }
     },
 
     /** Queues a delivery beside the live ones. */

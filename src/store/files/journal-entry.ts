@@ -86,7 +86,8 @@ const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
 /** Low level: the journal is written on the hot path and read rarely. */
 const COMPRESSION_LEVEL = 1;
 
-export const compressed = (text: string): Uint8Array => zstdCompressSync(text, { level: COMPRESSION_LEVEL });
+export const compressed = (text: string | Uint8Array): Uint8Array =>
+  zstdCompressSync(text, { level: COMPRESSION_LEVEL });
 export const decompressed = (bytes: Uint8Array): string => decoder.decode(zstdDecompressSync(bytes));
 
 /** An entry as the journal's file holds it. */

@@ -9,6 +9,7 @@ import { type DeliveryRow, deliveryColumns, deliveryOf, isOpen } from './deliver
 import {
   type Attempt,
   type Delivery,
+  type DeliveryBody,
   type DeliveryState,
   type Lane,
   type NewDelivery,
@@ -95,12 +96,36 @@ function queueReader(db: Database) {
   };
 }
 
+/** What compresses bodies: what several share is compressed once, and stands behind the own part of each as a frame. */
+function bodyCompressor(): (body: string | DeliveryBody) => Uint8Array {
+  const frames = new WeakMap<Uint8Array, Uint8Array>();
+  const frameOf = (shared: Uint8Array): Uint8Array => {
+    const known = frames.get(shared);
+    if (known !== undefined) return known;
+    const frame = compressed(shared);
+    frames.set(shared, frame);
+    return frame;
+  };
+  return (body) =>
+    typeof body === 'string' ? compressed(body) : Buffer.concat([compressed(body.own), frameOf(body.shared)]);
+}
+
+const partsOf = (body: string | DeliveryBody): readonly (string | Uint8Array)[] =>
+  typeof body === 'string' ? [body] : [body.own, body.shared];
+
+function sha256(parts: readonly (string | Uint8Array)[]): Uint8Array {
+  const hasher = new Bun.CryptoHasher('sha256');
+  for (const part of parts) hasher.update(part);
+  return hasher.digest();
+}
+
 /** What adds deliveries through this connection. It returns the id of each; without a body it is dead from the start. */
 function deliveryInserter(db: Database) {
   const insert = numberedInserter(db, hookDeliveriesTable);
   const insertBody = inserter(db, hookBodiesTable);
+  const compressedBody = bodyCompressor();
   return (delivery: NewDelivery, now: number): number => {
-    const text = delivery.body ?? '';
+    const parts = partsOf(delivery.body ?? '');
     const [least, greatest] = heights(delivery.blocks);
     const id = insert({
       webhook_id: delivery.webhookId,
@@ -117,12 +142,12 @@ function deliveryInserter(db: Database) {
       blocks: JSON.stringify(delivery.blocks),
       min_height: least,
       max_height: greatest,
-      body_bytes: Buffer.byteLength(text),
-      body_sha256: new Bun.CryptoHasher('sha256').update(text).digest(),
+      body_bytes: parts.reduce((bytes, part) => bytes + Buffer.byteLength(part), 0),
+      body_sha256: sha256(parts),
       backfill_id: delivery.backfillId,
       problem: delivery.problem,
     });
-    if (delivery.body !== null) insertBody({ delivery_id: id, body: compressed(delivery.body) });
+    if (delivery.body !== null) insertBody({ delivery_id: id, body: compressedBody(delivery.body) });
     return id;
   };
 }

@@ -73,6 +73,14 @@ export interface NotifiedBlocks {
   rollback: ToldBlock[];
 }
 
+/** JSON text in two parts, of which deliveries that are made together may share the second. */
+export interface DeliveryBody {
+  /** How the text begins. */
+  own: string;
+  /** The rest, in UTF-8. */
+  shared: Uint8Array;
+}
+
 export interface NewDelivery {
   webhookId: string;
   hookId: number;
@@ -81,7 +89,7 @@ export interface NewDelivery {
   sequence: number | null;
   blocks: NotifiedBlocks;
   /** JSON text; null where it could not be made, with `problem`. */
-  body: string | null;
+  body: string | DeliveryBody | null;
   problem: string | null;
   backfillId: number | null;
 }

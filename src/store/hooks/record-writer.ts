@@ -90,6 +90,10 @@ export function recordWriter(db: Database) {
   const occurred = db.prepare<null, [number, number, number]>(
     `UPDATE hooks SET occurrences = occurrences + 1, last_occurrence_at = ?2, last_occurrence_height = ?3 WHERE id = ?1`,
   );
+  const occurredNext = db.prepare<{ sequence: number }, [number, number, number]>(
+    `UPDATE hooks SET occurrences = occurrences + 1, last_occurrence_at = ?2, last_occurrence_height = ?3,
+            sequence = sequence + 1 WHERE id = ?1 RETURNING sequence`,
+  );
   const nextSequence = db.prepare<{ sequence: number }, [number]>(
     'UPDATE hooks SET sequence = sequence + 1 WHERE id = ?1 RETURNING sequence',
   );
@@ -141,6 +145,8 @@ export function recordWriter(db: Database) {
     occurred: (id: number, now: number, height: number) => {
       occurred.run(id, now, height);
     },
+    /** As `occurred`, and as `nextSequence` what it returns. */
+    occurredNext: (id: number, now: number, height: number): number => occurredNext.get(id, now, height)?.sequence ?? 0,
     nextSequence: (id: number): number => nextSequence.get(id)?.sequence ?? 0,
     delivered: (id: number, now: number, status: number | null) => {
       delivered.run(id, now, status);
