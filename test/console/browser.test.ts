@@ -97,7 +97,7 @@ async function collectionOf(transactions: readonly Listed[]): Promise<string> {
 }
 
 /** Tables that pages show, by name: each is what a wrong guess at the kind of the token would leave out. */
-const TABLES: Readonly<Record<string, string>> = { token: 'Holders', 'a collection': 'Newest tokens' };
+const TABLES: Readonly<Record<string, string>> = { token: 'Holders', 'a collection': 'Tokens, newest first' };
 
 /** Paths of all pages with something on them, by name. */
 async function pathsOfPages(): Promise<Record<string, string>> {
@@ -152,17 +152,30 @@ async function pathsOfPages(): Promise<Record<string, string>> {
 const WIDE = { viewport: { width: 1440, height: 900 }, colorScheme: 'light' } as const;
 const NARROW = { viewport: { width: 375, height: 812 }, colorScheme: 'dark' } as const;
 
+/** Titles of the panels that show a table without a link to its data. */
+const withoutSource = (page: Page): Promise<string[]> =>
+  page.evaluate(`[...document.querySelectorAll('section.panel')]
+    .filter((panel) => panel.querySelector('table') !== null && panel.querySelector('a.source') === null)
+    .map((panel) => panel.getAttribute('aria-label'))`);
+
+/** Paths of the data that the links of a page lead to. */
+const sourcesOf = (page: Page): Promise<string[]> =>
+  page.evaluate(`[...document.querySelectorAll('a.source')].map((link) => link.getAttribute('href'))`);
+
 browserTest(
   'each page is accessible, complete and as wide as the window: wide and light, then narrow and dark',
   async () => {
     const paths = await pathsOfPages();
     await using visited = await visit(server.api);
     const { page, complaints } = visited;
+    const sources = new Set<string>();
     for (const [name, path] of Object.entries(paths)) {
       await look(page, WIDE);
       await page.goto(server.api + path);
       await settled(page);
       expect([name, await page.locator('[role=alert]').allTextContents()]).toEqual([name, []]);
+      expect([name, await withoutSource(page)]).toEqual([name, []]);
+      for (const source of await sourcesOf(page)) sources.add(source);
       const table = TABLES[name];
       if (table !== undefined)
         expect([name, await page.getByRole('table', { name: table }).count()]).toEqual([name, 1]);
@@ -173,6 +186,8 @@ browserTest(
       expect([name, await overflow(page)]).toEqual([name, 0]);
     }
     expect(complaints).toEqual([]);
+    const answers = [...sources].map(async (source) => [source, (await server.get(source)).status]);
+    expect((await Promise.all(answers)).filter(([, status]) => status !== 200)).toEqual([]);
   },
 );
 

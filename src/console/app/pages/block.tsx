@@ -91,7 +91,7 @@ function BlockFacts({ block }: { block: BlockObject }) {
           ]}
         />
       </Panel>
-      <Panel title="Execution cost">
+      <Panel title="Execution cost" source={`/extended/v2/blocks/${block.hash}`}>
         <CostTable cost={block} />
       </Panel>
     </div>

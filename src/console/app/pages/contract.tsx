@@ -67,7 +67,7 @@ export function Contract({ contract }: { contract: string }) {
             )}
           </Show>
           {source === null ? null : (
-            <Panel title="Source" aside={<Copy text={source} what="source" />}>
+            <Panel title="Source" source={sourcePath(contract)} aside={<Copy text={source} what="source" />}>
               <Source source={source} label="Source of the contract" />
             </Panel>
           )}
@@ -93,6 +93,9 @@ const GROUPS = [
   ['Traits', ['trait']],
 ] as const satisfies readonly (readonly [string, readonly Definition['kind'][]])[];
 
+/** The path of the API that has the source of a contract. */
+const sourcePath = (contract: string): string => `/extended/v3/smart-contracts/${contract}?include=source_code`;
+
 /** What the source defines, each with a link to its line. */
 function Definitions({ contract, source }: { contract: string; source: string }) {
   const defined = definitions(source);
@@ -104,7 +107,7 @@ function Definitions({ contract, source }: { contract: string; source: string })
   return (
     <>
       {groups.map(({ title, rows }) => (
-        <Panel key={title} title={title}>
+        <Panel key={title} title={title} source={sourcePath(contract)}>
           <Table
             label={title}
             rows={rows}

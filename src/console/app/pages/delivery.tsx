@@ -20,6 +20,7 @@ export function Delivery({ hook, id }: { hook: string; id: string }) {
     (signal) => bodyOf(api.GET('/chainhooks/me/{uuid}/deliveries/{id}', { params, signal })),
     hookVersion(),
   );
+  const source = `/chainhooks/me/${hook}/deliveries/${id}`;
   const { run, problem, busy } = useAction(delivery.retry);
   const resend = () =>
     run(async () => {
@@ -61,7 +62,7 @@ export function Delivery({ hook, id }: { hook: string; id: string }) {
                 <p class="break">{visible(found.problem)}</p>
               </section>
             )}
-            <Panel title="Delivery">
+            <Panel title="Delivery" source={source}>
               <Facts
                 facts={[
                   ['Reason', words(found.reason)],
@@ -81,8 +82,8 @@ export function Delivery({ hook, id }: { hook: string; id: string }) {
                 ]}
               />
             </Panel>
-            <Attempts attempts={found.attempts} />
-            <Payload payload={found.payload} />
+            <Attempts attempts={found.attempts} source={source} />
+            <Payload payload={found.payload} source={source} />
           </>
         )}
       </Show>
@@ -111,8 +112,8 @@ interface Attempt {
   response_excerpt: string | null;
 }
 
-const Attempts = ({ attempts }: { attempts: readonly Attempt[] }) => (
-  <Panel title="Attempts">
+const Attempts = ({ attempts, source }: { attempts: readonly Attempt[]; source: string }) => (
+  <Panel title="Attempts" source={source}>
     <Table
       label="Attempts"
       rows={attempts}
@@ -142,13 +143,13 @@ const Attempts = ({ attempts }: { attempts: readonly Attempt[] }) => (
 /** Characters of a body that are shown at first: a body may have megabytes. */
 const SHOWN = 20_000;
 
-function Payload({ payload }: { payload: object | null }) {
+function Payload({ payload, source }: { payload: object | null; source: string }) {
   const [whole, setWhole] = useState(false);
   if (payload === null) return <p class="empty">The body is kept no longer.</p>;
   const text = JSON.stringify(payload, null, 2);
   const isCut = !whole && text.length > SHOWN;
   return (
-    <Panel title="Body" aside={<Copy text={text} what="body" />}>
+    <Panel title="Body" source={source} aside={<Copy text={text} what="body" />}>
       <Scrollable label="Body of the request" class="code payload">
         {visible(isCut ? text.slice(0, SHOWN) : text)}
       </Scrollable>

@@ -35,7 +35,7 @@ export function Backfills({ hook }: { hook: string }) {
           {problem}
         </p>
       )}
-      <Panel title="Backfills">
+      <Panel title="Backfills" source={`/chainhooks/me/${hook}/backfills`}>
         <Show loaded={backfills}>
           {({ results }) => (
             <Table

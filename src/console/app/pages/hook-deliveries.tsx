@@ -44,6 +44,7 @@ export function Deliveries({ hook }: { hook: string }) {
   return (
     <Panel
       title="Deliveries"
+      source={`/chainhooks/me/${hook}/deliveries`}
       aside={
         <nav class="filter" aria-label="State">
           {[null, ...STATES].map((one) => (

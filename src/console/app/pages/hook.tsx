@@ -150,10 +150,10 @@ function Actions({ hook: { uuid, status, definition }, changed }: { hook: HookOb
   );
 }
 
-function Definition({ hook: { definition } }: { hook: HookObject }) {
+function Definition({ hook: { uuid, definition } }: { hook: HookObject }) {
   const text = JSON.stringify(definition, null, 2);
   return (
-    <Panel title="Definition" aside={<Copy text={text} what="definition" />}>
+    <Panel title="Definition" source={`/chainhooks/me/${uuid}`} aside={<Copy text={text} what="definition" />}>
       <Scrollable label="Definition as JSON" class="code">
         {visible(text)}
       </Scrollable>

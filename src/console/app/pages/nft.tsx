@@ -17,10 +17,11 @@ export function Nft({ asset, value }: { asset: string; value: string }) {
     (signal) => bodyOf(api.GET('/extended/v3/tokens/nft/{asset_identifier}/{value}/history', { params, signal })),
     tipVersion.value,
   );
+  const source = `/extended/v3/tokens/nft/${encodeURIComponent(asset)}/${value}/history`;
   const newest = query.cursor === undefined ? history.data?.results[0] : undefined;
   return (
     <Page kind="Non-fungible token" title={`${visible(assetName(asset))} ${shortHash(value)}`}>
-      <Panel title="Token">
+      <Panel title="Token" source={source}>
         <Facts
           facts={[
             ['Collection', <Asset key="asset" identifier={asset} />],
@@ -36,7 +37,7 @@ export function Nft({ asset, value }: { asset: string; value: string }) {
           ]}
         />
       </Panel>
-      <Panel title="History" source={`/extended/v3/tokens/nft/${encodeURIComponent(asset)}/${value}/history`}>
+      <Panel title="History" source={source}>
         <Show loaded={history}>
           {({ results, total, cursor: { next, previous } }) => (
             <>

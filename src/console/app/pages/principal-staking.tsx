@@ -35,7 +35,7 @@ export function PrincipalStaking({ principal, version }: { principal: string; ve
             )}
           </Show>
         </Panel>
-        <Panel title="In bonds">
+        <Panel title="In bonds" source={`/extended/v3/principals/${principal}/staking`}>
           <Show loaded={staking}>
             {({ bonds: { count: number, locked, rewards } }) => (
               <Facts

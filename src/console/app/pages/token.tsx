@@ -3,7 +3,7 @@ import { api, bodyOf } from '../api/api.ts';
 import { tipVersion } from '../api/live.ts';
 import { useAnswer } from '../api/use-answer.ts';
 import { assetContract, assetName, count, plural, visible } from '../chain/format.ts';
-import { pathTo } from '../shell/router.ts';
+import { pathTo, place } from '../shell/router.ts';
 import { Value } from '../ui/code.tsx';
 import { Copy } from '../ui/copy.tsx';
 import { Meter } from '../ui/cost.tsx';
@@ -111,11 +111,12 @@ function Fungible({ asset, supply }: { asset: string; supply: string }) {
   );
 }
 
-/** The newest tokens of a collection. */
+/** The tokens of a collection, newest first. */
 function Collection({ asset }: { asset: string }) {
-  const params = { query: { asset_identifier: asset, limit: MINTS_PER_PAGE } };
+  const offset = Math.max(0, Number(place.value.query.get('offset')) || 0);
+  const params = { query: { asset_identifier: asset, limit: MINTS_PER_PAGE, offset } };
   const mints = useAnswer(
-    `mints ${asset}`,
+    `mints ${asset} ${offset}`,
     (signal) => bodyOf(api.GET('/extended/v1/tokens/nft/mints', { params, signal })),
     tipVersion.value,
   );
@@ -132,9 +133,9 @@ function Collection({ asset }: { asset: string }) {
               figures={[{ name: 'Minted', value: count(total), note: 'tokens, burnt ones included' }]}
             />
             <DeclaredFacts asset={asset} />
-            <Panel title="Newest tokens" source={source}>
+            <Panel title="Tokens, newest first" source={source}>
               <Table
-                label="Newest tokens"
+                label="Tokens, newest first"
                 rows={results}
                 keyOf={({ value }) => value.hex}
                 empty=""
@@ -158,6 +159,12 @@ function Collection({ asset }: { asset: string }) {
                       'tx_id' in mint && typeof mint.tx_id === 'string' ? <TxLink id={mint.tx_id} /> : null,
                   },
                 ]}
+              />
+              <Pager
+                name="offset"
+                next={offset + MINTS_PER_PAGE < total ? String(offset + MINTS_PER_PAGE) : null}
+                previous={offset > MINTS_PER_PAGE ? String(offset - MINTS_PER_PAGE) : ''}
+                total={plural(total, 'token')}
               />
             </Panel>
           </>

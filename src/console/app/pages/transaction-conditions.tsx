@@ -13,7 +13,12 @@ export function PostConditions({ transaction }: { transaction: Transaction }) {
       ? failedCondition(conditions, mode, sender, transaction.vm_error)
       : null;
   return (
-    <Panel title="Post-conditions" id="post-conditions" aside={<span class="quiet">{modeWords(mode)}</span>}>
+    <Panel
+      title="Post-conditions"
+      id="post-conditions"
+      source={`/extended/v3/transactions/${transaction.tx_id}?include=post_conditions`}
+      aside={<span class="quiet">{modeWords(mode)}</span>}
+    >
       {conditions.length === 0 ? (
         <Empty>No asset is named, so none may move.</Empty>
       ) : (

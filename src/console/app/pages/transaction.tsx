@@ -78,7 +78,7 @@ function Found({ transaction, offset }: { transaction: TransactionObject; offset
       {isMined(transaction) ? <Events transaction={transaction} offset={offset} /> : null}
       <PostConditions transaction={transaction} />
       {isMined(transaction) && transaction.execution_cost_runtime > 0 ? (
-        <Panel title="Execution cost">
+        <Panel title="Execution cost" source={`/extended/v3/transactions/${transaction.tx_id}`}>
           <CostTable cost={transaction} />
         </Panel>
       ) : null}
@@ -121,12 +121,12 @@ function minedFacts(transaction: MinedTransaction) {
 }
 
 function Balances({ transaction }: { transaction: MinedTransaction }) {
-  const { events, event_count: total, sender_address: sender, fee_rate: amount } = transaction;
+  const { tx_id: id, events, event_count: total, sender_address: sender, fee_rate: amount } = transaction;
   if (events.length < total) return null;
   const payer = ('sponsor_address' in transaction ? transaction.sponsor_address : undefined) ?? sender;
   const changes = balanceChanges(events, { payer, amount });
   return (
-    <Panel title="Balance changes">
+    <Panel title="Balance changes" source={`/extended/v3/transactions/${id}/events`}>
       <Table
         label="Balance changes"
         rows={changes}
@@ -153,11 +153,12 @@ function Balances({ transaction }: { transaction: MinedTransaction }) {
 }
 
 function Payload({ transaction }: { transaction: TransactionObject }) {
+  const source = `/extended/v3/transactions/${transaction.tx_id}`;
   switch (transaction.tx_type) {
     case 'token_transfer': {
       const { recipient_address: recipient, amount, memo } = transaction.token_transfer;
       return (
-        <Panel title="Transfer">
+        <Panel title="Transfer" source={source}>
           <Facts
             facts={[
               ['Recipient', <Principal key="recipient" principal={recipient} whole copy />],
@@ -171,29 +172,30 @@ function Payload({ transaction }: { transaction: TransactionObject }) {
     case 'contract_call':
       return (
         <ContractCall
+          source={`${source}?include=function_args,result`}
           call={transaction.contract_call}
           result={resultOf(transaction)}
           undone={fateOf(transaction.tx_status) === 'failed'}
         />
       );
     case 'smart_contract': {
-      const { contract_id: contract, source_code: source, clarity_version: version } = transaction.smart_contract;
+      const { contract_id: contract, source_code: code, clarity_version: version } = transaction.smart_contract;
       return (
-        <Panel title="Contract" aside={<Copy text={source} what="source" />}>
+        <Panel title="Contract" source={`${source}?include=source_code`} aside={<Copy text={code} what="source" />}>
           <Facts
             facts={[
               ['Contract', <Principal key="contract" principal={contract} whole copy />],
               ['Clarity version', version ?? 'as its epoch has it'],
             ]}
           />
-          <Source source={source} label="Source of the contract" />
+          <Source source={code} label="Source of the contract" />
         </Panel>
       );
     }
     case 'coinbase': {
       const { data, alt_recipient: recipient } = transaction.coinbase_payload;
       return (
-        <Panel title="Coinbase">
+        <Panel title="Coinbase" source={source}>
           <Facts
             facts={[
               [
@@ -209,7 +211,7 @@ function Payload({ transaction }: { transaction: TransactionObject }) {
     case 'tenure_change': {
       const payload = transaction.tenure_change_payload;
       return (
-        <Panel title="Tenure change">
+        <Panel title="Tenure change" source={source}>
           <Facts
             facts={[
               ['Cause', words(payload.cause ?? '')],
@@ -240,16 +242,18 @@ function Memo({ hex }: { hex: string }) {
 type Call = Extract<TransactionObject, { tx_type: 'contract_call' }>['contract_call'];
 
 interface CallProps {
+  /** The path of the API that has the call. */
+  source: string;
   call: Call;
   result: string | null;
   /** Whether what the call did was undone. */
   undone: boolean;
 }
 
-function ContractCall({ call, result, undone }: CallProps) {
+function ContractCall({ source, call, result, undone }: CallProps) {
   const { contract_id: contract, function_name: name, function_signature: signature, function_args: args = [] } = call;
   return (
-    <Panel title="Call">
+    <Panel title="Call" source={source}>
       <Facts
         facts={[
           ['Contract', <Principal key="contract" principal={contract} whole copy />],
