@@ -27,8 +27,7 @@ export interface ImportOptions {
 }
 
 /**
- * Bytes of rows per transaction of the index, and rows: enough to make its cost small, without filling the memory. The more
- * blocks a transaction has, the fewer of their transactions are still in the mempool at its end, and have to be written.
+ * Bytes of rows that become durable together, and rows: enough to make the cost of a sync small, without filling the memory.
  */
 const BATCH_BYTES = 8_000_000;
 export const BATCH_ROWS = 2_000;
@@ -80,11 +79,14 @@ async function importFile(
   let ours = false;
   let batch = { rows: 0, bytes: 0 };
 
-  const commit = (digestOfRows: string) => {
+  const note = (digestOfRows: string) => {
     if (batch.rows === 0 || source === undefined) return;
     ingest.setImported(source, { rows: counts.rows, digest: digestOfRows });
-    ingest.commit();
     batch = { rows: 0, bytes: 0 };
+  };
+  const commit = (digestOfRows: string) => {
+    note(digestOfRows);
+    ingest.commit();
   };
 
   for await (const bytes of input.lines()) {
@@ -124,7 +126,8 @@ async function importFile(
     batch.rows += 1;
     batch.bytes += length;
     if (!ours || (batch.bytes < BATCH_BYTES && batch.rows < BATCH_ROWS)) continue;
-    commit(digest.text);
+    note(digest.text);
+    ingest.keep();
     report({ rows: counts.rows, height: ingest.tipHeight(), read: input.bytesRead(), size: input.size });
   }
   if (counts.rows < taken.rows) throw otherRecording(file, taken.rows);

@@ -14,7 +14,7 @@ import { Prng } from '../../src/devnet/prng.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { readSettings } from '../../src/settings/config.ts';
 import { checkDirectory } from '../../src/store/check/check.ts';
-import { indexPath } from '../../src/store/files/database.ts';
+import { indexPath, journalPath } from '../../src/store/files/database.ts';
 import { imagesAtCommits } from '../support/crash-image.ts';
 import { type DataDirectory, dataDirectory } from '../support/data-directory.ts';
 import { ingestOf, openNew, received } from '../support/ingest.ts';
@@ -100,13 +100,14 @@ async function killAfter(rows: number, directory: string, journal: boolean, hold
   expect(child.signalCode).toBe('SIGKILL');
 }
 
-/** Blocks that the index holds, whatever became of the process that wrote it. */
-function blocksOnDisk(directory: string): number {
-  if (!existsSync(indexPath(directory))) return 0;
-  using db = new Database(indexPath(directory), { readonly: true });
+/** What an import has made durable, whatever became of it: entries of the journal, or blocks of an index without one. */
+function keptOnDisk(directory: string, journal: boolean): number {
+  const [path, table] = journal ? [journalPath(directory), 'events'] : [indexPath(directory), 'blocks'];
+  if (!existsSync(path)) return 0;
+  using db = new Database(path, { readonly: true });
   db.run('PRAGMA busy_timeout = 5000');
-  if (db.query("SELECT 1 FROM sqlite_master WHERE name = 'blocks'").get() === null) return 0;
-  return db.query<{ count: number }, []>('SELECT count(*) AS count FROM blocks').get()?.count ?? 0;
+  if (db.query('SELECT 1 FROM sqlite_master WHERE name = ?1').get(table) === null) return 0;
+  return db.query<{ count: number }, []>(`SELECT count(*) AS count FROM ${table}`).get()?.count ?? 0;
 }
 
 test.each(seeds.flatMap((seed) => [true, false].map((journal) => ({ seed, journal }))))(
@@ -116,12 +117,12 @@ test.each(seeds.flatMap((seed) => [true, false].map((journal) => ({ seed, journa
     using undisturbed = ingestOf(recorded.map(received), { journal });
     using directory = dataDirectory();
     // One must leave batches on the disk, for the next to go on from; what others leave is up to what a pipe holds.
-    const hasBatch = () => blocksOnDisk(directory.path) > 0;
-    const blocks: number[] = [];
+    const hasBatch = () => keptOnDisk(directory.path, journal) > 0;
+    const kept: number[] = [];
     for (let kill = 0; kill < KILLS_OF_AN_IMPORT; kill++) {
       if (kill === 1) await killAfter(prng.between(BATCH_ROWS + 1, lines.length), directory.path, journal, hasBatch);
       else await killAfter(prng.below(lines.length), directory.path, journal);
-      blocks.push(blocksOnDisk(directory.path));
+      kept.push(keptOnDisk(directory.path, journal));
     }
     await finished(startImport(directory.path, journal));
     const [found, wanted] = [everything(directory.path), everything(undisturbed.path)];
@@ -133,7 +134,7 @@ test.each(seeds.flatMap((seed) => [true, false].map((journal) => ({ seed, journa
     expect(found.journal).toEqual(wanted.journal);
     expect(problems(directory.path)).toEqual([]);
     expect(await finished(startImport(directory.path, journal))).toContain(' 0 applied, 0 known already, 0 bad');
-    process.stderr.write(`imports killed (seed ${seed}): ${blocks.length}, which left blocks: ${blocks.join(', ')}\n`);
+    process.stderr.write(`imports killed (seed ${seed}): ${kept.length}, which left: ${kept.join(', ')}\n`);
   },
   timeout,
 );

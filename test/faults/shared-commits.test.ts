@@ -5,9 +5,11 @@
 import { Database } from 'bun:sqlite';
 import { afterAll, expect, test } from 'bun:test';
 import { indexPath } from '../../src/store/files/database.ts';
+import { StoreUnavailableError } from '../../src/store/files/store-failure.ts';
 import type { ReceivedEvent } from '../../src/store/ingest/ingest.ts';
 import { openSnapshots } from '../../src/store/read/snapshots.ts';
 import { image } from '../support/crash-image.ts';
+import { openAt } from '../support/ingest.ts';
 import { sharedTimer } from '../support/shared-timer.ts';
 import { everything } from '../support/tables.ts';
 import { type Fault, faultStore, never } from './fault-store.ts';
@@ -223,4 +225,78 @@ test('an end with events that share a commit commits them', () => {
   expect(everything(open.directory)).toEqual(whole);
   using again = openWithHooks(open.directory);
   expect(again.said).toEqual([]);
+});
+
+/** What an import of events leaves. */
+const imported = (events: readonly ReceivedEvent[]) => {
+  using open = opened();
+  for (const event of events) open.ingest.take(event);
+  open.ingest.commit();
+  open.ingest.close();
+  return everything(open.directory);
+};
+
+/** An index open on a copy, to which an import gives events, and keeps all but the last few. */
+function importing(last = 0) {
+  const open = opened();
+  const before = open.seen();
+  const kept = group.length - last;
+  for (const event of group.slice(0, kept)) open.ingest.take(event);
+  open.ingest.keep();
+  for (const event of group.slice(kept)) open.ingest.take(event);
+  return { ...open, before };
+}
+
+test('events that an import keeps are in the journal, and in the index with its commit', () => {
+  using open = importing();
+  expect(open.seen()).toEqual(open.before);
+  using crashed = image(open.directory);
+  using again = openWithHooks(crashed.path);
+  expect(again.ingest.tipHeight()).toBe(open.ingest.tipHeight());
+  open.ingest.commit();
+  expect(open.seen().height).toBe(open.ingest.tipHeight());
+  open.ingest.close();
+  expect(everything(open.directory)).toEqual(imported(group));
+});
+
+test('an import that is stopped loses what it did not keep, and nothing else', () => {
+  const [kept, others] = [group.slice(0, -5), group.slice(-5)];
+  using stopped = copyOf(from);
+  using undisturbed = copyOf(from);
+  {
+    using open = openAt(stopped.path);
+    for (const event of kept) open.ingest.take(event);
+    open.ingest.keep();
+    for (const event of others) open.ingest.take(event);
+  }
+  using again = openAt(stopped.path);
+  expect(again.said).toContainEqual({ event: 'journal_replayed', events: kept.length });
+  again.ingest.close();
+  {
+    using open = openAt(undisturbed.path);
+    for (const event of kept) open.ingest.take(event);
+    open.ingest.commit();
+  }
+  expect(everything(stopped.path)).toEqual(everything(undisturbed.path));
+});
+
+test.each([
+  ['has no parent here', strange, 'UnknownParentError'],
+  ['can not be understood', malformed, 'PayloadError'],
+])('an event that %s takes nothing of an import along', (_, event, name) => {
+  using open = importing(5);
+  expect(() => open.ingest.take(event)).toThrow(expect.objectContaining({ name }) as unknown as Error);
+  open.ingest.commit();
+  open.ingest.close();
+  expect(everything(open.directory)).toEqual(imported(group));
+});
+
+test('a commit of an import that fails is told, and takes nothing back for good', () => {
+  using open = importing();
+  open.failNext('COMMIT', { code: 'full', effect: 'rolled_back' });
+  expect(open.ingest.commit).toThrow(StoreUnavailableError);
+  open.ingest.probe();
+  expect(open.seen().height).toBe(open.ingest.tipHeight());
+  open.ingest.close();
+  expect(everything(open.directory)).toEqual(imported(group));
 });

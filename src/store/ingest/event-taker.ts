@@ -54,11 +54,19 @@ export function eventTaker(
 
   return {
     /**
-     * Takes an event of a batch, which `commit` makes durable. Where an event can't be taken, those before it stay: they
+     * Takes an event of a batch, which `keep` or `commit` makes durable. Where an event can't be taken, those before it stay: they
      * are taken again, which costs less than a savepoint before each event.
      */
     takeInBatch,
-    commit: (): void => endBatch(transaction.commit),
+    keep(): void {
+      const size = batch.reduce((sum, { text }) => sum + text.length, 0);
+      endBatch(() => commits.keepBatch(size));
+    },
+    commit: (): void =>
+      endBatch(() => {
+        transaction.commit();
+        transaction.release();
+      }),
     rollback: (): void => endBatch(transaction.rollback),
 
     /** Takes an event that is answered by itself: when this returns, the event is on the disk. */

@@ -110,7 +110,7 @@ function openParts(options: IngestOptions, opened: (() => void)[]) {
   const router = eventRouter({ db, journal, identity, changed: follower.changed, log });
   const report = blockLog(log);
   const last = lastEvent();
-  /** What the journal brings back at the start is not told to subscribers. */
+  /** What the journal brings back at the start is not told to subscribers, and nothing of an import is. */
   let serving = false;
 
   const transaction = transactions({
@@ -133,7 +133,7 @@ function openParts(options: IngestOptions, opened: (() => void)[]) {
 
   if (chainId !== null) identity.require(chainId, directory);
   transaction.settle();
-  serving = true;
+  serving = options.load !== 'bulk';
   return { files, health, identity, durability, follower, commits, router, report, last, transaction };
 }
 
@@ -167,10 +167,9 @@ function startIngest(options: IngestOptions, opened: (() => void)[]) {
   const { directory } = options;
   const parts = openParts(options, opened);
   const { files, health, identity, durability, follower, router, report, last, transaction } = parts;
-  // Without a journal, nothing but the index could bring an event back.
-  const commits = sharedCommits(transaction, health, files.journal === null ? null : (options.after ?? null));
+  const commits = sharedCommits(transaction, health, { journal: files.journal !== null, after: options.after ?? null });
   const { publish } = commits;
-  const { takeInBatch, takeAlone, commit, rollback } = eventTaker(files, router, transaction, commits);
+  const { takeInBatch, takeAlone, keep, commit, rollback } = eventTaker(files, router, transaction, commits);
   const requests = faucetRequests(files.db);
 
   return {
@@ -190,7 +189,7 @@ function startIngest(options: IngestOptions, opened: (() => void)[]) {
     },
 
     /**
-     * Takes an event of an import: events taken since the last `commit` become durable together.
+     * Takes an event of an import: events taken since the last `keep` or `commit` become durable together.
      * @throws what `receive` throws; those before stay, unless the store fails
      */
     take(event: ReceivedEvent): Outcome {
@@ -198,12 +197,15 @@ function startIngest(options: IngestOptions, opened: (() => void)[]) {
       report(applied);
       return applied.outcome;
     },
+    /** Makes what was taken durable. Others may not see it before `commit`. @throws StoreUnavailableError */
+    keep,
+    /** Makes what was taken durable, and lets others see it. @throws StoreUnavailableError */
     commit,
     rollback,
 
     /** What was taken of a recording, by the hash of how it begins. */
     imported: (source: string): Imported => files.imports.get(source),
-    /** Kept with the next `commit`. */
+    /** Kept with the next `keep` or `commit`. */
     setImported(source: string, imported: Imported): void {
       transaction.begin();
       transaction.guarded(() => files.imports.set(source, imported));
@@ -273,7 +275,8 @@ function startIngest(options: IngestOptions, opened: (() => void)[]) {
 
     close(): void {
       publish();
-      rollback();
+      // What the journal has of it comes back when the files are opened again.
+      transaction.abandon();
       for (const close of opened) close();
     },
   };

@@ -4,10 +4,7 @@ import type { DataFiles } from './data-files.ts';
 import type { IngestLog } from './event.ts';
 import type { Applied, EventRouter } from './event-router.ts';
 import type { LastEvent } from './last-event.ts';
-
-/** Entries of the journal that are applied in one transaction, and bytes of their texts: as many as an import commits. */
-const BATCH_ENTRIES = 2_000;
-const BATCH_BYTES = 8_000_000;
+import { MOST_BYTES_OF_IMPORT } from './shared-commits.ts';
 
 interface ReplayOptions {
   files: Pick<DataFiles, 'journal' | 'places'>;
@@ -35,17 +32,16 @@ export function journalReplay({ files, router, upTo, last, isLive, applied, log 
     let events = 0;
     while (at < end) {
       batch(() => {
-        let [inBatch, bytes] = [0, 0];
+        let bytes = 0;
         for (const entry of journal.entriesAfter(at)) {
           applied(router.apply(readPayload(entry.path, entry.text), entry, entry.id, isLive()));
           // An entry that changes nothing now (it may have, before a fix of ours) is done with too.
           places.set(entry);
           at = entry.id;
-          inBatch += 1;
+          events += 1;
           bytes += entry.text.length;
-          if (inBatch === BATCH_ENTRIES || bytes >= BATCH_BYTES || at === end) break;
+          if (bytes >= MOST_BYTES_OF_IMPORT || at === end) break;
         }
-        events += inBatch;
       });
     }
     if (events > 0) log({ event: 'journal_replayed', events });

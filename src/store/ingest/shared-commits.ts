@@ -11,13 +11,25 @@ import type { WriterHealth } from './writer-health.ts';
 
 /** The longest that an answered event is seen by this process alone. */
 const LONGEST_MS = 20;
-/** Bytes of events after which the index is committed at once: as much as an import commits at a time. */
+/** Bytes of events after which the index is committed at once. */
 const MOST_BYTES = 8_000_000;
+/**
+ * Bytes of events of an import or a replay that share a commit of the index. A commit writes each page that changed once,
+ * and most are pages of busy accounts, so that many events together write fewer pages.
+ */
+export const MOST_BYTES_OF_IMPORT = 32_000_000;
 
 export type SharedCommits = ReturnType<typeof sharedCommits>;
 
-/** @param after the timer that ends the waiting; null where each event is committed by itself */
-export function sharedCommits(transaction: Transactions, health: WriterHealth, after: Clock['after'] | null) {
+interface Sharing {
+  /** Whether a journal is kept. Without one, nothing but the index could bring an event back. */
+  journal: boolean;
+  /** The timer that ends the waiting of events that are answered; null where each is committed by itself. */
+  after: Clock['after'] | null;
+}
+
+/** What commits events, several of them together where it may. */
+export function sharedCommits(transaction: Transactions, health: WriterHealth, { journal, after }: Sharing) {
   let bytes = 0;
   let cancel: (() => void) | null = null;
 
@@ -42,7 +54,7 @@ export function sharedCommits(transaction: Transactions, health: WriterHealth, a
     /** Makes an event durable that was applied in the open transaction. @throws StoreUnavailableError */
     keep({ text }: ReceivedEvent): void {
       // Where writes fail, each event shows by itself whether they still do.
-      if (after === null || health.failing() !== null) {
+      if (!journal || after === null || health.failing() !== null) {
         transaction.commit();
         return;
       }
@@ -50,6 +62,23 @@ export function sharedCommits(transaction: Transactions, health: WriterHealth, a
       bytes += text.length;
       if (bytes >= MOST_BYTES) publish();
       else cancel ??= after(LONGEST_MS, publish);
+    },
+
+    /**
+     * Makes events of an import durable that were applied in the open transaction.
+     * @param size bytes of their texts
+     * @throws StoreUnavailableError
+     */
+    keepBatch(size: number): void {
+      if (!journal) {
+        transaction.commit();
+        return;
+      }
+      transaction.hold();
+      bytes += size;
+      if (bytes < MOST_BYTES_OF_IMPORT) return;
+      bytes = 0;
+      transaction.release();
     },
   };
 }

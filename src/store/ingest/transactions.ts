@@ -197,18 +197,24 @@ function openTransaction(files: Files, { participants, catchUp, health }: Transa
     committed();
   }
 
-  /** Takes back what was written; the journal brings back what it committed. @throws StoreUnavailableError */
-  function rollback(): void {
+  /** Takes back what was written, also what the journal committed: before anything else, it is brought back. */
+  function abandon(): void {
     if (!isOpen()) return;
     const journalIsAhead = at.shared;
     forget();
     guarded(files.rollback);
     at.state = journalIsAhead ? 'unsettled' : 'idle';
     at.shared = false;
-    if (journalIsAhead) guarded(settle);
   }
 
-  return { at, isOpen, begin, commit, committed, rollback, settle, guarded, undo };
+  /** Takes back what was written; the journal brings back what it committed. @throws StoreUnavailableError */
+  function rollback(): void {
+    if (!isOpen()) return;
+    abandon();
+    if (at.state === 'unsettled') guarded(settle);
+  }
+
+  return { at, isOpen, begin, commit, committed, abandon, rollback, settle, guarded, undo };
 }
 
 type OpenTransaction = ReturnType<typeof openTransaction>;
@@ -268,7 +274,7 @@ export function transactions(options: TransactionOptions) {
   const { index } = options;
   const files = filePair(options);
   const open = openTransaction(files, options);
-  const { isOpen, begin, commit, rollback, settle, guarded, undo } = open;
+  const { isOpen, begin, commit, abandon, rollback, settle, guarded, undo } = open;
   const { hold, release, leave, alone } = sharedTransaction(files, options.health, open);
 
   return {
@@ -278,6 +284,7 @@ export function transactions(options: TransactionOptions) {
     hold,
     release,
     leave,
+    abandon,
     rollback,
     /** Nothing where files and memory are known to agree. @throws StoreUnavailableError */
     settle: (): void => guarded(settle),
