@@ -145,7 +145,7 @@ export function recordWriter(db: Database) {
     occurred: (id: number, now: number, height: number) => {
       occurred.run(id, now, height);
     },
-    /** As `occurred`, and as `nextSequence` what it returns. */
+    /** Does what `occurred` does, and returns what `nextSequence` does. */
     occurredNext: (id: number, now: number, height: number): number => occurredNext.get(id, now, height)?.sequence ?? 0,
     nextSequence: (id: number): number => nextSequence.get(id)?.sequence ?? 0,
     delivered: (id: number, now: number, status: number | null) => {
