@@ -242,3 +242,42 @@ test(
   },
   timeout,
 );
+
+/** Transactions, and heights, that are asked for after each block: the newest that the events brought. */
+const FOLLOWED = 6;
+
+/** URLs that list the newest transactions of a stream, or show one. */
+function urlsOfTransactions(events: readonly NodeEvent[]): string[] {
+  const ways = events.slice(-3 * FOLLOWED).map(waysTo);
+  const [ids, heights] = [ways.flatMap(({ tx_id = [] }) => tx_id), ways.flatMap(({ height = [] }) => height)];
+  return [
+    '/extended/v3/transactions?limit=50',
+    '/extended/v1/tx?limit=50',
+    ...[...new Set(heights)].slice(-FOLLOWED).map((height) => `/extended/v3/blocks/${height}/transactions`),
+    ...ids.slice(-FOLLOWED).flatMap((id) => [`/extended/v3/transactions/${id}`, `/extended/v1/tx/${id}`]),
+  ];
+}
+
+test(
+  'so it does for the same transactions from fork to fork',
+  async () => {
+    await assertProperty(
+      fc.asyncProperty(forks(), async (stream) => {
+        const events = eventsOf(stream);
+        using world = new World();
+        const known = new Map<string, Answer>();
+        for (const [index, event] of events.entries()) {
+          world.take(event);
+          if (event.path !== '/new_block') continue;
+          await world.withFresh(async (fresh, otherBuild) => {
+            for (const url of urlsOfTransactions(events.slice(0, index + 1))) {
+              await sameAnswers(url, { old: world.old, fresh, otherBuild }, known);
+            }
+          });
+        }
+      }),
+      { cases: 2, shrink: false },
+    );
+  },
+  timeout,
+);
