@@ -79,9 +79,7 @@ class IoConnection implements Subscriber {
   subscribe(names: readonly string[]): string | null {
     const { topics, invalid } = topicsOf(names);
     for (const { name, topic } of topics) {
-      // Most clients spell a topic as we do: then one text is kept, not two.
-      const spelled = name === topic.key ? topic.key : name;
-      if (!this.#options.subscriptions.add(this, topic, spelled)) return TOO_MANY_SUBSCRIPTIONS;
+      if (!this.#options.subscriptions.add(this, topic, name)) return TOO_MANY_SUBSCRIPTIONS;
     }
     return invalid.length === 0 ? null : invalidTopics(invalid);
   }

@@ -32,54 +32,85 @@ export interface Subscriptions {
   counts(): Record<TopicKind, number>;
 }
 
+/** A topic that somebody is subscribed to. Its object and its key are kept once for all of them. */
+interface Subscribed {
+  topic: Topic;
+  /** The topic as each subscriber named it. */
+  spellings: Map<Subscriber, string>;
+}
+
+/** The topics of a subscriber: most have one, and a set of one takes several times its place. */
+type Own = Topic | Set<Topic>;
+
+const topicsIn = (own: Own): Iterable<Topic> => (own instanceof Set ? own : [own]);
+
+function withTopic(own: Own | undefined, topic: Topic): Own {
+  if (own === undefined) return topic;
+  return own instanceof Set ? own.add(topic) : new Set([own, topic]);
+}
+
+/** @returns what is left; undefined for nothing */
+function withoutTopic(own: Own, topic: Topic): Own | undefined {
+  if (!(own instanceof Set)) return own === topic ? undefined : own;
+  own.delete(topic);
+  return own.size === 0 ? undefined : own;
+}
+
 /** An empty set of subscriptions. */
 export function subscriptions(): Subscriptions {
-  const byKey = new Map<string, Map<Subscriber, string>>();
-  const bySubscriber = new Map<Subscriber, Map<string, Topic>>();
+  const byKey = new Map<string, Subscribed>();
+  const bySubscriber = new Map<Subscriber, Own>();
   let first = () => {};
   const counts = Object.fromEntries(topicKinds.map((kind) => [kind, 0])) as Record<TopicKind, number>;
 
-  function removeFromKey({ key, kind }: Topic, subscriber: Subscriber): void {
+  function subscribedTo(topic: Topic): Subscribed {
+    const known = byKey.get(topic.key);
+    if (known !== undefined) return known;
+    const made: Subscribed = { topic, spellings: new Map() };
+    byKey.set(topic.key, made);
+    return made;
+  }
+
+  /** @returns the topic that was removed, undefined where the subscriber didn't have it */
+  function removeFromKey(key: string, subscriber: Subscriber): Topic | undefined {
     const subscribed = byKey.get(key);
-    if (subscribed?.delete(subscriber) !== true) return;
-    counts[kind] -= 1;
-    if (subscribed.size === 0) byKey.delete(key);
+    if (subscribed?.spellings.delete(subscriber) !== true) return undefined;
+    const { topic, spellings } = subscribed;
+    counts[topic.kind] -= 1;
+    if (spellings.size === 0) byKey.delete(key);
+    return topic;
   }
 
   return {
-    add(subscriber, topic, spelled) {
-      let own = bySubscriber.get(subscriber);
-      if (own === undefined) {
-        if (bySubscriber.size === 0) first();
-        own = new Map();
-        bySubscriber.set(subscriber, own);
-      }
-      if (!own.has(topic.key)) {
-        if (own.size >= MOST_SUBSCRIPTIONS) return false;
-        own.set(topic.key, topic);
+    add(subscriber, named, spelled) {
+      const own = bySubscriber.get(subscriber);
+      const isNew = byKey.get(named.key)?.spellings.has(subscriber) !== true;
+      if (isNew && own instanceof Set && own.size >= MOST_SUBSCRIPTIONS) return false;
+      if (bySubscriber.size === 0) first();
+      const { topic, spellings } = subscribedTo(named);
+      if (isNew) {
+        bySubscriber.set(subscriber, withTopic(own, topic));
         counts[topic.kind] += 1;
       }
-      let subscribed = byKey.get(topic.key);
-      if (subscribed === undefined) {
-        subscribed = new Map();
-        byKey.set(topic.key, subscribed);
-      }
-      subscribed.set(subscriber, spelled);
+      // Most clients spell a topic as its key: then no text of their own is kept.
+      spellings.set(subscriber, spelled === topic.key ? topic.key : spelled);
       return true;
     },
 
-    remove(subscriber, topic) {
+    remove(subscriber, { key }) {
+      const topic = removeFromKey(key, subscriber);
       const own = bySubscriber.get(subscriber);
-      if (own?.delete(topic.key) !== true) return;
-      if (own.size === 0) bySubscriber.delete(subscriber);
-      removeFromKey(topic, subscriber);
+      if (topic === undefined || own === undefined) return;
+      const left = withoutTopic(own, topic);
+      if (left === undefined) bySubscriber.delete(subscriber);
+      else bySubscriber.set(subscriber, left);
     },
 
     removeAll(subscriber) {
       const own = bySubscriber.get(subscriber);
       if (own === undefined) return;
       bySubscriber.delete(subscriber);
-      for (const topic of own.values()) removeFromKey(topic, subscriber);
+      for (const { key } of topicsIn(own)) removeFromKey(key, subscriber);
     },
 
     isEmpty: () => bySubscriber.size === 0,
@@ -94,7 +125,7 @@ export function subscriptions(): Subscriptions {
       const subscribed = byKey.get(message.topic.key);
       if (subscribed === undefined) return 0;
       // Those who are cut off while it is sent leave the list.
-      const all = [...subscribed];
+      const all = [...subscribed.spellings];
       for (const [subscriber, spelled] of all) subscriber.deliver(message, spelled);
       return all.length;
     },

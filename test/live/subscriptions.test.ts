@@ -1,0 +1,95 @@
+/** Subscriptions, against a plain model: who has which topic, and how each named it. */
+import { heapStats } from 'bun:jsc';
+import { expect, test } from 'bun:test';
+import { Prng } from '../../src/devnet/prng.ts';
+import type { Message } from '../../src/live/message.ts';
+import { MOST_SUBSCRIPTIONS, type Subscriber, subscriptions } from '../../src/live/subscriptions.ts';
+import { topicNamed } from '../../src/live/topics.ts';
+
+function topic(name: string) {
+  const found = topicNamed(name);
+  if (found === null) throw new Error(`${name} is no topic`);
+  return found;
+}
+const hash = (index: number): string => `0x${index.toString(16).padStart(64, '0')}`;
+const messageOf = (name: string) => ({ topic: topic(name) }) as unknown as Message;
+
+test('whatever clients subscribe to and leave, each topic reaches those who have it, as each named it', () => {
+  const random = new Prng('subscriptions');
+  const below = (limit: number): number => random.below(limit);
+  const heard: [number, string][] = [];
+  const clients = Array.from(
+    { length: 3 },
+    (_, index): Subscriber => ({
+      deliver: (_, spelled) => void heard.push([index, spelled]),
+    }),
+  );
+  const names = ['block', 'mempool', ...[1, 10, 11].map((one) => `transaction:${hash(one)}`)];
+  const spelled = (name: string): string => (below(2) === 0 ? name : name.replaceAll('a', 'A'));
+  const all = subscriptions();
+  const model = clients.map(() => new Map<string, string>());
+  let firsts = 0;
+  let expectedFirsts = 0;
+  all.onFirst(() => {
+    firsts += 1;
+  });
+  for (let step = 0; step < 3_000; step++) {
+    const index = below(clients.length);
+    const [client, own] = [clients[index]!, model[index]!];
+    const name = names[below(names.length)]!;
+    const action = below(20);
+    if (action < 7) {
+      if (model.every(({ size }) => size === 0)) expectedFirsts += 1;
+      const spelling = spelled(name);
+      expect(all.add(client, topic(name), spelling)).toBe(true);
+      own.set(name, spelling);
+    } else if (action < 15) {
+      all.remove(client, topic(name));
+      own.delete(name);
+    } else {
+      all.removeAll(client);
+      own.clear();
+    }
+    const told = model.flatMap((topics, who) => (topics.has(name) ? [[who, topics.get(name)!]] : []));
+    heard.length = 0;
+    expect(all.publish(messageOf(name))).toBe(told.length);
+    expect(heard.toSorted(([a], [b]) => a - b) as unknown[]).toEqual(told);
+    expect(all.has(topic(name))).toBe(told.length > 0);
+    expect(all.isEmpty()).toBe(model.every(({ size }) => size === 0));
+    const sum = Object.values(all.counts()).reduce((total, count) => total + count, 0);
+    expect(sum).toBe(model.reduce((total, { size }) => total + size, 0));
+  }
+  expect(firsts).toBe(expectedFirsts);
+  expect(firsts).toBeGreaterThan(1);
+});
+
+test('a connection has so many subscriptions and no more, and those it has it may name again', () => {
+  const all = subscriptions();
+  const client: Subscriber = { deliver: () => {} };
+  const nth = (index: number) => topic(`transaction:${hash(index)}`);
+  for (let index = 0; index < MOST_SUBSCRIPTIONS; index++) all.add(client, nth(index), '');
+  expect(all.add(client, nth(MOST_SUBSCRIPTIONS), '')).toBe(false);
+  expect(all.has(nth(MOST_SUBSCRIPTIONS))).toBe(false);
+  expect(all.add(client, nth(0), '')).toBe(true);
+  all.removeAll(client);
+  expect(all.isEmpty()).toBe(true);
+  expect(all.has(nth(0))).toBe(false);
+});
+
+test('a subscriber of a topic that others have keeps no topic and no map of its own', () => {
+  const many = 10_000;
+  const all = subscriptions();
+  const clients = Array.from({ length: many }, (): Subscriber => ({ deliver: () => {} }));
+  const used = () => {
+    Bun.gc(true);
+    return heapStats().heapSize;
+  };
+  const before = used();
+  for (const client of clients) {
+    const one = topic(`transaction:${hash(1)}`);
+    all.add(client, one, one.key);
+  }
+  // Two entries of maps take some 135 bytes; with a topic, a key and a map of its own each took 530.
+  expect((used() - before) / many).toBeLessThan(250);
+  expect(Object.values(all.counts()).reduce((total, count) => total + count, 0)).toBe(many);
+});
