@@ -1,4 +1,5 @@
 import { expect, test } from 'bun:test';
+import fc from 'fast-check';
 import type { Block } from '../../src/chain/block.ts';
 import { networkOf, TESTNET_CHAIN_ID } from '../../src/chain/network.ts';
 import { blockOf, streamedMicroblocks, withGenesis } from '../../src/chain/normalise.ts';
@@ -20,6 +21,7 @@ import {
   type Transaction,
   transfer,
 } from '../support/handmade.ts';
+import { assertProperty } from '../support/property.ts';
 
 const testnet = networkOf(0x8000_0000);
 
@@ -213,6 +215,66 @@ test('a block whose events are parsed one by one is the block that is parsed who
   expect(
     texts.flatMap((text) => read(text, 0).transactions.flatMap(({ events }) => [...events])).length,
   ).toBeGreaterThan(5);
+});
+
+/** What texts are damaged with: what a reader of JSON by its characters could take for something else. */
+const PIECES = [
+  ...[
+    '',
+    ',',
+    ']',
+    '}',
+    '"',
+    '[',
+    '{',
+    ':',
+    '\\',
+    '\u0000',
+    '\ufeff',
+    '\u00a0',
+    '\n',
+    '1',
+    '12345678901234567890',
+    'null',
+  ],
+  ...['"events":[],', '"events":[{}],', '"\\u0065vents":[],', '"__proto__":{"events":[]},', '"events":null,'],
+  ...['"a":{"events":[1]},', '"a":[[{"events":[{"b":"]"}]}]],', '"x":"\\"events\\":[",', '"x":"\\\\",'],
+];
+
+test('what is not a block, or another one, is so whether its events are parsed one by one or whole', () => {
+  const texts = [new SimulatedChain({ seed: 7, mempool: false }).mine(null)]
+    .flatMap(({ events }) => events)
+    .filter(({ path }) => path === '/new_block')
+    .map(({ body }) => body);
+  const read = (text: string, slicedFrom: number) => {
+    try {
+      const payload = readPayload('/new_block', text, slicedFrom);
+      return payload.kind === 'block' ? { ...payload.block, events: [...payload.block.events] } : 'no block';
+    } catch (error) {
+      if (error instanceof PayloadError) return 'refused';
+      throw error;
+    }
+  };
+  const damage = fc.record({
+    near: fc.constantFrom('{', '"events"', '"index_block_hash"', '[', '}', ''),
+    by: fc.oneof(fc.constant(0), fc.nat(20)),
+    cut: fc.constantFrom(0, 0, 1, 2),
+    piece: fc.constantFrom(...PIECES),
+  });
+  assertProperty(
+    fc.property(fc.constantFrom(...texts), fc.array(damage, { minLength: 1, maxLength: 2 }), (whole, damages) => {
+      let text = whole;
+      for (const { near, by, cut, piece } of damages) {
+        const at =
+          near === ''
+            ? text.length - Math.min(by, 3)
+            : text.indexOf(near, text.indexOf('"events"') - (by % 2) * text.length) + (by >> 1);
+        text = text.slice(0, at) + piece + text.slice(at + cut);
+      }
+      expect(read(text, 0)).toEqual(read(text, Number.POSITIVE_INFINITY));
+    }),
+    { cases: 300 },
+  );
 });
 
 test('an event of a long payload that lacks a field is refused by its place', () => {
