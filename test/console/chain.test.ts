@@ -353,10 +353,13 @@ describe('charts', () => {
 });
 
 test('an error is shown by its message, and one of chainhooks with its field and rule', () => {
+  const [badRequest, notFound] = [400, 404];
   const details = 'action.url is not allowed: the address is private';
-  expect(messageOf({ error: 'Invalid request body', details }, 400)).toBe(`Invalid request body: ${details}`);
-  expect(messageOf({ message: 'Block not found', error: 'Not Found', statusCode: 404 }, 404)).toBe('Block not found');
-  expect(messageOf({ error: 'cannot find block by height' }, 404)).toBe('cannot find block by height');
+  expect(messageOf({ error: 'Invalid request body', details }, badRequest)).toBe(`Invalid request body: ${details}`);
+  expect(messageOf({ message: 'Block not found', error: 'Not Found', statusCode: notFound }, notFound)).toBe(
+    'Block not found',
+  );
+  expect(messageOf({ error: 'cannot find block by height' }, notFound)).toBe('cannot find block by height');
   const withoutText = 'The server answered with status 502.';
   expect([undefined, {}, { message: 1 }, 'text'].map((body) => messageOf(body, 502))).toEqual(
     Array(4).fill(withoutText),

@@ -93,7 +93,12 @@ describe('/extended/v1/ws', () => {
     socket.send(new TextEncoder().encode(request));
     await until(() => got.length === 2);
     expect(got).toEqual(Array(2).fill('{"jsonrpc":"2.0","id":1,"result":{}}'));
+    // The next test counts the pongs of all clients.
+    const closed = new Promise((resolve) => {
+      socket.onclose = resolve;
+    });
     socket.close();
+    await closed;
   });
 
   test('cuts off a client that answers no ping, and keeps one that does', async () => {
