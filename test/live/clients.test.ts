@@ -93,7 +93,10 @@ const overWebSocket: Listen = async (url, { txIds, addresses, asset, value }) =>
       answers++;
       await until(() => pongs.mock.calls.length === answers, 'the pong');
     },
-    end: () => client.webSocket.close(),
+    end() {
+      pongs.mockRestore();
+      client.webSocket.close();
+    },
   };
 };
 
