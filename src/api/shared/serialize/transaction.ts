@@ -92,7 +92,7 @@ export function listedTransaction(of: TransactionDetail, context: TransactionCon
   const known = forms.find((one) => one.declared === declared && one.withoutArguments === withoutArguments);
   if (known !== undefined) return asValue(known.text);
   const text = written(transaction(of, context));
-  // Of a contract that is deployed anew, the forms of before are asked for no more.
+  // Once a contract is deployed anew, nobody asks for the forms that it had before.
   if (forms.length === MOST_FORMS) forms.length = 0;
   forms.push({ declared, withoutArguments, text });
   listed.set(of, forms);
