@@ -128,15 +128,20 @@ const local = {
   log: noAnswer,
 };
 
+/** Turns that count how often one was asked for. */
+class CountedTurns extends Turns {
+  asked = 0;
+
+  override next(): Promise<void> | undefined {
+    this.asked++;
+    return super.next();
+  }
+}
+
 test('requests over new connections wait for their turn', async () => {
   const time = new TurnClock();
-  const turns = new Turns(time.clock);
-  let [arrived, handled] = [0, 0];
-  const next = turns.next.bind(turns);
-  turns.next = () => {
-    arrived++;
-    return next();
-  };
+  const turns = new CountedTurns(time.clock);
+  let handled = 0;
   const answer = () => {
     handled++;
     time.works(TURN_MS);
@@ -144,7 +149,7 @@ test('requests over new connections wait for their turn', async () => {
   };
   using server = listenHttp({ ...local, turns, fetch: answer });
   const asked = Array.from({ length: 6 }, () => fetch(server.url, { keepalive: false }));
-  await until(() => arrived === asked.length);
+  await until(() => turns.asked === asked.length);
   expect(handled).toBe(1);
   while (handled < asked.length) await time.turn();
   expect((await Promise.all(asked)).map(({ status }) => status)).toEqual(asked.map(() => 200));
@@ -152,13 +157,8 @@ test('requests over new connections wait for their turn', async () => {
 
 test('a server that stops answers those who wait for their turn', async () => {
   const time = new TurnClock();
-  const turns = new Turns(time.clock);
-  let [arrived, handled] = [0, 0];
-  const next = turns.next.bind(turns);
-  turns.next = () => {
-    arrived++;
-    return next();
-  };
+  const turns = new CountedTurns(time.clock);
+  let handled = 0;
   const answer = async (request: Request) => {
     time.works(TURN_MS);
     handled++;
@@ -167,7 +167,7 @@ test('a server that stops answers those who wait for their turn', async () => {
   using server = listenHttp({ ...local, bodyLimit: 100, turns, fetch: answer });
   const bodies = numbered('event', 6);
   const asked = bodies.map((body) => fetch(server.url, { method: 'POST', body }));
-  await until(() => arrived === asked.length);
+  await until(() => turns.asked === asked.length);
   expect(handled).toBe(1);
   const stopped = stopGracefully(server, systemClock);
   while (handled < asked.length) await time.turn();
