@@ -141,7 +141,7 @@ export function payloadTexts(network: Network) {
   }
 
   function transactionText({ block, findFunction }: MatchedBlock, txIndex: number, view: View): string {
-    const key = `${view.key}/${numberOf(block)}/${txIndex}`;
+    const key = `${view.key}/${view.canonical}/${numberOf(block)}/${txIndex}`;
     const known = transactions.get(key);
     if (known !== undefined) return known;
     const transaction = ownTransactions(block)[txIndex];
