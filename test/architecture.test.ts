@@ -13,6 +13,7 @@ const LAYERS: readonly (readonly string[])[] = [
   ['src/codec/'],
   ['src/chain/'],
   ['src/store/rows/', 'src/store/files/'],
+  ['src/store/log/'],
   ['src/store/tables/'],
   ['src/store/model/'],
   ['src/store/queries/'],

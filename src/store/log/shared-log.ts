@@ -1,0 +1,59 @@
+/**
+ * The log that several hosts share, as they see it: numbered entries without a gap, each with the chain value of the journal
+ * (`store/files/journal-entry.ts`). A host's journal is a copy of it. No engine is known here.
+ */
+
+/** One entry of the shared log: what the journal's row of the same number holds. */
+export interface LogEntry {
+  /** 1 for the first entry; the id of the journal's row. */
+  seq: number;
+  /** Unix microseconds. */
+  receivedAt: number;
+  /** Where the node posted it, such as `/new_block`. */
+  path: string;
+  /** The body: JSON text. An engine may compress it on its way. */
+  text: string;
+  /** Chain value of the entry, as `nextChain` makes it. */
+  chain: Uint8Array;
+}
+
+/** The newest entry; number 0 with the chain's first value where the log is empty. */
+export type LogHead = Pick<LogEntry, 'seq' | 'chain'>;
+
+/** The engine did not take the entry, and nothing was written. */
+export class LogUnavailableError extends Error {
+  override readonly name: string = 'LogUnavailableError';
+}
+
+/** The engine may have written the entry, and its answer was lost: read the entry's number and compare. */
+export class LogUnknownOutcomeError extends Error {
+  override readonly name: string = 'LogUnknownOutcomeError';
+}
+
+export interface SharedLog {
+  /**
+   * Appends the entry where `head` is the newest entry of the log. What it returned `appended` for is durable.
+   * @returns `conflict` where another entry stands there
+   * @throws LogUnavailableError, LogUnknownOutcomeError
+   */
+  append(entry: LogEntry, head: LogHead): Promise<'appended' | 'conflict'>;
+
+  /**
+   * Entries that follow `after`, in order and without checking them against each other: none where there are none yet.
+   * @param limit the most entries @param maxBytes about how many bytes of text; at least one entry comes
+   * @throws LogUnavailableError
+   */
+  read(after: number, limit: number, maxBytes?: number): Promise<LogEntry[]>;
+
+  /** @throws LogUnavailableError */
+  head(): Promise<LogHead>;
+
+  /**
+   * Resolves when an entry after `after` may be there, or the signal is aborted. Also resolves where the engine is away:
+   * the next `read` says so.
+   */
+  wait(after: number, signal: AbortSignal): Promise<void>;
+
+  /** Ends what is under way and closes all connections. */
+  close(): Promise<void>;
+}
