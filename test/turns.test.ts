@@ -93,6 +93,24 @@ describe('turns', () => {
     expect(handled.filter((name) => name.startsWith('b'))).toEqual(numbered('b', 50));
   });
 
+  test('what a message of a client began is done before its next message is handled', async () => {
+    const time = new TurnClock();
+    const turns = new Turns(time.clock);
+    const done: string[] = [];
+    const connection = {};
+    const inboxes = new Inboxes<object>(turns, (_, message) => {
+      done.push(`${message} begins`);
+      // As Socket.IO's library joins a namespace.
+      void Promise.resolve().then(() => process.nextTick(() => done.push(`${message} ends`)));
+    });
+    // Another client has the turn's time.
+    expect(turns.next()).toBeUndefined();
+    time.works(TURN_MS);
+    for (const message of ['a', 'b', 'c']) inboxes.receive(connection, message);
+    while (done.length < 6) await time.turn();
+    expect(done).toEqual(['a', 'b', 'c'].flatMap((message) => [`${message} begins`, `${message} ends`]));
+  });
+
   test('what waits of a client that left is not handled', async () => {
     const { connection, handled, request, time } = clients(1);
     const a = connection('a');

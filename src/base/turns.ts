@@ -34,11 +34,28 @@ export class Turns {
    */
   next(): Promise<void> | undefined {
     if (this.#end === null) {
-      this.#begin();
-      void this.#goOn();
+      this.#start();
       return undefined;
     }
-    if (this.#waiting.length === 0 && this.#hasTime()) return undefined;
+    return this.#waiting.length === 0 && this.#hasTime() ? undefined : this.#wait();
+  }
+
+  /**
+   * Asks to handle one more message of a client that has waited. The runtime finishes what a message began before it
+   * reports the next one of its connection, and a turn between them does the same.
+   * @returns a promise that resolves in a later turn
+   */
+  later(): Promise<void> {
+    if (this.#end === null) this.#start();
+    return this.#wait();
+  }
+
+  #start(): void {
+    this.#begin();
+    void this.#goOn();
+  }
+
+  #wait(): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#waiting.push(resolve);
     return promise;

@@ -66,7 +66,7 @@ export class Inboxes<Connection extends object> {
       waiting.size -= sizeOf(message);
       this.#handle(connection, message);
       if (waiting.messages.length === 0) this.#waiting.delete(connection);
-      else await this.#turns.next();
+      else await this.#turns.later();
     }
   }
 }
