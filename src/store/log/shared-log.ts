@@ -5,7 +5,7 @@
 
 /** One entry of the shared log: what the journal's row of the same number holds. */
 export interface LogEntry {
-  /** 1 for the first entry; the id of the journal's row. */
+  /** The id of the journal's row; the first entry has 1. */
   seq: number;
   /** Unix microseconds. */
   receivedAt: number;
