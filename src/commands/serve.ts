@@ -3,6 +3,7 @@ import { Registry } from 'prom-client';
 import type { Steering } from '../api/devnet.ts';
 import { type Operations, operationAnswer } from '../api/operations.ts';
 import type { SystemApi } from '../api/stackside/system.ts';
+import type { Every } from '../base/clock.ts';
 import { EXIT } from '../base/errors.ts';
 import { Turns } from '../base/turns.ts';
 import { type Faucets, noFaucets } from '../faucets/faucets.ts';
@@ -193,7 +194,7 @@ export async function startServing(
     const ingest =
       settings.mode === 'read' ? null : openIngest({ ...ingestSettings(settings), ...writingIn(environment), log });
     if (ingest !== null) {
-      closing.unshift(() => ingest.close());
+      closing.unshift(() => ingest.queue.run(ingest.close));
       warnOfOthers(settings.data, log);
       closing.unshift(
         startWalUpkeep({
@@ -201,7 +202,7 @@ export async function startServing(
           log,
           limitBytes: environment.walLimitBytes,
           now: clock.monotonic,
-          every: clock.every,
+          every: inTurn(ingest, clock.every),
           before: ingest.publish,
         }),
       );
@@ -258,7 +259,7 @@ export async function startServing(
     const system = ingest === null ? null : systemOf(base, sources, listeners);
     if (ingest !== null) {
       storeMetrics(registry, ingest.health);
-      closing.unshift(probeWrites(ingest, clock.every));
+      closing.unshift(probeWrites(ingest, inTurn(ingest, clock.every)));
     }
     const api =
       settings.mode === 'write'
@@ -299,6 +300,12 @@ const ingestSettings = (settings: Settings) => ({
   sendMany: sendManyIn(settings),
 });
 const writingIn = ({ connect, sync, clock }: Environment) => ({ connect, sync, after: clock.after });
+
+/** What is done again and again between writes, when it is its turn. */
+const inTurn =
+  ({ queue }: Ingest, every: Every): Every =>
+  (ms, call) =>
+    every(ms, () => void queue.run(call));
 
 /** Warns where others may read the data directory, as those of earlier versions could: its files hold secrets. */
 function warnOfOthers(directory: string, log: Log): void {

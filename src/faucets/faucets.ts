@@ -136,13 +136,13 @@ export function openFaucets(options: FaucetOptions): Faucets {
   ): Promise<T> {
     return queues[currency](async () => {
       const time = now();
-      requests.forgetBefore(time - STACKING_LIMIT.within);
+      await requests.forgetBefore(time - STACKING_LIMIT.within);
       if (settings.limited && requests.count(currency, address, time - limit.within) >= limit.requests) {
         throw new FaucetError(429, 'Too many requests');
       }
       try {
         const sent = await send();
-        requests.add(currency, address, now(), ip);
+        await requests.add(currency, address, now(), ip);
         log({ event: 'faucet_sent', currency, address, tx_id: 'txId' in sent ? sent.txId : sent.txid });
         return sent;
       } catch (cause) {

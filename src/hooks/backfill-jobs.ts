@@ -1,6 +1,6 @@
 /** Backfills as a consumer starts, watches and cancels them. */
 import type { Cursor } from '../store/model/page.ts';
-import { HookProblem, invalidField } from './problem.ts';
+import { HookProblem, invalidField, unknownHook } from './problem.ts';
 import { serializedBackfill } from './serialize.ts';
 import type { Chainhooks } from './service.ts';
 
@@ -18,7 +18,7 @@ export interface BackfillRange {
 
 /** Every function takes the id of a hook that the caller owns. */
 export function backfillJobs({ store, history, write, clock, chance, wakeTasks }: Chainhooks) {
-  const { backfills, deliveries } = store;
+  const { backfills, deliveries, records } = store;
 
   /** @throws HookProblem 404 */
   function found(hookId: number, job: string) {
@@ -28,14 +28,16 @@ export function backfillJobs({ store, history, write, clock, chance, wakeTasks }
   }
 
   return {
-    /** @throws HookProblem 400 for the range, 429 where too many wait */
-    start(hookId: number, { from, to: upTo, dryRun }: BackfillRange) {
+    /** @throws HookProblem 400 for the range, 404 where the hook is gone, 429 where too many wait */
+    async start(hookId: number, { from, to: upTo, dryRun }: BackfillRange) {
       const tip = history.tip().height;
       const to = upTo ?? tip;
       if (from > to) throw invalidField('from_height', 'must not be above to_height');
       if (to > tip) throw invalidField('to_height', `must not be above the tip, which is at ${tip}`);
       const uuid = chance.uuid();
-      write(() => {
+      await write(() => {
+        // It may have been deleted while others wrote.
+        if (records.get(hookId) === undefined) throw unknownHook();
         if (backfills.openOf(hookId) >= MOST_BACKFILLS) {
           throw new HookProblem(429, `No more than ${MOST_BACKFILLS} backfills of a chainhook may wait: try again`);
         }
@@ -54,9 +56,9 @@ export function backfillJobs({ store, history, write, clock, chance, wakeTasks }
     },
 
     /** Deliveries that the backfill queued and that are not under way are cancelled too. @throws HookProblem 404 */
-    cancel(hookId: number, job: string): void {
-      const { id } = found(hookId, job);
-      write(() => {
+    async cancel(hookId: number, job: string): Promise<void> {
+      await write(() => {
+        const { id } = found(hookId, job);
         backfills.finish(id, 'cancelled', clock.now());
         deliveries.cancelBackfill(id);
       }, 'synced');

@@ -18,12 +18,10 @@ export function consumerSecrets({ store, write, clock }: Chainhooks) {
     /** The secret as hex, and in the form of Standard Webhooks; nulls where the consumer has none. */
     secret,
     /** Makes a new secret; the old one signs beside it for a day. */
-    rotateSecret(consumer: string) {
-      write(() => secrets.set(consumer, newSecret(), clock.now()), 'synced');
+    async rotateSecret(consumer: string) {
+      await write(() => secrets.set(consumer, newSecret(), clock.now()), 'synced');
       return secret(consumer);
     },
-    removeSecret(consumer: string): void {
-      write(() => secrets.remove(consumer), 'synced');
-    },
+    removeSecret: (consumer: string): Promise<void> => write(() => secrets.remove(consumer), 'synced'),
   };
 }

@@ -58,8 +58,8 @@ export function deliveryLog(hooks: Chainhooks, { own }: Management) {
 
     /** @throws HookProblem 409 where it is on its way, 410 where its body is kept no more */
     redeliver(consumer: string, uuid: string, id: string) {
-      const record = own(consumer, uuid);
       return write(() => {
+        const record = own(consumer, uuid);
         const one = delivery(record.id, id);
         if (one.state === 'pending' || dispatcher.isUnderWay(one.id)) {
           throw new HookProblem(409, `The delivery is ${dispatcher.isUnderWay(one.id) ? 'in flight' : 'pending'}`);
@@ -74,29 +74,29 @@ export function deliveryLog(hooks: Chainhooks, { own }: Management) {
 
     /** Sends deliveries again in the order they were made. @returns how many; those without a body and those on their way are left out */
     async redeliverMany(consumer: string, uuid: string, filter: Partial<DeliveryFilter>): Promise<number> {
-      const record = own(consumer, uuid);
+      const { id } = own(consumer, uuid);
       const which = { ...everyDelivery, states: ['failed', 'delivered', 'dead'] as const, ...filter };
       let queued = 0;
       for (let after = 0; ; ) {
-        const batch = deliveries.inOrder(record.id, which, after, BATCH);
-        const last = batch.at(-1);
-        if (last === undefined) return queued;
-        after = last.id;
-        queued += write(() => {
+        const batch = await write(() => {
+          const found = deliveries.inOrder(id, which, after, BATCH);
           // It may have been deleted since the last batch.
-          own(consumer, uuid);
-          const chosen = batch.filter((one) => !dispatcher.isUnderWay(one.id) && deliveries.hasBody(one.id));
+          const record = own(consumer, uuid);
+          const chosen = found.filter((one) => !dispatcher.isUnderWay(one.id) && deliveries.hasBody(one.id));
           for (const one of chosen) requeue(record, one);
-          return chosen.length;
+          return { last: found.at(-1), queued: chosen.length };
         }, 'synced');
+        if (batch.last === undefined) return queued;
+        after = batch.last.id;
+        queued += batch.queued;
         await clock.turn();
       }
     },
 
     /** Gives up the delivery that holds up a hook, so that those behind it go. */
-    skip(consumer: string, uuid: string, id: string): void {
-      const record = own(consumer, uuid);
+    skip: (consumer: string, uuid: string, id: string): Promise<void> =>
       write(() => {
+        const record = own(consumer, uuid);
         const one = delivery(record.id, id);
         const isStuck = record.stuckDelivery === one.id && one.state === 'dead';
         const isHead = deliveries.head(record.id, 'live')?.id === one.id;
@@ -107,8 +107,7 @@ export function deliveryLog(hooks: Chainhooks, { own }: Management) {
         if (isStuck) records.setStatus(record.id, record.status, record.interruptedReason, null);
         evaluator.touch(record.id, 'live');
         log({ event: 'hook_delivery_skipped', uuid: record.uuid, webhook_id: one.webhookId });
-      }, 'synced');
-    },
+      }, 'synced'),
   };
 }
 export type DeliveryLog = ReturnType<typeof deliveryLog>;

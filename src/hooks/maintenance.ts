@@ -1,6 +1,7 @@
 /** Forgets what is old: bodies and rows of what was delivered, and what stands too deep in the chain to leave it. */
 import type { Clock } from '../base/clock.ts';
 import type { HookStore } from '../store/hooks/store.ts';
+import type { Write } from '../store/ingest/ingest.ts';
 import { type HookLog, logTaskFailure } from './log-event.ts';
 
 const EVERY_MS = 60_000;
@@ -24,7 +25,7 @@ export interface Maintenance {
 
 interface MaintenanceOptions {
   store: HookStore;
-  write: <T>(change: () => T) => T;
+  write: Write;
   retentionMs: number;
   log: HookLog;
   clock: Clock;
@@ -33,7 +34,7 @@ interface MaintenanceOptions {
 }
 
 /** Does a part of something. @returns whether there is more of it */
-type Step = () => boolean;
+type Step = () => Promise<boolean>;
 
 /** Begins nothing by itself: `start` does. */
 export function maintenance(options: MaintenanceOptions): Maintenance {
@@ -46,21 +47,21 @@ export function maintenance(options: MaintenanceOptions): Maintenance {
   let agedUpTo = { createdAt: 0, id: 0 };
   const surplusUpTo = new Map<number, number>();
 
-  function forgetAged(): boolean {
-    const forgotten = write(() => deliveries.forgetBodies(agedUpTo, clock.now() - retentionMs, BATCH));
+  async function forgetAged(): Promise<boolean> {
+    const forgotten = await write(() => deliveries.forgetBodies(agedUpTo, clock.now() - retentionMs, BATCH));
     agedUpTo = forgotten.last ?? agedUpTo;
     return forgotten.count === BATCH;
   }
 
-  function forgetSurplus(hookId: number): boolean {
+  async function forgetSurplus(hookId: number): Promise<boolean> {
     const after = surplusUpTo.get(hookId) ?? 0;
-    const forgotten = write(() => deliveries.keepBodies(hookId, mostBodies, after, BATCH));
+    const forgotten = await write(() => deliveries.keepBodies(hookId, mostBodies, after, BATCH));
     surplusUpTo.set(hookId, forgotten.last ?? after);
     return forgotten.count === BATCH;
   }
 
   /** A deleted hook goes with what its log still has: what is dead is not forgotten by its age. */
-  function forgetDeleted(): boolean {
+  function forgetDeleted(): Promise<boolean> {
     return write(() => {
       const id = records.deletedBefore(clock.now() - LOG_LASTS * retentionMs);
       if (id === null) return false;
@@ -74,8 +75,8 @@ export function maintenance(options: MaintenanceOptions): Maintenance {
 
   const steps = (): Step[] => [
     forgetAged,
-    () => write(() => deliveries.forgetRows(clock.now() - LOG_LASTS * retentionMs, BATCH)) === BATCH,
-    () => write(() => ledger.forgetBelow(candidates.tipBurnHeight() - REORG_WINDOW, BATCH)) === BATCH,
+    async () => (await write(() => deliveries.forgetRows(clock.now() - LOG_LASTS * retentionMs, BATCH))) === BATCH,
+    async () => (await write(() => ledger.forgetBelow(candidates.tipBurnHeight() - REORG_WINDOW, BATCH))) === BATCH,
     forgetDeleted,
     ...records.withLongLog(mostBodies).map((id) => () => forgetSurplus(id)),
   ];
@@ -83,7 +84,7 @@ export function maintenance(options: MaintenanceOptions): Maintenance {
   async function work(): Promise<void> {
     try {
       for (const step of steps()) {
-        while (!stopped && step()) await clock.turn();
+        while (!stopped && (await step())) await clock.turn();
         await clock.turn();
       }
     } catch (error) {

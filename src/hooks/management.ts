@@ -62,7 +62,7 @@ export function management(hooks: Chainhooks, mostHooks: number | null) {
     async register(consumer: string, body: unknown) {
       const definition = readDefinition(body, network());
       await checkTarget(definition);
-      const record = write(() => {
+      const record = await write(() => {
         checkRoom(consumer);
         return lifecycle.register(consumer, definition);
       }, 'synced');
@@ -80,27 +80,29 @@ export function management(hooks: Chainhooks, mostHooks: number | null) {
       const patched = (record: HookRecord) => patchedDefinition(definitionOf(record), body, network());
       await checkTarget(patched(own(consumer, uuid)));
       // The definition may have changed while a name was looked up: the body goes into the one that is there now.
-      const record = write(() => {
+      const record = await write(() => {
         const current = own(consumer, uuid);
         return lifecycle.redefine(current, patched(current));
       }, 'synced');
       return serialized(record);
     },
 
-    remove(consumer: string, uuid: string): void {
-      write(() => lifecycle.remove(own(consumer, uuid)), 'synced');
-    },
+    remove: (consumer: string, uuid: string): Promise<void> =>
+      write(() => lifecycle.remove(own(consumer, uuid)), 'synced'),
 
-    setEnabled(consumer: string, uuid: string, enabled: boolean, from?: ResumeFrom): void {
+    setEnabled: (consumer: string, uuid: string, enabled: boolean, from?: ResumeFrom): Promise<void> =>
       write(() => {
         const record = own(consumer, uuid);
         if (enabled) lifecycle.enable(record, from);
         else lifecycle.disable(record);
-      }, 'synced');
-    },
+      }, 'synced'),
 
     /** @returns uuids of all that the filters name, oldest first */
-    setManyEnabled(consumer: string, enabled: boolean, { uuids, webhook_url: url, statuses }: BulkFilters): string[] {
+    setManyEnabled(
+      consumer: string,
+      enabled: boolean,
+      { uuids, webhook_url: url, statuses }: BulkFilters,
+    ): Promise<string[]> {
       const wanted = uuids === undefined ? null : new Set(uuids.map((uuid) => uuid.toLowerCase()));
       return write(() => {
         const chosen = records
@@ -118,8 +120,8 @@ export function management(hooks: Chainhooks, mostHooks: number | null) {
     },
 
     /** Sends what the hook matches in a block to its receiver, once more or for the first time. */
-    evaluate: (consumer: string, uuid: string, choice: BlockChoice): void =>
-      evaluateOnDemand(hooks, own(consumer, uuid), choice),
+    evaluate: (consumer: string, uuid: string, choice: BlockChoice): Promise<void> =>
+      evaluateOnDemand(hooks, () => own(consumer, uuid), choice),
 
     ...consumerSecrets(hooks),
   };

@@ -12,18 +12,20 @@ const MOST_WAITING = 10_000;
 
 /**
  * Queues what the hook matches in a block; counters, status and budgets stay as they are.
- * @throws HookProblem 404 or 400 for the block, 429 where too many wait
+ * @param own reads the hook
+ * @throws HookProblem 404 for the hook, 404 or 400 for the block, 429 where too many wait
  */
-export function evaluateOnDemand(hooks: Chainhooks, record: HookRecord, choice: BlockChoice): void {
+export async function evaluateOnDemand(hooks: Chainhooks, own: () => HookRecord, choice: BlockChoice): Promise<void> {
   const { store, history, write, evaluator, network, chance } = hooks;
   const { deliveries, candidates } = store;
-  const hash = chosenBlock(history, choice);
-  const hook = activeHook(record);
-  const matched = scanner({ history, candidates }, hook.conditions).at(hash);
+  const hook = activeHook(own());
+  const matched = scanner({ history, candidates }, hook.conditions).at(chosenBlock(history, choice));
   const of = network();
   if (matched === null || of === null) return;
   const body = payloadText(hook, of, { apply: [matched], rollback: [] });
-  write(() => {
+  await write(() => {
+    // It may have been deleted while others wrote.
+    own();
     if (deliveries.openUpTo(hook.id, 'evaluate', MOST_WAITING) === MOST_WAITING) {
       throw new HookProblem(429, `${MOST_WAITING} evaluations wait for the receiver: try again, or use a backfill`);
     }

@@ -57,7 +57,7 @@ export function startChainhooks(options: HookOptions) {
   const counters = newCounters();
   const targets = guard ?? targetGuard(rules.targets);
 
-  const write = ingest.transaction;
+  const { write } = ingest;
   const evaluator = hookEvaluator({
     store,
     history,

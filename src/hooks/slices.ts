@@ -1,17 +1,18 @@
 /** Long work in small transactions, so that the node's events come in between. */
 import type { Clock } from '../base/clock.ts';
 import { isStorageError } from '../store/files/store-failure.ts';
+import type { Write } from '../store/ingest/ingest.ts';
 
 /** Milliseconds of a slice. */
 const SLICE_MS = 10;
 
 const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
-/** @param write runs a change in a transaction, all or nothing */
-export function slices(write: <T>(change: () => T) => T, clock: Clock) {
-  function slice(step: () => boolean): boolean {
-    const end = clock.monotonic() + SLICE_MS;
+/** What takes long work step by step. */
+export function slices(write: Write, clock: Clock) {
+  function slice(step: () => boolean): Promise<boolean> {
     return write(() => {
+      const end = clock.monotonic() + SLICE_MS;
       do {
         if (step()) return true;
       } while (clock.monotonic() < end);
@@ -25,12 +26,12 @@ export function slices(write: <T>(change: () => T) => T, clock: Clock) {
    * @returns whether the work is done
    * @throws what the store throws where it can't be written or read now
    */
-  return (step: () => boolean, failed: (reason: string, error: unknown) => void): boolean => {
+  return async (step: () => boolean, failed: (reason: string, error: unknown) => void): Promise<boolean> => {
     try {
-      return slice(step);
+      return await slice(step);
     } catch (error) {
       if (isStorageError(error)) throw error;
-      write(() => failed(messageOf(error), error));
+      await write(() => failed(messageOf(error), error));
       return true;
     }
   };

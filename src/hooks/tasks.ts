@@ -3,6 +3,7 @@
  * the node, each a transaction, so that neither waits for the other.
  */
 
+import type { Write } from '../store/ingest/ingest.ts';
 import { type BackfillStepOptions, backfillSteps } from './backfill-step.ts';
 import { type HookLog, logTaskFailure } from './log-event.ts';
 import { slices } from './slices.ts';
@@ -14,8 +15,7 @@ const RETRY_MS = 1_000;
 
 /** What the tasks work with. */
 export interface TaskOptions extends BackfillStepOptions {
-  /** Runs in a transaction, all or nothing. */
-  write: <T>(change: () => T) => T;
+  write: Write;
   log: HookLog;
 }
 
@@ -33,14 +33,14 @@ export function hookTasks(options: TaskOptions) {
   let finished: Promise<void> = Promise.resolve();
   let cancelRetry = () => {};
 
-  function liveSlice(): boolean {
+  function liveSlice(): Promise<boolean> {
     return slice(evaluator.advanceLive, (reason) => {
       for (const record of records.live()) evaluator.interrupt(record, reason, null);
     });
   }
 
   /** @returns whether it stands with the live ones, or has to wait for its deliveries */
-  function catchUpSlice(id: number): boolean {
+  function catchUpSlice(id: number): Promise<boolean> {
     return slice(
       () => deliveries.openUpTo(id, 'live', MOST_CAUGHT_UP) === MOST_CAUGHT_UP || evaluator.advanceOne(id),
       (reason) => {
@@ -51,14 +51,16 @@ export function hookTasks(options: TaskOptions) {
   }
 
   /** @returns whether it is done, or has to wait for its deliveries */
-  function backfillSlice(id: number): boolean {
+  async function backfillSlice(id: number): Promise<boolean> {
     const job = backfills.get(id);
     const record = job === undefined ? undefined : records.get(job.hookId);
     if (job === undefined || record === undefined) return true;
     return slice(
       () => {
         const current = backfills.get(id);
-        return current === undefined || current.finishedAt !== null || backfillStep(current, record);
+        const hook = records.get(job.hookId);
+        if (current === undefined || hook === undefined) return true;
+        return current.finishedAt !== null || backfillStep(current, hook);
       },
       (reason, error) => {
         backfills.finish(id, 'failed', clock.now(), reason);
@@ -69,17 +71,17 @@ export function hookTasks(options: TaskOptions) {
 
   /** A slice of each task; others have their turn after each. @returns whether there is more to do now */
   async function round(): Promise<boolean> {
-    if (!liveSlice()) return true;
+    if (!(await liveSlice())) return true;
     let more = false;
     for (const id of records.catchingUp()) {
       // Whoever has caught up joins them: they must stand at the tip.
-      if (stopped || !liveSlice()) return true;
-      more = !catchUpSlice(id) || more;
+      if (stopped || !(await liveSlice())) return true;
+      more = !(await catchUpSlice(id)) || more;
       await clock.turn();
     }
     for (const id of backfills.next()) {
       if (stopped) return true;
-      more = !backfillSlice(id) || backfills.get(id)?.finishedAt !== null || more;
+      more = !(await backfillSlice(id)) || backfills.get(id)?.finishedAt !== null || more;
       await clock.turn();
     }
     return more;

@@ -41,8 +41,8 @@ export interface ReceiverOptions {
   port: number;
   /** Largest body, in bytes. Mainnet's genesis block has some 80 MB. */
   bodyLimit: number;
-  /** Takes an event, which is durable when the function returns. */
-  receive: (event: ReceivedEvent) => Outcome;
+  /** Takes an event, which is durable when that is done. */
+  receive: (event: ReceivedEvent) => Outcome | Promise<Outcome>;
   log: (event: ReceiverEvent) => void;
   metrics?: EventMetrics;
   /** Answers GET requests for the paths it knows, and null for others. */
@@ -94,9 +94,9 @@ export function startReceiver(options: ReceiverOptions): Receiver {
   const { clock = systemClock, turns = new Turns(clock), listen = listenHttp } = options;
 
   /** Takes an event and makes its response. */
-  function taken(path: string, text: string): { outcome: EventOutcome; response: Response } {
+  async function taken(path: string, text: string): Promise<{ outcome: EventOutcome; response: Response }> {
     try {
-      const outcome = receive({ path, text, receivedAt: clock.now() * MICROSECONDS_PER_MILLISECOND });
+      const outcome = await receive({ path, text, receivedAt: clock.now() * MICROSECONDS_PER_MILLISECOND });
       if (outcome === 'repeated') log({ event: 'event_repeated', path });
       return { outcome, response: answer(200, { result: 'ok' }) };
     } catch (error) {
@@ -131,7 +131,7 @@ export function startReceiver(options: ReceiverOptions): Receiver {
       return answer(error.status, { error: message });
     }
     const start = clock.monotonic();
-    const { outcome, response } = taken(path, text);
+    const { outcome, response } = await taken(path, text);
     const ms = clock.monotonic() - start;
     metrics.answered(path, outcome, ms);
     if (outcome === 'applied') log({ event: 'event_taken', path, ms: Math.round(ms) });

@@ -223,13 +223,13 @@ test('writes that succeed again without an event are noticed, and what the journ
   ]);
 });
 
-test('a small write that finds room on a full disk says nothing of the events, which still fail', () => {
+test('a small write that finds room on a full disk says nothing of the events, which still fail', async () => {
   using open = opened();
   upToBlock(open);
   open.store.follow(({ sql, path }) => (sql === 'COMMIT' && path === journalPath(open.directory) ? full : null));
   for (const _ of [1, 2, 3]) {
     expect(() => open.ingest.receive(nextBlock)).toThrow('disk is full');
-    open.ingest.faucetRequests.add('stx', 'ST000000000000000000002AMW42H', 1, '127.0.0.1');
+    await open.ingest.faucetRequests.add('stx', 'ST000000000000000000002AMW42H', 1, '127.0.0.1');
     expect(open.ingest.health.failing()?.message).toBe('disk is full');
   }
   open.store.follow(never);

@@ -127,7 +127,7 @@ test(
         const { write, evaluator, store, dispatcher } = away.hooks;
         const record = store.records.find(two, 'default');
         if (record === undefined) throw new Error('no hook');
-        write(() => evaluator.interrupt(record, 'for a test', null));
+        await write(() => evaluator.interrupt(record, 'for a test', null));
         feed(away, events.slice(cut));
         expect((await away.request('GET', `/chainhooks/me/${two}`)).body.status).toMatchObject({
           status: 'interrupted',
@@ -164,7 +164,7 @@ test('what left the chain from block 1 on is taken back as it was told, with the
       if (event.path === '/new_block') blocks += 1;
       const record = server.hooks.store.records.find(uuid, 'default');
       if (blocks !== 3 || record === undefined) continue;
-      server.hooks.write(() => server.hooks.evaluator.interrupt(record, 'for a test', null));
+      await server.hooks.write(() => server.hooks.evaluator.interrupt(record, 'for a test', null));
     }
     await server.request('PATCH', `/chainhooks/me/${uuid}/enabled`, { enabled: true });
     await until(() => server.hooks.store.records.find(uuid, 'default')?.stage === 'live');

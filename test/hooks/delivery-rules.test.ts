@@ -99,9 +99,9 @@ test('a replaced secret signs for a day beside the new one, and not a moment lon
     await direct.trial.test(CONSUMER, uuid, {});
     return target.received.at(-1)?.headers['webhook-signature']?.split(' ').length;
   };
-  direct.managed.rotateSecret(CONSUMER);
+  await direct.managed.rotateSecret(CONSUMER);
   expect(await signatures()).toBe(1);
-  direct.managed.rotateSecret(CONSUMER);
+  await direct.managed.rotateSecret(CONSUMER);
   expect(await signatures()).toBe(2);
   direct.clock.time += DAY - 1;
   expect(await signatures()).toBe(2);
@@ -113,7 +113,7 @@ describe('while a request is under way', () => {
   const backfilled = async (direct: DirectHooks, url: string) => {
     const uuid = await direct.register(definition(url, everything));
     feed(direct, straight);
-    const job = direct.trial.backfill(CONSUMER, uuid, { from: 1, to: 3, dryRun: false });
+    const job = await direct.trial.backfill(CONSUMER, uuid, { from: 1, to: 3, dryRun: false });
     const state = () => direct.trial.getBackfill(CONSUMER, uuid, job.id);
     await until(() => state().state === 'completed');
     return { uuid, job, state };
@@ -124,7 +124,7 @@ describe('while a request is under way', () => {
     using target = holding();
     const { uuid, job, state } = await backfilled(direct, target.url);
     await until(() => target.waiting() === 1);
-    direct.trial.cancelBackfill(CONSUMER, uuid, job.id);
+    await direct.trial.cancelBackfill(CONSUMER, uuid, job.id);
     const cancelled = direct.made(uuid).map(() => 'cancelled');
     expect(states(direct, uuid)).toEqual(cancelled as never);
     target.answer(status);
@@ -141,7 +141,7 @@ describe('while a request is under way', () => {
     feed(direct, straight);
     const [first] = direct.made(uuid);
     await until(() => target.waiting() === 1);
-    direct.managed.remove(CONSUMER, uuid);
+    await direct.managed.remove(CONSUMER, uuid);
     target.answer(500);
     await until(() => !direct.hooks.dispatcher.isUnderWay(first!.id));
     expect(direct.hooks.store.deliveries.get(first!.id)).toMatchObject({ state: 'cancelled', attempts: 0 });
@@ -161,9 +161,11 @@ describe('while a request is under way', () => {
     // By its row alone it is one that failed and may be sent again.
     const [one] = direct.made(uuid);
     expect(one?.state).toBe('failed');
-    expect(() => direct.log.redeliver(CONSUMER, uuid, one!.webhookId)).toThrow('The delivery is in flight');
+    await expect(direct.log.redeliver(CONSUMER, uuid, one!.webhookId)).rejects.toThrow('The delivery is in flight');
     expect(await direct.log.redeliverMany(CONSUMER, uuid, {})).toBe(0);
-    expect(() => direct.log.skip(CONSUMER, uuid, one!.webhookId)).toThrow('is not the one that its hook waits for');
+    await expect(direct.log.skip(CONSUMER, uuid, one!.webhookId)).rejects.toThrow(
+      'is not the one that its hook waits for',
+    );
     target.answer(200);
     await until(() => direct.made(uuid)[0]?.state === 'delivered');
     expect(target.received).toHaveLength(2);
@@ -194,7 +196,7 @@ test('a backfill whose delivery dies goes on, and its hook with it', async () =>
   await direct.managed.update(CONSUMER, uuid, { filters: { events: [] } });
   feed(direct, straight);
   await direct.managed.update(CONSUMER, uuid, { filters: { events: everything } });
-  const { id } = direct.trial.backfill(CONSUMER, uuid, { from: 1, to: 8, dryRun: false });
+  const { id } = await direct.trial.backfill(CONSUMER, uuid, { from: 1, to: 8, dryRun: false });
   await until(() => job().deliveries.delivered + job().deliveries.dead === 8);
   expect(job()).toMatchObject({ state: 'completed', deliveries: { queued: 8, delivered: 7, dead: 1 } });
   expect(direct.record(uuid)).toMatchObject({ stage: 'live', status: 'streaming', interruptedReason: null });
@@ -206,8 +208,8 @@ test('a block that was told by a backfill and leaves the chain is taken back', a
   const uuid = await direct.register(definition(NOWHERE, everything));
   const third = upTo(forked, 3);
   feed(direct, forked.slice(0, third));
-  direct.managed.setEnabled(CONSUMER, uuid, true);
-  const job = direct.trial.backfill(CONSUMER, uuid, { from: 1, to: 3, dryRun: false });
+  await direct.managed.setEnabled(CONSUMER, uuid, true);
+  const job = await direct.trial.backfill(CONSUMER, uuid, { from: 1, to: 3, dryRun: false });
   await until(() => direct.trial.getBackfill(CONSUMER, uuid, job.id).state === 'completed');
   const hashes = [2, 3].map((height) => `0x${direct.ingest.history.hashAt(height)?.toHex()}`);
   feed(direct, forked.slice(third));
@@ -224,9 +226,9 @@ test('after catching up over a fork sequence and ids go on as they were', async 
   feed(direct, forked.slice(0, third));
   const before = direct.made(uuid).map(({ webhookId }) => webhookId);
   expect(before).toHaveLength(3);
-  direct.hooks.write(() => direct.hooks.evaluator.interrupt(direct.record(uuid), 'for a test', null));
+  await direct.hooks.write(() => direct.hooks.evaluator.interrupt(direct.record(uuid), 'for a test', null));
   feed(direct, forked.slice(third));
-  direct.managed.setEnabled(CONSUMER, uuid, true);
+  await direct.managed.setEnabled(CONSUMER, uuid, true);
   await until(() => direct.record(uuid).stage === 'live');
   const after = direct.made(uuid);
   expect(after.slice(0, 3).map(({ webhookId }) => webhookId)).toEqual(before);
@@ -292,7 +294,7 @@ test('a hook that catches up is only so far ahead of its receiver, and goes on a
   const { deliveries } = direct.hooks.store;
   const { openUpTo } = deliveries;
   deliveries.openUpTo = (id, lane, limit) => (openUpTo(id, lane, limit) < 3 ? 0 : limit);
-  direct.managed.setEnabled(CONSUMER, uuid, true, 1);
+  await direct.managed.setEnabled(CONSUMER, uuid, true, 1);
   for (let told = 1; told <= 8; told++) {
     await until(() => target.waiting() === 1);
     await until(() => direct.made(uuid).length === Math.min(told + 2, 8));

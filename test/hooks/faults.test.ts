@@ -63,7 +63,7 @@ test('a hook that is deleted while its URL is looked up is not there any more', 
   answerAll();
   const uuid = await registered;
   const changed = direct.managed.update(CONSUMER, uuid, { name: 'renamed' });
-  direct.managed.remove(CONSUMER, uuid);
+  await direct.managed.remove(CONSUMER, uuid);
   answerAll();
   const outcome = await changed.catch((error: unknown) => error);
   expect(outcome).toBeInstanceOf(HookProblem);
@@ -168,8 +168,8 @@ test.each([
   await using direct = directHooks();
   const uuid = await direct.register(definition(NOWHERE, everything));
   feed(direct);
-  for (const block_height of [1, 2, 3, 4, 5, 6]) direct.managed.evaluate(CONSUMER, uuid, { block_height });
-  direct.trial.backfill(CONSUMER, uuid, { from: 1, to: 2, dryRun: true });
+  for (const block_height of [1, 2, 3, 4, 5, 6]) await direct.managed.evaluate(CONSUMER, uuid, { block_height });
+  await direct.trial.backfill(CONSUMER, uuid, { from: 1, to: 2, dryRun: true });
   expect(read(direct, uuid)).toBeDefined();
   using db = new Database(indexPath(direct.directory), { readwrite: true });
   db.run(`UPDATE ${table} SET ${column} = 9 WHERE id = 1`);

@@ -30,7 +30,7 @@ async function liveAtThree(direct: DirectHooks, ...urls: string[]): Promise<stri
   const uuids: string[] = [];
   for (const url of urls) uuids.push(await direct.register(definition(url, everything)));
   feed(direct, forked.slice(0, third));
-  for (const uuid of uuids) direct.managed.setEnabled(CONSUMER, uuid, true);
+  for (const uuid of uuids) await direct.managed.setEnabled(CONSUMER, uuid, true);
   return uuids;
 }
 
@@ -43,7 +43,7 @@ test('what a backfill has still to send of a block that left the chain is cancel
   const { openOfBackfill } = deliveries;
   deliveries.openOfBackfill = (id) => (openOfBackfill(id) < 2 ? 0 : 1_000);
   target.answer = () => new Response('', { status: 503 });
-  const { id } = direct.trial.backfill(CONSUMER, uuid, { from: 2, to: 3, dryRun: false });
+  const { id } = await direct.trial.backfill(CONSUMER, uuid, { from: 2, to: 3, dryRun: false });
   const job = () => direct.trial.getBackfill(CONSUMER, uuid, id);
   await until(() => direct.made(uuid).length === 2 && direct.made(uuid)[0]?.state === 'failed');
   expect(job().state).toBe('running');
@@ -78,7 +78,7 @@ test.each([200, 500])(
       asked.resolve();
       return answer.promise;
     };
-    direct.trial.backfill(CONSUMER, uuid, { from: 3, to: 3, dryRun: false });
+    await direct.trial.backfill(CONSUMER, uuid, { from: 3, to: 3, dryRun: false });
     await asked.promise;
 
     feed(direct, forked.slice(third));
@@ -101,10 +101,10 @@ test('what is sent again of a backfill is cancelled, too, and counted once', asy
   using target = receiver();
   const [uuid = ''] = await liveAtThree(direct, target.url);
   target.answer = () => new Response('', { status: 410 });
-  const { id } = direct.trial.backfill(CONSUMER, uuid, { from: 3, to: 3, dryRun: false });
+  const { id } = await direct.trial.backfill(CONSUMER, uuid, { from: 3, to: 3, dryRun: false });
   await until(() => direct.made(uuid)[0]?.state === 'dead');
   target.answer = () => new Response('', { status: 503 });
-  direct.log.redeliver(CONSUMER, uuid, direct.made(uuid)[0]!.webhookId);
+  await direct.log.redeliver(CONSUMER, uuid, direct.made(uuid)[0]!.webhookId);
   await until(() => direct.made(uuid)[0]?.state === 'failed');
   feed(direct, forked.slice(third));
   expect(direct.made(uuid)[0]?.state).toBe('cancelled');

@@ -113,10 +113,10 @@ test('a deleted hook goes with all that its log still has', async () => {
   const other = await direct.register(definition(NOWHERE, everything, started));
   feed(direct);
   settle(direct, uuid, ['delivered', 'dead']);
-  direct.trial.backfill(CONSUMER, uuid, { from: 1, to: 5, dryRun: true });
+  await direct.trial.backfill(CONSUMER, uuid, { from: 1, to: 5, dryRun: true });
   const { id } = direct.record(uuid);
   const others = direct.made(other).length;
-  direct.managed.remove(CONSUMER, uuid);
+  await direct.managed.remove(CONSUMER, uuid);
   direct.clock.time += 4 * RETENTION;
   await direct.hooks.upkeep.run();
   using db = new Database(indexPath(direct.directory), { readonly: true });
@@ -140,7 +140,7 @@ test('upkeep comes in steps: what fails is said, and more than a step takes is f
   const { store, write } = direct.hooks;
   const { id } = direct.record(uuid);
   const many = 5_001;
-  write(() => {
+  await write(() => {
     for (let one = 0; one < many; one++) {
       const lost = store.deliveries.add(
         {

@@ -39,14 +39,14 @@ export function deliverer(options: DelivererOptions) {
     if (signal.aborted) return;
     const text = deliveries.body(id);
     if (text === undefined) {
-      record.bodyLost(hook, delivery);
+      await record.bodyLost(delivery);
       return;
     }
     const result = await request(hook, delivery, text);
     // Ended by us: whether it arrived isn't known, and it goes again at the next start.
     if (signal.aborted) return;
     timers.attempted(result.durationMs);
-    record.attempted(delivery, result);
+    await record.attempted(delivery, result);
     if (delivery.backfillId !== null || delivery.reason === 'catch_up') roomMade();
   };
 }

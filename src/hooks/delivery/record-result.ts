@@ -3,6 +3,7 @@ import type { Chance } from '../../base/chance.ts';
 import type { Clock } from '../../base/clock.ts';
 import type { Delivery, HookRecord } from '../../store/hooks/model.ts';
 import type { HookStore } from '../../store/hooks/store.ts';
+import type { Write } from '../../store/ingest/ingest.ts';
 import type { HookCounters } from '../counters.ts';
 import type { HookLog } from '../log-event.ts';
 import { failureOf, isSuccess, type Result } from './attempt.ts';
@@ -10,8 +11,7 @@ import { backoff, type DeliveryRules } from './rules.ts';
 
 export interface RecordResultOptions {
   store: HookStore;
-  /** Runs in a transaction, all or nothing. */
-  write: <T>(change: () => T) => T;
+  write: Write;
   /** @param stuckDelivery the row of the delivery that failed for good; null where there is none */
   interrupt: (record: HookRecord, reason: string, stuckDelivery: number | null) => void;
   rules: DeliveryRules;
@@ -63,23 +63,25 @@ export function resultRecorder(options: RecordResultOptions) {
 
   return {
     /** What came of an attempt; nothing where the delivery was cancelled or its hook deleted meanwhile. */
-    attempted({ id, hookId }: Delivery, result: Result): void {
+    attempted: ({ id, hookId }: Delivery, result: Result): Promise<void> =>
       write(() => {
         const delivery = deliveries.get(id);
         const record = records.get(hookId);
         if (delivery === undefined || record === undefined || !isOpen(delivery)) return;
         if (isSuccess(result)) succeed(record, delivery, result);
         else fail(record, delivery, result);
-      });
-    },
+      }),
 
-    /** The body of a delivery is gone: it can't be sent, and its hook says so. */
-    bodyLost(record: HookRecord, { id, lane, backfillId, webhookId }: Delivery): void {
+    /** The body of a delivery is gone: it can't be sent, and its hook says so; as for one that was attempted. */
+    bodyLost: ({ id, hookId }: Delivery): Promise<void> =>
       write(() => {
+        const delivery = deliveries.get(id);
+        const record = records.get(hookId);
+        if (delivery === undefined || record === undefined || !isOpen(delivery)) return;
+        const { lane, backfillId, webhookId } = delivery;
         deliveries.setState(id, 'dead');
         if (backfillId !== null) backfills.settle(backfillId, { delivered: 0, dead: 1 });
         if (lane === 'live') interrupt(record, `the body of delivery ${webhookId} is lost`, null);
-      });
-    },
+      }),
   };
 }

@@ -63,8 +63,8 @@ export const managementRoutes = ({ at, family, operatorFamily }: HookFamily): Ro
     description: 'Enables or disables all chainhooks that match every one of the filters, and returns their ids.',
     body: BulkBody,
     response: Type.Object({ updated_uuids: Type.Array(Type.String()) }),
-    handle: ({ body, caller: { consumer, api } }) => ({
-      updated_uuids: api.management.setManyEnabled(consumer, body.enabled, body.filters),
+    handle: async ({ body, caller: { consumer, api } }) => ({
+      updated_uuids: await api.management.setManyEnabled(consumer, body.enabled, body.filters),
     }),
   }),
   route({

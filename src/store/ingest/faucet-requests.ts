@@ -5,7 +5,8 @@ import { faucetRequestsTable } from '../tables/bookkeeping.ts';
 
 export type Currency = 'stx' | 'btc' | 'sbtc';
 
-export interface FaucetRequests {
+/** The table of requests, through a connection; what writes is called in a transaction. */
+export interface FaucetRequestRows {
   /** How many there were of an address since a time, in Unix milliseconds. */
   count(currency: Currency, address: string, since: number): number;
   /** @param at Unix milliseconds */
@@ -14,7 +15,13 @@ export interface FaucetRequests {
   forgetBefore(time: number): void;
 }
 
-export function faucetRequests(db: Database): FaucetRequests {
+/** The requests, for those who serve faucets: each is written by itself, in the order of all that is written. */
+export interface FaucetRequests extends Pick<FaucetRequestRows, 'count'> {
+  add(...request: Parameters<FaucetRequestRows['add']>): Promise<void>;
+  forgetBefore(...time: Parameters<FaucetRequestRows['forgetBefore']>): Promise<void>;
+}
+
+export function faucetRequests(db: Database): FaucetRequestRows {
   const count = db.prepare<{ requests: number }, [string, string, number]>(
     'SELECT count(*) AS requests FROM faucet_requests WHERE currency = ?1 AND address = ?2 AND requested_at > ?3',
   );

@@ -27,6 +27,7 @@ import { requireSendMany } from './send-many.ts';
 import { preceded, sharedCommits } from './shared-commits.ts';
 import { type Participant, transactions } from './transactions.ts';
 import { writerHealth } from './writer-health.ts';
+import { WriterQueue } from './writer-queue.ts';
 
 export type { IngestEvent, Outcome, ReceivedEvent } from './event.ts';
 export type { ChainFollower, ChainHistory } from './follower.ts';
@@ -56,6 +57,15 @@ export function openIngest(options: IngestOptions) {
   }
 }
 export type Ingest = ReturnType<typeof openIngest>;
+
+/** `synced`: on disk when it is done, whatever becomes of the machine. */
+export type Durability = 'synced' | 'usual';
+
+/**
+ * Writes of others than the node, all of them or none, when it is their turn.
+ * @throws what `change` throws, StoreUnavailableError
+ */
+export type Write = <T>(change: () => T, when?: Durability) => Promise<T>;
 
 /** Bytes of room below which a disk counts as full, whatever fits into its files. */
 const ROOM_BYTES = 16_000_000;
@@ -162,6 +172,28 @@ function committedHistory({ router, identity }: Parts, publish: () => void): Cha
   return preceded({ ...history }, publish);
 }
 
+/** What writes for others than the node. */
+function otherWrites({ transaction, durability }: Parts) {
+  const queue = new WriterQueue();
+  /** @throws what `change` throws, StoreUnavailableError */
+  function writeNow<T>(change: () => T, when: Durability = 'usual'): T {
+    const result = transaction.write(change);
+    if (when === 'synced') durability.now();
+    return result;
+  }
+  const write: Write = (change, when) => queue.run(() => writeNow(change, when));
+  return { queue, write, writeNow };
+}
+
+function writtenRequests(db: Database, publish: () => void, write: Write): FaucetRequests {
+  const { count, add, forgetBefore } = faucetRequests(db);
+  return {
+    ...preceded({ count }, publish),
+    add: (...request) => write(() => add(...request)),
+    forgetBefore: (...time) => write(() => forgetBefore(...time)),
+  };
+}
+
 /** @param opened gets what closes again what was opened, in the order to close it in */
 function startIngest(options: IngestOptions, opened: (() => void)[]) {
   const { directory } = options;
@@ -170,8 +202,7 @@ function startIngest(options: IngestOptions, opened: (() => void)[]) {
   const commits = sharedCommits(transaction, health, { journal: files.journal !== null, after: options.after ?? null });
   const { publish } = commits;
   const { takeInBatch, takeAlone, keep, commit, rollback } = eventTaker(files, router, transaction, commits);
-  const requests = faucetRequests(files.db);
-
+  const { queue, write, writeNow } = otherWrites(parts);
   return {
     /**
      * Takes one event. When this returns, the event is on disk.
@@ -217,15 +248,7 @@ function startIngest(options: IngestOptions, opened: (() => void)[]) {
     networkKind: (): Network['kind'] | null => identity.network()?.kind ?? null,
     /** Null before the first block, unless it was set. */
     network: identity.network,
-    /** Written between events, each by itself. */
-    faucetRequests: {
-      count(...request) {
-        publish();
-        return requests.count(...request);
-      },
-      add: (...request) => transaction.write(() => requests.add(...request)),
-      forgetBefore: (time) => transaction.write(() => requests.forgetBefore(time)),
-    } satisfies FaucetRequests,
+    faucetRequests: writtenRequests(files.db, publish, write),
 
     /** The follower takes part in each change of the chain from now on. */
     follow: follower.set,
@@ -238,16 +261,11 @@ function startIngest(options: IngestOptions, opened: (() => void)[]) {
     publish,
     /** The commits of the index since this was opened. */
     commits: parts.commits,
-    /**
-     * Writes of others than the node, all of them or none. Between events: not while a transaction of events is open.
-     * @param when `synced`: on disk when this returns, whatever becomes of the machine
-     * @throws what `write` throws, StoreUnavailableError
-     */
-    transaction<T>(write: () => T, when: 'synced' | 'usual' = 'usual'): T {
-      const result = transaction.write(write);
-      if (when === 'synced') durability.now();
-      return result;
-    },
+    /** The order of all that is written while others may write, too. */
+    queue,
+    write,
+    /** Writes as `write` does, at once: for those who know that nobody else writes. */
+    transaction: writeNow,
     /** Names what is committed by now, for `durable`. */
     position: durability.position,
     /**
@@ -256,7 +274,7 @@ function startIngest(options: IngestOptions, opened: (() => void)[]) {
      * @throws StoreUnavailableError
      */
     async durable(position: number): Promise<void> {
-      transaction.settle();
+      await queue.run(() => transaction.settle());
       await durability.reached(position);
     },
 

@@ -1,0 +1,45 @@
+/** The order of all that is written. */
+import { expect, test } from 'bun:test';
+import { WriterQueue } from '../../src/store/ingest/writer-queue.ts';
+
+test('where nobody waits, a job is a call: done when it returns', () => {
+  const queue = new WriterQueue();
+  const done: number[] = [];
+  void queue.run(() => done.push(1));
+  void queue.run(() => done.push(2));
+  expect(done).toEqual([1, 2]);
+});
+
+test('jobs that come while another is under way follow it in the order they came, whatever becomes of each', async () => {
+  const queue = new WriterQueue();
+  const done: string[] = [];
+  const first = Promise.withResolvers<string>();
+  const results = [
+    queue.run(() => first.promise),
+    queue.run(() => done.push('second')),
+    queue.run(() => {
+      done.push('third');
+      throw new Error('the third fails');
+    }),
+    queue.run(async () => {
+      await Promise.resolve();
+      done.push('fourth');
+      return Promise.reject(new Error('the fourth fails'));
+    }),
+    queue.run(() => done.push('fifth')),
+  ];
+  const settled = Promise.allSettled(results);
+  expect(done).toEqual([]);
+  first.resolve('first');
+  expect((await settled).map((one) => (one.status === 'fulfilled' ? one.value : one.reason.message))).toEqual([
+    'first',
+    1,
+    'the third fails',
+    'the fourth fails',
+    4,
+  ]);
+  expect(done).toEqual(['second', 'third', 'fourth', 'fifth']);
+  // It is idle again: a call.
+  void queue.run(() => done.push('sixth'));
+  expect(done.at(-1)).toBe('sixth');
+});
