@@ -1,4 +1,4 @@
-/** The pages of the console with their paths, which the server and the browser's router share. */
+/** The pages of the console with their paths and the navigation, which the server and the browser share. */
 
 export const pagePaths = {
   overview: '/',
@@ -25,3 +25,16 @@ export const pagePaths = {
 } as const;
 
 export type PageName = keyof typeof pagePaths;
+
+/** The pages of the navigation, each with those that belong to it. */
+export const sections: readonly (readonly [page: PageName, title: string, members: readonly PageName[]])[] = [
+  ['overview', 'Overview', []],
+  ['blocks', 'Blocks', ['block']],
+  ['bitcoinBlocks', 'Bitcoin blocks', ['bitcoinBlock']],
+  ['transactions', 'Transactions', ['transaction']],
+  ['mempool', 'Mempool', []],
+  ['staking', 'Staking', []],
+  ['names', 'Names', ['name']],
+  ['hooks', 'Chainhooks', ['newHook', 'hook', 'editHook', 'delivery']],
+  ['system', 'System', []],
+];

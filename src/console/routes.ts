@@ -6,10 +6,9 @@ import { type TSchema, Type } from '@sinclair/typebox';
 import { takesCoding, takesHtml } from '../http/accepts.ts';
 import { notFound, unknownRoute } from '../http/errors.ts';
 import { Redirect, type Route, route } from '../http/route.ts';
-import { type ConsoleFiles, consoleFiles } from './files.ts';
+import { documentOf, FILES } from './document.ts';
+import { consoleFiles } from './files.ts';
 import { pagePaths } from './page-paths.ts';
-
-const FILES = '/console';
 
 /** Only this server is asked, no script stands in the document, and no text can become HTML. */
 const POLICY = [
@@ -24,25 +23,6 @@ const POLICY = [
   "require-trusted-types-for 'script'",
   "trusted-types 'none'",
 ].join('; ');
-
-/** The mark of the program: three blocks, each on the one before it. */
-const ICON =
-  "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 32 32'%3E%3Crect width='32' height='32' rx='7' fill='%23312e81'/%3E%3Cg fill='%23fff'%3E%3Crect x='7' y='20' width='18' height='4' rx='1'/%3E%3Crect x='10' y='14' width='15' height='4' rx='1' opacity='.8'/%3E%3Crect x='13' y='8' width='12' height='4' rx='1' opacity='.6'/%3E%3C/g%3E%3C/svg%3E";
-
-const documentOf = ({ script, style }: ConsoleFiles): string => `<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
-<title>Stackside</title>
-<link rel="icon" href="${ICON}">
-<link rel="stylesheet" href="${FILES}/${style}">
-<script type="module" src="${FILES}/${script}"></script>
-</head>
-<body><noscript>The console needs JavaScript. The API is described at /docs.</noscript></body>
-</html>
-`;
 
 async function pageAnswer(): Promise<Response> {
   const headers = {

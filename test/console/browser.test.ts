@@ -281,6 +281,12 @@ browserTest('an unreachable server is said, and its return noticed', async () =>
   await page.unroute('**/extended/**');
   await page.getByRole('button', { name: 'Try again' }).click();
   await page.getByRole('table', { name: 'Blocks' }).waitFor();
+  await page.route('**/console/part-*', (route) => route.abort());
+  await page.getByRole('link', { name: 'Chainhooks', exact: true }).click();
+  await page.getByRole('alert').getByText('could not be loaded').waitFor();
+  await page.unroute('**/console/part-*');
+  await page.getByRole('button', { name: 'Try again' }).click();
+  await page.getByRole('link', { name: 'New chainhook' }).waitFor();
 });
 
 browserTest('a chainhook is made in a form and as JSON, tried, saved, delivered and delivered again', async () => {

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { Glob } from 'bun';
 import { bundleConsole } from '../../src/console/bundle.ts';
-import { pagePaths } from '../../src/console/page-paths.ts';
+import { pagePaths, sections } from '../../src/console/page-paths.ts';
 import { testApp } from '../api/test-app.ts';
 import { apiTypes, typesFile } from '../support/api-types.ts';
 
@@ -68,6 +68,13 @@ describe('files', () => {
   test('of another name are not there', async () => {
     expect((await request('/console/console-nope.js')).status).toBe(404);
   });
+});
+
+test('a page has the navigation before its script runs, and says that it needs one', async () => {
+  const text = await (await request('/', HTML)).text();
+  const links = [...text.matchAll(/<li><a href="([^"]+)">([^<]+)<\/a><\/li>/g)].map(([, path, title]) => [path, title]);
+  expect(links).toEqual(sections.map(([page, title]) => [pagePaths[page], title]));
+  expect(text).toContain('<noscript>');
 });
 
 /** Bytes of script and style, compressed, that the whole console may have. */

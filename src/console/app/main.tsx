@@ -15,13 +15,20 @@ import { Shell } from './shell/shell.tsx';
 import { startTheme } from './shell/theme.ts';
 import { startClock } from './ui/clock.ts';
 
+function start(): void {
+  startClock();
+  startRouter();
+  startLive();
+  render(
+    <Shell>
+      <Pages />
+    </Shell>,
+    document.body,
+  );
+}
+
 startTheme();
-startClock();
-startRouter();
-startLive();
-render(
-  <Shell>
-    <Pages />
-  </Shell>,
-  document.body,
-);
+// The document has a frame with the navigation, which is painted before the first page keeps the browser busy. A page in
+// the background is not painted.
+if (document.hidden) start();
+else requestAnimationFrame(() => setTimeout(start));

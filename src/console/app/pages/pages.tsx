@@ -1,16 +1,15 @@
 /** Each page of the console with its component. */
 import type { ComponentChild } from 'preact';
 import type { PageName } from '../../page-paths.ts';
+import { usePart } from '../api/use-part.ts';
 import { current } from '../shell/router.ts';
+import { Show } from '../ui/parts.tsx';
 import { BitcoinBlock } from './bitcoin-block.tsx';
 import { BitcoinBlocks } from './bitcoin-blocks.tsx';
 import { Block } from './block.tsx';
 import { Blocks } from './blocks.tsx';
 import { Contract } from './contract.tsx';
-import { Delivery } from './delivery.tsx';
-import { Hook } from './hook.tsx';
-import { EditHook, NewHook } from './hook-editor.tsx';
-import { Hooks } from './hooks.tsx';
+import type { ManagingPage } from './managing.tsx';
 import { Mempool } from './mempool.tsx';
 import { Name } from './name.tsx';
 import { Names } from './names.tsx';
@@ -18,14 +17,18 @@ import { Nft } from './nft.tsx';
 import { NotFound } from './not-found.tsx';
 import { Overview } from './overview.tsx';
 import { Principal } from './principal.tsx';
-import { SignedIn } from './signed-in.tsx';
 import { Staking } from './staking.tsx';
-import { System } from './system.tsx';
 import { Token } from './token.tsx';
 import { Transaction } from './transaction.tsx';
 import { Transactions } from './transactions.tsx';
 
-type Params = Readonly<Record<string, string>>;
+export type Params = Readonly<Record<string, string>>;
+
+/** A page of the part of the bundle that is loaded with its first page. */
+function Managing({ page, params = {} }: { page: ManagingPage; params?: Params }) {
+  const loaded = usePart('managing', () => import('./managing.tsx'));
+  return <Show loaded={loaded}>{({ MANAGING_PAGES }) => MANAGING_PAGES[page](params)}</Show>;
+}
 
 /** A key makes a page of another subject another page, with a state of its own. */
 const PAGES: Readonly<Record<PageName, (params: Params) => ComponentChild>> = {
@@ -44,32 +47,12 @@ const PAGES: Readonly<Record<PageName, (params: Params) => ComponentChild>> = {
   staking: () => <Staking />,
   names: () => <Names />,
   name: ({ name = '' }) => <Name key={name} name={name} />,
-  hooks: () => (
-    <SignedIn title="Chainhooks">
-      <Hooks />
-    </SignedIn>
-  ),
-  newHook: () => (
-    <SignedIn title="New chainhook">
-      <NewHook />
-    </SignedIn>
-  ),
-  hook: ({ id = '' }) => (
-    <SignedIn key={id} title="Chainhook">
-      <Hook id={id} />
-    </SignedIn>
-  ),
-  editHook: ({ id = '' }) => (
-    <SignedIn key={id} title="Chainhook">
-      <EditHook id={id} />
-    </SignedIn>
-  ),
-  system: () => <System />,
-  delivery: ({ id = '', delivery = '' }) => (
-    <SignedIn key={delivery} title="Delivery">
-      <Delivery hook={id} id={delivery} />
-    </SignedIn>
-  ),
+  hooks: () => <Managing page="hooks" />,
+  newHook: () => <Managing page="newHook" />,
+  hook: (params) => <Managing page="hook" params={params} />,
+  editHook: (params) => <Managing page="editHook" params={params} />,
+  delivery: (params) => <Managing page="delivery" params={params} />,
+  system: () => <Managing page="system" />,
 };
 
 /** The page of the address. */

@@ -2,7 +2,7 @@
 import { signal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import { useEffect } from 'preact/hooks';
-import type { PageName } from '../../page-paths.ts';
+import { sections } from '../../page-paths.ts';
 import { connection, tip } from '../api/live.ts';
 import { count } from '../chain/format.ts';
 import { Announcements } from '../ui/announce.tsx';
@@ -12,28 +12,10 @@ import { current, pathTo, place } from './router.ts';
 import { Search } from './search.tsx';
 import { nextTheme, type Theme, theme } from './theme.ts';
 
-/** The pages of the navigation, each with those that belong to it. */
-const SECTIONS: readonly (readonly [page: PageName, title: string, members: readonly PageName[]])[] = [
-  ['overview', 'Overview', []],
-  ['blocks', 'Blocks', ['block']],
-  ['bitcoinBlocks', 'Bitcoin blocks', ['bitcoinBlock']],
-  ['transactions', 'Transactions', ['transaction']],
-  ['mempool', 'Mempool', []],
-  ['staking', 'Staking', []],
-  ['names', 'Names', ['name']],
-  ['hooks', 'Chainhooks', ['newHook', 'hook', 'editHook', 'delivery']],
-  ['system', 'System', []],
-];
-
 const isMenuOpen = signal(false);
 
 const Logo = () => (
   <a class="logo" href="/" aria-label="Stackside, overview">
-    <svg viewBox="0 0 20 20" aria-hidden="true" focusable="false">
-      <rect x="1" y="14" width="16" height="4" rx="1" />
-      <rect x="3" y="8" width="14" height="4" rx="1" opacity=".7" />
-      <rect x="5" y="2" width="12" height="4" rx="1" opacity=".45" />
-    </svg>
     Stackside
   </a>
 );
@@ -41,7 +23,7 @@ const Logo = () => (
 const Navigation = () => (
   <nav id="navigation" aria-label="Pages of the console" class={isMenuOpen.value ? 'nav open' : 'nav'}>
     <ul>
-      {SECTIONS.map(([page, title, members]) => {
+      {sections.map(([page, title, members]) => {
         const shown = current.value?.page;
         const isHere = shown === page;
         const isInside = shown !== undefined && members.includes(shown);

@@ -1,10 +1,11 @@
 /** A chart over time, with its newest values and the same as a table. */
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type uPlot from 'uplot';
+import { usePart } from '../api/use-part.ts';
 import { type ChartSeries, chartInWords, newestOf, sampledPlaces, type TimeScale, timeLabel } from '../chain/chart.ts';
 import { exactTime } from '../chain/format.ts';
 import { shownTheme } from '../shell/theme.ts';
-import { Empty, Table } from './parts.tsx';
+import { Empty, Failed, Table } from './parts.tsx';
 import { plotOptions, type Steps } from './plot.ts';
 
 /** A series with the name of its colour in the style sheet. */
@@ -59,6 +60,8 @@ type PlotProps = Required<Omit<ChartProps, 'empty'>> & { onPoint: (index: number
 
 /** The drawing itself. The library is loaded with the first one. */
 function Plot({ label, times, series, format, scale, bars, steps, onPoint }: PlotProps) {
+  const library = usePart('uplot', () => import('uplot'));
+  const Library = library.data?.default;
   const frame = useRef<HTMLDivElement>(null);
   const plot = useRef<uPlot | null>(null);
   const lines = [times, ...series.map(({ values }) => values)];
@@ -71,36 +74,31 @@ function Plot({ label, times, series, format, scale, bars, steps, onPoint }: Plo
   const colours = series.map(({ colour }) => colour).join();
   // A drawing has the colours of its theme: it is made anew for another.
   useEffect(() => {
-    let isGone = false;
-    let observer: ResizeObserver | null = null;
     const { current: element } = frame;
-    if (element === null) return undefined;
-    void import('uplot').then(({ default: Library }) => {
-      if (isGone) return;
-      const options = plotOptions({
-        Library,
-        element,
-        colours: series.map(({ colour }) => colour),
-        names: series.map(({ name }) => name),
-        format: (value) => latest.current.format(value),
-        scale,
-        bars,
-        steps,
-        onPoint,
-      });
-      const drawn = new Library(options, latest.current.data, element);
-      plot.current = drawn;
-      observer = new ResizeObserver(() => drawn.setSize({ width: element.clientWidth, height: options.height }));
-      observer.observe(element);
+    if (element === null || Library === undefined) return undefined;
+    const options = plotOptions({
+      Library,
+      element,
+      colours: series.map(({ colour }) => colour),
+      names: series.map(({ name }) => name),
+      format: (value) => latest.current.format(value),
+      scale,
+      bars,
+      steps,
+      onPoint,
     });
+    const drawn = new Library(options, latest.current.data, element);
+    plot.current = drawn;
+    const observer = new ResizeObserver(() => drawn.setSize({ width: element.clientWidth, height: options.height }));
+    observer.observe(element);
     return () => {
-      isGone = true;
-      observer?.disconnect();
-      plot.current?.destroy();
+      observer.disconnect();
+      drawn.destroy();
       plot.current = null;
     };
-  }, [shownIn, colours, scale, bars, steps]);
+  }, [Library, shownIn, colours, scale, bars, steps]);
   useEffect(() => plot.current?.setData(data), [data]);
+  if (library.error !== null) return <Failed message={library.error.message} retry={library.retry} />;
   return <div ref={frame} class="chart-plot" role="img" aria-label={chartInWords(label, series, format)} />;
 }
 

@@ -1,0 +1,44 @@
+/**
+ * The pages on which chainhooks are managed and the server is watched: a part of the bundle of its own, since most visits
+ * show none of them.
+ */
+import type { ComponentChild } from 'preact';
+import type { PageName } from '../../page-paths.ts';
+import { Delivery } from './delivery.tsx';
+import { Hook } from './hook.tsx';
+import { EditHook, NewHook } from './hook-editor.tsx';
+import { Hooks } from './hooks.tsx';
+import type { Params } from './pages.tsx';
+import { SignedIn } from './signed-in.tsx';
+import { System } from './system.tsx';
+
+export type ManagingPage = Extract<PageName, 'hooks' | 'newHook' | 'hook' | 'editHook' | 'delivery' | 'system'>;
+
+export const MANAGING_PAGES: Readonly<Record<ManagingPage, (params: Params) => ComponentChild>> = {
+  hooks: () => (
+    <SignedIn title="Chainhooks">
+      <Hooks />
+    </SignedIn>
+  ),
+  newHook: () => (
+    <SignedIn title="New chainhook">
+      <NewHook />
+    </SignedIn>
+  ),
+  hook: ({ id = '' }) => (
+    <SignedIn key={id} title="Chainhook">
+      <Hook id={id} />
+    </SignedIn>
+  ),
+  editHook: ({ id = '' }) => (
+    <SignedIn key={id} title="Chainhook">
+      <EditHook id={id} />
+    </SignedIn>
+  ),
+  delivery: ({ id = '', delivery = '' }) => (
+    <SignedIn key={delivery} title="Delivery">
+      <Delivery hook={id} id={delivery} />
+    </SignedIn>
+  ),
+  system: () => <System />,
+};
