@@ -56,22 +56,24 @@ async function serverOf(
   const start = () => startAsServer([postgres!, '-D', data], () => isReady(data));
   let running: Awaited<ReturnType<typeof start>> | null = await start();
   const url = `postgres://${USER}@127.0.0.1:${port}/${DATABASE}`;
+  let sql = new SQL(url, { max: 1 });
 
   async function kill(): Promise<void> {
     await running?.end('SIGQUIT');
     running = null;
+    await sql.close();
   }
 
   return {
     port,
     url,
     async run<Row>(statement: string) {
-      await using sql = new SQL(url, { max: 1 });
       return (await sql.unsafe(statement)) as Row[];
     },
     kill,
     async restart() {
       running = await start();
+      sql = new SQL(url, { max: 1 });
     },
     async [Symbol.asyncDispose]() {
       await kill();

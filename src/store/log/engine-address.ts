@@ -1,0 +1,44 @@
+/** Addresses of PostgreSQL servers: one URL names several, as libpq does, of which Bun's client takes one at a time. */
+import { OperatorError } from '../../base/errors.ts';
+
+/** One of the servers that a URL names. */
+export interface EngineServer {
+  /** Host and port, for people. */
+  name: string;
+  /** A URL that names this server alone; it may hold a password. */
+  url: string;
+}
+
+/** The parts of `postgres://user:password@host:port,host:port/database?parameters`. */
+const FORM = /^postgres(?:ql)?:\/\/(?<user>[^/?#]*@)?(?<hosts>[^/?#@]+)(?<database>\/[^?#]*)(?<parameters>\?[^#]*)?$/;
+const HOST = /^(?<host>\[[0-9a-fA-F:.]+\]|[A-Za-z0-9_.-]+)(?::(?<port>\d{1,5}))?$/;
+
+const USUAL_PORT = 5432;
+
+/** Whether a text is the URL of one server or of several. */
+export const isEngineUrl = (text: string): boolean => serversOf(text) !== null;
+
+function serversOf(url: string): EngineServer[] | null {
+  const { user = '', hosts = '', database = '', parameters = '' } = FORM.exec(url)?.groups ?? {};
+  const servers = hosts.split(',').map((one): EngineServer | null => {
+    const { host, port = USUAL_PORT } = HOST.exec(one)?.groups ?? {};
+    if (host === undefined || Number(port) === 0 || Number(port) > 65_535) return null;
+    const name = `${host}:${port}`;
+    const single = `postgres://${user}${name}${database}${parameters}`;
+    return URL.canParse(single) ? { name, url: single } : null;
+  });
+  return servers.every((one) => one !== null) && database.length > 1 ? servers : null;
+}
+
+/**
+ * The servers that a URL names, such as `postgres://user@h1,h2:5433,h3/database?sslmode=verify-full`.
+ * @throws OperatorError where the text is no such URL; it doesn't repeat the text, which may hold a password
+ */
+export function engineServers(url: string): EngineServer[] {
+  const servers = serversOf(url);
+  if (servers !== null) return servers;
+  throw new OperatorError(
+    'The URL of the shared log is not one of PostgreSQL.',
+    'Give a URL such as postgres://user@host1:5432,host2:5432/database to --cluster.',
+  );
+}

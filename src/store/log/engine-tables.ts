@@ -1,0 +1,99 @@
+/** The tables of the shared log in PostgreSQL. Several chains share a database by a prefix of their names. */
+import { OperatorError } from '../../base/errors.ts';
+import { hasState } from './engine-failure.ts';
+import type { PostgresEngine } from './postgres-engine.ts';
+
+/** The version of the tables and of what they hold. */
+const LOG_FORMAT = 1;
+
+/** What a prefix may be, so that the names are valid without quotes and short enough. */
+export const PREFIX = /^(?:[a-z_][a-z0-9_]{0,30})?$/;
+
+export type EngineTables = ReturnType<typeof tablesOf>;
+
+/** The names of the tables, and of the channel on which hosts are told of entries. @throws OperatorError */
+export function tablesOf(prefix: string) {
+  if (!PREFIX.test(prefix)) {
+    throw new OperatorError(
+      `${JSON.stringify(prefix)} is no prefix of table names.`,
+      'Give up to 31 lower-case letters, digits and _ to --cluster-prefix, the first of them no digit.',
+    );
+  }
+  const named = (name: string): string => `${prefix}stackside_${name}`;
+  return { log: named('log'), lease: named('lease'), meta: named('meta'), hosts: named('hosts') };
+}
+
+/**
+ * The statements that make the tables where they are missing. A payload is compressed before it is sent, so PostgreSQL
+ * stores it as it comes.
+ */
+export const creationOf = ({ log, lease, meta, hosts }: EngineTables): string[] => [
+  `CREATE TABLE IF NOT EXISTS ${log} (
+     seq bigint PRIMARY KEY CHECK (seq > 0),
+     received_at bigint NOT NULL,
+     path text NOT NULL,
+     payload bytea NOT NULL,
+     chain bytea NOT NULL CHECK (octet_length(chain) = 32)
+   )`,
+  `ALTER TABLE ${log} ALTER COLUMN payload SET STORAGE EXTERNAL`,
+  `CREATE TABLE IF NOT EXISTS ${lease} (
+     name text PRIMARY KEY,
+     holder text NOT NULL,
+     epoch bigint NOT NULL,
+     until timestamptz NOT NULL
+   )`,
+  `CREATE TABLE IF NOT EXISTS ${hosts} (
+     name text PRIMARY KEY,
+     seq bigint NOT NULL,
+     seen_at timestamptz NOT NULL,
+     version text NOT NULL
+   )`,
+  `CREATE TABLE IF NOT EXISTS ${meta} (
+     only_row boolean PRIMARY KEY DEFAULT true CHECK (only_row),
+     format integer NOT NULL,
+     chain_id bigint
+   )`,
+  `INSERT INTO ${meta} (format) VALUES (${LOG_FORMAT}) ON CONFLICT DO NOTHING`,
+];
+
+const UNDEFINED_TABLE = '42P01';
+
+/** Verifies that the tables are there and of this version. @throws OperatorError, LogUnavailableError */
+export async function requireTables(engine: PostgresEngine, { meta }: EngineTables): Promise<void> {
+  const format = await formatOf(engine, meta);
+  if (format === LOG_FORMAT) return;
+  if (format === null) {
+    throw new OperatorError(
+      'The database has no shared log under this prefix.',
+      'Make its tables with stackside cluster init, or correct --cluster or --cluster-prefix.',
+    );
+  }
+  throw new OperatorError(
+    `The shared log has format ${format}; this version of Stackside knows format ${LOG_FORMAT}.`,
+    'Run the version of Stackside that the other hosts run.',
+  );
+}
+
+/** Null where there is no such table. */
+async function formatOf(engine: PostgresEngine, meta: string): Promise<number | null> {
+  try {
+    const [row] = await engine.read((run) => run<{ format: number }>(`SELECT format FROM ${meta}`));
+    return row?.format ?? null;
+  } catch (error) {
+    if (hasState(error, UNDEFINED_TABLE)) return null;
+    throw error;
+  }
+}
+
+/**
+ * Names the chain of a log that has none yet.
+ * @returns the id of the log's chain, which is another where the log belongs to another chain
+ * @throws LogUnavailableError, LogUnknownOutcomeError
+ */
+export async function claimChain(engine: PostgresEngine, { meta }: EngineTables, chainId: number): Promise<number> {
+  const [known] = await engine.read((run) => run<{ chain_id: string | null }>(`SELECT chain_id FROM ${meta}`));
+  if (known?.chain_id != null) return Number(known.chain_id);
+  const claim = `UPDATE ${meta} SET chain_id = coalesce(chain_id, $1::bigint) RETURNING chain_id`;
+  const [row] = await engine.write(({ run }) => run<{ chain_id: string }>(claim, [chainId]));
+  return Number(row?.chain_id ?? chainId);
+}

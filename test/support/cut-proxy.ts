@@ -1,0 +1,126 @@
+/** A TCP proxy on the loopback that cuts connections after a number of bytes, or carries nothing at all. */
+import type { Socket, TCPSocketListener } from 'bun';
+
+/** Where the next connection to be cut ends: after so many bytes of what the client sends, or of what the server does. */
+export interface Cut {
+  of: 'client' | 'server';
+  after: number;
+}
+
+export interface CutProxy extends Disposable {
+  readonly port: number;
+  /** Cuts whatever is open once so many more bytes were carried; those before the cut arrive. Null cuts no more. */
+  cutAfter(cut: Cut | null): void;
+  /** Bytes carried since {@link CutProxy.count} was called last. */
+  count(): Record<Cut['of'], number>;
+  /** Ends all connections. */
+  sever(): void;
+  /** Whether bytes are held back from now on, as by a network that carries nothing. */
+  hold(isHeld: boolean): void;
+}
+
+type Side = Cut['of'];
+interface Pair {
+  sockets: Partial<Record<Side, Socket<Pair>>>;
+  /** What waits for a side to take it. */
+  waiting: Record<Side, Uint8Array[]>;
+}
+
+const otherOf = (side: Side): Side => (side === 'client' ? 'server' : 'client');
+
+/** @param target the port of the server on the loopback */
+export function cutProxy(target: number): CutProxy {
+  const pairs = new Set<Pair>();
+  let cut: Cut | null = null;
+  let carried: Record<Side, number> = { client: 0, server: 0 };
+  let isHeld = false;
+
+  function end(pair: Pair): void {
+    pairs.delete(pair);
+    for (const side of ['client', 'server'] as const) {
+      // What was carried before the cut arrives, and then the end.
+      pair.sockets[side]?.end();
+    }
+  }
+
+  /** Hands on what waits for a side, as far as it takes it. */
+  function flush(pair: Pair, side: Side): void {
+    const socket = pair.sockets[side];
+    if (socket === undefined || isHeld) return;
+    for (let next = pair.waiting[side].shift(); next !== undefined; next = pair.waiting[side].shift()) {
+      const written = socket.write(next);
+      if (written < next.length) {
+        pair.waiting[side].unshift(next.subarray(Math.max(0, written)));
+        return;
+      }
+    }
+  }
+
+  function carry(pair: Pair, from: Side, data: Uint8Array): void {
+    const room = cut?.of === from ? Math.max(0, cut.after - carried[from]) : data.length;
+    const part = new Uint8Array(data.subarray(0, room));
+    carried[from] += part.length;
+    pair.waiting[otherOf(from)].push(part);
+    flush(pair, otherOf(from));
+    if (room < data.length || (cut?.of === from && carried[from] >= cut.after)) end(pair);
+  }
+
+  const handlers = (side: Side) => ({
+    data: (socket: Socket<Pair>, data: Uint8Array) => carry(socket.data, side, data),
+    drain: (socket: Socket<Pair>) => flush(socket.data, side),
+    close: (socket: Socket<Pair>) => end(socket.data),
+    error: (socket: Socket<Pair>) => end(socket.data),
+  });
+
+  const listener: TCPSocketListener<Pair> = Bun.listen<Pair>({
+    hostname: '127.0.0.1',
+    port: 0,
+    socket: {
+      ...handlers('client'),
+      async open(socket) {
+        const pair: Pair = { sockets: { client: socket }, waiting: { client: [], server: [] } };
+        socket.data = pair;
+        pairs.add(pair);
+        try {
+          const server = await Bun.connect<Pair>({
+            hostname: '127.0.0.1',
+            port: target,
+            data: pair,
+            socket: handlers('server'),
+          });
+          pair.sockets.server = server;
+          if (pairs.has(pair)) flush(pair, 'server');
+          else server.end();
+        } catch {
+          // Nothing listens there; the client learns it by the end of its connection.
+          end(pair);
+        }
+      },
+    },
+  });
+
+  return {
+    port: listener.port,
+    cutAfter(next) {
+      cut = next;
+      carried = { client: 0, server: 0 };
+    },
+    count() {
+      const counted = carried;
+      carried = { client: 0, server: 0 };
+      return counted;
+    },
+    sever() {
+      for (const pair of pairs) end(pair);
+    },
+    hold(held) {
+      isHeld = held;
+      if (held) return;
+      for (const pair of pairs) for (const side of ['client', 'server'] as const) flush(pair, side);
+    },
+    [Symbol.dispose]() {
+      for (const pair of pairs) end(pair);
+      listener.stop(true);
+    },
+  };
+}
