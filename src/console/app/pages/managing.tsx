@@ -4,11 +4,11 @@
  */
 import type { ComponentChild } from 'preact';
 import type { PageName } from '../../page-paths.ts';
+import type { Params } from '../shell/router.ts';
 import { Delivery } from './delivery.tsx';
 import { Hook } from './hook.tsx';
 import { EditHook, NewHook } from './hook-editor.tsx';
 import { Hooks } from './hooks.tsx';
-import type { Params } from './pages.tsx';
 import { SignedIn } from './signed-in.tsx';
 import { System } from './system.tsx';
 

@@ -2,7 +2,7 @@
 import type { ComponentChild } from 'preact';
 import type { PageName } from '../../page-paths.ts';
 import { usePart } from '../api/use-part.ts';
-import { current } from '../shell/router.ts';
+import { current, type Params } from '../shell/router.ts';
 import { Show } from '../ui/parts.tsx';
 import { BitcoinBlock } from './bitcoin-block.tsx';
 import { BitcoinBlocks } from './bitcoin-blocks.tsx';
@@ -21,8 +21,6 @@ import { Staking } from './staking.tsx';
 import { Token } from './token.tsx';
 import { Transaction } from './transaction.tsx';
 import { Transactions } from './transactions.tsx';
-
-export type Params = Readonly<Record<string, string>>;
 
 /** A page of the part of the bundle that is loaded with its first page. */
 function Managing({ page, params = {} }: { page: ManagingPage; params?: Params }) {

@@ -7,8 +7,11 @@ const here = () => ({ path: location.pathname, query: new URLSearchParams(locati
 /** Where the page is. */
 export const place = signal(here());
 
+/** The parameters of a page, by the names of its path. */
+export type Params = Readonly<Record<string, string>>;
+
 /** The page of a path with its parameters; null for a path of no page. */
-export function pageAt(path: string): { page: PageName; params: Readonly<Record<string, string>> } | null {
+export function pageAt(path: string): { page: PageName; params: Params } | null {
   const segments = path.replace(/(?<=.)\/$/, '').split('/');
   for (const [page, pattern] of Object.entries(pagePaths) as [PageName, string][]) {
     const params = paramsOf(pattern.split('/'), segments);
