@@ -1,6 +1,7 @@
 /** Connections to SQLite files, by what they are for. Nothing else opens such a file. */
-import { Database, SQLiteError } from 'bun:sqlite';
+import { Database, SQLiteError, type SQLQueryBindings } from 'bun:sqlite';
 import { OperatorError } from '../../base/errors.ts';
+import { late } from './late-statement.ts';
 import { makePrivateFile } from './private-files.ts';
 
 /** Milliseconds that a statement waits for a lock of another connection. */
@@ -14,6 +15,11 @@ export const WAL_LIMIT_BYTES = 64 * 1024 * 1024;
  * collector leaves one of its statements: with its locks, and with the disk space of a file that was replaced.
  */
 export class Connection extends Database {
+  /** Names a statement; SQLite compiles it when it is used first. Throws nothing. */
+  override prepare<Row, Values extends SQLQueryBindings | SQLQueryBindings[]>(sql: string, values?: Values) {
+    return late(() => super.prepare<Row, Values>(sql, values));
+  }
+
   /** Rolls back what is open, and gives back the file. Later use of its statements throws. May be called again. */
   override close(): void {
     super.close(true);
