@@ -216,7 +216,7 @@ export function createApp(options: ApiOptions): AnyElysia {
   // An API thread doesn't know; where there is no simulated node, the main thread has no such route.
   if (steering !== null || mainThread !== undefined) app.use(resource(context, devnetRoutes(steering)));
   if (nodeProxy !== undefined) app.use(resource(context, nodeRoutes(nodeProxy)));
-  app.use(docs(respond, version, apiDescription));
+  app.use(docs(respond, version, apiDescription, () => app.routes));
   requireFreePrefixes(prefixes, [...app.routes.map(({ path }) => path), ...REALTIME_PATHS]);
   return app.use(resource(context, prefixRoutes(prefixes)));
 }

@@ -1,6 +1,5 @@
 /** The API described: the OpenAPI document, and a page to read it that loads nothing from elsewhere. */
-import { swagger } from '@elysiajs/swagger';
-import { type AnyElysia, Elysia } from 'elysia';
+import { type AnyElysia, Elysia, type InternalRoute } from 'elysia';
 import { takesCoding } from './accepts.ts';
 import { KEY_SCHEME, type RecordedExample, withExample } from './openapi.ts';
 import type { Responder } from './respond.ts';
@@ -35,38 +34,71 @@ const POLICY = [
   "worker-src 'self' blob:",
 ].join('; ');
 
-/** @param version the text of `server_version` */
-export function docs(respond: Responder, version: string, described: ApiDescription): AnyElysia {
-  const { title, description, tags, examples } = described;
-  const reference = swagger({
-    provider: 'scalar',
-    path: PAGE,
-    specPath: DOCUMENT,
-    scalarCDN: SCRIPT,
-    scalarConfig,
-    documentation: {
-      openapi: '3.1.0',
-      info: { title, description, version: version.match(/v(\S+)/)?.[1] ?? version },
-      servers: SERVERS,
-      tags,
-      components: { securitySchemes: { [KEY_SCHEME]: { type: 'apiKey', in: 'header', name: 'X-Api-Key' } } },
-    },
-  });
-  /** Routes don't change while a server runs, and the document is megabytes of text. */
-  let text: string | null = null;
-  const textOf = (document: unknown): string => {
-    text ??= JSON.stringify(withDeclarations(document, examples));
-    return text;
+/** What answers requests for the description. */
+interface Texts {
+  page: string;
+  document: string;
+}
+
+/**
+ * Makes the document and its page. The plugin that does it is loaded here, since most servers are never asked for either.
+ * @param routes those to describe
+ */
+async function textsOf(
+  routes: readonly InternalRoute[],
+  version: string,
+  { title, description, tags, examples }: ApiDescription,
+): Promise<Texts> {
+  const { swagger } = await import('@elysiajs/swagger');
+  const app = new Elysia().use(
+    swagger({
+      provider: 'scalar',
+      path: PAGE,
+      specPath: DOCUMENT,
+      scalarCDN: SCRIPT,
+      scalarConfig,
+      documentation: {
+        openapi: '3.1.0',
+        info: { title, description, version: version.match(/v(\S+)/)?.[1] ?? version },
+        servers: SERVERS,
+        tags,
+        components: { securitySchemes: { [KEY_SCHEME]: { type: 'apiKey', in: 'header', name: 'X-Api-Key' } } },
+      },
+    }),
+  );
+  for (const { method, path, hooks } of routes) {
+    // Those of the description itself are hidden, and stand in for the plugin's.
+    if (hooks?.detail?.hide !== true) app.route(method, path, '', { detail: hooks?.detail });
+  }
+  const answer = (path: string) => app.handle(new Request(`http://localhost${path}`));
+  const [page, document] = await Promise.all([answer(PAGE), answer(DOCUMENT)]);
+  return {
+    page: await page.text(),
+    document: JSON.stringify(withDeclarations(await document.json(), examples)),
   };
-  // The plugin's own route for its page is a fixed response, which no hook can give headers: it is replaced.
-  const html = Promise.resolve(reference.handle(new Request(`http://localhost${PAGE}`))).then((page) => page.text());
+}
+
+/**
+ * The routes of the document and its page.
+ * @param version the text of `server_version`
+ * @param routes those to describe; called once, when somebody asks
+ */
+export function docs(
+  respond: Responder,
+  version: string,
+  described: ApiDescription,
+  routes: () => readonly InternalRoute[],
+): AnyElysia {
+  // Routes don't change while a server runs, and the document is megabytes of text.
+  let made: Promise<Texts> | null = null;
+  const texts = (): Promise<Texts> => {
+    made ??= textsOf(routes(), version, described);
+    return made;
+  };
   const hidden = { detail: { hide: true } };
   return new Elysia({ name: 'docs' })
-    .mapResponse(({ responseValue }) =>
-      responseValue instanceof Response ? responseValue : respond.jsonText(200, textOf(responseValue)),
-    )
-    .use(reference)
-    .get(PAGE, async () => new Response(await html, { headers: pageHeaders(respond) }), hidden)
+    .get(DOCUMENT, async () => respond.jsonText(200, (await texts()).document), hidden)
+    .get(PAGE, async () => new Response((await texts()).page, { headers: pageHeaders(respond) }), hidden)
     .get(SCRIPT, ({ request }) => scriptAnswer(request, respond), hidden);
 }
 
