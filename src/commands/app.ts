@@ -212,11 +212,16 @@ export function createApp(options: ApiOptions): AnyElysia {
     .use(errors(respond, failure))
     .use(cors(respond, { hooks: managing, others: families.flat() }, openHooks))
     .use(operations === undefined ? new Elysia() : operationRoutes(operations, respond));
-  for (const routes of [...families, managing, consoleRoutes]) app.use(resource(context, routes));
-  // An API thread doesn't know; where there is no simulated node, the main thread has no such route.
-  if (steering !== null || mainThread !== undefined) app.use(resource(context, devnetRoutes(steering)));
-  if (nodeProxy !== undefined) app.use(resource(context, nodeRoutes(nodeProxy)));
-  app.use(docs(respond, version, apiDescription, () => app.routes));
+  const all = [
+    ...families,
+    managing,
+    consoleRoutes,
+    // An API thread doesn't know; where there is no simulated node, the main thread has no such route.
+    ...(steering !== null || mainThread !== undefined ? [devnetRoutes(steering)] : []),
+    ...(nodeProxy !== undefined ? [nodeRoutes(nodeProxy)] : []),
+  ];
+  for (const routes of all) app.use(resource(context, routes));
+  app.use(docs(respond, version, apiDescription, all.flat()));
   requireFreePrefixes(prefixes, [...app.routes.map(({ path }) => path), ...REALTIME_PATHS]);
   return app.use(resource(context, prefixRoutes(prefixes)));
 }

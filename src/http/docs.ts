@@ -1,9 +1,9 @@
 /** The API described: the OpenAPI document, and a page to read it that loads nothing from elsewhere. */
-import { type AnyElysia, Elysia, type InternalRoute } from 'elysia';
+import { type AnyElysia, Elysia } from 'elysia';
 import { takesCoding } from './accepts.ts';
 import { KEY_SCHEME, type RecordedExample, withExample } from './openapi.ts';
 import type { Responder } from './respond.ts';
-import { DECLARED, type Declared } from './route.ts';
+import { type Route, routerPath } from './route.ts';
 import script from './scalar/standalone.js.gz' with { type: 'file' };
 
 const PAGE = '/docs';
@@ -45,7 +45,7 @@ interface Texts {
  * @param routes those to describe
  */
 async function textsOf(
-  routes: readonly InternalRoute[],
+  routes: readonly Route[],
   version: string,
   { title, description, tags, examples }: ApiDescription,
 ): Promise<Texts> {
@@ -66,9 +66,11 @@ async function textsOf(
       },
     }),
   );
-  for (const { method, path, hooks } of routes) {
-    // Those of the description itself are hidden, and stand in for the plugin's.
-    if (hooks?.detail?.hide !== true) app.route(method, path, '', { detail: hooks?.detail });
+  for (const { method, path, hidden, detail } of routes) {
+    if (hidden) continue;
+    const declared: Declared = { path, operation: detail };
+    const shown = { summary: detail.summary, [DECLARED]: declared };
+    app.route(method, routerPath(path), '', { detail: shown });
   }
   const answer = (path: string) => app.handle(new Request(`http://localhost${path}`));
   const [page, document] = await Promise.all([answer(PAGE), answer(DOCUMENT)]);
@@ -81,18 +83,18 @@ async function textsOf(
 /**
  * The routes of the document and its page.
  * @param version the text of `server_version`
- * @param routes those to describe; called once, when somebody asks
+ * @param routes those to describe
  */
 export function docs(
   respond: Responder,
   version: string,
   described: ApiDescription,
-  routes: () => readonly InternalRoute[],
+  routes: readonly Route[],
 ): AnyElysia {
   // Routes don't change while a server runs, and the document is megabytes of text.
   let made: Promise<Texts> | null = null;
   const texts = (): Promise<Texts> => {
-    made ??= textsOf(routes(), version, described);
+    made ??= textsOf(routes, version, described);
     return made;
   };
   const hidden = { detail: { hide: true } };
@@ -100,6 +102,15 @@ export function docs(
     .get(DOCUMENT, async () => respond.jsonText(200, (await texts()).document), hidden)
     .get(PAGE, async () => new Response((await texts()).page, { headers: pageHeaders(respond) }), hidden)
     .get(SCRIPT, ({ request }) => scriptAnswer(request, respond), hidden);
+}
+
+/** What stands in the plugin's document for a route's own entry. */
+const DECLARED = 'x-declared';
+
+interface Declared {
+  /** The path with the names of its parameters. */
+  path: string;
+  operation: Route['detail'];
 }
 
 /** The document with each route as it declares itself: the router knows its parameters by their places alone. */

@@ -146,7 +146,10 @@ export interface Route {
   deprecated: Deprecation | null;
   mainThread: boolean;
   countedAs: ((request: Request) => string) | null;
-  detail: ReturnType<typeof operation> & { hide?: boolean };
+  /** Left out of the document. */
+  hidden: boolean;
+  /** The route's entry of the document. It is made when somebody asks for it, since most servers are never asked. */
+  readonly detail: ReturnType<typeof operation>;
   /** The route's answer to any request for it; never rejects. */
   serve(context: RouteContext): (request: Request) => Promise<Response>;
 }
@@ -171,28 +174,30 @@ export function route<
   if (declaration.snapshot === false && declaration.etag !== null) {
     throw new Error(`${path} has a tag and no snapshot, but a tag names a state of the index`);
   }
-  const readParams = pathReader(path, declaration.params ?? ({} as P));
-  const readAsked = askedReader(declaration, readParams);
   return {
     method,
     path,
     deprecated,
     mainThread,
     countedAs,
-    detail: hidden ? { ...operation(declaration), hide: true } : operation(declaration),
+    hidden,
+    get detail() {
+      return operation(declaration);
+    },
     serve(context) {
+      const readers = madeOnce(() => readersOf(declaration));
       const { snapshots, respond, failure, deprecation, now, clientAddress } = context;
       const { currentTag, answer } = answering(declaration, context);
       /** Redirects with the tag of what is found there. The parameters are checked here as the route there would check them. */
       const redirect = async (location: string, { url }: Request): Promise<Response> => {
-        const params = readParams(url.slice(0, pathStart(url)) + location);
+        const params = readers().readParams(url.slice(0, pathStart(url)) + location);
         return respond.redirect(302, location, await snapshots.read((read) => currentTag(read, params)));
       };
       const answerOrFailure = async (request: Request): Promise<Response> => {
         try {
           const elsewhere = moved?.(request.url) ?? null;
           if (elsewhere !== null) return await redirect(elsewhere, request);
-          return await answer(await readAsked(request, clientAddress));
+          return await answer(await readers().readAsked(request, clientAddress));
         } catch (error) {
           return failure(error, request, errors);
         }
@@ -202,6 +207,23 @@ export function route<
       return async (request) => gone(request) ?? mark(await answerOrFailure(request), request);
     },
   };
+}
+
+/** Makes something when it is asked for first: hundreds of routes are declared, and few of them are asked for soon. */
+function madeOnce<Made>(make: () => Made): () => Made {
+  let made: Made | undefined;
+  return () => {
+    made ??= make();
+    return made;
+  };
+}
+
+/** What reads the parameters of a route's path, and all that a request for it asks. */
+function readersOf<P extends TProperties, Q extends TProperties, B extends TSchema, Sent extends TSchema, Caller>(
+  declaration: Declaration<P, Q, B, Sent, Caller, boolean>,
+) {
+  const readParams = pathReader(declaration.path, declaration.params ?? ({} as P));
+  return { readParams, readAsked: askedReader(declaration, readParams) };
 }
 
 /** What reads a request: who asks, then the parameters, then in whose name, then the body. Throws ApiError. */
@@ -295,17 +317,8 @@ function answering<
   return { currentTag, answer };
 }
 
-/** What stands in the router for a route's entry of the OpenAPI document, of which {@link ./docs.ts} makes the document. */
-export const DECLARED = 'x-declared';
-
-export interface Declared {
-  /** The path with the names of its parameters. */
-  path: string;
-  operation: Route['detail'];
-}
-
 /** Parameters by their place: the router takes no two names for one place, and reads no values for us. */
-const routerPath = (path: string): string =>
+export const routerPath = (path: string): string =>
   path
     .split('/')
     .map((segment, place) => (segment.startsWith('{') ? `:p${place}` : segment))
@@ -331,7 +344,7 @@ function counter({ method, path, countedAs }: Route, metrics: RequestMetrics) {
 export function resource(context: RouteContext, routes: readonly Route[]): AnyElysia {
   const plugin = new Elysia();
   for (const declared of routes) {
-    const { method, path, detail, serve, mainThread } = declared;
+    const { method, path, serve, mainThread } = declared;
     const respond = (mainThread ? context.mainThread : undefined) ?? serve(context);
     const count = counter(declared, context.metrics);
     const counted = async (request: Request): Promise<Response> => {
@@ -340,9 +353,7 @@ export function resource(context: RouteContext, routes: readonly Route[]): AnyEl
       count(request, response.status, performance.now() - start);
       return response;
     };
-    const hidden = detail.hide === true ? { hide: true } : {};
-    const documented = { summary: detail.summary, ...hidden, [DECLARED]: { path, operation: detail } };
-    plugin.route(method, routerPath(path), ({ request }) => counted(request), { detail: documented, parse: 'none' });
+    plugin.route(method, routerPath(path), ({ request }) => counted(request), { parse: 'none' });
   }
   return plugin;
 }

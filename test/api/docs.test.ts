@@ -50,10 +50,10 @@ const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
   Object.entries(methods).map(([method, operation]) => ({ path, method, operation })),
 );
 const ofOperator = systemRoutes(null, () => () => undefined);
-const hooks = [...hookRoutes('', null), ...ofOperator].filter(({ detail }) => detail.hide !== true);
+const hooks = [...hookRoutes('', null), ...ofOperator].filter(({ hidden }) => !hidden);
 const open = resources('', systemClock.now, noFaucets)
   .flat()
-  .filter(({ detail }) => detail.hide !== true);
+  .filter(({ hidden }) => !hidden);
 const routes = new Map([...open, ...hooks].map((route) => [route.detail.operationId, route]));
 
 test('every declared route is in the document, and nothing else', () => {

@@ -215,7 +215,7 @@ const isOfMicroblocks = ({ path }: Route) => path.startsWith('/extended/v1/micro
 export async function recordExamples(): Promise<Examples> {
   const routes = resources(VERSION, () => 0, faucets, server)
     .flat()
-    .filter(({ detail }) => detail.hide !== true);
+    .filter(({ hidden }) => !hidden);
   const [ofMicroblocks, others] = [routes.filter(isOfMicroblocks), routes.filter((one) => !isOfMicroblocks(one))];
   const simulated = [...devnetEvents(chainOptions)].map(received);
   const { values, answers } = await overChain(simulated, async (get) => {
