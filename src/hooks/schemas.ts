@@ -1,6 +1,6 @@
 /** What the chainhook routes take and answer, for the check of bodies and for the description of the API. */
 import { type TSchema, Type } from '@sinclair/typebox';
-import { backfillStates, deliveryStates, hookStatuses, reasons } from '../store/hooks/model.ts';
+import { backfillStates, deliveryStates, hookStatuses, reasons } from '../store/rows/hook-words.ts';
 import { Definition } from './definition.ts';
 
 const nullable = <T extends TSchema>(schema: T) => Type.Union([schema, Type.Null()]);

@@ -3,8 +3,9 @@
  * that is slow or gone holds up nobody else. Nothing of it lives in memory alone: after a crash what was under way is
  * sent again, under the same id.
  */
-import type { Delivery, Lane } from '../../store/hooks/model.ts';
+import type { Delivery } from '../../store/hooks/model.ts';
 import { isSendable } from '../../store/hooks/records.ts';
+import type { Lane } from '../../store/rows/hook-words.ts';
 import { logTaskFailure } from '../log-event.ts';
 import type { Outgoing } from './attempt.ts';
 import { type DeliverOptions, deliverer } from './deliver.ts';

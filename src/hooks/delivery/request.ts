@@ -1,6 +1,7 @@
 /** The request of a delivery: its headers, signed with the secret of this moment, to the URL of this moment. */
-import type { Delivery, HookRecord, Lane, Reason } from '../../store/hooks/model.ts';
+import type { Delivery, HookRecord } from '../../store/hooks/model.ts';
 import type { HookStore } from '../../store/hooks/store.ts';
+import type { Lane, Reason } from '../../store/rows/hook-words.ts';
 import { definitionOf } from '../active-hook.ts';
 import { attempt, type Outgoing, type Result } from './attempt.ts';
 import type { DeliveryRules } from './rules.ts';

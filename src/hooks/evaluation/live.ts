@@ -1,7 +1,7 @@
 /** The live hooks: they stand together at the tip and move on together, inside the transaction of each block. */
 import type { Block } from '../../chain/block.ts';
-import type { Reason } from '../../store/hooks/model.ts';
 import type { ChainChange } from '../../store/ingest/chain-writer.ts';
+import type { Reason } from '../../store/rows/hook-words.ts';
 import { type ActiveHook, activeHook, isUsedUp } from '../active-hook.ts';
 import type { HookTimers } from '../counters.ts';
 import { Notifications } from './notifications.ts';

@@ -1,5 +1,5 @@
 /** What a transaction did to the hooks, held back until it is committed: only then may the rest of the process act on it. */
-import type { Lane } from '../../store/hooks/model.ts';
+import type { Lane } from '../../store/rows/hook-words.ts';
 import type { HookCounters } from '../counters.ts';
 
 /** A hook that was enabled and is no more, though nobody switched it off. */

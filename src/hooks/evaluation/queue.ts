@@ -1,8 +1,9 @@
 /** Makes a delivery of a notification: its body and id, its row in the outbox, and the note of what the hook was notified of. */
 import type { Network } from '../../chain/network.ts';
 import { isStorageError } from '../../store/files/store-failure.ts';
-import type { Cursor, DeliveryBody, Reason } from '../../store/hooks/model.ts';
+import type { Cursor, DeliveryBody } from '../../store/hooks/model.ts';
 import type { HookStore } from '../../store/hooks/store.ts';
+import type { Reason } from '../../store/rows/hook-words.ts';
 import type { HookLog } from '../log-event.ts';
 import { type MatchedBlock, type PayloadTexts, payloadTexts } from '../payload.ts';
 import { webhookId } from '../webhook-id.ts';

@@ -3,7 +3,7 @@ import { Type } from '@sinclair/typebox';
 import { CursorPage, cursorPage, cursorQuery, pageCursor } from '../../http/pagination.ts';
 import { type Route, route } from '../../http/route.ts';
 import { type DeliveryFilter, everyDelivery } from '../../store/hooks/delivery-log.ts';
-import { deliveryStates, reasons } from '../../store/hooks/model.ts';
+import { deliveryStates, reasons } from '../../store/rows/hook-words.ts';
 import { DeliveryDetail, DeliverySummary, RedeliverBody, Uuid } from '../schemas.ts';
 import type { HookFamily } from './family.ts';
 

@@ -1,5 +1,5 @@
 /** Counters and totals of the chain, the mempool and deliveries against the rows that they count. */
-import { storedState } from '../hooks/model.ts';
+import { storedState } from '../rows/hook-words.ts';
 import { firstPositionIn } from '../rows/position-sql.ts';
 import { EVENT_KIND, MEMPOOL_STATE, PAYLOAD } from '../rows/words.ts';
 import { balanceChecks } from './balances.ts';

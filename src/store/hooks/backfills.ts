@@ -2,11 +2,12 @@
 import type { Database } from 'bun:sqlite';
 import type { Cursor, Page } from '../model/page.ts';
 import { keysetPage, numberAt } from '../queries/page.ts';
+import { type BackfillState, storedBackfillState } from '../rows/hook-words.ts';
 import { prepared } from '../rows/statement.ts';
 import { inserter } from '../rows/table.ts';
 import type { Stored } from '../rows/table-shape.ts';
 import { hookBackfillsTable } from '../tables/hooks.ts';
-import { type Backfill, type BackfillState, storedBackfillState } from './model.ts';
+import type { Backfill } from './model.ts';
 
 const QUEUED = storedBackfillState.numberOf('queued');
 const RUNNING = storedBackfillState.numberOf('running');

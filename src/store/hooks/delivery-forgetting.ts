@@ -1,7 +1,7 @@
 /** Deliveries whose time is over: their bodies go first, then the rows. */
 import type { Database } from 'bun:sqlite';
+import { storedState } from '../rows/hook-words.ts';
 import { isSettled } from './delivery-row.ts';
-import { storedState } from './model.ts';
 
 const DELIVERED = storedState.numberOf('delivered');
 

@@ -3,17 +3,10 @@ import type { Database } from 'bun:sqlite';
 import { decompressed } from '../files/journal-entry.ts';
 import type { Cursor, Page } from '../model/page.ts';
 import { keysetPage, numberAt } from '../queries/page.ts';
+import { type DeliveryState, deliveryStates, type Reason, storedReason, storedState } from '../rows/hook-words.ts';
 import { prepared } from '../rows/statement.ts';
 import { type DeliveryRow, deliveryColumns, deliveryOf } from './delivery-row.ts';
-import {
-  type Attempt,
-  type Delivery,
-  type DeliveryState,
-  deliveryStates,
-  type Reason,
-  storedReason,
-  storedState,
-} from './model.ts';
+import type { Attempt, Delivery } from './model.ts';
 
 /** Attempts of a delivery that are kept. */
 export const MOST_ATTEMPTS = 50;

@@ -1,24 +1,20 @@
 /** The queue of deliveries: what is to be sent in each lane, what became of a try, and what is to be sent no more. */
 import type { Database } from 'bun:sqlite';
 import { compressed } from '../files/journal-entry.ts';
+import {
+  type DeliveryState,
+  type Lane,
+  type Reason,
+  storedLane,
+  storedReason,
+  storedState,
+} from '../rows/hook-words.ts';
 import { prepared } from '../rows/statement.ts';
 import { inserter, numberedInserter } from '../rows/table.ts';
 import { hookAttemptsTable, hookBodiesTable, hookDeliveriesTable } from '../tables/hooks.ts';
 import { MOST_ATTEMPTS } from './delivery-log.ts';
 import { type DeliveryRow, deliveryColumns, deliveryOf, isOpen } from './delivery-row.ts';
-import {
-  type Attempt,
-  type Delivery,
-  type DeliveryBody,
-  type DeliveryState,
-  type Lane,
-  type NewDelivery,
-  type NotifiedBlocks,
-  type Reason,
-  storedLane,
-  storedReason,
-  storedState,
-} from './model.ts';
+import type { Attempt, Delivery, DeliveryBody, NewDelivery, NotifiedBlocks } from './model.ts';
 
 const PENDING = storedState.numberOf('pending');
 const CANCELLED = storedState.numberOf('cancelled');

@@ -1,7 +1,9 @@
 /** A row of hook_deliveries, and the delivery that it is. */
+
+import { storedLane, storedReason, storedState } from '../rows/hook-words.ts';
 import type { Stored } from '../rows/table-shape.ts';
 import { hookDeliveriesTable } from '../tables/hooks.ts';
-import { type Delivery, type NotifiedBlocks, storedLane, storedReason, storedState } from './model.ts';
+import type { Delivery, NotifiedBlocks } from './model.ts';
 
 const shown = Object.keys(hookDeliveriesTable.columns).filter((name) => name !== 'min_height' && name !== 'max_height');
 

@@ -1,9 +1,10 @@
 /** Changes of hooks' rows. */
 import type { Database } from 'bun:sqlite';
+import { fromHooks, recordColumns } from '../rows/hook-sql.ts';
+import { type HookStatus, storedStage, storedStatus } from '../rows/hook-words.ts';
 import { numberedInserter } from '../rows/table.ts';
 import { hooksTable } from '../tables/hooks.ts';
-import { type Cursor, type HookStatus, storedStage, storedStatus } from './model.ts';
-import { fromHooks, recordColumns } from './record-row.ts';
+import type { Cursor } from './model.ts';
 
 const IDLE = storedStage.numberOf('idle');
 const LIVE = storedStage.numberOf('live');

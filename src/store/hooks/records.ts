@@ -1,9 +1,11 @@
 /** The rows of hooks, and where live ones stand. */
 import type { Database } from 'bun:sqlite';
+import { fromHooks, hookNow, recordColumns } from '../rows/hook-sql.ts';
+import { type HookStatus, storedStage, storedStatus } from '../rows/hook-words.ts';
 import { prepared } from '../rows/statement.ts';
 import { hookProgress } from './hook-progress.ts';
-import { type HookRecord, type HookStatus, storedStage, storedStatus } from './model.ts';
-import { fromHooks, type RecordRow, recordColumns, recordOf, statusNow } from './record-row.ts';
+import type { HookRecord } from './model.ts';
+import { type RecordRow, recordOf } from './record-row.ts';
 import { recordWriter } from './record-writer.ts';
 
 const IDLE = storedStage.numberOf('idle');
@@ -25,7 +27,7 @@ export const sql = {
   withLongLog: `SELECT id FROM hooks WHERE sequence > ?1`,
   consumers: `SELECT consumer, count(*) AS hooks FROM hooks WHERE deleted_at IS NULL GROUP BY consumer ORDER BY consumer`,
   owner: 'SELECT consumer FROM hooks WHERE uuid = ?1',
-  counts: `SELECT h.stage > ${IDLE} AS enabled, ${statusNow} AS status, min(h.id) AS id, count(*) AS count ${fromHooks} WHERE h.deleted_at IS NULL GROUP BY 1, 2`,
+  counts: `SELECT h.stage > ${IDLE} AS enabled, ${hookNow.status} AS status, min(h.id) AS id, count(*) AS count ${fromHooks} WHERE h.deleted_at IS NULL GROUP BY 1, 2`,
 };
 
 /** What reads the records through this connection. */

@@ -1,0 +1,28 @@
+/** Hooks in SQL: expressions for a query whose FROM has `hooks h` and `hook_progress p`. */
+import { storedStage, storedStatus } from './hook-words.ts';
+
+const LIVE = storedStage.numberOf('live');
+const NEW = storedStatus.numberOf('new');
+const STREAMING = storedStatus.numberOf('streaming');
+
+// For a live hook, hook_progress stands in for the columns of its row.
+const SINCE = `(h.stage = ${LIVE} AND p.evaluated > h.joined)`;
+
+/** Where a hook stands now. */
+export const hookNow = {
+  status: `CASE WHEN h.status = ${NEW} AND ${SINCE} THEN ${STREAMING} ELSE h.status END`,
+  cursorHeight: `iif(h.stage = ${LIVE}, p.cursor_height, h.cursor_height)`,
+  cursorHash: `iif(h.stage = ${LIVE}, p.cursor_hash, h.cursor_hash)`,
+  evaluated: `h.evaluated + iif(${SINCE}, p.evaluated - h.joined, 0)`,
+  lastEvaluatedAt: `iif(${SINCE}, p.evaluated_at, h.last_evaluated_at)`,
+  lastEvaluatedHeight: `iif(${SINCE}, p.cursor_height, h.last_evaluated_height)`,
+};
+
+/** The columns of a row. */
+export const recordColumns = `h.id, h.uuid, h.consumer, h.created_at, h.definition, h.stage,
+       ${hookNow.status} AS status, ${hookNow.cursorHeight} AS cursor_height, ${hookNow.cursorHash} AS cursor_hash,
+       ${hookNow.evaluated} AS evaluated, h.occurrences, h.window_evaluated, h.window_occurrences,
+       ${hookNow.lastEvaluatedAt} AS last_evaluated_at, ${hookNow.lastEvaluatedHeight} AS last_evaluated_height,
+       h.last_occurrence_at, h.last_occurrence_height, h.sequence, h.interrupted_reason, h.stuck_delivery,
+       h.consecutive_failures, h.last_delivery_at, h.last_delivery_status`;
+export const fromHooks = 'FROM hooks h CROSS JOIN hook_progress p';
