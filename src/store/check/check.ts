@@ -8,7 +8,7 @@ import { addressChecks } from './addresses.ts';
 import { checkpointCheck } from './checkpoints.ts';
 import { copyChecks } from './copies.ts';
 import { countChecks } from './counts.ts';
-import { checkIndexSchema, checkJournal, checkPages } from './files.ts';
+import { checkIndexSchema, checkJournal, checkPages, checkViews } from './files.ts';
 import { nameChecks } from './names.ts';
 import type { Check, CheckResult } from './result.ts';
 import { CheckRun, type CheckWatch } from './run.ts';
@@ -30,7 +30,7 @@ export const recounts: readonly Check[] = [
 ];
 
 /** Checks of the files beside the recounts: pages and schema of both, entries of the journal, and that it fits. */
-const FILE_CHECKS = 6;
+const FILE_CHECKS = 7;
 
 /** Runs a check in one snapshot, which no other check shares: the write-ahead log can be emptied between two of them. */
 function* inSnapshot(db: Database, { find }: Check, since: number): Generator<string> {
@@ -76,6 +76,7 @@ function checkIndex(run: CheckRun, directory: string, since: number | null): Sta
   else if (!checkPages(run, indexPath(directory), 'index')) return unreadable;
   using db = openReader(directory);
   if (!checkIndexSchema(run, db)) return unreadable;
+  checkViews(run, db);
   if (since !== null) requireBlock(db, since);
   for (const check of recounts) {
     if (since !== null && !check.isLimited) run.leaveOut(check.name);

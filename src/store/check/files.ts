@@ -8,6 +8,7 @@ import { journalPath } from '../files/database.ts';
 import { type JournalReader, openJournalReader } from '../files/journal.ts';
 import { JOURNAL_SCHEMA } from '../files/journal-file.ts';
 import { fitOf, type Place } from '../files/journal-link.ts';
+import { differingViews } from '../views/views.ts';
 import { examined } from './result.ts';
 import type { CheckRun } from './run.ts';
 
@@ -24,7 +25,7 @@ function schemaOf(db: Database): Map<string, string> {
   const rows = db
     .query<{ name: string; said: string; sql: string | null }, []>(
       `SELECT name, type || ' of ' || tbl_name || ': ' AS said, sql FROM sqlite_schema
-        WHERE name NOT GLOB 'sqlite_stat[0-9]'`,
+        WHERE type <> 'view' AND name NOT GLOB 'sqlite_stat[0-9]'`,
     )
     .all();
   return new Map(rows.map(({ name, said, sql }) => [name, said + bare(sql ?? '')]));
@@ -56,6 +57,15 @@ export const checkPages = (run: CheckRun, path: string, what: string): boolean =
 /** @returns whether it found nothing */
 export const checkIndexSchema = (run: CheckRun, db: Database): boolean =>
   run.examine('schema of the index file', () => differingSchema(db, schema));
+
+/** The views for analysts, which nothing else reads. */
+export function checkViews(run: CheckRun, db: Database): void {
+  run.examine('views of the index file', () =>
+    differingViews(db).map(
+      (name) => `${name} is another view than this program makes, and will make at the next start`,
+    ),
+  );
+}
 
 /** The events that the journal is known to lack, in words; empty where it lacks none. */
 function lackedBy(journal: JournalReader): string {

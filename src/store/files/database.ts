@@ -4,6 +4,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import schema from '../../../schema.sql' with { type: 'text' };
 import { OperatorError } from '../../base/errors.ts';
+import { dropViews, hasViews, makeViews } from '../views/views.ts';
 import {
   type Connect,
   type Connection,
@@ -56,11 +57,12 @@ function migrate(db: Database, path: string): void {
       'Run the newer program, or rebuild the index from the journal with this one: stackside rebuild.',
     );
   }
-  if (version === SCHEMA_VERSION) return;
+  if (version === SCHEMA_VERSION && hasViews(db)) return;
   db.transaction(() => {
     if (version === 0) {
       db.run(schema);
-    } else {
+    } else if (version < SCHEMA_VERSION) {
+      dropViews(db);
       for (let from = version; from < SCHEMA_VERSION; from++) {
         const step = migrations[from];
         if (step === undefined) {
@@ -73,6 +75,7 @@ function migrate(db: Database, path: string): void {
       }
     }
     db.run(`PRAGMA user_version = ${SCHEMA_VERSION}`);
+    makeViews(db);
   }).immediate();
 }
 

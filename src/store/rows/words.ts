@@ -30,7 +30,7 @@ export const MEMPOOL_STATE = {
   problematic: -15,
 } as const;
 export type MempoolState = (typeof MEMPOOL_STATE)[keyof typeof MEMPOOL_STATE];
-const storedMempoolState = storedWords('mempool_transactions', 'state', MEMPOOL_STATE);
+export const storedMempoolState = storedWords('mempool_transactions', 'state', MEMPOOL_STATE);
 
 export type DroppedStatus =
   | 'dropped_replace_by_fee'
@@ -40,7 +40,8 @@ export type DroppedStatus =
   | 'dropped_problematic';
 export type MempoolStatus = 'pending' | DroppedStatus;
 
-const mempoolStatuses: Readonly<Record<keyof typeof MEMPOOL_STATE, MempoolStatus>> = {
+/** The status of each state. */
+export const mempoolStatuses: Readonly<Record<keyof typeof MEMPOOL_STATE, MempoolStatus>> = {
   pending: 'pending',
   // The chain is asked first: a row of a mined one is never shown.
   mined: 'pending',
@@ -82,9 +83,10 @@ export const PAYLOAD = {
   tenure_change: 7,
   nakamoto_coinbase: 8,
 } as const;
-const storedPayload = storedWords('transactions', 'type', PAYLOAD);
+export const storedPayload = storedWords('transactions', 'type', PAYLOAD);
 
-const payloadTypes: Readonly<Record<keyof typeof PAYLOAD, TransactionType>> = {
+/** The type of each payload. */
+export const payloadTypes: Readonly<Record<keyof typeof PAYLOAD, TransactionType>> = {
   token_transfer: 'token_transfer',
   smart_contract: 'smart_contract',
   contract_call: 'contract_call',
@@ -120,6 +122,13 @@ export const EVENT_KIND = {
   nft_mint: 10,
   nft_burn: 11,
 } as const;
+const { log: contract_log, lock: stx_lock, ...assetKinds } = EVENT_KIND;
+/** The words of kinds of events: v3's for logs and locks, asset and action for the others. */
+export const storedEventKind = storedWords('events', 'kind', {
+  contract_log,
+  stx_lock,
+  ...assetKinds,
+});
 const actions: readonly AssetAction[] = ['transfer', 'mint', 'burn'];
 
 interface AssetEventKind {

@@ -1,0 +1,154 @@
+/** Views of blocks and transactions. */
+import { storedTenureCause } from '../rows/words.ts';
+import { CALL, joinBlock, placeColumns, spentColumns, spentJoins, statusColumn } from './common.ts';
+import { bytes, hex, integer, optionalHex, text, time, type ViewColumn, view, word } from './view.ts';
+
+const { block_height, tx_index, position, tx_id, tx_id_bytes, block_time, index_block_hash } = placeColumns;
+
+const costColumns = (table: string): Record<string, ViewColumn> =>
+  Object.fromEntries(
+    ['runtime', 'read_count', 'read_length', 'write_count', 'write_length'].map((name) => [
+      `cost_${name}`,
+      integer(`${table}.cost_${name}`, `Execution cost: ${name.replace('_', ' ')}`),
+    ]),
+  );
+
+export const blocks = view({
+  name: 'blocks',
+  help: 'One row is a block of the canonical chain.',
+  columns: {
+    block_height,
+    block_hash: hex('b.block_hash', 'Hash of the block'),
+    index_block_hash,
+    index_block_hash_bytes: bytes('b.index_block_hash', 'Index block hash as bytes, which an index finds'),
+    parent_block_hash: hex('b.parent_block_hash', 'Hash of the parent'),
+    parent_index_block_hash: hex('b.parent_index_block_hash', 'Index block hash of the parent'),
+    block_time: time('b.block_time', 'Time of the block'),
+    block_time_unix: integer('b.block_time', 'Time of the block in Unix seconds, which an index finds'),
+    tenure_height: integer('b.tenure_height', 'Height of the tenure; null where the node did not say it'),
+    burn_block_height: integer('b.burn_block_height', 'Height of the Bitcoin block that anchors the block'),
+    burn_block_hash: hex('b.burn_block_hash', 'Hash of the Bitcoin block'),
+    burn_block_time: time('b.burn_block_time', 'Time of the Bitcoin block'),
+    miner_tx_id: hex('b.miner_tx_id', 'Bitcoin transaction of the miner'),
+    tx_count: integer(
+      'b.announced_transactions',
+      'Number of transactions as the node counts them, with failed operations of Bitcoin that have no row',
+    ),
+    size_bytes: integer('b.size', 'Bytes of all raw transactions'),
+    ...costColumns('b'),
+  },
+  from: 'blocks b',
+  indexed: ['block_height', 'index_block_hash_bytes', 'block_time_unix'],
+  order: ['block_height'],
+  range: 'block_height',
+});
+
+export const transactions = view({
+  name: 'transactions',
+  help: 'One row is a transaction of the canonical chain.',
+  columns: {
+    ...placeColumns,
+    burn_block_height: integer('b.burn_block_height', 'Height of the Bitcoin block that anchors the block'),
+    burn_block_time: time('b.burn_block_time', 'Time of the Bitcoin block'),
+    status: statusColumn,
+    ...spentColumns('t'),
+    tenure_change_cause: word('t.tenure_change_cause', storedTenureCause, 'Cause of a tenure change'),
+    event_count: integer('t.event_count', 'Number of events'),
+    microblock_hash: optionalHex('t.microblock_hash', 'Microblock that held the transaction; null in an anchor block'),
+    microblock_sequence: integer('t.microblock_sequence', 'Sequence of the microblock'),
+  },
+  from: `transactions t ${joinBlock} ${spentJoins('t')}`,
+  indexed: ['block_height', 'position', 'tx_id_bytes', 'sender', 'nonce'],
+  order: ['position'],
+  range: 'position',
+});
+
+export const transactionDetails = view({
+  name: 'transaction_details',
+  help: 'One row is what only a single transaction is asked for, of the canonical chain.',
+  columns: {
+    block_height,
+    position,
+    tx_id,
+    tx_id_bytes,
+    ...costColumns('d'),
+    vm_error: text('d.vm_error', 'Error of the Clarity VM'),
+    result: hex('d.result', 'Result as a serialized Clarity value'),
+    post_conditions: hex('d.post_conditions', 'Post-conditions as they are serialized, behind their mode'),
+    contract_interface: text('d.contract_interface', 'Interface of a deployed contract as JSON'),
+    raw: hex('d.raw', 'Raw transaction, which has source code, function arguments and signatures'),
+  },
+  from: `transactions t ${joinBlock} JOIN transaction_bodies d ON d.position = t.position`,
+  indexed: ['block_height', 'position', 'tx_id_bytes'],
+  order: ['position'],
+  range: 'position',
+});
+
+export const contractCalls = view({
+  name: 'contract_calls',
+  help: 'One row is a call of a contract by a transaction of the canonical chain.',
+  columns: {
+    block_height,
+    tx_index,
+    position,
+    tx_id,
+    tx_id_bytes,
+    block_time,
+    contract_id: text('contract.address', 'Contract that was called'),
+    function_name: text('t.function_name', 'Function that was called'),
+    status: statusColumn,
+    sender: text('sender.address', 'Address that signed the transaction'),
+    fee: spentColumns('t').fee,
+    result: optionalHex('d.result', 'Result as a serialized Clarity value'),
+  },
+  from: `transactions t ${joinBlock} JOIN principals sender ON sender.id = t.sender_id
+  JOIN principals contract ON contract.id = t.contract_id
+  LEFT JOIN transaction_bodies d ON d.position = t.position
+ WHERE t.type = ${CALL}`,
+  indexed: ['block_height', 'position', 'tx_id_bytes', 'contract_id', 'function_name', 'sender'],
+  order: ['position'],
+  range: 'position',
+});
+
+export const contracts = view({
+  name: 'contracts',
+  help: 'One row is a deployment of a contract on the canonical chain, a failed one, too.',
+  columns: {
+    contract_id: text('contract.address', 'Identifier of the contract'),
+    block_height,
+    tx_index,
+    position,
+    tx_id,
+    tx_id_bytes,
+    block_time,
+    status: statusColumn,
+    clarity_version: integer('t.clarity_version', 'Clarity version that the deployment names'),
+    interface: text('d.contract_interface', 'Interface as JSON; null where the node did not send it'),
+  },
+  from: `contracts c JOIN transactions t ON t.position = c.position AND t.contract_id = c.contract_id ${joinBlock}
+  JOIN principals contract ON contract.id = c.contract_id
+  LEFT JOIN transaction_bodies d ON d.position = c.position`,
+  indexed: ['contract_id', 'block_height', 'position', 'tx_id_bytes'],
+  order: [],
+  range: 'position',
+});
+
+export const orphanedBlocks = view({
+  name: 'orphaned_blocks',
+  help: 'One row is a known block that is not canonical, or block 0.',
+  columns: {
+    block_height: integer('o.height', 'Height of the block'),
+    block_hash: hex('o.block_hash', 'Hash of the block'),
+    index_block_hash: hex('o.index_block_hash', 'Index block hash of the block'),
+    index_block_hash_bytes: bytes('o.index_block_hash', 'Index block hash as bytes, which an index finds'),
+    parent_index_block_hash: hex('o.parent_index_block_hash', 'Index block hash of the parent'),
+    burn_block_height: integer('o.burn_block_height', 'Height of the Bitcoin block that anchors the block'),
+    burn_block_hash: hex('o.burn_block_hash', 'Hash of the Bitcoin block'),
+  },
+  from: 'orphaned_blocks o',
+  indexed: ['block_height', 'index_block_hash_bytes'],
+  order: ['index_block_hash_bytes'],
+  range: null,
+});
+
+export const chainViews = [blocks, transactions, transactionDetails, contractCalls, contracts, orphanedBlocks];

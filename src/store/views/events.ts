@@ -1,0 +1,120 @@
+/** Views of events, and of what they did to principals. */
+import { EVENT_KIND, storedEventKind } from '../rows/words.ts';
+import { joinBlock, placeColumns, positionOf } from './common.ts';
+import { amount, boolean, hexOrNull, integer, optionalHex, text, type ViewColumn, view, word } from './view.ts';
+
+const { block_height, tx_index, tx_id, tx_id_bytes, block_time } = placeColumns;
+
+const eventPlace = {
+  block_height,
+  tx_index,
+  position: positionOf('e'),
+  tx_id,
+  tx_id_bytes,
+  block_time,
+  event_index: integer('e.event_index', 'Index of the event in its transaction'),
+} satisfies Record<string, ViewColumn>;
+
+const { log, stx_transfer, nft_transfer } = EVENT_KIND;
+
+const eventColumns = {
+  type: word('e.kind', storedEventKind, 'What happened'),
+  sender: text('sender.address', 'Who sent or burnt, or whose STX were locked'),
+  recipient: text('recipient.address', 'Who received'),
+  asset_identifier: text('a.identifier', 'Token of an `ft` or `nft` event'),
+  amount: amount('e.amount', 'Micro-STX, or base units of a fungible token'),
+} satisfies Record<string, ViewColumn>;
+
+const nftValue: ViewColumn = {
+  type: 'hex',
+  sql: hexOrNull(`iif(e.kind >= ${nft_transfer}, e.value, NULL)`),
+  help: 'Instance of an `nft` event as a serialized Clarity value',
+};
+
+const sides = `LEFT JOIN principals sender ON sender.id = e.sender_id
+  LEFT JOIN principals recipient ON recipient.id = e.recipient_id
+  LEFT JOIN assets a ON a.id = e.asset_id`;
+
+export const events = view({
+  name: 'events',
+  help: 'One row is an event of a transaction of the canonical chain.',
+  columns: {
+    ...eventPlace,
+    ...eventColumns,
+    contract_id: text('contract.address', 'Contract of a log'),
+    topic: text(`iif(e.kind = ${log}, e.topic, NULL)`, 'Topic of a log'),
+    unlock_height: integer('e.unlock_height', 'Bitcoin height at which a lock ends'),
+    value: optionalHex(
+      `iif(e.kind = ${stx_transfer}, NULL, e.value)`,
+      'Value of a log, or instance of an `nft` event, as a serialized Clarity value',
+    ),
+    memo: optionalHex(`iif(e.kind = ${stx_transfer}, e.value, NULL)`, 'Memo of an STX transfer'),
+  },
+  from: `events e JOIN transactions t ON t.position = e.position ${joinBlock}
+  ${sides}
+  LEFT JOIN principals contract ON contract.id = e.contract_id`,
+  indexed: ['block_height', 'position', 'tx_id_bytes'],
+  order: ['position', 'event_index'],
+  range: 'position',
+});
+
+export const contractLogs = view({
+  name: 'contract_logs',
+  help: 'One row is a log (print) of a contract on the canonical chain.',
+  columns: {
+    ...eventPlace,
+    contract_id: text('contract.address', 'Contract that printed'),
+    topic: text('e.topic', 'Topic of the log'),
+    value: optionalHex('e.value', 'Value as a serialized Clarity value'),
+  },
+  from: `events e JOIN transactions t ON t.position = e.position ${joinBlock}
+  JOIN principals contract ON contract.id = e.contract_id
+ WHERE e.kind = ${log}`,
+  indexed: ['block_height', 'position', 'tx_id_bytes', 'contract_id'],
+  order: ['position', 'event_index'],
+  range: 'position',
+});
+
+const touched = `principals p JOIN principal_transactions pt ON pt.principal_id = p.id
+  JOIN transactions t ON t.position = pt.position ${joinBlock}`;
+
+export const principalTransactions = view({
+  name: 'principal_transactions',
+  help: 'One row is a transaction of the canonical chain and a principal that took part in it.',
+  columns: {
+    principal: text('p.address', 'Address or contract identifier'),
+    block_height,
+    tx_index,
+    position: positionOf('pt'),
+    tx_id,
+    tx_id_bytes,
+    block_time,
+    stx_sent: amount('pt.stx_sent', 'Micro-STX that the principal sent, with the fee it paid'),
+    stx_received: amount('pt.stx_received', 'Micro-STX that the principal received'),
+    is_sender: boolean('t.sender_id = pt.principal_id', '1 where the principal signed the transaction'),
+  },
+  from: touched,
+  indexed: ['principal'],
+  order: [],
+  range: 'position',
+});
+
+export const principalEvents = view({
+  name: 'principal_events',
+  help: 'One row is an event of an asset and a principal that it moved the asset from or to.',
+  columns: {
+    principal: text('p.address', 'Address or contract identifier'),
+    ...eventPlace,
+    ...eventColumns,
+    value: nftValue,
+  },
+  from: `${touched}
+  JOIN events e ON e.position = pt.position AND e.kind >= ${stx_transfer}
+   AND (e.sender_id = p.id OR e.recipient_id = p.id)
+  ${sides}`,
+  indexed: ['principal', 'block_height', 'position', 'tx_id_bytes'],
+  order: [],
+  range: 'position',
+});
+
+export const eventViews = [events, contractLogs, principalTransactions, principalEvents];

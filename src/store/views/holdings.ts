@@ -1,0 +1,120 @@
+/** Views of what principals own, and of what they were paid. */
+
+import { placeColumns } from './common.ts';
+import { amount, bytes, decimal, hex, inBlock, integer, sortableAmount, text, time, view } from './view.ts';
+
+const { block_height, position, tx_id, tx_id_bytes, block_time } = placeColumns;
+
+const someStx = "a.balance <> 'A0'";
+const someOfToken = "f.balance <> 'A0'";
+
+export const balances = view({
+  name: 'balances',
+  help: 'One row is a balance that is not zero: of STX, locked ones too, or of a fungible token.',
+  columns: {
+    principal: text('a.address', 'Address or contract identifier'),
+    asset_type: text("'stx'", '`stx` or `ft`'),
+    asset_identifier: text('NULL', 'Token; null for STX'),
+    balance: sortableAmount('a.balance', 'Micro-STX, or base units of the token'),
+  },
+  from: [
+    {
+      columns: ['p.address', "'stx'", 'NULL', decimal('a.balance')],
+      from: `principals p JOIN accounts a ON a.principal_id = p.id WHERE ${someStx}`,
+    },
+    {
+      columns: ['p.address', "'ft'", 't.identifier', decimal('f.balance')],
+      from: `principals p JOIN ft_balances f ON f.principal_id = p.id JOIN assets t ON t.id = f.asset_id
+ WHERE ${someOfToken}`,
+    },
+  ],
+  indexed: ['principal', 'asset_identifier'],
+  order: [],
+  range: null,
+});
+
+export const fungibleTokens = view({
+  name: 'fungible_tokens',
+  help: 'One row is a fungible token that had an event.',
+  columns: {
+    asset_identifier: text('a.identifier', 'Token'),
+    supply: amount('f.supply', 'Base units that were minted, less those that were burnt'),
+    holder_count: integer('f.holders', 'Principals that have some'),
+    event_count: integer('f.events', 'Events of the token'),
+  },
+  from: 'ft_tokens f JOIN assets a ON a.id = f.asset_id',
+  indexed: ['asset_identifier'],
+  order: [],
+  range: null,
+});
+
+export const nfts = view({
+  name: 'nfts',
+  help: 'One row is an instance of a non-fungible token, with its last event.',
+  columns: {
+    asset_identifier: text('a.identifier', 'Token'),
+    value: hex('i.value', 'Instance as a serialized Clarity value'),
+    value_bytes: bytes('i.value', 'Instance as bytes, which an index finds'),
+    owner: text('owner.address', 'Owner; null for an instance that was burnt'),
+    block_height,
+    position,
+    tx_id,
+    tx_id_bytes,
+    event_index: integer('i.event_index', 'Index of the last event in its transaction'),
+    event_count: integer('i.events', 'Events of the instance'),
+  },
+  from: `nft_instances i JOIN assets a ON a.id = i.asset_id
+  JOIN transactions t ON t.position = i.position JOIN blocks b ON ${inBlock('t.position')}
+  LEFT JOIN principals owner ON owner.id = i.owner_id`,
+  indexed: ['asset_identifier', 'owner'],
+  order: [],
+  range: null,
+});
+
+export const minerRewards = view({
+  name: 'miner_rewards',
+  help: 'One row is a reward that matured in a block of the canonical chain.',
+  columns: {
+    block_height: integer('r.height', 'Height of the block'),
+    block_time: time('b.block_time', 'Time of the block'),
+    reward_index: integer('r.reward_index', 'Place among the rewards of the block'),
+    recipient: text('recipient.address', 'Who got the reward'),
+    miner: text('miner.address', 'Who mined the block that the reward is for'),
+    coinbase: amount('r.coinbase', 'Coinbase in micro-STX'),
+    fees_anchored: amount('r.fees_anchored', 'Fees of anchored transactions in micro-STX'),
+    fees_streamed_confirmed: amount('r.fees_streamed_confirmed', 'Fees of confirmed microblocks in micro-STX'),
+    fees_streamed_produced: amount('r.fees_streamed_produced', 'Fees of produced microblocks in micro-STX'),
+    from_index_block_hash: hex('r.from_index_block_hash', 'Index block hash of the block that the reward is for'),
+  },
+  from: `miner_rewards r JOIN blocks b ON b.height = r.height
+  JOIN principals recipient ON recipient.id = r.recipient_id
+  JOIN principals miner ON miner.id = r.miner_id`,
+  indexed: ['block_height', 'recipient'],
+  order: ['block_height', 'reward_index'],
+  range: 'block_height',
+});
+
+export const names = view({
+  name: 'names',
+  help: 'One row is a name that an operation on this chain concerned, with the last operation.',
+  columns: {
+    name: text('n.name', 'Name with its namespace, such as `alice.btc`'),
+    namespace: text('n.namespace', 'Namespace'),
+    is_active: integer('n.active', '0 where the last operation revoked the name'),
+    operated_by: text('p.address', 'Who made the last operation: the owner, or the importer'),
+    block_height,
+    position,
+    tx_id,
+    tx_id_bytes,
+    block_time,
+  },
+  from: `names n JOIN name_operations o
+    ON o.name = n.name AND o.position = n.position AND o.event_index = n.event_index
+  JOIN transactions t ON t.position = n.position JOIN blocks b ON ${inBlock('t.position')}
+  JOIN principals p ON p.id = o.sender_id`,
+  indexed: ['name'],
+  order: ['name'],
+  range: null,
+});
+
+export const holdingViews = [balances, fungibleTokens, nfts, minerRewards, names];

@@ -1,0 +1,88 @@
+/** Views of what is no part of the chain: the mempool and chainhooks. */
+import { fromHooks, hookNow } from '../rows/hook-sql.ts';
+import { storedReason, storedStage, storedState, storedStatus } from '../rows/hook-words.ts';
+import { mempoolStatuses, storedMempoolState } from '../rows/words.ts';
+import { spentColumns, spentJoins } from './common.ts';
+import { boolean, bytes, fineTime, hex, integer, optionalHex, text, type ViewColumn, view, word } from './view.ts';
+
+const PER_SECOND = { microseconds: 1_000_000, milliseconds: 1_000 } as const;
+
+export const mempool = view({
+  name: 'mempool_transactions',
+  help: 'One row is a transaction that was announced and is not on the canonical chain.',
+  columns: {
+    tx_id: hex('m.tx_id', 'Transaction id'),
+    tx_id_bytes: bytes('m.tx_id', 'Transaction id as bytes, which an index finds'),
+    status: word('m.state', storedMempoolState, 'Status', (state) => mempoolStatuses[state]),
+    receipt_time: fineTime('m.received_at', PER_SECOND.microseconds, 'Time at which the transaction arrived'),
+    receipt_block_height: integer('m.receipt_block_height', 'Height of the chain at that time'),
+    replaced_by_tx_id: optionalHex('m.replaced_by_tx_id', 'Transaction that replaced this one'),
+    ...spentColumns('m'),
+    size_bytes: integer('m.size', 'Bytes of the raw transaction'),
+    raw: hex('m.raw', 'Raw transaction'),
+  },
+  from: `mempool_transactions m ${spentJoins('m')}`,
+  indexed: ['tx_id_bytes', 'sender'],
+  order: [],
+  range: null,
+});
+
+const at = (sql: string, help: string): ViewColumn => fineTime(sql, PER_SECOND.milliseconds, help);
+
+export const hooks = view({
+  name: 'hooks',
+  help: 'One row is a chainhook, without its URL and filters, which may contain credentials.',
+  columns: {
+    uuid: text('h.uuid', 'Identifier of the chainhook'),
+    consumer: text('h.consumer', 'Owner of the API key that registered the chainhook'),
+    name: text("CAST(json_extract(h.definition, '$.name') AS TEXT)", 'Name that its definition gives'),
+    status: word(hookNow.status, storedStatus, 'Status'),
+    is_enabled: boolean(`h.stage <> ${storedStage.numberOf('idle')}`, '1 where blocks are evaluated'),
+    created_at: at('h.created_at', 'Time of the registration'),
+    deleted_at: at('h.deleted_at', 'Time of the deletion; null for a chainhook that exists'),
+    evaluated_block_count: integer(`CAST(${hookNow.evaluated} AS INTEGER)`, 'Blocks that were evaluated'),
+    occurrence_count: integer('h.occurrences', 'Blocks that matched'),
+    last_evaluated_at: at(hookNow.lastEvaluatedAt, 'Time of the last evaluation'),
+    last_evaluated_block_height: integer(
+      `CAST(${hookNow.lastEvaluatedHeight} AS INTEGER)`,
+      'Height of the block that was evaluated last',
+    ),
+    last_occurrence_at: at('h.last_occurrence_at', 'Time of the last match'),
+    last_occurrence_block_height: integer('h.last_occurrence_height', 'Height of the block that matched last'),
+    consecutive_failures: integer('h.consecutive_failures', 'Attempts that failed since one succeeded'),
+    last_delivery_at: at('h.last_delivery_at', 'Time of the last attempt'),
+    last_delivery_status_code: integer('h.last_delivery_status', 'Status code of the last attempt'),
+    interrupted_reason: text('h.interrupted_reason', 'Reason for which the chainhook was interrupted'),
+  },
+  from: fromHooks.replace(/^FROM /, ''),
+  indexed: ['uuid'],
+  order: [],
+  range: null,
+});
+
+export const hookDeliveries = view({
+  name: 'hook_deliveries',
+  help: 'One row is a delivery of a chainhook, without its body.',
+  columns: {
+    webhook_id: text('d.webhook_id', 'Identifier that the receiver gets'),
+    hook_uuid: text('h.uuid', 'Identifier of the chainhook'),
+    state: word('d.state', storedState, 'State'),
+    reason: word('d.reason', storedReason, 'Reason'),
+    sequence: integer('d.sequence', 'Number of a live delivery'),
+    created_at: at('d.created_at', 'Time at which the delivery was queued'),
+    next_attempt_at: at('d.next_attempt_at', 'Time of the next attempt'),
+    delivered_at: at('d.delivered_at', 'Time at which the receiver accepted the delivery'),
+    attempt_count: integer('d.attempts', 'Number of attempts'),
+    min_block_height: integer('d.min_height', 'Lowest height of its blocks'),
+    max_block_height: integer('d.max_height', 'Greatest height of its blocks'),
+    body_bytes: integer('d.body_bytes', 'Bytes of the body'),
+    body_sha256: text('CAST(lower(hex(d.body_sha256)) AS TEXT)', 'SHA-256 of the body'),
+    problem: text('d.problem', 'Reason for which there is no body'),
+  },
+  from: 'hook_deliveries d JOIN hooks h ON h.id = d.hook_id',
+  indexed: ['webhook_id', 'hook_uuid'],
+  order: [],
+  range: null,
+});
+
+export const serviceViews = [mempool, hooks, hookDeliveries];

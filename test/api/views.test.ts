@@ -1,0 +1,457 @@
+/** The views for analysts say what the API says, over a chain with forks. */
+import { Database } from 'bun:sqlite';
+import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { devnetEvents } from '../../src/devnet/scenario.ts';
+import { serializedDelivery, serializedHook } from '../../src/hooks/serialize.ts';
+import { indexPath } from '../../src/store/files/database.ts';
+import { deliveryLog, everyDelivery } from '../../src/store/hooks/delivery-log.ts';
+import { hookRecords } from '../../src/store/hooks/records.ts';
+import { inserter } from '../../src/store/rows/table.ts';
+import { hookDeliveriesTable } from '../../src/store/tables/hooks.ts';
+import { type OpenApi, openApi } from '../support/api.ts';
+import type { DataDirectory } from '../support/data-directory.ts';
+import { ingestOf, received } from '../support/ingest.ts';
+
+type Row = Record<string, string | number | null>;
+// biome-ignore lint/suspicious/noExplicitAny: answers of many shapes are taken apart
+type Answer = any;
+
+let directory: DataDirectory;
+let db: Database;
+let api: OpenApi;
+/** Every transaction of the chain as v3 answers it alone, newest first. */
+let transactions: Answer[];
+
+beforeAll(async () => {
+  const options = { seed: 5, blocks: 70, accounts: 10, transactionsPerBlock: 4 };
+  directory = ingestOf([...devnetEvents(options)].map(received), { journal: false });
+  db = new Database(indexPath(directory.path));
+  api = openApi(directory.path, undefined, { checkResponses: false });
+  const listed = await walk('/extended/v3/transactions');
+  transactions = [];
+  for (const { tx_id } of listed) {
+    transactions.push(await get(`/extended/v3/transactions/${tx_id}?include=result,post_conditions`));
+  }
+  expect(rows('SELECT * FROM v1_orphaned_blocks').length).toBeGreaterThan(3);
+});
+afterAll(() => {
+  db.close();
+  api[Symbol.dispose]();
+  directory[Symbol.dispose]();
+});
+
+const rows = (sql: string): Row[] => db.query<Row, []>(sql).all();
+const column = (sql: string): string[] =>
+  db
+    .query<[string], []>(sql)
+    .values()
+    .map(([value]) => String(value));
+
+async function get(path: string): Promise<Answer> {
+  return (await api.get(path)).json();
+}
+
+/** All items of a list of v3. */
+async function walk(path: string): Promise<Answer[]> {
+  const items: Answer[] = [];
+  for (let cursor: string | null = ''; cursor !== null; ) {
+    const page: Answer = await get(`${path}?limit=50${cursor === '' ? '' : `&cursor=${cursor}`}`);
+    items.push(...page.results);
+    cursor = page.cursor.next;
+  }
+  return items;
+}
+
+/** All items of a list by offset. */
+async function paged(path: string, limit: number): Promise<Answer[]> {
+  const items: Answer[] = [];
+  for (;;) {
+    const { results } = await get(`${path}?limit=${limit}&offset=${items.length}`);
+    items.push(...results);
+    if (results.length < limit) return items;
+  }
+}
+
+const isoTime = (seconds: number): string => new Date(seconds * 1000).toISOString();
+const isoOrNull = (seconds: number | null): string | null => (seconds === null ? null : isoTime(seconds));
+
+/** Holds the rows of a view against what the API says. @param least how many there are */
+function same(found: Row[], expected: Row[], least = 3): void {
+  expect(found.length).toBeGreaterThanOrEqual(least);
+  const sorted = (list: Row[]) => list.map((row) => JSON.stringify(row)).sort();
+  expect(sorted(found)).toEqual(sorted(expected));
+}
+
+/** Some columns of a view. @param names those of the row that {@link same} compares, in its order */
+const columnsOf = (view: string, names: string, rest = ''): Row[] => rows(`SELECT ${names} FROM ${view} ${rest}`);
+
+const cost = (one: Answer) => ({
+  cost_runtime: one.runtime,
+  cost_read_count: one.read_count,
+  cost_read_length: one.read_length,
+  cost_write_count: one.write_count,
+  cost_write_length: one.write_length,
+});
+const COST = 'cost_runtime, cost_read_count, cost_read_length, cost_write_count, cost_write_length';
+
+test('v1_chain', async () => {
+  const { chain_tip } = await get('/extended');
+  const { total } = await get('/extended/v3/transactions?limit=1');
+  const { total: stx_supply } = await get('/extended/v3/tokens/stx/supply');
+  const expected = {
+    block_height: chain_tip.block_height,
+    index_block_hash: chain_tip.index_block_hash,
+    burn_block_height: chain_tip.burn_block_height,
+    tx_count: total,
+    stx_supply,
+  };
+  same(columnsOf('v1_chain', Object.keys(expected).join(', ')), [expected], 1);
+});
+
+test('v1_blocks', async () => {
+  const expected = (await paged('/extended/v2/blocks', 30)).map((one) => ({
+    block_height: one.height,
+    block_hash: one.hash,
+    index_block_hash: one.index_block_hash,
+    parent_block_hash: one.parent_block_hash,
+    parent_index_block_hash: one.parent_index_block_hash,
+    block_time: one.block_time_iso,
+    block_time_unix: one.block_time,
+    tenure_height: one.tenure_height,
+    burn_block_height: one.burn_block_height,
+    burn_block_hash: one.burn_block_hash,
+    burn_block_time: one.burn_block_time_iso,
+    miner_tx_id: one.miner_txid,
+    tx_count: one.tx_count,
+    cost_runtime: one.execution_cost_runtime,
+    cost_write_length: one.execution_cost_write_length,
+  }));
+  same(columnsOf('v1_blocks', Object.keys(expected[0]!).join(', ')), expected);
+});
+
+/** What the type of a transaction adds. */
+const bodyOf = (one: Answer) => ({
+  recipient: one.token_transfer?.recipient ?? one.coinbase?.alt_recipient ?? null,
+  amount: one.token_transfer?.amount ?? null,
+  memo: one.token_transfer?.memo?.hex ?? null,
+  contract_id: one.contract_call?.contract_id ?? one.smart_contract?.contract_id ?? null,
+  function_name: one.contract_call?.function_name ?? null,
+  clarity_version: one.smart_contract?.clarity_version ?? null,
+});
+
+const placeOf = ({ block }: Answer) => ({
+  block_height: block.height,
+  block_time: isoTime(block.time),
+  tx_index: block.tx_index,
+});
+
+test('v1_transactions', () => {
+  const expected = transactions.map((one) => ({
+    ...placeOf(one),
+    tx_id: one.tx_id,
+    index_block_hash: one.block.index_hash,
+    burn_block_height: one.bitcoin_block.height,
+    burn_block_time: isoTime(one.bitcoin_block.time),
+    status: one.status,
+    type: one.type,
+    sender: one.sender.address,
+    nonce: one.sender.nonce,
+    sponsor: one.sponsor?.address ?? null,
+    sponsor_nonce: one.sponsor?.nonce ?? null,
+    fee: one.fee_rate,
+    ...bodyOf(one),
+    tenure_change_cause: one.tenure_change?.cause ?? null,
+    event_count: one.event_count,
+  }));
+  // The API shows 0 where an operation made on Bitcoin has no nonce.
+  const names = Object.keys(expected[0]!).map((name) => (name === 'nonce' ? 'coalesce(nonce, 0) AS nonce' : name));
+  same(columnsOf('v1_transactions', names.join(', ')), expected, 200);
+});
+
+test('v1_transaction_details', async () => {
+  const expected = [];
+  for (const one of transactions) {
+    const { raw_tx } = await get(`/extended/v1/tx/${one.tx_id}/raw`);
+    const { execution_cost, vm_error, result } = one;
+    expected.push({ tx_id: one.tx_id, ...cost(execution_cost), vm_error, result: result.hex, raw: raw_tx });
+  }
+  same(columnsOf('v1_transaction_details', `tx_id, ${COST}, vm_error, result, raw`), expected, 200);
+});
+
+test('v1_contract_calls', () => {
+  const expected = transactions
+    .filter(({ type }) => type === 'contract_call')
+    .map((one) => ({
+      ...placeOf(one),
+      tx_id: one.tx_id,
+      contract_id: one.contract_call.contract_id,
+      function_name: one.contract_call.function_name,
+      status: one.status,
+      sender: one.sender.address,
+      fee: one.fee_rate,
+      result: one.result.hex,
+    }));
+  same(columnsOf('v1_contract_calls', Object.keys(expected[0]!).join(', ')), expected, 50);
+});
+
+test('v1_contracts', async () => {
+  const expected = [];
+  for (const one of transactions.filter(({ type }) => type === 'smart_contract')) {
+    const { contract_id, clarity_version } = one.smart_contract;
+    expected.push({ contract_id, ...placeOf(one), tx_id: one.tx_id, status: one.status, clarity_version });
+  }
+  same(columnsOf('v1_contracts', Object.keys(expected[0]!).join(', ')), expected);
+  for (const { contract_id, interface: shown } of rows(`SELECT * FROM v1_contracts WHERE status = 'success'`)) {
+    const { abi } = await get(`/extended/v1/contract/${contract_id}`);
+    expect(JSON.parse(String(shown))).toEqual(JSON.parse(abi));
+  }
+});
+
+test('v1_orphaned_blocks', async () => {
+  const found = rows('SELECT * FROM v1_orphaned_blocks WHERE block_height > 0');
+  for (const { block_hash, ...row } of found) {
+    const one = await get(`/extended/v1/block/${block_hash}`);
+    expect(one).toMatchObject({
+      canonical: false,
+      height: row.block_height,
+      index_block_hash: row.index_block_hash,
+      burn_block_height: row.burn_block_height,
+      burn_block_hash: row.burn_block_hash,
+    });
+  }
+});
+
+/** An event of v3 with the transaction that it is of. */
+interface Happened {
+  transaction: Answer;
+  event: Answer;
+}
+
+async function happened(): Promise<Happened[]> {
+  const all: Happened[] = [];
+  for (const transaction of transactions) {
+    if (transaction.event_count === 0) continue;
+    const events = await walk(`/extended/v3/transactions/${transaction.tx_id}/events`);
+    all.push(...events.map((event) => ({ transaction, event })));
+  }
+  return all;
+}
+
+/** An event as the view has it. */
+function eventRow({ transaction, event }: Happened): Row {
+  const { event_index, type, contract_log, stx_lock } = event;
+  const asset = event.stx_asset ?? event.ft_asset ?? event.nft_asset;
+  return {
+    ...placeOf(transaction),
+    tx_id: transaction.tx_id,
+    event_index,
+    type: asset === undefined ? type : `${type.replace('_asset', '')}_${asset.type}`,
+    sender: stx_lock?.address ?? asset?.sender ?? null,
+    recipient: asset?.recipient ?? null,
+    asset_identifier: asset?.asset_identifier ?? null,
+    amount: stx_lock?.amount ?? asset?.amount ?? null,
+    contract_id: contract_log?.contract_id ?? null,
+    topic: contract_log?.topic ?? null,
+    unlock_height: stx_lock?.unlock_bitcoin_height ?? null,
+    value: contract_log?.value.hex ?? asset?.value?.hex ?? null,
+    memo: asset?.memo?.hex ?? null,
+  };
+}
+
+test('v1_events, v1_contract_logs and v1_principal_events', async () => {
+  const all = await happened();
+  const expected = all.map(eventRow);
+  same(columnsOf('v1_events', Object.keys(expected[0]!).join(', ')), expected, 200);
+
+  const contracts = column('SELECT DISTINCT contract_id FROM v1_contract_logs');
+  const logs = [];
+  for (const contract of contracts) {
+    for (const one of await paged(`/extended/v2/smart-contracts/${contract}/logs`, 50)) {
+      const { topic, value } = one.contract_log;
+      logs.push({ contract_id: contract, tx_id: one.tx_id, event_index: one.event_index, topic, value: value.hex });
+    }
+  }
+  same(columnsOf('v1_contract_logs', 'contract_id, tx_id, event_index, topic, value'), logs, 50);
+
+  const moved = expected.filter(({ type }) => type !== 'contract_log' && type !== 'stx_lock');
+  const bySide = moved.flatMap(({ tx_id, event_index, type, sender, recipient, amount }) =>
+    [...new Set([sender, recipient])]
+      .filter((principal) => principal !== null)
+      .map((principal) => ({ principal: principal ?? null, tx_id, event_index, type, amount }) as Row),
+  );
+  same(columnsOf('v1_principal_events', 'principal, tx_id, event_index, type, amount'), bySide, 100);
+});
+
+test('v1_principal_transactions and v1_balances', async () => {
+  const taken: Row[] = [];
+  const owned: Row[] = [];
+  for (const principal of column('SELECT address FROM principals')) {
+    const path = `/extended/v3/principals/${principal}`;
+    for (const { transaction, balance_changes, involvement } of await walk(`${path}/transactions`)) {
+      const { sent, received } = balance_changes.stx;
+      const is_sender = involvement === 'sender' ? 1 : 0;
+      taken.push({ principal, tx_id: transaction.tx_id, stx_sent: sent, stx_received: received, is_sender });
+    }
+    const { balance } = await get(`${path}/balances/stx`);
+    if (balance !== '0') owned.push({ principal, asset_type: 'stx', asset_identifier: null, balance });
+    for (const { asset_identifier, balance } of await walk(`${path}/balances/ft`)) {
+      owned.push({ principal, asset_type: 'ft', asset_identifier, balance });
+    }
+  }
+  const names = 'principal, tx_id, stx_sent, stx_received, is_sender';
+  same(columnsOf('v1_principal_transactions', names), taken, 200);
+  same(columnsOf('v1_balances', 'principal, asset_type, asset_identifier, balance'), owned, 30);
+});
+
+test('v1_fungible_tokens and v1_nfts', async () => {
+  const tokens: Row[] = [];
+  for (const asset_identifier of column("SELECT DISTINCT asset_identifier FROM v1_events WHERE type GLOB 'ft_*'")) {
+    const path = `/extended/v3/tokens/ft/${encodeURIComponent(asset_identifier)}`;
+    const { total: supply } = await get(`${path}/supply`);
+    const { total: holder_count } = await get(`${path}/holders`);
+    tokens.push({ asset_identifier, supply, holder_count });
+  }
+  same(columnsOf('v1_fungible_tokens', 'asset_identifier, supply, holder_count'), tokens);
+
+  const owned: Row[] = [];
+  for (const owner of column('SELECT address FROM principals')) {
+    for (const { asset_identifier, value } of await walk(`/extended/v3/principals/${owner}/balances/nft`)) {
+      owned.push({ owner, asset_identifier, value: value.hex });
+    }
+  }
+  same(columnsOf('v1_nfts', 'owner, asset_identifier, value', 'WHERE owner IS NOT NULL'), owned);
+});
+
+test('v1_miner_rewards', async () => {
+  const expected: Row[] = [];
+  for (const recipient of column('SELECT DISTINCT recipient FROM v1_miner_rewards')) {
+    const { movements } = await get(`/stackside/v1/principals/${recipient}/history`);
+    for (const { type, block_height, time, amount } of movements) {
+      if (type === 'mining_reward') expected.push({ recipient, block_height, block_time: time, amount });
+    }
+  }
+  const parts = ['coinbase', 'fees_anchored', 'fees_streamed_confirmed', 'fees_streamed_produced'];
+  const amount = `CAST(${parts.map((part) => `CAST(${part} AS INTEGER)`).join(' + ')} AS TEXT) AS amount`;
+  same(columnsOf('v1_miner_rewards', `recipient, block_height, block_time, ${amount}`), expected);
+});
+
+test('v1_names', async () => {
+  const active = rows('SELECT name, is_active, tx_id FROM v1_names WHERE is_active');
+  expect(active.map(({ name }) => String(name)).sort()).toEqual((await get('/v1/names')).sort());
+  for (const { name, tx_id } of active) expect((await get(`/v1/names/${name}`)).last_txid).toBe(tx_id);
+});
+
+test('v1_burn_blocks and v1_burn_rewards', async () => {
+  const anchors = (await paged('/extended/v2/burn-blocks', 20)).map((one) => ({
+    burn_block_height: one.burn_block_height,
+    burn_block_hash: one.burn_block_hash,
+    burn_block_time: one.burn_block_time_iso,
+    block_count: one.stacks_blocks.length,
+    tx_count: one.total_tx_count,
+  }));
+  same(columnsOf('v1_burn_blocks', Object.keys(anchors[0]!).join(', ')), anchors);
+
+  const paid = (await paged('/extended/v1/burnchain/rewards', 100)).map((one) => ({
+    burn_block_height: one.burn_block_height,
+    burn_block_hash: one.burn_block_hash,
+    reward_index: one.reward_index,
+    recipient: one.reward_recipient,
+    amount: one.reward_amount,
+    burn_amount: one.burn_amount,
+  }));
+  same(columnsOf('v1_burn_rewards', Object.keys(paid[0]!).join(', ')), paid);
+});
+
+test('v1_reward_cycle_signers', async () => {
+  const expected: Row[] = [];
+  for (const cycle of column('SELECT cycle FROM reward_cycles')) {
+    for (const one of await paged(`/extended/v2/pox/cycles/${cycle}/signers`, 100)) {
+      expected.push({
+        cycle: Number(cycle),
+        signer_key: one.signing_key,
+        weight: one.weight,
+        stacked: one.stacked_amount,
+      });
+    }
+  }
+  same(columnsOf('v1_reward_cycle_signers', 'cycle, signer_key, weight, stacked'), expected);
+});
+
+test('v1_mempool_transactions', async () => {
+  const expected: Row[] = [];
+  for (const id of column('SELECT tx_id FROM v1_mempool_transactions')) {
+    const one = await get(`/extended/v3/transactions/${id}`);
+    const { tx_id, status, receipt_block_height, type, fee_rate, sender, replaced_by_tx_id } = one;
+    const { receipt_time } = one;
+    expected.push({
+      ...{ tx_id, status, receipt_time, receipt_block_height, replaced_by_tx_id, type, fee: fee_rate },
+      ...{ sender: sender.address, nonce: sender.nonce, ...bodyOf(one) },
+    });
+  }
+  const names = Object.keys(expected[0]!).map((name) =>
+    // The API rounds to seconds.
+    name === 'receipt_time'
+      ? "CAST(round(strftime('%s', receipt_time) + substr(receipt_time, 21, 3) / 1000.0) AS INTEGER) AS receipt_time"
+      : name,
+  );
+  same(columnsOf('v1_mempool_transactions', names.join(', ')), expected);
+});
+
+test('v1_hooks and v1_hook_deliveries', () => {
+  const records = hookRecords(db);
+  const definition = JSON.stringify({
+    name: "alice's",
+    chain: 'stacks',
+    network: 'testnet',
+    filters: { events: [] },
+  });
+  db.run(
+    `INSERT INTO hooks (uuid, consumer, created_at, definition, url, stage, status, cursor_height, cursor_hash, evaluated,
+       occurrences, joined, window_evaluated, window_occurrences, last_occurrence_at, sequence, consecutive_failures)
+     VALUES ('u1', 'default', 1700000000123, ?1, 'http://x', 1, 0, 3, x'03', 7, 2, 1, 0, 0, 1700000001999, 1, 0),
+            ('u2', 'default', 1700000000000, ?1, 'http://x', 0, 3, 3, x'03', 0, 0, 0, 0, 0, NULL, 0, 4)`,
+    [definition],
+  );
+  db.run('UPDATE hook_progress SET evaluated = 9, cursor_height = 70, evaluated_at = 1700000009000');
+  const id = db.query<{ id: number }, []>("SELECT id FROM hooks WHERE uuid = 'u1'").get()!.id;
+  inserter(
+    db,
+    hookDeliveriesTable,
+  )({
+    ...{ webhook_id: 'evt_1', hook_id: id, lane: 0, reason: 1, sequence: 1, state: 2 },
+    ...{ created_at: 1_700_000_000_001, next_attempt_at: null, delivered_at: 1_700_000_000_999, tried_since: null },
+    ...{ attempts: 2, blocks: '{"apply":[],"rollback":[]}', min_height: 3, max_height: 4, body_bytes: 5 },
+    ...{ body_sha256: new Uint8Array(32).fill(0xab), backfill_id: null, problem: null },
+  });
+  const seconds = (name: string) => `substr(${name}, 1, 19) || '.000Z' AS ${name}`;
+  const expected = ['u1', 'u2'].map((uuid) => {
+    const { status } = serializedHook(records.find(uuid, 'default')!, { count: 0, oldest: null }, 0);
+    return {
+      uuid,
+      name: "alice's",
+      status: status.status,
+      is_enabled: status.enabled ? 1 : 0,
+      created_at: isoTime(status.created_at),
+      last_evaluated_at: isoOrNull(status.last_evaluated_at),
+      last_occurrence_at: isoOrNull(status.last_occurrence_at),
+      last_evaluated_block_height: status.last_evaluated_block_height,
+      evaluated_block_count: status.evaluated_block_count,
+      occurrence_count: status.occurrence_count,
+      consecutive_failures: status.consecutive_failures,
+    };
+  });
+  const names = Object.keys(expected[0]!).map((name) => (name.endsWith('_at') ? seconds(name) : name));
+  same(columnsOf('v1_hooks', names.join(', ')), expected, 2);
+  expect(expected[0]).toMatchObject({ status: 'streaming', evaluated_block_count: 15 });
+
+  const { items } = deliveryLog(db).page(id, everyDelivery, 10, null);
+  const deliveries = items.map((one) => {
+    const shown = serializedDelivery(one, undefined, false);
+    const { sequence, reason, state, body_bytes, body_sha256, attempt_count } = shown;
+    const times = { created_at: isoTime(shown.created_at), delivered_at: isoOrNull(shown.delivered_at) };
+    return { webhook_id: shown.id, sequence, reason, state, body_bytes, body_sha256, attempt_count, ...times };
+  });
+  const shown = Object.keys(deliveries[0]!).map((name) => (name.endsWith('_at') ? seconds(name) : name));
+  same(columnsOf('v1_hook_deliveries', shown.join(', ')), deliveries as Row[], 1);
+  expect(column('SELECT created_at FROM v1_hook_deliveries')).toEqual(['2023-11-14T22:13:20.001Z']);
+});

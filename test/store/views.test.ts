@@ -1,0 +1,177 @@
+/** The views for analysts in the file: what they are declared as, what they cost, and how they come to be there. */
+import { Database } from 'bun:sqlite';
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { devnetEvents } from '../../src/devnet/scenario.ts';
+import { checkDirectory } from '../../src/store/check/check.ts';
+import { indexPath, openReader, openWriter, SCHEMA_VERSION } from '../../src/store/files/database.ts';
+import { decimalOf, sortable } from '../../src/store/rows/amounts.ts';
+import { decimal, type ViewType } from '../../src/store/views/view.ts';
+import { makeTemporaryViews, views } from '../../src/store/views/views.ts';
+import type { DataDirectory } from '../support/data-directory.ts';
+import { ingestOf, received } from '../support/ingest.ts';
+import { pageWithViews, sqlPage } from '../support/view-tables.ts';
+
+let directory: DataDirectory;
+let db: Database;
+beforeAll(() => {
+  const options = { seed: 1, blocks: 60, accounts: 10, transactionsPerBlock: 4 };
+  directory = ingestOf([...devnetEvents(options)].map(received), { journal: false });
+  db = new Database(indexPath(directory.path));
+});
+afterAll(() => {
+  db.close();
+  directory[Symbol.dispose]();
+});
+
+/** What each type of column may hold. */
+const FORMS: Readonly<Record<ViewType, (value: unknown) => boolean>> = {
+  integer: (value) => typeof value === 'number',
+  boolean: (value) => value === 0 || value === 1,
+  text: (value) => typeof value === 'string',
+  hex: (value) => /^0x([0-9a-f]{2})*$/.test(String(value)),
+  amount: (value) => /^-?\d+$/.test(String(value)) && typeof value === 'string',
+  time: (value) => new Date(String(value)).toISOString() === value,
+  bytes: (value) => value instanceof Uint8Array,
+};
+
+test.each(views.map((view) => [view.name, view] as const))('%s has the columns that it declares', (name, view) => {
+  const query = db.query(`SELECT * FROM ${name}`);
+  expect(query.columnNames).toEqual(Object.keys(view.columns));
+  const types = Object.values(view.columns).map(({ type }) => type);
+  for (const row of query.values()) {
+    for (const [i, type] of types.entries()) {
+      const value = row[i];
+      expect([name, query.columnNames[i], value, value === null || FORMS[type](value)]).toEqual([
+        ...[name, query.columnNames[i], value, true],
+      ]);
+    }
+  }
+});
+
+test('docs/sql.md has the tables of the views; test/support/view-tables.ts writes them', async () => {
+  expect(await Bun.file(sqlPage).text()).toBe(await pageWithViews());
+});
+
+test('a balance that sorts as text is shown as decimal, a negative one, too', () => {
+  const stored = ['0', '7', '-1', '-90', '1234567890123456789012', '-9876543210'].map(sortable);
+  for (const one of stored) {
+    expect(db.query<[string], [string]>(`SELECT ${decimal('?1')}`).values(one)).toEqual([[decimalOf(one)]]);
+  }
+});
+
+/** Steps of a plan that read a whole table or sort. */
+const dearSteps = (sql: string): string[] =>
+  db
+    .query<{ detail: string }, []>(`EXPLAIN QUERY PLAN ${sql}`)
+    .all()
+    .map(({ detail }) => detail)
+    .filter((detail) => /^SCAN|TEMP B-TREE|AUTOMATIC/.test(detail));
+
+describe('costs', () => {
+  /** What looks like a scan and is none. */
+  const allowed: Readonly<Record<string, RegExp>> = {
+    'v1_hooks.uuid': /^SCAN p$/,
+    'v1_balances.principal': /^SCAN v1_balances$/,
+    // The condition is false for STX before the first row.
+    'v1_balances.asset_identifier': /^SCAN (a|v1_balances)$/,
+  };
+  const lookups = views.flatMap(({ name, columns, indexed }) =>
+    indexed.map((column) => {
+      const type = columns[column]?.type;
+      return [
+        `${name}.${column}`,
+        name,
+        column,
+        type === 'bytes' ? "x'00'" : type === 'integer' ? '1' : "'x'",
+      ] as const;
+    }),
+  );
+
+  test.each(lookups)('%s is found by an index', (key, name, column, value) => {
+    const steps = dearSteps(`SELECT * FROM ${name} WHERE ${column} = ${value}`);
+    expect(steps.filter((step) => !(allowed[key]?.test(step) ?? false))).toEqual([]);
+  });
+
+  test.each([
+    ["v1_transactions WHERE sender = 'x' ORDER BY position DESC LIMIT 5"],
+    ["v1_contract_logs WHERE contract_id = 'x' ORDER BY position DESC, event_index DESC LIMIT 5"],
+    ["v1_contract_calls WHERE contract_id = 'x' AND function_name = 'y' ORDER BY position DESC LIMIT 5"],
+    ["v1_principal_transactions WHERE principal = 'x' ORDER BY position DESC LIMIT 5"],
+    ["v1_nfts WHERE asset_identifier = 'x' AND value_bytes = x'00'"],
+  ])('%s walks an index', (from) => {
+    expect(dearSteps(`SELECT * FROM ${from}`)).toEqual([]);
+  });
+
+  test.each(
+    views.filter(({ order }) => order.length > 0).map(({ name, order, range }) => [name, order, range] as const),
+  )('%s is exported in the order of an index', (name, order, range) => {
+    const where = range === null ? '' : `WHERE ${range} BETWEEN 1 AND 2`;
+    const steps = dearSteps(`SELECT * FROM ${name} ${where} ORDER BY ${order.join(', ')}`);
+    expect(steps.filter((step) => step.includes('B-TREE'))).toEqual([]);
+    if (range !== null) expect(steps).toEqual([]);
+  });
+});
+
+describe('an index of an older program', () => {
+  const own = 'CREATE VIEW mine AS SELECT 1 AS one';
+
+  function statements(): string[] {
+    using file = new Database(indexPath(directory.path), { readonly: true });
+    return file
+      .query<{ sql: string }, []>("SELECT sql FROM sqlite_schema WHERE type = 'view'")
+      .all()
+      .map(({ sql }) => sql)
+      .sort();
+  }
+
+  function edit(...sql: string[]): void {
+    using file = new Database(indexPath(directory.path));
+    for (const one of sql) file.run(one);
+  }
+
+  const removed = (of: readonly { name: string }[]): string[] => of.map(({ name }) => `DROP VIEW IF EXISTS ${name}`);
+  const downgrade = () =>
+    edit('DROP VIEW v1_chain', ...removed(views.slice(1)), 'CREATE VIEW v1_blocks AS SELECT height FROM blocks');
+
+  const numberOf = (pragma: string): unknown[][] => {
+    using file = new Database(indexPath(directory.path), { readonly: true });
+    return file.query(`PRAGMA ${pragma}`).values();
+  };
+
+  test('gets the views from its next writer, keeps those of others, and needs no new schema', () => {
+    const before = statements();
+    downgrade();
+    edit(own);
+    expect(statements()).not.toEqual([...before, own].sort());
+    openWriter(directory.path, 'own').close();
+    expect(statements()).toEqual([...before, own].sort());
+    expect(numberOf('user_version')).toEqual([[SCHEMA_VERSION]]);
+    edit('DROP VIEW mine');
+    // Another writer changes nothing.
+    const made = numberOf('schema_version');
+    openWriter(directory.path, 'own').close();
+    expect(numberOf('schema_version')).toEqual(made);
+  });
+
+  test('is read with the views of this program by a connection that makes them for itself', () => {
+    downgrade();
+    using reader = openReader(directory.path);
+    expect(() => reader.query('SELECT count(*) FROM v1_events')).toThrow();
+    makeTemporaryViews(reader);
+    for (const { name, columns } of views) {
+      expect(reader.query(`SELECT * FROM ${name}`).columnNames).toEqual(Object.keys(columns));
+    }
+    expect(statements().length).toBeLessThan(views.length);
+    openWriter(directory.path, 'own').close();
+  });
+
+  test('is reported by a check where it has some of the views, and is not where it has none', () => {
+    const problems = () => checkDirectory(directory.path).flatMap((result) => result.problems);
+    expect(problems()).toEqual([]);
+    downgrade();
+    expect(problems()[0]).toBe('v1_chain is another view than this program makes, and will make at the next start');
+    edit(...removed(views));
+    expect(problems()).toEqual([]);
+    openWriter(directory.path, 'own').close();
+  });
+});
