@@ -50,7 +50,8 @@ import { staking } from '../api/v3/staking.ts';
 import { tokens } from '../api/v3/tokens.ts';
 import { transactions } from '../api/v3/transactions.ts';
 import { transfers } from '../api/v3/transfers.ts';
-import { systemClock } from '../base/clock.ts';
+import { type Clock, systemClock } from '../base/clock.ts';
+import { Turns } from '../base/turns.ts';
 import { consoleRoutes } from '../console/routes.ts';
 import { type Faucets, noFaucets } from '../faucets/faucets.ts';
 import { type HookApi, operatorAccess } from '../hooks/routes/family.ts';
@@ -62,6 +63,7 @@ import { docs } from '../http/docs.ts';
 import { errors, failures, type Log } from '../http/errors.ts';
 import { tagOf } from '../http/etag.ts';
 import { type Forward, markPeer, passedPeer } from '../http/forward.ts';
+import { Heights } from '../http/heights.ts';
 import { type RequestMetrics, uncounted } from '../http/request-metrics.ts';
 import { responder } from '../http/respond.ts';
 import { responseCache } from '../http/response-cache.ts';
@@ -100,10 +102,9 @@ export interface ApiOptions {
   openHooks?: boolean;
   /** Checks each response body against its schema; for tests. */
   checkResponses?: boolean;
-  /** The clock, in Unix milliseconds. */
-  now?: () => number;
-  /** Resolves after the event loop has run everything else that is ready. */
-  turn?: () => Promise<void>;
+  clock?: Clock;
+  /** Shares the thread among all that it does for clients. */
+  turns?: Turns;
 }
 
 /** What a server tells everybody of itself. */
@@ -176,7 +177,7 @@ export const resources = (
 /** The API as one Elysia application, with every route. @throws OperatorError for a prefix that would hide a route */
 export function createApp(options: ApiOptions): AnyElysia {
   const { snapshots, version, log, deprecation = NO_SUNSET, checkResponses = false } = options;
-  const { now = systemClock.now, turn = systemClock.turn } = options;
+  const { clock = systemClock, turns = new Turns(clock) } = options;
   const { operations, nodeProxy, metrics = uncounted, faucets = noFaucets, hooks = null, mainThread } = options;
   const { steering = null, openHooks = false, passage = crypto.randomUUID(), prefixes = [] } = options;
   const respond = responder(version);
@@ -189,19 +190,20 @@ export function createApp(options: ApiOptions): AnyElysia {
   };
   const context: RouteContext = {
     snapshots,
+    heights: new Heights({ snapshots, clock, turns }),
     respond,
     tag: tagOf(version),
     failure,
     cache: responseCache(),
     deprecation,
-    now,
-    turn,
+    now: clock.now,
+    turn: clock.turn,
     metrics,
     clientAddress,
     ...(mainThread === undefined ? {} : { mainThread: (request) => passOn(request, mainThread) }),
     checkResponses,
   };
-  const families = resources(version, now, faucets, options.server);
+  const families = resources(version, clock.now, faucets, options.server);
   const managing = [
     ...hookRoutes(version, hooks),
     ...sessionRoutes(hooks),

@@ -33,11 +33,10 @@ export class HookProblem extends ApiError {
 
 /** The caller tried too often. */
 export class TooManyTries extends HookProblem {
-  constructor(
-    readonly retryAfterSeconds: number,
-    details: string,
-  ) {
+  override readonly headers: Readonly<Record<string, string>>;
+  constructor(retryAfterSeconds: number, details: string) {
     super(429, details);
+    this.headers = { 'retry-after': String(retryAfterSeconds) };
   }
 }
 

@@ -1,7 +1,7 @@
 /** The API described: the OpenAPI document, and a page to read it that loads nothing from elsewhere. */
 import { type AnyElysia, Elysia } from 'elysia';
 import { takesCoding } from './accepts.ts';
-import { KEY_SCHEME, type RecordedExample, withExample } from './openapi.ts';
+import { heightComponents, KEY_SCHEME, type RecordedExample, withExample, withHeights } from './openapi.ts';
 import type { Responder } from './respond.ts';
 import { type Route, routerPath } from './route.ts';
 import script from './scalar/standalone.js.gz' with { type: 'file' };
@@ -66,9 +66,9 @@ async function textsOf(
       },
     }),
   );
-  for (const { method, path, hidden, detail } of routes) {
+  for (const { method, path, hidden, snapshot, detail } of routes) {
     if (hidden) continue;
-    const declared: Declared = { path, operation: detail };
+    const declared: Declared = { path, operation: detail, snapshot };
     const shown = { summary: detail.summary, [DECLARED]: declared };
     app.route(method, routerPath(path), '', { detail: shown });
   }
@@ -111,6 +111,13 @@ interface Declared {
   /** The path with the names of its parameters. */
   path: string;
   operation: Route['detail'];
+  /** Whether the index is read. */
+  snapshot: boolean;
+}
+
+function entryOf({ operation, snapshot }: Declared, examples: ApiDescription['examples']): object {
+  const entry = withExample(operation, examples);
+  return snapshot ? withHeights(entry) : entry;
 }
 
 /** The document with each route as it declares itself: the router knows its parameters by their places alone. */
@@ -123,11 +130,12 @@ function withDeclarations(document: unknown, examples: ApiDescription['examples'
       const path = declared?.path ?? routed;
       paths[path] = {
         ...paths[path],
-        [method]: declared === undefined ? entry : withExample(declared.operation, examples),
+        [method]: declared === undefined ? entry : entryOf(declared, examples),
       };
     }
   }
-  return { ...document, paths };
+  const components = 'components' in document ? (document.components as object) : {};
+  return { ...document, components: { ...components, ...heightComponents }, paths };
 }
 
 const pageHeaders = (respond: Responder) => ({

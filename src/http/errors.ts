@@ -33,6 +33,8 @@ const reasons = {
   504: 'Gateway Timeout',
 } as const;
 
+const NO_HEADERS = Object.freeze({});
+
 /**
  * An answer the caller can act on. Its text is part of the API.
  *
@@ -41,6 +43,8 @@ const reasons = {
  */
 export class ApiError extends Error {
   override readonly name: string = 'ApiError';
+  /** Headers of the answer besides those of every answer. */
+  readonly headers: Readonly<Record<string, string>> = NO_HEADERS;
   constructor(
     readonly status: ErrorStatus,
     message: string,
@@ -57,7 +61,7 @@ export class ApiError extends Error {
 
 /** Where a parameter stands, as messages begin: `querystring/limit`. */
 export interface ParameterPlace {
-  place: 'params' | 'querystring' | 'body';
+  place: 'params' | 'querystring' | 'headers' | 'body';
   /** The parameter's name, and the names and indexes inside its value; empty for the whole body. */
   path: readonly string[];
 }
@@ -123,7 +127,6 @@ export interface ErrorShape {
   schema: TSchema;
   /** The body of what the caller can act on. */
   body(error: ApiError): object;
-  headers?(error: ApiError): Record<string, string>;
   /** The body where the index can't be read now. */
   unavailable: object;
   /** The body where something of ours failed. */
@@ -170,7 +173,7 @@ export const bareErrors: ErrorShape = {
 export function failures(respond: Responder, log: Log): Failure {
   const answered = (error: ApiError, shape: ErrorShape): Response => {
     const response = respond.json(error.status, error instanceof ShapedError ? error.body : shape.body(error));
-    for (const [name, value] of Object.entries(shape.headers?.(error) ?? {})) response.headers.set(name, value);
+    for (const [name, value] of Object.entries(error.headers)) response.headers.set(name, value);
     return response;
   };
   return (error, request, shape = problems) => {

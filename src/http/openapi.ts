@@ -1,6 +1,7 @@
 /** A route's entry in the OpenAPI document, made of its declaration. */
-import { OptionalKind, type TProperties, type TSchema } from '@sinclair/typebox';
+import { OptionalKind, type TProperties, type TSchema, Type } from '@sinclair/typebox';
 import { type ErrorShape, type ErrorStatus, Problem, problems } from './errors.ts';
+import { HEIGHT_HEADER, Height, LONGEST_WAIT_MS, MIN_HEIGHT_HEADER, MinHeight } from './heights.ts';
 
 /** The name of the scheme by which callers of a route with access show their key. */
 export const KEY_SCHEME = 'key';
@@ -26,6 +27,8 @@ interface Described {
   deprecated?: unknown;
   access?: unknown;
   etag: unknown;
+  /** Whether the index is read; true if not given. */
+  snapshot?: boolean;
   /** Status of the answer; 200 if not given. */
   status?: number;
   described?: { query?: TProperties; body?: TSchema };
@@ -58,6 +61,7 @@ export function operation(route: Described) {
     deprecated,
     access,
     etag,
+    snapshot = true,
     status = 200,
   } = route;
   const { query = route.query ?? {}, body = route.body } = described;
@@ -75,7 +79,7 @@ export function operation(route: Described) {
           : withOtherTypes(json('The answer', response), otherTypes),
     ...(redirects === undefined ? {} : { 302: { description: redirects } }),
     ...(etag === null ? {} : { 304: { description: 'The copy named in If-None-Match is still current' } }),
-    ...(parameters.length === 0 && body === undefined
+    ...(parameters.length === 0 && body === undefined && !snapshot
       ? {}
       : { 400: json('A parameter or the body is invalid', problem) }),
     ...(access === undefined ? {} : { 401: json('The API key is missing or wrong', problem) }),
@@ -99,6 +103,48 @@ export function operation(route: Described) {
     parameters,
     ...(requestBody === undefined ? {} : { requestBody }),
     responses,
+  };
+}
+
+/** What the document says once of the heights of answers; operations refer to it. */
+export const heightComponents = {
+  parameters: {
+    MinHeight: {
+      ...parameter('header', MIN_HEIGHT_HEADER, Type.Optional(MinHeight)),
+      description: `Least height of the chain that the answer is made from. The request waits for it, ${LONGEST_WAIT_MS / 1000} second at most.`,
+    },
+  },
+  headers: {
+    Height: {
+      description: 'Height of the chain that the answer is made from; 0 before the first block',
+      schema: Height,
+    },
+  },
+  responses: {
+    HeightNotReached: {
+      description: `The chain is not as high as ${MIN_HEIGHT_HEADER} asks; Retry-After says in how many seconds to ask again`,
+    },
+  },
+};
+
+/** Statuses of answers that are made after the index was read. */
+const NAMES_HEIGHT = /^([23]..|404)$/;
+
+/** The operation with the headers of requests and answers that name heights. */
+export function withHeights(operation: Operation) {
+  const headers = { [HEIGHT_HEADER]: { $ref: '#/components/headers/Height' } };
+  return {
+    ...operation,
+    parameters: [...operation.parameters, { $ref: '#/components/parameters/MinHeight' }],
+    responses: {
+      503: { $ref: '#/components/responses/HeightNotReached' },
+      ...Object.fromEntries(
+        Object.entries(operation.responses).map(([status, response]) => [
+          status,
+          NAMES_HEIGHT.test(status) ? { ...response, headers } : response,
+        ]),
+      ),
+    },
   };
 }
 
@@ -153,7 +199,7 @@ function exampleOf(schema: TSchema): unknown {
   return type === 'boolean' ? true : only;
 }
 
-function parameter(place: 'path' | 'query', name: string, schema: TSchema) {
+function parameter(place: 'path' | 'query' | 'header', name: string, schema: TSchema) {
   const { description, explode = false, examples: _, ...rest } = schema;
   const example = exampleOf(schema);
   const required = place === 'path' || (!(OptionalKind in schema) && schema.default === undefined);

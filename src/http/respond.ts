@@ -29,7 +29,7 @@ export interface Responder {
 export function responder(version: string): Responder {
   const common = () => ({
     'access-control-allow-origin': '*',
-    'access-control-expose-headers': 'X-API-Version, ETag, Link, Sunset, Warning',
+    'access-control-expose-headers': 'X-API-Version, ETag, Link, Sunset, Warning, Retry-After, Stackside-Height',
     'x-api-version': version,
   });
   // Copying ready-made headers costs a third of making them of an object.

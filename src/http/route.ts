@@ -7,6 +7,7 @@ import { type Deprecation, type DeprecationPolicy, deprecatedRoute } from './dep
 import type { ErrorShape, Failure } from './errors.ts';
 import { type ETagKind, namesTag } from './etag.ts';
 import type { Forward } from './forward.ts';
+import { type Heights, NotedHeight } from './heights.ts';
 import { jsonOf } from './json.ts';
 import { operation, type Refusals } from './openapi.ts';
 import { pathReader, queryReader, type Values } from './parameters.ts';
@@ -120,7 +121,10 @@ type NoParameters = Record<never, TSchema>;
 
 /** What routes need of the application. */
 export interface RouteContext {
+  /** Reads the parts of answers that are sent while they are made. */
   snapshots: Snapshots;
+  /** Reads whatever else is answered. */
+  heights: Heights;
   respond: Responder;
   /** A whole tag of the state that an answer depends on. */
   tag: (state: string) => string;
@@ -145,6 +149,8 @@ export interface Route {
   path: string;
   deprecated: Deprecation | null;
   mainThread: boolean;
+  /** Whether the index is read. */
+  snapshot: boolean;
   countedAs: ((request: Request) => string) | null;
   /** Left out of the document. */
   hidden: boolean;
@@ -167,7 +173,7 @@ export function route<
   Snapshot extends boolean = true,
 >(declaration: Declaration<P, Q, B, Sent, Caller, Snapshot>): Route {
   const { method = 'GET', path, moved, errors, deprecated = null, hidden = false } = declaration;
-  const { mainThread = false, countedAs = null } = declaration;
+  const { mainThread = false, snapshot = true, countedAs = null } = declaration;
   if (declaration.access !== undefined && declaration.etag !== null) {
     throw new Error(`${path} has access and a tag, but a cached answer would be sent to whoever asks for the URL`);
   }
@@ -179,6 +185,7 @@ export function route<
     path,
     deprecated,
     mainThread,
+    snapshot,
     countedAs,
     hidden,
     get detail() {
@@ -186,20 +193,21 @@ export function route<
     },
     serve(context) {
       const readers = madeOnce(() => readersOf(declaration));
-      const { snapshots, respond, failure, deprecation, now, clientAddress } = context;
+      const { heights, respond, failure, deprecation, now, clientAddress } = context;
       const { currentTag, answer } = answering(declaration, context);
       /** Redirects with the tag of what is found there. The parameters are checked here as the route there would check them. */
-      const redirect = async (location: string, { url }: Request): Promise<Response> => {
-        const params = readers().readParams(url.slice(0, pathStart(url)) + location);
-        return respond.redirect(302, location, await snapshots.read((read) => currentTag(read, params)));
+      const redirect = async (location: string, request: Request, noted: NotedHeight): Promise<Response> => {
+        const params = readers().readParams(request.url.slice(0, pathStart(request.url)) + location);
+        return respond.redirect(302, location, await heights.read(request, noted, (read) => currentTag(read, params)));
       };
       const answerOrFailure = async (request: Request): Promise<Response> => {
+        const noted = new NotedHeight();
         try {
           const elsewhere = moved?.(request.url) ?? null;
-          if (elsewhere !== null) return await redirect(elsewhere, request);
-          return await answer(await readers().readAsked(request, clientAddress));
+          if (elsewhere !== null) return noted.named(await redirect(elsewhere, request, noted));
+          return noted.named(await answer(await readers().readAsked(request, clientAddress), noted));
         } catch (error) {
-          return failure(error, request, errors);
+          return noted.named(failure(error, request, errors));
         }
       };
       if (deprecated === null) return answerOrFailure;
@@ -259,7 +267,7 @@ function answering<
   Snapshot extends boolean,
 >(
   declaration: Declaration<P, Q, B, Sent, Caller, Snapshot>,
-  { snapshots, respond, tag: whole, cache, turn, failure, checkResponses }: RouteContext,
+  { snapshots, heights, respond, tag: whole, cache, turn, failure, checkResponses }: RouteContext,
 ) {
   const { method = 'GET', path, response, status = 200, plainText = false, snapshot = true } = declaration;
   type Request = Asked<P, Q, Sent, Caller>;
@@ -312,7 +320,7 @@ function answering<
   }
 
   const answer = snapshot
-    ? (asked: Request) => snapshots.read((read) => answerFrom(read, asked))
+    ? (asked: Request, noted: NotedHeight) => heights.read(asked.request, noted, (read) => answerFrom(read, asked))
     : async (asked: Request) => finished(await handle(asked), asked, null);
   return { currentTag, answer };
 }

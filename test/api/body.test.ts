@@ -2,12 +2,9 @@
 import { expect, test } from 'bun:test';
 import { Type } from '@sinclair/typebox';
 import { resource, route } from '../../src/http/route.ts';
-import type { Reader } from '../../src/store/read/index-reader.ts';
 import { routeContext } from './route-context.ts';
 
-const context = routeContext({
-  snapshots: { read: <T>(request: (reader: Reader) => Promise<T>) => request({} as Reader), close: () => {} },
-});
+const context = routeContext();
 const sum = route({
   method: 'POST',
   path: '/sum/{name}',
@@ -22,6 +19,7 @@ const sum = route({
   }),
   response: Type.Object({ name: Type.String(), sum: Type.Integer() }),
   etag: null,
+  snapshot: false,
   handle: ({ params, body }) => ({ name: params.name, sum: body.numbers.reduce((a, b) => a + b, 0) }),
 });
 const app = resource(context, [sum]);

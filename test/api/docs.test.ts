@@ -45,7 +45,12 @@ interface Document {
   components: { securitySchemes: Record<string, object> };
 }
 
-const document = (await testApp().json('/docs/json')).body as Document;
+const text = await (await testApp().request('/docs/json')).text();
+/** The document without what all operations share, to which they refer. */
+const document = JSON.parse(text, (_, value) => {
+  if (Array.isArray(value)) return value.filter((one) => one !== undefined);
+  return typeof value === 'object' && value !== null && '$ref' in value ? undefined : value;
+}) as Document;
 const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
   Object.entries(methods).map(([method, operation]) => ({ path, method, operation })),
 );
@@ -245,10 +250,32 @@ test('the list of ids in a query is described with its bounds', () => {
   expect(Object.keys(responses)).toEqual(['200', '304', '400']);
 });
 
-test('no schema of the document refers to what is not in it', () => {
+test('the document refers to what is in it, and to nothing but what all operations share', () => {
   expect(document.openapi).toBe('3.1.0');
   expect(document.info.version).toBe('1.2.3');
-  expect(JSON.stringify(document)).not.toContain('$ref');
+  const { components } = JSON.parse(text) as { components: Record<string, Record<string, object>> };
+  const referred = new Set(
+    [...text.matchAll(/"\$ref":"#\/components\/(\w+)\/(\w+)"/g)].map(([, ...at]) => at.join('/')),
+  );
+  expect([...referred].sort()).toEqual(['headers/Height', 'parameters/MinHeight', 'responses/HeightNotReached']);
+  for (const [kind = '', name = ''] of [...referred].map((at) => at.split('/'))) {
+    expect(components[kind]?.[name]).toHaveProperty('description');
+  }
+});
+
+test('an operation that reads the index takes a height and names one, and no other does', () => {
+  const whole = JSON.parse(text) as Document;
+  for (const [path, methods] of Object.entries(whole.paths)) {
+    for (const { operationId, parameters, responses } of Object.values(methods)) {
+      const takes = JSON.stringify(parameters).includes('parameters/MinHeight');
+      const names = JSON.stringify(responses).includes('headers/Height');
+      expect([path, operationId, takes, names]).toEqual([
+        path,
+        operationId,
+        ...new Array(2).fill(routes.get(operationId)!.snapshot),
+      ]);
+    }
+  }
 });
 
 test('the page loads its script and document from this server', async () => {

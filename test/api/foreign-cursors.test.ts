@@ -89,9 +89,11 @@ const takesNames = ({ parameters }: Listed): boolean => parameters.some(({ name 
 async function routesWithCursors(): Promise<Listed[]> {
   const answer = await app.handle(new Request('http://localhost/docs/json'));
   const { paths } = (await answer.json()) as { paths: Record<string, { get?: { parameters?: Parameter[] } }> };
-  return Object.entries(paths).flatMap(([path, { get }]) =>
-    get?.parameters?.some(({ name }) => name === 'cursor') ? [{ path, parameters: get.parameters }] : [],
-  );
+  return Object.entries(paths).flatMap(([path, { get }]) => {
+    // What stands elsewhere in the document is a header.
+    const parameters = get?.parameters?.filter((one) => 'name' in one) ?? [];
+    return parameters.some(({ name }) => name === 'cursor') ? [{ path, parameters }] : [];
+  });
 }
 
 /** Of each parameter its first value, but for the one that is told. */

@@ -1,8 +1,10 @@
 /** What routes need of an application, for tests of routes by themselves. */
 
 import { systemClock } from '../../src/base/clock.ts';
+import { Turns } from '../../src/base/turns.ts';
 import { NO_SUNSET } from '../../src/http/deprecation.ts';
 import { failures } from '../../src/http/errors.ts';
+import { Heights } from '../../src/http/heights.ts';
 import { uncounted } from '../../src/http/request-metrics.ts';
 import { responder } from '../../src/http/respond.ts';
 import { responseCache } from '../../src/http/response-cache.ts';
@@ -12,8 +14,10 @@ import { StoreClosedError } from '../../src/store/model/read-errors.ts';
 /** Without data, unless it is given. */
 export function routeContext(given: Partial<RouteContext> = {}): RouteContext {
   const respond = given.respond ?? responder('test');
+  const snapshots = given.snapshots ?? { read: () => Promise.reject(new StoreClosedError('no data')), close: () => {} };
   return {
-    snapshots: { read: () => Promise.reject(new StoreClosedError('no data')), close: () => {} },
+    snapshots,
+    heights: new Heights({ snapshots, clock: systemClock, turns: new Turns(systemClock) }),
     respond,
     tag: (state) => state,
     failure: failures(respond, () => {}),

@@ -374,8 +374,8 @@ test('a body that breaks its schema is a 500 that says where, in tests', async (
     etag: null,
     handle: () => ({ results: ['much' as never] }),
   });
-  const context = routeContext({ respond, failure: failures(respond, (event) => logged.push(event)) });
-  const app = new Elysia().use(resource({ ...context, snapshots: sampleIndex() }, [listed]));
+  const failure = failures(respond, (event) => logged.push(event));
+  const app = new Elysia().use(resource(routeContext({ respond, failure, snapshots: sampleIndex() }), [listed]));
   expect((await app.handle(new Request('http://localhost/list'))).status).toBe(500);
   expect(String((logged[0] as { cause: unknown }).cause)).toContain('/list answers at /results/0');
 });

@@ -1,4 +1,5 @@
 /** The application over the sample chain, or over whatever a test gives it, without a server. */
+import { systemClock } from '../../src/base/clock.ts';
 import { createApp } from '../../src/commands/app.ts';
 import type { ApiEvent } from '../../src/http/errors.ts';
 import { versionText } from '../../src/http/respond.ts';
@@ -32,7 +33,7 @@ export function testApp(snapshots: Snapshots = sampleIndex()) {
     version: VERSION,
     log: (event) => logged.push(event),
     checkResponses: true,
-    now: () => NOW,
+    clock: { ...systemClock, now: () => NOW },
   });
   const request = (path: string, init?: RequestInit): Promise<Response> =>
     Promise.resolve(app.handle(new Request(`http://localhost${path}`, init)));

@@ -1,5 +1,6 @@
 /** What the tours of the clients share: a simulated chain behind the API, and what was asked for. */
 import createClient from 'openapi-fetch';
+import { systemClock } from '../../src/base/clock.ts';
 import { createApp } from '../../src/commands/app.ts';
 import type { paths } from '../../src/console/app/api/openapi.d.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
@@ -18,7 +19,7 @@ export async function startTour() {
     version: 'stackside v0.0.0 (test:tour)',
     log: () => {},
     checkResponses: true,
-    now: () => events.at(-1)?.time ?? 0,
+    clock: { ...systemClock, now: () => events.at(-1)?.time ?? 0 },
   });
   const answer = await app.handle(new Request('http://localhost/docs/json'));
   const document = (await answer.json()) as { paths: Record<string, { get?: { deprecated?: boolean } }> };

@@ -41,7 +41,7 @@ class App {
       snapshots: this.#snapshots,
       version: `stackside v0.0.0 (test:${build})`,
       log: () => {},
-      now,
+      clock: { ...systemClock, now },
     });
   }
   async ask(url: string, tag?: string | null): Promise<Answer> {

@@ -5,6 +5,7 @@
 import { join } from 'node:path';
 import type { AnyElysia } from 'elysia';
 import { example } from '../../src/api/shared/examples/examples.ts';
+import { systemClock } from '../../src/base/clock.ts';
 import { createApp, resources, type ServerReadings } from '../../src/commands/app.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import type { Faucets } from '../../src/faucets/faucets.ts';
@@ -184,7 +185,14 @@ async function overChain<T>(events: readonly ReceivedEvent[], use: (ask: Ask) =>
   const now = () => (events.at(-1)?.receivedAt ?? 0) / MICROSECONDS_PER_MILLISECOND;
   using directory = ingestOf(events);
   const snapshots = openSnapshots(directory.path);
-  const app = createApp({ snapshots, version: VERSION, log: () => {}, now, faucets, server });
+  const app = createApp({
+    snapshots,
+    version: VERSION,
+    log: () => {},
+    clock: { ...systemClock, now },
+    faucets,
+    server,
+  });
   try {
     return await use(asking(app));
   } finally {

@@ -35,7 +35,8 @@ export function routesOf(document: unknown): Route[] {
     Object.entries(methods).map(([method, { parameters = [] }]) => ({
       method: method.toUpperCase(),
       path,
-      parameters,
+      // Those of all routes are headers, and stand elsewhere in the document.
+      parameters: parameters.filter((one) => 'name' in one),
     })),
   );
 }

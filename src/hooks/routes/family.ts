@@ -5,7 +5,7 @@ import type { Access as RouteAccess } from '../../http/route.ts';
 import type { Access } from '../access.ts';
 import type { DeliveryLog } from '../delivery-log.ts';
 import type { Management } from '../management.ts';
-import { HookProblem, TooManyTries, titles } from '../problem.ts';
+import { HookProblem, titles } from '../problem.ts';
 import type { Trial } from '../trial.ts';
 
 /** What the routes call. */
@@ -23,6 +23,7 @@ export interface HookApi {
 const placeTitles = {
   params: 'Invalid path parameter',
   querystring: 'Invalid query parameter',
+  headers: 'Invalid header',
   body: titles[400],
 } as const;
 
@@ -39,8 +40,6 @@ export const hookErrors: ErrorShape = {
     }
     return { error: isTitled(error.status) ? titles[error.status] : titles[400], details: error.message };
   },
-  headers: (error): Record<string, string> =>
-    error instanceof TooManyTries ? { 'retry-after': String(error.retryAfterSeconds) } : {},
   unavailable: {
     error: titles[503],
     details: 'The database can not be used now; the same request may succeed later',

@@ -80,6 +80,8 @@ export function readerOf(
   return {
     /** Tells the file that this reads from those that stood in its place before: after a rebuild it is another. */
     file,
+    /** Height of the tip; 0 before the first block. At once, since each answer names it. */
+    height: (): number => chain.tip()?.height ?? 0,
     chain: {
       /** Null before the first event that names it. */
       chainId: async () => chain.chainId(),

@@ -1436,10 +1436,21 @@ export interface paths {
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: never;
-    responses: never;
-    parameters: never;
+    responses: {
+        HeightNotReached: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content?: never;
+        };
+    };
+    parameters: {
+        MinHeight: number;
+    };
     requestBodies: never;
-    headers: never;
+    headers: {
+        Height: number;
+    };
     pathItems: never;
 }
 export type $defs = Record<string, never>;
@@ -1447,7 +1458,9 @@ export interface operations {
     getStatus: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                "stackside-min-height"?: components["parameters"]["MinHeight"];
+            };
             path?: never;
             cookie?: never;
         };
@@ -1455,6 +1468,7 @@ export interface operations {
         responses: {
             200: {
                 headers: {
+                    "stackside-height": components["headers"]["Height"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -1475,10 +1489,25 @@ export interface operations {
             };
             304: {
                 headers: {
+                    "stackside-height": components["headers"]["Height"];
                     [name: string]: unknown;
                 };
                 content?: never;
             };
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        statusCode: number;
+                        code?: string;
+                        error: string;
+                        message: string;
+                    };
+                };
+            };
+            503: components["responses"]["HeightNotReached"];
         };
     };
     getTransactions: {
@@ -1487,7 +1516,9 @@ export interface operations {
                 limit?: number;
                 cursor?: string;
             };
-            header?: never;
+            header?: {
+                "stackside-min-height"?: components["parameters"]["MinHeight"];
+            };
             path?: never;
             cookie?: never;
         };
@@ -1495,6 +1526,7 @@ export interface operations {
         responses: {
             200: {
                 headers: {
+                    "stackside-height": components["headers"]["Height"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -1684,6 +1716,7 @@ export interface operations {
             };
             304: {
                 headers: {
+                    "stackside-height": components["headers"]["Height"];
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -1701,6 +1734,7 @@ export interface operations {
                     };
                 };
             };
+            503: components["responses"]["HeightNotReached"];
         };
     };
     getTransaction: {
@@ -1708,7 +1742,9 @@ export interface operations {
             query?: {
                 include?: ("function_args" | "source_code" | "post_conditions" | "result")[];
             };
-            header?: never;
+            header?: {
+                "stackside-min-height"?: components["parameters"]["MinHeight"];
+            };
             path: {
                 tx_id: string;
             };
@@ -1718,6 +1754,7 @@ export interface operations {
         responses: {
             200: {
                 headers: {
+                    "stackside-height": components["headers"]["Height"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3152,6 +3189,7 @@ export interface operations {
             };
             304: {
                 headers: {
+                    "stackside-height": components["headers"]["Height"];
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -3171,6 +3209,7 @@ export interface operations {
             };
             404: {
                 headers: {
+                    "stackside-height": components["headers"]["Height"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3182,6 +3221,7 @@ export interface operations {
                     };
                 };
             };
+            503: components["responses"]["HeightNotReached"];
         };
     };
     getTransactionEvents: {
@@ -3190,7 +3230,9 @@ export interface operations {
                 limit?: number;
                 cursor?: string;
             };
-            header?: never;
+            header?: {
+                "stackside-min-height"?: components["parameters"]["MinHeight"];
+            };
             path: {
                 tx_id: string;
             };
@@ -3200,6 +3242,7 @@ export interface operations {
         responses: {
             200: {
                 headers: {
+                    "stackside-height": components["headers"]["Height"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3320,6 +3363,7 @@ export interface operations {
             };
             304: {
                 headers: {
+                    "stackside-height": components["headers"]["Height"];
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -3339,6 +3383,7 @@ export interface operations {
             };
             404: {
                 headers: {
+                    "stackside-height": components["headers"]["Height"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3350,6 +3395,7 @@ export interface operations {
                     };
                 };
             };
+            503: components["responses"]["HeightNotReached"];
         };
     };
     getBlockTransactions: {
@@ -3358,7 +3404,9 @@ export interface operations {
                 limit?: number;
                 cursor?: string;
             };
-            header?: never;
+            header?: {
+                "stackside-min-height"?: components["parameters"]["MinHeight"];
+            };
             path: {
                 height_or_hash: string;
             };
@@ -3368,6 +3416,7 @@ export interface operations {
         responses: {
             200: {
                 headers: {
+                    "stackside-height": components["headers"]["Height"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3557,6 +3606,7 @@ export interface operations {
             };
             304: {
                 headers: {
+                    "stackside-height": components["headers"]["Height"];
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -3576,6 +3626,7 @@ export interface operations {
             };
             404: {
                 headers: {
+                    "stackside-height": components["headers"]["Height"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3587,6 +3638,7 @@ export interface operations {
                     };
                 };
             };
+            503: components["responses"]["HeightNotReached"];
         };
     };
     getMempoolTransactions: {
@@ -3595,7 +3647,9 @@ export interface operations {
                 limit?: number;
                 cursor?: string;
             };
-            header?: never;
+            header?: {
+                "stackside-min-height"?: components["parameters"]["MinHeight"];
+            };
             path?: never;
             cookie?: never;
         };
@@ -3603,6 +3657,7 @@ export interface operations {
         responses: {
             200: {
                 headers: {
+                    "stackside-height": components["headers"]["Height"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3732,6 +3787,7 @@ export interface operations {
             };
             304: {
                 headers: {
+                    "stackside-height": components["headers"]["Height"];
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -3749,6 +3805,7 @@ export interface operations {
                     };
                 };
             };
+            503: components["responses"]["HeightNotReached"];
         };
     };
     getMempoolTransactionsOfType: {
@@ -3758,7 +3815,9 @@ export interface operations {
                 limit?: number;
                 cursor?: string;
             };
-            header?: never;
+            header?: {
+                "stackside-min-height"?: components["parameters"]["MinHeight"];
+            };
             path?: never;
             cookie?: never;
         };
@@ -3766,6 +3825,7 @@ export interface operations {
         responses: {
             200: {
                 headers: {
+                    "stackside-height": components["headers"]["Height"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3895,6 +3955,7 @@ export interface operations {
             };
             304: {
                 headers: {
+                    "stackside-height": components["headers"]["Height"];
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -3912,6 +3973,7 @@ export interface operations {
                     };
                 };
             };
+            503: components["responses"]["HeightNotReached"];
         };
     };
     getPrincipalTransactions: {
@@ -3920,7 +3982,9 @@ export interface operations {
                 limit?: number;
                 cursor?: string;
             };
-            header?: never;
+            header?: {
+                "stackside-min-height"?: components["parameters"]["MinHeight"];
+            };
             path: {
                 principal: string;
             };
@@ -3930,6 +3994,7 @@ export interface operations {
         responses: {
             200: {
                 headers: {
+                    "stackside-height": components["headers"]["Height"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4134,6 +4199,7 @@ export interface operations {
             };
             304: {
                 headers: {
+                    "stackside-height": components["headers"]["Height"];
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -4151,6 +4217,7 @@ export interface operations {
                     };
                 };
             };
+            503: components["responses"]["HeightNotReached"];
         };
     };
     getPrincipalMempoolTransactions: {
@@ -4159,7 +4226,9 @@ export interface operations {
                 limit?: number;
                 cursor?: string;
             };
-            header?: never;
+            header?: {
+                "stackside-min-height"?: components["parameters"]["MinHeight"];
+            };
             path: {
                 principal: string;
             };
@@ -4169,6 +4238,7 @@ export interface operations {
         responses: {
             200: {
                 headers: {
+                    "stackside-height": components["headers"]["Height"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4298,6 +4368,7 @@ export interface operations {
             };
             304: {
                 headers: {
+                    "stackside-height": components["headers"]["Height"];
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -4315,12 +4386,15 @@ export interface operations {
                     };
                 };
             };
+            503: components["responses"]["HeightNotReached"];
         };
     };
     getPrincipalNonces: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                "stackside-min-height"?: components["parameters"]["MinHeight"];
+            };
             path: {
                 principal: string;
             };
@@ -4330,6 +4404,7 @@ export interface operations {
         responses: {
             200: {
                 headers: {
+                    "stackside-height": components["headers"]["Height"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4346,6 +4421,7 @@ export interface operations {
             };
             304: {
                 headers: {
+                    "stackside-height": components["headers"]["Height"];
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -4363,12 +4439,15 @@ export interface operations {
                     };
                 };
             };
+            503: components["responses"]["HeightNotReached"];
         };
     };
     getPrincipalStxBalance: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                "stackside-min-height"?: components["parameters"]["MinHeight"];
+            };
             path: {
                 principal: string;
             };
@@ -4378,6 +4457,7 @@ export interface operations {
         responses: {
             200: {
                 headers: {
+                    "stackside-height": components["headers"]["Height"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4402,6 +4482,7 @@ export interface operations {
             };
             304: {
                 headers: {
+                    "stackside-height": components["headers"]["Height"];
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -4419,6 +4500,7 @@ export interface operations {
                     };
                 };
             };
+            503: components["responses"]["HeightNotReached"];
         };
     };
     getPrincipalFtBalances: {
@@ -4427,7 +4509,9 @@ export interface operations {
                 limit?: number;
                 cursor?: string;
             };
-            header?: never;
+            header?: {
+                "stackside-min-height"?: components["parameters"]["MinHeight"];
+            };
             path: {
                 principal: string;
             };
@@ -4437,6 +4521,7 @@ export interface operations {
         responses: {
             200: {
                 headers: {
+                    "stackside-height": components["headers"]["Height"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4457,6 +4542,7 @@ export interface operations {
             };
             304: {
                 headers: {
+                    "stackside-height": components["headers"]["Height"];
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -4474,12 +4560,15 @@ export interface operations {
                     };
                 };
             };
+            503: components["responses"]["HeightNotReached"];
         };
     };
     getPrincipalFtBalance: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                "stackside-min-height"?: components["parameters"]["MinHeight"];
+            };
             path: {
                 principal: string;
                 asset_identifier: string;
@@ -4490,6 +4579,7 @@ export interface operations {
         responses: {
             200: {
                 headers: {
+                    "stackside-height": components["headers"]["Height"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4501,6 +4591,7 @@ export interface operations {
             };
             304: {
                 headers: {
+                    "stackside-height": components["headers"]["Height"];
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -4518,6 +4609,7 @@ export interface operations {
                     };
                 };
             };
+            503: components["responses"]["HeightNotReached"];
         };
     };
     getPrincipalNftBalances: {
@@ -4527,7 +4619,9 @@ export interface operations {
                 limit?: number;
                 cursor?: string;
             };
-            header?: never;
+            header?: {
+                "stackside-min-height"?: components["parameters"]["MinHeight"];
+            };
             path: {
                 principal: string;
             };
@@ -4537,6 +4631,7 @@ export interface operations {
         responses: {
             200: {
                 headers: {
+                    "stackside-height": components["headers"]["Height"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4560,6 +4655,7 @@ export interface operations {
             };
             304: {
                 headers: {
+                    "stackside-height": components["headers"]["Height"];
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -4577,6 +4673,7 @@ export interface operations {
                     };
                 };
             };
+            503: components["responses"]["HeightNotReached"];
         };
     };
     getPrincipalTransactionBalanceChanges: {
@@ -4585,7 +4682,9 @@ export interface operations {
                 limit?: number;
                 cursor?: string;
             };
-            header?: never;
+            header?: {
+                "stackside-min-height"?: components["parameters"]["MinHeight"];
+            };
             path: {
                 principal: string;
                 tx_id: string;
@@ -4596,6 +4695,7 @@ export interface operations {
         responses: {
             200: {
                 headers: {
+                    "stackside-height": components["headers"]["Height"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4626,6 +4726,7 @@ export interface operations {
             };
             304: {
                 headers: {
+                    "stackside-height": components["headers"]["Height"];
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -4643,6 +4744,7 @@ export interface operations {
                     };
                 };
             };
+            503: components["responses"]["HeightNotReached"];
         };
     };
     getPrincipalBalanceChanges: {
@@ -4652,7 +4754,9 @@ export interface operations {
                 limit?: number;
                 cursor?: string;
             };
-            header?: never;
+            header?: {
+                "stackside-min-height"?: components["parameters"]["MinHeight"];
+            };
             path: {
                 principal: string;
             };
@@ -4662,6 +4766,7 @@ export interface operations {
         responses: {
             200: {
                 headers: {
+                    "stackside-height": components["headers"]["Height"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4693,6 +4798,7 @@ export interface operations {
             };
             304: {
                 headers: {
+                    "stackside-height": components["headers"]["Height"];
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -4710,6 +4816,7 @@ export interface operations {
                     };
                 };
             };
+            503: components["responses"]["HeightNotReached"];
         };
     };
     getPrincipalStxInbound: {
@@ -4718,7 +4825,9 @@ export interface operations {
                 limit?: number;
                 cursor?: string;
             };
-            header?: never;
+            header?: {
+                "stackside-min-height"?: components["parameters"]["MinHeight"];
+            };
             path: {
                 principal: string;
             };
@@ -4728,6 +4837,7 @@ export interface operations {
         responses: {
             200: {
                 headers: {
+                    "stackside-height": components["headers"]["Height"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4764,6 +4874,7 @@ export interface operations {
             };
             304: {
                 headers: {
+                    "stackside-height": components["headers"]["Height"];
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -4781,6 +4892,7 @@ export interface operations {
                     };
                 };
             };
+            503: components["responses"]["HeightNotReached"];
         };
     };
     getPrincipalStxOutbound: {
@@ -4789,7 +4901,9 @@ export interface operations {
                 limit?: number;
                 cursor?: string;
             };
-            header?: never;
+            header?: {
+                "stackside-min-height"?: components["parameters"]["MinHeight"];
+            };
             path: {
                 principal: string;
             };
@@ -4799,6 +4913,7 @@ export interface operations {
         responses: {
             200: {
                 headers: {
+                    "stackside-height": components["headers"]["Height"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4835,6 +4950,7 @@ export interface operations {
             };
             304: {
                 headers: {
+                    "stackside-height": components["headers"]["Height"];
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -4852,6 +4968,7 @@ export interface operations {
                     };
                 };
             };
+            503: components["responses"]["HeightNotReached"];
         };
     };
     getPrincipalFtTransfers: {
@@ -4860,7 +4977,9 @@ export interface operations {
                 limit?: number;
                 cursor?: string;
             };
-            header?: never;
+            header?: {
+                "stackside-min-height"?: components["parameters"]["MinHeight"];
+            };
             path: {
                 principal: string;
                 asset_identifier: string;
@@ -4871,6 +4990,7 @@ export interface operations {
         responses: {
             200: {
                 headers: {
+                    "stackside-height": components["headers"]["Height"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4903,6 +5023,7 @@ export interface operations {
             };
             304: {
                 headers: {
+                    "stackside-height": components["headers"]["Height"];
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -4920,6 +5041,7 @@ export interface operations {
                     };
                 };
             };
+            503: components["responses"]["HeightNotReached"];
         };
     };
     getSmartContract: {
@@ -4927,7 +5049,9 @@ export interface operations {
             query?: {
                 include?: "source_code"[];
             };
-            header?: never;
+            header?: {
+                "stackside-min-height"?: components["parameters"]["MinHeight"];
+            };
             path: {
                 contract_id: string;
             };
@@ -4937,6 +5061,7 @@ export interface operations {
         responses: {
             200: {
                 headers: {
+                    "stackside-height": components["headers"]["Height"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4961,6 +5086,7 @@ export interface operations {
             };
             304: {
                 headers: {
+                    "stackside-height": components["headers"]["Height"];
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -4980,6 +5106,7 @@ export interface operations {
             };
             404: {
                 headers: {
+                    "stackside-height": components["headers"]["Height"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4991,12 +5118,15 @@ export interface operations {
                     };
                 };
             };
+            503: components["responses"]["HeightNotReached"];
         };
     };
     getStxSupply: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                "stackside-min-height"?: components["parameters"]["MinHeight"];
+            };
             path?: never;
             cookie?: never;
         };
@@ -5004,6 +5134,7 @@ export interface operations {
         responses: {
             200: {
                 headers: {
+                    "stackside-height": components["headers"]["Height"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5015,10 +5146,25 @@ export interface operations {
             };
             304: {
                 headers: {
+                    "stackside-height": components["headers"]["Height"];
                     [name: string]: unknown;
                 };
                 content?: never;
             };
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        statusCode: number;
+                        code?: string;
+                        error: string;
+                        message: string;
+                    };
+                };
+            };
+            503: components["responses"]["HeightNotReached"];
         };
     };
     getStxHolders: {
@@ -5027,7 +5173,9 @@ export interface operations {
                 limit?: number;
                 cursor?: string;
             };
-            header?: never;
+            header?: {
+                "stackside-min-height"?: components["parameters"]["MinHeight"];
+            };
             path?: never;
             cookie?: never;
         };
@@ -5035,6 +5183,7 @@ export interface operations {
         responses: {
             200: {
                 headers: {
+                    "stackside-height": components["headers"]["Height"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5055,6 +5204,7 @@ export interface operations {
             };
             304: {
                 headers: {
+                    "stackside-height": components["headers"]["Height"];
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -5072,12 +5222,15 @@ export interface operations {
                     };
                 };
             };
+            503: components["responses"]["HeightNotReached"];
         };
     };
     getFtSupply: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                "stackside-min-height"?: components["parameters"]["MinHeight"];
+            };
             path: {
                 asset_identifier: string;
             };
@@ -5087,6 +5240,7 @@ export interface operations {
         responses: {
             200: {
                 headers: {
+                    "stackside-height": components["headers"]["Height"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5098,6 +5252,7 @@ export interface operations {
             };
             304: {
                 headers: {
+                    "stackside-height": components["headers"]["Height"];
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -5115,6 +5270,7 @@ export interface operations {
                     };
                 };
             };
+            503: components["responses"]["HeightNotReached"];
         };
     };
     getFtHolders: {
@@ -5123,7 +5279,9 @@ export interface operations {
                 limit?: number;
                 cursor?: string;
             };
-            header?: never;
+            header?: {
+                "stackside-min-height"?: components["parameters"]["MinHeight"];
+            };
             path: {
                 asset_identifier: string;
             };
@@ -5133,6 +5291,7 @@ export interface operations {
         responses: {
             200: {
                 headers: {
+                    "stackside-height": components["headers"]["Height"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5153,6 +5312,7 @@ export interface operations {
             };
             304: {
                 headers: {
+                    "stackside-height": components["headers"]["Height"];
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -5170,6 +5330,7 @@ export interface operations {
                     };
                 };
             };
+            503: components["responses"]["HeightNotReached"];
         };
     };
     getNftHistory: {
@@ -5178,7 +5339,9 @@ export interface operations {
                 limit?: number;
                 cursor?: string;
             };
-            header?: never;
+            header?: {
+                "stackside-min-height"?: components["parameters"]["MinHeight"];
+            };
             path: {
                 asset_identifier: string;
                 value: string;
@@ -5189,6 +5352,7 @@ export interface operations {
         responses: {
             200: {
                 headers: {
+                    "stackside-height": components["headers"]["Height"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5220,6 +5384,7 @@ export interface operations {
             };
             304: {
                 headers: {
+                    "stackside-height": components["headers"]["Height"];
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -5237,6 +5402,7 @@ export interface operations {
                     };
                 };
             };
+            503: components["responses"]["HeightNotReached"];
         };
     };
     getTransactionsById: {
@@ -5248,7 +5414,9 @@ export interface operations {
                 unanchored?: boolean;
                 exclude_function_args?: boolean;
             };
-            header?: never;
+            header?: {
+                "stackside-min-height"?: components["parameters"]["MinHeight"];
+            };
             path?: never;
             cookie?: never;
         };
@@ -5256,6 +5424,7 @@ export interface operations {
         responses: {
             200: {
                 headers: {
+                    "stackside-height": components["headers"]["Height"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -7076,6 +7245,7 @@ export interface operations {
             };
             304: {
                 headers: {
+                    "stackside-height": components["headers"]["Height"];
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -7093,12 +7263,15 @@ export interface operations {
                     };
                 };
             };
+            503: components["responses"]["HeightNotReached"];
         };
     };
     getRawTransactionById: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                "stackside-min-height"?: components["parameters"]["MinHeight"];
+            };
             path: {
                 tx_id: string;
             };
@@ -7108,6 +7281,7 @@ export interface operations {
         responses: {
             200: {
                 headers: {
+                    "stackside-height": components["headers"]["Height"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -7118,6 +7292,7 @@ export interface operations {
             };
             304: {
                 headers: {
+                    "stackside-height": components["headers"]["Height"];
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -7137,6 +7312,7 @@ export interface operations {
             };
             404: {
                 headers: {
+                    "stackside-height": components["headers"]["Height"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -7161,12 +7337,15 @@ export interface operations {
                     };
                 };
             };
+            503: components["responses"]["HeightNotReached"];
         };
     };
     getMempoolTransactionStats: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                "stackside-min-height"?: components["parameters"]["MinHeight"];
+            };
             path?: never;
             cookie?: never;
         };
@@ -7174,6 +7353,7 @@ export interface operations {
         responses: {
             200: {
                 headers: {
+                    "stackside-height": components["headers"]["Height"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -7267,10 +7447,25 @@ export interface operations {
             };
             304: {
                 headers: {
+                    "stackside-height": components["headers"]["Height"];
                     [name: string]: unknown;
                 };
                 content?: never;
             };
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        statusCode: number;
+                        code?: string;
+                        error: string;
+                        message: string;
+                    };
+                };
+            };
+            503: components["responses"]["HeightNotReached"];
         };
     };
     searchById: {
@@ -7278,7 +7473,9 @@ export interface operations {
             query?: {
                 include_metadata?: boolean;
             };
-            header?: never;
+            header?: {
+                "stackside-min-height"?: components["parameters"]["MinHeight"];
+            };
             path: {
                 id: string;
             };
@@ -7288,6 +7485,7 @@ export interface operations {
         responses: {
             200: {
                 headers: {
+                    "stackside-height": components["headers"]["Height"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -11023,6 +11221,7 @@ export interface operations {
             };
             404: {
                 headers: {
+                    "stackside-height": components["headers"]["Height"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -11034,6 +11233,7 @@ export interface operations {
                     };
                 };
             };
+            503: components["responses"]["HeightNotReached"];
         };
     };
     getNonFungibleTokenMints: {
@@ -11045,7 +11245,9 @@ export interface operations {
                 tx_metadata?: boolean;
                 unanchored?: boolean;
             };
-            header?: never;
+            header?: {
+                "stackside-min-height"?: components["parameters"]["MinHeight"];
+            };
             path?: never;
             cookie?: never;
         };
@@ -11053,6 +11255,7 @@ export interface operations {
         responses: {
             200: {
                 headers: {
+                    "stackside-height": components["headers"]["Height"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -12243,6 +12446,7 @@ export interface operations {
             };
             304: {
                 headers: {
+                    "stackside-height": components["headers"]["Height"];
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -12273,6 +12477,7 @@ export interface operations {
                     };
                 };
             };
+            503: components["responses"]["HeightNotReached"];
         };
     };
     getBlocks: {
@@ -12282,7 +12487,9 @@ export interface operations {
                 offset?: number;
                 cursor?: string;
             };
-            header?: never;
+            header?: {
+                "stackside-min-height"?: components["parameters"]["MinHeight"];
+            };
             path?: never;
             cookie?: never;
         };
@@ -12290,6 +12497,7 @@ export interface operations {
         responses: {
             200: {
                 headers: {
+                    "stackside-height": components["headers"]["Height"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -12328,6 +12536,7 @@ export interface operations {
             };
             304: {
                 headers: {
+                    "stackside-height": components["headers"]["Height"];
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -12347,6 +12556,7 @@ export interface operations {
             };
             404: {
                 headers: {
+                    "stackside-height": components["headers"]["Height"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -12358,12 +12568,15 @@ export interface operations {
                     };
                 };
             };
+            503: components["responses"]["HeightNotReached"];
         };
     };
     getAverageBlockTimes: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                "stackside-min-height"?: components["parameters"]["MinHeight"];
+            };
             path?: never;
             cookie?: never;
         };
@@ -12371,6 +12584,7 @@ export interface operations {
         responses: {
             200: {
                 headers: {
+                    "stackside-height": components["headers"]["Height"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -12382,12 +12596,28 @@ export interface operations {
                     };
                 };
             };
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        statusCode: number;
+                        code?: string;
+                        error: string;
+                        message: string;
+                    };
+                };
+            };
+            503: components["responses"]["HeightNotReached"];
         };
     };
     getBlockByTime: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                "stackside-min-height"?: components["parameters"]["MinHeight"];
+            };
             path: {
                 timestamp: number;
             };
@@ -12397,6 +12627,7 @@ export interface operations {
         responses: {
             200: {
                 headers: {
+                    "stackside-height": components["headers"]["Height"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -12427,6 +12658,7 @@ export interface operations {
             };
             304: {
                 headers: {
+                    "stackside-height": components["headers"]["Height"];
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -12446,6 +12678,7 @@ export interface operations {
             };
             404: {
                 headers: {
+                    "stackside-height": components["headers"]["Height"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -12457,12 +12690,15 @@ export interface operations {
                     };
                 };
             };
+            503: components["responses"]["HeightNotReached"];
         };
     };
     getBlock: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                "stackside-min-height"?: components["parameters"]["MinHeight"];
+            };
             path: {
                 height_or_hash: string;
             };
@@ -12472,6 +12708,7 @@ export interface operations {
         responses: {
             200: {
                 headers: {
+                    "stackside-height": components["headers"]["Height"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -12502,6 +12739,7 @@ export interface operations {
             };
             304: {
                 headers: {
+                    "stackside-height": components["headers"]["Height"];
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -12521,6 +12759,7 @@ export interface operations {
             };
             404: {
                 headers: {
+                    "stackside-height": components["headers"]["Height"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -12532,6 +12771,7 @@ export interface operations {
                     };
                 };
             };
+            503: components["responses"]["HeightNotReached"];
         };
     };
     getBlockSignerSignatures: {
@@ -12540,7 +12780,9 @@ export interface operations {
                 limit?: number;
                 offset?: number;
             };
-            header?: never;
+            header?: {
+                "stackside-min-height"?: components["parameters"]["MinHeight"];
+            };
             path: {
                 height_or_hash: string;
             };
@@ -12550,6 +12792,7 @@ export interface operations {
         responses: {
             200: {
                 headers: {
+                    "stackside-height": components["headers"]["Height"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -12563,6 +12806,7 @@ export interface operations {
             };
             304: {
                 headers: {
+                    "stackside-height": components["headers"]["Height"];
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -12582,6 +12826,7 @@ export interface operations {
             };
             404: {
                 headers: {
+                    "stackside-height": components["headers"]["Height"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -12593,6 +12838,7 @@ export interface operations {
                     };
                 };
             };
+            503: components["responses"]["HeightNotReached"];
         };
     };
     getTenureBlocks: {
@@ -12602,7 +12848,9 @@ export interface operations {
                 offset?: number;
                 cursor?: string;
             };
-            header?: never;
+            header?: {
+                "stackside-min-height"?: components["parameters"]["MinHeight"];
+            };
             path: {
                 tenure_height: number;
             };
@@ -12612,6 +12860,7 @@ export interface operations {
         responses: {
             200: {
                 headers: {
+                    "stackside-height": components["headers"]["Height"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -12650,6 +12899,7 @@ export interface operations {
             };
             304: {
                 headers: {
+                    "stackside-height": components["headers"]["Height"];
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -12669,6 +12919,7 @@ export interface operations {
             };
             404: {
                 headers: {
+                    "stackside-height": components["headers"]["Height"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -12680,6 +12931,7 @@ export interface operations {
                     };
                 };
             };
+            503: components["responses"]["HeightNotReached"];
         };
     };
     getBurnBlocks: {
@@ -12688,7 +12940,9 @@ export interface operations {
                 limit?: number;
                 offset?: number;
             };
-            header?: never;
+            header?: {
+                "stackside-min-height"?: components["parameters"]["MinHeight"];
+            };
             path?: never;
             cookie?: never;
         };
@@ -12696,6 +12950,7 @@ export interface operations {
         responses: {
             200: {
                 headers: {
+                    "stackside-height": components["headers"]["Height"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -12717,6 +12972,7 @@ export interface operations {
             };
             304: {
                 headers: {
+                    "stackside-height": components["headers"]["Height"];
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -12734,12 +12990,15 @@ export interface operations {
                     };
                 };
             };
+            503: components["responses"]["HeightNotReached"];
         };
     };
     getBurnBlock: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                "stackside-min-height"?: components["parameters"]["MinHeight"];
+            };
             path: {
                 height_or_hash: string;
             };
@@ -12749,6 +13008,7 @@ export interface operations {
         responses: {
             200: {
                 headers: {
+                    "stackside-height": components["headers"]["Height"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -12765,6 +13025,7 @@ export interface operations {
             };
             304: {
                 headers: {
+                    "stackside-height": components["headers"]["Height"];
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -12784,6 +13045,7 @@ export interface operations {
             };
             404: {
                 headers: {
+                    "stackside-height": components["headers"]["Height"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -12795,6 +13057,7 @@ export interface operations {
                     };
                 };
             };
+            503: components["responses"]["HeightNotReached"];
         };
     };
     getBurnBlockBlocks: {
@@ -12803,7 +13066,9 @@ export interface operations {
                 limit?: number;
                 offset?: number;
             };
-            header?: never;
+            header?: {
+                "stackside-min-height"?: components["parameters"]["MinHeight"];
+            };
             path: {
                 height_or_hash: string;
             };
@@ -12813,6 +13078,7 @@ export interface operations {
         responses: {
             200: {
                 headers: {
+                    "stackside-height": components["headers"]["Height"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -12848,6 +13114,7 @@ export interface operations {
             };
             304: {
                 headers: {
+                    "stackside-height": components["headers"]["Height"];
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -12867,6 +13134,7 @@ export interface operations {
             };
             404: {
                 headers: {
+                    "stackside-height": components["headers"]["Height"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -12878,12 +13146,15 @@ export interface operations {
                     };
                 };
             };
+            503: components["responses"]["HeightNotReached"];
         };
     };
     getMempoolFees: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                "stackside-min-height"?: components["parameters"]["MinHeight"];
+            };
             path?: never;
             cookie?: never;
         };
@@ -12891,6 +13162,7 @@ export interface operations {
         responses: {
             200: {
                 headers: {
+                    "stackside-height": components["headers"]["Height"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -12924,10 +13196,25 @@ export interface operations {
             };
             304: {
                 headers: {
+                    "stackside-height": components["headers"]["Height"];
                     [name: string]: unknown;
                 };
                 content?: never;
             };
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        statusCode: number;
+                        code?: string;
+                        error: string;
+                        message: string;
+                    };
+                };
+            };
+            503: components["responses"]["HeightNotReached"];
         };
     };
     getSmartContractsStatus: {
@@ -12935,7 +13222,9 @@ export interface operations {
             query: {
                 contract_id: string[];
             };
-            header?: never;
+            header?: {
+                "stackside-min-height"?: components["parameters"]["MinHeight"];
+            };
             path?: never;
             cookie?: never;
         };
@@ -12943,6 +13232,7 @@ export interface operations {
         responses: {
             200: {
                 headers: {
+                    "stackside-height": components["headers"]["Height"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -12965,6 +13255,7 @@ export interface operations {
             };
             304: {
                 headers: {
+                    "stackside-height": components["headers"]["Height"];
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -12982,6 +13273,7 @@ export interface operations {
                     };
                 };
             };
+            503: components["responses"]["HeightNotReached"];
         };
     };
     getSmartContractLogs: {
@@ -12991,7 +13283,9 @@ export interface operations {
                 offset?: number;
                 cursor?: string;
             };
-            header?: never;
+            header?: {
+                "stackside-min-height"?: components["parameters"]["MinHeight"];
+            };
             path: {
                 contract_id: string;
             };
@@ -13001,6 +13295,7 @@ export interface operations {
         responses: {
             200: {
                 headers: {
+                    "stackside-height": components["headers"]["Height"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -13030,6 +13325,7 @@ export interface operations {
             };
             304: {
                 headers: {
+                    "stackside-height": components["headers"]["Height"];
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -13049,6 +13345,7 @@ export interface operations {
             };
             404: {
                 headers: {
+                    "stackside-height": components["headers"]["Height"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -13060,6 +13357,7 @@ export interface operations {
                     };
                 };
             };
+            503: components["responses"]["HeightNotReached"];
         };
     };
     getNameInfo: {
@@ -13067,7 +13365,9 @@ export interface operations {
             query?: {
                 unanchored?: boolean;
             };
-            header?: never;
+            header?: {
+                "stackside-min-height"?: components["parameters"]["MinHeight"];
+            };
             path: {
                 name: string;
             };
@@ -13077,6 +13377,7 @@ export interface operations {
         responses: {
             200: {
                 headers: {
+                    "stackside-height": components["headers"]["Height"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -13104,12 +13405,14 @@ export interface operations {
             };
             302: {
                 headers: {
+                    "stackside-height": components["headers"]["Height"];
                     [name: string]: unknown;
                 };
                 content?: never;
             };
             304: {
                 headers: {
+                    "stackside-height": components["headers"]["Height"];
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -13126,6 +13429,7 @@ export interface operations {
             };
             404: {
                 headers: {
+                    "stackside-height": components["headers"]["Height"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -13147,6 +13451,7 @@ export interface operations {
                     };
                 };
             };
+            503: components["responses"]["HeightNotReached"];
         };
     };
     getNameSubdomains: {
@@ -13154,7 +13459,9 @@ export interface operations {
             query?: {
                 unanchored?: boolean;
             };
-            header?: never;
+            header?: {
+                "stackside-min-height"?: components["parameters"]["MinHeight"];
+            };
             path: {
                 name: string;
             };
@@ -13164,6 +13471,7 @@ export interface operations {
         responses: {
             200: {
                 headers: {
+                    "stackside-height": components["headers"]["Height"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -13172,6 +13480,7 @@ export interface operations {
             };
             304: {
                 headers: {
+                    "stackside-height": components["headers"]["Height"];
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -13199,6 +13508,7 @@ export interface operations {
                     };
                 };
             };
+            503: components["responses"]["HeightNotReached"];
         };
     };
     getNamesOwnedByAddress: {
@@ -13206,7 +13516,9 @@ export interface operations {
             query?: {
                 unanchored?: boolean;
             };
-            header?: never;
+            header?: {
+                "stackside-min-height"?: components["parameters"]["MinHeight"];
+            };
             path: {
                 blockchain: string;
                 address: string;
@@ -13217,6 +13529,7 @@ export interface operations {
         responses: {
             200: {
                 headers: {
+                    "stackside-height": components["headers"]["Height"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -13227,6 +13540,7 @@ export interface operations {
             };
             304: {
                 headers: {
+                    "stackside-height": components["headers"]["Height"];
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -13257,6 +13571,7 @@ export interface operations {
                     };
                 };
             };
+            503: components["responses"]["HeightNotReached"];
         };
     };
     getAllNamespaces: {
@@ -13264,7 +13579,9 @@ export interface operations {
             query?: {
                 unanchored?: boolean;
             };
-            header?: never;
+            header?: {
+                "stackside-min-height"?: components["parameters"]["MinHeight"];
+            };
             path?: never;
             cookie?: never;
         };
@@ -13272,6 +13589,7 @@ export interface operations {
         responses: {
             200: {
                 headers: {
+                    "stackside-height": components["headers"]["Height"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -13282,6 +13600,7 @@ export interface operations {
             };
             304: {
                 headers: {
+                    "stackside-height": components["headers"]["Height"];
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -13309,6 +13628,7 @@ export interface operations {
                     };
                 };
             };
+            503: components["responses"]["HeightNotReached"];
         };
     };
     getNamespaceNames: {
@@ -13317,7 +13637,9 @@ export interface operations {
                 unanchored?: boolean;
                 page?: number;
             };
-            header?: never;
+            header?: {
+                "stackside-min-height"?: components["parameters"]["MinHeight"];
+            };
             path: {
                 tld: string;
             };
@@ -13327,6 +13649,7 @@ export interface operations {
         responses: {
             200: {
                 headers: {
+                    "stackside-height": components["headers"]["Height"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -13335,6 +13658,7 @@ export interface operations {
             };
             304: {
                 headers: {
+                    "stackside-height": components["headers"]["Height"];
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -13362,12 +13686,15 @@ export interface operations {
                     };
                 };
             };
+            503: components["responses"]["HeightNotReached"];
         };
     };
     getPrincipalStaking: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                "stackside-min-height"?: components["parameters"]["MinHeight"];
+            };
             path: {
                 principal: string;
             };
@@ -13377,6 +13704,7 @@ export interface operations {
         responses: {
             200: {
                 headers: {
+                    "stackside-height": components["headers"]["Height"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -13410,6 +13738,7 @@ export interface operations {
             };
             304: {
                 headers: {
+                    "stackside-height": components["headers"]["Height"];
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -13427,6 +13756,7 @@ export interface operations {
                     };
                 };
             };
+            503: components["responses"]["HeightNotReached"];
         };
     };
     getPrincipalStakingBonds: {
@@ -13435,7 +13765,9 @@ export interface operations {
                 limit?: number;
                 cursor?: string;
             };
-            header?: never;
+            header?: {
+                "stackside-min-height"?: components["parameters"]["MinHeight"];
+            };
             path: {
                 principal: string;
             };
@@ -13445,6 +13777,7 @@ export interface operations {
         responses: {
             200: {
                 headers: {
+                    "stackside-height": components["headers"]["Height"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -13483,6 +13816,7 @@ export interface operations {
             };
             304: {
                 headers: {
+                    "stackside-height": components["headers"]["Height"];
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -13500,6 +13834,7 @@ export interface operations {
                     };
                 };
             };
+            503: components["responses"]["HeightNotReached"];
         };
     };
     getStakingBonds: {
@@ -13508,7 +13843,9 @@ export interface operations {
                 limit?: number;
                 cursor?: string;
             };
-            header?: never;
+            header?: {
+                "stackside-min-height"?: components["parameters"]["MinHeight"];
+            };
             path?: never;
             cookie?: never;
         };
@@ -13516,6 +13853,7 @@ export interface operations {
         responses: {
             200: {
                 headers: {
+                    "stackside-height": components["headers"]["Height"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -13567,6 +13905,7 @@ export interface operations {
             };
             304: {
                 headers: {
+                    "stackside-height": components["headers"]["Height"];
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -13584,12 +13923,15 @@ export interface operations {
                     };
                 };
             };
+            503: components["responses"]["HeightNotReached"];
         };
     };
     getStakingBond: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                "stackside-min-height"?: components["parameters"]["MinHeight"];
+            };
             path: {
                 bond_index: number;
             };
@@ -13599,6 +13941,7 @@ export interface operations {
         responses: {
             200: {
                 headers: {
+                    "stackside-height": components["headers"]["Height"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -13655,6 +13998,7 @@ export interface operations {
             };
             304: {
                 headers: {
+                    "stackside-height": components["headers"]["Height"];
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -13674,6 +14018,7 @@ export interface operations {
             };
             404: {
                 headers: {
+                    "stackside-height": components["headers"]["Height"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -13685,6 +14030,7 @@ export interface operations {
                     };
                 };
             };
+            503: components["responses"]["HeightNotReached"];
         };
     };
     getStakingBondAllowlist: {
@@ -13693,7 +14039,9 @@ export interface operations {
                 limit?: number;
                 cursor?: string;
             };
-            header?: never;
+            header?: {
+                "stackside-min-height"?: components["parameters"]["MinHeight"];
+            };
             path: {
                 bond_index: number;
             };
@@ -13703,6 +14051,7 @@ export interface operations {
         responses: {
             200: {
                 headers: {
+                    "stackside-height": components["headers"]["Height"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -13723,6 +14072,7 @@ export interface operations {
             };
             304: {
                 headers: {
+                    "stackside-height": components["headers"]["Height"];
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -13740,12 +14090,15 @@ export interface operations {
                     };
                 };
             };
+            503: components["responses"]["HeightNotReached"];
         };
     };
     getStakingBondAllowlistEntry: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                "stackside-min-height"?: components["parameters"]["MinHeight"];
+            };
             path: {
                 bond_index: number;
                 principal: string;
@@ -13756,6 +14109,7 @@ export interface operations {
         responses: {
             200: {
                 headers: {
+                    "stackside-height": components["headers"]["Height"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -13767,6 +14121,7 @@ export interface operations {
             };
             304: {
                 headers: {
+                    "stackside-height": components["headers"]["Height"];
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -13786,6 +14141,7 @@ export interface operations {
             };
             404: {
                 headers: {
+                    "stackside-height": components["headers"]["Height"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -13797,6 +14153,7 @@ export interface operations {
                     };
                 };
             };
+            503: components["responses"]["HeightNotReached"];
         };
     };
     getStakingBondRegistrations: {
@@ -13805,7 +14162,9 @@ export interface operations {
                 limit?: number;
                 cursor?: string;
             };
-            header?: never;
+            header?: {
+                "stackside-min-height"?: components["parameters"]["MinHeight"];
+            };
             path: {
                 bond_index: number;
             };
@@ -13815,6 +14174,7 @@ export interface operations {
         responses: {
             200: {
                 headers: {
+                    "stackside-height": components["headers"]["Height"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -13840,6 +14200,7 @@ export interface operations {
             };
             304: {
                 headers: {
+                    "stackside-height": components["headers"]["Height"];
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -13857,12 +14218,15 @@ export interface operations {
                     };
                 };
             };
+            503: components["responses"]["HeightNotReached"];
         };
     };
     getStakingBondRegistration: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                "stackside-min-height"?: components["parameters"]["MinHeight"];
+            };
             path: {
                 bond_index: number;
                 principal: string;
@@ -13873,6 +14237,7 @@ export interface operations {
         responses: {
             200: {
                 headers: {
+                    "stackside-height": components["headers"]["Height"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -13908,6 +14273,7 @@ export interface operations {
             };
             304: {
                 headers: {
+                    "stackside-height": components["headers"]["Height"];
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -13927,6 +14293,7 @@ export interface operations {
             };
             404: {
                 headers: {
+                    "stackside-height": components["headers"]["Height"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -13938,6 +14305,7 @@ export interface operations {
                     };
                 };
             };
+            503: components["responses"]["HeightNotReached"];
         };
     };
     getStakingCycleSigners: {
@@ -13946,7 +14314,9 @@ export interface operations {
                 limit?: number;
                 cursor?: string;
             };
-            header?: never;
+            header?: {
+                "stackside-min-height"?: components["parameters"]["MinHeight"];
+            };
             path: {
                 cycle_number: string;
             };
@@ -13956,6 +14326,7 @@ export interface operations {
         responses: {
             200: {
                 headers: {
+                    "stackside-height": components["headers"]["Height"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -14002,6 +14373,7 @@ export interface operations {
             };
             304: {
                 headers: {
+                    "stackside-height": components["headers"]["Height"];
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -14021,6 +14393,7 @@ export interface operations {
             };
             404: {
                 headers: {
+                    "stackside-height": components["headers"]["Height"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -14032,6 +14405,7 @@ export interface operations {
                     };
                 };
             };
+            503: components["responses"]["HeightNotReached"];
         };
     };
     getStakingSigners: {
@@ -14040,7 +14414,9 @@ export interface operations {
                 limit?: number;
                 cursor?: string;
             };
-            header?: never;
+            header?: {
+                "stackside-min-height"?: components["parameters"]["MinHeight"];
+            };
             path?: never;
             cookie?: never;
         };
@@ -14048,6 +14424,7 @@ export interface operations {
         responses: {
             200: {
                 headers: {
+                    "stackside-height": components["headers"]["Height"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -14068,6 +14445,7 @@ export interface operations {
             };
             304: {
                 headers: {
+                    "stackside-height": components["headers"]["Height"];
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -14085,12 +14463,15 @@ export interface operations {
                     };
                 };
             };
+            503: components["responses"]["HeightNotReached"];
         };
     };
     getStakingSigner: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                "stackside-min-height"?: components["parameters"]["MinHeight"];
+            };
             path: {
                 principal: string;
             };
@@ -14100,6 +14481,7 @@ export interface operations {
         responses: {
             200: {
                 headers: {
+                    "stackside-height": components["headers"]["Height"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -14125,6 +14507,7 @@ export interface operations {
             };
             304: {
                 headers: {
+                    "stackside-height": components["headers"]["Height"];
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -14144,6 +14527,7 @@ export interface operations {
             };
             404: {
                 headers: {
+                    "stackside-height": components["headers"]["Height"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -14155,6 +14539,7 @@ export interface operations {
                     };
                 };
             };
+            503: components["responses"]["HeightNotReached"];
         };
     };
     getStakingSignerStakers: {
@@ -14163,7 +14548,9 @@ export interface operations {
                 limit?: number;
                 cursor?: string;
             };
-            header?: never;
+            header?: {
+                "stackside-min-height"?: components["parameters"]["MinHeight"];
+            };
             path: {
                 principal: string;
             };
@@ -14173,6 +14560,7 @@ export interface operations {
         responses: {
             200: {
                 headers: {
+                    "stackside-height": components["headers"]["Height"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -14193,6 +14581,7 @@ export interface operations {
             };
             304: {
                 headers: {
+                    "stackside-height": components["headers"]["Height"];
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -14210,6 +14599,7 @@ export interface operations {
                     };
                 };
             };
+            503: components["responses"]["HeightNotReached"];
         };
     };
     getPoxCycles: {
@@ -14218,7 +14608,9 @@ export interface operations {
                 limit?: number;
                 offset?: number;
             };
-            header?: never;
+            header?: {
+                "stackside-min-height"?: components["parameters"]["MinHeight"];
+            };
             path?: never;
             cookie?: never;
         };
@@ -14226,6 +14618,7 @@ export interface operations {
         responses: {
             200: {
                 headers: {
+                    "stackside-height": components["headers"]["Height"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -14246,6 +14639,7 @@ export interface operations {
             };
             304: {
                 headers: {
+                    "stackside-height": components["headers"]["Height"];
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -14263,12 +14657,15 @@ export interface operations {
                     };
                 };
             };
+            503: components["responses"]["HeightNotReached"];
         };
     };
     getPoxCycle: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                "stackside-min-height"?: components["parameters"]["MinHeight"];
+            };
             path: {
                 cycle_number: number;
             };
@@ -14278,6 +14675,7 @@ export interface operations {
         responses: {
             200: {
                 headers: {
+                    "stackside-height": components["headers"]["Height"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -14293,6 +14691,7 @@ export interface operations {
             };
             304: {
                 headers: {
+                    "stackside-height": components["headers"]["Height"];
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -14312,6 +14711,7 @@ export interface operations {
             };
             404: {
                 headers: {
+                    "stackside-height": components["headers"]["Height"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -14323,6 +14723,7 @@ export interface operations {
                     };
                 };
             };
+            503: components["responses"]["HeightNotReached"];
         };
     };
     getPoxCycleSigners: {
@@ -14331,7 +14732,9 @@ export interface operations {
                 limit?: number;
                 offset?: number;
             };
-            header?: never;
+            header?: {
+                "stackside-min-height"?: components["parameters"]["MinHeight"];
+            };
             path: {
                 cycle_number: number;
             };
@@ -14341,6 +14744,7 @@ export interface operations {
         responses: {
             200: {
                 headers: {
+                    "stackside-height": components["headers"]["Height"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -14363,6 +14767,7 @@ export interface operations {
             };
             304: {
                 headers: {
+                    "stackside-height": components["headers"]["Height"];
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -14382,6 +14787,7 @@ export interface operations {
             };
             404: {
                 headers: {
+                    "stackside-height": components["headers"]["Height"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -14393,12 +14799,15 @@ export interface operations {
                     };
                 };
             };
+            503: components["responses"]["HeightNotReached"];
         };
     };
     getPoxCycleSigner: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                "stackside-min-height"?: components["parameters"]["MinHeight"];
+            };
             path: {
                 cycle_number: number;
                 signer_key: string;
@@ -14409,6 +14818,7 @@ export interface operations {
         responses: {
             200: {
                 headers: {
+                    "stackside-height": components["headers"]["Height"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -14426,6 +14836,7 @@ export interface operations {
             };
             304: {
                 headers: {
+                    "stackside-height": components["headers"]["Height"];
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -14445,6 +14856,7 @@ export interface operations {
             };
             404: {
                 headers: {
+                    "stackside-height": components["headers"]["Height"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -14456,6 +14868,7 @@ export interface operations {
                     };
                 };
             };
+            503: components["responses"]["HeightNotReached"];
         };
     };
     getPoxCycleSignerStackers: {
@@ -14464,7 +14877,9 @@ export interface operations {
                 limit?: number;
                 offset?: number;
             };
-            header?: never;
+            header?: {
+                "stackside-min-height"?: components["parameters"]["MinHeight"];
+            };
             path: {
                 cycle_number: number;
                 signer_key: string;
@@ -14475,6 +14890,7 @@ export interface operations {
         responses: {
             200: {
                 headers: {
+                    "stackside-height": components["headers"]["Height"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -14493,6 +14909,7 @@ export interface operations {
             };
             304: {
                 headers: {
+                    "stackside-height": components["headers"]["Height"];
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -14512,6 +14929,7 @@ export interface operations {
             };
             404: {
                 headers: {
+                    "stackside-height": components["headers"]["Height"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -14523,6 +14941,7 @@ export interface operations {
                     };
                 };
             };
+            503: components["responses"]["HeightNotReached"];
         };
     };
     getBurnBlockPoxTransactions: {
@@ -14531,7 +14950,9 @@ export interface operations {
                 limit?: number;
                 offset?: number;
             };
-            header?: never;
+            header?: {
+                "stackside-min-height"?: components["parameters"]["MinHeight"];
+            };
             path: {
                 height_or_hash: string;
             };
@@ -14541,6 +14962,7 @@ export interface operations {
         responses: {
             200: {
                 headers: {
+                    "stackside-height": components["headers"]["Height"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -14561,6 +14983,7 @@ export interface operations {
             };
             304: {
                 headers: {
+                    "stackside-height": components["headers"]["Height"];
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -14578,6 +15001,7 @@ export interface operations {
                     };
                 };
             };
+            503: components["responses"]["HeightNotReached"];
         };
     };
     getAddressPoxTransactions: {
@@ -14586,7 +15010,9 @@ export interface operations {
                 limit?: number;
                 offset?: number;
             };
-            header?: never;
+            header?: {
+                "stackside-min-height"?: components["parameters"]["MinHeight"];
+            };
             path: {
                 burnchain_address: string;
             };
@@ -14596,6 +15022,7 @@ export interface operations {
         responses: {
             200: {
                 headers: {
+                    "stackside-height": components["headers"]["Height"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -14616,6 +15043,7 @@ export interface operations {
             };
             304: {
                 headers: {
+                    "stackside-height": components["headers"]["Height"];
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -14633,12 +15061,15 @@ export interface operations {
                     };
                 };
             };
+            503: components["responses"]["HeightNotReached"];
         };
     };
     getBlocksOfLastHour: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                "stackside-min-height"?: components["parameters"]["MinHeight"];
+            };
             path?: never;
             cookie?: never;
         };
@@ -14646,6 +15077,7 @@ export interface operations {
         responses: {
             200: {
                 headers: {
+                    "stackside-height": components["headers"]["Height"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -14660,16 +15092,33 @@ export interface operations {
             };
             304: {
                 headers: {
+                    "stackside-height": components["headers"]["Height"];
                     [name: string]: unknown;
                 };
                 content?: never;
             };
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        statusCode: number;
+                        code?: string;
+                        error: string;
+                        message: string;
+                    };
+                };
+            };
+            503: components["responses"]["HeightNotReached"];
         };
     };
     getBlocksByDay: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                "stackside-min-height"?: components["parameters"]["MinHeight"];
+            };
             path?: never;
             cookie?: never;
         };
@@ -14677,6 +15126,7 @@ export interface operations {
         responses: {
             200: {
                 headers: {
+                    "stackside-height": components["headers"]["Height"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -14691,16 +15141,33 @@ export interface operations {
             };
             304: {
                 headers: {
+                    "stackside-height": components["headers"]["Height"];
                     [name: string]: unknown;
                 };
                 content?: never;
             };
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        statusCode: number;
+                        code?: string;
+                        error: string;
+                        message: string;
+                    };
+                };
+            };
+            503: components["responses"]["HeightNotReached"];
         };
     };
     getMempoolSpread: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                "stackside-min-height"?: components["parameters"]["MinHeight"];
+            };
             path?: never;
             cookie?: never;
         };
@@ -14708,6 +15175,7 @@ export interface operations {
         responses: {
             200: {
                 headers: {
+                    "stackside-height": components["headers"]["Height"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -14730,16 +15198,33 @@ export interface operations {
             };
             304: {
                 headers: {
+                    "stackside-height": components["headers"]["Height"];
                     [name: string]: unknown;
                 };
                 content?: never;
             };
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        statusCode: number;
+                        code?: string;
+                        error: string;
+                        message: string;
+                    };
+                };
+            };
+            503: components["responses"]["HeightNotReached"];
         };
     };
     getMempoolPosition: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                "stackside-min-height"?: components["parameters"]["MinHeight"];
+            };
             path: {
                 tx_id: string;
             };
@@ -14749,6 +15234,7 @@ export interface operations {
         responses: {
             200: {
                 headers: {
+                    "stackside-height": components["headers"]["Height"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -14765,6 +15251,7 @@ export interface operations {
             };
             304: {
                 headers: {
+                    "stackside-height": components["headers"]["Height"];
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -14784,6 +15271,7 @@ export interface operations {
             };
             404: {
                 headers: {
+                    "stackside-height": components["headers"]["Height"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -14795,6 +15283,7 @@ export interface operations {
                     };
                 };
             };
+            503: components["responses"]["HeightNotReached"];
         };
     };
     getServerStatus: {
