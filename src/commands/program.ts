@@ -1,5 +1,6 @@
 /** The command line, a table of contents: one line per command. */
 import { Command } from 'commander';
+import { addClusterCommands } from './cluster-commands.ts';
 import { addCommand } from './command.ts';
 import {
   acceptJournal,
@@ -48,6 +49,7 @@ export function createProgram(): Command {
   addCommand(program, showSettings);
   addCommand(program, openConsole);
   addHookCommands(program);
+  addClusterCommands(program);
   addCommand(program, devnet);
   return program;
 }

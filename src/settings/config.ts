@@ -2,6 +2,7 @@
 import type { Static } from '@sinclair/typebox';
 import { apiSettings } from './api.ts';
 import { hookSettings } from './chainhooks.ts';
+import { clusterSettings } from './cluster.ts';
 import { dataSettings, networkChainId, requireSameChain } from './data.ts';
 import { eventSettings } from './events.ts';
 import { faucetSettings } from './faucets.ts';
@@ -22,6 +23,7 @@ export const settings = {
   ...realtimeSettings,
   ...hookSettings,
   ...faucetSettings,
+  ...clusterSettings,
   ...logSettings,
 };
 

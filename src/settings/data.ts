@@ -33,7 +33,7 @@ export const dataSettings = group('Data and chain', {
   data: setting({
     commands: [
       ...['serve', 'demo', 'import', 'export', 'rebuild'],
-      ...['accept-journal', 'backup', 'check', 'status', 'hooks'],
+      ...['accept-journal', 'backup', 'check', 'status', 'hooks', 'cluster'],
     ] as const,
     flag: '--data <dir>',
     variables: ['STACKSIDE_DATA'],

@@ -13,6 +13,7 @@ export type CommandName =
   | 'check'
   | 'status'
   | 'hooks'
+  | 'cluster'
   | 'devnet';
 
 /** A difference of one command from the others. */

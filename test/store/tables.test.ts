@@ -94,6 +94,10 @@ const mayInsert: Readonly<Record<string, string>> = {
   'hooks/carry-over.ts': 'copies whole tables from one file to another',
   'hooks/secrets.ts': 'moves the secret that is there to another column',
   'ingest/burn-block-writer.ts': 'moves rows from one table to another',
+  'log/cluster-hosts.ts': 'writes a table of PostgreSQL',
+  'log/delivery-lease.ts': 'writes a table of PostgreSQL',
+  'log/engine-tables.ts': 'writes a table of PostgreSQL',
+  'log/postgres-log.ts': 'writes a table of PostgreSQL',
 };
 
 test('rows are added by name', () => {

@@ -27,7 +27,7 @@ export function tablesOf(prefix: string) {
  * The statements that make the tables where they are missing. A payload is compressed before it is sent, so PostgreSQL
  * stores it as it comes.
  */
-export const creationOf = ({ log, lease, meta, hosts }: EngineTables): string[] => [
+const creationOf = ({ log, lease, meta, hosts }: EngineTables): string[] => [
   `CREATE TABLE IF NOT EXISTS ${log} (
      seq bigint PRIMARY KEY CHECK (seq > 0),
      received_at bigint NOT NULL,
@@ -56,18 +56,35 @@ export const creationOf = ({ log, lease, meta, hosts }: EngineTables): string[] 
   `INSERT INTO ${meta} (format) VALUES (${LOG_FORMAT}) ON CONFLICT DO NOTHING`,
 ];
 
+/**
+ * Makes the tables, unless they are there.
+ * @returns whether they were made
+ * @throws OperatorError where they are of another version, LogUnavailableError, LogUnknownOutcomeError
+ */
+export async function makeTables(engine: PostgresEngine, tables: EngineTables): Promise<boolean> {
+  const format = await formatOf(engine, tables.meta);
+  if (format !== null) requireFormat(format);
+  else for (const statement of creationOf(tables)) await engine.write(({ run }) => run(statement));
+  return format === null;
+}
+
 const UNDEFINED_TABLE = '42P01';
 
 /** Verifies that the tables are there and of this version. @throws OperatorError, LogUnavailableError */
 export async function requireTables(engine: PostgresEngine, { meta }: EngineTables): Promise<void> {
   const format = await formatOf(engine, meta);
-  if (format === LOG_FORMAT) return;
   if (format === null) {
     throw new OperatorError(
       'The database has no shared log under this prefix.',
       'Make its tables with stackside cluster init, or correct --cluster or --cluster-prefix.',
     );
   }
+  requireFormat(format);
+}
+
+/** @throws OperatorError where tables have another version */
+function requireFormat(format: number): void {
+  if (format === LOG_FORMAT) return;
   throw new OperatorError(
     `The shared log has format ${format}; this version of Stackside knows format ${LOG_FORMAT}.`,
     'Run the version of Stackside that the other hosts run.',

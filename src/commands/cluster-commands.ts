@@ -1,0 +1,35 @@
+/** `stackside cluster …`: the log that several hosts share. */
+import type { Command } from 'commander';
+import { addCommand, command } from './command.ts';
+import { formatOption, type OutputFormat } from './option-values.ts';
+
+const init = command({
+  name: 'init',
+  summary: 'Make the tables of the shared log, and fill them with the journal of a data directory that has one',
+  example: 'stackside cluster init --cluster postgres://stackside@db1,db2,db3/stacks --data /srv/stacks',
+  takes: 'cluster',
+  async run({ settings }) {
+    const { initCluster } = await import('./cluster.ts');
+    await initCluster(settings);
+  },
+});
+
+const status = command({
+  name: 'status',
+  summary: "Show the shared log, its hosts, and PostgreSQL's replication",
+  example: 'stackside cluster status --cluster postgres://stackside@db1,db2,db3/stacks',
+  takes: 'cluster',
+  options: [formatOption('Output format; json prints one object')],
+  async run({ settings }, { format }: { format: OutputFormat }) {
+    const { reportCluster } = await import('./cluster.ts');
+    await reportCluster(settings, format);
+  },
+});
+
+/** Adds the commands to the program. */
+export function addClusterCommands(program: Command): void {
+  const summary = 'Make and inspect the log that several hosts share';
+  const cluster = program.command('cluster').summary(summary).description(summary);
+  addCommand(cluster, init);
+  addCommand(cluster, status);
+}

@@ -1,0 +1,175 @@
+/** `stackside cluster init` and `stackside cluster status`. */
+import { existsSync } from 'node:fs';
+import { OperatorError, PassingError } from '../base/errors.ts';
+import { chainIdText } from '../chain/network.ts';
+import type { SettingsOf } from '../settings/config.ts';
+import { indexPath } from '../store/files/database.ts';
+import { type JournalReader, openJournalReader } from '../store/files/journal.ts';
+import { directoryStatus } from '../store/files/status.ts';
+import { type ClusterStatus, clusterStatus } from '../store/log/cluster-status.ts';
+import { claimChain, makeTables } from '../store/log/engine-tables.ts';
+import { fillLog } from '../store/log/log-filling.ts';
+import { type EngineAccess, engineAccess } from '../store/log/postgres-log.ts';
+import { LogUnavailableError, LogUnknownOutcomeError } from '../store/log/shared-log.ts';
+import type { OutputFormat } from './option-values.ts';
+import { duration, progressLines } from './progress.ts';
+
+type ClusterSettings = SettingsOf<'cluster'>;
+
+/** Runs a command against the engine. @throws OperatorError; PassingError where the engine fails */
+async function onEngine<T>(settings: ClusterSettings, work: (access: EngineAccess) => Promise<T>): Promise<T> {
+  if (settings.cluster === null) {
+    throw new OperatorError('No shared log is named.', 'Give --cluster or STACKSIDE_CLUSTER.');
+  }
+  const access = engineAccess(settings.cluster, { prefix: settings.clusterPrefix });
+  try {
+    return await work(access);
+  } catch (error) {
+    if (!(error instanceof LogUnavailableError || error instanceof LogUnknownOutcomeError)) throw error;
+    const remedy = 'Check --cluster, the server, and the rights of its role; then repeat the command.';
+    throw new PassingError(error.message, remedy, { cause: error });
+  } finally {
+    await access.engine.close();
+  }
+}
+
+/** Runs a function with the journal of a data directory; null where it has none. */
+async function withJournal<T>(data: string, work: (journal: JournalReader | null) => Promise<T>): Promise<T> {
+  const journal = openJournalReader(data);
+  try {
+    return await work(journal);
+  } finally {
+    journal?.close();
+  }
+}
+
+/** Names the chain of a data directory in the log. @throws OperatorError where the log is that of another chain */
+async function requireChain({ engine, tables }: EngineAccess, data: string): Promise<void> {
+  const chainId = existsSync(indexPath(data)) ? directoryStatus(data).chain_id : null;
+  if (chainId === null) return;
+  const ofLog = await claimChain(engine, tables, chainId);
+  if (ofLog === chainId) return;
+  throw new OperatorError(
+    `The shared log is of chain ${chainIdText(ofLog)}, and ${data} of chain ${chainIdText(chainId)}.`,
+    'Give another --cluster-prefix for a log of this chain.',
+  );
+}
+
+/**
+ * Makes the tables of the shared log where they are missing, and appends what the log lacks of the journal of the data
+ * directory. A run that ended early is continued by the next.
+ * @throws OperatorError
+ */
+export async function initCluster(settings: ClusterSettings): Promise<void> {
+  const { data } = settings;
+  await onEngine(settings, async (access) => {
+    const isNew = await makeTables(access.engine, access.tables);
+    process.stdout.write(
+      isNew ? 'The tables of the shared log were made.\n' : 'The tables of the shared log are there.\n',
+    );
+    await withJournal(data, async (journal) => {
+      if (journal === null) {
+        process.stdout.write(`There is no journal in ${data}, so nothing was added to the log.\n`);
+        return;
+      }
+      await requireChain(access, data);
+      const { seq } = await fillLog(access, journal, filling(journal.lastId()));
+      process.stdout.write(`The log has ${seq} entries, which are those of the journal in ${data}.\n`);
+    });
+  });
+}
+
+/** Reports on stderr how far the log is filled. @param last the number of the last entry */
+function filling(last: number): (seq: number) => void {
+  const lines = progressLines(process.stderr);
+  let first: number | null = null;
+  return (seq) => {
+    first ??= seq;
+    const done = seq - first;
+    lines.draw((seconds) => {
+      const rate = done / seconds;
+      const left = rate === 0 ? '' : `, ETA ${duration((last - seq) / rate)}`;
+      return `${seq} of ${last} entries, ${Math.round(rate)} entries/s${left}`;
+    });
+    if (seq === last) lines.done();
+  };
+}
+
+/** Prints where the log and its hosts stand, and on stderr what an operator should know. @throws OperatorError */
+export async function reportCluster(settings: ClusterSettings, format: OutputFormat): Promise<void> {
+  const status = await onEngine(settings, (access) =>
+    withJournal(settings.data, (journal) => clusterStatus(access, journal)),
+  );
+  if (format === 'json') {
+    process.stdout.write(`${JSON.stringify(jsonOf(status))}\n`);
+    return;
+  }
+  process.stdout.write(`${linesOf(status, settings.data).join('\n')}\n`);
+  for (const warning of status.engine.warnings) process.stderr.write(`Warning: ${warning}\n`);
+}
+
+const hex = (bytes: Uint8Array): string => `0x${Buffer.from(bytes).toString('hex')}`;
+
+function jsonOf({ chainId, head, bytes, hosts, leases, directory, engine }: ClusterStatus) {
+  return {
+    chain_id: chainId,
+    head: { entry: head.seq, chain: hex(head.chain) },
+    log_bytes: bytes,
+    hosts: hosts.map(({ name, seq, version, seconds }) => ({
+      name,
+      entry: seq,
+      behind: Math.max(0, head.seq - seq),
+      version,
+      seen_seconds_ago: seconds,
+    })),
+    leases: leases.map(({ name, holder, epoch, seconds }) => ({ name, holder, epoch, seconds_left: seconds })),
+    directory: directory === null ? null : { entry: directory.seq, fits: directory.fits },
+    engine: {
+      server: engine.server,
+      version: engine.version,
+      synchronous_standby_names: engine.synchronous,
+      standbys: engine.standbys,
+    },
+    warnings: engine.warnings,
+  };
+}
+
+/** A line of the report, with its name in a column of its own. */
+const line = (name: string, text: string): string => `${name.padEnd(14)} ${text}`;
+
+const ago = (seconds: number): string => (seconds < 60 ? `${seconds.toFixed(1)} s ago` : `${duration(seconds)} ago`);
+
+/** How far an entry is behind the head, in words. */
+const behind = (head: number, seq: number): string => (seq >= head ? 'up to date' : `${head - seq} behind`);
+
+function linesOf(status: ClusterStatus, data: string): string[] {
+  const { chainId, head, bytes, hosts, leases, directory, engine } = status;
+  const width = Math.max(0, ...hosts.map(({ name }) => name.length));
+  return [
+    line('chain', chainId === null ? 'not known yet' : chainIdText(chainId)),
+    line('log', `entry ${head.seq}, chain value ${hex(head.chain)}, ${(bytes / 1e6).toFixed(1)} MB`),
+    ...hosts.map(({ name, seq, version, seconds }) =>
+      line(
+        'host',
+        `${name.padEnd(width)}  entry ${seq}, ${behind(head.seq, seq)}, version ${version}, seen ${ago(seconds)}`,
+      ),
+    ),
+    ...leases.map(({ name, holder, epoch, seconds }) =>
+      line(
+        'lease',
+        `${name}: epoch ${epoch}, ${seconds > 0 ? `held by ${holder} for ${seconds.toFixed(1)} s` : 'free'}`,
+      ),
+    ),
+    ...(directory === null
+      ? []
+      : [line('directory', `${data}: entry ${directory.seq}, ${directoryText(head.seq, directory)}`)]),
+    line('postgresql', `${engine.version}, written at ${engine.server}`),
+    line('synchronous', engine.synchronous === '' ? 'no' : (engine.synchronous ?? 'not known')),
+    ...engine.standbys.map(({ name, state, sync }) =>
+      line('standby', `${name}  ${state ?? 'not visible to this role'}${sync === null ? '' : `, ${sync}`}`),
+    ),
+  ];
+}
+
+const directoryText = (head: number, { seq, fits }: NonNullable<ClusterStatus['directory']>): string =>
+  fits ? behind(head, seq) : 'not a journal of this log';

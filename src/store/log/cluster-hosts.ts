@@ -1,0 +1,37 @@
+/** The hosts that share a log, as they told of themselves: for people, and no law depends on it. */
+import type { EngineAccess } from './postgres-log.ts';
+
+/** Where a host is. */
+export interface HostPosition {
+  /** The host's name. */
+  name: string;
+  /** The newest entry in its index. */
+  seq: number;
+  /** The version of Stackside that it runs. */
+  version: string;
+}
+
+/** A host with when it told of itself. */
+export interface SeenHost extends HostPosition {
+  /** Seconds since then, by the engine's clock. */
+  seconds: number;
+}
+
+/** Tells where this host is. @throws LogUnavailableError, LogUnknownOutcomeError */
+export async function tellPosition({ engine, tables }: EngineAccess, host: HostPosition): Promise<void> {
+  const tell =
+    `INSERT INTO ${tables.hosts} (name, seq, seen_at, version) VALUES ($1, $2, clock_timestamp(), $3)` +
+    ' ON CONFLICT (name) DO UPDATE SET seq = excluded.seq, seen_at = excluded.seen_at, version = excluded.version';
+  await engine.write(({ run }) => run(tell, [host.name, host.seq, host.version]));
+}
+
+/** All hosts that ever told of themselves, by name. @throws LogUnavailableError */
+export async function readHosts({ engine, tables }: EngineAccess): Promise<SeenHost[]> {
+  const rows = await engine.read((run) =>
+    run<{ name: string; seq: string; version: string; seconds: number }>(
+      'SELECT name, seq, version, extract(epoch FROM clock_timestamp() - seen_at)::float8 AS seconds' +
+        ` FROM ${tables.hosts} ORDER BY name`,
+    ),
+  );
+  return rows.map((row) => ({ ...row, seq: Number(row.seq) }));
+}

@@ -1,0 +1,76 @@
+/** Where a shared log and its hosts stand. */
+import type { JournalReads } from '../files/journal.ts';
+import { CHAIN_START, sameChain } from '../files/journal-entry.ts';
+import { readHosts, type SeenHost } from './cluster-hosts.ts';
+import { type LeaseState, readLeases } from './delivery-lease.ts';
+import { type EngineStatus, engineStatus } from './engine-status.ts';
+import { requireTables } from './engine-tables.ts';
+import type { EngineAccess } from './postgres-log.ts';
+import type { LogHead } from './shared-log.ts';
+
+/** Where the journal of a data directory stands. */
+export interface DirectoryPosition {
+  /** The newest entry of the journal. */
+  seq: number;
+  /** Whether journal and log hold the same entries, as far as both go. */
+  fits: boolean;
+}
+
+export interface ClusterStatus {
+  /** Null until a host named it. */
+  chainId: number | null;
+  head: LogHead;
+  /** What the log takes on the disk of PostgreSQL. */
+  bytes: number;
+  hosts: SeenHost[];
+  leases: LeaseState[];
+  /** Null where no data directory was given, or it has no journal. */
+  directory: DirectoryPosition | null;
+  engine: EngineStatus;
+}
+
+interface LogRow {
+  seq: string;
+  chain: Uint8Array;
+}
+
+/**
+ * @param journal of a data directory to compare with the log
+ * @throws OperatorError where there is no log, LogUnavailableError
+ */
+export async function clusterStatus(access: EngineAccess, journal: JournalReads | null): Promise<ClusterStatus> {
+  const { engine, tables } = access;
+  await requireTables(engine, tables);
+  const [newest] = await engine.read((run) =>
+    run<LogRow>(`SELECT seq, chain FROM ${tables.log} ORDER BY seq DESC LIMIT 1`),
+  );
+  const head = newest === undefined ? { seq: 0, chain: CHAIN_START } : { seq: Number(newest.seq), chain: newest.chain };
+  const [facts] = await engine.read((run) =>
+    run<{ chain_id: string | null; bytes: string }>(
+      `SELECT chain_id, pg_total_relation_size('${tables.log}') AS bytes FROM ${tables.meta}`,
+    ),
+  );
+  return {
+    chainId: facts?.chain_id == null ? null : Number(facts.chain_id),
+    head,
+    bytes: Number(facts?.bytes ?? 0),
+    hosts: await readHosts(access),
+    leases: await readLeases(access),
+    directory: journal === null ? null : await positionOf(access, journal, head),
+    engine: await engineStatus(access),
+  };
+}
+
+async function positionOf(
+  { engine, tables }: EngineAccess,
+  journal: JournalReads,
+  head: LogHead,
+): Promise<DirectoryPosition> {
+  const seq = journal.lastId();
+  const shared = Math.min(seq, head.seq);
+  const [row] = await engine.read((run) =>
+    run<LogRow>(`SELECT seq, chain FROM ${tables.log} WHERE seq = $1`, [shared]),
+  );
+  const [ofLog, ofJournal] = [shared === 0 ? CHAIN_START : row?.chain, journal.chainAt(shared)];
+  return { seq, fits: ofLog !== undefined && ofJournal !== null && sameChain(ofLog, ofJournal) };
+}

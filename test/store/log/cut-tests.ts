@@ -1,0 +1,215 @@
+/** What an append means whose connection is cut, or whose session ends. */
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { SQL } from 'bun';
+import { STATEMENT_MS } from '../../../src/store/log/postgres-engine.ts';
+import type { PostgresLog, PostgresLogOptions } from '../../../src/store/log/postgres-log.ts';
+import type { LogEntry, LogHead } from '../../../src/store/log/shared-log.ts';
+import { type Cut, type CutProxy, cutProxy } from '../../support/cut-proxy.ts';
+import { heldClock } from '../../support/held-clock.ts';
+import { casesOf } from '../../support/property.ts';
+import { until } from '../../support/until.ts';
+import { type EngineFixture, entryAfter, type Outcome, outcomeOf, START } from './engine-fixture.ts';
+
+export function cutTests(fixture: () => EngineFixture): void {
+  describe('an append whose connection is cut', () => {
+    let proxy: CutProxy;
+    let prefix: string;
+    /** Its address is the proxy's. */
+    let log: PostgresLog;
+    let head = START;
+
+    const openProxied = (options: PostgresLogOptions = {}) =>
+      fixture().openAt(fixture().server.url.replace(`:${fixture().server.port}`, `:${proxy.port}`), prefix, {
+        ...{ listens: false, connections: 1 },
+        ...options,
+      });
+
+    beforeAll(async () => {
+      proxy = cutProxy(fixture().server.port);
+      prefix = await fixture().newTables();
+      log = await openProxied();
+    });
+    afterAll(async () => {
+      await log.close();
+      proxy[Symbol.dispose]();
+    });
+
+    const isThere = async ({ seq }: LogEntry): Promise<boolean> =>
+      (await fixture().server.run(`SELECT 1 FROM ${prefix}stackside_log WHERE seq = ${seq}`)).length === 1;
+
+    /** Connects and prepares the statement, so that the bytes which follow are those of one append. */
+    async function warmUp(): Promise<void> {
+      const behindGap = { ...head, seq: head.seq + 9 };
+      expect(await log.append(entryAfter(behindGap), behindGap)).toBe('conflict');
+    }
+
+    /** What an append came to whose connection is cut, in words. */
+    async function tryCut(cut: Cut, log: PostgresLog): Promise<string> {
+      const entry = entryAfter(head);
+      proxy.cutAfter(cut);
+      const outcome = await outcomeOf(log.append(entry, head));
+      proxy.cutAfter(null);
+      await fixture().sessionsEnd();
+      const there = await isThere(entry);
+      if (there) head = entry;
+      return `${outcome}, ${there ? 'there' : 'not there'}`;
+    }
+
+    /** The bytes that a warm append sends and receives. */
+    async function sizes(): Promise<Record<Cut['of'], number>> {
+      await warmUp();
+      proxy.count();
+      const entry = entryAfter(head);
+      await log.append(entry, head);
+      head = entry;
+      return proxy.count();
+    }
+
+    /** Numbers below a limit: the first and the last, and more of those between in runs at scale. */
+    const sampled = (limit: number): number[] => {
+      const step = Math.max(1, Math.floor(limit / casesOf(4)));
+      return Array.from({ length: limit }, (_, at) => at).filter((at) => at % step === 0 || at === limit - 1);
+    };
+
+    test('within the statement: nothing is written, and nobody knows', async () => {
+      for (const after of sampled((await sizes()).client)) {
+        await warmUp();
+        expect([after, await tryCut({ of: 'client', after }, log)]).toEqual([after, 'unknown, not there']);
+      }
+    });
+
+    test('within the answer: the entry is written, and nobody knows', async () => {
+      for (const after of sampled((await sizes()).server)) {
+        await warmUp();
+        expect([after, await tryCut({ of: 'server', after }, log)]).toEqual([after, 'unknown, there']);
+      }
+    });
+
+    test('before the statement can be sent: nothing is written, and that is known', async () => {
+      await warmUp();
+      proxy.sever();
+      await fixture().sessionsEnd();
+      proxy.count();
+      await warmUp();
+      // More than half of these bytes prepare statements.
+      const startUp = Math.floor(proxy.count().client / 4);
+      const hasty = await openProxied({ connectSeconds: 0.05 });
+      for (const after of sampled(startUp)) {
+        proxy.sever();
+        await fixture().sessionsEnd();
+        expect([after, await tryCut({ of: 'client', after }, hasty)]).toEqual([after, 'unavailable, not there']);
+      }
+      await hasty.close();
+    });
+
+    test('or carries nothing any more: nobody knows once the time of a statement is over', async () => {
+      const clock = heldClock([STATEMENT_MS]);
+      const slow = await openProxied({ clock });
+      const entry = entryAfter(head);
+      expect(await slow.append(entry, head)).toBe('appended');
+      head = entry;
+      proxy.hold(true);
+      proxy.count();
+      const append = outcomeOf(slow.append(entryAfter(head), head));
+      await until(() => proxy.count().client > 0);
+      clock.pass(STATEMENT_MS);
+      expect(await append).toBe('unknown');
+      proxy.hold(false);
+      await slow.close();
+    });
+  });
+
+  describe('an append that the server ends', () => {
+    /** An append that waits for a transaction which has the number. @param end ends the wait */
+    async function blocked(log: PostgresLog, head: LogHead, end: string): Promise<Outcome> {
+      const { log: table } = log.access.tables;
+      const entry = entryAfter(head);
+      await using _ = await holding(`INSERT INTO ${table} VALUES (${entry.seq}, 0, '', '', '\\x${'00'.repeat(32)}')`);
+      const append = outcomeOf(log.append(entry, head));
+      await until(async () => (await waiting()).length === 1, 'a session that waits for the lock');
+      await fixture().server.run(`SELECT ${end}(pid) FROM pg_stat_activity WHERE ${WAITING}`);
+      return await append;
+    }
+
+    const WAITING = "application_name = 'stackside' AND wait_event_type = 'Lock'";
+    const waiting = () => fixture().server.run(`SELECT pid FROM pg_stat_activity WHERE ${WAITING}`);
+
+    /** A transaction of another client that stays open. */
+    async function holding(statement: string) {
+      const sql = new SQL(fixture().server.url, { max: 1 });
+      await sql.unsafe('BEGIN');
+      await sql.unsafe(statement);
+      return {
+        async [Symbol.asyncDispose]() {
+          await sql.unsafe('ROLLBACK');
+          await sql.close();
+        },
+      };
+    }
+
+    test('with an error wrote nothing, and the next one is taken', async () => {
+      await using log = await fixture().newLog();
+      const first = entryAfter(START);
+      await log.append(first, START);
+      expect(await blocked(log, first, 'pg_cancel_backend')).toBe('unavailable');
+      expect(await log.append(entryAfter(first), first)).toBe('appended');
+    });
+
+    test('with its session leaves the outcome unknown, and the next one is taken', async () => {
+      await using log = await fixture().newLog();
+      const first = entryAfter(START);
+      await log.append(first, START);
+      expect(await blocked(log, first, 'pg_terminate_backend')).toBe('unknown');
+      expect(await log.append(entryAfter(first), first)).toBe('appended');
+    });
+
+    test('while it waits for standbys is not taken for durable', async () => {
+      await using log = await fixture().newLog();
+      const setStandbys = async (names: string) => {
+        await fixture().server.run(`ALTER SYSTEM SET synchronous_standby_names = '${names}'`);
+        await fixture().server.run('SELECT pg_reload_conf()');
+      };
+      await setStandbys('nobody');
+      let head = START;
+      /** Sessions learn of the setting one after the other, so that some entries may still be taken. */
+      async function appendUntilFailure(): Promise<Outcome> {
+        for (;;) {
+          const entry = entryAfter(head);
+          const outcome = await outcomeOf(log.append(entry, head));
+          if (outcome !== 'appended') return outcome;
+          head = entry;
+        }
+      }
+      const failure = appendUntilFailure();
+      const SYNC = "application_name = 'stackside' AND wait_event = 'SyncRep'";
+      const inSync = () => fixture().server.run(`SELECT pid FROM pg_stat_activity WHERE ${SYNC}`);
+      await until(async () => (await inSync()).length === 1, 'a session that waits for a standby');
+      await fixture().server.run(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE ${SYNC}`);
+      expect(await failure).toBe('unknown');
+      await setStandbys('');
+      // The primary's own disk has the entry.
+      expect((await log.read(head.seq, 1)).length).toBe(1);
+    });
+
+    test('because its role may only read wrote nothing, and the error says why', async () => {
+      const prefix = await fixture().newTables();
+      await fixture().server.run('CREATE ROLE reader LOGIN');
+      await fixture().server.run(`GRANT SELECT ON ${prefix}stackside_log, ${prefix}stackside_meta TO reader`);
+      const log = await fixture().openAt(fixture().server.url.replace('stackside@', 'reader@'), prefix);
+      await expect(log.append(entryAfter(START), START)).rejects.toThrow('permission denied');
+      expect(await log.head()).toEqual(START);
+      await log.close();
+    });
+
+    test('because it only reads wrote nothing, and another server is looked for', async () => {
+      const prefix = await fixture().newTables();
+      const log = await fixture().openAt(fixture().server.url, prefix, { connections: 1 });
+      const setReadOnly = (value: string) =>
+        log.access.engine.read((run) => run(`SET default_transaction_read_only = ${value}`));
+      await setReadOnly('on');
+      expect(await outcomeOf(log.append(entryAfter(START), START))).toBe('unavailable');
+      expect(await log.append(entryAfter(START), START)).toBe('appended');
+      await log.close();
+    });
+  });
+}

@@ -1,0 +1,81 @@
+/** One PostgreSQL server for the tests of the shared log, with tables of their own for each. */
+import { expect } from 'bun:test';
+import { CHAIN_START, nextChain } from '../../../src/store/files/journal-entry.ts';
+import { makeTables } from '../../../src/store/log/engine-tables.ts';
+import {
+  engineAccess,
+  openPostgresLog,
+  type PostgresLog,
+  type PostgresLogOptions,
+} from '../../../src/store/log/postgres-log.ts';
+import {
+  type LogEntry,
+  type LogHead,
+  LogUnavailableError,
+  LogUnknownOutcomeError,
+} from '../../../src/store/log/shared-log.ts';
+import { type PostgresServer, startPostgres } from '../../support/postgres.ts';
+import { until } from '../../support/until.ts';
+
+/** The head of an empty log. */
+export const START: LogHead = { seq: 0, chain: CHAIN_START };
+
+/** The entry that follows another. */
+export function entryAfter(head: LogHead, text = `{"n":${head.seq}}`): LogEntry {
+  const entry = { receivedAt: 1_700_000_000_000_000 + head.seq, path: '/new_block', text };
+  const seq = head.seq + 1;
+  return { ...entry, seq, chain: nextChain(head.chain, { ...entry, id: seq }) };
+}
+
+/** What an append came to. */
+export type Outcome = 'appended' | 'conflict' | 'unavailable' | 'unknown';
+
+export async function outcomeOf(append: Promise<'appended' | 'conflict'>): Promise<Outcome> {
+  try {
+    return await append;
+  } catch (error) {
+    if (error instanceof LogUnavailableError) return 'unavailable';
+    if (error instanceof LogUnknownOutcomeError) return 'unknown';
+    throw error;
+  }
+}
+
+export interface EngineFixture extends AsyncDisposable {
+  server: PostgresServer;
+  /** Makes tables. @returns their prefix */
+  newTables(): Promise<string>;
+  /** Opens a log at another address or as another role. */
+  openAt(url: string, prefix: string, options?: PostgresLogOptions): Promise<PostgresLog>;
+  /** Opens a log with tables of its own. */
+  newLog(): Promise<PostgresLog & AsyncDisposable>;
+  /** Waits until no session of a log is left, so that nothing more can be written. */
+  sessionsEnd(): Promise<void>;
+}
+
+export async function engineFixture(): Promise<EngineFixture> {
+  const server = await startPostgres();
+  let prefixes = 0;
+  const fixture: EngineFixture = {
+    server,
+    async newTables() {
+      prefixes += 1;
+      const prefix = `t${prefixes}_`;
+      const { engine, tables } = engineAccess(server.url, { prefix, connections: 1 });
+      expect(await makeTables(engine, tables)).toBe(true);
+      await engine.close();
+      return prefix;
+    },
+    openAt: (url, prefix, options = {}) => openPostgresLog(url, { prefix, ...options }),
+    async newLog() {
+      const log = await fixture.openAt(server.url, await fixture.newTables());
+      return Object.assign(log, { [Symbol.asyncDispose]: () => log.close() });
+    },
+    sessionsEnd: () =>
+      until(async () => {
+        const rows = await server.run("SELECT 1 FROM pg_stat_activity WHERE application_name = 'stackside'");
+        return rows.length === 0;
+      }, 'the end of the sessions'),
+    [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
+  };
+  return fixture;
+}

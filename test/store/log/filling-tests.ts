@@ -1,0 +1,88 @@
+/** A log that is filled with the journal of a data directory. */
+import { expect, test } from 'bun:test';
+import { type Journal, openJournal } from '../../../src/store/files/journal.ts';
+import { CHAIN_START, nextChain } from '../../../src/store/files/journal-entry.ts';
+import { claimChain, makeTables } from '../../../src/store/log/engine-tables.ts';
+import { fillLog } from '../../../src/store/log/log-filling.ts';
+import { dataDirectory } from '../../support/data-directory.ts';
+import { type EngineFixture, entryAfter, START } from './engine-fixture.ts';
+
+/** Appends entries to a journal, of texts of many kinds. */
+function extend(journal: Journal, count: number): void {
+  journal.begin();
+  for (let added = 0; added < count; added++) {
+    const last = journal.lastId();
+    const event = {
+      id: last + 1,
+      receivedAt: 1_700_000_000_000_000 + last,
+      path: '/new_block',
+      text: `"\u{1F600}${last}"`,
+    };
+    journal.append({ ...event, chain: nextChain(journal.chainAt(last) ?? CHAIN_START, event) });
+  }
+  journal.commit();
+}
+
+export function fillingTests(fixture: () => EngineFixture): void {
+  test('a log is filled with a journal, goes on where it ends, and refuses what is not its own', async () => {
+    await using log = await fixture().newLog();
+    using directory = dataDirectory();
+    const journal = openJournal(directory.path);
+    // Two transactions.
+    extend(journal, 2_001);
+    const filled: number[] = [];
+    const note = (seq: number) => void filled.push(seq);
+    expect((await fillLog(log.access, journal, note)).seq).toBe(2_001);
+    extend(journal, 2);
+    expect((await fillLog(log.access, journal, note)).seq).toBe(2_003);
+    expect((await fillLog(log.access, journal, note)).seq).toBe(2_003);
+    expect(filled).toEqual([2_000, 2_001, 2_003]);
+    const entries = await log.read(0, 3_000);
+    expect(entries.length).toBe(2_003);
+    expect(entries.map(({ seq, ...rest }) => ({ ...rest, id: seq, chain: Buffer.from(rest.chain) }))).toEqual(
+      [...journal.entriesAfter(0)].map((entry) => ({ ...entry, chain: Buffer.from(entry.chain) })),
+    );
+
+    const next = entryAfter(await log.head());
+    expect(await log.append(next, await log.head())).toBe('appended');
+    await expect(fillLog(log.access, journal, note)).rejects.toThrow('2004 entries already, and the journal only 2003');
+    extend(journal, 1);
+    await expect(fillLog(log.access, journal, note)).rejects.toThrow('entry 2004 differs');
+    journal.close();
+  });
+
+  test('a log is not filled where another host appends meanwhile', async () => {
+    await using log = await fixture().newLog();
+    using directory = dataDirectory();
+    const journal = openJournal(directory.path);
+    extend(journal, 1);
+    const write = log.access.engine.write.bind(log.access.engine);
+    log.access.engine.write = async (work, bytes) => {
+      log.access.engine.write = write;
+      await log.append(entryAfter(START), START);
+      return write(work, bytes);
+    };
+    await expect(fillLog(log.access, journal, () => {})).rejects.toThrow('duplicate key');
+    expect((await log.read(0, 9)).map(({ text }) => text)).toEqual([entryAfter(START).text]);
+    journal.close();
+  });
+
+  test('a journal that lacks events fills no log', async () => {
+    await using log = await fixture().newLog();
+    using directory = dataDirectory();
+    const journal = openJournal(directory.path);
+    journal.begin();
+    journal.breakAfter(4, new Uint8Array(32));
+    journal.commit();
+    await expect(fillLog(log.access, journal, () => {})).rejects.toThrow('lacks the events from 1 to 4');
+    journal.close();
+  });
+
+  test('a log is of one chain, and its tables are made once', async () => {
+    await using log = await fixture().newLog();
+    const { engine, tables } = log.access;
+    expect(await makeTables(engine, tables)).toBe(false);
+    expect(await claimChain(engine, tables, 0x8000_0000)).toBe(0x8000_0000);
+    expect(await claimChain(engine, tables, 1)).toBe(0x8000_0000);
+  });
+}

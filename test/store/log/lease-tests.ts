@@ -1,0 +1,94 @@
+/** A lease that one host holds at a time, and the positions that hosts tell. */
+import { describe, expect, test } from 'bun:test';
+import { readHosts, tellPosition } from '../../../src/store/log/cluster-hosts.ts';
+import { acquireLease, type LeaseOptions, readLeases } from '../../../src/store/log/delivery-lease.ts';
+import { LogUnavailableError, LogUnknownOutcomeError } from '../../../src/store/log/shared-log.ts';
+import { type Cut, cutProxy } from '../../support/cut-proxy.ts';
+import { heldClock } from '../../support/held-clock.ts';
+import { casesOf } from '../../support/property.ts';
+import type { EngineFixture } from './engine-fixture.ts';
+
+/** An hour: whatever a test does, the lease has not ended by the engine's clock. */
+const SECONDS = 3_600;
+const of = (holder: string): LeaseOptions => ({ name: 'delivery', holder, seconds: SECONDS });
+
+export function leaseTests(fixture: () => EngineFixture): void {
+  describe('a lease', () => {
+    test('is held by one host at a time, and by each with a higher epoch', async () => {
+      await using log = await fixture().newLog();
+      const { access } = log;
+      const first = await acquireLease(access, of('a'));
+      expect([first?.epoch, first?.isHeld(), await acquireLease(access, of('b'))]).toEqual([1, true, null]);
+      expect(await first?.renew()).toBe(true);
+      await first?.release();
+      expect([first?.isHeld(), await first?.renew()]).toEqual([false, false]);
+      const second = await acquireLease(access, of('b'));
+      expect(second?.epoch).toBe(2);
+      expect(await readLeases(access)).toEqual([
+        { name: 'delivery', holder: 'b', epoch: 2, seconds: expect.any(Number) },
+      ]);
+    });
+
+    test('that has ended is lost for its holder, even where nobody else took it', async () => {
+      await using log = await fixture().newLog();
+      const first = await acquireLease(log.access, of('a'));
+      await fixture().server.run(`UPDATE ${log.access.tables.lease} SET until = clock_timestamp()`);
+      expect(await first?.renew()).toBe(false);
+      expect(first?.isHeld()).toBe(false);
+      expect((await acquireLease(log.access, of('b')))?.epoch).toBe(2);
+    });
+
+    test('ends for its holder by the time since it was asked for, whatever the engine says', async () => {
+      const clock = heldClock([]);
+      let now = 0;
+      clock.monotonic = () => now;
+      const log = await fixture().openAt(fixture().server.url, await fixture().newTables(), { clock });
+      const lease = await acquireLease(log.access, of('a'));
+      now = SECONDS * 1000 - 1;
+      expect(lease?.isHeld()).toBe(true);
+      now += 1;
+      expect(lease?.isHeld()).toBe(false);
+      // By the engine's clock no time has passed.
+      expect(await lease?.renew()).toBe(true);
+      expect(lease?.isHeld()).toBe(true);
+      await log.close();
+    });
+
+    test('whose answer was cut off is had again by asking again, and by nobody else', async () => {
+      using proxy = cutProxy(fixture().server.port);
+      const prefix = await fixture().newTables();
+      const url = fixture().server.url.replace(`:${fixture().server.port}`, `:${proxy.port}`);
+      const [cut, other] = await Promise.all([
+        fixture().openAt(url, prefix, { connections: 1 }),
+        fixture().openAt(fixture().server.url, prefix),
+      ]);
+      let epoch = 0;
+      for (let round = 0; round < casesOf(3); round++) {
+        // Connects, and prepares nothing.
+        await cut.head();
+        const where: Cut = { of: round % 2 === 0 ? 'server' : 'client', after: 7 * round };
+        proxy.cutAfter(where);
+        const failure = await acquireLease(cut.access, of('a')).catch((error: unknown) => error);
+        proxy.cutAfter(null);
+        expect(failure instanceof LogUnknownOutcomeError || failure instanceof LogUnavailableError).toBe(true);
+        const lease = await acquireLease(cut.access, of('a'));
+        expect(lease?.epoch).toBeGreaterThan(epoch);
+        epoch = lease?.epoch ?? 0;
+        expect(await acquireLease(other.access, of('b'))).toBeNull();
+      }
+      await Promise.all([cut.close(), other.close()]);
+    });
+  });
+
+  test('hosts tell where they are', async () => {
+    await using log = await fixture().newLog();
+    await tellPosition(log.access, { name: 'b', seq: 3, version: '1' });
+    await tellPosition(log.access, { name: 'a', seq: 7, version: '1' });
+    await tellPosition(log.access, { name: 'b', seq: 4, version: '2' });
+    const seconds = expect.any(Number);
+    expect(await readHosts(log.access)).toEqual([
+      { name: 'a', seq: 7, version: '1', seconds },
+      { name: 'b', seq: 4, version: '2', seconds },
+    ]);
+  });
+}
