@@ -93,7 +93,7 @@ const requests = await reportOf(ROOT, 'http', ['--data', index, '--distinct']);
 publish(
   [
     growthSection(samples, Number(values.every)),
-    await indexSection(index, join(data, 'backup.db')),
+    await indexSection(index, join(data, 'snapshot')),
     ...start.sections,
     ...requests.sections,
   ],

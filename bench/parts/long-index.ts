@@ -8,13 +8,13 @@ const GIGABYTE = 1e9;
 /** Blocks that a check looks at: a day or so of them. */
 const CHECKED = 1000;
 
-/** @param backup a file that is made and removed */
+/** @param backup a directory that is made and removed */
 export async function indexSection(directory: string, backup: string): Promise<Section> {
   const program = (...args: string[]) => run(script(MAIN, ...args, '--data', directory));
   const { transactions, tip, index_bytes, journal } = directoryStatus(directory);
   const check = await program('check', '--since', String(Math.max(0, (tip?.height ?? 0) - CHECKED)));
   const saved = await program('backup', backup);
-  for (const suffix of ['', '.journal']) rmSync(backup + suffix, { force: true });
+  rmSync(backup, { recursive: true });
   return {
     title: 'A long chain: its files',
     notes: [],

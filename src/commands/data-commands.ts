@@ -68,13 +68,26 @@ export const acceptJournal = command({
 
 export const backup = command({
   name: 'backup',
-  summary: 'Copy the index to FILE and the journal to FILE.journal while they are in use',
-  example: 'stackside backup /backups/stacks.db',
+  summary: 'Make a snapshot of the index and the journal while they are in use',
+  example: 'stackside backup s3://backups/stacks-2026-11-22 --data /srv/stacks',
   takes: 'backup',
-  arguments: [['<file>', 'File to copy the index to']],
-  async run({ settings }, _options, file: string) {
-    const { backupDirectory } = await import('../store/files/backup.ts');
-    for (const written of backupDirectory(settings.data, file)) process.stdout.write(`${written}\n`);
+  arguments: [['<location>', 'New directory for the snapshot, or s3://bucket/key']],
+  options: [switchOption('--public', 'Leave out chainhooks, their secrets and the requests to the faucets')],
+  async run({ settings }, { public: isPublic }: { public: boolean }, location: string) {
+    const { runBackup } = await import('./snapshots.ts');
+    await runBackup(settings, location, isPublic);
+  },
+});
+
+export const restore = command({
+  name: 'restore',
+  summary: 'Restore a snapshot into an empty data directory, from where the last restore stopped',
+  example: 'stackside restore s3://backups/stacks-2026-11-22 --data /srv/stacks',
+  takes: 'restore',
+  arguments: [['<location>', 'Snapshot: a directory, s3://bucket/key, or the URL of a web server']],
+  async run({ settings }, _options, location: string) {
+    const { runRestore } = await import('./snapshots.ts');
+    await runRestore(settings, location);
   },
 });
 

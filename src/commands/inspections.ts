@@ -13,6 +13,7 @@ import {
 } from '../api/stackside/inspections.ts';
 import type { Clock } from '../base/clock.ts';
 import { EXIT } from '../base/errors.ts';
+import { parsedJson } from '../base/json-text.ts';
 import type { OwnProcess, StartOwnProcess } from './own-process.ts';
 
 const Step = Type.Object({ number: Type.Integer(), of: Type.Integer(), name: Type.String(), detail: Type.String() });
@@ -36,16 +37,6 @@ const ENDED_EARLY = 'The process ended before its work was done.';
 /** Characters of an error that are kept. */
 const LONGEST_PROBLEM = 1_000;
 
-/** The value of a JSON text; undefined for other texts. */
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch (error) {
-    if (error instanceof SyntaxError) return undefined;
-    throw error;
-  }
-}
-
 export interface InspectionsOptions {
   directory: string;
   clock: Pick<Clock, 'now'>;
@@ -67,7 +58,7 @@ export function inspections({ directory, clock, start }: InspectionsOptions): In
 
   /** Takes a line. @returns whether it is one that the command prints */
   function take(inspection: Check | Tables, line: string): boolean {
-    const said = parsed(line);
+    const said = parsedJson(line);
     if ('findings' in inspection) {
       if (!Value.Check(CheckLine, said)) return false;
       if ('at' in said) inspection.progress = said.at;

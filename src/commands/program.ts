@@ -9,6 +9,7 @@ import {
   exportRecording,
   importRecordings,
   rebuild,
+  restore,
   status,
   tables,
 } from './data-commands.ts';
@@ -43,6 +44,7 @@ export function createProgram(): Command {
   addCommand(program, rebuild);
   addCommand(program, acceptJournal);
   addCommand(program, backup);
+  addCommand(program, restore);
   addCommand(program, check);
   addCommand(program, tables);
   addCommand(program, status);

@@ -70,3 +70,28 @@ export function progressReport(file: string, output: Output, now: () => number =
     done: lines.done,
   };
 }
+
+const UNITS = ['bytes', 'KB', 'MB', 'GB', 'TB'];
+
+/** A number of bytes in its largest unit: `1.2 GB`. */
+export function sizeText(bytes: number): string {
+  const unit = Math.min(Math.max(0, Math.floor(Math.log10(bytes) / 3)), UNITS.length - 1);
+  return `${(bytes / 1000 ** unit).toFixed(unit === 0 ? 0 : 1)} ${UNITS[unit]}`;
+}
+
+/** Reports how many bytes of a known number are done. @param now a monotonic clock, in milliseconds */
+export function sizeReport(what: string, output: Output, now: () => number = systemClock.monotonic) {
+  const lines = progressLines(output, now);
+  return {
+    /** @param before what was done when the work began, which says nothing of its rate */
+    update({ done, all, before }: { done: number; all: number; before: number }): void {
+      lines.draw((seconds) => {
+        const rate = (done - before) / seconds;
+        const share = ((100 * done) / all).toFixed(1);
+        const eta = duration((all - done) / rate);
+        return `${what}: ${sizeText(done)} of ${sizeText(all)}, ${share}%, ${sizeText(rate)}/s, ETA ${eta}`;
+      });
+    },
+    done: lines.done,
+  };
+}

@@ -33,7 +33,7 @@ export const dataSettings = group('Data and chain', {
   data: setting({
     commands: [
       ...['serve', 'demo', 'import', 'export', 'rebuild'],
-      ...['accept-journal', 'backup', 'check', 'status', 'hooks', 'cluster'],
+      ...['accept-journal', 'backup', 'restore', 'check', 'status', 'hooks', 'cluster'],
     ] as const,
     flag: '--data <dir>',
     variables: ['STACKSIDE_DATA'],
@@ -58,7 +58,7 @@ export const dataSettings = group('Data and chain', {
     accepts: 'full, read or write',
   }),
   network: setting({
-    commands: ['serve', 'import'],
+    commands: ['serve', 'import', 'restore'],
     flag: '--network <name>',
     variables: ['STACKSIDE_NETWORK'],
     type: Type.Union([Type.Null(), Type.Literal('mainnet'), Type.Literal('testnet')], { default: null }),
@@ -66,7 +66,7 @@ export const dataSettings = group('Data and chain', {
     accepts: 'mainnet or testnet',
   }),
   chainId: setting({
-    commands: ['serve', 'import'],
+    commands: ['serve', 'import', 'restore'],
     flag: '--chain-id <id>',
     variables: ['STACKSIDE_CHAIN_ID', 'STACKS_CHAIN_ID'],
     type: Type.Union([Type.Null(), Type.Integer({ minimum: 0, maximum: 0xffff_ffff })], { default: null }),

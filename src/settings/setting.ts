@@ -10,6 +10,7 @@ export type CommandName =
   | 'rebuild'
   | 'accept-journal'
   | 'backup'
+  | 'restore'
   | 'check'
   | 'status'
   | 'hooks'

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import { progressReport } from '../../src/commands/progress.ts';
+import { progressReport, sizeReport, sizeText } from '../../src/commands/progress.ts';
 
 /** Its lines after so many milliseconds. */
 function written(milliseconds: number, isTTY: boolean, size: number | null): string[] {
@@ -23,4 +23,20 @@ test('on a terminal one line is drawn again, with rate, height, share and time l
 test('elsewhere a line is written every five seconds', () => {
   expect(written(4_999, false, null)).toEqual([]);
   expect(written(5_000, false, null)).toEqual(['a.tsv: 500 rows, 100 rows/s, height 12\n']);
+});
+
+test('bytes are told with their rate, which leaves out what was there before, and with the time left', () => {
+  let now = 0;
+  const lines: string[] = [];
+  const report = sizeReport('s3://b/k', { write: (text) => lines.push(text) }, () => now);
+  now = 5_000;
+  report.update({ done: 3_000_000_000, all: 4_000_000_000, before: 2_500_000_000 });
+  expect(lines).toEqual(['s3://b/k: 3.0 GB of 4.0 GB, 75.0%, 100.0 MB/s, ETA 00:00:10\n']);
+  expect([0, 999, 1_000, 16_777_216, 2e15].map(sizeText)).toEqual([
+    '0 bytes',
+    '999 bytes',
+    '1.0 KB',
+    '16.8 MB',
+    '2000.0 TB',
+  ]);
 });

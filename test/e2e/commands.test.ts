@@ -4,7 +4,8 @@ import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { createProgram } from '../../src/commands/program.ts';
 import { directoryStatus } from '../../src/store/files/status.ts';
-import { command, stackside, temporaryDirectory } from './stackside.ts';
+import { S3_KEYS, s3Server } from '../support/s3-server.ts';
+import { command, stackside, stacksideIn, temporaryDirectory } from './stackside.ts';
 
 const directory = temporaryDirectory();
 const at = (name: string): string => join(directory.path, name);
@@ -105,15 +106,31 @@ test('stackside rebuild makes the same index from the journal', async () => {
   expect((await stackside('check', '--data', at('data'))).code).toBe(0);
 });
 
-test('stackside backup FILE is a data directory again under its names', async () => {
-  expect((await stackside('backup', at('copy.db'), '--data', at('data'))).code).toBe(0);
-  expect(existsSync(at('copy.db.journal'))).toBe(true);
-  const restored = temporaryDirectory();
-  writeFileSync(join(restored.path, 'index.db'), readFileSync(at('copy.db')));
-  writeFileSync(join(restored.path, 'journal.db'), readFileSync(at('copy.db.journal')));
-  expect(tipOf(restored.path)).toEqual(tipOf(at('data')));
-  expect((await stackside('check', '--data', restored.path)).code).toBe(0);
-  restored.remove();
+test('stackside backup is a snapshot that stackside restore makes a data directory of', async () => {
+  const made = await stackside('backup', at('snapshot'), '--data', at('data'));
+  expect([made.code, made.stdout]).toEqual([0, expect.stringContaining('height 40')]);
+  const brought = await stackside('restore', at('snapshot/manifest.json'), '--data', at('restored'));
+  expect([brought.code, brought.stdout]).toEqual([0, expect.stringContaining('height 40')]);
+  expect(directoryStatus(at('restored')).tip).toEqual(tipOf(at('data')));
+  expect((await stackside('check', '--deep', '--data', at('restored'))).code).toBe(0);
+  const refused = await stackside('restore', at('snapshot'), '--data', at('restored'));
+  expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining('holds data already')]);
+});
+
+test('stackside backup and restore take the variables of S3', async () => {
+  using server = s3Server('bucket');
+  const variables = {
+    AWS_ACCESS_KEY_ID: S3_KEYS.accessKeyId,
+    AWS_SECRET_ACCESS_KEY: S3_KEYS.secretAccessKey,
+    AWS_REGION: S3_KEYS.region,
+    AWS_ENDPOINT_URL: server.url,
+  };
+  const location = 's3://bucket/stacks';
+  const made = await stacksideIn(variables, 'backup', location, '--public', '--data', at('data'));
+  expect([made.code, made.stdout]).toEqual([0, expect.stringContaining(`${location}: height 40`)]);
+  const brought = await stacksideIn(variables, 'restore', location, '--data', at('from-s3'));
+  expect([brought.code, brought.stderr]).toEqual([0, '']);
+  expect(tipOf(at('from-s3'))).toEqual(tipOf(at('data')));
 });
 
 test("stackside import --no-journal keeps no events, follows forks all the same, and can't be exported", async () => {
@@ -182,6 +199,7 @@ test('every command has help with an example', async () => {
     'rebuild',
     'accept-journal',
     'backup',
+    'restore',
     'check',
     'tables',
     'status',

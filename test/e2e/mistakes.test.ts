@@ -102,6 +102,12 @@ test.skipIf(process.platform === 'win32')(
     expect(imported.stderr).toMatch(TWO_LINES);
     expect(imported.stderr).toContain(join(folder, 'data'));
     expect(imported.code).toBe(1);
+    const restore = ['restore', at('snapshot'), '--data', join(folder, 'restored')];
+    expect((await stackside('backup', at('snapshot'), '--data', at('data'))).code).toBe(0);
+    const stopped = await inShell(SMALL_FILES, restore);
+    expect(stopped.stderr).toMatch(TWO_LINES);
+    expect([stopped.code, stopped.stderr]).toEqual([1, expect.stringContaining(join(folder, 'restored'))]);
+    expect((await stackside(...restore)).code).toBe(0);
   },
 );
 

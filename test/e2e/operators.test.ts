@@ -140,6 +140,7 @@ const commands: readonly ((paths: { input: string; output: string }, prng: Prng)
   ],
   ({ output }, prng) => ['export', '--output', output, ...(prng.chance(0.5) ? ['--overwrite'] : [])],
   ({ output }) => ['backup', output],
+  ({ input }) => ['restore', input],
   (_, prng) => ['rebuild', ...(prng.chance(0.5) ? ['--force'] : [])],
   (_, prng) => ['check', ...(prng.chance(0.5) ? ['--deep'] : [])],
   () => ['status'],

@@ -8,7 +8,6 @@ import { afterAll, expect, spyOn, test } from 'bun:test';
 import {
   cpSync,
   existsSync,
-  mkdirSync,
   readdirSync,
   readFileSync,
   readlinkSync,
@@ -27,14 +26,14 @@ import { adminKeyFile, adminKeyOf } from '../../src/hooks/admin-key.ts';
 import { readSettings } from '../../src/settings/config.ts';
 import { checkDirectory } from '../../src/store/check/check.ts';
 import { acceptJournal } from '../../src/store/files/accept-journal.ts';
-import { backupDirectory } from '../../src/store/files/backup.ts';
-import { indexPath, journalPath } from '../../src/store/files/database.ts';
+import { journalPath } from '../../src/store/files/database.ts';
 import { openJournal, openJournalReader } from '../../src/store/files/journal.ts';
 import { type OldNameRow, takeOldNames } from '../../src/store/ingest/old-name-writer.ts';
 import { rebuildIndex } from '../../src/store/ingest/rebuild.ts';
 import { type DataDirectory, dataDirectory } from '../support/data-directory.ts';
 import { ingestOf, received } from '../support/ingest.ts';
 import { casesOf } from '../support/property.ts';
+import { restored, snapshotOf } from '../support/snapshot.ts';
 import { everything, wholeIndex } from '../support/tables.ts';
 import { until } from '../support/until.ts';
 import { type Everywhere, everywhere, type FileCall } from './everywhere.ts';
@@ -44,6 +43,11 @@ import { before, template } from './stretch.ts';
 const filled = template(true);
 afterAll(() => filled[Symbol.dispose]());
 
+const snapshots = dataDirectory();
+afterAll(() => snapshots[Symbol.dispose]());
+const snapshot = join(snapshots.path, 'snapshot');
+await snapshotOf(filled.path, snapshot, { partBytes: 65_536 });
+
 /** A folder with a data directory and what commands make beside it. */
 const inData = (folder: string): string => join(folder, 'data');
 const beside = (folder: string): string => join(folder, 'made');
@@ -52,8 +56,6 @@ interface Command {
   name: string;
   /** What it finds; else the filled directory. */
   prepare?: (folder: string) => void;
-  /** Does what the next try asks for after a kill. */
-  clear?: (folder: string) => void;
   /** Reads what it changes meanwhile. */
   reader?: (folder: string) => { close(): void } | null;
   act(folder: string): unknown;
@@ -135,17 +137,20 @@ const commands: readonly Command[] = [
   },
   {
     name: 'backup',
-    act: (folder) => backupDirectory(inData(folder), beside(folder)),
-    clear: (folder) => rmSync(`${beside(folder)}.journal`),
-    result(folder) {
-      const restored = `${folder}-restored`;
-      mkdirSync(restored);
-      cpSync(beside(folder), indexPath(restored));
-      cpSync(`${beside(folder)}.journal`, journalPath(restored));
-      const restoredFiles = everything(restored);
-      rmSync(restored, { recursive: true });
+    act: (folder) => snapshotOf(inData(folder), beside(folder)),
+    async result(folder) {
+      const directory = `${folder}-restored`;
+      await restored(beside(folder), directory);
+      const restoredFiles = everything(directory);
+      rmSync(directory, { recursive: true });
       return restoredFiles;
     },
+  },
+  {
+    name: 'restore',
+    prepare: (folder) => rmSync(inData(folder), { recursive: true }),
+    act: (folder) => restored(snapshot, inData(folder)),
+    result: (folder) => ({ ...everything(inData(folder)), files: readdirSync(inData(folder)).sort() }),
   },
   {
     name: 'export',
@@ -266,7 +271,7 @@ test.each(commands.map((command) => [command.name, command] as const))(
     const { error: none, seen } = await under(never, command, undisturbed.path);
     expect(none).toBeNull();
     expect(notOnDisk(seen.fileCalls)).toEqual([]);
-    const expected = command.result(undisturbed.path);
+    const expected = await command.result(undisturbed.path);
     const calls = seen.calls();
     const wanted = Math.min(calls, casesOf(3));
     for (let sample = 0; sample < wanted; sample++) {
@@ -290,7 +295,7 @@ test.each(commands.map((command) => [command.name, command] as const))(
         // It may have been done, and be said to have failed.
         if (again.error !== null && !(again.error instanceof OperatorError)) throw again.error;
       }
-      expect({ ...which, result: command.result(folder.path) }).toEqual({ ...which, result: expected });
+      expect({ ...which, result: await command.result(folder.path) }).toEqual({ ...which, result: expected });
     }
   },
 );
@@ -317,27 +322,20 @@ test.each(commands.map((command) => [command.name, command] as const))(
     const { error } = await under(plan, command, folder.path);
     reader?.close();
     expect(error).toBeNull();
-    const expected = command.result(folder.path);
+    const expected = await command.result(folder.path);
     for (const [at, image] of images.entries()) {
       const again = await under(never, command, image.path);
       if (again.error !== null && !(again.error instanceof OperatorError)) throw again.error;
-      if (again.error !== null && command.clear !== undefined) {
-        command.clear(image.path);
-        await command.act(image.path);
-      }
-      expect({ at, result: command.result(image.path) }).toEqual({ at, result: expected });
+      expect({ at, result: await command.result(image.path) }).toEqual({ at, result: expected });
       image[Symbol.dispose]();
     }
   },
 );
 
-test.each(['made', 'made-wal', 'made.journal', 'made.journal-wal'])(
-  'a backup puts nothing beside %s, which another database left',
-  (name) => {
-    using folder = dataDirectory();
-    cpSync(filled.path, inData(folder.path), { recursive: true });
-    writeFileSync(join(folder.path, name), 'of another');
-    expect(() => backupDirectory(inData(folder.path), beside(folder.path))).toThrow('A file already exists at');
-    expect(readdirSync(folder.path).sort()).toEqual(['data', name]);
-  },
-);
+test('a backup does not touch what has its name', async () => {
+  using folder = dataDirectory();
+  cpSync(filled.path, inData(folder.path), { recursive: true });
+  writeFileSync(beside(folder.path), 'of another');
+  expect(() => snapshotOf(inData(folder.path), beside(folder.path))).toThrow('A file already exists at');
+  expect(readdirSync(folder.path).sort()).toEqual(['data', 'made']);
+});

@@ -4,7 +4,7 @@ import { Database } from 'bun:sqlite';
 import { expect, test } from 'bun:test';
 import { copyFileSync, existsSync } from 'node:fs';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
-import { backupDirectory } from '../../src/store/files/backup.ts';
+import { copyData } from '../../src/store/files/backup.ts';
 import { indexPath, journalPath } from '../../src/store/files/database.ts';
 import { hookTables } from '../../src/store/hooks/carry-over.ts';
 import { rebuildIndex } from '../../src/store/ingest/rebuild.ts';
@@ -100,8 +100,8 @@ test('an index that lost its last commits tells, after the journal is replayed, 
     await settled(server, uuid);
   }
   using restored = dataDirectory();
-  backupDirectory(directory.path, `${directory.path}/old`);
-  copyFileSync(`${directory.path}/old`, indexPath(restored.path));
+  copyData(directory.path, `${directory.path}/old`);
+  copyFileSync(indexPath(`${directory.path}/old`), indexPath(restored.path));
   const before = target.received.length;
   {
     await using server = await hookServer({}, directory.path);
@@ -109,8 +109,8 @@ test('an index that lost its last commits tells, after the journal is replayed, 
     await settled(server, uuid);
   }
   const told = target.received.slice(before);
-  backupDirectory(directory.path, `${directory.path}/new`);
-  copyFileSync(`${directory.path}/new.journal`, journalPath(restored.path));
+  copyData(directory.path, `${directory.path}/new`);
+  copyFileSync(journalPath(`${directory.path}/new`), journalPath(restored.path));
   await using server = await hookServer({}, restored.path);
   await settled(server, uuid);
   // Losing branches that came and went meanwhile are not told, so what is told again may be less; it follows on.

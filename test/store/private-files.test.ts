@@ -3,12 +3,12 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { chmodSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
-import { backupDirectory } from '../../src/store/files/backup.ts';
 import { openToOthers } from '../../src/store/files/private-files.ts';
 import { rebuildIndex } from '../../src/store/ingest/rebuild.ts';
 import { command } from '../e2e/stackside.ts';
 import { type DataDirectory, dataDirectory } from '../support/data-directory.ts';
 import { openAt, received } from '../support/ingest.ts';
+import { restored, snapshotOf } from '../support/snapshot.ts';
 
 const events = [...devnetEvents({ seed: 3, blocks: 2, transactionsPerBlock: 2 })].map(received);
 const modeOf = (path: string): string => (statSync(path).mode & 0o777).toString(8);
@@ -44,13 +44,17 @@ describe.skipIf(process.platform === 'win32')('what is made', () => {
     expect(openToOthers(directory)).toEqual([]);
   });
 
-  test('is so after a rebuild, and in a backup', () => {
+  test('is so after a rebuild, in a backup and after a restore', async () => {
     const directory = join(parent.path, 'srv', 'stacks');
     rebuildIndex({ directory, chainId: null, log: () => {}, force: false });
     const backups = dataDirectory();
     using _ = backups;
-    backupDirectory(directory, join(backups.path, 'copy'));
-    expect(modesIn(backups.path)).toEqual({ copy: '600', 'copy.journal': '600' });
+    const copy = join(backups.path, 'copy');
+    await snapshotOf(directory, copy);
+    expect(modesIn(backups.path)).toEqual({ copy: '700' });
+    expect(modesIn(copy)).toEqual({ 'manifest.json': '600', 'part-000001.zst': '600', 'part-000002.zst': '600' });
+    await restored(copy, join(backups.path, 'restored'));
+    expect(openToOthers(join(backups.path, 'restored'))).toEqual([]);
     expect(openToOthers(directory)).toEqual([]);
   });
 

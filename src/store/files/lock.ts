@@ -4,13 +4,25 @@ import { join } from 'node:path';
 import { OperatorError } from '../../base/errors.ts';
 import { openLocked } from './connection.ts';
 import { makePrivateDirectory } from './private-files.ts';
+import { isBeingRestored } from './restored.ts';
 
 /**
  * Takes the writer's place.
  * @returns what gives it back
- * @throws OperatorError while another process has it
+ * @throws OperatorError while another process has it, or where a restore into the directory is not finished
  */
 export function lockWriter(directory: string): () => void {
+  const unlock = lockForRestore(directory);
+  if (!isBeingRestored(directory)) return unlock;
+  unlock();
+  throw new OperatorError(
+    `A restore into ${directory} was begun and is not finished.`,
+    'Run stackside restore again, which goes on where it broke off; or remove the directory to begin anew.',
+  );
+}
+
+/** Takes the writer's place like {@link lockWriter}, to go on with a restore. */
+export function lockForRestore(directory: string): () => void {
   makePrivateDirectory(directory);
   try {
     const db = openLocked(join(directory, 'writer.lock'));

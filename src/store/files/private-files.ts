@@ -3,7 +3,7 @@ import { closeSync, mkdirSync, openSync, readdirSync, statSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { hasCode } from '../../base/errors.ts';
 
-const DIRECTORY_MODE = 0o700;
+export const DIRECTORY_MODE = 0o700;
 export const FILE_MODE = 0o600;
 /** What group and others may do. */
 const OTHERS = 0o077;

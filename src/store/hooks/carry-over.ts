@@ -102,6 +102,23 @@ export function workshopWithHooks(directory: string, mayLoseHooks: boolean): str
   return workshop;
 }
 
+/** Tables of what is nobody else's business, besides the chainhooks. */
+const privateTables = [...hookTables.filter((table) => table !== 'hook_progress'), 'faucet_requests'];
+
+/** Removes the chainhooks with their secrets, and who asked the faucets, from an index that may be published then. */
+export function forgetPrivateData(directory: string): void {
+  const db = openWriter(directory, 'own');
+  try {
+    // The bytes of what is deleted are overwritten.
+    db.run('PRAGMA secure_delete = ON');
+    db.transaction(() => {
+      for (const table of privateTables) db.run(`DELETE FROM ${table}`);
+    })();
+  } finally {
+    db.close();
+  }
+}
+
 /** Removes what a rebuild made that was stopped, or failed. */
 export function clearWorkshop(directory: string): void {
   rmSync(join(directory, WORKSHOP), { recursive: true, force: true });

@@ -4,6 +4,7 @@ import { indexPath, type Load, openWriter } from '../files/database.ts';
 import { importProgress } from '../files/import-progress.ts';
 import { indexPlace, openLinkedJournal } from '../files/journal-link.ts';
 import { lockWriter } from '../files/lock.ts';
+import { clearDoneRestore } from '../files/restored.ts';
 import { whyNotEmptied } from '../files/wal-upkeep.ts';
 import { clearWorkshop } from '../hooks/carry-over.ts';
 import type { IngestLog } from './event.ts';
@@ -34,6 +35,7 @@ export function openDataFiles(options: DataFilesOptions, opened: (() => void)[])
   if (workshop === undefined) {
     opened.unshift(lockWriter(directory));
     clearWorkshop(directory);
+    clearDoneRestore(directory);
   }
   const db = openWriter(home, keep ? 'journal' : 'own', { connect, load });
   opened.unshift(() => db.close());

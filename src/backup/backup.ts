@@ -1,0 +1,190 @@
+/** Makes a snapshot of a data directory while a server writes to it. */
+import { rmSync } from 'node:fs';
+import { type FileHandle, open } from 'node:fs/promises';
+import { join } from 'node:path';
+import { OperatorError } from '../base/errors.ts';
+import { operatorErrorOf } from '../base/system-errors.ts';
+import { networkOf } from '../chain/network.ts';
+import { toHex } from '../codec/hex.ts';
+import { copyData } from '../store/files/backup.ts';
+import { indexPath, journalPath, requireIndex } from '../store/files/database.ts';
+import { lockWriter } from '../store/files/lock.ts';
+import { noteSnapshot } from '../store/files/newest-snapshot.ts';
+import { settleWhole } from '../store/files/settled-log.ts';
+import { type Standing, standingOf } from '../store/files/standing.ts';
+import { forgetPrivateData } from '../store/hooks/carry-over.ts';
+import { openIngest } from '../store/ingest/ingest.ts';
+import { inParallel } from './in-parallel.ts';
+import {
+  FORMAT,
+  MANIFEST,
+  type Manifest,
+  manifestBytes,
+  PART_BYTES,
+  type Part,
+  partName,
+  type SnapshotFile,
+} from './manifest.ts';
+import { compressedPart, hashOfPart } from './part.ts';
+import type { SnapshotTarget } from './place.ts';
+
+/** Parts that are made and written at a time. Each has twice its bytes in memory. */
+const AT_A_TIME = 4;
+
+/** How far the work is, in bytes of the database files. */
+export interface BytesDone {
+  done: number;
+  all: number;
+  /** What was done when the work began. */
+  before: number;
+}
+export type ReportBytes = (bytes: BytesDone) => void;
+
+export interface BackupOptions {
+  directory: string;
+  target: SnapshotTarget;
+  /** Leaves out chainhooks with their secrets, and what the faucets were asked for. */
+  public: boolean;
+  /** The version of this program. */
+  program: string;
+  /** The clock, in Unix milliseconds. */
+  now: () => number;
+  report: ReportBytes;
+  /** Bytes of a part; less than usual in tests. */
+  partBytes?: number;
+}
+
+/**
+ * Copies the data into the workshop, and brings the copy's index up to its journal, so that both hold the same events.
+ * @returns where the copy stands
+ */
+function copyTo(copy: string, { directory, public: isPublic }: BackupOptions): Standing {
+  rmSync(copy, { recursive: true, force: true });
+  const journal = copyData(directory, copy);
+  openIngest({ directory: copy, journal, chainId: null, load: 'bulk', log: () => {} }).close();
+  if (isPublic) forgetPrivateData(copy);
+  for (const path of [indexPath(copy), ...(journal ? [journalPath(copy)] : [])]) settleWhole(path);
+  return standingOf(copy);
+}
+
+/** What is read of a file from an offset on. @throws Error where it ends too early */
+async function stretchOf(file: FileHandle, offset: number, length: number): Promise<Buffer> {
+  const bytes = Buffer.alloc(length);
+  const { bytesRead } = await file.read(bytes, 0, length, offset);
+  if (bytesRead !== length) throw new Error(`the copy ends at ${offset + bytesRead}`);
+  return bytes;
+}
+
+/** Writes a part, and reads it back. @throws OperatorError where something else comes back */
+async function writePart(target: SnapshotTarget, number: number, content: Buffer): Promise<Part> {
+  const name = partName(number);
+  const bytes = await compressedPart(content);
+  await target.write(name, bytes);
+  const back = await target.read(name, { least: bytes.length, most: bytes.length });
+  if (back === null || !bytes.equals(back)) {
+    throw new OperatorError(
+      `${name} of ${target.location} is not what was written there.`,
+      'Check the disk or the server that holds the snapshot, and run the backup again.',
+    );
+  }
+  return { bytes: bytes.length, sha256: hashOfPart(content) };
+}
+
+/** Writes the parts of a file. @param before parts of the files before it */
+async function writeFile(
+  { target, partBytes = PART_BYTES }: BackupOptions,
+  { path, name, before }: { path: string; name: SnapshotFile['name']; before: number },
+  wrote: (bytes: number) => void,
+): Promise<SnapshotFile> {
+  const file = await open(path, 'r');
+  try {
+    const { size } = await file.stat();
+    const parts = new Array<Part>(Math.ceil(size / partBytes));
+    await inParallel(parts.keys(), AT_A_TIME, async (index) => {
+      const length = Math.min(partBytes, size - index * partBytes);
+      parts[index] = await writePart(target, before + index + 1, await stretchOf(file, index * partBytes, length));
+      wrote(length);
+    });
+    return { name, bytes: size, parts };
+  } finally {
+    await file.close();
+  }
+}
+
+/** Writes the parts of all files of the copy. */
+async function writeFiles(options: BackupOptions, copy: string, hasJournal: boolean): Promise<SnapshotFile[]> {
+  const names = ['index.db', ...(hasJournal ? (['journal.db'] as const) : [])] as const;
+  const all = names.reduce((sum, name) => sum + Bun.file(join(copy, name)).size, 0);
+  let done = 0;
+  const wrote = (bytes: number) => {
+    done += bytes;
+    options.report({ done, all, before: 0 });
+  };
+  const files: SnapshotFile[] = [];
+  for (const name of names) {
+    const before = files.reduce((sum, { parts }) => sum + parts.length, 0);
+    files.push(await writeFile(options, { path: join(copy, name), name, before }, wrote));
+  }
+  return files;
+}
+
+const sumOf = (numbers: readonly number[]): number => numbers.reduce((sum, number) => sum + number, 0);
+
+function manifestOf(options: BackupOptions, standing: Standing, files: SnapshotFile[]): Manifest {
+  const { program, now, partBytes = PART_BYTES } = options;
+  const { chainId, tip, place, schema } = standing;
+  return {
+    format: FORMAT,
+    program,
+    created_at: new Date(now()).toISOString(),
+    generation: crypto.randomUUID(),
+    chain_id: chainId,
+    network: chainId === null ? null : networkOf(chainId).kind,
+    height: tip?.height ?? null,
+    index_block_hash: tip === null ? null : toHex(tip.indexBlockHash),
+    position: place.id,
+    chain: place.chain.toHex(),
+    schema,
+    public: options.public,
+    compression: 'zstd',
+    part_bytes: partBytes,
+    bytes: sumOf(files.map(({ bytes }) => bytes)),
+    compressed_bytes: sumOf(files.flatMap(({ parts }) => parts.map(({ bytes }) => bytes))),
+    files,
+  };
+}
+
+async function writeSnapshot(options: BackupOptions): Promise<Manifest> {
+  const { target } = options;
+  await target.begin();
+  const copy = join(target.workshop, 'data');
+  const standing = copyTo(copy, options);
+  const files = await writeFiles(options, copy, standing.schema.journal !== null);
+  const manifest = manifestOf(options, standing, files);
+  await target.write(MANIFEST, manifestBytes(manifest));
+  return manifest;
+}
+
+/**
+ * Makes a snapshot. Each part is read back, so that the snapshot is known to be there when this resolves.
+ * @throws OperatorError where the data can't be read, or the snapshot can't be written; then there is no snapshot
+ */
+export async function makeSnapshot(options: BackupOptions): Promise<Manifest> {
+  const { directory, target } = options;
+  requireIndex(directory);
+  const unlock = lockWriter(target.workshop);
+  let manifest: Manifest;
+  try {
+    manifest = await writeSnapshot(options);
+    unlock();
+    rmSync(target.workshop, { recursive: true });
+    await target.finish();
+  } catch (error) {
+    unlock();
+    await target.discard();
+    throw operatorErrorOf(error, target.location) ?? error;
+  }
+  const { position, chain } = manifest;
+  if (!options.public) noteSnapshot(directory, { location: target.location, position, chain });
+  return manifest;
+}

@@ -1,0 +1,100 @@
+/** A snapshot in a directory of its own, which exists whole or not at all. */
+import { chmodSync, existsSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs';
+import { open } from 'node:fs/promises';
+import { basename, dirname, join, resolve } from 'node:path';
+import { hasCode, OperatorError } from '../base/errors.ts';
+import { onFile, operatorErrorOf } from '../base/system-errors.ts';
+import { syncDirectory } from '../base/whole-file.ts';
+import { DIRECTORY_MODE, FILE_MODE } from '../store/files/private-files.ts';
+import type { SnapshotSource, SnapshotTarget } from './place.ts';
+import type { SizeBounds } from './transfer.ts';
+
+/** Runs what works on a file for some time. @throws OperatorError where the file causes a failure */
+async function whileOnFile<T>(path: string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    throw operatorErrorOf(error, path) ?? error;
+  }
+}
+
+async function bytesOf(path: string, most: number): Promise<Uint8Array> {
+  const file = await open(path, 'r');
+  try {
+    const { size } = await file.stat();
+    if (size > most) {
+      throw new OperatorError(
+        `${path} has ${size} bytes; the snapshot says that it has no more than ${most}.`,
+        'Copy the snapshot once more from where it was made, or take another.',
+      );
+    }
+    return await file.readFile();
+  } finally {
+    await file.close();
+  }
+}
+
+const readFrom =
+  (directory: string) =>
+  (name: string, { most }: SizeBounds) => {
+    const path = join(directory, name);
+    return whileOnFile(path, () =>
+      bytesOf(path, most).catch((error: unknown) => {
+        if (hasCode(error, 'ENOENT')) return null;
+        throw error;
+      }),
+    );
+  };
+
+/** A snapshot that is there. */
+export const directorySource = (path: string): SnapshotSource => ({ location: path, read: readFrom(path) });
+
+async function writeSynced(path: string, bytes: Uint8Array): Promise<void> {
+  const file = await open(path, 'w', FILE_MODE);
+  try {
+    await file.writeFile(bytes);
+    await file.datasync();
+  } finally {
+    await file.close();
+  }
+}
+
+/** A new snapshot, in `path`.partial until it is whole. */
+export function directoryTarget(path: string): SnapshotTarget {
+  const partial = join(dirname(resolve(path)), `${basename(path)}.partial`);
+  if (!existsSync(dirname(partial))) {
+    throw new OperatorError(
+      `There is no directory ${dirname(partial)}.`,
+      'Create the directory, or give another path.',
+    );
+  }
+  const requireFree = (): void => {
+    if (onFile(path, () => statSync(path, { throwIfNoEntry: false })) === undefined) return;
+    throw new OperatorError(`A file already exists at ${path}.`, 'Give another name, or remove the file.');
+  };
+  requireFree();
+  const workshop = join(partial, 'copy');
+  return {
+    location: resolve(path),
+    workshop,
+    read: readFrom(partial),
+    async begin() {
+      requireFree();
+      chmodSync(partial, DIRECTORY_MODE);
+      // Parts that were left by a process that was killed.
+      const left = readdirSync(partial).filter((name) => join(partial, name) !== workshop);
+      for (const name of left) rmSync(join(partial, name), { recursive: true });
+    },
+    write: (name, bytes) => whileOnFile(join(partial, name), () => writeSynced(join(partial, name), bytes)),
+    async finish() {
+      onFile(path, () => {
+        syncDirectory(partial);
+        renameSync(partial, path);
+        syncDirectory(dirname(partial));
+      });
+    },
+    async discard() {
+      rmSync(partial, { recursive: true, force: true });
+    },
+  };
+}

@@ -1,0 +1,257 @@
+/**
+ * Brings a snapshot into an empty data directory. What is there already is read again and kept where it is what the
+ * manifest says, so that a restore goes on wherever the one before broke off.
+ */
+import { readFileSync, statfsSync, writeFileSync } from 'node:fs';
+import { type FileHandle, open } from 'node:fs/promises';
+import { join } from 'node:path';
+import { hasCode, OperatorError } from '../base/errors.ts';
+import { onFile, operatorErrorOf } from '../base/system-errors.ts';
+import { syncDirectory, wholeFile } from '../base/whole-file.ts';
+import { chainIdText } from '../chain/network.ts';
+import { lockForRestore } from '../store/files/lock.ts';
+import { noteSnapshot } from '../store/files/newest-snapshot.ts';
+import { FILE_MODE, makePrivateDirectory, makePrivateFile } from '../store/files/private-files.ts';
+import {
+  clearDoneRestore,
+  isInPlace,
+  keptManifestPath,
+  requireNoData,
+  restoreWorkshop,
+  takeRestoredFiles,
+} from '../store/files/restored.ts';
+import { standingOf } from '../store/files/standing.ts';
+import type { ReportBytes } from './backup.ts';
+import { inParallel } from './in-parallel.ts';
+import {
+  LONGEST_MANIFEST,
+  MANIFEST,
+  type Manifest,
+  manifestBytes,
+  type PlacedPart,
+  partName,
+  partsOf,
+  readManifest,
+  requireReadable,
+  type SnapshotFile,
+} from './manifest.ts';
+import { contentOfPart, hashOfPart, PartDamagedError } from './part.ts';
+import type { SnapshotSource } from './place.ts';
+
+/** Parts that are fetched at a time. Each has twice its bytes in memory. */
+const AT_A_TIME = 4;
+
+export interface RestoreOptions {
+  directory: string;
+  source: SnapshotSource;
+  /** The chain that the snapshot must be of; null for any. */
+  chainId: number | null;
+  report: ReportBytes;
+}
+
+export interface Restored {
+  manifest: Manifest;
+  /** Bytes that a restore before this one had brought. */
+  found: number;
+}
+
+const CHOOSE_ANOTHER = 'Copy the snapshot once more from where it was made, or take another.';
+
+async function manifestAt({ source, chainId }: RestoreOptions): Promise<Manifest> {
+  const bytes = await source.read(MANIFEST, { least: 0, most: LONGEST_MANIFEST });
+  const { location } = source;
+  if (bytes === null) {
+    throw new OperatorError(
+      `There is no snapshot at ${location}: it has no ${MANIFEST}.`,
+      'Check the location; a backup writes the manifest last, so that one which was broken off has none.',
+    );
+  }
+  const manifest = readManifest(location, bytes);
+  requireReadable(location, manifest);
+  if (chainId !== null && manifest.chain_id !== null && manifest.chain_id !== chainId) {
+    throw new OperatorError(
+      `The snapshot at ${location} is of chain ${chainIdText(manifest.chain_id)}, but the setting names ${chainIdText(chainId)}.`,
+      'Take a snapshot of the chain that you want, or correct --network or --chain-id.',
+    );
+  }
+  return manifest;
+}
+
+/** The bytes of the manifest that a restore before this one kept; null where there was none. */
+function keptManifest(directory: string): Buffer | null {
+  try {
+    return readFileSync(keptManifestPath(directory));
+  } catch (error) {
+    if (hasCode(error, 'ENOENT')) return null;
+    throw error;
+  }
+}
+
+/**
+ * Marks the directory as one that is being restored.
+ * @throws OperatorError where a restore of another snapshot is not finished
+ */
+function beginRestore(directory: string, manifest: Manifest): void {
+  const bytes = manifestBytes(manifest);
+  const kept = keptManifest(directory);
+  if (kept?.equals(bytes) === true) return;
+  if (kept !== null) {
+    throw new OperatorError(
+      `A restore of another snapshot into ${directory} is not finished.`,
+      'Give the location of that snapshot, or remove the directory to begin anew.',
+    );
+  }
+  makePrivateDirectory(restoreWorkshop(directory));
+  const file = wholeFile(keptManifestPath(directory), FILE_MODE);
+  try {
+    writeFileSync(file.partial, bytes);
+    file.keep();
+  } finally {
+    file.discard();
+  }
+  syncDirectory(directory);
+}
+
+/** @throws OperatorError where the disk has no room for the rest of the files */
+function requireRoom(directory: string, { bytes }: Manifest, found: number): void {
+  const { bavail, bsize } = statfsSync(directory);
+  if (bavail * bsize >= bytes - found) return;
+  throw new OperatorError(
+    `The disk of ${directory} has ${bavail * bsize} bytes free, and the snapshot needs ${bytes - found} more.`,
+    'Free space on the disk, or give a directory on another.',
+  );
+}
+
+/** Whether a stretch of the file is what a part holds. */
+async function isThere(file: FileHandle, { offset, length, sha256 }: PlacedPart): Promise<boolean> {
+  const bytes = Buffer.alloc(length);
+  const { bytesRead } = await file.read(bytes, 0, length, offset);
+  return bytesRead === length && hashOfPart(bytes) === sha256;
+}
+
+async function fetchPart(source: SnapshotSource, part: PlacedPart): Promise<Buffer> {
+  const name = partName(part.number);
+  const bytes = await source.read(name, { least: part.bytes, most: part.bytes });
+  if (bytes === null) {
+    throw new OperatorError(`The snapshot at ${source.location} lacks ${name}.`, CHOOSE_ANOTHER);
+  }
+  try {
+    return await contentOfPart(part, bytes);
+  } catch (cause) {
+    if (!(cause instanceof PartDamagedError)) throw cause;
+    throw new OperatorError(
+      `${name} of the snapshot at ${source.location} is damaged: ${cause.message}.`,
+      CHOOSE_ANOTHER,
+      {
+        cause,
+      },
+    );
+  }
+}
+
+/** The parts of a file that are not there yet. */
+async function partsLeft(file: FileHandle, parts: readonly PlacedPart[]): Promise<PlacedPart[]> {
+  const left: PlacedPart[] = [];
+  const { size } = await file.stat();
+  for (const part of parts) {
+    if (part.offset >= size || !(await isThere(file, part))) left.push(part);
+  }
+  return left;
+}
+
+/** Brings the parts of a file that are missing. */
+async function restoreFile(
+  { directory, source }: RestoreOptions,
+  { name, bytes }: SnapshotFile,
+  parts: readonly PlacedPart[],
+  progress: { found(bytes: number): void; brought(bytes: number): void },
+): Promise<void> {
+  if (isInPlace(directory, name)) return progress.found(bytes);
+  const path = join(restoreWorkshop(directory), name);
+  makePrivateFile(path);
+  const file = await open(path, 'r+');
+  try {
+    const left = await partsLeft(file, parts);
+    progress.found(bytes - left.reduce((sum, { length }) => sum + length, 0));
+    await inParallel(left, AT_A_TIME, async (part) => {
+      const content = await fetchPart(source, part);
+      await file.write(content, 0, content.length, part.offset);
+      progress.brought(content.length);
+    });
+    await file.truncate(bytes);
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+}
+
+const isSame = (a: string, b: Uint8Array | null): boolean => b !== null && a === b.toHex();
+
+/**
+ * Sees to it that the files are what the manifest says they are: their parts are, but who wrote the manifest may have
+ * erred.
+ * @throws OperatorError where they are not
+ */
+function requireAsDeclared(directory: string, source: SnapshotSource, manifest: Manifest): void {
+  const { place, chainId, schema, journalChain } = standingOf(directory);
+  const wrong =
+    place.id !== manifest.position || !isSame(manifest.chain, place.chain)
+      ? `its index is at event ${place.id}`
+      : chainId !== manifest.chain_id
+        ? 'its index is of another chain'
+        : schema.index !== manifest.schema.index || schema.journal !== manifest.schema.journal
+          ? 'its files are of other versions'
+          : schema.journal !== null && place.id > 0 && !isSame(manifest.chain, journalChain)
+            ? 'its journal is not that of its index'
+            : null;
+  if (wrong === null) return;
+  throw new OperatorError(
+    `The snapshot at ${source.location} is not what its manifest says: ${wrong}.`,
+    CHOOSE_ANOTHER,
+  );
+}
+
+async function restoreLocked(options: RestoreOptions): Promise<Restored> {
+  const { directory, source, report } = options;
+  clearDoneRestore(directory);
+  requireNoData(directory);
+  const manifest = await manifestAt(options);
+  beginRestore(directory, manifest);
+  let [found, done] = [0, 0];
+  const progress = {
+    found(bytes: number): void {
+      found += bytes;
+      done += bytes;
+      requireRoom(directory, manifest, done);
+    },
+    brought(bytes: number): void {
+      done += bytes;
+      report({ done, all: manifest.bytes, before: found });
+    },
+  };
+  const parts = Map.groupBy(partsOf(manifest), ({ file }) => file);
+  for (const file of manifest.files) await restoreFile(options, file, parts.get(file.name) ?? [], progress);
+  const isMoved = manifest.files.some(({ name }) => isInPlace(directory, name));
+  if (!isMoved) onFile(directory, () => requireAsDeclared(restoreWorkshop(directory), source, manifest));
+  takeRestoredFiles(directory, () => {
+    const { position, chain } = manifest;
+    if (!manifest.public) noteSnapshot(directory, { location: source.location, position, chain });
+  });
+  return { manifest, found };
+}
+
+/**
+ * Restores a snapshot, or goes on with a restore that broke off. Until it is done, nothing opens the directory to write.
+ * @throws OperatorError where the directory holds data, or the snapshot is missing, damaged, or not for this program
+ */
+export async function restoreSnapshot(options: RestoreOptions): Promise<Restored> {
+  const { directory } = options;
+  const unlock = onFile(directory, () => lockForRestore(directory));
+  try {
+    return await restoreLocked(options);
+  } catch (error) {
+    throw operatorErrorOf(error, directory) ?? error;
+  } finally {
+    unlock();
+  }
+}

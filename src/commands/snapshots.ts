@@ -1,0 +1,98 @@
+/** `stackside backup` and `stackside restore`: snapshots of a data directory. */
+import { join } from 'node:path';
+import { makeSnapshot } from '../backup/backup.ts';
+import { directorySource, directoryTarget } from '../backup/directory.ts';
+import { MANIFEST } from '../backup/manifest.ts';
+import type { SnapshotSource, SnapshotTarget } from '../backup/place.ts';
+import { restoreSnapshot } from '../backup/restore.ts';
+import { s3Place } from '../backup/s3.ts';
+import { webSource } from '../backup/web.ts';
+import { systemClock } from '../base/clock.ts';
+import { OperatorError } from '../base/errors.ts';
+import type { SettingsOf } from '../settings/config.ts';
+import { sizeReport, sizeText } from './progress.ts';
+import { serverVersion } from './version.ts';
+
+/** Where the data is copied to before it is sent to S3, inside the data directory. */
+const WORKSHOP = 'backup';
+
+const schemeOf = (location: string): string | null =>
+  /^([a-z][a-z0-9+.-]+):\/\//i.exec(location)?.[1]?.toLowerCase() ?? null;
+
+/** A location without the name of the manifest, which may be given in place of the snapshot. */
+const withoutManifest = (location: string): string =>
+  location.endsWith(`/${MANIFEST}`) ? location.slice(0, -MANIFEST.length - 1) : location;
+
+const notServed = (location: string, remedy: string): OperatorError =>
+  new OperatorError(`${location} is no place for a snapshot.`, remedy);
+
+/** @throws OperatorError for a location that can't be written to */
+function targetAt(location: string, directory: string): SnapshotTarget {
+  switch (schemeOf(location)) {
+    case null:
+      return directoryTarget(location);
+    case 's3':
+      return s3Place({
+        url: location,
+        variables: process.env,
+        clock: systemClock,
+        workshop: join(directory, WORKSHOP),
+      });
+    default:
+      throw notServed(location, 'Give a path, or a bucket and key of S3: s3://bucket/key');
+  }
+}
+
+/** @throws OperatorError for a location that can't be read */
+function sourceAt(given: string): SnapshotSource {
+  const location = withoutManifest(given);
+  switch (schemeOf(location)) {
+    case null:
+      return directorySource(location);
+    case 's3':
+      return s3Place({ url: location, variables: process.env, clock: systemClock, workshop: '' });
+    case 'http':
+    case 'https': {
+      const url = URL.parse(location);
+      if (url !== null) return webSource(url, systemClock);
+      throw notServed(given, 'Correct the URL.');
+    }
+    default:
+      throw notServed(given, 'Give a path, a URL, or a bucket and key of S3: s3://bucket/key');
+  }
+}
+
+/** Makes a snapshot of a data directory. @param isPublic whether chainhooks and faucet requests are left out */
+export async function runBackup(settings: SettingsOf<'backup'>, location: string, isPublic: boolean): Promise<void> {
+  const progress = sizeReport(location, process.stderr);
+  const manifest = await makeSnapshot({
+    directory: settings.data,
+    target: targetAt(location, settings.data),
+    public: isPublic,
+    program: serverVersion,
+    now: systemClock.now,
+    report: progress.update,
+  });
+  progress.done();
+  const { height, position, bytes, compressed_bytes } = manifest;
+  process.stdout.write(
+    `${location}: height ${height ?? 0}, event ${position}; ${sizeText(bytes)} in ${sizeText(compressed_bytes)}\n`,
+  );
+}
+
+/** Restores a snapshot into a data directory, or goes on with a restore that broke off. */
+export async function runRestore(settings: SettingsOf<'restore'>, location: string): Promise<void> {
+  const { data: directory, chainId } = settings;
+  const progress = sizeReport(location, process.stderr);
+  const { manifest, found } = await restoreSnapshot({
+    directory,
+    source: sourceAt(location),
+    chainId,
+    report: progress.update,
+  });
+  progress.done();
+  const { height, position, bytes, files } = manifest;
+  const before = found === 0 ? '' : `, ${sizeText(found)} of them by a restore before`;
+  process.stdout.write(`${directory}: height ${height ?? 0}, event ${position}; ${sizeText(bytes)}${before}\n`);
+  if (files.length === 1) process.stdout.write('The snapshot has no journal: run stackside serve with --no-journal.\n');
+}

@@ -1,0 +1,55 @@
+/**
+ * Files of a snapshot on their way into a data directory. They are made in a workshop inside it and take their places once
+ * all are whole. The workshop's manifest is there from before the first byte until both are in their places.
+ */
+import { existsSync, renameSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { OperatorError } from '../../base/errors.ts';
+import { syncDirectory } from '../../base/whole-file.ts';
+import { indexPath, journalPath } from './database.ts';
+import { removeLog } from './settled-log.ts';
+
+/** Where the files are made, inside the data directory. */
+export const restoreWorkshop = (directory: string): string => join(directory, 'restore');
+/** The manifest of the snapshot that is being restored. */
+export const keptManifestPath = (directory: string): string => join(restoreWorkshop(directory), 'manifest.json');
+
+/** Whether the files of the directory are not all there yet. */
+export const isBeingRestored = (directory: string): boolean => existsSync(keptManifestPath(directory));
+
+/** @throws OperatorError where a directory holds data that no restore brought there */
+export function requireNoData(directory: string): void {
+  if (isBeingRestored(directory)) return;
+  const found = [indexPath(directory), journalPath(directory)]
+    .flatMap((path) => [path, `${path}-wal`])
+    .find((path) => existsSync(path));
+  if (found === undefined) return;
+  throw new OperatorError(`${directory} holds data already: ${found}.`, 'Restore into a directory that has none.');
+}
+
+/** Whether a file of the workshop is in its place by now. */
+export const isInPlace = (directory: string, name: string): boolean =>
+  existsSync(join(directory, name)) && !existsSync(join(restoreWorkshop(directory), name));
+
+/** Removes what a restore left that was stopped after its last step. */
+export function clearDoneRestore(directory: string): void {
+  if (!isBeingRestored(directory)) rmSync(restoreWorkshop(directory), { recursive: true, force: true });
+}
+
+/**
+ * Puts the files of the workshop in their places. Whatever the moment of a crash, the restore can go on.
+ * @param inPlace called once they are there, and before anybody else may write to them
+ */
+export function takeRestoredFiles(directory: string, inPlace: () => void): void {
+  const workshop = restoreWorkshop(directory);
+  for (const path of [journalPath, indexPath]) {
+    if (!existsSync(path(workshop))) continue;
+    removeLog(path(workshop));
+    renameSync(path(workshop), path(directory));
+  }
+  syncDirectory(directory);
+  inPlace();
+  rmSync(keptManifestPath(directory));
+  syncDirectory(workshop);
+  rmSync(workshop, { recursive: true });
+}

@@ -1,0 +1,68 @@
+/** Where the files of a data directory stand, whatever version they are of: what a snapshot says of itself. */
+import type { Database } from 'bun:sqlite';
+import { existsSync } from 'node:fs';
+import { OperatorError } from '../../base/errors.ts';
+import { openToRead, requireKind, versionOf } from './connection.ts';
+import { indexPath, journalPath } from './database.ts';
+import type { Place } from './journal-link.ts';
+
+export interface Standing {
+  /** Null before the first block. */
+  chainId: number | null;
+  /** Null before the first block. */
+  tip: { height: number; indexBlockHash: Uint8Array } | null;
+  /** The last event that the index holds. */
+  place: Place;
+  /** Versions of the files. */
+  schema: { index: number; journal: number | null };
+  /** The chain value that the journal has for the last event of the index; null where it has none, or there is no journal. */
+  journalChain: Uint8Array | null;
+}
+
+/** @throws OperatorError where the file is of another kind, or empty */
+function requireMade(db: Database, path: string, what: string, mark: [table: string, column: string]): void {
+  requireKind(db, path, what, mark);
+  if (versionOf(db) === 0) throw new OperatorError(`${path} is empty.`, 'Take another snapshot.');
+}
+
+/** What the journal's file says of an event. */
+function journalAt(path: string, id: number): Pick<Standing, 'journalChain'> & { version: number } {
+  using db = openToRead(path);
+  requireMade(db, path, 'a journal', ['events', 'received_at']);
+  const found = db
+    .query<{ value: Uint8Array }, [number]>(
+      'SELECT value FROM chain WHERE id = ?1 UNION ALL SELECT chain FROM breaks WHERE after_id = ?1',
+    )
+    .get(id);
+  return { journalChain: found?.value ?? null, version: versionOf(db) };
+}
+
+/**
+ * Reads a directory that nobody writes to.
+ * @throws OperatorError where a file is of another kind, SQLiteError where it is no database
+ */
+export function standingOf(directory: string): Standing {
+  const path = indexPath(directory);
+  using db = openToRead(path);
+  requireMade(db, path, 'an index', ['progress', 'journal_chain']);
+  const progress = db
+    .query<{ chainId: number | null; id: number; chain: Uint8Array }, []>(
+      'SELECT chain_id AS chainId, journal_id AS id, journal_chain AS chain FROM progress',
+    )
+    .get();
+  if (progress === null) throw new Error('progress has no row');
+  const tip = db
+    .query<{ height: number; indexBlockHash: Uint8Array }, []>(
+      'SELECT height, index_block_hash AS indexBlockHash FROM blocks ORDER BY height DESC LIMIT 1',
+    )
+    .get();
+  const { chainId, id, chain } = progress;
+  const journal = existsSync(journalPath(directory)) ? journalAt(journalPath(directory), id) : null;
+  return {
+    chainId,
+    tip,
+    place: { id, chain },
+    schema: { index: versionOf(db), journal: journal?.version ?? null },
+    journalChain: journal?.journalChain ?? null,
+  };
+}

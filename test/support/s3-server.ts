@@ -1,0 +1,120 @@
+/**
+ * A small S3 for tests: keeps objects in memory, and answers signed requests alone. It checks the signature as the protocol
+ * has it (AWS Signature Version 4, in the query), and fails as a test says.
+ */
+import { createHash, createHmac } from 'node:crypto';
+
+export const S3_KEYS = { accessKeyId: 'AKEXAMPLE', secretAccessKey: 'secret/of+example', region: 'eu-test-1' };
+
+/** What happens to a request in place of its answer. */
+export type S3Fault = { status: number; code: string } | 'cut' | 'stalled';
+
+export interface S3Request {
+  method: string;
+  /** `bucket/key`. */
+  path: string;
+  /** Counted from 1. */
+  number: number;
+}
+
+export interface S3Server extends Disposable {
+  readonly url: string;
+  /** Objects by `bucket/key`. */
+  readonly objects: Map<string, Uint8Array>;
+  readonly requests: S3Request[];
+  /** Decides what becomes of the next requests. */
+  fail: (request: S3Request) => S3Fault | null;
+}
+
+const hmac = (key: string | Buffer, text: string): Buffer => createHmac('sha256', key).update(text).digest();
+
+/** As the protocol encodes a name or value. */
+const encoded = (text: string): string =>
+  encodeURIComponent(text).replace(/[!'()*]/g, (one) => `%${one.charCodeAt(0).toString(16).toUpperCase()}`);
+
+/** The signature that a request should have. */
+function signatureOf(method: string, url: URL, host: string): string {
+  const query = [...url.searchParams]
+    .filter(([name]) => name !== 'X-Amz-Signature')
+    .map(([name, value]) => `${encoded(name)}=${encoded(value)}`)
+    .sort()
+    .join('&');
+  const canonical = [method, url.pathname, query, `host:${host}`, '', 'host', 'UNSIGNED-PAYLOAD'].join('\n');
+  const time = url.searchParams.get('X-Amz-Date') ?? '';
+  const scope = `${time.slice(0, 8)}/${S3_KEYS.region}/s3/aws4_request`;
+  const digest = createHash('sha256').update(canonical).digest('hex');
+  const text = ['AWS4-HMAC-SHA256', time, scope, digest].join('\n');
+  const key = [S3_KEYS.region, 's3', 'aws4_request'].reduce(
+    hmac,
+    hmac(`AWS4${S3_KEYS.secretAccessKey}`, time.slice(0, 8)),
+  );
+  return hmac(key, text).toString('hex');
+}
+
+const refusal = (status: number, code: string): Response =>
+  new Response(`<?xml version="1.0"?><Error><Code>${code}</Code><Message>as a test says</Message></Error>`, { status });
+
+/** Why a request is refused; null where it is signed as it should be. */
+function unsigned(request: Request, url: URL): Response | null {
+  const [key, , region] = (url.searchParams.get('X-Amz-Credential') ?? '').split('/');
+  if (key === undefined || key === '') return refusal(403, 'AccessDenied');
+  if (key !== S3_KEYS.accessKeyId) return refusal(403, 'InvalidAccessKeyId');
+  if (region !== S3_KEYS.region) return refusal(400, 'AuthorizationQueryParametersError');
+  const expected = signatureOf(request.method, url, request.headers.get('host') ?? '');
+  return url.searchParams.get('X-Amz-Signature') === expected ? null : refusal(403, 'SignatureDoesNotMatch');
+}
+
+/** Half of a body, and no more: the connection is closed, or nothing else comes. */
+const halfOf = (bytes: Uint8Array, fault: 'cut' | 'stalled'): Response =>
+  new Response(
+    new ReadableStream({
+      type: 'direct',
+      async pull(controller: { write(bytes: Uint8Array): void; flush(): unknown; close(): void }) {
+        controller.write(bytes.subarray(0, bytes.length >> 1));
+        await controller.flush();
+        if (fault === 'stalled') await new Promise(() => {});
+        controller.close();
+      },
+    } as never),
+    { headers: { 'content-length': String(bytes.length) } },
+  );
+
+/** @param bucket the one that there is */
+export function s3Server(bucket: string): S3Server {
+  const objects = new Map<string, Uint8Array>();
+  const requests: S3Request[] = [];
+  const state: { fail: S3Server['fail'] } = { fail: () => null };
+
+  async function answer(request: Request): Promise<Response> {
+    const url = new URL(request.url);
+    const path = decodeURIComponent(url.pathname.slice(1));
+    const asked = { method: request.method, path, number: requests.length + 1 };
+    requests.push(asked);
+    const fault = state.fail(asked);
+    if (fault !== null && typeof fault === 'object') return refusal(fault.status, fault.code);
+    const refused = unsigned(request, url);
+    if (refused !== null) return refused;
+    if (!path.startsWith(`${bucket}/`)) return refusal(404, 'NoSuchBucket');
+    if (request.method === 'PUT') {
+      objects.set(path, await request.bytes());
+      return new Response();
+    }
+    const found = objects.get(path);
+    if (found === undefined) return refusal(404, 'NoSuchKey');
+    return fault === null ? new Response(found as Uint8Array<ArrayBuffer>) : halfOf(found, fault);
+  }
+
+  const server = Bun.serve({ hostname: '127.0.0.1', port: 0, idleTimeout: 0, fetch: answer });
+  return {
+    url: `http://127.0.0.1:${server.port}`,
+    objects,
+    requests,
+    get fail() {
+      return state.fail;
+    },
+    set fail(fail) {
+      state.fail = fail;
+    },
+    [Symbol.dispose]: () => void server.stop(true),
+  };
+}

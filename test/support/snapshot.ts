@@ -1,0 +1,31 @@
+/** Snapshots in directories, as a test makes and restores them. */
+import { type BackupOptions, makeSnapshot } from '../../src/backup/backup.ts';
+import { directorySource, directoryTarget } from '../../src/backup/directory.ts';
+import type { Manifest } from '../../src/backup/manifest.ts';
+import type { SnapshotSource } from '../../src/backup/place.ts';
+import { type Restored, restoreSnapshot } from '../../src/backup/restore.ts';
+
+/** Makes a snapshot of a data directory. @param place a new directory */
+export const snapshotOf = (directory: string, place: string, options: Partial<BackupOptions> = {}): Promise<Manifest> =>
+  makeSnapshot({
+    directory,
+    target: directoryTarget(place),
+    public: false,
+    program: 'stackside test',
+    now: () => Date.parse('2026-01-31'),
+    report: () => {},
+    ...options,
+  });
+
+/** Restores a snapshot. @param from the directory that it is in, or another place */
+export const restored = (
+  from: string | SnapshotSource,
+  directory: string,
+  chainId: number | null = null,
+): Promise<Restored> =>
+  restoreSnapshot({
+    directory,
+    source: typeof from === 'string' ? directorySource(from) : from,
+    chainId,
+    report: () => {},
+  });
