@@ -1,5 +1,5 @@
 /** The output of commands: stdout, which may be closed or full, and files, which are written whole or not at all. */
-import { createWriteStream, statSync } from 'node:fs';
+import { createWriteStream, statSync, writeSync } from 'node:fs';
 import { Readable, type Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { constants, createGzip, createZstdCompress } from 'node:zlib';
@@ -23,6 +23,34 @@ export function guardOutput(): void {
   });
   // There is nowhere left to say it.
   process.stderr.on('error', () => {});
+}
+
+/** Milliseconds after which a reader that has no room is tried again. */
+const FULL_MS = 5;
+
+/** How {@link writeNow} reaches stdout and waits; tests give others. */
+interface Stdout {
+  /** Writes some of the bytes. @returns how many */
+  write(bytes: Uint8Array): number;
+  wait(): void;
+}
+const stdout: Stdout = { write: (bytes) => writeSync(1, bytes), wait: () => Bun.sleepSync(FULL_MS) };
+
+/**
+ * Writes all of a text to stdout before it returns, for commands that give the event loop no turn. It waits while a pipe is
+ * full, and does nothing where nobody reads any more.
+ */
+export function writeNow(text: string, { write, wait }: Stdout = stdout): void {
+  for (let rest = Buffer.from(text); rest.length > 0; ) {
+    try {
+      rest = rest.subarray(write(rest));
+    } catch (error) {
+      if (isClosedPipe(error)) return;
+      // A pipe whose reader is behind.
+      if (!hasCode(error, 'EAGAIN')) throw error;
+      wait();
+    }
+  }
 }
 
 /** Prints an error as two lines on stderr and sets the exit code. */

@@ -1,6 +1,4 @@
 /** The output of `stackside check`, `tables`, `status` and `accept-journal`. */
-import { writeSync } from 'node:fs';
-import { hasCode } from '../base/errors.ts';
 import { chainIdText } from '../chain/network.ts';
 import { type CheckOptions, checkDirectory } from '../store/check/check.ts';
 import type { CheckWatch } from '../store/check/run.ts';
@@ -9,6 +7,7 @@ import { acceptJournal } from '../store/files/accept-journal.ts';
 import { type DirectoryStatus, directoryStatus } from '../store/files/status.ts';
 import type { CheckLine, TableLine } from './inspections.ts';
 import type { OutputFormat } from './option-values.ts';
+import { writeNow } from './output.ts';
 import { progressLines } from './progress.ts';
 
 /**
@@ -35,23 +34,7 @@ export function reportCheck(directory: string, options: Omit<CheckOptions, 'watc
   return results.every(({ problems }) => problems.length === 0);
 }
 
-/** Milliseconds after which a reader that has no room is tried again. */
-const FULL_MS = 5;
-
-/** Writes to stdout at once: these commands give the event loop no turn before they end. */
-function writeNow(text: string): void {
-  for (let rest = Buffer.from(text); rest.length > 0; ) {
-    try {
-      rest = rest.subarray(writeSync(1, rest));
-    } catch (error) {
-      // A pipe whose reader is behind.
-      if (!hasCode(error, 'EAGAIN')) throw error;
-      Bun.sleepSync(FULL_MS);
-    }
-  }
-}
-
-/** Prints a line of JSON. */
+/** Prints a line of JSON at once: these commands give the event loop no turn before they end. */
 const printJson = (line: CheckLine | TableLine): void => writeNow(`${JSON.stringify(line)}\n`);
 
 /**
@@ -60,7 +43,7 @@ const printJson = (line: CheckLine | TableLine): void => writeNow(`${JSON.string
  * @returns whether there are no findings
  */
 export function reportCheckAsJson(directory: string, options: Omit<CheckOptions, 'watch'>): boolean {
-  const progress = progressLines({ write: writeNow });
+  const progress = progressLines({ write: (text: string) => writeNow(text) });
   const watch: CheckWatch = {
     at(name, step, detail) {
       const line: CheckLine = { at: { ...step, name, detail } };

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { gunzipSync, zstdDecompressSync } from 'node:zlib';
 import { OperatorError } from '../../src/base/errors.ts';
 import { wholeFile } from '../../src/base/whole-file.ts';
-import { writeLines } from '../../src/commands/output.ts';
+import { writeLines, writeNow } from '../../src/commands/output.ts';
 import { type DataDirectory, dataDirectory } from '../support/data-directory.ts';
 
 let directory: DataDirectory;
@@ -97,4 +97,39 @@ test.skipIf(process.getuid?.() === 0)('a directory that may not be written is re
   chmodSync(directory.path, 0o500);
   await expect(writeLines(file, ['a'], true)).rejects.toThrow('may not be read or written');
   chmodSync(directory.path, 0o700);
+});
+
+/** A pipe that takes three bytes at a time, and has no room before every second time. */
+function narrowPipe() {
+  const written: number[] = [];
+  let [tries, waits] = [0, 0];
+  return {
+    text: () => Buffer.from(written).toString(),
+    waits: () => waits,
+    write(bytes: Uint8Array): number {
+      if (tries++ % 2 === 0) throw Object.assign(new Error('full'), { code: 'EAGAIN' });
+      written.push(...bytes.subarray(0, 3));
+      return Math.min(3, bytes.length);
+    },
+    wait: () => void waits++,
+  };
+}
+
+test('all of a text is written to a pipe that is full now and then', () => {
+  const pipe = narrowPipe();
+  writeNow('zwölf Bytes\n', pipe);
+  expect([pipe.text(), pipe.waits()]).toEqual(['zwölf Bytes\n', 5]);
+});
+
+test.each([
+  ['EPIPE', 'is no failure'],
+  ['ENOSPC', 'fails'],
+])('a write that ends with %s %s', (code, outcome) => {
+  const write = () => {
+    throw Object.assign(new Error(code), { code });
+  };
+  const wait = () => expect.unreachable();
+  const written = () => writeNow('text', { write, wait });
+  if (outcome === 'fails') expect(written).toThrow(code);
+  else expect(written()).toBeUndefined();
 });
