@@ -15,6 +15,7 @@ import { nodeRpc } from '../node/rpc.ts';
 import { CommitCount } from '../store/ingest/commit-count.ts';
 import { openSnapshots } from '../store/read/snapshots.ts';
 import { startApiService } from './api-service.ts';
+import { recentLog, type ThreadLog } from './recent-log.ts';
 import { prettyLog } from './terminal/pretty-log.ts';
 import type { FromThread, ThreadStart, ToThread } from './thread-messages.ts';
 
@@ -29,9 +30,9 @@ export async function runApiThread(): Promise<void> {
     );
   }
   try {
-    const { server, registry } = await start(workerData as ThreadStart, say);
-    listenTo(port, server, registry, say);
-    say({ kind: 'listening', url: server.url });
+    const started = await start(workerData as ThreadStart, say);
+    listenTo(port, started, say);
+    say({ kind: 'listening', url: started.server.url });
   } catch (error) {
     const known = operatorErrorOf(error, (workerData as ThreadStart).settings.data);
     if (known === null) throw error;
@@ -44,7 +45,7 @@ async function start(
   say: (message: FromThread) => void,
 ) {
   const registry = new Registry();
-  const log = form.pretty
+  const printed = form.pretty
     ? prettyLog({
         level: settings.logLevel,
         colors: form.colors,
@@ -52,6 +53,7 @@ async function start(
         now: systemClock.now,
       })
     : createLog(settings.logLevel);
+  const { log, read } = recentLog(printed, settings.logLevel, systemClock.now);
   const committed = new CommitCount(commits);
   const snapshots = openSnapshots(settings.data, {
     log: snapshotLog(registry, log),
@@ -79,16 +81,24 @@ async function start(
     await server.stop();
     snapshots.close();
   };
-  return { server: { ...server, stop }, registry };
+  return { server: { ...server, stop }, registry, log: read };
 }
 
-function listenTo(port: MessagePort, server: ApiServer, registry: Registry, say: (message: FromThread) => void): void {
+interface Running {
+  server: ApiServer;
+  registry: Registry;
+  log: () => ThreadLog;
+}
+
+function listenTo(port: MessagePort, { server, registry, log }: Running, say: (message: FromThread) => void): void {
   port.on('message', async (message: ToThread) => {
-    if (message.kind === 'collect') {
-      say({ kind: 'metrics', id: message.id, metrics: await registry.getMetricsAsJSON() });
-    } else {
+    if (message.kind === 'stop') {
       await server.stop();
       say({ kind: 'stopped' });
+      return;
     }
+    const { id, what } = message;
+    if (what === 'log') say({ kind: 'log', id, log: log() });
+    else say({ kind: 'metrics', id, metrics: await registry.getMetricsAsJSON() });
   });
 }

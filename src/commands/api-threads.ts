@@ -8,12 +8,15 @@ import type { RequestCounts } from '../metrics/request-counts.ts';
 import type { Settings } from '../settings/config.ts';
 import type { CommitCount } from '../store/ingest/commit-count.ts';
 import type { Environment } from './environment.ts';
+import type { ThreadLog } from './recent-log.ts';
 import type { FromThread, ThreadMetrics, ThreadStart, ToThread } from './thread-messages.ts';
 
 export interface ApiThreads {
   url: string;
   /** The metrics of every thread. */
   metrics(): Promise<ThreadMetrics[]>;
+  /** What every thread logged; null for one that does not answer in time. */
+  logs(): Promise<(ThreadLog | null)[]>;
   stop(): Promise<void>;
 }
 
@@ -34,19 +37,50 @@ export interface ApiThreadsOptions {
   crashed(cause: unknown): void;
 }
 
-/** Time after which a thread that has not sent its metrics is left out. */
-const METRICS_TIMEOUT_MS = 2_000;
+/** Time after which a thread that has not answered is left out. */
+const ANSWER_TIMEOUT_MS = 2_000;
 
-class ApiThread {
-  readonly #worker: Worker;
-  readonly #waiting = new Map<number, (metrics: ThreadMetrics) => void>();
-  readonly #listening = Promise.withResolvers<string>();
-  readonly #stopped = Promise.withResolvers<void>();
+/** What a thread was asked for and has not answered yet. */
+class Questions<Answer> {
+  readonly #waiting = new Map<number, (answer: Answer) => void>();
   readonly #clock: Clock;
   #asked = 0;
 
-  constructor(start: ThreadStart, { clock, crashed, lines }: Pick<ApiThreadsOptions, 'clock' | 'crashed' | 'lines'>) {
+  constructor(clock: Clock) {
     this.#clock = clock;
+  }
+
+  /** The answer; null where none comes in time. @param send asks the thread, which answers with the same number */
+  async ask(send: (id: number) => void): Promise<Answer | null> {
+    const id = ++this.#asked;
+    const { promise, resolve } = Promise.withResolvers<Answer | null>();
+    this.#waiting.set(id, resolve);
+    // A timer that outlives the answer would keep the process from its end.
+    const inTime = this.#clock.after(ANSWER_TIMEOUT_MS, () => resolve(null));
+    send(id);
+    try {
+      return await promise;
+    } finally {
+      inTime();
+      this.#waiting.delete(id);
+    }
+  }
+
+  answered(id: number, answer: Answer): void {
+    this.#waiting.get(id)?.(answer);
+  }
+}
+
+class ApiThread {
+  readonly #worker: Worker;
+  readonly #listening = Promise.withResolvers<string>();
+  readonly #stopped = Promise.withResolvers<void>();
+  readonly #metrics: Questions<ThreadMetrics>;
+  readonly #logs: Questions<ThreadLog>;
+
+  constructor(start: ThreadStart, { clock, crashed, lines }: Pick<ApiThreadsOptions, 'clock' | 'crashed' | 'lines'>) {
+    this.#metrics = new Questions(clock);
+    this.#logs = new Questions(clock);
     this.#worker = new Worker(apiThreadUrl, { workerData: start });
     const ended = (cause: unknown) => {
       this.#listening.reject(cause);
@@ -68,7 +102,10 @@ class ApiThread {
           lines?.print(message.line);
           return;
         case 'metrics':
-          this.#waiting.get(message.id)?.(message.metrics);
+          this.#metrics.answered(message.id, message.metrics);
+          return;
+        case 'log':
+          this.#logs.answered(message.id, message.log);
           return;
         case 'stopped':
           this.#stopped.resolve();
@@ -86,18 +123,11 @@ class ApiThread {
   }
 
   async metrics(): Promise<ThreadMetrics> {
-    const id = ++this.#asked;
-    const { promise, resolve } = Promise.withResolvers<ThreadMetrics>();
-    this.#waiting.set(id, resolve);
-    // A timer that outlives the answer would keep the process from its end.
-    const inTime = this.#clock.after(METRICS_TIMEOUT_MS, () => resolve([]));
-    this.#say({ kind: 'collect', id });
-    try {
-      return await promise;
-    } finally {
-      inTime();
-      this.#waiting.delete(id);
-    }
+    return (await this.#metrics.ask((id) => this.#say({ kind: 'tell', what: 'metrics', id }))) ?? [];
+  }
+
+  log(): Promise<ThreadLog | null> {
+    return this.#logs.ask((id) => this.#say({ kind: 'tell', what: 'log', id }));
   }
 
   async stop(): Promise<void> {
@@ -163,6 +193,7 @@ export async function startApiThreads({
     return {
       url,
       metrics: () => Promise.all(threads.map((thread) => thread.metrics())),
+      logs: () => Promise.all(threads.map((thread) => thread.log())),
       async stop() {
         await Promise.all(threads.map((thread) => thread.stop()));
       },

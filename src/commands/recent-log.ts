@@ -7,6 +7,12 @@ interface Kept {
   event: LogEvent;
 }
 
+/** What one thread logged. */
+export interface ThreadLog {
+  kinds: SystemLog['kinds'];
+  recent: readonly Omit<SystemLog['recent'][number], 'thread'>[];
+}
+
 /** Events that are kept of each: warnings and errors, which are rarer, and the others. */
 const MOST_KEPT = 100;
 /** Characters of a text in an event that are shown. */
@@ -29,7 +35,7 @@ const isGrave = (event: LogEvent['event']): boolean => isLogged(event, 'warn');
  * Keeps what goes into a log, from the level `info` on, whatever the log prints.
  * @param log gets every event @param least the minimum level that it prints @param now the clock, in Unix milliseconds
  */
-export function recentLog(log: Log, least: Level, now: () => number): { log: Log; read(): SystemLog } {
+export function recentLog(log: Log, least: Level, now: () => number): { log: Log; read(): ThreadLog } {
   const counts = new Map<LogEvent['event'], { count: number; last: number }>();
   const [grave, usual]: [Kept[], Kept[]] = [[], []];
 
@@ -56,5 +62,29 @@ export function recentLog(log: Log, least: Level, now: () => number): { log: Log
         .sort((a, b) => b.at - a.at)
         .map(({ at, event }) => ({ at, event: event.event, level: levelOf[event.event], fields: fieldsOf(event) })),
     }),
+  };
+}
+
+/** What all threads logged. @param threads the main one first; null for one that did not answer */
+export function systemLog(threads: readonly (ThreadLog | null)[]): SystemLog {
+  const answered = threads.filter((one) => one !== null);
+  const counted = Map.groupBy(
+    answered.flatMap(({ kinds }) => kinds),
+    ({ event }) => event,
+  );
+  return {
+    kinds: [...counted.values()].flatMap((same) =>
+      same.slice(0, 1).map((kind) => ({
+        ...kind,
+        count: same.reduce((sum, { count }) => sum + count, 0),
+        last_at: same.reduce<number | null>(
+          (last, { last_at: at }) => (at === null ? last : Math.max(at, last ?? 0)),
+          null,
+        ),
+      })),
+    ),
+    recent: threads
+      .flatMap((one, thread) => (one?.recent ?? []).map((event) => ({ thread, ...event })))
+      .sort((a, b) => b.at - a.at),
   };
 }

@@ -38,7 +38,7 @@ import { importOldNames } from './old-names.ts';
 import { requireLoopback } from './open-access.ts';
 import { serverOperations } from './operations.ts';
 import { readOrReason } from './readiness.ts';
-import { recentLog } from './recent-log.ts';
+import { recentLog, systemLog, type ThreadLog } from './recent-log.ts';
 import type { Running } from './running.ts';
 import { serveHooks } from './serve-hooks.ts';
 import { serverHistory } from './server-history.ts';
@@ -156,18 +156,23 @@ function watchOf(settings: Settings, { clock, createLog }: Environment): Watch {
   return { hour, requests, recent: recentLog(createLog(settings.logLevel), settings.logLevel, clock.now) };
 }
 
-/** What the operator may see and do. @param listeners the addresses that are bound, which may be added to */
+/**
+ * What the operator may see and do.
+ * @param listeners the addresses that are bound, which may be added to
+ * @param logs what the API's threads logged
+ */
 function systemOf(
   { settings, environment, watch, closing }: Base,
   sources: Sources,
   listeners: { name: string; url: string }[],
+  logs: () => Promise<(ThreadLog | null)[]>,
 ): SystemApi {
   const { clock, startOwnProcess } = environment;
   const inspected = inspections({ directory: settings.data, clock, start: startOwnProcess });
   closing.unshift(() => inspected.stop());
   return {
     state: () => systemState({ settings, sources, listeners }),
-    log: watch.recent.read,
+    log: async () => systemLog([watch.recent.read(), ...(await logs())]),
     inspections: inspected,
   };
 }
@@ -220,6 +225,7 @@ export async function startServing(
     closing.unshift(() => snapshots.close());
     let threads: ApiThreads | null = null;
     const metrics = async () => (await threads?.metrics()) ?? [];
+    const logs = async () => (await threads?.logs()) ?? [];
     const operations = serverOperations({
       directory: settings.data,
       snapshots,
@@ -256,7 +262,7 @@ export async function startServing(
       }),
       history: () => serverHistory(watch.hour),
     };
-    const system = ingest === null ? null : systemOf(base, sources, listeners);
+    const system = ingest === null ? null : systemOf(base, sources, listeners, logs);
     if (ingest !== null) {
       storeMetrics(registry, ingest.health);
       closing.unshift(probeWrites(ingest, inTurn(ingest, clock.every)));

@@ -1,6 +1,7 @@
 /** What the main thread and the API's threads say to each other. */
 import type { MetricObjectWithValues, MetricValue } from 'prom-client';
 import type { Settings } from '../settings/config.ts';
+import type { ThreadLog } from './recent-log.ts';
 
 /** The metrics of a registry, to be aggregated with those of others. */
 export type ThreadMetrics = MetricObjectWithValues<MetricValue<string>>[];
@@ -32,7 +33,8 @@ export type FromThread =
   /** A line of the log. */
   | { kind: 'said'; line: string }
   | { kind: 'metrics'; id: number; metrics: ThreadMetrics }
+  | { kind: 'log'; id: number; log: ThreadLog }
   | { kind: 'stopped' };
 
 /** A message from the main thread to an API thread. */
-export type ToThread = { kind: 'collect'; id: number } | { kind: 'stop' };
+export type ToThread = { kind: 'tell'; what: 'metrics' | 'log'; id: number } | { kind: 'stop' };

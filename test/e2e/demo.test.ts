@@ -1,5 +1,6 @@
 import { expect, test } from 'bun:test';
 import { readdirSync } from 'node:fs';
+import type { SystemLog } from '../../src/api/stackside/system.ts';
 import { until } from '../support/until.ts';
 import { command, stackside, startServer, temporaryDirectory } from './stackside.ts';
 
@@ -82,10 +83,22 @@ test('stackside demo that is only steered mines nothing by itself', async () => 
   expect(await server.stop()).toBe(0);
 });
 
-test('API threads pass steering on', async () => {
+/** How many messages of clients the log says that the server refused. */
+async function refusedMessages(api: string): Promise<number | undefined> {
+  const { kinds } = (await (await fetch(`${api}/stackside/v1/log`)).json()) as SystemLog;
+  return kinds.find(({ event }) => event === 'client_message_refused')?.count;
+}
+
+test('API threads pass steering on, and tell the operator what they logged', async () => {
   const threads = await startServer('demo', '--interval', '0', '--history', '1', '--threads', '1');
   const mined = await fetch(`${threads.api}/devnet/mine`, { method: 'POST' });
   expect([mined.status, ((await mined.json()) as { blocks: unknown[] }).blocks.length]).toEqual([200, 1]);
   expect((await fetch(`${threads.api}/v2/info`)).status).toBe(200);
+  expect(await refusedMessages(threads.api)).toBe(0);
+  const socket = new WebSocket(`${threads.api.replace('http', 'ws')}/socket.io/?EIO=4&transport=websocket`);
+  const closed = new Promise((resolve) => socket.addEventListener('close', resolve));
+  socket.addEventListener('open', () => socket.send('4no packet'));
+  await closed;
+  expect(await refusedMessages(threads.api)).toBe(1);
   expect(await threads.stop()).toBe(0);
 });

@@ -4,7 +4,7 @@ import type { InspectionsState } from '../../src/api/stackside/inspections.ts';
 import type { SystemLog, SystemState } from '../../src/api/stackside/system.ts';
 import { inspections } from '../../src/commands/inspections.ts';
 import type { OwnProcess } from '../../src/commands/own-process.ts';
-import { recentLog } from '../../src/commands/recent-log.ts';
+import { recentLog, systemLog } from '../../src/commands/recent-log.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { readAdminKey } from '../../src/hooks/admin-key.ts';
 import { LastHour } from '../../src/metrics/last-hour.ts';
@@ -89,6 +89,34 @@ test('a flood of events leaves the warnings, and long values are cut', () => {
   expect(recent.at(-1)?.fields).toContain('Error: why');
   expect(recent.at(-1)?.fields.length).toBeLessThan(1_200);
   expect(kinds.find(({ event }) => event === 'event_repeated')?.count).toBe(1);
+});
+
+test('the log has the events of all threads, but for one that does not answer', () => {
+  let time = 0;
+  const thread = () =>
+    recentLog(
+      () => {},
+      'info',
+      () => (time += 1_000),
+    );
+  const [main, other] = [thread(), thread()];
+  main.log({ event: 'block_applied', height: 1, transactions: 1 });
+  other.log({ event: 'client_message_refused' } as never);
+  other.log({ event: 'snapshot_cut_off' } as never);
+  main.log({ event: 'snapshot_cut_off' } as never);
+  const { kinds, recent } = systemLog([main.read(), null, other.read()]);
+  expect(recent.map(({ at, thread, event }) => [at, thread, event])).toEqual([
+    [4, 0, 'snapshot_cut_off'],
+    [3, 2, 'snapshot_cut_off'],
+    [1, 0, 'block_applied'],
+  ]);
+  const counted = kinds.filter(({ count }) => count > 0).map(({ event, count, last_at }) => [event, count, last_at]);
+  expect(counted.sort()).toEqual([
+    ['block_applied', 1, 1],
+    ['client_message_refused', 1, 2],
+    ['snapshot_cut_off', 2, 4],
+  ]);
+  expect(kinds.length).toBe(main.read().kinds.length);
 });
 
 test('the index is checked in another process, one inspection at a time', async () => {

@@ -36,9 +36,17 @@ export const exampleSystem: SystemApi = {
     journal: { entries: 420, missing: 0, oldest_at: 1_700_000_000, newest_at: 1_700_028_000 },
     durability: 'Each event is synced to the journal before the node gets its answer.',
   }),
-  log: () => ({
+  log: async () => ({
     kinds: [{ event: 'block_applied', level: 'info', count: 140, last_at: 1_700_028_000 }],
-    recent: [{ at: 1_700_028_000, event: 'block_applied', level: 'info', fields: '{"height":140,"transactions":6}' }],
+    recent: [
+      {
+        at: 1_700_028_000,
+        thread: 0,
+        event: 'block_applied',
+        level: 'info',
+        fields: '{"height":140,"transactions":6}',
+      },
+    ],
   }),
   inspections: { state: () => INSPECTED, start: () => true, cancel: () => true },
 };

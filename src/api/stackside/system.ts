@@ -58,6 +58,7 @@ export const SystemLog = Type.Object({
   recent: Type.Array(
     Type.Object({
       at: Type.Integer({ description: 'Unix time' }),
+      thread: Type.Integer({ description: 'Thread that logged it: 0 is the main one, the others answer the API' }),
       event: Type.String(),
       level: Type.String(),
       fields: Type.String({ description: 'Fields of the event as JSON; long values are cut' }),
@@ -71,7 +72,7 @@ export type SystemLog = Static<typeof SystemLog>;
 /** What a process tells its operator. */
 export interface SystemApi {
   state(): SystemState;
-  log(): SystemLog;
+  log(): Promise<SystemLog>;
   inspections: Inspections;
 }
 
@@ -115,7 +116,7 @@ export function systemRoutes(system: SystemApi | null, access: Access<object, un
       operationId: 'getSystemLog',
       summary: 'Recent log events',
       description:
-        'Returns every kind of log event with its number since the start, and the last events of the main thread. Only the admin key may ask.',
+        'Returns every kind of log event with its number since the start, and the last events, of the main thread and of those that answer the API. A thread that doesn’t answer within two seconds is left out. Only the admin key may ask.',
       response: SystemLog,
       handle: () => own().log(),
     }),

@@ -18647,6 +18647,7 @@ export interface operations {
                         }[];
                         recent: {
                             at: number;
+                            thread: number;
                             event: string;
                             level: string;
                             fields: string;

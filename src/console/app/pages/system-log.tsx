@@ -39,7 +39,7 @@ export function SystemLog() {
 }
 
 const Recent = ({ recent }: { recent: Log['recent'] }) => (
-  <Panel title="Last events" source={SOURCE} aside={<span class="quiet">of the main thread</span>}>
+  <Panel title="Last events" source={SOURCE}>
     <Table
       label="Last log events"
       rows={recent.map((event, index) => ({ ...event, key: `${event.at} ${index}` }))}
@@ -48,7 +48,8 @@ const Recent = ({ recent }: { recent: Log['recent'] }) => (
       columns={[
         { name: 'When', class: 'nowrap top', cell: ({ at }) => <Ago at={at} /> },
         { name: 'Level', class: 'top medium', cell: ({ level }) => <Level level={level} /> },
-        { name: 'Event', class: 'top', cell: ({ event }) => words(event) },
+        { name: 'Event', class: 'nowrap top', cell: ({ event }) => words(event) },
+        { name: 'Thread', class: 'wide nowrap top', cell: ({ thread }) => (thread === 0 ? 'main' : `API ${thread}`) },
         { name: 'Fields', class: 'fill', cell: ({ fields }) => <code class="break">{visible(fields)}</code> },
       ]}
     />
