@@ -86,6 +86,11 @@ const givenBy = (made: Command, flags: readonly SettingFlag[]): Record<string, u
       .map(([setting, attribute]) => [setting, made.getOptionValue(attribute)]),
   );
 
+const examples = new WeakMap<Command, string>();
+
+/** The example in the help of a command; null where its declaration has none. */
+export const exampleOf = (made: Command): string | null => examples.get(made) ?? null;
+
 /** Declares a command: keeps the types of its settings, options and arguments. */
 export const command = <C extends CommandName, Options = unknown, Arguments extends readonly unknown[] = []>(
   declared: Declaration<C, Options, Arguments>,
@@ -103,7 +108,10 @@ export function addCommand<C extends CommandName, Options, Arguments extends rea
 ): void {
   const { name, summary, example, takes, arguments: expected = [], options = [], logs = false, run } = declared;
   const made = parent.command(name).summary(summary).description(summary);
-  if (example !== undefined) made.addHelpText('after', `\nExample:\n  ${example}`);
+  if (example !== undefined) {
+    made.addHelpText('after', `\nExample:\n  ${example}`);
+    examples.set(made, example);
+  }
   for (const [syntax, help] of expected) made.argument(syntax, help);
   for (const option of options) made.addOption(option);
   const flags = settingsTakenBy(takes).flatMap(([setting, one]): SettingFlag[] =>

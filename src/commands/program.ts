@@ -1,5 +1,6 @@
 /** The command line, a table of contents: one line per command. */
 import { Command } from 'commander';
+import { EXIT } from '../base/errors.ts';
 import { addClusterCommands } from './cluster-commands.ts';
 import { addCommand } from './command.ts';
 import {
@@ -17,13 +18,18 @@ import { addHookCommands } from './hooks-commands.ts';
 import { demo, devnet, openConsole, serve, showSettings } from './server-commands.ts';
 import { serverVersion } from './version.ts';
 
-const EXIT_CODES = `
+/** The exit codes of all commands, with their meaning. */
+export const exitCodes: readonly (readonly [code: number, meaning: string])[] = [
+  [0, 'success, or stopped by a signal'],
+  [EXIT.operator, 'a problem that only you can resolve; the second line says how'],
+  [EXIT.found, 'stackside check found a difference'],
+  [EXIT.again, 'starting again may help'],
+  [EXIT.interrupted, 'an import or export was stopped by a signal'],
+];
+
+const AFTER_HELP = `
 Exit codes:
-  0    success, or stopped by a signal
-  1    a problem that only you can resolve; the second line says how
-  2    stackside check found a difference
-  75   starting again may help
-  130  an import or export was stopped by a signal
+${exitCodes.map(([code, meaning]) => `  ${String(code).padEnd(3)}  ${meaning}`).join('\n')}
 
 Example:
   stackside demo`;
@@ -34,7 +40,7 @@ export function createProgram(): Command {
     .description('The Stacks chain-data API beside your node: one executable, one data directory.')
     .version(serverVersion)
     .showHelpAfterError('Try --help for what is accepted.')
-    .addHelpText('after', EXIT_CODES)
+    .addHelpText('after', AFTER_HELP)
     .exitOverride();
 
   addCommand(program, serve);

@@ -37,19 +37,22 @@ async function bundledFile(name: string, bytes: Uint8Array<ArrayBuffer>): Promis
 /** The highest quality of brotli costs seconds for a few per cent. */
 const QUALITY = 9;
 
+/** What the bundler makes the console of. */
+export const consoleBuild = {
+  entrypoints: [new URL('./app/main.tsx', import.meta.url).pathname],
+  target: 'browser' as const,
+  splitting: true,
+  minify: true,
+  define: { 'process.env.NODE_ENV': '"production"' },
+  naming: { entry: 'console-[hash].[ext]', chunk: 'part-[hash].[ext]', asset: 'asset-[hash].[ext]' },
+} satisfies Bun.BuildConfig;
+
 /**
  * Bundles `src/console/app`. Names and bytes depend on the source alone.
  * @throws AggregateError with what the bundler found wrong
  */
 export async function bundleConsole(): Promise<ConsoleBundle> {
-  const { outputs } = await Bun.build({
-    entrypoints: [new URL('./app/main.tsx', import.meta.url).pathname],
-    target: 'browser',
-    splitting: true,
-    minify: true,
-    define: { 'process.env.NODE_ENV': '"production"' },
-    naming: { entry: 'console-[hash].[ext]', chunk: 'part-[hash].[ext]', asset: 'asset-[hash].[ext]' },
-  });
+  const { outputs } = await Bun.build(consoleBuild);
   const nameOf = ({ path }: Bun.BuildArtifact): string => path.slice(path.lastIndexOf('/') + 1);
   const files = await Promise.all(
     outputs.map(async (output) => bundledFile(nameOf(output), new Uint8Array(await output.arrayBuffer()))),
