@@ -1,59 +1,57 @@
 /**
- * Compiles the executable: `bun build.ts` for this platform, `bun build.ts --target linux-arm64-musl …` or `--all` for
- * others. They are written to dist/, or this platform's to --outfile.
+ * Builds the executable: `bun build.ts` for this platform, `bun build.ts --target linux-arm64-musl …` or `--all` for others.
+ * They are written to dist/, or this platform's to --outfile.
  *
- * Identifiers are not minified: Elysia compares class names at run time, and its answers to invalid requests break in
- * silence without them.
+ * `bun build.ts --release VERSION` makes a release of all platforms, or of those that --target names, and tries what this
+ * platform can run of it: archives with SHA256SUMS in dist/release, packages for npm in dist/npm.
  */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { $, type Build } from 'bun';
+import { buildOrigin, compile } from './packaging/compile.ts';
+import { makeRelease, type Release } from './packaging/release.ts';
+import { tryArchive, tryPackages } from './packaging/smoke.ts';
+import { isTarget, type TargetName, targetHere, targetNames } from './packaging/targets.ts';
 import { bundleConsole } from './src/console/bundle.ts';
 
-const targets = {
-  'linux-x64': 'bun-linux-x64',
-  'linux-arm64': 'bun-linux-arm64',
-  'linux-x64-musl': 'bun-linux-x64-musl',
-  'linux-arm64-musl': 'bun-linux-arm64-musl',
-  'macos-arm64': 'bun-darwin-arm64',
-  'macos-x64': 'bun-darwin-x64',
-  'windows-x64': 'bun-windows-x64',
-} as const satisfies Record<string, Build.CompileTarget>;
-type Target = keyof typeof targets;
+const say = (text: string): boolean => process.stdout.write(`${text}\n`);
 
-const names = Object.keys(targets) as Target[];
-const isTarget = (name: string): name is Target => name in targets;
-
-/** Branch and commit, for `server_version`; a source archive has none. */
-async function buildOrigin(): Promise<{ branch: string; commit: string }> {
-  const branch = (await $`git rev-parse --abbrev-ref HEAD`.quiet().nothrow().text()).trim();
-  const commit = (await $`git rev-parse --short=8 HEAD`.quiet().nothrow().text()).trim();
-  return commit === '' ? { branch: 'release', commit: 'archive' } : { branch, commit };
+async function build(names: readonly TargetName[], outfile: string): Promise<void> {
+  const [origin, consoleBundle] = [await buildOrigin(), await bundleConsole()];
+  const files = names.map((name): [TargetName, string] => [name, `dist/stackside-${name}`]);
+  for (const [target, path] of files.length === 0 ? [[null, outfile] as const] : files) {
+    const file = await compile(target, path, origin, consoleBundle);
+    say(`${file} ${(Bun.file(file).size / 1e6).toFixed(0)} MB`);
+  }
 }
 
-/** The folder that the executable is started in decides neither what code it runs nor its settings. */
-const NOTHING_OF_THE_FOLDER = {
-  autoloadDotenv: false,
-  autoloadBunfig: false,
-  autoloadTsconfig: false,
-  autoloadPackageJson: false,
-};
+/** Does something in an empty folder that goes with it. */
+async function inFolder(work: (folder: string) => Promise<void>): Promise<void> {
+  const folder = mkdtempSync(join(tmpdir(), 'stackside-release-'));
+  try {
+    await work(folder);
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}
 
-async function compile(target: Target | null, outfile: string): Promise<void> {
-  const result = await Bun.build({
-    entrypoints: ['src/main.ts', 'src/api-thread.ts'],
-    compile: { ...NOTHING_OF_THE_FOLDER, outfile, ...(target === null ? {} : { target: targets[target] }) },
-    minify: { whitespace: true, syntax: true, identifiers: false },
-    // Reading and compiling the sources was two fifths of the time of a start. An executable of another platform that can't
-    // use what was compiled here goes back to the sources, which it holds as well.
-    bytecode: true,
-    format: 'esm',
-    define: {
-      STACKSIDE_BRANCH: JSON.stringify(origin.branch),
-      STACKSIDE_COMMIT: JSON.stringify(origin.commit),
-      STACKSIDE_CONSOLE: JSON.stringify(consoleBundle),
-    },
+/** Tries what this platform can run of a release. */
+async function tryRelease({ version, archives, packages }: Release): Promise<void> {
+  const here = targetHere();
+  const archive = here === null ? undefined : archives.get(here);
+  if (here === null || archive === undefined) {
+    say('The release has nothing for this platform, so that none of it was tried.');
+    return;
+  }
+  await inFolder((folder) => tryArchive(archive, here, version, folder));
+  say(`The archive of ${here} was unpacked and runs.`);
+  await inFolder(async (folder) => {
+    const start = performance.now();
+    const { height } = await tryPackages(packages, folder);
+    const seconds = ((performance.now() - start) / 1_000).toFixed(1);
+    say(`npx stackside demo, with an empty cache, had block ${height} and had ended after ${seconds} s.`);
   });
-  for (const { path } of result.outputs) process.stdout.write(`${path} ${(Bun.file(path).size / 1e6).toFixed(0)} MB\n`);
 }
 
 const { values } = parseArgs({
@@ -61,15 +59,17 @@ const { values } = parseArgs({
     target: { type: 'string', multiple: true, default: [] },
     all: { type: 'boolean', default: false },
     outfile: { type: 'string', default: 'dist/stackside' },
+    release: { type: 'string' },
   },
 });
 const unknown = values.target.filter((name) => !isTarget(name));
 if (unknown.length > 0) {
-  process.stderr.write(`Unknown target ${unknown.join(', ')}. Known: ${names.join(', ')}.\n`);
+  process.stderr.write(`Unknown target ${unknown.join(', ')}. Known: ${targetNames.join(', ')}.\n`);
   process.exit(1);
 }
-const chosen = values.all ? names : values.target.filter(isTarget);
-const origin = await buildOrigin();
-const consoleBundle = await bundleConsole();
-if (chosen.length === 0) await compile(null, values.outfile);
-for (const target of chosen) await compile(target, `dist/stackside-${target}`);
+const named = values.target.filter(isTarget);
+if (values.release === undefined) {
+  await build(values.all ? targetNames : named, values.outfile);
+} else {
+  await tryRelease(await makeRelease(values.release, named.length === 0 ? targetNames : named, 'dist'));
+}

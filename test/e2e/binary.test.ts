@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test';
-import { mkdirSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
 import { until } from '../support/until.ts';
 import { executable, temporaryDirectory } from './stackside.ts';
 
 // What works from source and may break when compiled: embedded files, and checks that look at class names.
 const directory = temporaryDirectory();
-const project = join(import.meta.dir, '../..');
+const project = resolve(import.meta.dir, '../..');
 let binary = executable ?? '';
 let server: Bun.Subprocess<'ignore', 'pipe', 'inherit'>;
 let api = '';
@@ -43,6 +43,10 @@ afterAll(async () => {
 test('the executable names its version', () => {
   const { stdout } = Bun.spawnSync([binary, '--version']);
   expect(stdout.toString()).toMatch(/^stackside v\d+\.\d+\.\d+ \(.+\)\n$/);
+});
+
+test('the executable does not name the folder that it was compiled in', () => {
+  expect(readFileSync(binary).includes(project)).toBe(false);
 });
 
 test('the executable runs nothing of the folder it is started in, and reads no settings there', () => {

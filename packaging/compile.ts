@@ -1,0 +1,88 @@
+/** Compiles the executable. */
+import { basename, join, resolve } from 'node:path';
+import { $ } from 'bun';
+import { type ConsoleBundle, consoleBuild } from '../src/console/bundle.ts';
+import { type TargetName, targets } from './targets.ts';
+
+const root = join(import.meta.dir, '..');
+
+/** Branch and commit, for `server_version`. */
+export interface Origin {
+  branch: string;
+  commit: string;
+}
+
+/** The commit of the source in hex; null for a source archive, which has none. */
+export async function sourceCommit(): Promise<string | null> {
+  const commit = (await $`git -C ${root} rev-parse HEAD`.quiet().nothrow().text()).trim();
+  return commit === '' ? null : commit;
+}
+
+/** The eight digits of a commit that a version names. */
+export const shortCommit = (commit: string | null): string => commit?.slice(0, 8) ?? 'archive';
+
+/** The origin of a build that is no release. */
+export async function buildOrigin(): Promise<Origin> {
+  const branch = (await $`git -C ${root} rev-parse --abbrev-ref HEAD`.quiet().nothrow().text()).trim();
+  return { branch: branch === '' ? 'release' : branch, commit: shortCommit(await sourceCommit()) };
+}
+
+/** The folder that the executable is started in decides neither what code it runs nor its settings. */
+const NOTHING_OF_THE_FOLDER = {
+  autoloadDotenv: false,
+  autoloadBunfig: false,
+  autoloadTsconfig: false,
+  autoloadPackageJson: false,
+};
+
+/** What the bundler makes of the program, whether compiled or not. */
+const program = (origin: Origin, consoleBundle: ConsoleBundle) => ({
+  entrypoints: ['src/main.ts', 'src/api-thread.ts'].map((file) => join(root, file)),
+  format: 'esm' as const,
+  define: {
+    STACKSIDE_BRANCH: JSON.stringify(origin.branch),
+    STACKSIDE_COMMIT: JSON.stringify(origin.commit),
+    STACKSIDE_CONSOLE: JSON.stringify(consoleBundle),
+    // Packages that ask for their folder would have that of the machine that builds: two builds in two folders would
+    // differ, and tell where they were made.
+    __dirname: '"/$bunfs/root"',
+  },
+});
+
+/**
+ * Compiles the executable. The same source and the same name of the file give the same bytes, in every folder.
+ *
+ * Identifiers are not minified: Elysia compares class names at run time, and its answers to invalid requests break in
+ * silence without them.
+ * @param target null for this machine, with the Bun that runs
+ * @returns its path
+ */
+export async function compile(
+  target: TargetName | null,
+  outfile: string,
+  origin: Origin,
+  consoleBundle: ConsoleBundle,
+): Promise<string> {
+  const { outputs } = await Bun.build({
+    ...program(origin, consoleBundle),
+    compile: { ...NOTHING_OF_THE_FOLDER, outfile, ...(target === null ? {} : { target: targets[target].bun }) },
+    minify: { whitespace: true, syntax: true, identifiers: false },
+    // Reading and compiling the sources was two fifths of the time of a start. An executable of another platform that can't
+    // use what was compiled here goes back to the sources, which it holds as well.
+    bytecode: true,
+  });
+  const path = outputs[0]?.path;
+  if (path === undefined) throw new Error(`${basename(outfile)} was not compiled`);
+  return path;
+}
+
+/** The files that the bundler reads for the executable: those of the program and of the console, with packages. */
+export async function bundledFiles(): Promise<string[]> {
+  const nothing: ConsoleBundle = { script: '', style: '', files: [] };
+  const builds = await Promise.all([
+    Bun.build({ ...program({ branch: '', commit: '' }, nothing), target: 'bun', metafile: true }),
+    Bun.build({ ...consoleBuild, metafile: true }),
+  ]);
+  // The bundler names files as the process sees them from its working directory.
+  return builds.flatMap(({ metafile }) => Object.keys(metafile?.inputs ?? {})).map((file) => resolve(file));
+}

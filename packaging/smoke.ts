@@ -1,0 +1,96 @@
+/** Tries what was made for this platform as its users do: from the archive, and with npx. */
+import { mkdirSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { localRegistry } from './local-registry.ts';
+import type { PackedPackage } from './npm-packages.ts';
+import { executableName, type TargetName } from './targets.ts';
+
+type Environment = Record<string, string | undefined>;
+
+/** A demo that has its first blocks from the start and mines no others. */
+const DEMO = ['demo', '--api-port', '0', '--event-port', '0', '--interval', '0', '--history', '3'];
+
+/** Runs a command to its end. @returns what it printed @throws Error with what it wrote to stderr */
+async function outputOf(command: readonly string[], cwd: string, env: Environment = process.env): Promise<string> {
+  const child = Bun.spawn([...command], { cwd, env, stdin: 'ignore', stdout: 'pipe', stderr: 'pipe' });
+  const [out, errors, code] = await Promise.all([child.stdout.text(), child.stderr.text(), child.exited]);
+  if (code !== 0) throw new Error(`${command.join(' ')} ended with ${code}: ${errors}`);
+  return out;
+}
+
+/** A demo that was tried. */
+interface Tried {
+  /** The height of its newest block. */
+  height: number;
+  /** The exit code of the command. */
+  code: number;
+}
+
+/**
+ * Starts a demo, asks it for its newest block, ends it, and waits until whatever the command started has ended.
+ * @throws Error where the demo doesn't start, or has no block
+ */
+export async function tryDemo(command: readonly string[], cwd: string, env: Environment = process.env): Promise<Tried> {
+  const child = Bun.spawn([...command, ...DEMO], { cwd, env, stdin: 'ignore', stdout: 'pipe', stderr: 'inherit' });
+  let out = '';
+  let height = 0;
+  // The stream ends once no process has it open any more.
+  for await (const chunk of child.stdout.pipeThrough(new TextDecoderStream())) {
+    out += chunk;
+    if (height > 0 || !out.includes('\n')) continue;
+    const { api } = JSON.parse(out) as { api: string };
+    const status = (await (await fetch(`${api}/extended`)).json()) as { chain_tip?: { block_height: number } };
+    height = status.chain_tip?.block_height ?? 0;
+    child.kill('SIGTERM');
+  }
+  if (height === 0) throw new Error(`the demo has no block: ${out}`);
+  return { height, code: await child.exited };
+}
+
+/** Unpacks an archive as its users do. @returns the path of the executable */
+export async function unpacked(archive: string, target: TargetName, folder: string): Promise<string> {
+  await outputOf(['tar', '-xf', archive], folder);
+  return join(folder, basename(archive).replace(/\.(tar\.gz|zip)$/, ''), executableName(target));
+}
+
+/** Tries an archive. @param folder an empty one @throws Error where anything is not as it should be */
+export async function tryArchive(archive: string, target: TargetName, version: string, folder: string): Promise<void> {
+  const program = await unpacked(archive, target, folder);
+  const said = await outputOf([program, '--version'], folder);
+  if (!said.startsWith(`stackside v${version} (`)) throw new Error(`the executable has another version: ${said}`);
+  const { code } = await tryDemo([program], folder);
+  if (code !== 0) throw new Error(`the demo ended with ${code}`);
+}
+
+/** The variables of npm as a new user has them: nothing in its cache, no settings. */
+function freshNpm(folder: string, registry: string): Environment {
+  const inherited = Object.entries(process.env).filter(([name]) => !/^npm_/i.test(name));
+  return {
+    ...Object.fromEntries(inherited),
+    HOME: folder,
+    npm_config_cache: join(folder, 'cache'),
+    npm_config_userconfig: join(folder, 'npmrc'),
+    npm_config_registry: registry,
+    npm_config_update_notifier: 'false',
+    npm_config_audit: 'false',
+    npm_config_fund: 'false',
+  };
+}
+
+export interface TriedPackages {
+  /** The height of the demo's newest block. */
+  height: number;
+  /** The packages that npx downloaded. */
+  downloaded: string[];
+}
+
+/** Tries packages: `npx stackside demo` from a registry that has only these. @param folder an empty one */
+export async function tryPackages(packages: readonly PackedPackage[], folder: string): Promise<TriedPackages> {
+  using registry = localRegistry(packages);
+  const project = join(folder, 'project');
+  mkdirSync(project);
+  const npx = Bun.which('npx');
+  if (npx === null) throw new Error('npx is not installed');
+  const { height } = await tryDemo([npx, '--yes', 'stackside'], project, freshNpm(folder, registry.url));
+  return { height, downloaded: [...registry.downloaded].sort() };
+}

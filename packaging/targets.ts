@@ -1,0 +1,53 @@
+/** The platforms that there are executables for. */
+import type { Build } from 'bun';
+
+export interface Target {
+  /** The runtime that Bun puts into the executable. */
+  bun: Build.CompileTarget;
+  /** The names that npm has for the platform. */
+  os: NodeJS.Platform;
+  cpu: 'x64' | 'arm64';
+  /** The C library; null where the system has one alone. */
+  libc: 'glibc' | 'musl' | null;
+}
+
+/**
+ * Bun's runtimes for x64 need the instructions of 2008 (SSE 4.2) alone: its packages `…-x64` and `…-x64-baseline` hold the
+ * same bytes since Bun 1.4, so that old processors need no executable of their own.
+ */
+export const targets = {
+  'linux-x64': { bun: 'bun-linux-x64', os: 'linux', cpu: 'x64', libc: 'glibc' },
+  'linux-arm64': { bun: 'bun-linux-arm64', os: 'linux', cpu: 'arm64', libc: 'glibc' },
+  'linux-x64-musl': { bun: 'bun-linux-x64-musl', os: 'linux', cpu: 'x64', libc: 'musl' },
+  'linux-arm64-musl': { bun: 'bun-linux-arm64-musl', os: 'linux', cpu: 'arm64', libc: 'musl' },
+  'macos-arm64': { bun: 'bun-darwin-arm64', os: 'darwin', cpu: 'arm64', libc: null },
+  'macos-x64': { bun: 'bun-darwin-x64', os: 'darwin', cpu: 'x64', libc: null },
+  'windows-x64': { bun: 'bun-windows-x64', os: 'win32', cpu: 'x64', libc: null },
+} as const satisfies Record<string, Target>;
+
+export type TargetName = keyof typeof targets;
+
+export const targetNames = Object.keys(targets) as TargetName[];
+
+export const isTarget = (name: string): name is TargetName => name in targets;
+
+/** The name of the executable's file. Bun writes this name into the executable, too. */
+export const executableName = (name: TargetName): string =>
+  targets[name].os === 'win32' ? 'stackside.exe' : 'stackside';
+
+/** The C library of this machine; null where the system has one alone. */
+function libcHere(): Target['libc'] {
+  if (process.platform !== 'linux') return null;
+  const { header } = process.report.getReport() as { header?: { glibcVersionRuntime?: string } };
+  return header?.glibcVersionRuntime === undefined ? 'musl' : 'glibc';
+}
+
+/** The target of this machine; null where there is none. */
+export function targetHere(): TargetName | null {
+  const libc = libcHere();
+  const found = targetNames.find((name) => {
+    const target: Target = targets[name];
+    return target.os === process.platform && target.cpu === process.arch && target.libc === libc;
+  });
+  return found ?? null;
+}

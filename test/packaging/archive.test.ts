@@ -1,0 +1,123 @@
+/** Archives of a release: what is in them, and that they depend on nothing else. */
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { createHash } from 'node:crypto';
+import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import manifest from '../../package.json' with { type: 'json' };
+import { type ArchivedFile, tarGz, textFile, zip } from '../../packaging/archive.ts';
+import { type Accompaniment, accompaniment, archiveOf, checksums, type ReleaseFile } from '../../packaging/release.ts';
+import { unpacked } from '../../packaging/smoke.ts';
+import { targetHere, targetNames } from '../../packaging/targets.ts';
+import { executable } from '../e2e/stackside.ts';
+import { type DataDirectory, dataDirectory } from '../support/data-directory.ts';
+
+const TIME = new Date('2026-11-22T10:20:30Z');
+const files: ArchivedFile[] = [
+  { path: 'folder/program', bytes: new TextEncoder().encode('#!/bin/sh\nexit 3\n'), isExecutable: true },
+  textFile('folder/LICENSE', 'MIT\n'),
+  textFile('folder/man/page.1', '.TH\n'),
+];
+const digest = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex');
+
+let directory: DataDirectory;
+beforeAll(() => {
+  directory = dataDirectory();
+});
+afterAll(() => directory[Symbol.dispose]());
+
+/** Does something in another time zone. */
+async function inZone<T>(zone: string, work: () => T): Promise<Awaited<T>> {
+  const before = process.env.TZ;
+  process.env.TZ = zone;
+  try {
+    return await work();
+  } finally {
+    process.env.TZ = before ?? 'UTC';
+  }
+}
+
+describe.each([
+  ['tar.gz', tarGz],
+  ['zip', zip],
+] as const)('%s', (_name, archive) => {
+  test('has the same bytes for the same files, whatever their order and wherever it is made', async () => {
+    const expected = digest(await archive(files, TIME));
+    expect(digest(await archive(files.toReversed(), TIME))).toBe(expected);
+    for (const zone of ['Asia/Tokyo', 'America/St_Johns']) {
+      expect(digest(await inZone(zone, () => archive(files, TIME)))).toBe(expected);
+    }
+    expect(digest(await archive(files, new Date(TIME.getTime() + 60_000)))).not.toBe(expected);
+  });
+});
+
+const unpackers = [
+  ['tar.gz', 'tar', ['-xpf'], tarGz],
+  ['zip', 'unzip', ['-q'], zip],
+] as const;
+for (const [name, tool, flags, archive] of unpackers) {
+  // Without its tool, a format is tried where a release is made.
+  test.skipIf(Bun.which(tool) === null)(`${tool} unpacks a ${name} with times and modes`, async () => {
+    using folder = dataDirectory();
+    writeFileSync(join(folder.path, 'archive'), await archive(files, TIME));
+    const { exitCode } = Bun.spawnSync([tool, ...flags, 'archive'], {
+      cwd: folder.path,
+      env: { ...process.env, TZ: 'UTC' },
+    });
+    expect(exitCode).toBe(0);
+    const [program, licence] = ['program', 'LICENSE'].map((file) => statSync(join(folder.path, 'folder', file)));
+    expect([program!.mode & 0o777, licence!.mode & 0o777]).toEqual([0o755, 0o644]);
+    expect([program!.mtime, licence!.mtime]).toEqual([TIME, TIME]);
+    expect(readFileSync(join(folder.path, 'folder/man/page.1'), 'utf8')).toBe('.TH\n');
+  });
+}
+
+describe('a release', () => {
+  let beside: Accompaniment;
+  beforeAll(async () => {
+    beside = await accompaniment(manifest.version, TIME);
+  });
+
+  /** What stands in each archive besides the executable. */
+  const companions = [
+    'CHANGELOG.md',
+    'LICENSE',
+    'THIRD_PARTY_NOTICES.txt',
+    'completions/_stackside',
+    'completions/stackside.bash',
+    'completions/stackside.fish',
+    'man/stackside.1',
+  ];
+
+  test('has an archive for each platform, with licences, a manual page and completions', async () => {
+    const program = new Uint8Array([1, 2, 3]);
+    const archives = await Promise.all(targetNames.map((target) => archiveOf(target, program, beside)));
+    expect(archives.map(({ name }) => name)).toEqual(
+      targetNames.map(
+        (target) => `stackside-${manifest.version}-${target}.${target === 'windows-x64' ? 'zip' : 'tar.gz'}`,
+      ),
+    );
+    const list = new TextDecoder().decode(Bun.gunzipSync(archives[0]!.bytes));
+    for (const name of [...companions, 'stackside']) {
+      expect(list).toContain(`stackside-${manifest.version}-linux-x64/${name}\0`);
+    }
+    expect(new TextDecoder('latin1').decode(archives.at(-1)?.bytes)).toContain('windows-x64/stackside.exe');
+  });
+
+  test('has checksums that sha256sum understands', () => {
+    const one: ReleaseFile = { name: 'b.zip', bytes: new TextEncoder().encode('b') };
+    const two: ReleaseFile = { name: 'a.zip', bytes: new TextEncoder().encode('a') };
+    expect(checksums([one, two])).toBe(`${digest(two.bytes)}  a.zip\n${digest(one.bytes)}  b.zip\n`);
+  });
+
+  const here = targetHere();
+  test.skipIf(executable === null || here === null)('unpacks to the executable, which runs', async () => {
+    const program = new Uint8Array(readFileSync(executable!));
+    const { name, bytes } = await archiveOf(here!, program, beside, 0);
+    const archive = join(directory.path, name);
+    writeFileSync(archive, bytes);
+    const path = await unpacked(archive, here!, directory.path);
+    expect(Bun.spawnSync([path, '--version']).stdout.toString()).toStartWith(`stackside v${manifest.version} (`);
+    const folder = join(path, '..');
+    expect(readdirSync(folder, { recursive: true, encoding: 'utf8' })).toEqual(expect.arrayContaining(companions));
+  });
+});

@@ -1,0 +1,123 @@
+/** The packages for npm: what is downloaded, and how the launcher passes on signals and exit codes. */
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { chmodSync, cpSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import manifest from '../../package.json' with { type: 'json' };
+import { bytesOf, textFile } from '../../packaging/archive.ts';
+import { archiveName, executablePackage, mainPackage, packed, platformPackage } from '../../packaging/npm-packages.ts';
+import { tryPackages } from '../../packaging/smoke.ts';
+import { targetHere, targetNames } from '../../packaging/targets.ts';
+import { type DataDirectory, dataDirectory } from '../support/data-directory.ts';
+
+const TIME = new Date('2026-11-22T10:20:30Z');
+const licence = textFile('LICENSE', 'MIT\n');
+const here = targetHere() ?? 'linux-x64';
+
+/** Serves what a demo serves of its state, until a signal ends it. */
+const standIn = `#!/usr/bin/env node
+const state = JSON.stringify({ chain_tip: { block_height: 7 } });
+const server = require('node:http').createServer((request, answer) => answer.end(state));
+server.listen(0, '127.0.0.1', () => console.log(JSON.stringify({ api: 'http://127.0.0.1:' + server.address().port })));
+process.on('SIGTERM', () => process.exit(0));
+`;
+
+let directory: DataDirectory;
+beforeAll(() => {
+  directory = dataDirectory();
+});
+afterAll(() => directory[Symbol.dispose]());
+
+const packagesWith = (executable: string) =>
+  Promise.all(
+    [
+      mainPackage(targetNames, manifest.version, licence),
+      ...targetNames.map((target) => executablePackage(target, manifest.version, bytesOf(executable), [licence])),
+    ].map((one) => packed(one, TIME, 0)),
+  );
+
+test('npx downloads the launcher and the package of this platform alone, starts a demo, and ends it', async () => {
+  const packages = await packagesWith(standIn);
+  expect(packages).toHaveLength(targetNames.length + 1);
+  const { height, downloaded } = await tryPackages(packages, directory.path);
+  expect({ height, downloaded }).toEqual({ height: 7, downloaded: [platformPackage(here), 'stackside'] });
+});
+
+test('packages have the names that npm gives to their archives', () => {
+  expect(archiveName({ name: '@stackside/linux-x64', version: '1.2.3' })).toBe('stackside-linux-x64-1.2.3.tgz');
+});
+
+describe('the launcher', () => {
+  let launcher = '';
+  const program = (): string => join(directory.path, 'node_modules', platformPackage(here), 'bin/stackside');
+
+  /** Installs the launcher beside a program of this platform. */
+  beforeAll(() => {
+    const folder = join(directory.path, 'node_modules/stackside');
+    launcher = join(folder, 'bin/stackside.cjs');
+    mkdirSync(join(folder, 'bin'), { recursive: true });
+    cpSync(join(import.meta.dir, '../../packaging/npm/stackside.cjs'), launcher);
+    const { files } = mainPackage(targetNames, manifest.version, licence);
+    const platforms = files.find(({ path }) => path === 'platforms.json');
+    writeFileSync(join(folder, 'platforms.json'), platforms!.bytes);
+    mkdirSync(join(program(), '..'), { recursive: true });
+    writeFileSync(join(program(), '../../package.json'), '{}');
+  });
+
+  const install = (script: string, interpreter = '/bin/sh'): void => {
+    writeFileSync(program(), `#!${interpreter}\n${script}\n`);
+    chmodSync(program(), 0o755);
+  };
+  const launch = (...args: string[]) =>
+    Bun.spawn(['node', launcher, ...args], { stdin: 'pipe', stdout: 'pipe', stderr: 'pipe' });
+
+  test('passes on arguments, input, output and the exit code', async () => {
+    install('read line; echo "$line:$1:$2"; echo wrong >&2; exit 75');
+    const child = launch('a b', '*');
+    child.stdin.write('typed\n');
+    expect([await child.stdout.text(), await child.stderr.text(), await child.exited]).toEqual([
+      'typed:a b:*\n',
+      'wrong\n',
+      75,
+    ]);
+  });
+
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+    test(`passes on ${signal}, and ends as the program ends`, async () => {
+      install(
+        `process.on('${signal}', () => { console.log('${signal}'); process.exit(3); });
+        process.stdin.resume();
+        console.log('ready');`,
+        '/usr/bin/env node',
+      );
+      const child = launch();
+      let out = '';
+      for await (const chunk of child.stdout.pipeThrough(new TextDecoderStream())) {
+        if (out === '') child.kill(signal);
+        out += chunk;
+      }
+      expect([out, await child.exited]).toEqual([`ready\n${signal}\n`, 3]);
+    });
+  }
+
+  test('ends by the signal that ended the program', async () => {
+    install('kill -KILL $$');
+    const child = launch();
+    await child.exited;
+    expect(child.signalCode).toBe('SIGKILL');
+  });
+
+  test('says what to do where the package of the platform is not installed, or there is none', async () => {
+    rmSync(join(program(), '../../package.json'));
+    const missing = launch();
+    expect([await missing.stderr.text(), await missing.exited]).toEqual([
+      expect.stringContaining(`The package ${platformPackage(here)}, which holds the executable`),
+      1,
+    ]);
+    writeFileSync(join(directory.path, 'node_modules/stackside/platforms.json'), '[]');
+    const none = launch();
+    expect([await none.stderr.text(), await none.exited]).toEqual([
+      expect.stringMatching(/^There is no executable of Stackside for .+\.\nPlatforms: \.\n$/),
+      1,
+    ]);
+  });
+});
