@@ -96,6 +96,8 @@ export interface PostgresQuorum extends AsyncDisposable {
   standbys(): readonly PostgresServer[];
   /** Kills the primary. The standby that has most becomes the primary, and the others copy that one. */
   failOver(): Promise<void>;
+  /** The same, but the primary lives on, cut off from the others. @returns it, for whoever ends it */
+  cutOff(): Promise<PostgresServer>;
   /** Puts a new standby on the port of a primary that was killed. */
   replace(): Promise<void>;
 }
@@ -138,6 +140,25 @@ export async function startQuorum(standbys = 2): Promise<PostgresQuorum> {
   await followed();
   const killed: number[] = [];
 
+  /** Makes a standby copy a server, or none. */
+  async function follow(standby: PostgresServer, connection: string): Promise<void> {
+    await standby.run(`ALTER SYSTEM SET primary_conninfo = '${connection}'`);
+    await standby.run('SELECT pg_reload_conf()');
+  }
+
+  async function promote(): Promise<void> {
+    // Whoever got more of the old primary than the new one has could not follow that.
+    await Promise.all(others.map((one) => follow(one, '')));
+    const isReceiving = async (one: PostgresServer) => (await one.run('SELECT 1 FROM pg_stat_wal_receiver')).length > 0;
+    await until(async () => !(await Promise.all(others.map(isReceiving))).includes(true), 'standbys that copy nothing');
+    const places = await Promise.all(others.map(async (one) => ({ one, bytes: await received(one) })));
+    const [{ one: next }] = places.sort((a, b) => Number(b.bytes - a.bytes)) as [(typeof places)[number]];
+    await next.run('SELECT pg_promote()');
+    primary = next;
+    others = others.filter((one) => one !== next);
+    await Promise.all(others.map((one) => follow(one, connectionTo(primary, one.port))));
+  }
+
   return {
     url: `postgres://${USER}@${ports.map((port) => `127.0.0.1:${port}`).join(',')}/${DATABASE}`,
     primary: () => primary,
@@ -145,15 +166,13 @@ export async function startQuorum(standbys = 2): Promise<PostgresQuorum> {
     async failOver() {
       await primary[Symbol.asyncDispose]();
       killed.push(primary.port);
-      const places = await Promise.all(others.map(async (one) => ({ one, bytes: await received(one) })));
-      const [{ one: next }] = places.sort((a, b) => Number(b.bytes - a.bytes)) as [(typeof places)[number]];
-      await next.run('SELECT pg_promote()');
-      primary = next;
-      others = others.filter((one) => one !== next);
-      for (const one of others) {
-        await one.run(`ALTER SYSTEM SET primary_conninfo = '${connectionTo(primary, one.port)}'`);
-        await one.run('SELECT pg_reload_conf()');
-      }
+      await promote();
+    },
+    async cutOff() {
+      const old = primary;
+      killed.push(old.port);
+      await promote();
+      return old;
     },
     async replace() {
       for (const port of killed.splice(0)) others = [...others, await startStandby(primary, port)];

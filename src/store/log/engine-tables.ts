@@ -28,6 +28,8 @@ export function tablesOf(prefix: string) {
  * stores it as it comes.
  */
 const creationOf = ({ log, lease, meta, hosts }: EngineTables): string[] => [
+  // Statements that make one table at once would fail.
+  `SELECT pg_advisory_xact_lock(hashtext('${log}'))`,
   `CREATE TABLE IF NOT EXISTS ${log} (
      seq bigint PRIMARY KEY CHECK (seq > 0),
      received_at bigint NOT NULL,
@@ -64,7 +66,8 @@ const creationOf = ({ log, lease, meta, hosts }: EngineTables): string[] => [
 export async function makeTables(engine: PostgresEngine, tables: EngineTables): Promise<boolean> {
   const format = await formatOf(engine, tables.meta);
   if (format !== null) requireFormat(format);
-  else for (const statement of creationOf(tables)) await engine.write(({ run }) => run(statement));
+  // One transaction makes them all.
+  else await engine.write(({ run }) => run(creationOf(tables).join(';')));
   return format === null;
 }
 
