@@ -16,10 +16,22 @@ export interface RedisServer extends AsyncDisposable {
   restart(): Promise<void>;
 }
 
-async function isListening(port: number): Promise<boolean> {
+/** Whether a server answers: it listens before it has read its file. */
+async function isReady(port: number): Promise<boolean> {
+  const { promise, resolve } = Promise.withResolvers<boolean>();
   try {
-    (await Bun.connect({ hostname: '127.0.0.1', port, socket: { data() {} } })).end();
-    return true;
+    const socket = await Bun.connect({
+      hostname: '127.0.0.1',
+      port,
+      socket: {
+        data: (_, answer) => resolve(answer.toString().startsWith('+PONG')),
+        close: () => resolve(false),
+      },
+    });
+    socket.write('PING\r\n');
+    const ready = await promise;
+    socket.end();
+    return ready;
   } catch (error) {
     if (!hasCode(error, 'ECONNREFUSED')) throw error;
     return false;
@@ -34,7 +46,7 @@ export async function startRedis(): Promise<RedisServer> {
     ...[program!, '--port', `${port}`, '--bind', '127.0.0.1', '--dir', directory.path],
     ...['--appendonly', 'yes', '--appendfsync', 'always', '--save', ''],
   ];
-  const start = () => startAsServer(command, () => isListening(port));
+  const start = () => startAsServer(command, () => isReady(port));
   let running: ServerProcess | null = await start();
   async function kill(): Promise<void> {
     await running?.end('SIGKILL');
