@@ -15,6 +15,7 @@ import { LastHour } from '../metrics/last-hour.ts';
 import { RequestCounts } from '../metrics/request-counts.ts';
 import { snapshotLog } from '../metrics/snapshots.ts';
 import { storeMetrics } from '../metrics/store.ts';
+import { eventIntake } from '../node/event-intake.ts';
 import { countedBy, EventRate } from '../node/event-rate.ts';
 import { type Receiver, startReceiver } from '../node/receiver.ts';
 import { type NodeRpc, nodeRpc } from '../node/rpc.ts';
@@ -84,9 +85,13 @@ function takeEvents(
     hostname: settings.eventHost,
     port: settings.eventPort,
     bodyLimit: settings.eventBodyLimit,
-    receive: ingest.receive,
+    take: eventIntake({
+      receive: ingest.receive,
+      log,
+      metrics: countedBy(rate, watch.hour.aroundEvents(eventMetrics(registry, () => receiver.waiting()))),
+      clock,
+    }),
     log,
-    metrics: countedBy(rate, watch.hour.aroundEvents(eventMetrics(registry, () => receiver.waiting()))),
     otherwise: operationAnswer(operations),
     turns,
     clock,

@@ -1,6 +1,6 @@
 /** Metrics of the node's events. */
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
-import type { EventMetrics } from '../node/receiver.ts';
+import type { EventMetrics } from '../node/event-intake.ts';
 import { collectedGauge } from './collected.ts';
 
 /**

@@ -1,7 +1,7 @@
 /** What a server did in each ten seconds of the last hour, in memory. */
 import type { Clock } from '../base/clock.ts';
 import type { HookCounters, HookTimers } from '../hooks/counters.ts';
-import type { EventMetrics } from '../node/receiver.ts';
+import type { EventMetrics } from '../node/event-intake.ts';
 import type { RequestCounts } from './request-counts.ts';
 
 /** One interval. The times are null where nothing was timed. */

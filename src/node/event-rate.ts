@@ -1,6 +1,6 @@
 /** How many events the node posted lately, and when the last one came. */
 
-import type { EventMetrics } from './receiver.ts';
+import type { EventMetrics } from './event-intake.ts';
 
 /** Seconds over which the rate is taken. */
 const WINDOW = 60;

@@ -6,34 +6,15 @@
 import { type Clock, systemClock } from '../base/clock.ts';
 import { UNEXPECTED } from '../base/errors.ts';
 import { Turns } from '../base/turns.ts';
-import { isEventPath, PayloadError } from '../chain/payload-reader.ts';
+import { isEventPath } from '../chain/payload-reader.ts';
 import { type Listen, type ListenerEvent, listenHttp } from '../http/listener.ts';
 import { stopGracefully } from '../http/listening.ts';
 import { BodyError, bodyText } from '../http/request-body.ts';
 import { StoreUnavailableError } from '../store/files/store-failure.ts';
-import type { Outcome, ReceivedEvent } from '../store/ingest/ingest.ts';
 import { UnknownParentError } from '../store/ingest/known-blocks.ts';
+import { type Intake, type IntakeEvent, reasonOf, type Taken } from './event-intake.ts';
 
-export type ReceiverEvent =
-  | ListenerEvent
-  | { event: 'event_taken'; path: string; ms: number }
-  | { event: 'event_repeated'; path: string }
-  | { event: 'event_refused'; path: string; reason: string }
-  | { event: 'event_failed'; path: string; reason: string };
-
-/**
- * The outcome of an event: a `refused` event can't be understood, a `failed` one could not be applied now. The node
- * sends both again.
- */
-export type EventOutcome = 'applied' | 'repeated' | 'refused' | 'failed';
-
-/** Metrics of events. */
-export interface EventMetrics {
-  /** Counts an event that was answered. @param path the path it was posted to */
-  answered(path: string, outcome: EventOutcome, milliseconds: number): void;
-}
-
-const uncounted: EventMetrics = { answered() {} };
+export type ReceiverEvent = ListenerEvent | IntakeEvent;
 
 export interface ReceiverOptions {
   hostname: string;
@@ -41,10 +22,8 @@ export interface ReceiverOptions {
   port: number;
   /** Largest body, in bytes. Mainnet's genesis block has some 80 MB. */
   bodyLimit: number;
-  /** Takes an event, which is durable when that is done. */
-  receive: (event: ReceivedEvent) => Outcome | Promise<Outcome>;
+  take: Intake;
   log: (event: ReceiverEvent) => void;
-  metrics?: EventMetrics;
   /** Answers GET requests for the paths it knows, and null for others. */
   otherwise?: (path: string) => Promise<Response> | null;
   /** Shares the thread among all that it does for clients. */
@@ -57,18 +36,6 @@ export interface ReceiverOptions {
 const answer = (status: number, body: object): Response =>
   new Response(JSON.stringify(body), { status, headers: { 'content-type': 'application/json; charset=utf-8' } });
 
-const DEEPEST_CAUSE = 10;
-
-/** The message of an error and of its causes on one line. */
-function reasonOf(error: unknown): string {
-  const messages: string[] = [];
-  for (let at: unknown = error; at !== undefined && at !== null && messages.length < DEEPEST_CAUSE; ) {
-    messages.push(at instanceof Error ? at.message : String(at));
-    at = at instanceof Error ? at.cause : undefined;
-  }
-  return messages.join(': ').replace(/\s+/g, ' ');
-}
-
 const isJson = (request: Request): boolean =>
   /^application\/json\b/i.test(request.headers.get('content-type') ?? 'application/json');
 
@@ -80,6 +47,14 @@ const isFromPage = ({ headers }: Request): boolean => headers.has('origin') || h
 
 const MICROSECONDS_PER_MILLISECOND = 1_000;
 
+/** The response to an event. */
+function responseTo({ outcome, error }: Taken): Response {
+  if (error === null) return answer(200, { result: 'ok' });
+  if (error instanceof StoreUnavailableError) return answer(503, { error: error.message });
+  if (outcome === 'refused') return answer(400, { error: reasonOf(error) });
+  return answer(500, { error: error instanceof UnknownParentError ? reasonOf(error) : UNEXPECTED });
+}
+
 export interface Receiver {
   url: string;
   /** The number of events that were posted and are not answered yet. */
@@ -90,30 +65,8 @@ export interface Receiver {
 
 /** Starts the HTTP server that receives events. @throws OperatorError where it can't listen */
 export function startReceiver(options: ReceiverOptions): Receiver {
-  const { hostname, port, bodyLimit, receive, log, metrics = uncounted, otherwise = () => null } = options;
+  const { hostname, port, bodyLimit, take, log, otherwise = () => null } = options;
   const { clock = systemClock, turns = new Turns(clock), listen = listenHttp } = options;
-
-  /** Takes an event and makes its response. */
-  async function taken(path: string, text: string): Promise<{ outcome: EventOutcome; response: Response }> {
-    try {
-      const outcome = await receive({ path, text, receivedAt: clock.now() * MICROSECONDS_PER_MILLISECOND });
-      if (outcome === 'repeated') log({ event: 'event_repeated', path });
-      return { outcome, response: answer(200, { result: 'ok' }) };
-    } catch (error) {
-      // Who writes says once that it can't; the node sends the event again and again.
-      if (error instanceof StoreUnavailableError) {
-        return { outcome: 'failed', response: answer(503, { error: error.message }) };
-      }
-      const reason = reasonOf(error);
-      if (error instanceof PayloadError) {
-        log({ event: 'event_refused', path, reason });
-        return { outcome: 'refused', response: answer(400, { error: reason }) };
-      }
-      log({ event: 'event_failed', path, reason });
-      const said = error instanceof UnknownParentError ? reason : UNEXPECTED;
-      return { outcome: 'failed', response: answer(500, { error: said }) };
-    }
-  }
 
   async function post(request: Request, path: string): Promise<Response> {
     if (!isEventPath(path)) return answer(404, { error: `no route handler for ${path}` });
@@ -130,12 +83,7 @@ export function startReceiver(options: ReceiverOptions): Receiver {
         error.reason === 'too_large' ? `Request body is too large: the limit is ${bodyLimit} bytes` : error.message;
       return answer(error.status, { error: message });
     }
-    const start = clock.monotonic();
-    const { outcome, response } = await taken(path, text);
-    const ms = clock.monotonic() - start;
-    metrics.answered(path, outcome, ms);
-    if (outcome === 'applied') log({ event: 'event_taken', path, ms: Math.round(ms) });
-    return response;
+    return responseTo(await take({ path, text, receivedAt: clock.now() * MICROSECONDS_PER_MILLISECOND }));
   }
 
   const server = listen({

@@ -8,6 +8,7 @@ import { parseJson } from '../../src/chain/payload-reader.ts';
 import type { NodeEvent } from '../../src/devnet/node-event.ts';
 import { Prng } from '../../src/devnet/prng.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
+import { eventIntake } from '../../src/node/event-intake.ts';
 import { startReceiver } from '../../src/node/receiver.ts';
 import { checkDirectory } from '../../src/store/check/check.ts';
 import { type OpenApi, openApi } from '../support/api.ts';
@@ -149,11 +150,14 @@ test(
       hostname: '127.0.0.1',
       port: 0,
       bodyLimit: 10_000_000,
-      receive(event) {
-        const outcome = open.ingest.receive(event);
-        if (outcome === 'applied') applied += 1;
-        return outcome;
-      },
+      take: eventIntake({
+        receive(event) {
+          const outcome = open.ingest.receive(event);
+          if (outcome === 'applied') applied += 1;
+          return outcome;
+        },
+        log: () => {},
+      }),
       log: () => {},
     });
     try {

@@ -1,7 +1,7 @@
 /** What the node is told of an event that can't be taken. */
 import { expect, test } from 'bun:test';
+import { eventIntake } from '../../src/node/event-intake.ts';
 import { type ReceiverEvent, startReceiver } from '../../src/node/receiver.ts';
-import type { ReceivedEvent } from '../../src/store/ingest/ingest.ts';
 import { UnknownParentError } from '../../src/store/ingest/known-blocks.ts';
 import { rawExchange } from '../support/raw-http.ts';
 import { until } from '../support/until.ts';
@@ -9,14 +9,13 @@ import { until } from '../support/until.ts';
 /** Posts one event to a receiver that fails to take it. */
 async function refused(error: Error): Promise<{ status: number; body: unknown; said: unknown[] }> {
   const said: unknown[] = [];
+  const log = (event: ReceiverEvent): void => void said.push(event);
   const receiver = startReceiver({
     hostname: '127.0.0.1',
     port: 0,
     bodyLimit: 1_000,
-    receive(_: ReceivedEvent) {
-      throw error;
-    },
-    log: (event: ReceiverEvent | { event: 'request_failed' }) => said.push(event),
+    take: eventIntake({ receive: () => Promise.reject(error), log }),
+    log,
   });
   try {
     const response = await fetch(`${receiver.url}/new_block`, { method: 'POST', body: '{}' });
@@ -46,7 +45,7 @@ test.each([1_001, 1_000_000])('an event of %d bytes in chunks is refused and log
     hostname: '127.0.0.1',
     port: 0,
     bodyLimit: 1_000,
-    receive: () => 'applied',
+    take: eventIntake({ receive: () => 'applied', log: () => {} }),
     log: (event) => void said.push(event),
   });
   try {

@@ -1,0 +1,79 @@
+/** The one way of an event into the index, wherever it comes from: taken, logged and counted. */
+import { type Clock, systemClock } from '../base/clock.ts';
+import { PayloadError } from '../chain/payload-reader.ts';
+import { StoreUnavailableError } from '../store/files/store-failure.ts';
+import type { Outcome, ReceivedEvent } from '../store/ingest/ingest.ts';
+
+export type IntakeEvent =
+  | { event: 'event_taken'; path: string; ms: number }
+  | { event: 'event_repeated'; path: string }
+  | { event: 'event_refused'; path: string; reason: string }
+  | { event: 'event_failed'; path: string; reason: string };
+
+/**
+ * The outcome of an event: a `refused` event can't be understood, a `failed` one could not be applied now. Both come
+ * again.
+ */
+export type EventOutcome = Outcome | 'refused' | 'failed';
+
+/** Metrics of events. */
+export interface EventMetrics {
+  /** Counts an event that was answered. @param path the path it was posted to */
+  answered(path: string, outcome: EventOutcome, milliseconds: number): void;
+}
+
+const uncounted: EventMetrics = { answered() {} };
+
+export interface IntakeOptions {
+  /** Takes an event, which is durable when that is done. */
+  receive: (event: ReceivedEvent) => Outcome | Promise<Outcome>;
+  log: (event: IntakeEvent) => void;
+  metrics?: EventMetrics;
+  clock?: Clock;
+}
+
+/** What became of an event: durable, or nothing has changed and `error` says why. */
+export type Taken = { outcome: Outcome; error: null } | { outcome: 'refused' | 'failed'; error: unknown };
+
+/** Takes an event. */
+export type Intake = (event: ReceivedEvent) => Promise<Taken>;
+
+const DEEPEST_CAUSE = 10;
+
+/** The message of an error and of its causes on one line. */
+export function reasonOf(error: unknown): string {
+  const messages: string[] = [];
+  for (let at: unknown = error; at !== undefined && at !== null && messages.length < DEEPEST_CAUSE; ) {
+    messages.push(at instanceof Error ? at.message : String(at));
+    at = at instanceof Error ? at.cause : undefined;
+  }
+  return messages.join(': ').replace(/\s+/g, ' ');
+}
+
+/** Makes what takes events. */
+export function eventIntake({ receive, log, metrics = uncounted, clock = systemClock }: IntakeOptions): Intake {
+  async function taken(event: ReceivedEvent): Promise<Taken> {
+    try {
+      return { outcome: await receive(event), error: null };
+    } catch (error) {
+      return { outcome: error instanceof PayloadError ? 'refused' : 'failed', error };
+    }
+  }
+
+  function say({ outcome, error }: Taken, path: string, ms: number): void {
+    if (outcome === 'applied') log({ event: 'event_taken', path, ms: Math.round(ms) });
+    else if (outcome === 'repeated') log({ event: 'event_repeated', path });
+    else if (outcome === 'refused') log({ event: 'event_refused', path, reason: reasonOf(error) });
+    // Who writes says once that it can't; the event comes again and again.
+    else if (!(error instanceof StoreUnavailableError)) log({ event: 'event_failed', path, reason: reasonOf(error) });
+  }
+
+  return async (event) => {
+    const start = clock.monotonic();
+    const what = await taken(event);
+    const ms = clock.monotonic() - start;
+    metrics.answered(event.path, what.outcome, ms);
+    say(what, event.path, ms);
+    return what;
+  };
+}
