@@ -1,6 +1,7 @@
 /**
- * How far each recording was imported. It stands in the file that is committed first, with the events themselves: after a
- * crash between the two commits the rows that are in the journal must not be taken from the recording once more.
+ * How far each source of events was read: a recording that is imported, or a stream of messages. It stands in the file that
+ * is committed first, with the events themselves: after a crash between the two commits the rows that are in the journal
+ * must not be taken from the source once more.
  */
 import type { Database } from 'bun:sqlite';
 
@@ -11,7 +12,7 @@ export const IMPORTS_TABLE = `
     digest TEXT NOT NULL     -- of those rows, each hashed onto those before it
   ) STRICT;`;
 
-/** How many rows of a recording were taken, and their hash. */
+/** How many rows of a recording were taken, and their hash; or the number of a stream's last message, and its id. */
 export interface Imported {
   rows: number;
   digest: string;

@@ -7,11 +7,11 @@ import type { Applied, EventRouter } from './event-router.ts';
 import type { SharedCommits } from './shared-commits.ts';
 import type { Transactions } from './transactions.ts';
 
-type Files = Pick<DataFiles, 'journal' | 'places'>;
+type Files = Pick<DataFiles, 'journal' | 'places' | 'imports'>;
 
 /** What takes events. @throws as the router does, and StoreUnavailableError */
 export function eventTaker(
-  { journal, places }: Files,
+  { journal, places, imports }: Files,
   router: Pick<EventRouter, 'apply'>,
   transaction: Transactions,
   commits: SharedCommits,
@@ -28,6 +28,27 @@ export function eventTaker(
     });
     if (applied.outcome === 'applied') transaction.guarded(() => journal?.append({ ...event, ...places.current() }));
     return applied;
+  }
+
+  /**
+   * Keeps how far the source of an event is read, in the open transaction or in a new one.
+   * @returns whether anything was written
+   */
+  function keepPlace({ read }: ReceivedEvent): boolean {
+    if (read === undefined) return false;
+    transaction.begin();
+    transaction.guarded(() => imports.set(read.source, read.upTo));
+    return true;
+  }
+
+  /** Runs `work`; where it throws, nothing stays of what it wrote. */
+  function wholly<T>(work: () => T): T {
+    try {
+      return work();
+    } catch (error) {
+      transaction.rollback();
+      throw error;
+    }
   }
 
   /** The events that were taken in the open transaction of a batch. */
@@ -70,16 +91,19 @@ export function eventTaker(
     rollback: (): void => endBatch(transaction.rollback),
 
     /** Takes an event that is answered by itself: when this returns, the event is on the disk. */
-    takeAlone(event: ReceivedEvent): Applied {
-      try {
+    takeAlone: (event: ReceivedEvent): Applied =>
+      wholly(() => {
         const applied = take(event, true);
-        if (applied.outcome === 'applied') commits.keep(event);
+        const isKept = keepPlace(event) || applied.outcome === 'applied';
+        if (isKept) commits.keep(event);
         else transaction.leave();
         return applied;
-      } catch (error) {
-        transaction.rollback();
-        throw error;
-      }
-    },
+      }),
+
+    /** Leaves out an event that was taken before. */
+    passOver: (event: ReceivedEvent): void =>
+      wholly(() => {
+        if (keepPlace(event)) commits.keep(event);
+      }),
   };
 }

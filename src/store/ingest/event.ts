@@ -1,4 +1,5 @@
 /** What ingest takes, what it answers, and what it says of its work. */
+import type { Imported } from '../files/import-progress.ts';
 import type { StoreFailure } from '../files/store-failure.ts';
 
 /** An event as it reached us. */
@@ -8,6 +9,8 @@ export interface ReceivedEvent {
   text: string;
   /** Unix microseconds. */
   receivedAt: number;
+  /** How far its source is read with this event. Kept in the transaction of the event, or in one of its own if repeated. */
+  read?: { source: string; upTo: Imported };
 }
 
 /** `repeated`: the index and the journal hold it already, or it changes nothing; neither was written. */

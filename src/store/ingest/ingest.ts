@@ -201,7 +201,7 @@ function startIngest(options: IngestOptions, opened: (() => void)[]) {
   const { files, health, identity, durability, follower, router, report, last, transaction } = parts;
   const commits = sharedCommits(transaction, health, { journal: files.journal !== null, after: options.after ?? null });
   const { publish } = commits;
-  const { takeInBatch, takeAlone, keep, commit, rollback } = eventTaker(files, router, transaction, commits);
+  const { takeInBatch, takeAlone, passOver, keep, commit, rollback } = eventTaker(files, router, transaction, commits);
   const { queue, write, writeNow } = otherWrites(parts);
   return {
     /**
@@ -212,7 +212,10 @@ function startIngest(options: IngestOptions, opened: (() => void)[]) {
     receive(event: ReceivedEvent): Outcome {
       // What the journal took though the index could not is not taken once more.
       transaction.settle();
-      if (last.is(event)) return 'repeated';
+      if (last.is(event)) {
+        passOver(event);
+        return 'repeated';
+      }
       const applied = takeAlone(event);
       if (applied.outcome === 'applied') last.note(event);
       report(applied);
@@ -234,7 +237,7 @@ function startIngest(options: IngestOptions, opened: (() => void)[]) {
     commit,
     rollback,
 
-    /** What was taken of a recording, by the hash of how it begins. */
+    /** How far a source was read: a recording, by the hash of how it begins, or a stream. */
     imported: (source: string): Imported => files.imports.get(source),
     /** Kept with the next `keep` or `commit`. */
     setImported(source: string, imported: Imported): void {

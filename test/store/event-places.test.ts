@@ -1,0 +1,60 @@
+/** How far the source of events was read is kept with each event: at no moment do the two disagree. */
+import { expect, test } from 'bun:test';
+import { PayloadError } from '../../src/chain/payload-reader.ts';
+import { devnetEvents } from '../../src/devnet/scenario.ts';
+import type { ReceivedEvent } from '../../src/store/ingest/ingest.ts';
+import { imagesAtCommits } from '../support/crash-image.ts';
+import { openAt, openNew, received } from '../support/ingest.ts';
+
+const SOURCE = 'a stream';
+const events = [...devnetEvents({ seed: 13, blocks: 2, transactionsPerBlock: 2, forkEvery: 0 })].map(received);
+
+/** An event as a source gives it that numbers its events from 1 on. */
+const numbered = (event: ReceivedEvent, number: number): ReceivedEvent => ({
+  ...event,
+  read: { source: SOURCE, upTo: { rows: number, digest: `${number}-0` } },
+});
+
+test.each([true, false])('a crash leaves event and place, or neither (journal: %p)', async (journal) => {
+  using open = openNew({ journal });
+  const places = new Set<string>();
+  for (const [index, event] of events.entries()) {
+    const number = index + 1;
+    const images = await imagesAtCommits(open.directory, () => open.ingest.receive(numbered(event, number)));
+    for (const [image, left] of images.entries()) {
+      using crashed = left;
+      using again = openAt(crashed.path, { journal });
+      const { rows } = again.ingest.imported(SOURCE);
+      expect([number - 1, number]).toContain(rows);
+      expect(again.ingest.receive(event)).toBe(rows === number ? 'repeated' : 'applied');
+      places.add(`${image}: ${rows - number}`);
+    }
+  }
+  // The journal commits first, and an image is taken before and after each commit.
+  expect([...places].sort()).toEqual(journal ? ['0: -1', '1: 0', '2: 0', '3: 0'] : ['0: -1', '1: 0']);
+});
+
+test.each([true, false])('an event that changes nothing moves the place all the same (journal: %p)', (journal) => {
+  using open = openNew({ journal });
+  const [first, second] = [events[0]!, events[1]!];
+  for (const [index, event] of [first, second].entries()) open.ingest.receive(numbered(event, index + 1));
+  // The event that was taken last, and one from before.
+  for (const [event, number] of [
+    [second, 3],
+    [first, 4],
+  ] as const) {
+    expect(open.ingest.receive(numbered(event, number))).toBe('repeated');
+    expect(open.ingest.imported(SOURCE)).toEqual({ rows: number, digest: `${number}-0` });
+  }
+  open.ingest.close();
+  using again = openAt(open.directory, { journal });
+  expect(again.ingest.imported(SOURCE).rows).toBe(4);
+});
+
+test('an event that is refused leaves the place where it was', () => {
+  using open = openNew();
+  open.ingest.receive(numbered(events[0]!, 1));
+  const refused = { path: '/new_block', text: '{}', receivedAt: 0 };
+  expect(() => open.ingest.receive(numbered(refused, 2))).toThrow(PayloadError);
+  expect(open.ingest.imported(SOURCE).rows).toBe(1);
+});
