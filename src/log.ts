@@ -8,6 +8,7 @@ import type { BroadcastEvent } from './node/broadcast.ts';
 import type { ReceiverEvent } from './node/receiver.ts';
 import type { WalEvent } from './store/files/wal-upkeep.ts';
 import type { IngestEvent } from './store/ingest/ingest.ts';
+import type { JournalKeeperEvent } from './store/ingest/journal-keeper.ts';
 import type { SnapshotEvent } from './store/read/snapshots.ts';
 
 export type ServerEvent =
@@ -24,6 +25,7 @@ export type LogEvent =
   | IngestEvent
   | SnapshotEvent
   | WalEvent
+  | JournalKeeperEvent
   | ReceiverEvent
   | BroadcastEvent
   | RealtimeEvent
@@ -50,6 +52,8 @@ export const levelOf: Record<LogEvent['event'], Exclude<Level, 'silent'>> = {
   stacking_print_unread: 'warn',
   journal_upgraded: 'info',
   journal_replayed: 'info',
+  journal_trimmed: 'info',
+  journal_not_trimmed: 'warn',
   writes_failing: 'error',
   writes_resumed: 'info',
   index_unavailable: 'error',

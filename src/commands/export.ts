@@ -2,7 +2,8 @@
 
 import { OperatorError } from '../base/errors.ts';
 import { recordingRow } from '../chain/recording.ts';
-import { type JournalReader, openJournalReader } from '../store/files/journal.ts';
+import { type Gap, type JournalReader, openJournalReader } from '../store/files/journal.ts';
+import { snapshotHolding } from '../store/files/newest-snapshot.ts';
 import { printLines, writeLines } from './output.ts';
 
 /**
@@ -19,9 +20,7 @@ export async function runExport(directory: string, file: string | undefined, ove
     );
   }
   try {
-    for (const { first, last } of journal.gaps()) {
-      process.stderr.write(`The journal lacks the events from ${first} to ${last}: the recording is not whole.\n`);
-    }
+    for (const gap of journal.gaps()) process.stderr.write(`${lackText(directory, gap)}\n`);
     if (file === undefined) await printLines(rowsOf(journal));
     else await writeLines(file, rowsOf(journal), overwrite);
   } finally {
@@ -29,6 +28,17 @@ export async function runExport(directory: string, file: string | undefined, ove
   }
 }
 
+/** What the recording lacks with a stretch that the journal lacks, in words. */
+function lackText(directory: string, gap: Gap): string {
+  const lack = `The journal lacks the events from ${gap.first} to ${gap.last}: the recording is not whole.`;
+  const snapshot = snapshotHolding(directory, gap);
+  return snapshot === null ? lack : `${lack} The snapshot at ${snapshot.location} holds their outcome.`;
+}
+
+/** @throws OperatorError at the end where the journal lost entries meanwhile, of which nobody was told */
 function* rowsOf(journal: JournalReader): Generator<string> {
+  const told = JSON.stringify(journal.gaps());
   for (const entry of journal.entriesAfter(0, true)) yield recordingRow(entry);
+  if (JSON.stringify(journal.gaps()) === told) return;
+  throw new OperatorError('The journal was trimmed while it was exported.', 'Export it once more.');
 }

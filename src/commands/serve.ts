@@ -27,6 +27,7 @@ import { openToOthers } from '../store/files/private-files.ts';
 import { startWalUpkeep } from '../store/files/wal-upkeep.ts';
 import { CommitCount } from '../store/ingest/commit-count.ts';
 import { type Ingest, openIngest } from '../store/ingest/ingest.ts';
+import { startJournalKeeper } from '../store/ingest/journal-keeper.ts';
 import type { Snapshots } from '../store/read/snapshots.ts';
 import { startApiService } from './api-service.ts';
 import { type ApiThreads, startApiThreads } from './api-threads.ts';
@@ -216,6 +217,7 @@ export async function startServing(
           before: ingest.publish,
         }),
       );
+      closing.unshift(keepJournal(settings, environment, ingest, log));
     }
     const [registry, node] = [new Registry(), nodeRpc(settings.nodeRpc)];
     if (!settings.skipChainCheck) await requireNodesChain(node, settings.chainId ?? ingest?.chainId() ?? null);
@@ -317,6 +319,14 @@ const inTurn =
   ({ queue }: Ingest, every: Every): Every =>
   (ms, call) =>
     every(ms, () => void queue.run(call));
+
+/** Trims the journal as the settings say. @returns what ends it */
+function keepJournal({ data, journal, journalKeep }: Settings, environment: Environment, ingest: Ingest, log: Log) {
+  if (!journal || journalKeep === null) return () => {};
+  const { clock, connect } = environment;
+  const every = inTurn(ingest, clock.every);
+  return startJournalKeeper({ directory: data, keep: journalKeep, log, now: clock.now, every, connect });
+}
 
 /** Warns where others may read the data directory, as those of earlier versions could: its files hold secrets. */
 function warnOfOthers(directory: string, log: Log): void {

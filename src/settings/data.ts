@@ -104,6 +104,18 @@ export const dataSettings = group('Data and chain', {
     help: 'Keep no raw events; this saves disk space, but rebuilding the index then requires a resync of the node',
     accepts: 'true or false',
   }),
+  journalKeep: setting({
+    commands: ['serve'],
+    flag: '--journal-keep <days|snapshot>',
+    variables: ['STACKSIDE_JOURNAL_KEEP'],
+    type: Type.Union([Type.Null(), Type.Literal('snapshot'), Type.Integer({ minimum: 1, maximum: 36_500 })], {
+      default: null,
+    }),
+    read: integer,
+    absent: 'for ever',
+    help: 'Days after which entries of the journal are removed, or snapshot; either way, only what the newest snapshot of stackside backup holds is removed',
+    accepts: 'a number of days from 1 to 36500, or snapshot',
+  }),
   bnsImport: setting({
     commands: ['serve'],
     flag: '--bns-import <dir>',

@@ -5,9 +5,10 @@ import schema from '../../../schema.sql' with { type: 'text' };
 import { onFile } from '../../base/system-errors.ts';
 import { openToRead } from '../files/connection.ts';
 import { journalPath } from '../files/database.ts';
-import { type JournalReader, openJournalReader } from '../files/journal.ts';
+import { type Gap, type JournalReader, openJournalReader } from '../files/journal.ts';
 import { JOURNAL_SCHEMA } from '../files/journal-file.ts';
 import { fitOf, type Place } from '../files/journal-link.ts';
+import { snapshotHolding } from '../files/newest-snapshot.ts';
 import { differingViews } from '../views/views.ts';
 import { examined } from './result.ts';
 import type { CheckRun } from './run.ts';
@@ -68,9 +69,14 @@ export function checkViews(run: CheckRun, db: Database): void {
 }
 
 /** The events that the journal is known to lack, in words; empty where it lacks none. */
-function lackedBy(journal: JournalReader): string {
-  const gaps = journal.gaps().map(({ first, last }) => `${first} to ${last}`);
-  return gaps.length === 0 ? '' : ` (it lacks the events ${gaps.join(', ')}, as was accepted)`;
+function lackedBy(directory: string, journal: JournalReader): string {
+  const words = (gap: Gap): string => {
+    const snapshot = snapshotHolding(directory, gap);
+    const why = snapshot === null ? 'as was accepted' : `which the snapshot at ${snapshot.location} holds`;
+    return `${gap.first} to ${gap.last}, ${why}`;
+  };
+  const gaps = journal.gaps();
+  return gaps.length === 0 ? '' : ` (it lacks the events ${gaps.map(words).join(', and ')})`;
 }
 
 /** The entries of the journal that follow one, one after the other: the first that is wrong ends it. */
@@ -103,7 +109,7 @@ export function checkJournal(run: CheckRun, directory: string, { place, after }:
     if (!run.examine('schema of the journal file', () => differingSchema(db, JOURNAL_SCHEMA))) return;
     let lacking = '';
     const gaps = examined('entries of the journal', () => {
-      lacking = lackedBy(journal);
+      lacking = lackedBy(directory, journal);
       return [];
     });
     if (gaps.problems.length > 0) {

@@ -107,7 +107,7 @@ function requireComparable(directory: string, place: Place): void {
   }
   throw new OperatorError(
     `The journal in ${directory} lacks events that the index was built from, so there is nothing to compare the index with.`,
-    'Run stackside check without --deep.',
+    'Run stackside check without --deep, or with it on a server whose journal is whole.',
   );
 }
 

@@ -61,7 +61,8 @@ function journalReads(db: Database, file: string) {
     reading(() =>
       breaks.all().map(({ after_id }) => ({ first: (lastUpTo.get(after_id)?.id ?? 0) + 1, last: after_id })),
     );
-  const isKnown = (gap: Gap): boolean => gaps().some(({ first, last }) => first === gap.first && last === gap.last);
+  /** Whether a stretch is known to be missing. A walk may begin inside one, and a journal be trimmed while it is walked. */
+  const isKnown = (gap: Gap): boolean => gaps().some(({ first, last }) => first <= gap.first && last === gap.last);
 
   return {
     /** How many there are. */

@@ -7,6 +7,7 @@ import { hasCode } from '../../base/errors.ts';
 import { parsedJson } from '../../base/json-text.ts';
 import { onFile } from '../../base/system-errors.ts';
 import { wholeFile } from '../../base/whole-file.ts';
+import type { Gap } from './journal.ts';
 import { FILE_MODE } from './private-files.ts';
 
 const KnownSnapshot = Type.Object({
@@ -50,4 +51,14 @@ export function noteSnapshot(directory: string, snapshot: KnownSnapshot): void {
   } finally {
     file.discard();
   }
+}
+
+/**
+ * The snapshot that holds what a journal lacks at its beginning.
+ * @param gap what the journal lacks
+ * @returns null where none is known that does
+ */
+export function snapshotHolding(directory: string, gap: Gap): KnownSnapshot | null {
+  const snapshot = newestSnapshot(directory);
+  return gap.first === 1 && snapshot !== null && snapshot.position >= gap.last ? snapshot : null;
 }

@@ -5,6 +5,7 @@ import { indexPath, journalPath } from '../files/database.ts';
 import { type JournalReads, openJournal } from '../files/journal.ts';
 import { fitOf, type Place, placeOfFile } from '../files/journal-link.ts';
 import { lockWriter } from '../files/lock.ts';
+import { snapshotHolding } from '../files/newest-snapshot.ts';
 import { clearWorkshop, takeWorkshopsIndex, workshopWithHooks } from '../hooks/carry-over.ts';
 import { type IngestOptions, openIngest } from './ingest.ts';
 
@@ -12,9 +13,12 @@ import { type IngestOptions, openIngest } from './ingest.ts';
 function requireWholeJournal(directory: string, journal: JournalReads): void {
   const [gap] = journal.gaps();
   if (gap === undefined) return;
+  const snapshot = snapshotHolding(directory, gap);
   throw new OperatorError(
     `The journal in ${directory} lacks the events from ${gap.first} to ${gap.last}: the index can't be built from it.`,
-    'Restore a journal that has these events, or import a recording of the chain into another directory.',
+    snapshot === null
+      ? 'Restore a journal that has these events, or import a recording of the chain into another directory.'
+      : `Restore the snapshot at ${snapshot.location} into another directory, and bring it the events that follow: stackside import --from ${directory}`,
   );
 }
 

@@ -1,0 +1,63 @@
+/** Removing the oldest entries of a journal. What is left begins at a mark that keeps the chain value before it. */
+import type { Database } from 'bun:sqlite';
+import { type Connect, openToWrite, prepared, rollBack, setPatience } from './connection.ts';
+import { journalPath } from './database.ts';
+import { requirePresentVersion } from './journal-file.ts';
+
+export type JournalTrimming = ReturnType<typeof openJournalTrimming>;
+
+function requireOne<T>(found: T | null, what: string): T {
+  if (found === null) throw new Error(`the journal has no ${what}`);
+  return found;
+}
+
+function trimmingThrough(db: Database) {
+  const first = db.prepare<{ id: number | null }, []>('SELECT min(id) AS id FROM events');
+  const received = db.prepare<{ received_at: number }, [number]>('SELECT received_at FROM events WHERE id = ?1');
+  const chainAt = db.prepare<{ value: Uint8Array }, [number]>('SELECT value FROM chain WHERE id = ?1');
+  const removals = [
+    'DELETE FROM events WHERE id <= ?1',
+    'DELETE FROM chain WHERE id <= ?1',
+    'DELETE FROM breaks WHERE after_id <= ?1',
+  ].map((sql) => db.prepare<null, [number]>(sql));
+  const mark = db.prepare<null, [number, Uint8Array]>('INSERT INTO breaks VALUES (?1, ?2)');
+  return {
+    /** Id of the oldest entry; null in a journal that has none. */
+    first: (): number | null => first.get()?.id ?? null,
+    /** When an entry came, in Unix microseconds; null where there is no such entry. */
+    receivedAt: (id: number): number | null => received.get(id)?.received_at ?? null,
+    /** The chain value of an entry; null where there is no such entry. */
+    chainAt: (id: number): Uint8Array | null => chainAt.get(id)?.value ?? null,
+
+    /**
+     * Removes an entry and all before it, in one transaction. What follows is verified by the mark from then on.
+     * @throws SQLiteError with code `SQLITE_BUSY` while another connection writes: nobody is waited for
+     */
+    trimTo(id: number): void {
+      db.run('BEGIN IMMEDIATE');
+      try {
+        const { value } = requireOne(chainAt.get(id), `chain value of entry ${id}`);
+        for (const removal of removals) removal.run(id);
+        mark.run(id, value);
+        db.run('COMMIT');
+      } finally {
+        rollBack(db);
+      }
+    },
+    close: (): void => db.close(),
+  };
+}
+
+/**
+ * Opens the journal of a directory to trim it, beside the process that appends to it.
+ * @param connect opens the file
+ */
+export function openJournalTrimming(directory: string, connect: Connect = openToWrite) {
+  const path = journalPath(directory);
+  return trimmingThrough(
+    prepared(connect(path, 'FULL'), (db) => {
+      setPatience(db, 0);
+      requirePresentVersion(db, path);
+    }),
+  );
+}

@@ -1,0 +1,172 @@
+/**
+ * Keeps the journal of a server short, where the operator wants that: entries that a verified snapshot holds are removed
+ * once they are old enough, in small steps between the events.
+ */
+import type { Database } from 'bun:sqlite';
+import type { Every } from '../../base/clock.ts';
+import { OperatorError } from '../../base/errors.ts';
+import type { Connect } from '../files/connection.ts';
+import { openReader } from '../files/database.ts';
+import { type JournalTrimming, openJournalTrimming } from '../files/journal-trim.ts';
+import { newestSnapshot } from '../files/newest-snapshot.ts';
+import { unavailable } from '../files/store-failure.ts';
+import { storedBackfillState, storedStage } from '../rows/hook-words.ts';
+import { KEPT_BLOCKS } from './block-payloads.ts';
+
+/** How long entries are kept: a number of days, or until a snapshot holds them. */
+export type JournalKeep = number | 'snapshot';
+
+export type JournalKeeperEvent =
+  | { event: 'journal_trimmed'; entries: number; up_to: number; snapshot: string }
+  | { event: 'journal_not_trimmed'; reason: string };
+
+export interface JournalKeeperOptions {
+  directory: string;
+  keep: JournalKeep;
+  log: (event: JournalKeeperEvent) => void;
+  /** The clock, in Unix milliseconds. */
+  now: () => number;
+  every: Every;
+  connect?: Connect;
+  /** Entries of a step, and blocks whose entries are kept; others than usual are for tests. */
+  step?: number;
+  blocks?: number;
+}
+
+/** Milliseconds between two steps. */
+const EVERY_MS = 1_000;
+/** Entries that a step removes: it ends within some milliseconds, and is not worth its sync for fewer. */
+const STEP = 200;
+/** Steps after which the index is asked again which entries it may still read. */
+const STEPS_BETWEEN_LOOKS = 60;
+
+const DAY_US = 86_400_000_000;
+const MICROSECONDS = 1_000;
+
+const CATCHING_UP = storedStage.numberOf('catching_up');
+const RUNNING = storedBackfillState.numberOf('running');
+
+/** Lowest height of a block that hooks which catch up, and backfills, have still to read. */
+const LOWEST_FOR_HOOKS = `
+  SELECT min(height) AS height FROM (
+    SELECT min(cursor_height) AS height FROM hooks WHERE stage = ${CATCHING_UP}
+    UNION ALL SELECT min(next_height) FROM hook_backfills WHERE state <= ${RUNNING})`;
+
+/** The oldest entry that holds a block from a height on, canonical or not. */
+const OLDEST_ENTRY = `
+  SELECT min(p.journal_id) AS id FROM block_payloads p
+    JOIN (SELECT index_block_hash FROM blocks WHERE height >= ?1
+          UNION ALL SELECT index_block_hash FROM orphaned_blocks WHERE height >= ?1) b
+      ON b.index_block_hash = p.index_block_hash`;
+
+/**
+ * The oldest entry that the index may still read: a fork reverts blocks by their payloads, and hooks that catch up are
+ * evaluated on them.
+ * @param blocks below the tip that a fork may revert
+ * @returns null where the index needs none
+ */
+function oldestNeeded(db: Database, blocks: number): number | null {
+  const tip = db.query<{ height: number | null }, []>('SELECT max(height) AS height FROM blocks').get()?.height ?? 0;
+  const ofHooks = db.query<{ height: number | null }, []>(LOWEST_FOR_HOOKS).get()?.height ?? tip;
+  const from = Math.min(tip - blocks, ofHooks);
+  return db.query<{ id: number | null }, [number]>(OLDEST_ENTRY).get(from)?.id ?? null;
+}
+
+/** What a snapshot allows: entries up to one may be removed, or none for a reason that the log names. */
+type Allowed = { upTo: number; location: string } | { reason: string };
+
+/** @param first the oldest entry of the journal */
+function allowedBySnapshot(directory: string, journal: JournalTrimming, first: number): Allowed {
+  const snapshot = newestSnapshot(directory);
+  if (snapshot === null) return { reason: 'no snapshot of this data is known: make one with stackside backup' };
+  const { position, chain, location } = snapshot;
+  if (position < first || journal.chainAt(position)?.toHex() === chain) return { upTo: position, location };
+  return { reason: `the snapshot at ${location} is of another journal` };
+}
+
+/** What a step did: removed entries, nothing for a reason that the log names, or nothing since all are to be kept. */
+type Step = { entries: number; upTo: number; location: string } | { reason: string } | null;
+
+/** A keeper that has the files open. */
+function openKeeper(options: JournalKeeperOptions) {
+  const { directory, keep, now, connect, step = STEP, blocks = KEPT_BLOCKS } = options;
+  const journal = openJournalTrimming(directory, connect);
+  const index = openReader(directory);
+  /** Entries from here on are needed; asked for now and then. */
+  let needed: number | null = null;
+  let steps = 0;
+
+  const isOldEnough = (id: number): boolean => {
+    if (keep === 'snapshot') return true;
+    const receivedAt = journal.receivedAt(id);
+    return receivedAt !== null && receivedAt < now() * MICROSECONDS - keep * DAY_US;
+  };
+
+  function isNeeded(id: number): boolean {
+    if (steps % STEPS_BETWEEN_LOOKS === 0) needed = oldestNeeded(index, blocks);
+    steps += 1;
+    return needed === null || id >= needed;
+  }
+
+  return {
+    /** Removes the next entries that may go. @throws SQLiteError, OperatorError */
+    step(): Step {
+      const first = journal.first();
+      if (first === null) return null;
+      const last = first + step - 1;
+      if (journal.receivedAt(last) === null || !isOldEnough(last) || isNeeded(last)) return null;
+      const allowed = allowedBySnapshot(directory, journal, first);
+      if ('reason' in allowed) return allowed;
+      if (last > allowed.upTo) return null;
+      journal.trimTo(last);
+      return { entries: step, upTo: last, location: allowed.location };
+    },
+    close(): void {
+      journal.close();
+      index.close();
+    },
+  };
+}
+
+/**
+ * Begins to trim the journal of a directory that this process writes.
+ * @returns what ends it
+ */
+export function startJournalKeeper(options: JournalKeeperOptions): () => void {
+  const { log, every } = options;
+  const keeper = openKeeper(options);
+  let removed = { entries: 0, upTo: 0, location: '' };
+  let said = '';
+
+  function report(): void {
+    if (removed.entries === 0) return;
+    log({ event: 'journal_trimmed', entries: removed.entries, up_to: removed.upTo, snapshot: removed.location });
+    removed = { ...removed, entries: 0 };
+  }
+
+  function sayOnce(reason: string): void {
+    if (reason === said) return;
+    said = reason;
+    log({ event: 'journal_not_trimmed', reason });
+  }
+
+  function step(): void {
+    try {
+      const done = keeper.step();
+      if (done === null) report();
+      else if ('reason' in done) sayOnce(done.reason);
+      else removed = { ...done, entries: removed.entries + done.entries };
+    } catch (error) {
+      // The snapshot's note can't be read.
+      if (error instanceof OperatorError) sayOnce(error.message);
+      // What fails here fails for the events, too, which say so; another step comes.
+      else if (unavailable(error) === null) throw error;
+    }
+  }
+
+  const stop = every(EVERY_MS, step);
+  return () => {
+    stop();
+    keeper.close();
+  };
+}

@@ -1,0 +1,228 @@
+/** The journal is trimmed to what a verified snapshot holds and the index needs no more, and stays one chain. */
+import { Database } from 'bun:sqlite';
+import { afterAll, expect, test } from 'bun:test';
+import { cpSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { OperatorError } from '../../src/base/errors.ts';
+import { devnetEvents } from '../../src/devnet/scenario.ts';
+import { checkDirectory } from '../../src/store/check/check.ts';
+import { indexPath, journalPath } from '../../src/store/files/database.ts';
+import { openJournalReader } from '../../src/store/files/journal.ts';
+import { noteSnapshot } from '../../src/store/files/newest-snapshot.ts';
+import { standingOf } from '../../src/store/files/standing.ts';
+import {
+  type JournalKeep,
+  type JournalKeeperEvent,
+  startJournalKeeper,
+} from '../../src/store/ingest/journal-keeper.ts';
+import { rebuildIndex } from '../../src/store/ingest/rebuild.ts';
+import { imagesAtCommits } from '../support/crash-image.ts';
+import { type DataDirectory, dataDirectory } from '../support/data-directory.ts';
+import { ingestOf, openAt, received } from '../support/ingest.ts';
+import { manualClock } from '../support/manual-clock.ts';
+import { restored, snapshotOf } from '../support/snapshot.ts';
+import { everything, journalRows, wholeIndex } from '../support/tables.ts';
+
+const all = [...devnetEvents({ seed: 9, blocks: 40, transactionsPerBlock: 2, forkEvery: 7, forkDepth: 3 })].map(
+  received,
+);
+const events = all.slice(0, -60);
+const later = all.slice(-60);
+/** Blocks below the tip that these tests keep, deeper than any fork of the chain. */
+const BLOCKS = 8;
+const STEP = 10;
+
+const filled = ingestOf(events);
+afterAll(() => filled[Symbol.dispose]());
+const last = standingOf(filled.path).place;
+const NEWEST = events.at(-1)!.receivedAt / 1_000;
+const DAY = 86_400_000;
+
+/** A copy of the directory, of which a snapshot is known up to an event. */
+function withSnapshot(position: number | null): DataDirectory {
+  const directory = dataDirectory();
+  cpSync(filled.path, directory.path, { recursive: true });
+  if (position !== null) {
+    const journal = openJournalReader(directory.path)!;
+    noteSnapshot(directory.path, {
+      location: 's3://bucket/key',
+      position,
+      chain: journal.chainAt(position)!.toHex(),
+    });
+    journal.close();
+  }
+  return directory;
+}
+
+interface Trimming {
+  keep?: JournalKeep;
+  now?: number;
+  blocks?: number;
+  ticks?: number;
+}
+
+/** Trims until nothing is left to trim. @returns what was said */
+function trim(directory: string, { keep = 'snapshot', now = NEWEST, blocks = BLOCKS, ticks = 100 }: Trimming = {}) {
+  const said: JournalKeeperEvent[] = [];
+  const clock = manualClock();
+  const options = { directory, keep, log: (event: JournalKeeperEvent) => said.push(event), now: () => now };
+  const stop = startJournalKeeper({ ...options, every: clock.every, step: STEP, blocks });
+  for (let tick = 0; tick < ticks; tick++) clock.tick();
+  stop();
+  return said;
+}
+
+/** The first entry that is left. */
+const firstIn = (directory: string): number => journalRows(directory)[0]!.id;
+const problemsOf = (directory: string) => checkDirectory(directory).flatMap(({ problems }) => problems);
+/** The oldest entry of a block that stands no more than so many below the tip. */
+function oldestOf(blocks: number): number {
+  using db = new Database(indexPath(filled.path), { readonly: true });
+  return (
+    db
+      .query<{ id: number }, [number]>(
+        `SELECT min(journal_id) AS id FROM block_payloads WHERE index_block_hash IN (
+           SELECT index_block_hash FROM blocks WHERE height >= (SELECT max(height) FROM blocks) - ?1
+           UNION SELECT index_block_hash FROM orphaned_blocks WHERE height >= (SELECT max(height) FROM blocks) - ?1)`,
+      )
+      .get(blocks)?.id ?? 0
+  );
+}
+
+test('what a snapshot holds is removed in steps, and what forks may need stays', () => {
+  using directory = withSnapshot(last.id);
+  const before = journalRows(directory.path);
+  const said = trim(directory.path);
+  const first = firstIn(directory.path);
+  const upTo = first - 1;
+  expect(upTo % STEP).toBe(0);
+  expect(oldestOf(BLOCKS) - upTo).toBeWithin(1, STEP + 1);
+  expect(said).toEqual([{ event: 'journal_trimmed', entries: upTo, up_to: upTo, snapshot: 's3://bucket/key' }]);
+  expect(journalRows(directory.path)).toEqual(before.slice(upTo));
+  expect(problemsOf(directory.path)).toEqual([]);
+});
+
+test('no more is removed than the snapshot holds, and nothing without one', () => {
+  using part = withSnapshot(35);
+  trim(part.path);
+  expect(firstIn(part.path)).toBe(31);
+  using none = withSnapshot(null);
+  const said = trim(none.path);
+  expect(said).toEqual([{ event: 'journal_not_trimmed', reason: expect.stringContaining('no snapshot') }]);
+  using other = withSnapshot(null);
+  noteSnapshot(other.path, { location: 'elsewhere', position: 50, chain: 'ab'.repeat(32) });
+  expect(trim(other.path)).toEqual([
+    { event: 'journal_not_trimmed', reason: 'the snapshot at elsewhere is of another journal' },
+  ]);
+  writeFileSync(join(other.path, 'snapshot.json'), '{"location": 5}');
+  expect(trim(other.path)).toEqual([{ event: 'journal_not_trimmed', reason: expect.stringContaining('no snapshot') }]);
+  for (const { path } of [none, other]) expect(firstIn(path)).toBe(1);
+});
+
+test('entries stay for as many days as they are to be kept', () => {
+  using directory = withSnapshot(last.id);
+  const rows = journalRows(directory.path);
+  const at = rows[24]!.receivedAt / 1_000;
+  trim(directory.path, { keep: 3, now: rows[0]!.receivedAt / 1_000 + 3 * DAY });
+  expect(firstIn(directory.path)).toBe(1);
+  trim(directory.path, { keep: 3, now: at + 3 * DAY });
+  const first = firstIn(directory.path);
+  expect(first).toBeGreaterThan(1);
+  expect(rows[first - 2]!.receivedAt / 1_000).toBeLessThan(at);
+});
+
+test('hooks that catch up, and backfills, keep what they have still to read', () => {
+  const heightOf = (id: number): number => {
+    using db = new Database(indexPath(filled.path), { readonly: true });
+    return db
+      .query<{ height: number }, [number]>(
+        `SELECT max(b.height) AS height FROM blocks b JOIN block_payloads p ON p.index_block_hash = b.index_block_hash
+          WHERE p.journal_id <= ?1`,
+      )
+      .get(id)!.height;
+  };
+  for (const statement of [
+    `INSERT INTO hook_backfills (uuid, hook_id, state, dry_run, from_height, to_height, next_height, matched_blocks,
+       matched_transactions, queued, delivered, dead, created_at) VALUES ('u', 1, 0, 0, 1, 9, ?1, 0, 0, 0, 0, 0, 0)`,
+    `INSERT INTO hooks (uuid, consumer, created_at, definition, url, stage, status, cursor_height, cursor_hash, joined,
+       evaluated, occurrences, window_evaluated, window_occurrences, sequence, consecutive_failures)
+       VALUES ('u', 'c', 0, '{}', 'http://h', 2, 0, ?1, x'', 0, 0, 0, 0, 0, 0, 0)`,
+  ]) {
+    using directory = withSnapshot(last.id);
+    {
+      using db = new Database(indexPath(directory.path));
+      db.run(statement, [heightOf(45)]);
+    }
+    trim(directory.path);
+    expect(firstIn(directory.path)).toBeWithin(11, 46);
+  }
+});
+
+test('events and forks come after a trimming as before it, also to a directory restored from a snapshot of it', async () => {
+  using directory = withSnapshot(last.id);
+  trim(directory.path);
+  using places = dataDirectory();
+  await snapshotOf(directory.path, join(places.path, 'snapshot'));
+  using fed = ingestOf(all);
+  await restored(join(places.path, 'snapshot'), join(places.path, 'data'));
+  for (const path of [directory.path, join(places.path, 'data')]) {
+    using opened = openAt(path);
+    for (const event of later) opened.ingest.take(event);
+    opened.ingest.commit();
+    opened.ingest.close();
+    expect(wholeIndex(path)).toEqual(wholeIndex(fed.path));
+    expect(problemsOf(path)).toEqual([]);
+  }
+});
+
+test('whatever the moment of a crash, the journal is one chain and fits its index', async () => {
+  using directory = withSnapshot(last.id);
+  const images = await imagesAtCommits(directory.path, () => trim(directory.path, { ticks: 3 }));
+  expect(images.length).toBe(6);
+  const before = everything(directory.path).index;
+  for (const image of images) {
+    using _ = image;
+    openAt(image.path)[Symbol.dispose]();
+    expect(wholeIndex(image.path)).toEqual(before);
+    const reader = openJournalReader(image.path)!;
+    const ids = [...reader.entriesAfter(0, true)].map(({ id }) => id);
+    reader.close();
+    expect(ids).toEqual(ids.map((_, at) => ids[0]! + at));
+    expect(ids.at(-1)).toBe(last.id);
+  }
+});
+
+test('a rebuild, a deep check, an export and a check say what is missing and what holds it', () => {
+  using directory = withSnapshot(last.id);
+  trim(directory.path);
+  const upTo = firstIn(directory.path) - 1;
+  const refused = ((): OperatorError => {
+    try {
+      rebuildIndex({ directory: directory.path, chainId: null, log: () => {}, force: false });
+    } catch (error) {
+      return error as OperatorError;
+    }
+    throw new Error('it was rebuilt');
+  })();
+  expect(refused.message).toContain(`lacks the events from 1 to ${upTo}`);
+  expect(refused.remedy).toContain('Restore the snapshot at s3://bucket/key into another directory');
+  expect(() => checkDirectory(directory.path, { deep: true })).toThrow('lacks events');
+  const names = checkDirectory(directory.path).map(({ name }) => name);
+  expect(names).toContain(
+    `each entry of the journal against its chain value (it lacks the events 1 to ${upTo}, which the snapshot at s3://bucket/key holds)`,
+  );
+  // A check since a height begins inside what is missing.
+  expect(checkDirectory(directory.path, { since: 3 }).flatMap(({ problems }) => problems)).toEqual([]);
+});
+
+test('an entry that rots after the mark is found by the mark', () => {
+  using directory = withSnapshot(last.id);
+  trim(directory.path);
+  const first = firstIn(directory.path);
+  using db = new Database(journalPath(directory.path));
+  db.run('UPDATE events SET received_at = received_at + 1 WHERE id = ?1', [first]);
+  db.close();
+  expect(problemsOf(directory.path)).toContain(
+    `Entry ${first} of ${journalPath(directory.path)} is damaged: its chain value is another.`,
+  );
+});
