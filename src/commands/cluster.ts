@@ -104,7 +104,7 @@ export async function reportCluster(settings: ClusterSettings, format: OutputFor
     process.stdout.write(`${JSON.stringify(jsonOf(status))}\n`);
     return;
   }
-  process.stdout.write(`${linesOf(status, settings.data).join('\n')}\n`);
+  process.stdout.write(`${clusterLines(status, settings.data).join('\n')}\n`);
   for (const warning of status.engine.warnings) process.stderr.write(`Warning: ${warning}\n`);
 }
 
@@ -142,7 +142,8 @@ const ago = (seconds: number): string => (seconds < 60 ? `${seconds.toFixed(1)} 
 /** How far an entry is behind the head, in words. */
 const behind = (head: number, seq: number): string => (seq >= head ? 'up to date' : `${head - seq} behind`);
 
-function linesOf(status: ClusterStatus, data: string): string[] {
+/** The status of a cluster in lines for people. @param data the data directory whose journal was compared */
+export function clusterLines(status: ClusterStatus, data: string): string[] {
   const { chainId, head, bytes, hosts, leases, directory, engine } = status;
   const width = Math.max(0, ...hosts.map(({ name }) => name.length));
   return [

@@ -1,11 +1,18 @@
 /** The shared log over several PostgreSQL servers, of which one is written: nothing acknowledged dies with it. */
-import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { afterAll, beforeAll, expect, spyOn, test } from 'bun:test';
+import { clusterLines, initCluster, reportCluster } from '../../../src/commands/cluster.ts';
+import { devnetEvents } from '../../../src/devnet/scenario.ts';
 import { nextChain, sameChain } from '../../../src/store/files/journal-entry.ts';
-import { makeTables } from '../../../src/store/log/engine-tables.ts';
+import { tellPosition } from '../../../src/store/log/cluster-hosts.ts';
+import type { ClusterStatus } from '../../../src/store/log/cluster-status.ts';
+import { acquireLease } from '../../../src/store/log/delivery-lease.ts';
+import { claimChain, makeTables } from '../../../src/store/log/engine-tables.ts';
 import { STATEMENT_MS } from '../../../src/store/log/postgres-engine.ts';
 import { engineAccess, openPostgresLog, type PostgresLog } from '../../../src/store/log/postgres-log.ts';
 import type { LogEntry, LogHead } from '../../../src/store/log/shared-log.ts';
+import { stackside } from '../../e2e/stackside.ts';
 import { heldClock } from '../../support/held-clock.ts';
+import { ingestOf, received } from '../../support/ingest.ts';
 import { moment } from '../../support/moment.ts';
 import { hasPostgres, type PostgresQuorum, startQuorum } from '../../support/postgres.ts';
 import { casesOf } from '../../support/property.ts';
@@ -106,4 +113,98 @@ describeWith('PostgreSQL', hasPostgres, () => {
     await old[Symbol.asyncDispose]();
     await quorum.replace();
   });
+
+  test('cluster init fills the log with a journal, and cluster status shows where all stands', async () => {
+    const events = [...devnetEvents({ seed: 5, blocks: 4 })].map(received);
+    using directory = ingestOf(events);
+    const at = ['--cluster', quorum.url, '--cluster-prefix', 'init_', '--data', directory.path];
+    expect(await stackside('cluster', 'init', ...at)).toEqual({
+      code: 0,
+      stdout: `The tables of the shared log were made.\nThe log has ${events.length} entries, which are those of the journal in ${directory.path}.\n`,
+      stderr: '',
+    });
+    const access = engineAccess(quorum.url, { prefix: 'init_' });
+    await tellPosition(access, { name: 'host-1', seq: 2, version: '1.2.3' });
+    await acquireLease(access, { name: 'delivery', holder: 'host-1', seconds: 60 });
+    await access.engine.close();
+
+    const { stdout, stderr, code } = await stackside('cluster', 'status', '--format', 'json', ...at);
+    expect([code, stderr]).toEqual([0, '']);
+    const synchronous = expect.stringContaining('ANY 1');
+    const standby = { name: expect.any(String), state: 'streaming', sync: 'quorum' };
+    expect(JSON.parse(stdout)).toEqual({
+      chain_id: 0x8000_0000,
+      head: { entry: events.length, chain: expect.stringMatching(/^0x[0-9a-f]{64}$/) },
+      log_bytes: expect.any(Number),
+      hosts: [
+        { name: 'host-1', entry: 2, behind: events.length - 2, version: '1.2.3', seen_seconds_ago: expect.any(Number) },
+      ],
+      leases: [{ name: 'delivery', holder: 'host-1', epoch: 1, seconds_left: expect.any(Number) }],
+      directory: { entry: events.length, fits: true },
+      engine: {
+        server: `127.0.0.1:${quorum.primary().port}`,
+        version: expect.any(String),
+        synchronous_standby_names: synchronous,
+        standbys: [standby, standby],
+      },
+      warnings: [],
+    });
+  });
+
+  test('a log of another chain is refused, and one that is not there', async () => {
+    const settings = { cluster: quorum.url, clusterPrefix: 'mainnet_', data: '/nowhere' };
+    await expect(reportCluster(settings, 'json')).rejects.toThrow('no shared log under this prefix');
+    const access = engineAccess(quorum.url, { prefix: 'mainnet_' });
+    await makeTables(access.engine, access.tables);
+    await claimChain(access.engine, access.tables, 1);
+    await access.engine.close();
+    using directory = ingestOf([...devnetEvents({ seed: 5, blocks: 1 })].map(received));
+    using _ = spyOn(process.stdout, 'write').mockImplementation(() => true);
+    await expect(initCluster({ ...settings, data: directory.path })).rejects.toThrow(
+      'The shared log is of chain 0x00000001',
+    );
+    await expect(initCluster({ ...settings, cluster: null })).rejects.toThrow('No shared log is named.');
+    const away = { ...settings, cluster: 'postgres://nobody@127.0.0.1:1,127.0.0.1:2/none' };
+    await expect(reportCluster(away, 'text')).rejects.toThrow('No server of the shared log can be written');
+  });
+});
+
+test('the status of a cluster in words', () => {
+  const status: ClusterStatus = {
+    chainId: 1,
+    head: { seq: 12, chain: new Uint8Array(32) },
+    bytes: 1_234_567,
+    hosts: [
+      { name: 'a', seq: 12, version: '1.0.0', seconds: 0.25 },
+      { name: 'bcd', seq: 9, version: '1.0.0', seconds: 125 },
+    ],
+    leases: [
+      { name: 'delivery', holder: 'a', epoch: 3, seconds: 4.5 },
+      { name: 'other', holder: 'b', epoch: 1, seconds: 0 },
+    ],
+    directory: { seq: 9, fits: false },
+    engine: {
+      server: 'db1:5432',
+      version: '15.4',
+      synchronous: '',
+      standbys: [
+        { name: 'db2', state: 'streaming', sync: 'async' },
+        { name: 'db3', state: null, sync: null },
+      ],
+      warnings: [],
+    },
+  };
+  expect(clusterLines(status, '/data')).toEqual([
+    'chain          0x00000001',
+    `log            entry 12, chain value 0x${'00'.repeat(32)}, 1.2 MB`,
+    'host           a    entry 12, up to date, version 1.0.0, seen 0.3 s ago',
+    'host           bcd  entry 9, 3 behind, version 1.0.0, seen 00:02:05 ago',
+    'lease          delivery: epoch 3, held by a for 4.5 s',
+    'lease          other: epoch 1, free',
+    'directory      /data: entry 9, not a journal of this log',
+    'postgresql     15.4, written at db1:5432',
+    'synchronous    no',
+    'standby        db2  streaming, async',
+    'standby        db3  not visible to this role',
+  ]);
 });

@@ -1,0 +1,121 @@
+/** What the shared log in PostgreSQL takes by itself: appending, hearing of an entry, reading and filling. */
+
+import { openJournal } from '../../src/store/files/journal.ts';
+import { CHAIN_START, nextChain } from '../../src/store/files/journal-entry.ts';
+import { makeTables } from '../../src/store/log/engine-tables.ts';
+import { fillLog } from '../../src/store/log/log-filling.ts';
+import { engineAccess, openPostgresLog, type PostgresLog } from '../../src/store/log/postgres-log.ts';
+import type { LogEntry, LogHead } from '../../src/store/log/shared-log.ts';
+import { withDirectory } from '../harness.ts';
+
+/** Bytes of an entry's text: an event of the mempool with one transaction. */
+export const TEXT_BYTES = 2_000;
+
+const START: LogHead = { seq: 0, chain: CHAIN_START };
+
+/** A text that compresses as the hex of a transaction does. */
+const textOf = (seq: number): string =>
+  JSON.stringify({ seq, raw: crypto.getRandomValues(new Uint8Array((TEXT_BYTES - 30) / 2)).toHex() });
+
+function entryAfter(head: LogHead): LogEntry {
+  const seq = head.seq + 1;
+  const event = { receivedAt: Date.now() * 1000, path: '/new_mempool_tx', text: textOf(seq) };
+  return { ...event, seq, chain: nextChain(head.chain, { ...event, id: seq }) };
+}
+
+let prefixes = 0;
+/** Makes tables of their own. @returns their prefix */
+async function newTables(url: string): Promise<string> {
+  prefixes += 1;
+  const prefix = `bench${prefixes}_`;
+  const { engine, tables } = engineAccess(url, { prefix });
+  await makeTables(engine, tables);
+  await engine.close();
+  return prefix;
+}
+
+/** Appends one entry. @returns the milliseconds that it took */
+async function append(log: PostgresLog, entry: LogEntry, head: LogHead): Promise<number> {
+  const start = performance.now();
+  const outcome = await log.append(entry, head);
+  if (outcome !== 'appended') throw new Error(`entry ${entry.seq}: ${outcome}`);
+  return performance.now() - start;
+}
+
+/** The milliseconds that each of so many appends took, one after the other. */
+export async function appendTimes(url: string, count: number): Promise<number[]> {
+  const log = await openPostgresLog(url, { prefix: await newTables(url) });
+  const times: number[] = [];
+  let head = START;
+  // The first ones connect and prepare.
+  for (let n = 0; n < count + 20; n++) {
+    const entry = entryAfter(head);
+    const time = await append(log, entry, head);
+    if (n >= 20) times.push(time);
+    head = entry;
+  }
+  await log.close();
+  return times;
+}
+
+/** Milliseconds from the end of an append until another client has read the entry. @param listens or polls */
+export async function lagTimes(url: string, count: number, listens: boolean): Promise<number[]> {
+  const prefix = await newTables(url);
+  const appending = await openPostgresLog(url, { prefix });
+  const following = await openPostgresLog(url, { prefix, listens });
+  const read = new Map<number, number>();
+  const ended = new AbortController();
+  const follower = (async () => {
+    for (let at = 0; at < count; ) {
+      await following.wait(at, ended.signal);
+      for (const { seq } of await following.read(at, 100)) {
+        read.set(seq, performance.now());
+        at = seq;
+      }
+    }
+  })();
+  const appended = new Map<number, number>();
+  let head = START;
+  for (let n = 0; n < count; n++) {
+    const entry = entryAfter(head);
+    await append(appending, entry, head);
+    appended.set(entry.seq, performance.now());
+    head = entry;
+    await Bun.sleep(15 + Math.random() * 20);
+  }
+  await follower;
+  await Promise.all([appending.close(), following.close()]);
+  // The follower may have an entry before the one that appended it hears that it did.
+  return [...appended].map(([seq, time]) => Math.max(0, read.get(seq)! - time));
+}
+
+export interface Bulk {
+  /** Entries per second that fill the log from a journal. */
+  filled: number;
+  /** Entries per second that one client reads. */
+  read: number;
+}
+
+/** Fills a log from a journal, and reads it. */
+export const bulkRates = (url: string, count: number): Promise<Bulk> =>
+  withDirectory(async (directory) => {
+    const journal = openJournal(directory);
+    journal.begin();
+    let head = START;
+    for (let n = 0; n < count; n++) {
+      const entry = entryAfter(head);
+      journal.append({ ...entry, id: entry.seq });
+      head = entry;
+    }
+    journal.commit();
+    const log = await openPostgresLog(url, { prefix: await newTables(url) });
+    const start = performance.now();
+    await fillLog(log.access, journal, () => {});
+    const between = performance.now();
+    let at = 0;
+    while (at < count) at = (await log.read(at, 1_000)).at(-1)!.seq;
+    const end = performance.now();
+    journal.close();
+    await log.close();
+    return { filled: (count / (between - start)) * 1000, read: (count / (end - between)) * 1000 };
+  });
