@@ -74,29 +74,27 @@ async function copy({ sql }: Session, log: string, rows: readonly Buffer[]): Pro
 }
 
 /** Verifies that the journal goes on where the log ends. @throws OperatorError */
-function requireBeginning(journal: JournalReads, head: LogHead): void {
+function requireContinuation(journal: JournalReads, head: LogHead): void {
+  const gap = journal.gaps().find(({ last }) => last > head.seq);
+  if (gap !== undefined) {
+    throw new OperatorError(
+      `The journal lacks the events from ${gap.first} to ${gap.last}, and the shared log only has ${head.seq}.`,
+      'Give the data directory of a host that has them, or make a new one by importing a recording.',
+    );
+  }
   const chain = journal.chainAt(head.seq);
-  if (chain !== null && sameChain(chain, head.chain)) return;
   if (chain === null) {
     throw new OperatorError(
       `The shared log has ${head.seq} entries already, and the journal only ${journal.lastId()}.`,
       'Start this host with --cluster: it takes what it lacks from the log. Give another --cluster-prefix for another log.',
     );
   }
-  throw new OperatorError(
-    `The shared log is not that of this journal: entry ${head.seq} differs.`,
-    'Give the data directory of a host of this log, or another --cluster-prefix for a new log.',
-  );
-}
-
-/** @throws OperatorError where the journal lacks events, since every entry of the log follows another */
-function requireWhole(journal: JournalReads): void {
-  const [gap] = journal.gaps();
-  if (gap === undefined) return;
-  throw new OperatorError(
-    `The journal lacks the events from ${gap.first} to ${gap.last}, and the shared log can have no gap.`,
-    'Make a new data directory by importing a recording, and use that.',
-  );
+  if (!sameChain(chain, head.chain)) {
+    throw new OperatorError(
+      `The shared log is not that of this journal: entry ${head.seq} differs.`,
+      'Give the data directory of a host of this log, or another --cluster-prefix for a new log.',
+    );
+  }
 }
 
 /**
@@ -112,10 +110,9 @@ export async function fillLog(
   journal: JournalReads,
   filled: (seq: number) => void,
 ): Promise<LogHead> {
-  requireWhole(journal);
   try {
     let head = await engine.read((run) => headOf({ run }, tables.log));
-    requireBeginning(journal, head);
+    requireContinuation(journal, head);
     for (const { rows, bytes, last } of chunksAfter(journal, head.seq)) {
       await engine.write((session) => copy(session, tables.log, rows), bytes);
       head = last;

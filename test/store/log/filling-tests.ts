@@ -67,14 +67,18 @@ export function fillingTests(fixture: () => EngineFixture): void {
     journal.close();
   });
 
-  test('a journal that lacks events fills no log', async () => {
+  test('a journal that lacks events fills no log, unless the log has them', async () => {
     await using log = await fixture().newLog();
     using directory = dataDirectory();
     const journal = openJournal(directory.path);
+    const first = entryAfter(START);
     journal.begin();
-    journal.breakAfter(4, new Uint8Array(32));
+    journal.breakAfter(1, first.chain);
     journal.commit();
-    await expect(fillLog(log.access, journal, () => {})).rejects.toThrow('lacks the events from 1 to 4');
+    extend(journal, 1);
+    await expect(fillLog(log.access, journal, () => {})).rejects.toThrow('lacks the events from 1 to 1');
+    await log.append(first, START);
+    expect((await fillLog(log.access, journal, () => {})).seq).toBe(2);
     journal.close();
   });
 
