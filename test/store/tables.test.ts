@@ -90,6 +90,7 @@ const mayInsert: Readonly<Record<string, string>> = {
   'files/database.ts': 'upgrades older schemas',
   'files/import-progress.ts': 'writes a table of the journal too',
   'files/journal-file.ts': "writes the journal's tables, which are no part of schema.sql",
+  'files/journal-trim.ts': "writes the journal's tables, which are no part of schema.sql",
   'files/journal.ts': "writes the journal's tables, which are no part of schema.sql",
   'hooks/carry-over.ts': 'copies whole tables from one file to another',
   'hooks/secrets.ts': 'moves the secret that is there to another column',
