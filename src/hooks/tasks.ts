@@ -4,9 +4,9 @@
  */
 
 import type { Write } from '../store/ingest/ingest.ts';
+import { slices } from '../store/ingest/slices.ts';
 import { type BackfillStepOptions, backfillSteps } from './backfill-step.ts';
 import { type HookLog, logTaskFailure } from './log-event.ts';
-import { slices } from './slices.ts';
 
 /** Deliveries of a hook that may wait while it catches up: the rest is made when some are gone. */
 const MOST_CAUGHT_UP = 1_000;

@@ -4,6 +4,7 @@ import { ANCHORED_SEQUENCE } from '../../../chain/block.ts';
 import { type AbiFunction, functionSignature, typedArguments } from '../../../codec/abi.ts';
 import { toHex } from '../../../codec/hex.ts';
 import { decodePostConditions } from '../../../codec/post-conditions.ts';
+import { decoded, payloadOf } from '../../../codec/raw-payload.ts';
 import { asValue, type Written, written } from '../../../http/json.ts';
 import type { ContractFunctions } from '../../../store/model/contract.ts';
 import type { TransactionEvent } from '../../../store/model/event.ts';
@@ -11,7 +12,6 @@ import type { PendingTransactionDetail, SummaryPayload, TransactionDetail } from
 import type { MempoolTransaction, Transaction } from '../schemas/transaction.ts';
 import { transactionEvent } from './event.ts';
 import { poisonMicroblock } from './poison-microblock.ts';
-import { decoded, payloadOf } from './raw.ts';
 import { tenureChange } from './tenure-change.ts';
 import { clarity, exactNumber, isoTime, timeText } from './values.ts';
 

@@ -1,7 +1,7 @@
 import type { Static } from '@sinclair/typebox';
 import { toHex } from '../../../codec/hex.ts';
+import { payloadOf } from '../../../codec/raw-payload.ts';
 import type { ContractDeployment } from '../../../store/model/contract.ts';
-import { payloadOf } from '../../shared/serialize/raw.ts';
 import type { Contract } from '../schemas/contract.ts';
 
 /**

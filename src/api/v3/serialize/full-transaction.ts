@@ -3,6 +3,7 @@ import type { Static } from '@sinclair/typebox';
 import { decodeArguments } from '../../../codec/clarity.ts';
 import { toHex } from '../../../codec/hex.ts';
 import { decodePostConditions } from '../../../codec/post-conditions.ts';
+import { decoded, payloadOf } from '../../../codec/raw-payload.ts';
 import { writtenOnce } from '../../../http/json.ts';
 import type {
   FoundTransaction,
@@ -10,7 +11,6 @@ import type {
   TransactionDetail,
 } from '../../../store/model/transaction.ts';
 import { poisonMicroblock } from '../../shared/serialize/poison-microblock.ts';
-import { decoded, payloadOf } from '../../shared/serialize/raw.ts';
 import { tenureChange } from '../../shared/serialize/tenure-change.ts';
 import { clarity, exactNumber } from '../../shared/serialize/values.ts';
 import type { FullPending, FullTransaction } from '../schemas/transaction.ts';

@@ -1,5 +1,5 @@
 /** What only a transaction's own bytes hold. */
-import { decodeTransaction, type Transaction } from '../../../codec/transaction.ts';
+import { decodeTransaction, type Transaction } from './transaction.ts';
 
 /** The index holds what was decoded when it came: bytes that no longer decode are a defect. */
 export function decoded(raw: Uint8Array): Transaction {

@@ -1,7 +1,7 @@
 /** Long work in small transactions, so that the node's events come in between. */
-import type { Clock } from '../base/clock.ts';
-import { isStorageError } from '../store/files/store-failure.ts';
-import type { Write } from '../store/ingest/ingest.ts';
+import type { Clock } from '../../base/clock.ts';
+import { isStorageError } from '../files/store-failure.ts';
+import type { Write } from './ingest.ts';
 
 /** Milliseconds of a slice. */
 const SLICE_MS = 10;
