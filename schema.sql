@@ -1,4 +1,4 @@
--- The index: everything Stackside serves, in one SQLite file. This file is the whole schema of version 3 (PRAGMA
+-- The index: everything Stackside serves, in one SQLite file. This file is the whole schema of version 5 (PRAGMA
 -- user_version); a later version adds a numbered migration and changes this file to the result of it.
 --
 -- The tables of the chain hold the canonical chain alone: a block's rows are added when it is applied at the tip and
@@ -1214,6 +1214,35 @@ CREATE TABLE send_many_contracts (
   network     TEXT PRIMARY KEY,
   contract_id TEXT NOT NULL
 ) STRICT, WITHOUT ROWID;
+
+-- What the operator asked to find by decoded values: logs of a contract by their fields, calls of it by their arguments.
+CREATE TABLE value_indexes (
+  id            INTEGER PRIMARY KEY,
+  -- 1 logs, 2 calls
+  subject       INTEGER NOT NULL,
+  -- as the operator wrote it: the contract need not exist
+  contract      TEXT NOT NULL,
+  -- a field of the logs, or a function; empty for all
+  scope         TEXT NOT NULL,
+  -- 0 where nobody asks for it any more, and its entries are being removed
+  wanted        INTEGER NOT NULL,
+  -- The entries are of logs and calls from this place on. It moves down to 0 while those of before are added.
+  from_position INTEGER NOT NULL,
+  from_event    INTEGER NOT NULL
+) STRICT;
+
+-- The decoded values.
+CREATE TABLE value_index_entries (
+  index_id    INTEGER NOT NULL,
+  -- names with dots between them; an argument's is its function and its place. The keys of both are in rows/value-keys.ts
+  path        TEXT NOT NULL,
+  position    INTEGER NOT NULL,
+  -- 0 for a call
+  event_index INTEGER NOT NULL,
+  value       TEXT NOT NULL,
+  PRIMARY KEY (index_id, path, position, event_index)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX value_index_entries_by_value ON value_index_entries (index_id, path, value, position, event_index);
 
 -- What happened, in order, for those who are told of it: other threads and processes read it here. The newest ones only,
 -- and none of what was imported or made anew.

@@ -9,6 +9,7 @@ import type { ReceiverEvent } from './node/receiver.ts';
 import type { WalEvent } from './store/files/wal-upkeep.ts';
 import type { IngestEvent } from './store/ingest/ingest.ts';
 import type { JournalKeeperEvent } from './store/ingest/journal-keeper.ts';
+import type { ValueIndexEvent } from './store/ingest/value-indexing.ts';
 import type { SnapshotEvent } from './store/read/snapshots.ts';
 
 export type ServerEvent =
@@ -26,6 +27,7 @@ export type LogEvent =
   | SnapshotEvent
   | WalEvent
   | JournalKeeperEvent
+  | ValueIndexEvent
   | ReceiverEvent
   | BroadcastEvent
   | RealtimeEvent
@@ -56,6 +58,9 @@ export const levelOf: Record<LogEvent['event'], Exclude<Level, 'silent'>> = {
   journal_not_trimmed: 'warn',
   writes_failing: 'error',
   writes_resumed: 'info',
+  value_index_complete: 'info',
+  value_index_removed: 'info',
+  value_index_failed: 'error',
   index_unavailable: 'error',
   index_reopened: 'info',
   snapshot_cut_off: 'warn',

@@ -7,6 +7,7 @@ import { nodeRoutes } from '../api/node-routes.ts';
 import { type Operations, operationRoutes } from '../api/operations.ts';
 import { type PrefixForward, prefixRoutes, requireFreePrefixes } from '../api/prefix-routes.ts';
 import { blockSeries } from '../api/stackside/block-series.ts';
+import { contractSearch } from '../api/stackside/contract-search.ts';
 import { type ServerHistory, serverHistory } from '../api/stackside/history.ts';
 import { mempoolState } from '../api/stackside/mempool.ts';
 import { principalHistory } from '../api/stackside/principal-history.ts';
@@ -171,6 +172,7 @@ export const resources = (
   serverStatus(server?.status ?? null),
   serverHistory(server?.history ?? null),
   principalHistory,
+  contractSearch,
   manySubjects,
 ];
 

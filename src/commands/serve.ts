@@ -23,11 +23,13 @@ import type { Reading, Settings } from '../settings/config.ts';
 import { sendManyIn } from '../settings/data.ts';
 import { changedSettings } from '../settings/describe.ts';
 import { unknownVariables } from '../settings/unknown-variables.ts';
+import { valueIndexesIn } from '../settings/value-indexes.ts';
 import { openToOthers } from '../store/files/private-files.ts';
 import { startWalUpkeep } from '../store/files/wal-upkeep.ts';
 import { CommitCount } from '../store/ingest/commit-count.ts';
 import { type Ingest, openIngest } from '../store/ingest/ingest.ts';
 import { startJournalKeeper } from '../store/ingest/journal-keeper.ts';
+import { startValueIndexing } from '../store/ingest/value-indexing.ts';
 import type { Snapshots } from '../store/read/snapshots.ts';
 import { startApiService } from './api-service.ts';
 import { type ApiThreads, startApiThreads } from './api-threads.ts';
@@ -169,6 +171,7 @@ function watchOf(settings: Settings, { clock, createLog }: Environment): Watch {
  */
 function systemOf(
   { settings, environment, watch, closing }: Base,
+  ingest: Ingest,
   sources: Sources,
   listeners: { name: string; url: string }[],
   logs: () => Promise<(ThreadLog | null)[]>,
@@ -177,7 +180,7 @@ function systemOf(
   const inspected = inspections({ directory: settings.data, clock, start: startOwnProcess });
   closing.unshift(() => inspected.stop());
   return {
-    state: () => systemState({ settings, sources, listeners }),
+    state: () => systemState({ settings, sources, listeners, valueIndexes: ingest.valueIndexes.all() }),
     log: async () => systemLog([watch.recent.read(), ...(await logs())]),
     inspections: inspected,
   };
@@ -218,6 +221,7 @@ export async function startServing(
         }),
       );
       closing.unshift(keepJournal(settings, environment, ingest, log));
+      closing.unshift(startValueIndexing({ write: ingest.write, step: ingest.valueIndexes.step, clock, log }));
     }
     const [registry, node] = [new Registry(), nodeRpc(settings.nodeRpc)];
     if (!settings.skipChainCheck) await requireNodesChain(node, settings.chainId ?? ingest?.chainId() ?? null);
@@ -269,7 +273,7 @@ export async function startServing(
       }),
       history: () => serverHistory(watch.hour),
     };
-    const system = ingest === null ? null : systemOf(base, sources, listeners, logs);
+    const system = ingest === null ? null : systemOf(base, ingest, sources, listeners, logs);
     if (ingest !== null) {
       storeMetrics(registry, ingest.health);
       closing.unshift(probeWrites(ingest, inTurn(ingest, clock.every)));
@@ -311,6 +315,7 @@ const ingestSettings = (settings: Settings) => ({
   journal: settings.journal,
   chainId: settings.chainId,
   sendMany: sendManyIn(settings),
+  valueIndexes: valueIndexesIn(settings),
 });
 const writingIn = ({ connect, sync, clock }: Environment) => ({ connect, sync, after: clock.after });
 

@@ -5,6 +5,7 @@ import { absentText, helpOf, printedName, printedValue } from '../settings/descr
 import { defaultOf, type Source } from '../settings/resolve.ts';
 import { openJournalReader } from '../store/files/journal.ts';
 import { fileSizes, freeBytes } from '../store/files/status.ts';
+import { isWhole, lowestWholeHeight, type ValueIndex } from '../store/model/value-index.ts';
 
 /** Where the values of settings come from, by name; a setting that is missing has its default, or the program set it. */
 export type Sources = Readonly<Record<string, Source>>;
@@ -13,6 +14,7 @@ export interface SystemStateOptions {
   settings: Settings;
   sources: Sources;
   listeners: SystemState['listeners'];
+  valueIndexes: readonly ValueIndex[];
 }
 
 function settingsOf({ settings, sources }: SystemStateOptions): SystemState['settings'] {
@@ -50,6 +52,14 @@ function journalOf(directory: string): SystemState['journal'] {
   }
 }
 
+const valueIndexState = (index: ValueIndex): SystemState['value_indexes'][number] => ({
+  of: index.subject,
+  contract_id: index.contract,
+  field: index.scope === '' ? null : index.scope,
+  state: !index.wanted ? 'removing' : isWhole(index) ? 'complete' : 'making',
+  from_height: lowestWholeHeight(index),
+});
+
 const WITH_JOURNAL =
   'Each event is synced to the journal before the node gets its answer. The index follows within 20 ms, and after a crash it is brought up from the journal.';
 const WITHOUT_JOURNAL = 'Each event is synced to the index before the node gets its answer. No journal is kept.';
@@ -69,5 +79,6 @@ export function systemState(options: SystemStateOptions): SystemState {
     },
     journal: journal ? journalOf(directory) : null,
     durability: journal ? WITH_JOURNAL : WITHOUT_JOURNAL,
+    value_indexes: options.valueIndexes.map(valueIndexState),
   };
 }

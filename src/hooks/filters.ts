@@ -1,9 +1,9 @@
 /** What the filters of a chainhook mean for matching. */
 import type { ChainEvent, ChainTransaction, TransactionStatus } from '../chain/block.ts';
-import { clarity } from '../codec/clarity-encode.ts';
 import { clarityRepr } from '../codec/clarity-repr.ts';
 import { toHex } from '../codec/hex.ts';
 import { tenureChangeCauses } from '../codec/tenure-change.ts';
+import { literalOf, serializedForms } from '../codec/value-condition.ts';
 import type { IndexKey } from '../store/hooks/candidates.ts';
 import type { Filter, FilterType } from './filter-schemas.ts';
 
@@ -21,17 +21,8 @@ export interface Condition {
   residual: Residual | null;
 }
 
-/** The serialized values that an NFT `value` stands for, in hex. An integer is signed or not, `u1` is not. */
-function nftValues(value: number | string): string[] {
-  const text = String(value);
-  if (text.startsWith('0x')) return [text.toLowerCase()];
-  const unsigned = text.startsWith('u');
-  const id = BigInt(unsigned ? text.slice(1) : text);
-  const values: Uint8Array[] = [];
-  if (id >= 0n && id < 2n ** 128n) values.push(clarity.uint(id));
-  if (!unsigned && id < 2n ** 127n && id >= -(2n ** 127n)) values.push(clarity.int(id));
-  return values.map(toHex);
-}
+/** The serialized values that an NFT `value` stands for, in hex. */
+const nftValues = (value: number | string): string[] => serializedForms(literalOf(String(value))).map(toHex);
 
 /** `extended` stands for every kind of extension: the others have no word in the published schema. */
 const causesOf = (cause: string): readonly string[] => (cause === 'extended' ? tenureChangeCauses.slice(1) : [cause]);

@@ -22,9 +22,19 @@ export const cursorQuery = {
 const neighbour = (description: string) => Type.Union([Type.String(), Type.Null()], { description });
 
 /** The schema of a page. @param item schema of one item */
-export const CursorPage = <T extends TSchema>(item: T) =>
+export const CursorPage = <T extends TSchema>(item: T) => pageOf(Total, item);
+
+/** The schema of a page of a list that isn't always counted. @param item schema of one item */
+export const UncountedCursorPage = <T extends TSchema>(item: T) => pageOf(OptionalTotal, item);
+
+const Total = Type.Integer({ description: 'Number of items in the whole list' });
+const OptionalTotal = Type.Union([Type.Integer(), Type.Null()], {
+  description: 'Number of items in the whole list; null for a list that a filter makes, which is not counted',
+});
+
+const pageOf = <Count extends TSchema, T extends TSchema>(total: Count, item: T) =>
   Type.Object({
-    total: Type.Integer({ description: 'Number of items in the whole list' }),
+    total,
     limit: Type.Integer(),
     cursor: Type.Object({
       next: neighbour('Cursor of the next page; null on the last page'),
@@ -51,7 +61,12 @@ export const neighbourText = (list: string, cursor: Cursor | null): string | nul
  * @param list name that the cursors are bound to
  * @param item serializes one item
  */
-export function cursorPage<T, R>(list: string, limit: number, page: Page<T>, item: (of: T) => R) {
+export function cursorPage<T, R, Count extends number | null = number>(
+  list: string,
+  limit: number,
+  page: Page<T, Count>,
+  item: (of: T) => R,
+) {
   return {
     total: page.total,
     limit,

@@ -90,6 +90,29 @@ function textsOf(query: string, places: ReadonlyMap<string, number>, fields: rea
   return texts;
 }
 
+/**
+ * The texts of parameters whose names a caller makes up: those that are a prefix, or begin with it and a dot.
+ * @param target path and query
+ * @returns texts by their names, in the order of the query
+ * @throws ParameterError for malformed percent-encoding
+ */
+export function textsUnder(target: string, prefix: string): Map<string, string[]> {
+  const texts = new Map<string, string[]>();
+  for (const pair of queryText(target).split('&')) {
+    const equals = pair.indexOf('=');
+    const name = decodedQuery(equals < 0 ? pair : pair.slice(0, equals));
+    if (name === null || (name !== prefix && !name.startsWith(`${prefix}.`))) continue;
+    const value = equals < 0 ? '' : decodedQuery(pair.slice(equals + 1));
+    if (value === null) {
+      throw new ParameterError({ place: 'querystring', path: [name] }, 'must be well-formed percent-encoding');
+    }
+    const given = texts.get(name);
+    if (given === undefined) texts.set(name, [value]);
+    else given.push(value);
+  }
+  return texts;
+}
+
 /** Null where the encoding is malformed. */
 function decodedQuery(text: string): string | null {
   return decoded(text.replaceAll('+', ' '));

@@ -12,10 +12,12 @@ import { realtimeSettings } from './realtime.ts';
 import { type Found, resolve, type Source } from './resolve.ts';
 import type { CommandName, Grouped } from './setting.ts';
 import { simulatedNodeSettings } from './simulated-node.ts';
+import { valueIndexSettings } from './value-indexes.ts';
 
 /** All settings, in the order of `--help` and of the operators' page. */
 export const settings = {
   ...dataSettings,
+  ...valueIndexSettings,
   ...apiSettings,
   ...eventSettings,
   ...nodeSettings,

@@ -21,7 +21,11 @@ const SHORT = 160;
 const LONG = 4 * SHORT;
 
 /** Reached by the short chain, so that a query which only they bound costs the same in both. */
-const limits: WorkLimits = { search: { sorted: 20, rows: 60, entries: 200 }, deployments: 8 };
+const limits: WorkLimits = {
+  search: { sorted: 20, rows: 60, entries: 200 },
+  deployments: 8,
+  values: { unindexed: 5, sorted: 10, entries: 20, rows: 10, bytes: 10_000 },
+};
 
 /**
  * More pages that a request may read of the long chain than of the short one: trees are higher, the balance

@@ -15,6 +15,7 @@ import { checkDirectory } from '../../src/store/check/check.ts';
 import { effectsWriter } from '../../src/store/effects/apply.ts';
 import { dictionaries } from '../../src/store/effects/dictionary.ts';
 import { indexPath, openWriter } from '../../src/store/files/database.ts';
+import type { ValueIndexChoice } from '../../src/store/model/value-index.ts';
 import { MEMPOOL_STATE } from '../../src/store/rows/words.ts';
 import { blocks as anyBlocks } from '../support/arbitrary-block.ts';
 import { dataDirectory } from '../support/data-directory.ts';
@@ -68,8 +69,13 @@ function eventsOf(generated: Forks): NodeEvent[] {
 const problemsIn = (directory: string): string[] =>
   checkDirectory(directory).flatMap(({ name, problems }) => problems.map((problem) => `${name}: ${problem}`));
 
+/** Decoded values that are indexed from the first block on. */
+const valueIndexes: ValueIndexChoice[] = (['logs', 'calls'] as const).flatMap((subject) =>
+  ['pox-4', 'pox-5', 'bns'].map((name) => ({ subject, contract: `ST000000000000000000002AMW42H.${name}`, scope: '' })),
+);
+
 function after(events: readonly NodeEvent[], journal: boolean): { tables: Tables; problems: string[] } {
-  using directory = ingestOf(events.map(received), { journal });
+  using directory = ingestOf(events.map(received), { journal, valueIndexes });
   return { tables: tables(directory.path), problems: problemsIn(directory.path) };
 }
 

@@ -76,6 +76,13 @@ const mayScan: Readonly<Record<string, Exception[]>> = {
   ],
   'pending-rank.ahead': [{ step: /^SCAN \(subquery-1\)$/, reason: 'counts up to a limit' }],
   'pending-rank.aheadOfType': [{ step: /^SCAN \(subquery-1\)$/, reason: 'counts up to a limit' }],
+  ...Object.fromEntries(
+    ['contract-log-search.count', 'contract-call-search.countAll', 'contract-call-search.countNamed'].map((name) => [
+      name,
+      [{ step: /^SCAN \(subquery-1\)$/, reason: 'counts up to a limit' }],
+    ]),
+  ),
+  'value-indexes.all': [{ step: /^SCAN value_indexes$/, reason: 'a row for each index that the operator asks for' }],
   'deployments.size': [{ step: /^SCAN \(subquery-1\)$/, reason: 'counts up to a limit' }],
   ...walkedRows,
   'transaction-search-sql.nonce': [{ step: /^SCAN \(subquery-1\)$/, reason: 'counts up to a limit' }],

@@ -136,7 +136,8 @@ test('an index of version 3 has the usual contracts', async () => {
   const before = await answers(directory.path);
   {
     using index = new Database(indexPath(directory.path));
-    index.run('DROP TABLE send_many_contracts; PRAGMA user_version = 3');
+    index.run(`DROP TABLE send_many_contracts; DROP TABLE value_indexes; DROP TABLE value_index_entries;
+      PRAGMA user_version = 3`);
   }
   openAt(directory.path, { sendMany: SEND_MANY }).ingest.close();
   expect(await answers(directory.path)).toEqual(before);

@@ -35,6 +35,15 @@ export const exampleSystem: SystemApi = {
     },
     journal: { entries: 420, missing: 0, oldest_at: 1_700_000_000, newest_at: 1_700_028_000 },
     durability: 'Each event is synced to the journal before the node gets its answer.',
+    value_indexes: [
+      {
+        of: 'logs',
+        contract_id: 'SP000000000000000000002Q6VF78.pox-4',
+        field: 'data.amount',
+        state: 'making',
+        from_height: 96,
+      },
+    ],
   }),
   log: async () => ({
     kinds: [{ event: 'block_applied', level: 'info', count: 140, last_at: 1_700_028_000 }],

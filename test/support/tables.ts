@@ -38,6 +38,7 @@ export const besideTheChain: Readonly<Record<string, string>> = {
   changes: 'what happened, on the way to whatever chain',
   faucet_requests: 'what clients asked for',
   imports: 'how far a recording was read',
+  value_indexes: 'what the operator asked for, and how far that is made',
 };
 
 const principalColumns = new Set([

@@ -19,6 +19,7 @@ const Setting = Type.Object({
     description: 'Name of the flag or variable; null for other sources',
   }),
 });
+type IndexState = 'complete' | 'making' | 'removing';
 type Source = 'default' | 'flag' | 'variable' | 'program';
 
 const Journal = Type.Object({
@@ -41,6 +42,18 @@ export const SystemState = Type.Object({
   }),
   journal: Type.Union([Journal, Type.Null()], { description: 'Null where the server keeps no journal' }),
   durability: Type.String({ description: 'What is on the disk when the node gets its answer, in words' }),
+  value_indexes: Type.Array(
+    Type.Object({
+      of: Type.Union([Type.Literal('logs'), Type.Literal('calls')]),
+      contract_id: Type.String(),
+      field: Type.Union([Type.String(), Type.Null()], {
+        description: 'Field of the logs, or function of the calls; null for all',
+      }),
+      state: Type.Union(['complete', 'making', 'removing'].map((word) => Type.Literal(word as IndexState))),
+      from_height: Type.Integer({ description: 'Height of the first block that the index has; 0 when it is complete' }),
+    }),
+    { description: 'Indexes of decoded values that the settings ask for' },
+  ),
 });
 /** The state of a system, as the route answers it. */
 export type SystemState = Static<typeof SystemState>;

@@ -16,6 +16,7 @@ import { stackingChecks } from './stacking.ts';
 import { stakingChecks } from './staking.ts';
 import { checkTables } from './tables.ts';
 import { tokenChecks } from './tokens.ts';
+import { valueIndexChecks } from './value-indexes.ts';
 
 /** Everything that is recounted. */
 export const recounts: readonly Check[] = [
@@ -27,6 +28,7 @@ export const recounts: readonly Check[] = [
   ...addressChecks,
   checkpointCheck,
   ...nameChecks,
+  ...valueIndexChecks,
 ];
 
 /** Checks of the files beside the recounts: pages and schema of both, entries of the journal, and that it fits. */

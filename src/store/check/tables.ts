@@ -24,6 +24,9 @@ const ofTheirOwn: ReadonlySet<string> = new Set([
   'old_names',
   'old_zonefiles',
   'old_subdomains',
+  // What the operator asks for, and how far it is made: the recounts compare its entries with what they are made of.
+  'value_indexes',
+  'value_index_entries',
 ]);
 
 /** Where the other index is made, inside the data directory: it is as large as the one that is checked. */

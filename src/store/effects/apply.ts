@@ -21,6 +21,7 @@ import { supplyWriter } from './supply-writer.ts';
 import { tallyWriter } from './tally-writer.ts';
 import { tokenChangeWriter } from './token-change-writer.ts';
 import { transactionWriter } from './transaction-writer.ts';
+import { valueIndexWriter } from './value-index-writer.ts';
 
 export type ApplyEffects = (effects: Iterable<Effect>) => void;
 
@@ -42,7 +43,10 @@ function writersOf(
   dictionaries: Dictionaries,
   { checkpointEvery = CHECKPOINT_EVERY, onUnreadPrint = () => {} }: Options,
   entries: Map<string, number>,
+  values: ReturnType<typeof valueIndexWriter>,
 ): Writers {
+  const writeTransaction = transactionWriter(db, dictionaries);
+  const writeEvent = eventWriter(db, dictionaries);
   const moveAccount = accountWriter(db, dictionaries);
   const moveCheckpoint = checkpointWriter(db, dictionaries, checkpointEvery);
   return {
@@ -51,8 +55,14 @@ function writersOf(
     microblocks: confirmedMicroblockWriter(db),
     miner_reward: minerRewardWriter(db, dictionaries),
     reward_set: rewardSetWriter(db),
-    transaction: transactionWriter(db, dictionaries),
-    event: eventWriter(db, dictionaries),
+    transaction(effect) {
+      writeTransaction(effect);
+      values.call(effect);
+    },
+    event(effect) {
+      writeEvent(effect);
+      values.log(effect);
+    },
     involvement: involvementWriter(db, dictionaries),
     memo_transfer: memoTransferWriter(db, dictionaries),
     lock: stxLockWriter(db, dictionaries),
@@ -89,13 +99,15 @@ const EFFECTS_OF_A_COLLECTION = 10_000;
 export function effectsWriter(db: Database, dictionaries: Dictionaries, options: Options = {}): ApplyEffects {
   /** Transactions and rewards of the accounts that these effects moved so far. */
   const entries = new Map<string, number>();
-  const writers = writersOf(db, dictionaries, options, entries);
+  const values = valueIndexWriter(db);
+  const writers = writersOf(db, dictionaries, options, entries, values);
   const applyOne = <Kind extends Effect['kind']>(effect: Extract<Effect, { kind: Kind }>): void => {
     const write: (effect: Extract<Effect, { kind: Kind }>) => void = writers[effect.kind as Kind];
     write(effect);
   };
   return (effects) => {
     entries.clear();
+    values.begin();
     const step = collecting(EFFECTS_OF_A_COLLECTION);
     for (const effect of effects) {
       applyOne(effect);

@@ -17,14 +17,14 @@ import {
 import { makePrivateDirectory } from './private-files.ts';
 
 /** Counts changes of schema.sql; kept in the file as PRAGMA user_version. */
-export const SCHEMA_VERSION = 4;
+export const SCHEMA_VERSION = 5;
 
 export const indexPath = (directory: string): string => join(directory, 'index.db');
 export const journalPath = (directory: string): string => join(directory, 'journal.db');
 
-/** The statement of schema.sql that makes a table. */
-function creationOf(table: string): string {
-  const start = schema.indexOf(`CREATE TABLE ${table} (`);
+/** The statement of schema.sql that makes a table, or an index. */
+function creationOf(name: string, kind: 'TABLE' | 'INDEX' = 'TABLE'): string {
+  const start = schema.indexOf(`CREATE ${kind} ${name} `);
   return schema.slice(start, schema.indexOf(';\n', start));
 }
 
@@ -43,6 +43,9 @@ const migrations: Readonly<Record<number, string>> = {
          WHERE t.position >= ((SELECT max(height) FROM blocks) - 6000) << 20;
       DELETE FROM mempool_transactions WHERE tx_id IN (SELECT tx_id FROM transactions);`,
   3: `${creationOf('send_many_contracts')};`,
+  4: `${creationOf('value_indexes')};
+      ${creationOf('value_index_entries')};
+      ${creationOf('value_index_entries_by_value', 'INDEX')};`,
 };
 
 const requireIndexKind = (db: Database, file: string): void =>

@@ -1,6 +1,6 @@
 /**
- * Chainhooks outlive the index they stand in, and so do the send-many contracts that it was made with: a rebuild makes a
- * new index beside it that begins with nothing but them.
+ * Chainhooks outlive the index they stand in, and so do the send-many contracts that it was made with and what the
+ * operator asked to find by decoded values: a rebuild makes a new index beside it that begins with nothing but them.
  */
 import { type Database, SQLiteError } from 'bun:sqlite';
 import { existsSync, renameSync, rmSync } from 'node:fs';
@@ -27,7 +27,11 @@ export const hookTables = [
 ] as const;
 
 /** The tables that a new index begins with. */
-const carried = [...hookTables, 'send_many_contracts'];
+const carried = [...hookTables, 'send_many_contracts', 'value_indexes'];
+
+/** An index of decoded values has the entries of all blocks where it is there before the first. */
+const INDEXED_FROM_THE_START = `DELETE FROM value_indexes WHERE wanted = 0;
+  UPDATE value_indexes SET from_position = 0, from_event = 0`;
 
 const columnsOf = (db: Database, schema: 'main' | 'old', table: string): string[] =>
   db
@@ -68,12 +72,13 @@ function copyCarried(db: Database, from: string): void {
   db.run('ATTACH ?1 AS old', [from]);
   db.transaction(() => {
     for (const table of carried) copyTable(db, table);
+    db.run(INDEXED_FROM_THE_START);
   })();
   db.run('DETACH old');
 }
 
 /**
- * Makes an index that holds the chainhooks and the send-many contracts of the present one, in a directory of its own.
+ * Makes an index that holds what outlives the present one, in a directory of its own.
  * Called by whoever has the writer's lock until the new index is in the place of the present one: the file of the present
  * one holds all of it from now on, so that its log can go first.
  * @returns that directory

@@ -12,6 +12,8 @@ import { indexPath } from '../files/database.ts';
 import type { Imported } from '../files/import-progress.ts';
 import { StoreUnavailableError } from '../files/store-failure.ts';
 import { type HookStore, hookStore } from '../hooks/store.ts';
+import type { ValueIndexChoice } from '../model/value-index.ts';
+import { valueIndexes } from '../queries/value-indexes.ts';
 import { chainIdentity } from './chain-identity.ts';
 import { CommitCount } from './commit-count.ts';
 import { type DataFilesOptions, openDataFiles } from './data-files.ts';
@@ -26,6 +28,7 @@ import { journalReplay } from './replay.ts';
 import { requireSendMany } from './send-many.ts';
 import { preceded, sharedCommits } from './shared-commits.ts';
 import { type Participant, transactions } from './transactions.ts';
+import { chooseValueIndexes, valueIndexSteps } from './value-indexes.ts';
 import { writerHealth } from './writer-health.ts';
 import { WriterQueue } from './writer-queue.ts';
 
@@ -39,6 +42,10 @@ export interface IngestOptions extends DataFilesOptions {
   chainId: number | null;
   /** Send-many contracts that the operator set; else those that the index was made with. */
   sendMany?: SendManySetting;
+  /** What the operator asks to find by decoded values; else what the index was asked for before. */
+  valueIndexes?: readonly ValueIndexChoice[];
+  /** Rows of a step that makes an index of decoded values; fewer than usual are for tests. */
+  valueIndexRows?: number;
   /** Puts what was written to a file on the disk. */
   sync?: FileSync;
   /** A timer, by which events that follow each other share a commit of the index; else each has its own. */
@@ -143,6 +150,7 @@ function openParts(options: IngestOptions, opened: (() => void)[]) {
 
   if (chainId !== null) identity.require(chainId, directory);
   transaction.settle();
+  if (options.valueIndexes !== undefined) chooseValueIndexes(db, options.valueIndexes, transaction.write);
   serving = options.load !== 'bulk';
   return { files, health, identity, durability, follower, commits, router, report, last, transaction };
 }
@@ -257,6 +265,8 @@ function startIngest(options: IngestOptions, opened: (() => void)[]) {
     follow: follower.set,
     history: committedHistory(parts, publish),
     hooks: committedHooks(files.db, publish),
+    /** Indexes of decoded values: how they stand, and what brings them nearer to what is asked for, in a transaction. */
+    valueIndexes: { all: valueIndexes(files.db), step: valueIndexSteps(files.db, options.valueIndexRows) },
     /**
      * Commits the events that share a commit, so that others can read what was answered. Called before anybody in this
      * process reads; other threads and processes see an event some milliseconds after its answer.

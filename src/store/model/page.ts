@@ -24,11 +24,11 @@ export interface Cursor {
 /** The first page, whatever the list holds when it is asked for. */
 export const HEAD: Cursor = { side: 'from', key: [] };
 
-/** A page of a list. */
-export interface Page<T> {
+/** A page of a list. @template Total null for a list that isn't counted */
+export interface Page<T, Total extends number | null = number> {
   items: T[];
   /** Items in the whole list. */
-  total: number;
+  total: Total;
   current: Cursor;
   /** The page behind this one; null where no item stands there. */
   next: Cursor | null;

@@ -3,11 +3,11 @@ import { type Cursor, type CursorKey, type CursorSide, HEAD, type Page } from '.
 import { UnreadableCursorError } from '../model/read-errors.ts';
 
 /** What finds the rows of a list by keys, whether or not a key has a row. */
-export interface PageSource<Row, Item> {
+export interface PageSource<Row, Item, Total extends number | null = number> {
   limit: number;
   /** The page to read; null for the first. */
   at: Cursor | null;
-  total: number;
+  total: Total;
   /** Returns up to `count` rows in list order, from the key on (and with it), or from the head. */
   rowsFrom(key: CursorKey | null, count: number): Row[];
   /** Returns up to `count` rows in reverse order that stand before the key. */
@@ -47,7 +47,7 @@ function requireForm(key: CursorKey, like: CursorKey): void {
 
 /** Returns up to `count` rows, the nearest to the cursor's place first. */
 function rowsAt<Row>(
-  { rowsFrom, rowsBefore, keyOf }: PageSource<Row, unknown>,
+  { rowsFrom, rowsBefore, keyOf }: Pick<PageSource<Row, unknown>, 'rowsFrom' | 'rowsBefore' | 'keyOf'>,
   { side, key }: Cursor,
   count: number,
 ): Row[] {
@@ -74,7 +74,9 @@ function rowsAt<Row>(
  * items behind its cursor, which another page shows. A page without items still leads to those around its place.
  * @throws UnreadableCursorError where the cursor's key is none of this list
  */
-export function keysetPage<Row, Item>(source: PageSource<Row, Item>): Page<Item> {
+export function keysetPage<Row, Item, Total extends number | null = number>(
+  source: PageSource<Row, Item, Total>,
+): Page<Item, Total> {
   const { limit, keyOf } = source;
   const at = source.at ?? HEAD;
   const rows = rowsAt(source, at, limit + 1);

@@ -11,7 +11,9 @@ import { burnBlockQueries } from '../queries/burn-blocks.ts';
 import { burnRewardQueries } from '../queries/burn-rewards.ts';
 import { chainQueries } from '../queries/chain.ts';
 import { changeQueries } from '../queries/changes.ts';
+import { contractCallSearch } from '../queries/contract-call-search.ts';
 import { contractFunctionQueries } from '../queries/contract-functions.ts';
+import { contractLogSearch } from '../queries/contract-log-search.ts';
 import { contractLogQueries } from '../queries/contract-logs.ts';
 import { contractQueries } from '../queries/contracts.ts';
 import { deploymentQueries } from '../queries/deployments.ts';
@@ -38,6 +40,7 @@ import { withStreamed } from '../queries/streamed-search.ts';
 import { tenureQueries } from '../queries/tenures.ts';
 import { type SearchLimits, transactionSearch } from '../queries/transaction-search.ts';
 import { transactionQueries } from '../queries/transactions.ts';
+import { type ValueSearchLimits, valueSearch } from '../queries/value-search.ts';
 import { wholeBlockQueries } from '../queries/whole-blocks.ts';
 
 /** How much one request may look at where no index bounds a query; what isn't given is as usual. */
@@ -50,6 +53,8 @@ export interface WorkLimits {
   historyStep?: number;
   /** Transactions with a higher fee than one that waits. */
   feeRank?: number;
+  /** Limits of a search by decoded values. */
+  values?: ValueSearchLimits;
 }
 
 /**
@@ -76,6 +81,7 @@ export function readerOf(
   const streamed = streamedQueries(db, journal, orphans.network);
   const { whole, wholePage, transactions: inBlock } = wholeBlockQueries(db, { range: blocks.range, orphans, details });
   const rewardCycles = rewardCycleQueries(db);
+  const byValues = valueSearch(db, limits.values);
   const search = withStreamed(transactionSearch(db, details, limits.search), streamed);
   return {
     /** Tells the file that this reads from those that stood in its place before: after a rebuild it is another. */
@@ -169,6 +175,9 @@ export function readerOf(
       functions: contractFunctionQueries(db, kept),
       /** Newest first. */
       logs: contractLogQueries(db),
+      /** Logs and calls by their decoded values, newest first. */
+      searchLogs: contractLogSearch(db, byValues),
+      searchCalls: contractCallSearch(db, byValues),
     },
     /** The name system. A name is written with its namespace: `alice.btc`. */
     names: nameQueries(db),

@@ -18554,6 +18554,13 @@ export interface operations {
                             newest_at: number | null;
                         } | null;
                         durability: string;
+                        value_indexes: {
+                            of: "logs" | "calls";
+                            contract_id: string;
+                            field: string | null;
+                            state: "complete" | "making" | "removing";
+                            from_height: number;
+                        }[];
                     };
                 };
             };

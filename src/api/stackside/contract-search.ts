@@ -1,0 +1,169 @@
+/** What a contract logged, and calls of it, asked for by their decoded values. The routes are Stackside's own. */
+import { type Static, Type } from '@sinclair/typebox';
+import { typedArguments } from '../../codec/abi.ts';
+import { toHex } from '../../codec/hex.ts';
+import { ParameterError } from '../../http/errors.ts';
+import { chainTip } from '../../http/etag.ts';
+import { cursorPage, cursorQuery, pageCursor, UncountedCursorPage } from '../../http/pagination.ts';
+import { route } from '../../http/route.ts';
+import type { ContractFunctions } from '../../store/model/contract.ts';
+import type { FieldFilter, FoundCall, FoundLog } from '../../store/model/contract-search.ts';
+import { ContractParameter } from '../shared/parameters.ts';
+import { ClarityPair, Hash, Height, IsoTime, nullable, words } from '../shared/schemas/values.ts';
+import { clarity, isoTime } from '../shared/serialize/values.ts';
+import { conditionParameter, conditionsUnder, heightsOf, heightsQuery } from './value-query.ts';
+
+const Log = Type.Object({
+  block_height: Height,
+  time: IsoTime,
+  tx_id: Hash,
+  event_index: Type.Integer({ minimum: 0 }),
+  topic: Type.String(),
+  value: ClarityPair,
+});
+
+const log = (one: FoundLog): Static<typeof Log> => ({
+  block_height: one.height,
+  time: isoTime(one.time),
+  tx_id: toHex(one.txId),
+  event_index: one.eventIndex,
+  topic: one.topic,
+  value: clarity(one.value),
+});
+
+const statuses = ['success', 'abort_by_response', 'abort_by_post_condition', 'problematic_skipped'] as const;
+
+const Call = Type.Object({
+  block_height: Height,
+  time: IsoTime,
+  tx_id: Hash,
+  sender: Type.String(),
+  sponsor: nullable(Type.String()),
+  status: words(...statuses),
+  function_name: Type.String(),
+  function_args: Type.Array(
+    Type.Object({
+      name: Type.String({ description: 'Name in the interface of the contract; empty where that is not known' }),
+      type: Type.String(),
+      hex: Type.String(),
+      repr: Type.String(),
+    }),
+  ),
+  result: ClarityPair,
+});
+
+const call = (one: FoundCall, functions: ContractFunctions | undefined): Static<typeof Call> => ({
+  block_height: one.height,
+  time: isoTime(one.time),
+  tx_id: toHex(one.txId),
+  sender: one.sender,
+  sponsor: one.sponsor,
+  status: one.status,
+  function_name: one.functionName,
+  function_args: typedArguments(one.functionArgs, functions?.get(one.functionName)).map(
+    ({ name, type, hex, repr }) => ({ name, type, hex, repr }),
+  ),
+  result: clarity(one.result),
+});
+
+/** An argument by its place, which has no other name where the interface isn't known. */
+const PLACE = /^[0-9]{1,3}$/;
+
+/** The field that an argument's name stands for. @throws ParameterError where the function has no such argument */
+function argument(
+  filter: FieldFilter,
+  name: string | undefined,
+  functions: ContractFunctions | undefined,
+): FieldFilter {
+  const refuse = (rule: string) => new ParameterError({ place: 'querystring', path: [filter.named] }, rule);
+  if (name === undefined) throw refuse('must be given with function_name, since a function names its arguments');
+  const [first = '', ...rest] = filter.path.split('.');
+  const path = (place: number | string) => [name, place, ...rest].join('.');
+  if (PLACE.test(first)) return { ...filter, path: path(Number(first)) };
+  const declared = functions?.get(name)?.args;
+  if (declared === undefined) {
+    throw refuse(`must name an argument by its place, such as arg.0: no interface of the contract declares ${name}`);
+  }
+  const place = declared.findIndex((one) => one.name === first);
+  if (place >= 0) return { ...filter, path: path(place) };
+  const known = declared.map((one) => `arg.${one.name}`).join(', ');
+  throw refuse(`must name an argument of ${name}${known === '' ? ', which has none' : `: ${known}`}`);
+}
+
+const common = { tag: 'Stackside', params: { contract_id: ContractParameter }, etag: chainTip };
+
+const COST =
+  'A list by values that an operator has indexed costs the same however many there are. Values that are not indexed are looked for only where there are at most 1,000 between the heights; else the answer is 400, and says how to index them.';
+
+const logQuery = {
+  ...cursorQuery,
+  topic: Type.Optional(
+    Type.String({ maxLength: 128, description: 'Topic of the log; contracts print with `print`', examples: ['print'] }),
+  ),
+  ...heightsQuery,
+};
+
+const callQuery = {
+  ...cursorQuery,
+  function_name: Type.Optional(
+    Type.String({ minLength: 1, maxLength: 128, description: 'Name of the function', examples: ['transfer'] }),
+  ),
+  status: Type.Optional(Type.Array(words(...statuses), { description: 'Statuses, one of which the call has' })),
+  ...heightsQuery,
+};
+
+export const contractSearch = [
+  route({
+    ...common,
+    path: '/stackside/v1/smart-contracts/{contract_id}/logs',
+    operationId: 'searchContractLogs',
+    summary: 'Logs of a contract by decoded values',
+    description: `Returns what a contract printed on the canonical chain, newest first, by the fields of the printed values. ${COST}`,
+    query: logQuery,
+    described: {
+      query: {
+        ...logQuery,
+        'field.NAME': conditionParameter(
+          'Condition on a field of the printed tuple; a field inside another is written with a dot (`field.data.amount`), and `field` alone is the printed value itself.',
+        ),
+      },
+    },
+    response: UncountedCursorPage(Log),
+    handle: async ({ params: { contract_id }, query: { limit, cursor, topic, ...heights }, target, read }) => {
+      const list = `contract-log-search ${contract_id}`;
+      const filter = { topic: topic ?? null, heights: heightsOf(heights), fields: conditionsUnder(target, 'field') };
+      const page = await read.contracts.searchLogs(contract_id, filter, limit, pageCursor(list, cursor));
+      return cursorPage(list, limit, page, log);
+    },
+  }),
+  route({
+    ...common,
+    path: '/stackside/v1/smart-contracts/{contract_id}/calls',
+    operationId: 'searchContractCalls',
+    summary: 'Calls of a contract by function and arguments',
+    description: `Returns transactions of the canonical chain that call a contract, newest first, failed ones too; calls between contracts are no transactions. ${COST}`,
+    query: callQuery,
+    described: {
+      query: {
+        ...callQuery,
+        'arg.NAME': conditionParameter(
+          'Condition on an argument of the function that `function_name` names, by its name in the interface of the contract or by its place, counted from 0 (`arg.0`); a field inside it is written with a dot.',
+        ),
+      },
+    },
+    response: UncountedCursorPage(Call),
+    handle: async ({ params: { contract_id }, query, target, read }) => {
+      const { limit, cursor, function_name, status, ...heights } = query;
+      const list = `contract-call-search ${contract_id}`;
+      const functions = await read.contracts.functions(contract_id);
+      const filter = {
+        functionName: function_name ?? null,
+        statuses: status ?? null,
+        heights: heightsOf(heights),
+        fields: conditionsUnder(target, 'arg').map((one) => argument(one, function_name, functions)),
+      };
+      const page = await read.contracts.searchCalls(contract_id, filter, limit, pageCursor(list, cursor));
+      return cursorPage(list, limit, page, (one) => call(one, functions));
+    },
+  }),
+];

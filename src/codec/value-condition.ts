@@ -1,0 +1,167 @@
+/**
+ * The one grammar for conditions on Clarity values, which filters of chainhooks and queries share:
+ *
+ *     condition = literal | operator ":" literal | "between:" literal "," literal
+ *     operator  = "eq" | "gt" | "gte" | "lt" | "lte"
+ *     literal   = digits, signed or not, for an integer of either type | "u" digits for an unsigned one
+ *               | "0x" and the hex of a serialized value | "true" | "false" | "none" | a principal, with or without '
+ *               | a text in double quotes | any other text, for a string of either type
+ *
+ * Operators other than `eq` compare integers.
+ */
+import { canonicalPrincipal } from './address.ts';
+import { decodeClarity } from './clarity.ts';
+import { clarity } from './clarity-encode.ts';
+import { type ClarityField, unwrapped } from './clarity-fields.ts';
+import { fromHex } from './hex.ts';
+
+type IntegerType = 'int' | 'uint';
+
+interface IntegerLiteral {
+  integer: bigint;
+  /** The types that it may have. */
+  of: readonly IntegerType[];
+}
+
+/** What a literal stands for: an integer, or the serialized values that it may be. */
+export type Literal = IntegerLiteral | { forms: readonly Uint8Array[] };
+
+/** What a field must be: an integer inside bounds, which belong to it, or one of some serialized values. */
+export type ValueCondition =
+  | { type: 'range'; least: bigint; most: bigint; of: readonly IntegerType[] }
+  | { type: 'one'; forms: readonly Uint8Array[] };
+
+/** A text is no condition. The rule that it breaks follows the name of what it was given for. */
+export class ConditionError extends Error {
+  override readonly name = 'ConditionError';
+  constructor(readonly rule: string) {
+    super(rule);
+  }
+}
+
+const BOTH: readonly IntegerType[] = ['int', 'uint'];
+const LEAST: Readonly<Record<IntegerType, bigint>> = { int: -(2n ** 127n), uint: 0n };
+const MOST: Readonly<Record<IntegerType, bigint>> = { int: 2n ** 127n - 1n, uint: 2n ** 128n - 1n };
+
+const isOf = (type: IntegerType, integer: bigint): boolean => integer >= LEAST[type] && integer <= MOST[type];
+
+/** Longer digits are no integer of 128 bits, and are not made into one. */
+const INTEGER = /^(u[0-9]{1,60}|-?[0-9]{1,60})$/;
+const DIGITS = /^(u|-?)[0-9]+$/;
+const PRINCIPAL = /^'?S[A-Z][0-9A-Z]{26,39}(\..*)?$/;
+
+/** What a text without an operator stands for. @throws ConditionError */
+export function literalOf(text: string): Literal {
+  if (INTEGER.test(text)) {
+    return text.startsWith('u')
+      ? { integer: BigInt(text.slice(1)), of: ['uint'] }
+      : { integer: BigInt(text), of: BOTH };
+  }
+  if (DIGITS.test(text)) throw new ConditionError(NOT_128_BITS);
+  if (/^0x/.test(text)) return { forms: [serialized(text)] };
+  if (text === 'true' || text === 'false') return { forms: [clarity.bool(text === 'true')] };
+  if (text === 'none') return { forms: [clarity.none()] };
+  if (text.startsWith("'") || PRINCIPAL.test(text)) return { forms: [principal(text)] };
+  const quoted = /^"(.*)"$/s.exec(text)?.[1];
+  return { forms: stringForms(quoted ?? text) };
+}
+
+const NOT_128_BITS = 'must hold integers of 128 bits';
+
+function serialized(text: string): Uint8Array {
+  if (/^0x([0-9a-fA-F]{2})+$/.test(text)) return fromHex(text);
+  throw new ConditionError('must have the hex of a serialized Clarity value behind 0x');
+}
+
+function principal(text: string): Uint8Array {
+  const canonical = canonicalPrincipal(text.replace(/^'/, ''));
+  if (canonical === null) {
+    throw new ConditionError('must hold a principal with a right checksum; put quotes around it to look for a string');
+  }
+  return clarity.principal(canonical);
+}
+
+/** A string of characters beyond ASCII is of one type alone. */
+function stringForms(text: string): Uint8Array[] {
+  const utf8 = clarity.utf8(text);
+  return /^\p{ASCII}*$/u.test(text) ? [clarity.ascii(text), utf8] : [utf8];
+}
+
+/** The serialized values that a literal stands for; none for an integer beyond 128 bits. */
+export function serializedForms(literal: Literal): readonly Uint8Array[] {
+  if ('forms' in literal) return literal.forms;
+  const { integer, of } = literal;
+  return of.filter((type) => isOf(type, integer)).map((type) => clarity[type](integer));
+}
+
+/** @throws ConditionError */
+function integerOf(text: string, operator: string): IntegerLiteral {
+  const literal = literalOf(text);
+  if (!('integer' in literal)) throw new ConditionError(`must have an integer behind ${operator}:`);
+  if (!literal.of.some((type) => isOf(type, literal.integer))) throw new ConditionError(NOT_128_BITS);
+  return literal;
+}
+
+/** @throws ConditionError where no integer is inside */
+function range(least: bigint, most: bigint, of: readonly IntegerType[]): ValueCondition {
+  if (least > most) throw new ConditionError('must not name bounds that no integer is between');
+  return { type: 'range', least, most, of };
+}
+
+/** A field is compared without what wraps it, so that the value it must be has lost that, too. */
+function bare(form: Uint8Array): Uint8Array {
+  const value = decodeClarity(form);
+  if (!value.ok || value.value.bytes.length !== form.length) {
+    throw new ConditionError('must have the hex of a serialized Clarity value behind 0x');
+  }
+  const inner = unwrapped(value.value);
+  if (inner.type === 'tuple') throw new ConditionError('must not be a tuple: name the fields of the tuple');
+  return inner.bytes;
+}
+
+function equal(literal: Literal): ValueCondition {
+  if ('forms' in literal) return { type: 'one', forms: literal.forms.map(bare) };
+  const { integer, of } = literal;
+  if (!of.some((type) => isOf(type, integer))) throw new ConditionError(NOT_128_BITS);
+  return { type: 'range', least: integer, most: integer, of };
+}
+
+function between(text: string): ValueCondition {
+  const ends = text.split(',');
+  const [first, second] = ends;
+  if (first === undefined || second === undefined || ends.length > 2) {
+    throw new ConditionError('must have two integers with a comma between them behind between:');
+  }
+  const [least, most] = [integerOf(first, 'between'), integerOf(second, 'between')];
+  const of = least.of.filter((type) => most.of.includes(type));
+  return range(least.integer, most.integer, of);
+}
+
+/** Reads a condition. @throws ConditionError */
+export function conditionOf(text: string): ValueCondition {
+  const [, operator, rest] = /^(eq|gt|gte|lt|lte|between):(.*)$/s.exec(text) ?? [];
+  if (operator === undefined || rest === undefined) return equal(literalOf(text));
+  if (operator === 'eq') return equal(literalOf(rest));
+  if (operator === 'between') return between(rest);
+  const { integer, of } = integerOf(rest, operator);
+  const isUnsigned = of.length === 1;
+  const [lowest, highest] = [isUnsigned ? LEAST.uint : LEAST.int, MOST.uint];
+  switch (operator) {
+    case 'gt':
+      return range(integer + 1n, highest, of);
+    case 'gte':
+      return range(integer, highest, of);
+    case 'lt':
+      return range(lowest, integer - 1n, of);
+    default:
+      return range(lowest, integer, of);
+  }
+}
+
+/** Whether a field meets a condition. */
+export function meets(field: ClarityField, condition: ValueCondition): boolean {
+  if (condition.type === 'one') return condition.forms.some((form) => Buffer.compare(form, field.bytes) === 0);
+  if (field.type !== 'int' && field.type !== 'uint') return false;
+  const { least, most, of } = condition;
+  return of.includes(field.type) && field.value >= least && field.value <= most;
+}

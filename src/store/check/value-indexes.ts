@@ -1,0 +1,73 @@
+/** Indexes of decoded values against the logs and calls that they are made of. */
+import type { Database } from 'bun:sqlite';
+import { fieldsOf, fieldsOfCall } from '../../codec/clarity-fields.ts';
+import { entriesOf } from '../effects/value-index-writer.ts';
+import type { ValueIndex } from '../model/value-index.ts';
+import { valueIndexes } from '../queries/value-indexes.ts';
+import { type CallColumns, callArguments } from '../rows/call-arguments.ts';
+import { EVENT_KIND, PAYLOAD } from '../rows/words.ts';
+import type { Check } from './result.ts';
+
+interface LogRow {
+  position: number;
+  event_index: number;
+  value: Uint8Array | null;
+}
+
+/** The entries that an index should have of each log or call, by the keys of their paths. */
+function* expected(db: Database, index: ValueIndex) {
+  const { contract, from } = index;
+  if (index.subject === 'logs') {
+    const logs = db.query<LogRow, [string, number, number]>(
+      `SELECT e.position, e.event_index, e.value FROM principals p JOIN events e ON e.contract_id = p.id
+        WHERE p.address = ?1 AND e.kind = ${EVENT_KIND.log} AND (e.position, e.event_index) >= (?2, ?3)`,
+    );
+    for (const { position, event_index, value } of logs.iterate(contract, from.position, from.eventIndex)) {
+      yield { position, event_index, entries: entriesOf(index, fieldsOf(value ?? new Uint8Array(0))) };
+    }
+    return;
+  }
+  const calls = db.query<CallColumns & { position: number; function_name: string }, [string, number]>(
+    `SELECT t.position, t.function_name, b.function_args, b.raw
+       FROM principals p JOIN transactions t ON t.contract_id = p.id JOIN transaction_bodies b ON b.position = t.position
+      WHERE p.address = ?1 AND t.type = ${PAYLOAD.contract_call} AND t.position >= ?2`,
+  );
+  for (const row of calls.iterate(contract, from.position)) {
+    const fields = fieldsOfCall(row.function_name, callArguments(row));
+    yield { position: row.position, event_index: 0, entries: entriesOf(index, fields) };
+  }
+}
+
+function* problemsOf(db: Database, index: ValueIndex): Generator<string> {
+  const kept = db.query<{ value: string }, [number, string, number, number]>(
+    `SELECT value FROM value_index_entries WHERE index_id = ?1 AND path = ?2 AND position = ?3 AND event_index = ?4`,
+  );
+  const name = `${index.subject} of ${index.contract}`;
+  let entriesCounted = 0;
+  for (const { position, event_index, entries } of expected(db, index)) {
+    entriesCounted += entries.size;
+    for (const [path, value] of entries) {
+      const found = kept.get(index.id, path, position, event_index)?.value;
+      if (found !== value) yield `${name}: ${path} at ${position} ${event_index} is ${found}, recomputed ${value}`;
+    }
+  }
+  const entriesKept = db
+    .query<{ n: number }, [number]>('SELECT count(*) AS n FROM value_index_entries WHERE index_id = ?1')
+    .get(index.id)?.n;
+  if (entriesKept !== entriesCounted) yield `${name}: kept ${entriesKept} entries, counted ${entriesCounted}`;
+}
+
+const entriesOfIndexes: Check = {
+  name: 'decoded values of logs and calls',
+  isLimited: false,
+  *find(db) {
+    const indexes = valueIndexes(db)();
+    for (const index of indexes) if (index.wanted) yield* problemsOf(db, index);
+    const strays = db.query<{ index_id: number }, []>(
+      'SELECT DISTINCT index_id FROM value_index_entries WHERE index_id NOT IN (SELECT id FROM value_indexes)',
+    );
+    for (const { index_id } of strays.iterate()) yield `entries of index ${index_id}, which is none`;
+  },
+};
+
+export const valueIndexChecks: readonly Check[] = [entriesOfIndexes];

@@ -1,0 +1,76 @@
+/** Entries of the indexes of decoded values. */
+import type { Database } from 'bun:sqlite';
+import type { Effect, Sign } from '../../chain/effect.ts';
+import { type ClarityFields, fieldsOf, fieldsOfCall, isWithin } from '../../codec/clarity-fields.ts';
+import { compared, type EventPosition, type ValueIndex, type ValueSubject } from '../model/value-index.ts';
+import { valueIndexes } from '../queries/value-indexes.ts';
+import { table } from '../rows/table.ts';
+import { pathKey, valueKey } from '../rows/value-keys.ts';
+import { valueIndexEntriesTable } from '../tables/value-indexes.ts';
+
+/** The entries that the fields of a log or a call have in an index, by the keys of their paths. */
+export function entriesOf({ scope }: Pick<ValueIndex, 'scope'>, fields: ClarityFields): Map<string, string> {
+  const entries = new Map<string, string>();
+  for (const [path, field] of fields) if (isWithin(path, scope)) entries.set(pathKey(path), valueKey(field));
+  return entries;
+}
+
+/** What adds the entries of a log or a call to an index, and takes them away. */
+export function entryWriter(db: Database) {
+  const entries = table(db, valueIndexEntriesTable);
+  return (sign: Sign, index: Pick<ValueIndex, 'id' | 'scope'>, place: EventPosition, fields: ClarityFields): void => {
+    for (const [path, value] of entriesOf(index, fields)) {
+      const key = { index_id: index.id, path, position: place.position, event_index: place.eventIndex };
+      if (sign === 1) entries.add({ ...key, value });
+      else entries.remove(key);
+    }
+  };
+}
+
+/** What writes the entries of blocks that are applied and reverted. */
+export function valueIndexWriter(db: Database) {
+  const all = valueIndexes(db);
+  const write = entryWriter(db);
+  let bySubject: Readonly<Record<ValueSubject, ReadonlyMap<string, ValueIndex[]>>>;
+
+  /** @param fieldsAt decodes the value, where an index needs it */
+  function change(
+    subject: ValueSubject,
+    contract: string,
+    sign: Sign,
+    place: EventPosition,
+    fieldsAt: () => ClarityFields,
+  ): void {
+    const of = bySubject[subject].get(contract);
+    if (of === undefined) return;
+    // What stands before this is not in the index yet, and what takes the place of it won't be missed later.
+    const within = of.filter(({ from }) => compared(place, from) >= 0);
+    if (within.length === 0) return;
+    const fields = fieldsAt();
+    for (const index of within) write(sign, index, place, fields);
+  }
+
+  return {
+    /** Reads which indexes there are. Called before the effects of each block, since steps between blocks change them. */
+    begin(): void {
+      const wanted = all().filter((index) => index.wanted);
+      const of = (subject: ValueSubject) =>
+        Map.groupBy(
+          wanted.filter((index) => index.subject === subject),
+          ({ contract }) => contract,
+        );
+      bySubject = { logs: of('logs'), calls: of('calls') };
+    },
+
+    log({ sign, position, index, event }: Extract<Effect, { kind: 'event' }>): void {
+      if (event.kind !== 'contract_log') return;
+      change('logs', event.contractId, sign, { position, eventIndex: index }, () => fieldsOf(event.value));
+    },
+
+    call({ sign, position, transaction: { payload } }: Extract<Effect, { kind: 'transaction' }>): void {
+      if (payload.type !== 'contract_call') return;
+      const { contractId, functionName, functionArgs } = payload;
+      change('calls', contractId, sign, { position, eventIndex: 0 }, () => fieldsOfCall(functionName, functionArgs));
+    },
+  };
+}

@@ -1,0 +1,156 @@
+/**
+ * Indexes of decoded values as they come and go: what the operator asks for, the entries of the blocks that were there
+ * before, and the end of what nobody asks for any more. Blocks that come meanwhile write their own entries
+ * (effects/value-index-writer.ts).
+ */
+import type { Database } from 'bun:sqlite';
+import { positionsOf } from '../../chain/position.ts';
+import { type ClarityFields, fieldsOf, fieldsOfCall } from '../../codec/clarity-fields.ts';
+import { entryWriter } from '../effects/value-index-writer.ts';
+import { type EventPosition, isWhole, type ValueIndex, type ValueIndexChoice } from '../model/value-index.ts';
+import { storedSubject, valueIndexes } from '../queries/value-indexes.ts';
+import { type CallColumns, callArguments } from '../rows/call-arguments.ts';
+import { numberedInserter } from '../rows/table.ts';
+import { EVENT_KIND, PAYLOAD } from '../rows/words.ts';
+import { valueIndexesTable } from '../tables/value-indexes.ts';
+
+const isSame = (a: ValueIndexChoice, b: ValueIndexChoice): boolean =>
+  a.subject === b.subject && a.contract === b.contract && a.scope === b.scope;
+
+/**
+ * Takes note of what the operator asks for. A new index has the entries of what comes from now on; steps add those of
+ * before, and remove what isn't asked for any more.
+ * @param write runs in a transaction; not called where nothing is new
+ */
+export function chooseValueIndexes(
+  db: Database,
+  choices: readonly ValueIndexChoice[],
+  write: (change: () => void) => void,
+): void {
+  const present = valueIndexes(db)().filter(({ wanted }) => wanted);
+  const left = present.filter((index) => !choices.some((choice) => isSame(choice, index)));
+  const added = choices.filter((choice) => !present.some((index) => isSame(choice, index)));
+  if (left.length === 0 && added.length === 0) return;
+  const leave = db.prepare<null, [number]>('UPDATE value_indexes SET wanted = 0 WHERE id = ?1');
+  const add = numberedInserter(db, valueIndexesTable);
+  write(() => {
+    const tip = db.query<{ tip: number | null }, []>('SELECT max(height) AS tip FROM blocks').get()?.tip ?? 0;
+    for (const { id } of left) leave.run(id);
+    for (const { subject, contract, scope } of added) {
+      const from_position = positionsOf(tip + 1).first;
+      const row = { contract, scope, wanted: 1, from_position, from_event: 0 };
+      add({ ...row, subject: storedSubject.numberOf(subject) });
+    }
+  });
+}
+
+/** What a step did: the index that it worked on, and whether this is whole or gone with it. */
+export interface ValueIndexStep {
+  index: ValueIndex;
+  ended: boolean;
+}
+
+/** Most logs, calls or entries of one step. */
+export const ROWS_OF_A_STEP = 250;
+/** Bytes that are decoded in a step, after which no other log or call is. */
+const BYTES_OF_A_STEP = 100_000;
+
+/** Something that is indexed: its place and its fields. */
+interface Indexed {
+  place: EventPosition;
+  bytes: number;
+  fields: () => ClarityFields;
+}
+
+interface LogRow {
+  position: number;
+  event_index: number;
+  value: Uint8Array | null;
+}
+
+interface CallRow extends CallColumns {
+  position: number;
+  function_name: string | null;
+}
+
+/** What stands before a place, the last first. */
+function olderOnes(db: Database, most: number) {
+  const contractId = db.prepare<{ id: number }, [string]>('SELECT id FROM principals WHERE address = ?1');
+  const logs = db.prepare<LogRow, [number, number, number, number]>(
+    `SELECT position, event_index, value FROM events
+      WHERE contract_id = ?1 AND kind = ${EVENT_KIND.log} AND (position, event_index) < (?2, ?3)
+      ORDER BY position DESC, event_index DESC LIMIT ?4`,
+  );
+  const calls = db.prepare<CallRow, [number, number, number]>(
+    `SELECT t.position, t.function_name, b.function_args, b.raw FROM transactions t
+       JOIN transaction_bodies b ON b.position = t.position
+      WHERE t.contract_id = ?1 AND t.type = ${PAYLOAD.contract_call} AND t.position < ?2
+      ORDER BY t.position DESC LIMIT ?3`,
+  );
+
+  return function* ({ subject, contract, from }: ValueIndex): Generator<Indexed> {
+    const id = contractId.get(contract)?.id;
+    if (id === undefined) return;
+    if (subject === 'logs') {
+      for (const { position, event_index, value } of logs.iterate(id, from.position, from.eventIndex, most)) {
+        const bytes = value ?? new Uint8Array(0);
+        yield { place: { position, eventIndex: event_index }, bytes: bytes.length, fields: () => fieldsOf(bytes) };
+      }
+      return;
+    }
+    for (const row of calls.iterate(id, from.position, most)) {
+      const fields = () => fieldsOfCall(row.function_name ?? '', callArguments(row));
+      yield { place: { position: row.position, eventIndex: 0 }, bytes: row.raw.length, fields };
+    }
+  };
+}
+
+/**
+ * What brings the indexes nearer to what the operator asks for, by one small step in the transaction that is open.
+ * @param most logs, calls or entries of one step
+ * @returns a function whose answer is null where nothing is left to do
+ */
+export function valueIndexSteps(db: Database, most = ROWS_OF_A_STEP): () => ValueIndexStep | null {
+  const all = valueIndexes(db);
+  const older = olderOnes(db, most);
+  const write = entryWriter(db);
+  const moveTo = db.prepare<null, [number, number, number]>(
+    'UPDATE value_indexes SET from_position = ?2, from_event = ?3 WHERE id = ?1',
+  );
+  const removeEntries = db.prepare<null, [number, number]>(
+    `DELETE FROM value_index_entries WHERE (index_id, path, position, event_index) IN
+       (SELECT index_id, path, position, event_index FROM value_index_entries WHERE index_id = ?1 LIMIT ?2)`,
+  );
+  const remove = db.prepare<null, [number]>('DELETE FROM value_indexes WHERE id = ?1');
+
+  /** @returns whether the index is gone */
+  function shrink({ id }: ValueIndex): boolean {
+    if (removeEntries.run(id, most).changes === most) return false;
+    remove.run(id);
+    return true;
+  }
+
+  /** @returns whether the index is whole */
+  function fill(index: ValueIndex): boolean {
+    // Read before anything is written: a statement must not go on while rows of its transaction change.
+    const ones: Indexed[] = [];
+    let bytes = 0;
+    for (const one of older(index)) {
+      ones.push(one);
+      bytes += one.bytes;
+      if (bytes >= BYTES_OF_A_STEP) break;
+    }
+    for (const { place, fields } of ones) write(1, index, place, fields());
+    const last = ones.at(-1);
+    const isEnd = last === undefined || (ones.length < most && bytes < BYTES_OF_A_STEP);
+    const from = isEnd ? { position: 0, eventIndex: 0 } : last.place;
+    moveTo.run(index.id, from.position, from.eventIndex);
+    return isEnd;
+  }
+
+  return () => {
+    const index = all().find((one) => !one.wanted || !isWhole(one));
+    if (index === undefined) return null;
+    return { index, ended: index.wanted ? fill(index) : shrink(index) };
+  };
+}

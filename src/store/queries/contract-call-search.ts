@@ -1,0 +1,127 @@
+/** Transactions that call a contract, newest first, by function, status, height and decoded arguments. */
+import type { Database } from 'bun:sqlite';
+import { heightOf } from '../../chain/position.ts';
+import { fieldsOfCall } from '../../codec/clarity-fields.ts';
+import type { CallFilter, FoundCall } from '../model/contract-search.ts';
+import type { Cursor, Page } from '../model/page.ts';
+import { type CallColumns, callArguments } from '../rows/call-arguments.ts';
+import { heightIn, shownTime } from '../rows/position-sql.ts';
+import { prepared } from '../rows/statement.ts';
+import { PAYLOAD, storedTransactionStatus } from '../rows/words.ts';
+import { type Span, spanOf, type ValueSearch, type Walk } from './value-search.ts';
+
+const calls = `FROM transactions WHERE contract_id = ?1 AND type = ${PAYLOAD.contract_call}`;
+const ofName = 'AND function_name = ?4';
+const inside = 'AND position BETWEEN ?2 AND ?3';
+
+export const sql = {
+  contract: `SELECT p.id, coalesce(a.calls, 0) AS calls FROM principals p LEFT JOIN accounts a ON a.principal_id = p.id
+              WHERE p.address = ?1`,
+  allDown: `SELECT position ${calls} ${inside} ORDER BY position DESC`,
+  allUp: `SELECT position ${calls} ${inside} ORDER BY position`,
+  namedDown: `SELECT position ${calls} ${inside} ${ofName} ORDER BY position DESC`,
+  namedUp: `SELECT position ${calls} ${inside} ${ofName} ORDER BY position`,
+  countAll: `SELECT count(*) AS calls FROM (SELECT 1 ${calls} ${inside} LIMIT ?4)`,
+  countNamed: `SELECT count(*) AS calls FROM (SELECT 1 ${calls} ${inside} ${ofName} LIMIT ?5)`,
+  at: `SELECT t.tx_id, t.status, t.function_name, sender.address AS sender, sponsor.address AS sponsor,
+              d.function_args, d.raw, d.result, ${shownTime} AS time
+         FROM transactions t JOIN transaction_bodies d ON d.position = t.position
+         JOIN blocks b ON b.height = ${heightIn('t.position')}
+         JOIN principals sender ON sender.id = t.sender_id LEFT JOIN principals sponsor ON sponsor.id = t.sponsor_id
+        WHERE t.position = ?1`,
+};
+
+interface CallRow extends CallColumns {
+  tx_id: Uint8Array;
+  status: number;
+  function_name: string | null;
+  sender: string;
+  sponsor: string | null;
+  result: Uint8Array;
+  time: number;
+}
+
+interface PlaceRow {
+  position: number;
+}
+
+/** @param search pages through what it is given */
+export function contractCallSearch(db: Database, search: ValueSearch) {
+  const contract = prepared<{ id: number; calls: number }, [string]>(db, sql.contract);
+  type Of = [number, number, number];
+  const all = { down: prepared<PlaceRow, Of>(db, sql.allDown), up: prepared<PlaceRow, Of>(db, sql.allUp) };
+  const named = {
+    down: prepared<PlaceRow, [...Of, string]>(db, sql.namedDown),
+    up: prepared<PlaceRow, [...Of, string]>(db, sql.namedUp),
+  };
+  const countAll = prepared<{ calls: number }, [number, number, number, number]>(db, sql.countAll);
+  const countNamed = prepared<{ calls: number }, [number, number, number, string, number]>(db, sql.countNamed);
+  const at = prepared<CallRow, [number]>(db, sql.at);
+
+  function walk(id: number, { first, last }: Span, name: string | null): Walk {
+    function* places(from: number, to: number, direction: 'down' | 'up') {
+      const rows = name === null ? all[direction].iterate(id, from, to) : named[direction].iterate(id, from, to, name);
+      for (const { position } of rows) yield { position, eventIndex: 0 };
+    }
+    return {
+      down: ({ position }) => places(first, position, 'down'),
+      // Nothing but the call itself stands at its position.
+      up: ({ position }) => places(position + 1, last, 'up'),
+    };
+  }
+
+  function read(position: number, { functionName, statuses }: CallFilter) {
+    const row = at.get(position);
+    if (row === null) throw new Error(`no call at position ${position}`);
+    const call: FoundCall = {
+      txId: row.tx_id,
+      height: heightOf(position),
+      time: row.time,
+      sender: row.sender,
+      sponsor: row.sponsor,
+      status: storedTransactionStatus.wordOf(row.status),
+      functionName: row.function_name ?? '',
+      functionArgs: callArguments(row),
+      result: row.result,
+    };
+    const isAsked =
+      (statuses === null || statuses.includes(call.status)) &&
+      (functionName === null || functionName === call.functionName);
+    return {
+      item: isAsked ? call : null,
+      bytes: row.raw.length + row.result.length,
+      fields: () => fieldsOfCall(call.functionName, call.functionArgs),
+    };
+  }
+
+  /** @throws TooMuchWorkError where the page isn't found in as much as one request may look at */
+  return async (
+    contractId: string,
+    filter: CallFilter,
+    limit: number,
+    cursor: Cursor | null,
+  ): Promise<Page<FoundCall, number | null>> => {
+    const { functionName, statuses, heights, fields } = filter;
+    const { id, calls } = contract.get(contractId) ?? { id: 0, calls: 0 };
+    const span = spanOf(heights);
+    const isWhole = functionName === null && statuses === null && heights.from === null && heights.to === null;
+    const count = (most: number) =>
+      functionName === null
+        ? countAll.get(id, span.first, span.last, most)
+        : countNamed.get(id, span.first, span.last, functionName, most);
+    return search(
+      {
+        subject: 'calls',
+        contract: contractId,
+        fields,
+        span,
+        total: isWhole ? calls : null,
+        all: walk(id, span, functionName),
+        count: (most) => count(most)?.calls ?? 0,
+        read: ({ position }) => read(position, filter),
+      },
+      limit,
+      cursor,
+    );
+  };
+}

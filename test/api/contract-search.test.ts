@@ -1,0 +1,134 @@
+/** The routes that ask for logs and calls of contracts by their decoded values. */
+import { beforeAll, expect, test } from 'bun:test';
+import { devnetEvents } from '../../src/devnet/scenario.ts';
+import type { Snapshots } from '../../src/store/read/snapshots.ts';
+import { received } from '../support/ingest.ts';
+import { memoryIndex } from '../support/memory-index.ts';
+import { testApp } from './test-app.ts';
+
+const BOOT = 'ST000000000000000000002AMW42H';
+const POX = `${BOOT}.pox-5`;
+
+interface Log {
+  block_height: number;
+  tx_id: string;
+  topic: string;
+  value: { repr: string };
+}
+interface Call {
+  block_height: number;
+  function_name: string;
+  status: string;
+  function_args: { name: string; repr: string }[];
+}
+interface Answer<T> {
+  status: number;
+  body: {
+    total: number | null;
+    cursor: { next: string | null; previous: string | null };
+    results: T[];
+    message: string;
+  };
+}
+
+let snapshots: Snapshots;
+let app: ReturnType<typeof testApp>;
+beforeAll(() => {
+  const chain = { seed: 1, blocks: 90, accounts: 10, transactionsPerBlock: 5, staking: 40, forkEvery: 6 };
+  snapshots = memoryIndex([...devnetEvents(chain)].map(received));
+  app = testApp(snapshots);
+});
+
+const base = `/stackside/v1/smart-contracts/${POX}`;
+const logs = (query = ''): Promise<Answer<Log>> => app.json(`${base}/logs${query}`);
+const calls = (query = '', contract = POX): Promise<Answer<Call>> =>
+  app.json(`/stackside/v1/smart-contracts/${contract}/calls${query}`);
+
+test('logs are found by their fields, topic and heights, and pages follow each other', async () => {
+  const all = (await logs('?limit=50')).body;
+  expect(all.results.length).toBeGreaterThan(20);
+  expect(all.total).toBeGreaterThanOrEqual(all.results.length);
+  const { results, total } = (await logs('?field.topic=stake&limit=50')).body;
+  expect(total).toBeNull();
+  expect(results.length).toBeGreaterThan(1);
+  for (const { value } of results) expect(value.repr).toContain('(topic "stake")');
+  const first = (await logs('?field.topic=stake&limit=1')).body;
+  const second = (await logs(`?field.topic=stake&limit=1&cursor=${first.cursor.next}`)).body;
+  expect([...first.results, ...second.results]).toEqual(results.slice(0, 2));
+  expect((await logs(`?field.topic=stake&limit=1&cursor=${second.cursor.previous}`)).body.results).toEqual(
+    first.results,
+  );
+  const height = results[1]!.block_height;
+  const here = (await logs(`?field.topic=%22stake%22&from_height=${height}&to_height=${height}`)).body.results;
+  expect(here).toEqual(results.filter(({ block_height }) => block_height === height));
+  expect((await logs('?topic=other')).body.results).toEqual([]);
+  expect((await logs('?topic=print&limit=50')).body.results).toEqual(all.results);
+});
+
+test('calls are found by function, status and arguments, which the interface names', async () => {
+  const named = (await calls('?function_name=stake&limit=50')).body.results;
+  expect(named.length).toBeGreaterThan(2);
+  for (const { function_name } of named) expect(function_name).toBe('stake');
+  const { body } = await calls('?limit=50');
+  const failed = body.results.filter(({ status }) => status !== 'success');
+  const words = 'abort_by_response,abort_by_post_condition,problematic_skipped';
+  expect((await calls(`?status=${words}&limit=50`)).body.results.slice(0, failed.length)).toEqual(failed);
+  const { repr, name } = named[0]!.function_args[0]!;
+  expect(name).toBe('amount-ustx');
+  const same = named.filter(({ function_args }) => function_args[0]?.repr === repr);
+  for (const argument of [`arg.0=${repr}`, `arg.amount-ustx=${repr}`, `arg.amount-ustx=between:${repr},${repr}`]) {
+    expect((await calls(`?function_name=stake&${argument}&limit=50`)).body.results).toEqual(same);
+  }
+  expect((await calls('?function_name=stake&arg.amount=u5')).body.message).toBe(
+    'querystring/arg.amount must name an argument of stake: ' +
+      named[0]!.function_args.map((one) => `arg.${one.name}`).join(', '),
+  );
+});
+
+test('what is asked for in a wrong way is refused, and the answer names the parameter', async () => {
+  const refused: [string, RegExp][] = [
+    ['?field.amount=gte:word', /^querystring\/field\.amount must have an integer behind gte:$/],
+    [
+      '?field.amount=99999999999999999999999999999999999999999',
+      /querystring\/field\.amount must hold integers of 128 bits/,
+    ],
+    ['?field.=1', /querystring\/field\. must have a name behind each dot/],
+    ['?field.a..b=1', /name behind each dot/],
+    ['?field.a=%E0%A4', /querystring\/field\.a must be well-formed percent-encoding/],
+    [`?field.${'a'.repeat(1_025)}=1`, /more than 1024 characters/],
+    [`?${Array.from({ length: 9 }, (_, n) => `field.f${n}=1`).join('&')}`, /more than 8 names/],
+    [`?${Array.from({ length: 5 }, (_, n) => `field.f=${n}`).join('&')}`, /more than 4 times/],
+    ['?from_height=9&to_height=8', /querystring\/to_height must be >= from_height/],
+    ['?from_height=4294967296', /must be <= 4294967295/],
+    ['?cursor=AbCd', /invalid cursor/],
+  ];
+  for (const [query, message] of refused) {
+    const { status, body } = await logs(query);
+    expect([query, status, message.test(body.message) ? 'named' : body.message]).toEqual([query, 400, 'named']);
+  }
+  expect((await calls('?arg.amount=1')).body.message).toMatch(
+    /querystring\/arg\.amount must be given with function_name/,
+  );
+  expect((await calls('?function_name=no-such&arg.x=1')).body.message).toMatch(/by its place, such as arg\.0/);
+});
+
+test('names that exist nowhere, prefixes of names and texts of every kind find nothing', async () => {
+  for (const query of [
+    '?field.topi=stake',
+    '?field.topic.x=stake',
+    '?field.__proto__=1',
+    '?field.constructor=none',
+    `?field.topic=${'x'.repeat(3_000)}`,
+    '?field.topic=stak',
+    '?field.topic=%00',
+    '?field.topic=none',
+    '?field=5',
+    `?field.topic=%27${BOOT}`,
+    '?field.amount-ustx=between:-170141183460469231731687303715884105728,-1',
+  ]) {
+    const { status, body } = await logs(query);
+    expect([query, status, body.results]).toEqual([query, 200, []]);
+  }
+  const unknown = await app.json(`/stackside/v1/smart-contracts/${BOOT}.nothing/logs?field.a=1`);
+  expect(unknown).toMatchObject({ status: 200, body: { results: [] } });
+});

@@ -1,0 +1,508 @@
+/**
+ * Logs and calls by their decoded values: every list is what a filter over all decoded values finds, whatever forks the
+ * chain took and however far the index was made, and the index is a function of the chain.
+ */
+import { Database } from 'bun:sqlite';
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { copyFileSync } from 'node:fs';
+import fc from 'fast-check';
+import { type ClarityValue, decodeArguments, decodeClarity } from '../../src/codec/clarity.ts';
+import { clarity } from '../../src/codec/clarity-encode.ts';
+import { toHex } from '../../src/codec/hex.ts';
+import { payloadOf } from '../../src/codec/raw-payload.ts';
+import { conditionOf } from '../../src/codec/value-condition.ts';
+import type { NodeEvent } from '../../src/devnet/node-event.ts';
+import { devnetEvents } from '../../src/devnet/scenario.ts';
+import { checkDirectory } from '../../src/store/check/check.ts';
+import { indexPath, journalPath } from '../../src/store/files/database.ts';
+import type { IngestOptions } from '../../src/store/ingest/ingest.ts';
+import { rebuildIndex } from '../../src/store/ingest/rebuild.ts';
+import type { FieldFilter, HeightSpan } from '../../src/store/model/contract-search.ts';
+import type { Cursor, Page } from '../../src/store/model/page.ts';
+import { TooMuchWorkError } from '../../src/store/model/read-errors.ts';
+import type { ValueIndexChoice } from '../../src/store/model/value-index.ts';
+import { VALUE_SEARCH_LIMITS } from '../../src/store/queries/value-search.ts';
+import { type Reader, readerOf } from '../../src/store/read/index-reader.ts';
+import { dataDirectory } from '../support/data-directory.ts';
+import { forks, grown } from '../support/forked-chain.ts';
+import { alice, block, deployment, type MadeBlock, receipt } from '../support/handmade.ts';
+import { ingestOf, type OpenIngest, openAt, openNew, received } from '../support/ingest.ts';
+import { assertProperty, timeout } from '../support/property.ts';
+import { tables } from '../support/tables.ts';
+import { winningChain } from '../support/winning-chain.ts';
+
+const BOOT = 'ST000000000000000000002AMW42H';
+const logsOf = (contract: string, scope = ''): ValueIndexChoice => ({ subject: 'logs', contract, scope });
+const callsOf = (contract: string, scope = ''): ValueIndexChoice => ({ subject: 'calls', contract, scope });
+/** What the boot contracts of a simulated chain print, and calls of two of them. */
+const choices = [
+  logsOf(`${BOOT}.pox-5`),
+  logsOf(`${BOOT}.pox-4`, 'data'),
+  logsOf(`${BOOT}.bns`),
+  callsOf(`${BOOT}.pox-5`),
+  callsOf(`${BOOT}.bns`, 'name-preorder'),
+];
+
+const step = ({ ingest }: OpenIngest) => ingest.transaction(ingest.valueIndexes.step);
+/** Makes the indexes as far as they are asked for. @returns the number of steps */
+function made(open: OpenIngest): number {
+  let steps = 0;
+  while (step(open) !== null) steps += 1;
+  return steps;
+}
+
+const field = (path: string, ...texts: string[]): FieldFilter => ({
+  path,
+  named: `field.${path}`,
+  conditions: texts.map(conditionOf),
+});
+const ALL: HeightSpan = { from: null, to: null };
+
+/** A log or a call as a filter over all finds it. */
+interface Plain {
+  subject: 'logs' | 'calls';
+  contract: string;
+  position: number;
+  eventIndex: number;
+  value: Uint8Array;
+  functionName: string;
+  status: number;
+  args: Uint8Array;
+}
+
+/** Everything that contracts logged and all calls of them, newest first. */
+function allOf(db: Database): Plain[] {
+  return db
+    .query<Plain, []>(
+      `SELECT 'logs' AS subject, p.address AS contract, e.position, e.event_index AS eventIndex, e.value
+         FROM events e JOIN principals p ON p.id = e.contract_id WHERE e.kind = 1
+       UNION ALL
+       SELECT 'calls', p.address, t.position, 0, NULL FROM transactions t JOIN principals p ON p.id = t.contract_id
+        WHERE t.type = 2 ORDER BY 3 DESC, 4 DESC`,
+    )
+    .all()
+    .map((one) => {
+      if (one.subject === 'logs') return one;
+      const row = db
+        .query<{ functionName: string; status: number; args: Uint8Array | null; raw: Uint8Array }, [number]>(
+          `SELECT t.function_name AS functionName, t.status, b.function_args AS args, b.raw
+             FROM transactions t JOIN transaction_bodies b USING (position) WHERE position = ?1`,
+        )
+        .get(one.position)!;
+      return { ...one, ...row, args: row.args ?? payloadOf(row.raw, 'contract_call').functionArgs };
+    });
+}
+
+/** The value at a path, by looking into one tuple after the other. */
+function at(value: ClarityValue, names: readonly string[]): ClarityValue | undefined {
+  if (value.type === 'some' || value.type === 'ok' || value.type === 'err') return at(value.value, names);
+  const [first, ...rest] = names;
+  if (first === undefined) return value.type === 'tuple' ? undefined : value;
+  const entry = value.type === 'tuple' ? value.value.get(first) : undefined;
+  return entry === undefined ? undefined : at(entry, rest);
+}
+
+function decodedAt(one: Plain, path: string): ClarityValue | undefined {
+  const names = path === '' ? [] : path.split('.');
+  if (one.subject === 'logs') {
+    const value = decodeClarity(one.value);
+    return value.ok ? at(value.value, names) : undefined;
+  }
+  const [name, place, ...rest] = names;
+  const spans = decodeArguments(one.args);
+  const span = spans.ok && name === one.functionName ? spans.value[Number(place)] : undefined;
+  const value = span === undefined ? undefined : decodeClarity(span);
+  return value?.ok === true ? at(value.value, rest) : undefined;
+}
+
+/** A condition as text, and what it says of a value, without the grammar. */
+interface Asked {
+  path: string;
+  text: string;
+  holds: (value: ClarityValue) => boolean;
+}
+
+/** Conditions that a value meets, and some that it may not. */
+function conditionsOn(path: string, value: ClarityValue): Asked[] {
+  const hex = toHex(value.bytes);
+  const same: Asked = { path, text: hex, holds: (other) => toHex(other.bytes) === hex };
+  if (value.type !== 'int' && value.type !== 'uint') return [same];
+  const limit = value.value;
+  const compare = (text: string, holds: (integer: bigint) => boolean): Asked => ({
+    path,
+    text,
+    holds: (other) => (other.type === 'int' || other.type === 'uint') && holds(other.value),
+  });
+  return [
+    same,
+    compare(`${limit}`, (integer) => integer === limit),
+    compare(`gte:${limit}`, (integer) => integer >= limit),
+    compare(`lt:${limit}`, (integer) => integer < limit),
+    compare(`between:0,${limit < 0n ? 0n : limit}`, (integer) => integer >= 0n && integer <= (limit < 0n ? 0n : limit)),
+  ];
+}
+
+/** Every path of a value with what stands there. */
+function* leaves(value: ClarityValue, path: string[] = []): Generator<[string, ClarityValue]> {
+  if (value.type === 'some' || value.type === 'ok' || value.type === 'err') yield* leaves(value.value, path);
+  else if (value.type !== 'tuple') yield [path.join('.'), value];
+  else for (const [name, entry] of value.value) yield* leaves(entry, [...path, name]);
+}
+
+function leavesOf(one: Plain): [string, ClarityValue][] {
+  if (one.subject === 'logs') {
+    const value = decodeClarity(one.value);
+    return value.ok ? [...leaves(value.value)] : [];
+  }
+  const spans = decodeArguments(one.args);
+  return (spans.ok ? spans.value : []).flatMap((span, place) => {
+    const value = decodeClarity(span);
+    return value.ok ? [...leaves(value.value, [one.functionName, String(place)])] : [];
+  });
+}
+
+interface Found {
+  height: number;
+  eventIndex?: number;
+}
+
+/** Searches logs or calls. */
+function search(read: Reader, one: Pick<Plain, 'subject' | 'contract'>, fields: FieldFilter[], heights: HeightSpan) {
+  const functionName = fields[0]?.path.split('.')[0] ?? null;
+  return (limit: number, cursor: Cursor | null): Promise<Page<Found, number | null>> =>
+    one.subject === 'logs'
+      ? read.contracts.searchLogs(one.contract, { topic: null, heights, fields }, limit, cursor)
+      : read.contracts.searchCalls(one.contract, { functionName, statuses: null, heights, fields }, limit, cursor);
+}
+
+/** All items of a list with the keys of their pages, walked in one direction and back. */
+async function walked(
+  page: (limit: number, cursor: Cursor | null) => Promise<Page<Found, number | null>>,
+  limit: number,
+) {
+  const forth: Found[] = [];
+  let last = await page(limit, null);
+  forth.push(...last.items);
+  while (last.next !== null) {
+    last = await page(limit, last.next);
+    forth.push(...last.items);
+  }
+  const back: Found[] = [...last.items];
+  while (last.previous !== null) {
+    last = await page(limit, last.previous);
+    back.unshift(...last.items);
+  }
+  expect(back).toEqual(forth);
+  return forth;
+}
+
+const PLACES = 2 ** 20;
+const shown = (one: Plain) =>
+  one.subject === 'logs'
+    ? { height: Math.floor(one.position / PLACES), eventIndex: one.eventIndex, value: one.value }
+    : { height: Math.floor(one.position / PLACES), functionArgs: one.args };
+
+/** Every way a list can be found: by the usual limits, by walking in order, and by sorting. */
+const ways = [
+  VALUE_SEARCH_LIMITS,
+  { ...VALUE_SEARCH_LIMITS, sorted: 0 },
+  { ...VALUE_SEARCH_LIMITS, sorted: 2, unindexed: 0 },
+];
+
+/** Compares lists by drawn conditions with a filter over everything. @param draw a number below its parameter */
+async function compareLists(db: Database, draw: (below: number) => number, lists: number): Promise<number> {
+  const all = allOf(db).filter(({ subject, contract }) =>
+    choices.some((one) => one.subject === subject && one.contract === contract),
+  );
+  let compared = 0;
+  for (let n = 0; n < lists && all.length > 0; n++) {
+    const model = all[draw(all.length)]!;
+    const own = leavesOf(model);
+    if (own.length === 0) continue;
+    const asked = Array.from({ length: 1 + draw(2) }, () => {
+      const conditions = conditionsOn(...own[draw(own.length)]!);
+      return conditions[draw(conditions.length)]!;
+    });
+    const height = Math.floor(model.position / PLACES);
+    const heights = [ALL, { from: height, to: null }, { from: null, to: height - 1 }][draw(3)]!;
+    const byPath = Map.groupBy(asked, ({ path }) => path);
+    const fields = [...byPath].map(([path, conditions]) => field(path, ...conditions.map(({ text }) => text)));
+    const expected = all
+      .filter((one) => one.subject === model.subject && one.contract === model.contract)
+      .filter(({ position }) => position >= (heights.from ?? 0) * PLACES)
+      .filter(({ position }) => heights.to === null || position < (heights.to + 1) * PLACES)
+      .filter((one) =>
+        asked.every(({ path, holds }) => {
+          const value = decodedAt(one, path);
+          return value !== undefined && holds(value);
+        }),
+      )
+      .map(shown);
+    const read = readerOf(db, null, 1, { values: ways[draw(ways.length)]! });
+    try {
+      expect(await walked(search(read, model, fields, heights), 1 + draw(4))).toMatchObject(expected);
+      expect(await walked(search(read, model, fields, heights), 50)).toHaveLength(expected.length);
+      compared += expected.length;
+    } catch (error) {
+      // Fields that no index has are refused by the last way alone.
+      if (!(error instanceof TooMuchWorkError)) throw error;
+    }
+  }
+  return compared;
+}
+
+const eventsOf = (seed: number): NodeEvent[] => [
+  ...devnetEvents({ seed, blocks: 40, accounts: 8, transactionsPerBlock: 4, staking: 40, forkEvery: 3, forkDepth: 6 }),
+];
+
+test(
+  'lists by decoded values are what a filter over all of them finds, while blocks, forks and steps come in any order',
+  async () => {
+    let compared = 0;
+    await assertProperty(
+      fc.asyncProperty(forks(), fc.infiniteStream(fc.nat(1_000)), async (generated, numbers) => {
+        const { events } = grown(generated);
+        const draw = (below: number): number => (numbers.next().value ?? 0) % below;
+        const begin = draw(events.length + 1);
+        using directory = ingestOf(events.slice(0, begin).map(received), { journal: false });
+        using open = openAt(directory.path, { journal: false, valueIndexes: choices, valueIndexRows: 3 });
+        for (const event of events.slice(begin)) {
+          if (draw(2) === 0) step(open);
+          open.ingest.receive(received(event));
+        }
+        using db = new Database(indexPath(directory.path), { readonly: true });
+        compared += await compareLists(db, draw, 4);
+        made(open);
+        compared += await compareLists(db, draw, 4);
+        // The index is a function of the winning chain, whenever it was asked for.
+        using other = openNew({ journal: false, valueIndexes: choices });
+        for (const event of winningChain(events)) other.ingest.receive(received(event));
+        made(other);
+        expect(tables(directory.path).value_index_entries).toEqual(tables(other.directory).value_index_entries!);
+        const problems = checkDirectory(directory.path).flatMap((one) => one.problems);
+        expect(problems).toEqual([]);
+      }),
+      { cases: 5 },
+    );
+    expect(compared).toBeGreaterThan(0);
+  },
+  timeout,
+);
+
+describe('of a chain', () => {
+  const events = eventsOf(5);
+  const pox = `${BOOT}.pox-5`;
+  let open: OpenIngest;
+  let db: Database;
+  let read: Reader;
+
+  beforeAll(() => {
+    open = openNew({ valueIndexes: [], valueIndexRows: 7 });
+    for (const event of events) open.ingest.take(received(event));
+    open.ingest.commit();
+    db = new Database(indexPath(open.directory), { readonly: true });
+    read = readerOf(db, null, 1, { values: { ...VALUE_SEARCH_LIMITS, unindexed: 3 } });
+  });
+  afterAll(() => {
+    db.close();
+    open[Symbol.dispose]();
+  });
+
+  const entries = () => tables(open.directory).value_index_entries ?? [];
+  const asked = (path: string, ...texts: string[]) => search(read, logsOf(pox), [field(path, ...texts)], ALL)(20, null);
+  /** Opens the directory again, as another process would. */
+  function reopen(options: Partial<IngestOptions>): void {
+    open.ingest.close();
+    Object.assign(open, openAt(open.directory, { valueIndexRows: 7, ...options }));
+  }
+
+  test('what is not indexed is refused with the setting that indexes it, unless few are looked at', async () => {
+    await expect(asked('topic', 'stake')).rejects.toThrow(
+      `field.topic is not indexed, and there are more than 3 logs of ${pox} between these heights: give a narrower ` +
+        `span with from_height and to_height, or start the server with --log-index ${pox}:topic`,
+    );
+    const calls = search(read, callsOf(pox), [field('stake.0', 'gte:1')], ALL);
+    await expect(calls(20, null)).rejects.toThrow(`start the server with --call-index ${pox}:stake`);
+    const [newest] = allOf(db).filter(({ subject, contract }) => subject === 'logs' && contract === pox);
+    const height = Math.floor(newest!.position / PLACES);
+    const few = await search(read, logsOf(pox), [field('topic', 'no such')], { from: height, to: null })(20, null);
+    expect(few.items).toEqual([]);
+  });
+
+  test('an index that is being made answers for the blocks that it has, goes on after a stop, and is then whole', async () => {
+    reopen({ valueIndexes: [logsOf(pox, 'topic')] });
+    await expect(asked('topic', 'stake')).rejects.toThrow(
+      /is being made, and has the blocks from height \d+ on: give from_height=/,
+    );
+    expect(entries()).toEqual([]);
+    expect(step(open)).toMatchObject({ ended: false });
+    const before = entries();
+    expect(before.length).toBeGreaterThan(0);
+    // A step whose transaction ends early leaves nothing: neither entries nor the note of how far it went.
+    const lost = new Error('the process ends here');
+    expect(() =>
+      open.ingest.transaction(() => {
+        open.ingest.valueIndexes.step();
+        throw lost;
+      }),
+    ).toThrow(lost);
+    expect(entries()).toEqual(before);
+    reopen({ valueIndexes: [logsOf(pox, 'topic')] });
+    const [partial] = open.ingest.valueIndexes.all();
+    const height = Math.floor(partial!.from.position / PLACES) + 1;
+    const some = await search(read, logsOf(pox), [field('topic', 'stake')], { from: height, to: null })(50, null);
+    expect(made(open)).toBeGreaterThan(1);
+    const whole = await search(read, logsOf(pox), [field('topic', 'stake')], { from: height, to: null })(50, null);
+    expect(whole.items).toEqual(some.items);
+    const logs = allOf(db).filter((one) => one.subject === 'logs' && one.contract === pox);
+    const stakes = logs.filter((one) => decodedAt(one, 'topic')?.bytes.toHex() === clarity.ascii('stake').toHex());
+    expect(stakes.length).toBeGreaterThan(0);
+    expect(await walked(search(read, logsOf(pox), [field('topic', 'stake')], ALL), 3)).toHaveLength(stakes.length);
+    // Another field is in no index.
+    await expect(asked('bond-index', '0')).rejects.toThrow(TooMuchWorkError);
+    expect((await asked('topic', 'stake', 'eq:unstake')).items).toEqual([]);
+  });
+
+  test('a rebuild fills the indexes that there are', () => {
+    const before = entries();
+    open.ingest.close();
+    rebuildIndex({ directory: open.directory, chainId: null, log: () => {}, force: false });
+    reopen({});
+    expect(open.ingest.valueIndexes.all()).toMatchObject([{ wanted: true, from: { position: 0, eventIndex: 0 } }]);
+    expect(entries()).toEqual(before);
+    expect(checkDirectory(open.directory, { deep: true }).flatMap(({ problems }) => problems)).toEqual([]);
+    db.close();
+    db = new Database(indexPath(open.directory), { readonly: true });
+    read = readerOf(db, null, 1, { values: { ...VALUE_SEARCH_LIMITS, unindexed: 3 } });
+  });
+
+  test('a check finds an entry that is changed, one that is missing and one too many', () => {
+    const problems = (statement: string): string[] => {
+      open.ingest.close();
+      using directory = dataDirectory();
+      for (const path of [indexPath, journalPath]) copyFileSync(path(open.directory), path(directory.path));
+      {
+        using copy = new Database(indexPath(directory.path));
+        copy.run(statement);
+      }
+      reopen({});
+      return checkDirectory(directory.path).flatMap((one) => one.problems);
+    };
+    const first = `(index_id, path, position, event_index) IN
+       (SELECT index_id, path, position, event_index FROM value_index_entries LIMIT 1)`;
+    expect(problems(`UPDATE value_index_entries SET value = 'sother' WHERE ${first}`)).toHaveLength(1);
+    expect(problems(`DELETE FROM value_index_entries WHERE ${first}`)).toHaveLength(2);
+    expect(problems("INSERT INTO value_index_entries VALUES (1, 'topic', 3, 0, 'sx')")).toHaveLength(1);
+    expect(problems("INSERT INTO value_index_entries VALUES (77, 'topic', 3, 0, 'sx')")).toHaveLength(1);
+  });
+
+  test('an index that nobody asks for any more is removed, and one that is asked for again begins anew', async () => {
+    const before = entries();
+    reopen({ valueIndexes: [] });
+    await expect(asked('topic', 'stake')).rejects.toThrow(/is not indexed/);
+    expect(step(open)).toMatchObject({ ended: false, index: { wanted: false } });
+    reopen({ valueIndexes: [logsOf(pox, 'topic')] });
+    expect(open.ingest.valueIndexes.all().map(({ wanted }) => wanted)).toEqual([false, true]);
+    made(open);
+    const withoutId = (rows: readonly string[]) => rows.map((row) => row.replace(/^index_id=\d+ /, '')).sort();
+    expect(withoutId(entries())).toEqual(withoutId(before));
+    expect(open.ingest.valueIndexes.all()).toHaveLength(1);
+    reopen({ valueIndexes: [] });
+    made(open);
+    expect(entries()).toEqual([]);
+    expect(open.ingest.valueIndexes.all()).toEqual([]);
+  });
+});
+
+const PRINTER = `${alice.address}.printer`;
+
+/** A block in which a contract prints values. */
+function printing(parent: MadeBlock | null, label: string, values: readonly Uint8Array[]): MadeBlock {
+  const transaction = deployment(alice, 0, 180, 'printer');
+  const events = values.map((value, index) => ({
+    txid: transaction.id,
+    event_index: index,
+    committed: true,
+    type: 'contract_event',
+    contract_event: { contract_identifier: PRINTER, topic: 'print', raw_value: toHex(value) },
+  }));
+  return block(parent, label, [receipt(transaction, 0)], { events });
+}
+
+test('a contract that does not exist yet is indexed from its first log on, whatever it prints', async () => {
+  const nested = (depth: number): Uint8Array =>
+    depth === 0 ? clarity.uint(1) : clarity.tuple({ a: nested(depth - 1) });
+  const twice = Uint8Array.of(
+    ...[0x0c, 0, 0, 0, 2],
+    ...[3, 0x61, 0x2e, 0x62, ...clarity.uint(1)],
+    ...[1, 0x61, ...clarity.tuple({ b: clarity.uint(2) })],
+  );
+  const printed = [
+    clarity.buffer(new Uint8Array(100_000)),
+    nested(60),
+    clarity.tuple(Object.fromEntries(Array.from({ length: 2_000 }, (_, n) => [`f${n}`, clarity.uint(n)]))),
+    clarity.tuple({ ['n'.repeat(128)]: clarity.tuple({ ['m'.repeat(128)]: clarity.int(-7) }) }),
+    Uint8Array.of(0xff),
+    new Uint8Array(0),
+    twice,
+    clarity.ok(clarity.tuple({ amount: clarity.some(clarity.uint(2n ** 128n - 1n)), zero: clarity.ascii('a\0b') })),
+  ];
+  const first = block(null, 'empty');
+  const second = printing(first, 'printing', printed);
+  const [rival, longer] = [block(first, 'rival'), block(block(first, 'rival'), 'longer')];
+  using open = openNew({ valueIndexes: [logsOf(PRINTER), callsOf(PRINTER)] });
+  open.ingest.receive(first.event);
+  expect(made(open)).toBe(2);
+  open.ingest.receive(second.event);
+  using db = new Database(indexPath(open.directory), { readonly: true });
+  const read = readerOf(db, null, 1, { values: { ...VALUE_SEARCH_LIMITS, unindexed: 0 } });
+  const find = async (path: string, text: string) =>
+    (await search(read, logsOf(PRINTER), [field(path, text)], ALL)(50, null)).items.map(({ eventIndex }) => eventIndex);
+  open.ingest.publish();
+  expect(await find('', toHex(printed[0]!))).toEqual([0]);
+  expect(await find('', toHex(clarity.buffer(new Uint8Array(99_999))))).toEqual([]);
+  expect(await find(Array.from({ length: 60 }, () => 'a').join('.'), '1')).toEqual([1]);
+  expect(await find('f1', 'u1')).toEqual([2]);
+  expect(await find(`${'n'.repeat(128)}.${'m'.repeat(128)}`, 'lt:0')).toEqual([3]);
+  expect(await find('a.b', 'gte:0')).toEqual([6]);
+  expect(await find('amount', `gte:${2n ** 127n}`)).toEqual([7]);
+  expect(await find('zero', 'a\0b')).toEqual([7]);
+  expect(await find('zero', 'a')).toEqual([]);
+  for (const path of ['amoun', 'amount.x', 'n', '__proto__', "'; DROP TABLE blocks; --", '*', '%']) {
+    expect(await find(path, 'gte:0')).toEqual([]);
+  }
+  expect(checkDirectory(open.directory).flatMap(({ problems }) => problems)).toEqual([]);
+  open.ingest.receive(rival.event);
+  open.ingest.receive(longer.event);
+  open.ingest.publish();
+  expect(tables(open.directory).value_index_entries).toEqual([]);
+  expect(await find('amount', 'gte:0')).toEqual([]);
+});
+
+test('a page goes on from its cursor where a fork took the items around it away', async () => {
+  const chain = (labels: readonly string[], parent: MadeBlock | null, height: number): MadeBlock[] => {
+    const blocks: MadeBlock[] = [];
+    for (const [index, label] of labels.entries()) {
+      blocks.push(printing(blocks.at(-1) ?? parent, label, [clarity.tuple({ at: clarity.uint(height + index) })]));
+    }
+    return blocks;
+  };
+  const old = chain(['1', '2', '3', '4', '5'], null, 1);
+  const young = chain(["4'", "5'", "6'"], old[2]!, 4);
+  using open = openNew({ journal: false, valueIndexes: [logsOf(PRINTER)] });
+  made(open);
+  for (const { event } of old) open.ingest.receive(event);
+  using db = new Database(indexPath(open.directory), { readonly: true });
+  const read = readerOf(db, null, 1, { values: { ...VALUE_SEARCH_LIMITS, unindexed: 0 } });
+  for (const condition of ['gte:1', 'lte:100']) {
+    const page = search(read, logsOf(PRINTER), [field('at', condition)], ALL);
+    const heights = ({ items }: Page<Found, number | null>) => items.map(({ height }) => height);
+    const first = await page(2, null);
+    for (const { event } of young) open.ingest.receive(event);
+    expect(heights(first)).toEqual(condition === 'gte:1' ? [5, 4] : [6, 5]);
+    expect(heights(await page(2, first.next))).toEqual(condition === 'gte:1' ? [3, 2] : [4, 3]);
+    expect(heights(await page(9, null))).toEqual([6, 5, 4, 3, 2, 1]);
+    const second = await page(2, first.next);
+    expect(heights(await page(5, second.previous))).toEqual(condition === 'gte:1' ? [6, 5, 4] : [6, 5]);
+  }
+});
