@@ -1,4 +1,5 @@
 /** What the page for operators says of chains of several lengths: as measured, and beyond that as it would go on. */
+import { sumOverGrowth } from '../../src/commands/rebuild-cost.ts';
 import { type Cell, kept, spread, tableLines } from '../results.ts';
 import { medianAt } from './goals.ts';
 import { lineChart } from './picture.ts';
@@ -29,17 +30,6 @@ const steps = (): Step[] =>
     return { transactions, microseconds, writtenKilobytes, index, journal, logs, memory } as Step;
   });
 
-/** What an import of so many transactions adds up to; beyond what was measured, each costs what it cost at the end. */
-function sumOf(all: readonly Step[], transactions: number, cost: (step: Step) => number): number {
-  let [done, sum] = [0, 0];
-  for (const step of all) {
-    const more = Math.max(0, Math.min(step.transactions, transactions) - done);
-    sum += more * cost(step);
-    done += more;
-  }
-  return sum + (transactions - done) * cost(all.at(-1)!);
-}
-
 /** The step that shows a chain of so many transactions best. */
 const stepAt = (all: readonly Step[], transactions: number): Step =>
   all.find((step) => step.transactions >= transactions * 0.9) ?? all.at(-1)!;
@@ -68,8 +58,8 @@ function planLines(): string[] {
       gigabytes(step.journal * length),
       gigabytes(2 * files + step.logs * 1e6),
       `${about(step.memory)} MB`,
-      duration(sumOf(all, length, ({ microseconds }) => microseconds / 1e6)),
-      gigabytes(sumOf(all, length, ({ writtenKilobytes }) => writtenKilobytes * 1e3)),
+      duration(sumOverGrowth(all, length, ({ microseconds }) => microseconds / 1e6)),
+      gigabytes(sumOverGrowth(all, length, ({ writtenKilobytes }) => writtenKilobytes * 1e3)),
     ];
   });
   const names = [
@@ -179,4 +169,12 @@ export function sizingPictures(): [name: string, picture: string][] {
       }),
     ],
   ];
+}
+
+/** What `stackside upgrade --check` estimates a rebuild from. */
+export function rebuildRates(): string {
+  const all = steps();
+  const { index, journal } = all.at(-1)!;
+  const parts = all.map(({ transactions, microseconds }) => ({ transactions, microseconds }));
+  return `${JSON.stringify({ journal_bytes: journal, index_bytes: index, parts }, null, 2)}\n`;
 }

@@ -138,3 +138,21 @@ export const status = command({
     reportStatus(settings.data, json);
   },
 });
+
+export const upgrade = command({
+  name: 'upgrade',
+  summary: 'Tell what this program would do with a data directory that another version wrote; nothing is changed',
+  example: 'stackside upgrade --check --data /srv/stacks',
+  takes: 'status',
+  options: [
+    new Option(
+      '--check',
+      'Look at the versions of the files; serve and rebuild do the upgrade itself',
+    ).makeOptionMandatory(),
+    formatOption('Output format; json prints one object'),
+  ],
+  async run({ settings }, { format }: { format: OutputFormat }) {
+    const { reportUpgrade } = await import('./upgrade.ts');
+    reportUpgrade(settings.data, format);
+  },
+});

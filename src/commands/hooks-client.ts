@@ -1,4 +1,4 @@
-/** Requests of `stackside hooks …` and `stackside console` to the API of a running Stackside, with a key. */
+/** Requests of `stackside hooks …`, `console` and `health` to the API of a running Stackside, with a key. */
 import { Type } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
 import { OperatorError } from '../base/errors.ts';
@@ -53,7 +53,7 @@ export interface Answer {
  * Sends a request and reads its response, whatever the status.
  * @throws OperatorError where the server can't be reached
  */
-async function askServer(connection: Connection, method: string, path: string, body?: unknown): Promise<Answer> {
+export async function askServer(connection: Connection, method: string, path: string, body?: unknown): Promise<Answer> {
   const { url, key, consumer } = connection;
   const request: BunFetchRequestInit = {
     method,

@@ -13,16 +13,17 @@ import {
   restore,
   status,
   tables,
+  upgrade,
 } from './data-commands.ts';
 import { addHookCommands } from './hooks-commands.ts';
-import { demo, devnet, openConsole, serve, showSettings } from './server-commands.ts';
+import { demo, devnet, health, openConsole, serve, showSettings } from './server-commands.ts';
 import { serverVersion } from './version.ts';
 
 /** The exit codes of all commands, with their meaning. */
 export const exitCodes: readonly (readonly [code: number, meaning: string])[] = [
   [0, 'success, or stopped by a signal'],
   [EXIT.operator, 'a problem that only you can resolve; the second line says how'],
-  [EXIT.found, 'stackside check found a difference'],
+  [EXIT.found, 'stackside check found a difference, or stackside upgrade --check something to do first'],
   [EXIT.again, 'starting again may help'],
   [EXIT.interrupted, 'an import or export was stopped by a signal'],
 ];
@@ -54,8 +55,10 @@ export function createProgram(): Command {
   addCommand(program, check);
   addCommand(program, tables);
   addCommand(program, status);
+  addCommand(program, upgrade);
   addCommand(program, showSettings);
   addCommand(program, openConsole);
+  addCommand(program, health);
   addHookCommands(program);
   addClusterCommands(program);
   addCommand(program, devnet);

@@ -1,7 +1,7 @@
 /** Commands that run a server, or that help to try one. */
 import { Option } from 'commander';
 import { command } from './command.ts';
-import { httpUrl, numberOption } from './option-values.ts';
+import { httpUrl, numberOption, switchOption } from './option-values.ts';
 import type { SettingsFormat } from './show-settings.ts';
 
 export const serve = command({
@@ -35,6 +35,18 @@ export const openConsole = command({
   async run(reading) {
     const [{ printSignInLink }, { keyFor }] = await Promise.all([import('./console.ts'), import('./hooks-client.ts')]);
     await printSignInLink({ url: reading.settings.url, key: keyFor(reading) });
+  },
+});
+
+export const health = command({
+  name: 'health',
+  summary: 'Ask a running Stackside whether it lives, or is ready; exits with 1 otherwise',
+  example: 'stackside health --ready --url http://127.0.0.1:3999',
+  takes: 'health',
+  options: [switchOption('--ready', 'Ask whether the index can be read and is up to date')],
+  async run({ settings }, { ready }: { ready: boolean }) {
+    const { askHealth } = await import('./health.ts');
+    process.stdout.write(`${await askHealth(settings.url, ready ? 'ready' : 'alive')}\n`);
   },
 });
 

@@ -6,7 +6,7 @@ import { decimal, integer, textOrNone, url, withoutSlash, yesOrNo } from './valu
 
 export const hookSettings = group('Chainhooks', {
   url: setting({
-    commands: ['hooks'],
+    commands: ['hooks', 'health'],
     flag: '--url <url>',
     variables: ['STACKSIDE_URL'],
     type: url('http://127.0.0.1:3999'),

@@ -14,6 +14,7 @@ export type CommandName =
   | 'check'
   | 'status'
   | 'hooks'
+  | 'health'
   | 'cluster'
   | 'devnet';
 

@@ -22,6 +22,15 @@ beforeAll(async () => {
 });
 afterAll(() => directory.remove());
 
+test('stackside upgrade --check tells of both files, and that nothing is to be done', async () => {
+  const { code, stdout } = await stackside('upgrade', '--check', '--data', at('data'));
+  expect([code, stdout.split('\n').map((line) => line.split(/[:(]/)[0]?.replace(/[\d.]+/g, 'N'))]).toEqual([
+    0,
+    ['program  stackside vN ', 'index    N MB', 'journal  N MB', '', 'Nothing is to be done first', ''],
+  ]);
+  expect((await stackside('upgrade')).stderr).toContain("required option '--check' not specified");
+});
+
 test('stackside import FILE brings the chain to its tip, and check finds nothing', async () => {
   const status = JSON.parse((await stackside('status', '--json', '--data', at('data'))).stdout);
   expect(status).toEqual(directoryStatus(at('data')));
@@ -203,8 +212,10 @@ test('every command has help with an example', async () => {
     'check',
     'tables',
     'status',
+    'upgrade',
     'settings',
     'console',
+    'health',
     'devnet',
   ]);
   for (const declared of createProgram().commands) {

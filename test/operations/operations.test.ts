@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { systemClock } from '../../src/base/clock.ts';
 import { PassingError } from '../../src/base/errors.ts';
 import { MAINNET_CHAIN_ID, TESTNET_CHAIN_ID } from '../../src/chain/network.ts';
+import { askHealth } from '../../src/commands/health.ts';
 import { tipAgeLimit } from '../../src/commands/readiness.ts';
 import { spanText } from '../../src/commands/span.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
@@ -44,6 +45,17 @@ test('/ready says that nothing was indexed yet, /health that it lives, before th
   expect((await metrics()).get('stacks_block_height')).toBe(0);
 });
 
+test('stackside health asks either of them, and gives the reason of a refusal', async () => {
+  expect(await askHealth(server.api, 'alive')).toBe('alive');
+  const refused = { message: `${server.api} is not ready: no block was indexed yet.`, exitCode: 1 };
+  expect(await askHealth(server.api, 'ready').catch((error: unknown) => error)).toMatchObject(refused);
+  // Whoever else listens there.
+  using other = standInNode();
+  other.answer('/health', () => new Response('Not found', { status: 404 }));
+  await expect(askHealth(other.url, 'alive')).rejects.toThrow(`${other.url} is not alive: /health answers 404.`);
+  await expect(askHealth(NO_NODE, 'alive')).rejects.toThrow(`No Stackside answers at ${NO_NODE}.`);
+});
+
 /** What the operators' page names in its table of metrics, without labels; an end of `*` stands for any. */
 function explainedMetrics(): string[] {
   const page = readFileSync(operatorsPage, 'utf8');
@@ -79,6 +91,10 @@ describe('over a chain', () => {
     infoWith(13);
     await until(async () => (await ready()).body.node_height === 13);
     expect(await ready()).toMatchObject({ status: 200, body: { ready: true, reason: null, node_height: 13 } });
+  });
+
+  test('stackside health --ready ends well once it is', async () => {
+    expect(await askHealth(server.api, 'ready')).toBe('ready');
   });
 
   test('/metrics has heights, events by path, pending transactions and sizes', async () => {

@@ -1,11 +1,16 @@
 /** Data directories of earlier versions. */
 import { Database } from 'bun:sqlite';
-import { expect, test } from 'bun:test';
-import { rmSync } from 'node:fs';
+import { afterAll, describe, expect, test } from 'bun:test';
+import { readdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { rebuildCost, sumOverGrowth } from '../../src/commands/rebuild-cost.ts';
+import { upgradeReport } from '../../src/commands/upgrade.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { acceptJournal } from '../../src/store/files/accept-journal.ts';
-import { indexPath, journalPath } from '../../src/store/files/database.ts';
+import { indexPath, journalPath, SCHEMA_VERSION } from '../../src/store/files/database.ts';
 import { openJournalReader } from '../../src/store/files/journal.ts';
+import { JOURNAL_VERSION } from '../../src/store/files/journal-file.ts';
+import { openJournalTrimming } from '../../src/store/files/journal-trim.ts';
 import indexSchema1 from '../support/index-schema-1.sql' with { type: 'text' };
 import { ingestOf, openAt, received } from '../support/ingest.ts';
 import { everything } from '../support/tables.ts';
@@ -100,4 +105,86 @@ test('an index of version 1 whose journal is gone is refused', () => {
   expect(() => openAt(directory.path)).toThrow(/There is no journal/);
   acceptJournal(directory.path);
   openAt(directory.path).ingest.close();
+});
+
+/** The names and bytes of the files of a directory. */
+const filesOf = (directory: string): [string, string][] =>
+  readdirSync(directory)
+    .sort()
+    .map((name) => [name, Bun.hash(readFileSync(join(directory, name))).toString()]);
+
+/** Sets the version that a file says it has. */
+function setVersion(path: string, version: number): void {
+  using db = new Database(path);
+  db.run(`PRAGMA user_version = ${version}`);
+}
+
+describe('what an upgrade would do', () => {
+  const directory = ingestOf(events);
+  const { path } = directory;
+  const [index, journal] = [indexPath(path), journalPath(path)];
+  afterAll(() => directory[Symbol.dispose]());
+
+  /** Puts both files back to the present versions. */
+  const restore = (): void => {
+    setVersion(index, SCHEMA_VERSION);
+    setVersion(journal, JOURNAL_VERSION);
+  };
+
+  /** The report for versions of the files, after which the directory is as it was before. */
+  function reportWith(indexVersion: number, journalVersion: number) {
+    setVersion(index, indexVersion);
+    setVersion(journal, journalVersion);
+    const before = filesOf(path);
+    const { duty, rebuild, ...report } = upgradeReport(path);
+    expect(filesOf(path)).toEqual(before);
+    return { duty, needsRebuild: rebuild !== null, index: report.index.fate, journal: report.journal?.fate };
+  }
+
+  test.each([
+    [SCHEMA_VERSION, JOURNAL_VERSION, { duty: 'none', index: 'used', journal: 'used' }],
+    [1, 1, { duty: 'none', index: 'migrated', journal: 'upgraded' }],
+    [SCHEMA_VERSION + 1, JOURNAL_VERSION, { duty: 'newer-program', index: 'refused', journal: 'used' }],
+    [SCHEMA_VERSION, JOURNAL_VERSION + 1, { duty: 'newer-program', index: 'used', journal: 'refused' }],
+    // No migration begins at such a version.
+    [-1, JOURNAL_VERSION, { duty: 'rebuild', index: 'rebuilt', journal: 'used', needsRebuild: true }],
+  ])('with schema %d and journal %d is told, and changes nothing', (indexVersion, journalVersion, expected) => {
+    expect(reportWith(indexVersion, journalVersion)).toEqual({ needsRebuild: false, ...expected } as never);
+    restore();
+  });
+
+  test('is what a start then does', () => {
+    setVersion(index, -1);
+    expect(() => openAt(path)).toThrow("has schema -1, which this program can't migrate");
+    setVersion(index, SCHEMA_VERSION + 1);
+    expect(() => openAt(path)).toThrow('was written by a newer Stackside');
+    restore();
+    openAt(path).ingest.close();
+  });
+
+  test('is an import where there is no journal to rebuild from, or one that lacks events', () => {
+    setVersion(index, -1);
+    renameSync(journal, `${journal}.away`);
+    expect(upgradeReport(path)).toMatchObject({ duty: 'import', journal: null, rebuild: null });
+    renameSync(`${journal}.away`, journal);
+    const trimming = openJournalTrimming(path);
+    trimming.trimTo(3);
+    trimming.close();
+    expect(upgradeReport(path)).toMatchObject({ duty: 'import', journal: { lacksEvents: true }, rebuild: null });
+    restore();
+  });
+});
+
+test('a rebuild is estimated from the journal: its parts cost what they cost in the import that was measured', () => {
+  const [short, long] = [rebuildCost(100e6), rebuildCost(200e6)];
+  expect(long.indexBytes).toBeCloseTo(2 * short.indexBytes);
+  // A transaction costs more the longer the chain is.
+  expect(long.seconds).toBeGreaterThan(2 * short.seconds);
+  const parts = [
+    { transactions: 10, cost: 1 },
+    { transactions: 20, cost: 3 },
+  ];
+  expect([5, 10, 15, 20, 30].map((count) => sumOverGrowth(parts, count, ({ cost }) => cost))).toEqual([
+    5, 10, 25, 40, 70,
+  ]);
 });

@@ -1,5 +1,7 @@
 /** Connections to SQLite files, by what they are for. Nothing else opens such a file. */
-import { Database, SQLiteError, type SQLQueryBindings } from 'bun:sqlite';
+import { constants, Database, SQLiteError, type SQLQueryBindings } from 'bun:sqlite';
+import { statSync } from 'node:fs';
+import { pathToFileURL } from 'node:url';
 import { OperatorError } from '../../base/errors.ts';
 import { late } from './late-statement.ts';
 import { makePrivateFile } from './private-files.ts';
@@ -114,6 +116,17 @@ export function openToRead(path: string, exact = false): Connection {
     setPatience(db, BUSY_TIMEOUT_MS);
     db.run('PRAGMA query_only = ON');
   });
+}
+
+/**
+ * Opens a file that is there, to read it without a trace: SQLite makes no files beside it, and takes no lock. Where a
+ * write-ahead log has content, the file is read with it, as by others.
+ */
+export function openWithoutTrace(path: string): Connection {
+  const log = statSync(`${path}-wal`, { throwIfNoEntry: false });
+  if (log !== undefined && log.size > 0) return openToRead(path);
+  const uri = `${pathToFileURL(path).href}?immutable=1`;
+  return named(path, () => new Connection(uri, constants.SQLITE_OPEN_READONLY | constants.SQLITE_OPEN_URI));
 }
 
 /** Opens a file that is there, to put what its write-ahead log holds into it; waits for nobody. */

@@ -48,34 +48,47 @@ const migrations: Readonly<Record<number, string>> = {
       ${creationOf('value_index_entries_by_value', 'INDEX')};`,
 };
 
-const requireIndexKind = (db: Database, file: string): void =>
+/**
+ * What this program does with an index of some version: it makes an empty file one, uses it, migrates it, has it rebuilt, or
+ * leaves it to the newer program that wrote it.
+ */
+export type IndexFate = 'made' | 'used' | 'migrated' | 'rebuilt' | 'refused';
+
+export function indexFate(version: number): IndexFate {
+  if (version === 0) return 'made';
+  if (version === SCHEMA_VERSION) return 'used';
+  if (version > SCHEMA_VERSION) return 'refused';
+  for (let from = version; from < SCHEMA_VERSION; from++) if (migrations[from] === undefined) return 'rebuilt';
+  return 'migrated';
+}
+
+/** @throws OperatorError where the file is a database of another kind */
+export const requireIndexKind = (db: Database, file: string): void =>
   requireKind(db, file, 'an index', ['progress', 'journal_id']);
 
 function migrate(db: Database, path: string): void {
   requireIndexKind(db, path);
   const version = versionOf(db);
-  if (version > SCHEMA_VERSION) {
+  const fate = indexFate(version);
+  if (fate === 'refused') {
     throw new OperatorError(
       `${path} was written by a newer Stackside (schema ${version}; this program knows ${SCHEMA_VERSION}).`,
       'Run the newer program, or rebuild the index from the journal with this one: stackside rebuild.',
     );
   }
-  if (version === SCHEMA_VERSION && hasViews(db)) return;
+  if (fate === 'rebuilt') {
+    throw new OperatorError(
+      `${path} has schema ${version}, which this program can't migrate.`,
+      'Rebuild the index from the journal: stackside rebuild.',
+    );
+  }
+  if (fate === 'used' && hasViews(db)) return;
   db.transaction(() => {
-    if (version === 0) {
+    if (fate === 'made') {
       db.run(schema);
-    } else if (version < SCHEMA_VERSION) {
+    } else if (fate === 'migrated') {
       dropViews(db);
-      for (let from = version; from < SCHEMA_VERSION; from++) {
-        const step = migrations[from];
-        if (step === undefined) {
-          throw new OperatorError(
-            `${path} has schema ${from}, which this program can't migrate.`,
-            'Rebuild the index from the journal: stackside rebuild.',
-          );
-        }
-        db.run(step);
-      }
+      for (let from = version; from < SCHEMA_VERSION; from++) db.run(migrations[from]!);
     }
     db.run(`PRAGMA user_version = ${SCHEMA_VERSION}`);
     makeViews(db);

@@ -54,12 +54,17 @@ function addChain(db: Database, file: string, report: UpgradeReport): void {
   if (entries > 0) report(entries);
 }
 
-const requireJournal = (db: Database, file: string): void =>
+/** @throws OperatorError where the file is a database of another kind */
+export const requireJournalKind = (db: Database, file: string): void =>
   requireKind(db, file, 'a journal', ['events', 'received_at']);
+
+/** Whether a journal says of itself that events are missing; one of version 1 says nothing of them. */
+export const isKnownToLackEvents = (db: Database): boolean =>
+  versionOf(db) >= JOURNAL_VERSION && db.query('SELECT 1 FROM breaks LIMIT 1').get() !== null;
 
 /** @throws OperatorError where the file is no journal, or not of the present version */
 export function requirePresentVersion(db: Database, file: string): void {
-  requireJournal(db, file);
+  requireJournalKind(db, file);
   const version = versionOf(db);
   if (version > JOURNAL_VERSION) {
     throw new OperatorError(`${file} is a journal of version ${version}.`, 'Run the newer Stackside that wrote it.');
@@ -83,7 +88,7 @@ export function requirePresentVersion(db: Database, file: string): void {
  * @throws OperatorError where it is no journal, a newer program wrote it, or an entry can not be read
  */
 export function bringUpToDate(db: Database, file: string, report: UpgradeReport): void {
-  requireJournal(db, file);
+  requireJournalKind(db, file);
   const version = versionOf(db);
   if (version === 0 || version === 1) {
     db.transaction(() => {
