@@ -29,7 +29,11 @@ const status = command({
 /** Adds the commands to the program. */
 export function addClusterCommands(program: Command): void {
   const summary = 'Make and inspect the log that several hosts share';
-  const cluster = program.command('cluster').summary(summary).description(summary);
+  const cluster = program
+    .command('cluster')
+    .summary(summary)
+    .description(summary)
+    .addHelpText('after', '\nExample:\n  stackside cluster status --cluster postgres://stackside@db1,db2,db3/stacks');
   addCommand(cluster, init);
   addCommand(cluster, status);
 }
