@@ -23,7 +23,7 @@ const LAYERS: readonly (readonly string[])[] = [
   ['src/store/ingest/'],
   ['src/store/check/'],
   ['src/http/'],
-  ['src/node/', 'src/faucets/', 'src/devnet/', 'src/backup/'],
+  ['src/node/', 'src/faucets/', 'src/devnet/', 'src/backup/', 'src/cluster/'],
   ['src/api/shared/'],
   [
     'src/api/v1/',

@@ -200,6 +200,14 @@ const paths: Record<string, Read> = {
 export const isEventPath = (path: string): boolean => Object.hasOwn(paths, path);
 
 /**
+ * The payload of an entry that a journal or a log holds. A newer program may have written it: an event of a path that this
+ * one doesn't know is kept, and changes nothing.
+ * @throws PayloadError as {@link readPayload}
+ */
+export const readEntry = (path: string, text: string): NodePayload =>
+  isEventPath(path) ? readPayload(path, text) : { kind: 'other', journaled: true };
+
+/**
  * The payload of an event.
  * @param path the path it was posted to, one for which {@link isEventPath} holds
  * @param text its JSON

@@ -46,6 +46,10 @@ function journalReads(db: Database, file: string) {
   const lastReceived = db.prepare<{ received_at: number }, []>(
     'SELECT received_at FROM events ORDER BY id DESC LIMIT 1',
   );
+  // The payload is read where the path is the same: rows of others cost their first page.
+  const holds = db.prepare<unknown, [number, string, Uint8Array]>(
+    'SELECT 1 FROM events WHERE id > ?1 AND path = ?2 AND payload = ?3 LIMIT 1',
+  );
   const lastUpTo = db.prepare<{ id: number | null }, [number]>('SELECT max(id) AS id FROM events WHERE id <= ?1');
 
   /** Reads. @throws JournalDamagedError where the pages that hold what is read are damaged */
@@ -81,6 +85,10 @@ function journalReads(db: Database, file: string) {
     /** The chain value of an event, one that is missing by a break included; null where there is none. */
     chainAt: (id: number): Uint8Array | null =>
       id === 0 ? CHAIN_START : reading(() => chainValue.get(id)?.value ?? null),
+
+    /** Whether an event of this path and text is among those that follow `id`. */
+    holdsAfter: (id: number, { path: at, text }: Pick<JournalEntry, 'path' | 'text'>): boolean =>
+      reading(() => holds.get(id, at, compressed(text)) !== null),
 
     /** Stretches of events that are known to be missing, oldest first. */
     gaps,

@@ -129,11 +129,27 @@ function tipMover(
   };
 }
 
-export function chainWriter(db: Database, { apply, mempool, microblocks, payloads, sendMany }: Writers) {
+/** The chain as this connection sees it. */
+function chainThrough(db: Database, payloads: BlockPayloads) {
   const orphans = orphanWriter(db);
-  const known = knownBlocks(db, orphans);
-  const { stored, complete } = storedBlocks(db, payloads);
-  const tip = tipReader(db);
+  return {
+    orphans,
+    known: knownBlocks(db, orphans),
+    blocks: storedBlocks(db, payloads),
+    tip: tipReader(db),
+  };
+}
+
+/** What looks up blocks of the chain, through a connection that need not be able to write. */
+export function chainReader(db: Database, payloads: BlockPayloads) {
+  const { known, blocks, tip } = chainThrough(db, payloads);
+  return { tip, stored: blocks.stored, branchOf: known.branchOf, hashAt: known.hashAt };
+}
+export type ChainReader = ReturnType<typeof chainReader>;
+
+export function chainWriter(db: Database, { apply, mempool, microblocks, payloads, sendMany }: Writers) {
+  const { orphans, known, blocks, tip } = chainThrough(db, payloads);
+  const { stored, complete } = blocks;
   const effects = (block: Block) => effectsOf(block, sendMany);
   const mover = tipMover(tip, orphans, apply, effects, (hash, network) => complete(stored(hash, network), network));
   const checkOrigin = originCheck(db);

@@ -8,13 +8,15 @@ import { statfsSync } from 'node:fs';
 import type { Clock } from '../../base/clock.ts';
 import type { SendManySetting } from '../../chain/memo-transfers.ts';
 import type { Network } from '../../chain/network.ts';
+import { openToRead } from '../files/connection.ts';
 import { indexPath } from '../files/database.ts';
 import type { Imported } from '../files/import-progress.ts';
 import { StoreUnavailableError } from '../files/store-failure.ts';
-import { type HookStore, hookStore } from '../hooks/store.ts';
 import type { ValueIndexChoice } from '../model/value-index.ts';
 import { valueIndexes } from '../queries/value-indexes.ts';
+import { blockPayloads } from './block-payloads.ts';
 import { chainIdentity } from './chain-identity.ts';
+import { chainReader } from './chain-writer.ts';
 import { CommitCount } from './commit-count.ts';
 import { type DataFilesOptions, openDataFiles } from './data-files.ts';
 import { type FileSync, fileSync, indexDurability } from './durability.ts';
@@ -22,13 +24,15 @@ import type { IngestLog, Outcome, ReceivedEvent } from './event.ts';
 import { type Applied, eventRouter } from './event-router.ts';
 import { eventTaker } from './event-taker.ts';
 import { type FaucetRequests, faucetRequests } from './faucet-requests.ts';
-import type { ChainFollower, ChainHistory } from './follower.ts';
+import type { ChainFollower } from './follower.ts';
 import { lastEvent } from './last-event.ts';
 import { journalReplay } from './replay.ts';
 import { requireSendMany } from './send-many.ts';
-import { preceded, sharedCommits } from './shared-commits.ts';
+import { sharedCommits } from './shared-commits.ts';
+import { type SharedEntries, sharedEntries } from './shared-entries.ts';
 import { type Participant, transactions } from './transactions.ts';
 import { chooseValueIndexes, valueIndexSteps } from './value-indexes.ts';
+import { preceded, publishedViews, separateViews, type Views } from './visibility.ts';
 import { writerHealth } from './writer-health.ts';
 import { WriterQueue } from './writer-queue.ts';
 
@@ -50,6 +54,8 @@ export interface IngestOptions extends DataFilesOptions {
   sync?: FileSync;
   /** A timer, by which events that follow each other share a commit of the index; else each has its own. */
   after?: Clock['after'];
+  /** Whether the events come through a log that several hosts share; then each is committed by itself. */
+  shared?: boolean;
 }
 
 /** Opens a data directory for writing, and brings the index up to its journal. */
@@ -152,32 +158,24 @@ function openParts(options: IngestOptions, opened: (() => void)[]) {
   transaction.settle();
   if (options.valueIndexes !== undefined) chooseValueIndexes(db, options.valueIndexes, transaction.write);
   serving = options.load !== 'bulk';
-  return { files, health, identity, durability, follower, commits, router, report, last, transaction };
+  const isShared = options.shared ?? false;
+  return { files, health, identity, durability, follower, commits, router, report, last, transaction, isShared };
 }
 
-/** The store of chainhooks as another connection would see it: what is not committed is committed before it is read. */
-function committedHooks(db: Database, publish: () => void): HookStore {
-  const { records, deliveries, ledger, secrets, backfills, candidates } = hookStore(db);
-  return {
-    records: preceded(records, publish),
-    deliveries: preceded(deliveries, publish),
-    ledger: preceded(ledger, publish),
-    secrets: preceded(secrets, publish),
-    backfills: preceded(backfills, publish),
-    candidates: preceded(candidates, publish),
-  };
-}
-
-/** The known blocks, in the same way. */
-function committedHistory({ router, identity }: Parts, publish: () => void): ChainHistory {
-  const { chain } = router;
-  const history: ChainHistory = {
-    tip: chain.tip,
-    hashAt: chain.hashAt,
-    branchOf: chain.branchOf,
-    block: (indexBlockHash) => chain.stored(indexBlockHash, identity.networkOrTest()),
-  };
-  return preceded({ ...history }, publish);
+/** What others see, and what takes the entries of a shared log; null without one. */
+function viewsOf(parts: Parts, publish: () => void, opened: (() => void)[]): Views & { entries: SharedEntries | null } {
+  const { files, router, identity, transaction, report, isShared } = parts;
+  const { home, db, journal } = files;
+  const options = { db, chain: router.chain, network: identity.networkOrTest };
+  if (!isShared) return { ...publishedViews(options, publish), entries: null };
+  if (journal === null) throw new Error('the journal of a host is its copy of the log');
+  const reader = openToRead(indexPath(home));
+  opened.unshift(() => reader.close());
+  const readChain = chainReader(reader, blockPayloads(reader, journal));
+  const { isWorking } = transaction;
+  const { hooks, history, place } = separateViews(options, { reader, readChain, isWorking });
+  const entries = sharedEntries({ files: { ...files, journal }, router, transaction, report, committedPlace: place });
+  return { hooks, history, entries };
 }
 
 /** What writes for others than the node. */
@@ -207,8 +205,10 @@ function startIngest(options: IngestOptions, opened: (() => void)[]) {
   const { directory } = options;
   const parts = openParts(options, opened);
   const { files, health, identity, durability, follower, router, report, last, transaction } = parts;
-  const commits = sharedCommits(transaction, health, { journal: files.journal !== null, after: options.after ?? null });
+  const after = parts.isShared ? null : (options.after ?? null);
+  const commits = sharedCommits(transaction, health, { journal: files.journal !== null, after });
   const { publish } = commits;
+  const views = viewsOf(parts, publish, opened);
   const { takeInBatch, takeAlone, passOver, keep, commit, rollback } = eventTaker(files, router, transaction, commits);
   const { queue, write, writeNow } = otherWrites(parts);
   return {
@@ -263,8 +263,10 @@ function startIngest(options: IngestOptions, opened: (() => void)[]) {
 
     /** The follower takes part in each change of the chain from now on. */
     follow: follower.set,
-    history: committedHistory(parts, publish),
-    hooks: committedHooks(files.db, publish),
+    history: views.history,
+    hooks: views.hooks,
+    /** The entries of a log that several hosts share; null where there is none. */
+    entries: views.entries,
     /** Indexes of decoded values: how they stand, and what brings them nearer to what is asked for, in a transaction. */
     valueIndexes: { all: valueIndexes(files.db), step: valueIndexSteps(files.db, options.valueIndexRows) },
     /**

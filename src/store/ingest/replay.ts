@@ -1,5 +1,5 @@
 /** Brings the index up to its journal: after a crash, after a failure, or for a new index. */
-import { readPayload } from '../../chain/payload-reader.ts';
+import { readEntry } from '../../chain/payload-reader.ts';
 import type { DataFiles } from './data-files.ts';
 import type { IngestLog } from './event.ts';
 import type { Applied, EventRouter } from './event-router.ts';
@@ -34,7 +34,7 @@ export function journalReplay({ files, router, upTo, last, isLive, applied, log 
       batch(() => {
         let bytes = 0;
         for (const entry of journal.entriesAfter(at)) {
-          applied(router.apply(readPayload(entry.path, entry.text), entry, entry.id, isLive()));
+          applied(router.apply(readEntry(entry.path, entry.text), entry, entry.id, isLive()));
           // An entry that changes nothing now (it may have, before a fix of ours) is done with too.
           places.set(entry);
           at = entry.id;

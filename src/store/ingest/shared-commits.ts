@@ -82,17 +82,3 @@ export function sharedCommits(transaction: Transactions, health: WriterHealth, {
     },
   };
 }
-
-type Functions = Readonly<Record<string, (...values: never[]) => unknown>>;
-
-/** @returns the functions, each of which calls `before` first */
-export const preceded = <F extends Functions>(functions: F, before: () => void): F =>
-  Object.fromEntries(
-    Object.entries(functions).map(([name, call]) => [
-      name,
-      (...values: never[]) => {
-        before();
-        return call(...values);
-      },
-    ]),
-  ) as F;

@@ -58,6 +58,8 @@ interface Standing {
   state: State;
   /** Whether the index's transaction has events that the journal committed. */
   shared: boolean;
+  /** Whether what writes is at work now, and not one that only finds its transaction open. */
+  working: boolean;
 }
 
 type Files = ReturnType<typeof filePair>;
@@ -116,7 +118,7 @@ function patience(files: { setPatience(milliseconds: number): void }, health: Wr
 
 /** Where the open transaction stands, and what begins and ends it. */
 function openTransaction(files: Files, { participants, catchUp, health }: TransactionOptions) {
-  const at: Standing = { state: 'unsettled', shared: false };
+  const at: Standing = { state: 'unsettled', shared: false, working: false };
   const bePatientOnce = patience(files, health);
 
   const isOpen = (): boolean => at.state === 'open';
@@ -153,13 +155,24 @@ function openTransaction(files: Files, { participants, catchUp, health }: Transa
     }
   }
 
+  /** Runs what writes. */
+  function working<T>(work: () => T): T {
+    const before = at.working;
+    at.working = true;
+    try {
+      return work();
+    } finally {
+      at.working = before;
+    }
+  }
+
   /** Brings files and memory to where they are known to agree. */
   function settle(): void {
     bePatientOnce();
     if (at.state !== 'unsettled') return;
     files.rollback();
     forget();
-    catchUp(files.onIndex);
+    working(() => catchUp(files.onIndex));
     at.state = 'idle';
     for (const participant of participants) {
       participant.committed?.();
@@ -214,14 +227,14 @@ function openTransaction(files: Files, { participants, catchUp, health }: Transa
     if (at.state === 'unsettled') guarded(settle);
   }
 
-  return { at, isOpen, begin, commit, committed, abandon, rollback, settle, guarded, undo };
+  return { at, isOpen, begin, commit, committed, abandon, rollback, settle, guarded, undo, working };
 }
 
 type OpenTransaction = ReturnType<typeof openTransaction>;
 
 /** How events share a transaction of the index, and what else is written between events. */
 function sharedTransaction(files: Files, health: WriterHealth, open: OpenTransaction) {
-  const { at, isOpen, guarded, settle, committed, rollback } = open;
+  const { at, isOpen, guarded, settle, committed, rollback, working } = open;
 
   /**
    * Makes what was written durable in the journal, and holds the index's transaction for what follows.
@@ -259,7 +272,7 @@ function sharedTransaction(files: Files, health: WriterHealth, open: OpenTransac
     const result = guarded(() => {
       settle();
       at.state = 'open';
-      return files.onIndex(work);
+      return files.onIndex(() => working(work));
     });
     committed();
     return result;
@@ -274,11 +287,13 @@ export function transactions(options: TransactionOptions) {
   const { index } = options;
   const files = filePair(options);
   const open = openTransaction(files, options);
-  const { isOpen, begin, commit, abandon, rollback, settle, guarded, undo } = open;
+  const { at, isOpen, begin, commit, abandon, rollback, settle, guarded, undo, working } = open;
   const { hold, release, leave, alone } = sharedTransaction(files, options.health, open);
 
   return {
     isOpen,
+    /** Whether what writes is at work now: it alone sees what is not committed. */
+    isWorking: (): boolean => at.working,
     begin,
     commit,
     hold,
@@ -296,7 +311,7 @@ export function transactions(options: TransactionOptions) {
      */
     step<T>(work: () => T): T {
       try {
-        return work();
+        return working(work);
       } catch (error) {
         if (unavailable(error) !== null || !index.inTransaction) throw undo(error);
         rollback();

@@ -2,6 +2,7 @@
  * The log that several hosts share, as they see it: numbered entries without a gap, each with the chain value of the journal
  * (`store/files/journal-entry.ts`). A host's journal is a copy of it. No engine is known here.
  */
+import type { JournalEntry } from '../files/journal-entry.ts';
 
 /** One entry of the shared log: what the journal's row of the same number holds. */
 export interface LogEntry {
@@ -57,3 +58,15 @@ export interface SharedLog {
   /** Ends what is under way and closes all connections. */
   close(): Promise<void>;
 }
+
+/** An entry of the log as the journal keeps it. */
+export const journalEntryOf = ({ seq, ...rest }: LogEntry): JournalEntry => ({ id: seq, ...rest });
+
+/** An entry of the journal as the log keeps it. */
+export const logEntryOf = ({ id, receivedAt, path, text, chain }: JournalEntry): LogEntry => ({
+  seq: id,
+  receivedAt,
+  path,
+  text,
+  chain,
+});

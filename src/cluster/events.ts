@@ -1,0 +1,33 @@
+/** What a host of a cluster says of its work, and what is counted of it. */
+export type ClusterEvent =
+  /** `head` is the number of the newest entry, `position` that of the host's last one. */
+  | { event: 'log_reached'; position: number; head: number }
+  | { event: 'log_unavailable'; reason: string; cause: unknown }
+  | { event: 'log_followed'; entries: number; position: number }
+  | { event: 'log_conflict'; entry: number }
+  /** The log had lost these entries, and has them again from this host's journal. */
+  | { event: 'log_healed'; first: number; last: number };
+
+export type ClusterLog = (event: ClusterEvent) => void;
+
+/** Metrics of a host of a cluster. */
+export interface ClusterMetrics {
+  /** Seconds that the log took for an entry of this host. */
+  appended(seconds: number): void;
+}
+
+/** What is known of a host of a cluster. */
+export interface ClusterState {
+  /** The number of the host's last entry. */
+  position: number;
+  /** The number of the log's newest entry, as far as is known; null before the log was reached. */
+  head: number | null;
+  /** Seconds since the host last held all entries of the log; 0 while it does. */
+  lagSeconds: number;
+  /** Whether the log answered when it was asked last. */
+  reachable: boolean;
+  /** Events that another host's entry came before. */
+  conflicts: number;
+  /** Entries that the log had lost and got back from this host. */
+  healed: number;
+}

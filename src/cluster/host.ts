@@ -1,0 +1,155 @@
+/**
+ * A host of a cluster: it appends the events of its node to the log that all hosts share, and follows the entries of the
+ * others. Its state is a function of the log's entries up to its last one, whatever happens on the way: no clock, no lease
+ * and no leader is part of the argument, only the chain, and an append that needs the head it names.
+ */
+import { pause } from '../base/clock.ts';
+import { OperatorError } from '../base/errors.ts';
+import { unavailable } from '../store/files/store-failure.ts';
+import type { Outcome, ReceivedEvent } from '../store/ingest/event.ts';
+import type { AppendEntry } from '../store/ingest/shared-entries.ts';
+import type { WriterQueue } from '../store/ingest/writer-queue.ts';
+import { LogUnavailableError } from '../store/log/shared-log.ts';
+import { appender } from './appending.ts';
+import { HostBehindError } from './errors.ts';
+import type { ClusterMetrics, ClusterState } from './events.ts';
+import { type Standing, standing } from './standing.ts';
+import { type InTurn, type Step, type StepOptions, stepper } from './steps.ts';
+
+/** Entries of others that may come before an event while it is taken; then its node is to send it again. */
+const MOST_CONFLICTS = 20;
+/** Milliseconds after which the log is looked at though it said nothing of a new entry: it may have lost some. */
+const LOOK_MS = 5_000;
+/** Milliseconds between two tries to reach the log, or to write what came of it. */
+const RETRY_MS = 500;
+
+export interface ClusterHostOptions extends StepOptions {
+  /** The order of all that is written. */
+  queue: Pick<WriterQueue, 'run'>;
+  metrics: ClusterMetrics;
+  /** Told of what ends the host, once. */
+  failed: (error: OperatorError) => void;
+}
+
+export interface ClusterHost {
+  /**
+   * Takes an event of the host's node: when this is done, the event is in the log, on the disk and in the index.
+   * @throws LogUnavailableError where it could not be appended, and what {@link Ingest.receive} throws; the node sends the
+   *   event again
+   */
+  receive(event: ReceivedEvent): Promise<Outcome>;
+  state(): ClusterState;
+  /** Begins to follow the log. */
+  start(): void;
+  /** Ends what is under way, and closes the log. */
+  stop(): Promise<void>;
+}
+
+/** Runs a job at once: whoever asks has the turn already. */
+const atOnce: InTurn = (job) => job();
+
+/** Makes what takes the events of a host's node. */
+function eventTaker({ log, entries, say }: ClusterHostOptions, at: Standing, append: AppendEntry, step: Step) {
+  return async (event: ReceivedEvent): Promise<Outcome> => {
+    // To apply an event is dear: not as long as the log can't take it.
+    if (!at.isReachable()) at.reached((await log.head()).seq);
+    for (let conflicts = 0; conflicts < MOST_CONFLICTS; conflicts++) {
+      if (at.isFarBehind()) throw new HostBehindError();
+      const outcome = await entries.take(event, append);
+      if (outcome !== 'conflict') {
+        if (outcome === 'applied') at.level();
+        return outcome;
+      }
+      at.counts.conflicts += 1;
+      say({ event: 'log_conflict', entry: entries.place().id + 1 });
+      // Whoever lost the race follows first; the event is likely to be a repetition then.
+      const { moved } = await step(atOnce);
+      if (!moved) throw new LogUnavailableError('the log refuses an entry and has no other of its number');
+    }
+    throw new HostBehindError();
+  };
+}
+
+/** A host of a cluster; it follows nothing before `start`. */
+export function clusterHost(options: ClusterHostOptions): ClusterHost {
+  const { log, entries, queue, clock, metrics, failed } = options;
+  const stopping = new AbortController();
+  const { signal } = stopping;
+  const at = standing(options, signal);
+  const append = appender(log, clock, metrics);
+  const step = stepper(options, at, append);
+  /** What ended the host; null while it goes on. */
+  let end: OperatorError | null = null;
+  let following: Promise<void> = Promise.resolve();
+
+  /** @returns what an event is refused with from now on */
+  function fail(error: OperatorError): LogUnavailableError {
+    if (end === null) {
+      end = error;
+      stopping.abort();
+      failed(error);
+    }
+    return new LogUnavailableError('this host stops', { cause: end });
+  }
+
+  const take = eventTaker(options, at, append, async (inTurn) => {
+    try {
+      return await step(inTurn);
+    } catch (error) {
+      throw error instanceof OperatorError ? fail(error) : error;
+    }
+  });
+
+  /** What passes is waited for, and what only the operator can mend ends the host. @throws what nobody expects */
+  function onFailure(error: unknown): void {
+    if (error instanceof LogUnavailableError) at.unreachable(error);
+    else if (error instanceof OperatorError) fail(error);
+    else if (unavailable(error) === null) throw error;
+  }
+
+  async function waitForEntries(): Promise<void> {
+    const waiting = new AbortController();
+    const stop = () => waiting.abort();
+    const cancel = clock.after(LOOK_MS, stop);
+    signal.addEventListener('abort', stop, { once: true });
+    try {
+      await log.wait(entries.place().id, waiting.signal);
+    } finally {
+      cancel();
+      signal.removeEventListener('abort', stop);
+    }
+  }
+
+  async function run(): Promise<void> {
+    while (!signal.aborted) {
+      try {
+        const { level } = await step((job) => queue.run(job));
+        if (level && !signal.aborted) await waitForEntries();
+      } catch (error) {
+        onFailure(error);
+        await pause(clock, RETRY_MS, signal);
+      }
+    }
+  }
+
+  return {
+    async receive(event) {
+      try {
+        // What ends the host may happen while the event waits.
+        return await queue.run(() => (end === null ? take(event) : Promise.reject(fail(end))));
+      } catch (error) {
+        if (error instanceof LogUnavailableError && !(error instanceof HostBehindError)) at.unreachable(error);
+        throw error;
+      }
+    },
+    state: at.state,
+    start() {
+      following = run();
+    },
+    async stop() {
+      stopping.abort();
+      await log.close();
+      await following;
+    },
+  };
+}

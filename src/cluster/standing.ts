@@ -1,0 +1,62 @@
+/** Where a host and the log stand, as far as the host knows. */
+import type { Clock } from '../base/clock.ts';
+import type { SharedEntries } from '../store/ingest/shared-entries.ts';
+import type { LogUnavailableError } from '../store/log/shared-log.ts';
+import type { ClusterLog, ClusterState } from './events.ts';
+
+/** Entries that a host may lack and still take events: so many are followed at once. */
+export const NEAR = 500;
+
+interface StandingOptions {
+  entries: Pick<SharedEntries, 'place'>;
+  clock: Pick<Clock, 'monotonic'>;
+  say: ClusterLog;
+}
+
+/**
+ * What the log and this host have of each other, as far as is known.
+ * @param stopping nothing that fails from then on is news
+ */
+export function standing({ entries, clock, say }: StandingOptions, stopping: AbortSignal) {
+  let head: number | null = null;
+  let levelAt: number | null = null;
+  const startedAt = clock.monotonic();
+  /** Whether the log answered when it was asked last; null before it was. */
+  let reachable: boolean | null = null;
+  const counts = { conflicts: 0, healed: 0 };
+  const position = (): number => entries.place().id;
+  const isLevel = (): boolean => head !== null && levelAt !== null && position() >= head;
+
+  return {
+    counts,
+    /** The log answered. @param newest the number of its newest entry */
+    reached(newest: number): void {
+      head = newest;
+      if (reachable !== true) say({ event: 'log_reached', position: position(), head });
+      reachable = true;
+    },
+    /** The host has all entries of the log. */
+    level(): void {
+      levelAt = clock.monotonic();
+    },
+    /** @returns the error */
+    unreachable(cause: LogUnavailableError): LogUnavailableError {
+      if (reachable !== false && !stopping.aborted) say({ event: 'log_unavailable', reason: cause.message, cause });
+      reachable = false;
+      return cause;
+    },
+    isReachable: (): boolean => reachable === true,
+    /** Whether the host once had all entries of the log. */
+    wasLevel: (): boolean => levelAt !== null,
+    isFarBehind: (): boolean => head !== null && head - position() > NEAR,
+    state: (): ClusterState => ({
+      position: position(),
+      head: head === null ? null : Math.max(head, position()),
+      lagSeconds: isLevel() ? 0 : (clock.monotonic() - (levelAt ?? startedAt)) / 1000,
+      reachable: reachable === true,
+      ...counts,
+    }),
+  };
+}
+
+export type Standing = ReturnType<typeof standing>;

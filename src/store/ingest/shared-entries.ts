@@ -1,0 +1,176 @@
+/**
+ * Entries of a log that several hosts share, into index and journal. A host appends its own events, and follows those of
+ * others; either way index and journal become what the log's entries up to there make of them.
+ */
+import { OperatorError } from '../../base/errors.ts';
+import { PayloadError, readEntry, readPayload } from '../../chain/payload-reader.ts';
+import type { Journal } from '../files/journal.ts';
+import { type JournalEntry, nextChain, sameChain } from '../files/journal-entry.ts';
+import type { Place } from '../files/journal-link.ts';
+import type { DataFiles } from './data-files.ts';
+import type { Outcome, ReceivedEvent } from './event.ts';
+import type { Applied, EventRouter } from './event-router.ts';
+import { UnknownParentError } from './known-blocks.ts';
+import type { Transactions } from './transactions.ts';
+
+/** An entry of the log that doesn't follow the host's last one: its number or its chain value is another. */
+export class ForeignEntryError extends Error {
+  override readonly name = 'ForeignEntryError';
+  constructor(
+    /** The number of the entry. */
+    readonly id: number,
+    /** The host's last entry. */
+    readonly last: number,
+  ) {
+    super(`entry ${id} of the log does not follow entry ${last} of this host`);
+  }
+}
+
+/** An entry that this program can't apply, though another host did. */
+class InapplicableEntryError extends OperatorError {
+  constructor(id: number, options: { cause: Error }) {
+    super(
+      `Entry ${id} of the log can not be applied: ${options.cause.message}.`,
+      'Run the newest Stackside of all hosts on this one, with the same settings of the chain.',
+      options,
+    );
+  }
+}
+
+/** Appends an entry where `head` is the newest of the log. @returns `conflict` where another stands there */
+export type AppendEntry = (entry: JournalEntry, head: Place) => Promise<'appended' | 'conflict'>;
+
+interface SharedOptions {
+  files: Pick<DataFiles, 'places' | 'imports'> & { journal: Journal };
+  router: Pick<EventRouter, 'apply'>;
+  transaction: Transactions;
+  /** Told of each entry that was applied, once it is committed. */
+  report: (applied: Applied) => void;
+  /** Where the index stands, as others see it. */
+  committedPlace: () => Place;
+}
+
+/**
+ * Entries before the newest among which an event that only the journal holds is looked for: it may come from each of
+ * several nodes, and once more from each.
+ */
+const LOOK_BACK = 1_000;
+
+export type SharedEntries = ReturnType<typeof sharedEntries>;
+
+/** What takes entries; every function is called in the order of all that is written. */
+export function sharedEntries({ files, router, transaction, report, committedPlace }: SharedOptions) {
+  const { journal, places, imports } = files;
+
+  /** Applies an event in a transaction that stays open. @returns null where it changes nothing; then none is open */
+  function proposed(event: ReceivedEvent): { head: Place; entry: JournalEntry; applied: Applied } | null {
+    const payload = readPayload(event.path, event.text);
+    transaction.begin();
+    const head = transaction.guarded(places.current);
+    const applied = transaction.step((): Applied => {
+      if (payload.kind === 'other' && journal.holdsAfter(head.id - LOOK_BACK, event)) {
+        return { outcome: 'repeated', change: null };
+      }
+      const done = router.apply(payload, event, head.id + 1, true);
+      if (done.outcome === 'applied') places.advance(event);
+      return done;
+    });
+    if (applied.outcome === 'repeated') {
+      transaction.rollback();
+      return null;
+    }
+    return { head, entry: { ...event, ...transaction.guarded(places.current) }, applied };
+  }
+
+  /** Keeps how far the source of an event is read, in the open transaction or in one of its own. */
+  function keepPlace({ read }: ReceivedEvent): void {
+    if (read === undefined) return;
+    transaction.begin();
+    transaction.guarded(() => imports.set(read.source, read.upTo));
+  }
+
+  /** Applies an entry in the open transaction. @throws ForeignEntryError, InapplicableEntryError */
+  function apply(entry: JournalEntry, live: boolean): Applied {
+    const last = transaction.guarded(places.current);
+    if (entry.id !== last.id + 1 || !sameChain(nextChain(last.chain, entry), entry.chain)) {
+      throw new ForeignEntryError(entry.id, last.id);
+    }
+    try {
+      const applied = transaction.step(() => {
+        const done = router.apply(readEntry(entry.path, entry.text), entry, entry.id, live);
+        // An entry that changes nothing has its number all the same.
+        places.set(entry);
+        return done;
+      });
+      transaction.guarded(() => journal.append(entry));
+      return applied;
+    } catch (cause) {
+      const isOfTheEntry = cause instanceof PayloadError || cause instanceof UnknownParentError;
+      throw isOfTheEntry ? new InapplicableEntryError(entry.id, { cause }) : cause;
+    }
+  }
+
+  return {
+    /** The host's last entry. */
+    place: committedPlace,
+    /** The chain value of one of the host's entries; null where it has none. */
+    chainAt: (id: number): Uint8Array | null => journal.chainAt(id),
+    /** The host's entries that follow one. @throws JournalEntryError, JournalDamagedError */
+    entriesAfter: (id: number): Generator<JournalEntry> => journal.entriesAfter(id),
+
+    /**
+     * Takes an event: applies it in an open transaction, has it appended to the log, and commits the journal and then the
+     * index. When this is done, the event is in the log and on the disk.
+     * @returns `conflict` where the log has another entry; then nothing has changed
+     * @throws what `append` throws and what {@link Ingest.receive} throws; then the journal and the index are as they were,
+     *   and are to take the entry from the log if that has it
+     */
+    async take(event: ReceivedEvent, append: AppendEntry): Promise<Outcome | 'conflict'> {
+      const made = proposed(event);
+      if (made === null) {
+        keepPlace(event);
+        transaction.commit();
+        return 'repeated';
+      }
+      let answer: Awaited<ReturnType<AppendEntry>>;
+      try {
+        answer = await append(made.entry, made.head);
+      } catch (error) {
+        transaction.rollback();
+        throw error;
+      }
+      if (answer === 'conflict') {
+        transaction.rollback();
+        return 'conflict';
+      }
+      transaction.guarded(() => journal.append(made.entry));
+      keepPlace(event);
+      transaction.commit();
+      report(made.applied);
+      return 'applied';
+    },
+
+    /**
+     * Applies entries of the log in one transaction; those that the host has already are passed over.
+     * @param live whether subscribers are told of them
+     * @param turn lets others have their turn between two entries
+     * @throws ForeignEntryError, OperatorError, StoreUnavailableError; then none of them is applied
+     */
+    async follow(entries: readonly JournalEntry[], live: boolean, turn: () => Promise<void>): Promise<void> {
+      const done: Applied[] = [];
+      try {
+        transaction.begin();
+        const { id } = transaction.guarded(places.current);
+        for (const entry of entries.filter((one) => one.id > id)) {
+          done.push(apply(entry, live));
+          await turn();
+        }
+        transaction.commit();
+      } catch (error) {
+        transaction.rollback();
+        throw error;
+      }
+      for (const one of done) report(one);
+    },
+  };
+}

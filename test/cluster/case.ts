@@ -1,0 +1,65 @@
+/** What a run of several hosts is made from, as fast-check draws and shrinks it. */
+import fc from 'fast-check';
+import { faults } from '../faults/fault-store.ts';
+
+/** What befalls a host, or the log, so many milliseconds after what befell before. */
+export type Disturbance = { after: number; host: number } & (
+  | { befalls: 'restart' }
+  | { befalls: 'crash'; kept: number }
+  /** The process ends after so many calls of SQLite. */
+  | { befalls: 'crash_at_call'; calls: number; kept: number }
+  /** It ends between two things that happen in the world, so many from now: at any await. */
+  | { befalls: 'crash_between'; steps: number; kept: number }
+  | { befalls: 'fault'; calls: number; fault: number }
+  | { befalls: 'failed_commit'; fault: number }
+  | { befalls: 'full_disk'; milliseconds: number }
+  /** Nobody reaches the log. */
+  | { befalls: 'log_away'; milliseconds: number }
+  /** Another server of the log takes over, which lacks so many of the entries that every host has. */
+  | { befalls: 'fail_over'; entries: number }
+);
+
+export interface Case {
+  seed: number;
+  /** Hosts with a node each; the last one of them may come late, with nothing. */
+  hosts: number;
+  late: boolean;
+  stream: number;
+  /** Calls of the log in a hundred that are disturbed. */
+  lostInHundred: number;
+  disturbances: Disturbance[];
+}
+
+/** Chains that cases take turns with. */
+const STREAMS = 16;
+const MOST_HOSTS = 3;
+const MOST_DISTURBANCES = 10;
+
+const after = fc.nat(400);
+const host = fc.nat(MOST_HOSTS - 1);
+const kept = fc.constantFrom(1, 0, 0.5);
+const calls = fc.nat(300);
+const fault = fc.nat(faults.length - 1);
+const one = <B extends string, M extends object>(befalls: B, model: { [K in keyof M]: fc.Arbitrary<M[K]> }) =>
+  fc.record({ after, host, befalls: fc.constant(befalls), ...model }) as unknown as fc.Arbitrary<Disturbance>;
+
+const disturbance: fc.Arbitrary<Disturbance> = fc.oneof(
+  { weight: 2, arbitrary: one('restart', {}) },
+  { weight: 2, arbitrary: one('crash', { kept }) },
+  { weight: 4, arbitrary: one('crash_at_call', { calls, kept }) },
+  { weight: 5, arbitrary: one('crash_between', { steps: fc.nat(150), kept }) },
+  { weight: 3, arbitrary: one('fault', { calls, fault }) },
+  { weight: 3, arbitrary: one('failed_commit', { fault }) },
+  { weight: 1, arbitrary: one('full_disk', { milliseconds: fc.nat(1_500) }) },
+  { weight: 2, arbitrary: one('log_away', { milliseconds: fc.nat(1_500) }) },
+  { weight: 3, arbitrary: one('fail_over', { entries: fc.integer({ min: 1, max: 12 }) }) },
+);
+
+export const cases: fc.Arbitrary<Case> = fc.record({
+  disturbances: fc.array(disturbance, { maxLength: MOST_DISTURBANCES, size: 'max' }),
+  lostInHundred: fc.constantFrom(0, 3, 12),
+  hosts: fc.integer({ min: 2, max: MOST_HOSTS }),
+  late: fc.boolean(),
+  stream: fc.nat(STREAMS - 1),
+  seed: fc.noShrink(fc.nat(1_000_000_000)),
+});

@@ -1,0 +1,242 @@
+/** One run: hosts that share a log, the nodes that feed them, what befalls them, and the laws at the end. */
+import { expect } from 'bun:test';
+import type { NodeEvent } from '../../src/devnet/node-event.ts';
+import type { Prng } from '../../src/devnet/prng.ts';
+import { devnetEvents } from '../../src/devnet/scenario.ts';
+import { checkDirectory } from '../../src/store/check/check.ts';
+import { faults } from '../faults/fault-store.ts';
+import { World } from '../simulation/world.ts';
+import { type Fate, MemoryLog, type Way } from '../support/memory-log.ts';
+import { journalRows, wholeIndex } from '../support/tables.ts';
+import type { Case, Disturbance } from './case.ts';
+import { SimulatedHost } from './simulated-host.ts';
+
+/** Milliseconds of the world within which all must come to rest. */
+const PATIENCE = 60_000;
+const RETRY_MS = 60;
+const MICROSECONDS = 1_000;
+
+const streams = new Map<number, NodeEvent[]>();
+
+/** The events of a chain with forks, and such as only the journal keeps. */
+function streamOf(stream: number): NodeEvent[] {
+  const known = streams.get(stream);
+  if (known !== undefined) return known;
+  const options = { blocks: 5 + (stream % 5), accounts: 5, transactionsPerBlock: 2, forkEvery: 2, forkDepth: 3 };
+  const made = [...devnetEvents({ seed: stream, ...options })].flatMap((event, index) =>
+    index % 6 === 1
+      ? [event, { path: '/stackerdb_chunks', body: `{"contract_id":"ST.chunks-${index}"}`, time: event.time }]
+      : [event],
+  );
+  streams.set(stream, made);
+  return made;
+}
+
+/** The events that the node of a host posts: most of them are posted by every node. */
+function shareOf(events: readonly NodeEvent[], host: number, hosts: number, prng: Prng): NodeEvent[] {
+  // Each event has one node that posts it for certain; what the others leave out comes through the log.
+  return events.filter((_, index) => index % hosts === host || prng.chance(0.7));
+}
+
+/** What tells an event that must be in the journal once from others; null for one that may change nothing. */
+function keyOf(path: string, text: string): string | null {
+  if (path === '/stackerdb_chunks') return text;
+  if (path !== '/new_block') return null;
+  const { index_block_hash }: { index_block_hash: string } = JSON.parse(text);
+  return index_block_hash;
+}
+
+class Run {
+  readonly world: World;
+  readonly log = new MemoryLog();
+  readonly hosts: SimulatedHost[] = [];
+  readonly #case: Case;
+  readonly #events: readonly NodeEvent[];
+  #isCalm = false;
+  #isDisturbed = true;
+  #feeding = 0;
+  /** What nodes were told is taken. */
+  readonly taken: NodeEvent[] = [];
+
+  constructor(one: Case) {
+    this.#case = one;
+    this.#events = streamOf(one.stream);
+    this.world = new World(one.seed);
+    for (let host = 0; host < one.hosts; host++) {
+      const name = `host ${host}`;
+      this.hosts.push(new SimulatedHost(name, this.world, this.log, this.#way(name)));
+    }
+  }
+
+  async toRest(): Promise<void> {
+    const { hosts, late } = this.#case;
+    const late_ = late ? this.hosts.at(-1) : undefined;
+    for (const host of this.hosts) if (host !== late_) host.start();
+    for (const [index, host] of this.hosts.entries()) {
+      if (host === late_) continue;
+      const feeding = late ? hosts - 1 : hosts;
+      void this.#feed(host, shareOf(this.#events, index, feeding, this.world.prng(`share ${index}`)));
+    }
+    void this.#disturb();
+    await this.world.until(() => this.#feeding === 0 && !this.#isDisturbed, PATIENCE, 'the last answer');
+    this.world.calm();
+    this.#isCalm = true;
+    this.log.isAway = false;
+    for (const host of this.hosts) host.disk.calm();
+    this.world.note('calm');
+    late_?.start();
+    await this.world.until(
+      () => this.hosts.every((host) => this.#hasAll(host)),
+      PATIENCE,
+      'the same entries on all hosts',
+    );
+    for (const host of this.hosts) await this.world.outcome(host.stop(), PATIENCE, 'the end');
+    await this.world.until(() => this.hosts.every((host) => host.isSettled), PATIENCE, 'the end of those that crashed');
+  }
+
+  holdLaws(): void {
+    const first = this.hosts[0]!;
+    const journal = journalRows(first.disk.path);
+    const index = wholeIndex(first.disk.path);
+    const inLog = this.log.entries.map(({ seq: id, receivedAt, path, text }) => ({ id, receivedAt, path, text }));
+    expect(journal).toEqual(inLog);
+    for (const host of this.hosts.slice(1)) {
+      expect(journalRows(host.disk.path)).toEqual(journal);
+      expect(wholeIndex(host.disk.path)).toEqual(index);
+    }
+    expect(checkDirectory(first.disk.path).flatMap(({ problems }) => problems)).toEqual([]);
+    // Acknowledged, and so there; posted by several nodes and again after each failure, and so there once.
+    const held = Map.groupBy(
+      journal.map(({ path, text }) => keyOf(path, text)).filter((key) => key !== null),
+      (key) => key,
+    );
+    const taken = new Set(this.taken.map(({ path, body }) => keyOf(path, body)).filter((key) => key !== null));
+    expect([...taken].filter((key) => held.get(key)?.length !== 1)).toEqual([]);
+  }
+
+  remove(): void {
+    for (const host of this.hosts) host.disk.remove();
+  }
+
+  #hasAll(host: SimulatedHost): boolean {
+    const state = host.state;
+    return state !== null && state.position === this.log.head.seq && state.position === state.head;
+  }
+
+  /** How a host reaches the log: now and then not. */
+  #way(name: string): Way {
+    const prng = this.world.prng(`way of ${name}`);
+    const fates: Readonly<Record<'append' | 'other', readonly (readonly [number, Fate])[]>> = {
+      append: [
+        [2, 'unavailable'],
+        [4, 'lost'],
+        [3, 'late'],
+        [1, 'never'],
+        [1, 'refused'],
+      ],
+      other: [
+        [1, 'unavailable'],
+        [2, 'cut'],
+      ],
+    };
+    return {
+      fate: (call) => {
+        if (this.#isCalm || prng.below(100) >= this.#case.lostInHundred) return 'done';
+        return prng.weighted<Fate>(fates[call === 'append' ? 'append' : 'other']);
+      },
+      travel: () => this.world.pause(prng.below(30) / 10),
+      late: () => this.world.pause(prng.below(400)),
+    };
+  }
+
+  async #feed(host: SimulatedHost, events: readonly NodeEvent[]): Promise<void> {
+    const prng = this.world.prng(`node of ${host.name}`);
+    this.#feeding += 1;
+    for (const event of events) {
+      await this.world.pause(prng.below(40));
+      while (!(await this.#post(host, event, prng))) await this.world.pause(RETRY_MS);
+      this.taken.push(event);
+    }
+    this.#feeding -= 1;
+  }
+
+  /** @returns whether the node was told that the event is taken */
+  async #post(host: SimulatedHost, { path, body }: NodeEvent, prng: Prng): Promise<boolean> {
+    // A clock of each host's own, which may be behind that of others.
+    const skew = host.name.length * 7 + prng.below(3_000);
+    const receivedAt = Math.floor(this.world.time - skew) * MICROSECONDS;
+    const answer = await host.post({ path, text: body, receivedAt });
+    return answer === 'taken' && !prng.chance(0.03);
+  }
+
+  async #disturb(): Promise<void> {
+    for (const one of this.#case.disturbances) {
+      await this.world.pause(one.after);
+      this.world.note(JSON.stringify(one));
+      this.#befall(one, this.hosts[one.host % this.hosts.length]!);
+    }
+    this.#isDisturbed = false;
+  }
+
+  /** Entries that every host has on its disk: a fail-over that takes no others heals, whoever comes first. */
+  #hadByAll(): number {
+    return Math.min(...this.hosts.map((host) => journalRows(host.disk.path).length));
+  }
+
+  #befall(one: Disturbance, host: SimulatedHost): void {
+    switch (one.befalls) {
+      case 'restart':
+        host.restart().catch((error) => this.world.wrong('a restart failed', error));
+        break;
+      case 'crash':
+        host.crash(one.kept);
+        break;
+      case 'crash_at_call': {
+        const { disk } = host;
+        disk.stopAfter(one.calls, () => {
+          if (disk === host.disk) host.crash(one.kept);
+        });
+        break;
+      }
+      case 'crash_between':
+        this.world.afterSteps(one.steps, () => host.crash(one.kept));
+        break;
+      case 'fault':
+        host.disk.failAfter(one.calls, faults[one.fault]!);
+        break;
+      case 'failed_commit':
+        host.disk.failCommit(faults[one.fault]!);
+        break;
+      case 'full_disk': {
+        const { disk } = host;
+        disk.fill(true);
+        this.world.after(one.milliseconds, () => disk.recover());
+        break;
+      }
+      case 'log_away':
+        this.log.isAway = true;
+        this.world.after(one.milliseconds, () => {
+          this.log.isAway = false;
+          this.log.wake();
+        });
+        break;
+      case 'fail_over': {
+        const safe = this.log.entries.length <= this.#hadByAll() ? one.entries : 0;
+        if (safe > 0) this.log.lose(safe);
+        break;
+      }
+    }
+  }
+}
+
+/** @returns what happened, in order @throws where a law doesn't hold */
+export async function run(one: Case): Promise<string[]> {
+  const made = new Run(one);
+  try {
+    await made.toRest();
+    made.holdLaws();
+    return made.world.trace;
+  } finally {
+    made.remove();
+  }
+}

@@ -1,0 +1,176 @@
+/** A host in a simulated world: its process may end between any two calls or awaits, its disk may fail, its log be away. */
+import type { OperatorError } from '../../src/base/errors.ts';
+import type { ClusterEvent } from '../../src/cluster/events.ts';
+import { type ClusterHost, clusterHost } from '../../src/cluster/host.ts';
+import { unavailable } from '../../src/store/files/store-failure.ts';
+import type { ReceivedEvent } from '../../src/store/ingest/event.ts';
+import { type Ingest, openIngest } from '../../src/store/ingest/ingest.ts';
+import { UnknownParentError } from '../../src/store/ingest/known-blocks.ts';
+import { LogUnavailableError, type SharedLog } from '../../src/store/log/shared-log.ts';
+import { Disk } from '../simulation/disk.ts';
+import type { World } from '../simulation/world.ts';
+import type { MemoryLog, Way } from '../support/memory-log.ts';
+
+/** Milliseconds until somebody starts a host again that ended. */
+const RESTART_MS = 300;
+
+interface Life {
+  ingest: Ingest;
+  host: ClusterHost;
+  /** Nothing that it does from now on reaches anybody. */
+  ended: boolean;
+}
+
+/** What a node learns of its event; `none` where the connection was cut. */
+export type Answer = 'taken' | 'later' | 'none';
+
+export class SimulatedHost {
+  disk: Disk;
+  #life: Life | null = null;
+  #remains = 0;
+  readonly said: ClusterEvent['event'][] = [];
+
+  constructor(
+    readonly name: string,
+    readonly world: World,
+    readonly log: MemoryLog,
+    readonly way: Way,
+  ) {
+    this.disk = new Disk(world);
+  }
+
+  get isUp(): boolean {
+    return this.#life !== null;
+  }
+  get isSettled(): boolean {
+    return this.#remains === 0;
+  }
+  get state() {
+    return this.#life?.host.state() ?? null;
+  }
+
+  start(): void {
+    if (this.#life !== null) return;
+    const { world, disk } = this;
+    world.note(`${this.name} starts`);
+    const life: Partial<Life> & { ended: boolean } = { ended: false };
+    try {
+      life.ingest = openIngest({
+        directory: disk.path,
+        journal: true,
+        chainId: null,
+        shared: true,
+        log: () => {},
+        connect: disk.connect,
+        sync: disk.sync,
+      });
+    } catch (error) {
+      if (unavailable(error) === null) throw error;
+      world.note(`${this.name} could not start`);
+      this.#startSoon();
+      return;
+    }
+    const { ingest } = life;
+    if (ingest.entries === null) throw new Error('it shares no log');
+    life.host = clusterHost({
+      log: this.#client(life),
+      entries: ingest.entries,
+      queue: ingest.queue,
+      clock: world.clock,
+      say: ({ event, ...rest }) => {
+        this.said.push(event);
+        if (!life.ended) world.note(`${this.name} ${event} ${JSON.stringify(rest)}`);
+      },
+      metrics: { appended() {} },
+      failed: (error: OperatorError) => {
+        if (!life.ended) world.wrong(`${this.name} ended`, error);
+      },
+    });
+    life.host.start();
+    this.#life = life as Life;
+  }
+
+  /** Posts an event as a node does. */
+  async post(event: ReceivedEvent): Promise<Answer> {
+    const life = this.#life;
+    if (life === null) return 'none';
+    try {
+      const outcome = await life.host.receive(event);
+      if (!life.ended) this.world.note(`${this.name} ${event.path} ${outcome}`);
+      return life.ended ? 'none' : 'taken';
+    } catch (error) {
+      const isExpected =
+        error instanceof LogUnavailableError || error instanceof UnknownParentError || unavailable(error) !== null;
+      if (!isExpected && !life.ended) this.world.wrong(`${this.name} refused an event`, error);
+      return life.ended ? 'none' : 'later';
+    }
+  }
+
+  /** Stops it as a signal does. */
+  async stop(): Promise<void> {
+    const life = this.#life;
+    if (life === null) return;
+    this.#life = null;
+    this.world.note(`${this.name} stops`);
+    await this.#close(life);
+    life.ended = true;
+  }
+
+  async restart(): Promise<void> {
+    if (this.#life === null) return;
+    const { disk } = this;
+    this.#remains += 1;
+    await this.stop();
+    this.#remains -= 1;
+    if (disk === this.disk) this.#startSoon();
+    else disk.remove();
+  }
+
+  /** Its process ends at once. @param kept of what was not synced, as {@link Disk.image} has it */
+  crash(kept: number): void {
+    const life = this.#life;
+    if (life === null) return;
+    this.world.note(`${this.name} crashes, ${kept} kept`);
+    const old = this.disk;
+    this.disk = old.image(kept);
+    life.ended = true;
+    this.#life = null;
+    this.#remains += 1;
+    // Not at once: it may be in the middle of a transaction.
+    this.world.after(1, () => {
+      old.calm();
+      void this.#close(life).then(() => {
+        old.remove();
+        this.#remains -= 1;
+      });
+    });
+    this.#startSoon();
+  }
+
+  #startSoon(): void {
+    this.world.after(RESTART_MS, () => this.start());
+  }
+
+  async #close({ host, ingest }: Life): Promise<void> {
+    await host.stop();
+    await ingest.queue.run(ingest.close);
+  }
+
+  /** What a process that has ended asks for reaches nobody. */
+  #client(life: { ended: boolean }): SharedLog {
+    const client = this.log.client(this.way);
+    const whileAlive = <A extends unknown[], T>(call: (...values: A) => Promise<T>) => {
+      return async (...values: A): Promise<T> => {
+        if (life.ended) throw new LogUnavailableError('the process has ended');
+        return call(...values);
+      };
+    };
+    return {
+      append: whileAlive(client.append),
+      read: whileAlive(client.read),
+      head: whileAlive(client.head),
+      wait: client.wait,
+      close: client.close,
+    };
+  }
+}

@@ -1,0 +1,36 @@
+/**
+ * Several hosts over one log in memory, in a world that a seed draws: two or three nodes post the same and different events
+ * of a chain with forks at once, while processes end at any await, disks fail, and calls of the log are lost, late or cut.
+ * At the end all hosts have the same journal and the same tables, and nothing that was acknowledged is lost. A failure
+ * prints its seed and the shrunk case; put that into `casesThatOnceFailed`. STACKSIDE_RUNS sets how many seeds are tried.
+ */
+import { expect, test } from 'bun:test';
+import fc from 'fast-check';
+import { assertSeeds, timeout } from '../support/property.ts';
+import { type Case, cases } from './case.ts';
+import { run } from './run.ts';
+
+/** Milliseconds that a broken law is shrunk for. */
+const SHRINK_FOR = 60_000;
+
+/** Shrunk cases of failures that were mended, and of mends that were taken back to see it; they are tried first. */
+const casesThatOnceFailed: Case[] = [];
+
+test(
+  'whatever happens, all hosts come to the same state',
+  async () => {
+    await assertSeeds(
+      fc.asyncProperty(cases, async (one) => {
+        await run(one);
+      }),
+      { cases: 2, examples: casesThatOnceFailed.map((one): [Case] => [one]), shrinkFor: SHRINK_FOR },
+    );
+  },
+  timeout,
+);
+
+test('a run is a function of its seed', async () => {
+  const [one] = fc.sample(cases, { numRuns: 1, seed: 8 });
+  if (one === undefined) throw new Error('there is no case');
+  expect(await run(one)).toEqual(await run(one));
+});

@@ -1,0 +1,130 @@
+/** A log in memory that hosts share, as an engine behind a network has it: calls take time, get lost, or are done late. */
+import { CHAIN_START, sameChain } from '../../src/store/files/journal-entry.ts';
+import {
+  type LogEntry,
+  type LogHead,
+  LogUnavailableError,
+  LogUnknownOutcomeError,
+  type SharedLog,
+} from '../../src/store/log/shared-log.ts';
+
+export type Call = 'append' | 'read' | 'head';
+
+/**
+ * What becomes of a call. `unavailable`: it never arrives. `lost`: its answer gets lost. `late`: it arrives when nobody
+ * waits for its answer any more. `never`: neither arrives nor is known not to. `refused`: an append that is told of a
+ * conflict though there is none. `cut`: a read that stops after one entry.
+ */
+export type Fate = 'done' | 'unavailable' | 'lost' | 'late' | 'never' | 'refused' | 'cut';
+
+/** How a host reaches the log. */
+export interface Way {
+  /** Draws what becomes of a call. */
+  fate(call: Call): Fate;
+  /** Time that a call takes to arrive, or its answer. */
+  travel(): Promise<void>;
+  /** Time after which a late call arrives. */
+  late(): Promise<void>;
+}
+
+/** A way on which nothing is lost, and which takes no time. */
+export const directWay: Way = { fate: () => 'done', travel: async () => {}, late: async () => {} };
+
+export class MemoryLog {
+  entries: LogEntry[] = [];
+  /** Nobody reaches it. */
+  isAway = false;
+  readonly #waiting = new Set<() => void>();
+  /** Grows with each fail-over, with which late calls are gone. */
+  #life = 0;
+
+  get head(): LogHead {
+    const newest = this.entries.at(-1);
+    return newest === undefined ? { seq: 0, chain: CHAIN_START } : { seq: newest.seq, chain: newest.chain };
+  }
+
+  /** Takes an entry as the engine does: where its predecessor is the head. */
+  add(entry: LogEntry, { seq, chain }: LogHead): 'appended' | 'conflict' {
+    const { head } = this;
+    if (head.seq !== seq || !sameChain(head.chain, chain)) return 'conflict';
+    this.entries.push({ ...entry });
+    this.wake();
+    return 'appended';
+  }
+
+  /** Another server takes over, which lacks the last entries. */
+  lose(count: number): void {
+    this.#life += 1;
+    this.entries.splice(Math.max(0, this.entries.length - count));
+    this.wake();
+  }
+
+  wake(): void {
+    for (const call of this.#waiting) call();
+    this.#waiting.clear();
+  }
+
+  /** What a host holds of it. */
+  client(way: Way = directWay): SharedLog {
+    const aborts = new AbortController();
+    const requireReach = (): void => {
+      if (this.isAway || aborts.signal.aborted) throw new LogUnavailableError('the log is away');
+    };
+
+    async function asked<T>(call: Call, answer: () => T): Promise<{ fate: Fate; answer: T }> {
+      const fate = way.fate(call);
+      requireReach();
+      await way.travel();
+      requireReach();
+      if (fate !== 'done' && fate !== 'cut') throw new LogUnavailableError(`the ${call} was lost`);
+      const answered = answer();
+      await way.travel();
+      requireReach();
+      return { fate, answer: answered };
+    }
+
+    const append = async (entry: LogEntry, head: LogHead): Promise<'appended' | 'conflict'> => {
+      const fate = way.fate('append');
+      const life = this.#life;
+      requireReach();
+      if (fate === 'unavailable') throw new LogUnavailableError('the append was lost');
+      if (fate === 'late') {
+        void way.late().then(() => life === this.#life && this.add(entry, head));
+      }
+      await way.travel();
+      if (fate === 'refused') return 'conflict';
+      const unknown = () => new LogUnknownOutcomeError('the answer was lost');
+      if (fate === 'late' || fate === 'never' || this.isAway) throw unknown();
+      const outcome = this.add(entry, head);
+      await way.travel();
+      if (fate === 'lost' || this.isAway || aborts.signal.aborted) throw unknown();
+      return outcome;
+    };
+
+    return {
+      append,
+      read: async (after, limit, maxBytes = Number.POSITIVE_INFINITY) => {
+        const { fate, answer } = await asked('read', () => {
+          const found: LogEntry[] = [];
+          let bytes = 0;
+          for (const entry of this.entries.filter(({ seq }) => seq > after)) {
+            if (found.length === limit || (found.length > 0 && bytes >= maxBytes)) break;
+            found.push({ ...entry });
+            bytes += entry.text.length;
+          }
+          return found;
+        });
+        return fate === 'cut' ? answer.slice(0, 1) : answer;
+      },
+      head: async () => (await asked('head', () => this.head)).answer,
+      wait: (after, signal) =>
+        new Promise((resolve) => {
+          const done = () => resolve();
+          if (signal.aborted || aborts.signal.aborted || this.isAway || this.head.seq > after) return done();
+          this.#waiting.add(done);
+          for (const one of [signal, aborts.signal]) one.addEventListener('abort', done, { once: true });
+        }),
+      close: async () => aborts.abort(),
+    };
+  }
+}
