@@ -7,10 +7,11 @@ export interface EngineServer {
   name: string;
   /** A URL that names this server alone; it may hold a password. */
   url: string;
+  database: string;
 }
 
 /** The parts of `postgres://user:password@host:port,host:port/database?parameters`. */
-const FORM = /^postgres(?:ql)?:\/\/(?<user>[^/?#]*@)?(?<hosts>[^/?#@]+)(?<database>\/[^?#]*)(?<parameters>\?[^#]*)?$/;
+const FORM = /^postgres(?:ql)?:\/\/(?<user>[^/?#]*@)?(?<hosts>[^/?#@]+)\/(?<database>[^?#]+)(?<parameters>\?[^#]*)?$/;
 const HOST = /^(?<host>\[[0-9a-fA-F:.]+\]|[A-Za-z0-9_.-]+)(?::(?<port>\d{1,5}))?$/;
 
 const USUAL_PORT = 5432;
@@ -18,16 +19,28 @@ const USUAL_PORT = 5432;
 /** Whether a text is the URL of one server or of several. */
 export const isEngineUrl = (text: string): boolean => serversOf(text) !== null;
 
+/** A part of a URL without its escapes; null where they stand for no text. */
+function unescaped(part: string): string | null {
+  try {
+    return decodeURIComponent(part);
+  } catch (error) {
+    if (!(error instanceof URIError)) throw error;
+    return null;
+  }
+}
+
 function serversOf(url: string): EngineServer[] | null {
-  const { user = '', hosts = '', database = '', parameters = '' } = FORM.exec(url)?.groups ?? {};
+  const { user = '', hosts = '', database: path = '', parameters = '' } = FORM.exec(url)?.groups ?? {};
+  const database = unescaped(path);
+  if (database === null) return null;
   const servers = hosts.split(',').map((one): EngineServer | null => {
     const { host, port = USUAL_PORT } = HOST.exec(one)?.groups ?? {};
     if (host === undefined || Number(port) === 0 || Number(port) > 65_535) return null;
     const name = `${host}:${port}`;
-    const single = `postgres://${user}${name}${database}${parameters}`;
-    return URL.canParse(single) ? { name, url: single } : null;
+    const single = `postgres://${user}${name}/${path}${parameters}`;
+    return URL.canParse(single) ? { name, url: single, database } : null;
   });
-  return servers.every((one) => one !== null) && database.length > 1 ? servers : null;
+  return servers.every((one) => one !== null) ? servers : null;
 }
 
 /**

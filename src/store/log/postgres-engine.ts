@@ -14,6 +14,9 @@ const CONNECTIONS = 3;
 /** Seconds in which a server must accept a connection. */
 const CONNECT_SECONDS = 3;
 
+/** Seconds after which an unused connection is closed: a network may have forgotten it, and then nothing says so. */
+const IDLE_SECONDS = 60;
+
 /** Milliseconds that a statement may take, and what each megabyte that it carries adds. */
 export const STATEMENT_MS = 10_000;
 const MEGABYTE_MS = 1_000;
@@ -67,7 +70,7 @@ export interface EngineOptions {
 export class PostgresEngine {
   readonly #servers: readonly EngineServer[];
   readonly #clock: Clock;
-  readonly #pool: { max: number; connectionTimeout: number };
+  readonly #pool: { max: number; connectionTimeout: number; idleTimeout: number };
   /** Null before it was looked for, and after a failure. */
   #current: Writable | null = null;
   /** The search that is under way. */
@@ -78,7 +81,11 @@ export class PostgresEngine {
   constructor(url: string, { clock = systemClock, connections, connectSeconds }: EngineOptions = {}) {
     this.#servers = engineServers(url);
     this.#clock = clock;
-    this.#pool = { max: connections ?? CONNECTIONS, connectionTimeout: connectSeconds ?? CONNECT_SECONDS };
+    this.#pool = {
+      max: connections ?? CONNECTIONS,
+      connectionTimeout: connectSeconds ?? CONNECT_SECONDS,
+      idleTimeout: IDLE_SECONDS,
+    };
   }
 
   /** The server that takes writes and a client of it. @throws LogUnavailableError */
@@ -168,7 +175,9 @@ export class PostgresEngine {
   }
 
   async #look(server: EngineServer): Promise<Found> {
-    const sql = new SQL(server.url, { ...this.#pool, connection: SESSION });
+    const { url, database } = server;
+    // The client would prefer the variable PGDATABASE to the database of the URL.
+    const sql = new SQL(url, { ...this.#pool, database, connection: SESSION });
     const statement = this.#servers.length > 1 ? TIMELINE : READ_ONLY;
     try {
       const [row] = await this.#within(runOf(sql)<{ read_only: boolean; file: string }>(statement), 0);
