@@ -1,6 +1,6 @@
 /** Makes what a release consists of: archives with checksums in dist/release, packages for npm in dist/npm. */
 import { createHash } from 'node:crypto';
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { $ } from 'bun';
 import manifest from '../package.json' with { type: 'json' };
@@ -13,7 +13,7 @@ import { zshCompletion } from './completions/zsh.ts';
 import { manualPage } from './manual.ts';
 import { thirdPartyNotices } from './notices.ts';
 import { archiveName, executablePackage, mainPackage, type PackedPackage, packed } from './npm-packages.ts';
-import { executableName, type TargetName, targetNames, targets } from './targets.ts';
+import { executableName, imageTargets, type TargetName, targetNames, targets } from './targets.ts';
 
 const root = join(import.meta.dir, '..');
 
@@ -116,6 +116,23 @@ function writeFiles(folder: string, files: readonly ReleaseFile[]): void {
   }
 }
 
+/** Writes what the Containerfile copies: an executable for each processor, and the licences. */
+function writeImageFiles(
+  folder: string,
+  executables: ReadonlyMap<TargetName, string>,
+  licences: readonly ArchivedFile[],
+): void {
+  rmSync(folder, { recursive: true, force: true });
+  for (const [processor, target] of Object.entries(imageTargets)) {
+    const path = executables.get(target);
+    if (path === undefined) continue;
+    mkdirSync(join(folder, processor), { recursive: true });
+    copyFileSync(path, join(folder, processor, executableName(target)));
+  }
+  mkdirSync(folder, { recursive: true });
+  for (const { path, bytes } of licences) writeFileSync(join(folder, path), bytes);
+}
+
 /** What a release consists of. */
 export interface Release {
   version: string;
@@ -136,12 +153,13 @@ export async function makeRelease(version: string, names: readonly TargetName[],
   }
   const origin = { branch: 'release', commit: shortCommit(await sourceCommit()) };
   const [consoleBundle, beside] = [await bundleConsole(), await accompaniment(version, await sourceTime())];
+  const executables = new Map(names.map((name) => [name, join(dist, 'executables', name, executableName(name))]));
   const platforms: Platform[] = [];
-  for (const name of names) {
-    const path = join(dist, 'executables', name, executableName(name));
+  for (const [name, path] of executables) {
     await compile(name, path, origin, consoleBundle);
     platforms.push(await platformOf(name, new Uint8Array(readFileSync(path)), beside));
   }
+  writeImageFiles(join(dist, 'image'), executables, beside.licences);
   const main = await packed(mainPackage(targetNames, version, projectFile('LICENSE')), beside.time);
   const packages = [main, ...platforms.map((platform) => platform.package)];
   const archives = platforms.map(({ archive }) => archive);

@@ -25,6 +25,9 @@ export const targets = {
   'windows-x64': { bun: 'bun-windows-x64', os: 'win32', cpu: 'x64', libc: null },
 } as const satisfies Record<string, Target>;
 
+/** The executables that images of containers hold, by the names that containers have for processors. */
+export const imageTargets = { amd64: 'linux-x64', arm64: 'linux-arm64' } as const satisfies Record<string, TargetName>;
+
 export type TargetName = keyof typeof targets;
 
 export const targetNames = Object.keys(targets) as TargetName[];
