@@ -37,7 +37,7 @@ const NOTHING_OF_THE_FOLDER = {
 
 /** What the bundler makes of the program, whether compiled or not. */
 const program = (origin: Origin, consoleBundle: ConsoleBundle) => ({
-  entrypoints: ['src/main.ts', 'src/api-thread.ts'].map((file) => join(root, file)),
+  entrypoints: ['src/main.ts', 'src/api-thread.ts', 'src/query-thread.ts'].map((file) => join(root, file)),
   format: 'esm' as const,
   define: {
     STACKSIDE_BRANCH: JSON.stringify(origin.branch),

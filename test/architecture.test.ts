@@ -19,7 +19,7 @@ const LAYERS: readonly (readonly string[])[] = [
   ['src/store/tables/'],
   ['src/store/model/'],
   ['src/store/queries/'],
-  ['src/store/effects/', 'src/store/hooks/', 'src/store/read/'],
+  ['src/store/effects/', 'src/store/hooks/', 'src/store/read/', 'src/store/sql/'],
   ['src/store/ingest/'],
   ['src/store/check/'],
   ['src/http/'],
@@ -39,10 +39,10 @@ const LAYERS: readonly (readonly string[])[] = [
   ['src/console/app/'],
   ['src/log.ts'],
   ['src/settings/', 'src/metrics/'],
-  // The address of a thread's file stands beside main.ts, since the compiled executable finds it there.
-  ['src/api-thread-url.ts'],
+  // The addresses of threads' files stand beside main.ts, since the compiled executable finds them there.
+  ['src/api-thread-url.ts', 'src/query-thread-url.ts'],
   ['src/commands/'],
-  ['src/main.ts', 'src/api-thread.ts'],
+  ['src/main.ts', 'src/api-thread.ts', 'src/query-thread.ts'],
 ];
 
 interface Edge {

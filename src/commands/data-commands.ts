@@ -5,6 +5,8 @@ import { recordingFormats } from '../chain/recording.ts';
 import { command } from './command.ts';
 import type { ImportOptions } from './import.ts';
 import { formatOption, numberOption, type OutputFormat, switchOption } from './option-values.ts';
+import { formats } from './query/formats.ts';
+import type { SqlOptions } from './query/options.ts';
 
 export const importRecordings = command({
   name: 'import',
@@ -38,6 +40,24 @@ export const exportRecording = command({
   async run({ settings }, { output, overwrite }: { output?: string; overwrite: boolean }) {
     const { runExport } = await import('./export.ts');
     await runExport(settings.data, output, overwrite);
+  },
+});
+
+export const sql = command({
+  name: 'sql',
+  summary: 'Query the index with SQL; without a query, ask for queries at a prompt',
+  example: 'stackside sql "select block_height, tx_count from v1_blocks order by block_height desc limit 10"',
+  takes: 'sql',
+  arguments: [['[query]', 'Query; without one, stdin has it, or a prompt asks for it at a terminal']],
+  options: [
+    new Option('--format <format>', 'Output format').choices(formats).default('table'),
+    numberOption('--timeout <seconds>', 'Seconds after which a query is given up', 1, 60),
+    numberOption('--max-memory <megabytes>', 'Megabytes of memory above which a query is given up', 100, 1000),
+    numberOption('--max-rows <rows>', 'Rows after which a result is cut', 1, 10_000),
+  ],
+  async run({ settings }, options: SqlOptions, query?: string) {
+    const { runSql } = await import('./sql.ts');
+    await runSql(settings.data, query, options);
   },
 });
 

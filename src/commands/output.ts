@@ -8,7 +8,7 @@ import { onFile, operatorErrorOf } from '../base/system-errors.ts';
 import { wholeFile } from '../base/whole-file.ts';
 
 /** Whether the reader of the output closed it, as `head` does after some lines. */
-const isClosedPipe = (error: unknown): boolean => hasCode(error, 'EPIPE');
+export const closedOutput = (error: unknown): boolean => hasCode(error, 'EPIPE');
 
 /**
  * Sees to it that a command goes on where nobody reads what it prints, and ends with two lines where its output can't be
@@ -16,7 +16,7 @@ const isClosedPipe = (error: unknown): boolean => hasCode(error, 'EPIPE');
  */
 export function guardOutput(): void {
   process.stdout.on('error', (error) => {
-    if (isClosedPipe(error)) return;
+    if (closedOutput(error)) return;
     const known = operatorErrorOf(error, 'stdout');
     if (known === null) throw error;
     printError(known);
@@ -45,7 +45,7 @@ export function writeNow(text: string, { write, wait }: Stdout = stdout): void {
     try {
       rest = rest.subarray(write(rest));
     } catch (error) {
-      if (isClosedPipe(error)) return;
+      if (closedOutput(error)) return;
       // A pipe whose reader is behind.
       if (!hasCode(error, 'EAGAIN')) throw error;
       wait();

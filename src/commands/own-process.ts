@@ -17,7 +17,7 @@ export type StartOwnProcess = (args: readonly string[]) => OwnProcess;
 declare const STACKSIDE_COMMIT: string | undefined;
 
 /** What starts this program: the executable, or Bun with the source. */
-const program = (): string[] =>
+export const program = (): string[] =>
   typeof STACKSIDE_COMMIT === 'undefined'
     ? [process.execPath, '--no-env-file', new URL('../main.ts', import.meta.url).pathname]
     : [process.execPath];

@@ -11,6 +11,7 @@ import {
   importRecordings,
   rebuild,
   restore,
+  sql,
   status,
   tables,
   upgrade,
@@ -48,6 +49,7 @@ export function createProgram(): Command {
   addCommand(program, demo);
   addCommand(program, importRecordings);
   addCommand(program, exportRecording);
+  addCommand(program, sql);
   addCommand(program, rebuild);
   addCommand(program, acceptJournal);
   addCommand(program, backup);

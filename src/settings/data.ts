@@ -33,7 +33,7 @@ export const dataSettings = group('Data and chain', {
   data: setting({
     commands: [
       ...['serve', 'demo', 'import', 'export', 'rebuild'],
-      ...['accept-journal', 'backup', 'restore', 'check', 'status', 'hooks', 'cluster'],
+      ...['accept-journal', 'backup', 'restore', 'check', 'status', 'sql', 'hooks', 'cluster'],
     ] as const,
     flag: '--data <dir>',
     variables: ['STACKSIDE_DATA'],

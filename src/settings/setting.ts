@@ -16,6 +16,7 @@ export type CommandName =
   | 'hooks'
   | 'health'
   | 'cluster'
+  | 'sql'
   | 'devnet';
 
 /** A difference of one command from the others. */

@@ -22,6 +22,11 @@ export class Connection extends Database {
     return late(() => super.prepare<Row, Values>(sql, values));
   }
 
+  /** Compiles a statement at once. @throws SQLiteError where SQLite refuses it */
+  compiled<Row, Values extends SQLQueryBindings | SQLQueryBindings[]>(sql: string) {
+    return super.prepare<Row, Values>(sql);
+  }
+
   /** Rolls back what is open, and gives back the file. Later use of its statements throws. May be called again. */
   override close(): void {
     super.close(true);

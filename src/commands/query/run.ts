@@ -1,0 +1,91 @@
+/** Runs a query on a thread of its own, within limits of time and memory. */
+import { Worker } from 'node:worker_threads';
+import { type Clock, systemClock } from '../../base/clock.ts';
+import { EXIT, OperatorError, PassingError } from '../../base/errors.ts';
+import { queryThreadUrl } from '../../query-thread-url.ts';
+import type { FromQuery, QueryEnd, QueryStart } from './messages.ts';
+
+export interface QueryLimits {
+  /** Seconds after which the query is given up; null for any number. */
+  seconds: number | null;
+  /** Bytes of memory of this process; null for any number. */
+  bytes: number | null;
+}
+
+export interface Watched {
+  clock: Clock;
+  /** Bytes of memory of this process. */
+  memory(): number;
+}
+
+const thisProcess: Watched = { clock: systemClock, memory: () => process.memoryUsage.rss() };
+
+/** Milliseconds between two looks at the memory, in which a query can take some tens of megabytes. */
+const LOOK_MS = 20;
+const MEGABYTE = 1_000_000;
+
+const tooLong = (seconds: number): OperatorError =>
+  new OperatorError(
+    `The query took longer than ${seconds} seconds and was given up.`,
+    'Use a column that an index finds (docs/sql.md), or raise --timeout.',
+  );
+
+const tooLarge = (bytes: number): OperatorError =>
+  new OperatorError(
+    `The query needs more than ${bytes / MEGABYTE} MB of memory and was given up.`,
+    'Sort or group fewer rows, or raise --max-memory.',
+  );
+
+/** The error of the thread. */
+const refused = ({ problem, remedy, exitCode }: Extract<FromQuery, { kind: 'refused' }>): OperatorError =>
+  exitCode === EXIT.again ? new PassingError(problem, remedy) : new OperatorError(problem, remedy);
+
+/** Calls back where a limit is reached. @returns what ends the watch */
+function watched({ seconds, bytes }: QueryLimits, { clock, memory }: Watched, reached: (error: OperatorError) => void) {
+  const ends = [
+    seconds === null ? () => {} : clock.after(seconds * 1000, () => reached(tooLong(seconds))),
+    bytes === null
+      ? () => {}
+      : clock.every(LOOK_MS, () => {
+          if (memory() > bytes) reached(tooLarge(bytes));
+        }),
+  ];
+  return () => {
+    for (const end of ends) end();
+  };
+}
+
+/**
+ * Runs a query, and hands on its output part by part: the next one is made once a part was taken.
+ *
+ * A thread ends once SQLite has done its work. Where a limit is reached, it goes on until then, or until the caller ends the
+ * process.
+ * @throws OperatorError where the query fails, or reaches a limit
+ */
+export async function runQuery(
+  start: QueryStart,
+  limits: QueryLimits,
+  take: (bytes: Uint8Array) => Promise<void>,
+  machine: Watched = thisProcess,
+): Promise<QueryEnd> {
+  const { promise, resolve, reject } = Promise.withResolvers<QueryEnd>();
+  const worker = new Worker(queryThreadUrl, { workerData: start });
+  const endWatch = watched(limits, machine, reject);
+  worker.on('error', reject);
+  worker.on('exit', () => reject(new Error('the thread of the query ended before the query')));
+  worker.on('message', (message: FromQuery) => {
+    if (message.kind === 'end') {
+      resolve(message.end);
+    } else if (message.kind === 'refused') {
+      reject(refused(message));
+    } else {
+      take(message.bytes).then(() => worker.postMessage('taken'), reject);
+    }
+  });
+  try {
+    return await promise;
+  } finally {
+    endWatch();
+    void worker.terminate();
+  }
+}

@@ -1,0 +1,138 @@
+/** Queries of an analyst: any one SELECT over the index, by a connection that only reads. */
+import { SQLiteError } from 'bun:sqlite';
+import { OperatorError } from '../../base/errors.ts';
+import { operatorErrorOf } from '../../base/system-errors.ts';
+import type { Connection } from '../files/connection.ts';
+import { openReader } from '../files/database.ts';
+import type { ViewType } from '../views/view.ts';
+import { makeTemporaryViews } from '../views/views.ts';
+
+/** A value of a result. Integers are exact. */
+export type SqlValue = bigint | number | string | Uint8Array | null;
+
+export interface ResultColumn {
+  name: string;
+  /** The form of its values; null where each value may have another. */
+  type: ViewType | null;
+}
+
+/** What a query returns. Rows are read while they are taken. */
+export interface Result {
+  columns: readonly ResultColumn[];
+  rows(): Iterable<SqlValue[]>;
+}
+
+/**
+ * Opens the index for queries, with the views of this program, whichever the file has. What a query sorts stays in memory,
+ * so that no query fills a disk.
+ * @throws OperatorError where there is no index, or one of another version
+ */
+export function openForQueries(directory: string): Connection {
+  const db = openReader(directory);
+  try {
+    db.run('PRAGMA temp_store = MEMORY');
+    makeTemporaryViews(db);
+    return db;
+  } catch (error) {
+    db.close();
+    throw error;
+  }
+}
+
+const REMEDY = 'Correct the query; docs/sql.md lists the views and their columns.';
+
+/** The number of characters before a byte of a text, counted from 1. */
+const characterAt = (sql: string, byte: number): number => Buffer.from(sql).subarray(0, byte).toString().length + 1;
+
+/** SQLite's own words for what is wrong with a query, with the place. */
+function refusal(error: SQLiteError, sql: string): OperatorError {
+  const place = error.byteOffset < 0 ? '' : ` (at character ${characterAt(sql, error.byteOffset)})`;
+  return new OperatorError(`SQLite can't run the query: ${error.message}${place}.`, REMEDY, { cause: error });
+}
+
+/**
+ * Runs what a query makes SQLite do.
+ * @throws OperatorError where the query or the file is to blame
+ */
+function onQuery<T>(db: Connection, sql: string, run: () => T): T {
+  try {
+    return run();
+  } catch (error) {
+    if (!(error instanceof SQLiteError)) throw error;
+    throw operatorErrorOf(error, db.filename) ?? refusal(error, sql);
+  }
+}
+
+const EXPLAIN = /^\s*EXPLAIN(\s+QUERY\s+PLAN)?\s/i;
+
+const notOneQuery = (): OperatorError =>
+  new OperatorError(
+    'Only one query at a time is accepted, and only one that reads: SELECT, VALUES, WITH, or EXPLAIN before one of these.',
+    'Give a single query. Other statements need a program of your own and a copy of the file (stackside backup).',
+  );
+
+/** Whether a text is a single SELECT: SQLite's grammar takes nothing else in the place of a table. */
+function isOneSelect(db: Connection, sql: string): boolean {
+  try {
+    db.compiled(`SELECT 1 FROM (\n${sql.replace(EXPLAIN, '')}\n)`).finalize();
+    return true;
+  } catch (error) {
+    if (error instanceof SQLiteError) return false;
+    throw error;
+  }
+}
+
+/** Prepares a statement that the operator wrote. @throws OperatorError where it has no statement, or one that fails */
+function preparedQuery(db: Connection, sql: string) {
+  try {
+    return db.compiled<Record<string, SqlValue>, []>(sql);
+  } catch (error) {
+    // Bun's error for a text without any statement.
+    if (error instanceof RangeError) throw new OperatorError('The query is empty.', 'Give a query.', { cause: error });
+    throw error;
+  }
+}
+
+/** Whether two columns have one name. */
+const isRepeated = (names: readonly string[]): boolean => new Set(names).size < names.length;
+
+/** A query with the rows of another, whose columns have names of their own. */
+const withPlaces = (sql: string, count: number): string =>
+  `WITH result(${Array.from({ length: count }, (_, i) => `c${i}`).join(', ')}) AS (\n${sql}\n) SELECT * FROM result`;
+
+/**
+ * Prepares a query. Nothing is read before its rows are taken.
+ * @param text one SELECT, VALUES, WITH or EXPLAIN; a semicolon may end it
+ * @throws OperatorError where the text is none of them; rows throw it where the query fails
+ */
+export function resultOf(db: Connection, text: string): Result {
+  const sql = text.replace(/[;\s]+$/, '');
+  return onQuery(db, sql, () => {
+    const query = preparedQuery(db, sql);
+    if (!query.reader || !query.readonly || !isOneSelect(db, sql)) throw notOneQuery();
+    const names = query.columnNames;
+    const read = isRepeated(names) && !EXPLAIN.test(sql) ? preparedQuery(db, withPlaces(sql, names.length)) : query;
+    const keys = read.columnNames;
+    return {
+      columns: names.map((name) => ({ name, type: null })),
+      *rows() {
+        const rows = read.safeIntegers(true).iterate();
+        for (;;) {
+          const { done, value } = onQuery(db, sql, () => rows.next());
+          if (done === true) return;
+          yield keys.map((key) => value[key] ?? null);
+        }
+      },
+    };
+  });
+}
+
+/** Runs a function in one snapshot of the index. */
+export function inSnapshot<T>(db: Connection, run: () => T): T {
+  db.run('BEGIN');
+  try {
+    return run();
+  } finally {
+    if (db.inTransaction) db.run('COMMIT');
+  }
+}

@@ -1,0 +1,128 @@
+/** `stackside sql`: the forms of a result, its limits, and the commands of the prompt. */
+import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { systemClock } from '../../src/base/clock.ts';
+import { type Encode, encoderOf, type Format } from '../../src/commands/query/formats.ts';
+import type { QueryStart } from '../../src/commands/query/messages.ts';
+import { runQuery } from '../../src/commands/query/run.ts';
+import { answerTo } from '../../src/commands/sql-prompt.ts';
+import { views } from '../../src/store/views/views.ts';
+import type { DataDirectory } from '../support/data-directory.ts';
+import { ingestOf } from '../support/ingest.ts';
+import { manualClock } from '../support/manual-clock.ts';
+
+let directory: DataDirectory;
+beforeAll(() => {
+  directory = ingestOf([], { journal: false });
+});
+afterAll(() => directory[Symbol.dispose]());
+
+const columns = ['n', 'text', 'n'].map((name) => ({ name, type: null }));
+type Rows = Parameters<Encode>[1];
+const encoded = (format: Format, rows: Rows, printable = false): string =>
+  [...encoderOf(format, printable)(columns, rows)].map(String).join('');
+
+const rows: Rows = [
+  [9007199254740993n, 'a "quoted", text\n', new Uint8Array([0xab])],
+  [null, '=1+1', 1.5],
+  [-7n, '-12', '\u001b[2J'],
+];
+
+test('CSV has quotes where they are needed, hex for bytes, and no formula', () => {
+  const lines = ['n,text,n', '9007199254740993,"a ""quoted"", text\n",0xab', ",'=1+1,1.5", '-7,-12,\u001b[2J', ''];
+  expect(encoded('csv', rows)).toBe(lines.join('\r\n'));
+});
+
+test('JSON keeps every digit, and both columns of one name', () => {
+  const objects = [
+    '{"n":9007199254740993,"text":"a \\"quoted\\", text\\n","n:3":"0xab"}',
+    '{"n":null,"text":"=1+1","n:3":1.5}',
+    '{"n":-7,"text":"-12","n:3":"\\u001b[2J"}',
+  ];
+  expect(encoded('ndjson', rows)).toBe(objects.map((object) => `${object}\n`).join(''));
+  expect(encoded('json', rows)).toBe(`[\n${objects.join(',\n')}\n]\n`);
+  expect(encoded('json', [])).toBe('[]\n');
+});
+
+test('a table has the widths of its first rows, and never more than a line for a row', () => {
+  const many = Array.from({ length: 500 }, (_, i) => [BigInt(i), 'x', null]);
+  const lines = encoded('table', [[1n, 'long\ntext', null], ...many]).split('\n');
+  expect(lines.slice(0, 4)).toEqual(['n    text       n', '---  ---------  -', '  1  long text', '  0  x']);
+  expect(lines.length).toBe(504);
+  expect(encoded('table', [[1n, 'x'.repeat(100), null]])).toContain(`${'x'.repeat(83)}…`);
+});
+
+test('a terminal gets no control characters', () => {
+  expect(encoded('csv', rows, true)).toContain('?[2J');
+  expect(encoded('table', rows, true)).toContain('?[2J');
+});
+
+const start = (sql: string, others: Partial<QueryStart> = {}): QueryStart => ({
+  ...{ directory: directory.path, sql, format: 'csv', printable: false, maxRows: 10_000 },
+  ...others,
+});
+const ENDLESS = 'WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c) SELECT n FROM c';
+
+/** Runs a query, and joins what comes. */
+async function outputOf(of: QueryStart) {
+  const parts: Uint8Array[] = [];
+  const end = await runQuery(of, { seconds: null, bytes: null }, async (part) => void parts.push(part));
+  return { text: Buffer.concat(parts).toString(), end };
+}
+
+test('a query runs on a thread and hands on its output in parts', async () => {
+  const { text, end } = await outputOf(start(`${ENDLESS} LIMIT 30000`, { maxRows: 50_000 }));
+  expect(text.split('\r\n').length).toBe(30_002);
+  expect(end).toEqual({ rows: 30_000, cut: false });
+});
+
+test('a result is cut after the most rows, and says so', async () => {
+  const { text, end } = await outputOf(start(ENDLESS, { maxRows: 3 }));
+  expect(text).toBe('n\r\n1\r\n2\r\n3\r\n');
+  expect(end).toEqual({ rows: 3, cut: true });
+  expect((await outputOf(start(`${ENDLESS} LIMIT 3`, { maxRows: 3 }))).end.cut).toBe(false);
+});
+
+test('what the thread refuses is said by the main thread', async () => {
+  await expect(outputOf(start('SELEC'))).rejects.toThrow('near "SELEC": syntax error');
+  await expect(outputOf(start('SELECT 1', { directory: '/nowhere' }))).rejects.toThrow('There is no index');
+});
+
+test('a query is given up after its time, and above its memory', async () => {
+  const { every, tick } = manualClock();
+  let memory = 0;
+  let timeIsUp = () => {};
+  const after = (_: number, call: () => void) => {
+    timeIsUp = call;
+    return () => {};
+  };
+  const machine = { clock: { ...systemClock, every, after }, memory: () => memory };
+  const limits = { seconds: 60, bytes: 200_000_000 };
+  // Nobody takes the first part: the thread waits.
+  const limited = (reach: () => void) => {
+    const take = () => {
+      reach();
+      return new Promise<void>(() => {});
+    };
+    return runQuery(start(ENDLESS, { maxRows: 100_000 }), limits, take, machine);
+  };
+  await expect(limited(() => timeIsUp())).rejects.toThrow('The query took longer than 60 seconds and was given up.');
+  const greedy = limited(() => {
+    tick();
+    memory = 200_000_001;
+    tick();
+  });
+  await expect(greedy).rejects.toThrow('The query needs more than 200 MB of memory and was given up.');
+});
+
+test('the prompt lists the views, shows their columns and takes another format', () => {
+  const session: { format: Format } = { format: 'table' };
+  expect(answerTo('.tables', session)).toContain('v1_blocks ');
+  expect(answerTo('.schema', session).match(/^v1_/gm)?.length).toBe(views.length);
+  expect(answerTo(' .schema blocks ', session)).toContain('  tx_count');
+  expect(answerTo('.schema nothing', session)).toBe('There is no view nothing; .tables lists the views.\n');
+  expect(answerTo('.format csv', session)).toBe('');
+  expect(session.format).toBe('csv');
+  expect(answerTo('.format xml', session)).toContain('Give one of table, csv');
+  expect(answerTo('.help', session)).toContain('.quit');
+  expect(answerTo('.nothing', session)).toContain('.help lists');
+});

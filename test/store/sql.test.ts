@@ -1,0 +1,84 @@
+/** Queries of an analyst: what is accepted, what is said of the others, and that nobody is disturbed. */
+import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { OperatorError } from '../../src/base/errors.ts';
+import { devnetEvents } from '../../src/devnet/scenario.ts';
+import type { Connection } from '../../src/store/files/connection.ts';
+import { openForQueries, resultOf } from '../../src/store/sql/result.ts';
+import { type OpenIngest, openNew, received } from '../support/ingest.ts';
+
+const events = [...devnetEvents({ seed: 1, blocks: 8, accounts: 4, transactionsPerBlock: 2 })].map(received);
+const half = events.length >> 1;
+
+let open: OpenIngest;
+let db: Connection;
+beforeAll(() => {
+  open = openNew({ journal: false });
+  for (const event of events.slice(0, half)) open.ingest.take(event);
+  open.ingest.commit();
+  db = openForQueries(open.directory);
+});
+afterAll(() => {
+  db.close();
+  open[Symbol.dispose]();
+});
+
+const rowsOf = (sql: string) => [...resultOf(db, sql).rows()];
+
+test('rows come in the order of their columns, whatever their names, with exact integers', () => {
+  const query = `SELECT 1 AS b, 2 AS "1", x'00' AS b, 9007199254740993 AS "__proto__", NULL, 1.5 ORDER BY 1; \n`;
+  expect(resultOf(db, query).columns.map(({ name }) => name)).toEqual(['b', '1', 'b', '__proto__', 'NULL', '1.5']);
+  expect(rowsOf(query)).toEqual([[1n, 2n, new Uint8Array(1), 9007199254740993n, null, 1.5]]);
+  expect(rowsOf('VALUES (1), (2) -- two')).toEqual([[1n], [2n]]);
+  expect(rowsOf('WITH one AS (SELECT 1) SELECT * FROM one')).toEqual([[1n]]);
+  const names = resultOf(db, 'EXPLAIN QUERY PLAN SELECT * FROM v1_blocks').columns.map(({ name }) => name);
+  expect(names).toEqual(['id', 'parent', 'notused', 'detail']);
+});
+
+test('columns of one name keep the order of the rows', () => {
+  const query = 'SELECT height AS a, height AS a FROM blocks ORDER BY height DESC LIMIT 3';
+  const heights = rowsOf(query).map(([height]) => Number(height));
+  expect(heights).toEqual(heights.toSorted((a, b) => b - a));
+});
+
+test.each([
+  'DELETE FROM blocks',
+  'PRAGMA user_version',
+  'PRAGMA locking_mode = EXCLUSIVE',
+  'BEGIN EXCLUSIVE',
+  "ATTACH '/tmp/other.db' AS other",
+  "VACUUM INTO '/tmp/copy.db'",
+  'SELECT 1; SELECT 2',
+  'SELECT 1; DELETE FROM blocks',
+  'EXPLAIN DELETE FROM blocks',
+  'REINDEX',
+])('%s is refused', (sql) => {
+  expect(() => rowsOf(sql)).toThrow('Only one query at a time is accepted');
+});
+
+test.each([
+  ['SELEC 1', 'near "SELEC": syntax error (at character 1).'],
+  ["SELECT 'ä', unknown FROM v1_blocks", 'no such column: unknown (at character 13).'],
+  ['SELECT * FROM nowhere', 'no such table: nowhere.'],
+  ['SELECT 1) FROM (SELECT 2', 'near ")": syntax error (at character 9).'],
+  ["SELECT load_extension('x')", 'not authorized.'],
+  ['SELECT abs(-9223372036854775807 - 1)', 'integer overflow.'],
+])('%s: SQLite says why', (sql, said) => {
+  expect(() => rowsOf(sql)).toThrow(OperatorError);
+  expect(() => rowsOf(sql)).toThrow(`SQLite can't run the query: ${said}`);
+});
+
+test.each(['', ' ;', '-- a comment'])('%j is empty', (sql) => {
+  expect(() => rowsOf(sql)).toThrow('The query is empty.');
+});
+
+test('the writer goes on beside a query that is under way, which sees nothing of it', () => {
+  const rows = resultOf(db, 'SELECT block_height, (SELECT max(height) FROM blocks) FROM v1_blocks').rows();
+  const iterator = rows[Symbol.iterator]();
+  const seen = [iterator.next().value?.[1]];
+  for (const event of events.slice(half)) open.ingest.take(event);
+  open.ingest.commit();
+  for (let next = iterator.next(); next.done !== true; next = iterator.next()) seen.push(next.value[1]);
+  expect(new Set(seen).size).toBe(1);
+  expect(seen.length).toBe(Number(seen[0]));
+  expect(Number(rowsOf('SELECT max(block_height) FROM v1_blocks')[0]?.[0])).toBeGreaterThan(seen.length);
+});
