@@ -7,10 +7,12 @@ import { nodeRoutes } from '../api/node-routes.ts';
 import { type Operations, operationRoutes } from '../api/operations.ts';
 import { type PrefixForward, prefixRoutes, requireFreePrefixes } from '../api/prefix-routes.ts';
 import { blockSeries } from '../api/stackside/block-series.ts';
+import { collections } from '../api/stackside/collections.ts';
 import { contractSearch } from '../api/stackside/contract-search.ts';
 import { type ServerHistory, serverHistory } from '../api/stackside/history.ts';
 import { mempoolState } from '../api/stackside/mempool.ts';
 import { principalHistory } from '../api/stackside/principal-history.ts';
+import { rawTransactions } from '../api/stackside/raw-transactions.ts';
 import { type ServerStatus, serverStatus } from '../api/stackside/status.ts';
 import { type SystemApi, systemRoutes } from '../api/stackside/system.ts';
 import { status, statusRedirects } from '../api/status.ts';
@@ -169,6 +171,8 @@ export const resources = (
   poxTransactions,
   blockSeries,
   mempoolState,
+  collections,
+  rawTransactions,
   serverStatus(server?.status ?? null),
   serverHistory(server?.history ?? null),
   principalHistory,

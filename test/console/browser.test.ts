@@ -97,7 +97,12 @@ async function collectionOf(transactions: readonly Listed[]): Promise<string> {
 }
 
 /** Tables that pages show, by name: each is what a wrong guess at the kind of the token would leave out. */
-const TABLES: Readonly<Record<string, string>> = { token: 'Holders', 'a collection': 'Tokens, newest first' };
+const TABLES: Readonly<Record<string, string>> = {
+  token: 'Holders',
+  'a collection': 'Tokens, newest first',
+  calls: 'Calls of transfer',
+  'moves of a token': 'Transfers of coin',
+};
 
 /** Paths of all pages with something on them, by name. */
 async function pathsOfPages(): Promise<Record<string, string>> {
@@ -125,7 +130,9 @@ async function pathsOfPages(): Promise<Record<string, string>> {
     staked: `/principals/${sender}?tab=staking`,
     contract: `/contracts/${contract}`,
     interface: `/contracts/${contract}?tab=functions`,
+    calls: `/contracts/${contract}?tab=calls&function=transfer`,
     logs: `/contracts/${contract}?tab=logs`,
+    'moves of a token': `/principals/${deployer}?tab=tokens&token=${contract}::coin`,
     token: `/tokens/${contract}::coin`,
     'a collection': `/tokens/${await collectionOf(transactions)}`,
     'a token that nobody has': `/tokens/${deployer}.none::card/0x0100000000000000000000000000000001`,
@@ -245,6 +252,46 @@ browserTest('the search finds transactions, accounts and names, and says when it
   await page.locator('#search-problem').waitFor();
 });
 
+browserTest('a collection goes on behind its first page', async () => {
+  const collection = await collectionOf(await listed('/extended/v3/transactions?limit=50'));
+  const path = `/tokens/${encodeURIComponent(collection)}`;
+  const { results, total } = (await (
+    await server.get(`/stackside/v1${path.replace('tokens', 'tokens/nft')}/mints?limit=1&offset=1`)
+  ).json()) as { results: { value: { hex: string } }[]; total: number };
+  await using visited = await visit(`${server.api}${path}?offset=1`);
+  const { page } = visited;
+  const rows = page.getByRole('table', { name: 'Tokens, newest first' }).locator('tbody tr');
+  await rows.first().waitFor();
+  expect(await rows.count()).toBe(Math.min(25, total - 1));
+  const first = rows.first().getByRole('link').first();
+  expect(await first.getAttribute('href')).toEndWith(`/${results[0]?.value.hex}`);
+  await page.getByRole('link', { name: 'Previous' }).click();
+  await page.waitForURL((url) => url.search === '');
+});
+
+/** The contract of the name system, which prints each operation on a name. */
+const BNS = 'ST000000000000000000002AMW42H.bns';
+
+browserTest('logs of a contract are narrowed by a field, and a mistake in the condition is said', async () => {
+  await using visited = await visit(`${server.api}/contracts/${BNS}?tab=logs`);
+  const { page } = visited;
+  const rows = page.getByRole('table', { name: 'Logs' }).locator('tbody tr');
+  await rows.first().waitFor();
+  const narrow = async (condition: string) => {
+    await page.getByLabel('Field').fill('attachment.metadata.op');
+    await page.getByLabel('Condition').fill(condition);
+    await page.getByRole('button', { name: 'Filter' }).click();
+  };
+  await narrow('between:1');
+  await page.getByRole('alert').getByText('field.attachment.metadata.op').waitFor();
+  await narrow('name-register');
+  await rows.first().waitFor();
+  const texts = await rows.allTextContents();
+  expect(texts.filter((text) => !text.includes('(op "name-register")'))).toEqual([]);
+  await page.getByRole('link', { name: 'Show all' }).click();
+  await page.waitForURL((url) => !url.search.includes('is='));
+});
+
 browserTest('a theme is chosen and kept', async () => {
   await using visited = await visit(server.api, { colorScheme: 'light' });
   const { page } = visited;
@@ -329,6 +376,9 @@ browserTest('a chainhook is made in a form and as JSON, tried, saved, delivered 
   await delivery.getByRole('link').first().click();
   await page.getByText('taken', { exact: true }).waitFor();
   await expectAccessible(page);
+  await look(page, NARROW);
+  await expectAccessible(page, 'look');
+  expect(await overflow(page)).toBe(0);
   const before = received.length;
   await page.getByRole('button', { name: 'Resend' }).click();
   await page.getByText('redelivery', { exact: true }).waitFor();

@@ -99,6 +99,25 @@ test('no text becomes HTML', async () => {
   }
 });
 
+/** The routes of the name system: the API has no others. */
+const NAMES = [
+  '/v1/addresses/{blockchain}/{address}',
+  '/v1/namespaces',
+  '/v1/namespaces/{tld}/names',
+  '/v1/names/{name}',
+  '/v1/names/{name}/subdomains',
+];
+
+test('the console stands where deprecated routes are switched off, but for names', async () => {
+  const types = (await Bun.file(typesFile).text()).split(/^export (?:type|interface) /m)[1] ?? '';
+  const paths = [...types.matchAll(/^ {4}"?(\/[^":]*)"?: \{([\s\S]*?)^ {4}\};/gm)];
+  expect(paths.length).toBeGreaterThan(50);
+  const deprecated = paths
+    .filter(([, , operations]) => operations?.includes('@deprecated'))
+    .map(([, path = '']) => path);
+  expect(deprecated.sort()).toEqual([...NAMES].sort());
+});
+
 test('the types of the calls, of the console and of the tour of a client, are up to date', async () => {
   expect(await apiTypes()).toBe(await Bun.file(typesFile).text());
 });

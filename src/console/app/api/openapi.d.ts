@@ -417,23 +417,6 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/extended/v1/tx/{tx_id}/raw": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** @deprecated */
-        get: operations["getRawTransactionById"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
     "/extended/v1/tx/mempool/stats": {
         parameters: {
             query?: never;
@@ -458,23 +441,6 @@ export interface paths {
             cookie?: never;
         };
         get: operations["searchById"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/extended/v1/tokens/nft/mints": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** @deprecated */
-        get: operations["getNonFungibleTokenMints"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1128,6 +1094,38 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/stackside/v1/tokens/nft/{asset_identifier}/mints": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: operations["getCollectionMints"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/stackside/v1/transactions/{tx_id}/raw": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: operations["getTransactionBytes"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/stackside/v1/status": {
         parameters: {
             query?: never;
@@ -1152,6 +1150,38 @@ export interface paths {
             cookie?: never;
         };
         get: operations["getServerHistory"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/stackside/v1/smart-contracts/{contract_id}/logs": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: operations["searchContractLogs"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/stackside/v1/smart-contracts/{contract_id}/calls": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: operations["searchContractCalls"];
         put?: never;
         post?: never;
         delete?: never;
@@ -7266,80 +7296,6 @@ export interface operations {
             503: components["responses"]["HeightNotReached"];
         };
     };
-    getRawTransactionById: {
-        parameters: {
-            query?: never;
-            header?: {
-                "stackside-min-height"?: components["parameters"]["MinHeight"];
-            };
-            path: {
-                tx_id: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            200: {
-                headers: {
-                    "stackside-height": components["headers"]["Height"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": {
-                        raw_tx: string;
-                    };
-                };
-            };
-            304: {
-                headers: {
-                    "stackside-height": components["headers"]["Height"];
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": {
-                        statusCode: number;
-                        code?: string;
-                        error: string;
-                        message: string;
-                    };
-                };
-            };
-            404: {
-                headers: {
-                    "stackside-height": components["headers"]["Height"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": {
-                        statusCode: number;
-                        code?: string;
-                        error: string;
-                        message: string;
-                    };
-                };
-            };
-            410: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": {
-                        statusCode: number;
-                        code?: string;
-                        error: string;
-                        message: string;
-                    };
-                };
-            };
-            503: components["responses"]["HeightNotReached"];
-        };
-    };
     getMempoolTransactionStats: {
         parameters: {
             query?: never;
@@ -11236,1250 +11192,6 @@ export interface operations {
             503: components["responses"]["HeightNotReached"];
         };
     };
-    getNonFungibleTokenMints: {
-        parameters: {
-            query: {
-                asset_identifier: string;
-                limit?: number;
-                offset?: number;
-                tx_metadata?: boolean;
-                unanchored?: boolean;
-            };
-            header?: {
-                "stackside-min-height"?: components["parameters"]["MinHeight"];
-            };
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            200: {
-                headers: {
-                    "stackside-height": components["headers"]["Height"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": {
-                        limit: number;
-                        offset: number;
-                        total: number;
-                        results: ({
-                            recipient?: string;
-                            event_index: number;
-                            value: {
-                                hex: string;
-                                repr: string;
-                            };
-                            tx_id: string;
-                        } | {
-                            recipient?: string;
-                            event_index: number;
-                            value: {
-                                hex: string;
-                                repr: string;
-                            };
-                            tx: {
-                                tx_id: string;
-                                nonce: number;
-                                fee_rate: string;
-                                sender_address: string;
-                                sponsored: boolean;
-                                sponsor_address?: string;
-                                sponsor_nonce?: number;
-                                post_condition_mode: "allow" | "deny" | "originator";
-                                post_conditions: ({
-                                    type: "stx" | "staking";
-                                    condition_code: "sent_equal_to" | "sent_greater_than" | "sent_greater_than_or_equal_to" | "sent_less_than" | "sent_less_than_or_equal_to";
-                                    amount: string;
-                                    principal: {
-                                        /** @constant */
-                                        type_id: "principal_origin";
-                                    } | {
-                                        /** @constant */
-                                        type_id: "principal_standard";
-                                        address: string;
-                                    } | {
-                                        /** @constant */
-                                        type_id: "principal_contract";
-                                        contract_name: string;
-                                        address: string;
-                                    };
-                                } | {
-                                    /** @constant */
-                                    type: "fungible";
-                                    condition_code: "sent_equal_to" | "sent_greater_than" | "sent_greater_than_or_equal_to" | "sent_less_than" | "sent_less_than_or_equal_to";
-                                    amount: string;
-                                    principal: {
-                                        /** @constant */
-                                        type_id: "principal_origin";
-                                    } | {
-                                        /** @constant */
-                                        type_id: "principal_standard";
-                                        address: string;
-                                    } | {
-                                        /** @constant */
-                                        type_id: "principal_contract";
-                                        contract_name: string;
-                                        address: string;
-                                    };
-                                    asset: {
-                                        contract_name: string;
-                                        asset_name: string;
-                                        contract_address: string;
-                                    };
-                                } | {
-                                    /** @constant */
-                                    type: "non_fungible";
-                                    condition_code: "sent" | "not_sent" | "maybe_sent";
-                                    principal: {
-                                        /** @constant */
-                                        type_id: "principal_origin";
-                                    } | {
-                                        /** @constant */
-                                        type_id: "principal_standard";
-                                        address: string;
-                                    } | {
-                                        /** @constant */
-                                        type_id: "principal_contract";
-                                        contract_name: string;
-                                        address: string;
-                                    };
-                                    asset: {
-                                        contract_name: string;
-                                        asset_name: string;
-                                        contract_address: string;
-                                    };
-                                    asset_value: {
-                                        hex: string;
-                                        repr: string;
-                                    };
-                                } | {
-                                    /** @constant */
-                                    type: "pox";
-                                    condition_code: "not_performed" | "maybe_performed" | "performed";
-                                    principal: {
-                                        /** @constant */
-                                        type_id: "principal_origin";
-                                    } | {
-                                        /** @constant */
-                                        type_id: "principal_standard";
-                                        address: string;
-                                    } | {
-                                        /** @constant */
-                                        type_id: "principal_contract";
-                                        contract_name: string;
-                                        address: string;
-                                    };
-                                })[];
-                                anchor_mode: "on_chain_only" | "off_chain_only" | "any";
-                                is_unanchored: boolean;
-                                block_hash: string;
-                                parent_block_hash: string;
-                                block_height: number;
-                                block_time: number;
-                                block_time_iso: string | "";
-                                burn_block_height: number;
-                                burn_block_time: number;
-                                burn_block_time_iso: string | "";
-                                parent_burn_block_time: number;
-                                parent_burn_block_time_iso: string | "";
-                                canonical: boolean;
-                                tx_index: number;
-                                tx_status: "success" | "abort_by_response" | "abort_by_post_condition" | "problematic_skipped";
-                                tx_result: {
-                                    hex: string;
-                                    repr: string;
-                                };
-                                microblock_hash: string;
-                                microblock_sequence: number;
-                                microblock_canonical: boolean;
-                                event_count: number;
-                                events: ({
-                                    event_index: number;
-                                    /** @constant */
-                                    event_type: "smart_contract_log";
-                                    tx_id: string;
-                                    contract_log: {
-                                        contract_id: string;
-                                        topic: string;
-                                        value: {
-                                            hex: string;
-                                            repr: string;
-                                        };
-                                    };
-                                } | {
-                                    event_index: number;
-                                    /** @constant */
-                                    event_type: "stx_lock";
-                                    tx_id: string;
-                                    stx_lock_event: {
-                                        locked_amount: string;
-                                        unlock_height: number;
-                                        locked_address: string;
-                                    };
-                                } | {
-                                    event_index: number;
-                                    /** @constant */
-                                    event_type: "stx_asset";
-                                    tx_id: string;
-                                    asset: {
-                                        asset_event_type: "transfer" | "mint" | "burn";
-                                        sender: string;
-                                        recipient: string;
-                                        amount: string;
-                                        memo?: string;
-                                    };
-                                } | {
-                                    event_index: number;
-                                    /** @constant */
-                                    event_type: "fungible_token_asset";
-                                    tx_id: string;
-                                    asset: {
-                                        asset_event_type: "transfer" | "mint" | "burn";
-                                        sender: string;
-                                        recipient: string;
-                                        asset_id: string;
-                                        amount: string;
-                                    };
-                                } | {
-                                    event_index: number;
-                                    /** @constant */
-                                    event_type: "non_fungible_token_asset";
-                                    tx_id: string;
-                                    asset: {
-                                        asset_event_type: "transfer" | "mint" | "burn";
-                                        sender: string;
-                                        recipient: string;
-                                        asset_id: string;
-                                        value: {
-                                            hex: string;
-                                            repr: string;
-                                        };
-                                    };
-                                })[];
-                                execution_cost_read_count: number;
-                                execution_cost_read_length: number;
-                                execution_cost_runtime: number;
-                                execution_cost_write_count: number;
-                                execution_cost_write_length: number;
-                                vm_error: string | null;
-                                /** @constant */
-                                tx_type: "token_transfer";
-                                token_transfer: {
-                                    recipient_address: string;
-                                    amount: string;
-                                    memo: string;
-                                };
-                            } | {
-                                tx_id: string;
-                                nonce: number;
-                                fee_rate: string;
-                                sender_address: string;
-                                sponsored: boolean;
-                                sponsor_address?: string;
-                                sponsor_nonce?: number;
-                                post_condition_mode: "allow" | "deny" | "originator";
-                                post_conditions: ({
-                                    type: "stx" | "staking";
-                                    condition_code: "sent_equal_to" | "sent_greater_than" | "sent_greater_than_or_equal_to" | "sent_less_than" | "sent_less_than_or_equal_to";
-                                    amount: string;
-                                    principal: {
-                                        /** @constant */
-                                        type_id: "principal_origin";
-                                    } | {
-                                        /** @constant */
-                                        type_id: "principal_standard";
-                                        address: string;
-                                    } | {
-                                        /** @constant */
-                                        type_id: "principal_contract";
-                                        contract_name: string;
-                                        address: string;
-                                    };
-                                } | {
-                                    /** @constant */
-                                    type: "fungible";
-                                    condition_code: "sent_equal_to" | "sent_greater_than" | "sent_greater_than_or_equal_to" | "sent_less_than" | "sent_less_than_or_equal_to";
-                                    amount: string;
-                                    principal: {
-                                        /** @constant */
-                                        type_id: "principal_origin";
-                                    } | {
-                                        /** @constant */
-                                        type_id: "principal_standard";
-                                        address: string;
-                                    } | {
-                                        /** @constant */
-                                        type_id: "principal_contract";
-                                        contract_name: string;
-                                        address: string;
-                                    };
-                                    asset: {
-                                        contract_name: string;
-                                        asset_name: string;
-                                        contract_address: string;
-                                    };
-                                } | {
-                                    /** @constant */
-                                    type: "non_fungible";
-                                    condition_code: "sent" | "not_sent" | "maybe_sent";
-                                    principal: {
-                                        /** @constant */
-                                        type_id: "principal_origin";
-                                    } | {
-                                        /** @constant */
-                                        type_id: "principal_standard";
-                                        address: string;
-                                    } | {
-                                        /** @constant */
-                                        type_id: "principal_contract";
-                                        contract_name: string;
-                                        address: string;
-                                    };
-                                    asset: {
-                                        contract_name: string;
-                                        asset_name: string;
-                                        contract_address: string;
-                                    };
-                                    asset_value: {
-                                        hex: string;
-                                        repr: string;
-                                    };
-                                } | {
-                                    /** @constant */
-                                    type: "pox";
-                                    condition_code: "not_performed" | "maybe_performed" | "performed";
-                                    principal: {
-                                        /** @constant */
-                                        type_id: "principal_origin";
-                                    } | {
-                                        /** @constant */
-                                        type_id: "principal_standard";
-                                        address: string;
-                                    } | {
-                                        /** @constant */
-                                        type_id: "principal_contract";
-                                        contract_name: string;
-                                        address: string;
-                                    };
-                                })[];
-                                anchor_mode: "on_chain_only" | "off_chain_only" | "any";
-                                is_unanchored: boolean;
-                                block_hash: string;
-                                parent_block_hash: string;
-                                block_height: number;
-                                block_time: number;
-                                block_time_iso: string | "";
-                                burn_block_height: number;
-                                burn_block_time: number;
-                                burn_block_time_iso: string | "";
-                                parent_burn_block_time: number;
-                                parent_burn_block_time_iso: string | "";
-                                canonical: boolean;
-                                tx_index: number;
-                                tx_status: "success" | "abort_by_response" | "abort_by_post_condition" | "problematic_skipped";
-                                tx_result: {
-                                    hex: string;
-                                    repr: string;
-                                };
-                                microblock_hash: string;
-                                microblock_sequence: number;
-                                microblock_canonical: boolean;
-                                event_count: number;
-                                events: ({
-                                    event_index: number;
-                                    /** @constant */
-                                    event_type: "smart_contract_log";
-                                    tx_id: string;
-                                    contract_log: {
-                                        contract_id: string;
-                                        topic: string;
-                                        value: {
-                                            hex: string;
-                                            repr: string;
-                                        };
-                                    };
-                                } | {
-                                    event_index: number;
-                                    /** @constant */
-                                    event_type: "stx_lock";
-                                    tx_id: string;
-                                    stx_lock_event: {
-                                        locked_amount: string;
-                                        unlock_height: number;
-                                        locked_address: string;
-                                    };
-                                } | {
-                                    event_index: number;
-                                    /** @constant */
-                                    event_type: "stx_asset";
-                                    tx_id: string;
-                                    asset: {
-                                        asset_event_type: "transfer" | "mint" | "burn";
-                                        sender: string;
-                                        recipient: string;
-                                        amount: string;
-                                        memo?: string;
-                                    };
-                                } | {
-                                    event_index: number;
-                                    /** @constant */
-                                    event_type: "fungible_token_asset";
-                                    tx_id: string;
-                                    asset: {
-                                        asset_event_type: "transfer" | "mint" | "burn";
-                                        sender: string;
-                                        recipient: string;
-                                        asset_id: string;
-                                        amount: string;
-                                    };
-                                } | {
-                                    event_index: number;
-                                    /** @constant */
-                                    event_type: "non_fungible_token_asset";
-                                    tx_id: string;
-                                    asset: {
-                                        asset_event_type: "transfer" | "mint" | "burn";
-                                        sender: string;
-                                        recipient: string;
-                                        asset_id: string;
-                                        value: {
-                                            hex: string;
-                                            repr: string;
-                                        };
-                                    };
-                                })[];
-                                execution_cost_read_count: number;
-                                execution_cost_read_length: number;
-                                execution_cost_runtime: number;
-                                execution_cost_write_count: number;
-                                execution_cost_write_length: number;
-                                vm_error: string | null;
-                                /** @constant */
-                                tx_type: "smart_contract";
-                                smart_contract: {
-                                    clarity_version: number | null;
-                                    contract_id: string;
-                                    source_code: string;
-                                };
-                            } | {
-                                tx_id: string;
-                                nonce: number;
-                                fee_rate: string;
-                                sender_address: string;
-                                sponsored: boolean;
-                                sponsor_address?: string;
-                                sponsor_nonce?: number;
-                                post_condition_mode: "allow" | "deny" | "originator";
-                                post_conditions: ({
-                                    type: "stx" | "staking";
-                                    condition_code: "sent_equal_to" | "sent_greater_than" | "sent_greater_than_or_equal_to" | "sent_less_than" | "sent_less_than_or_equal_to";
-                                    amount: string;
-                                    principal: {
-                                        /** @constant */
-                                        type_id: "principal_origin";
-                                    } | {
-                                        /** @constant */
-                                        type_id: "principal_standard";
-                                        address: string;
-                                    } | {
-                                        /** @constant */
-                                        type_id: "principal_contract";
-                                        contract_name: string;
-                                        address: string;
-                                    };
-                                } | {
-                                    /** @constant */
-                                    type: "fungible";
-                                    condition_code: "sent_equal_to" | "sent_greater_than" | "sent_greater_than_or_equal_to" | "sent_less_than" | "sent_less_than_or_equal_to";
-                                    amount: string;
-                                    principal: {
-                                        /** @constant */
-                                        type_id: "principal_origin";
-                                    } | {
-                                        /** @constant */
-                                        type_id: "principal_standard";
-                                        address: string;
-                                    } | {
-                                        /** @constant */
-                                        type_id: "principal_contract";
-                                        contract_name: string;
-                                        address: string;
-                                    };
-                                    asset: {
-                                        contract_name: string;
-                                        asset_name: string;
-                                        contract_address: string;
-                                    };
-                                } | {
-                                    /** @constant */
-                                    type: "non_fungible";
-                                    condition_code: "sent" | "not_sent" | "maybe_sent";
-                                    principal: {
-                                        /** @constant */
-                                        type_id: "principal_origin";
-                                    } | {
-                                        /** @constant */
-                                        type_id: "principal_standard";
-                                        address: string;
-                                    } | {
-                                        /** @constant */
-                                        type_id: "principal_contract";
-                                        contract_name: string;
-                                        address: string;
-                                    };
-                                    asset: {
-                                        contract_name: string;
-                                        asset_name: string;
-                                        contract_address: string;
-                                    };
-                                    asset_value: {
-                                        hex: string;
-                                        repr: string;
-                                    };
-                                } | {
-                                    /** @constant */
-                                    type: "pox";
-                                    condition_code: "not_performed" | "maybe_performed" | "performed";
-                                    principal: {
-                                        /** @constant */
-                                        type_id: "principal_origin";
-                                    } | {
-                                        /** @constant */
-                                        type_id: "principal_standard";
-                                        address: string;
-                                    } | {
-                                        /** @constant */
-                                        type_id: "principal_contract";
-                                        contract_name: string;
-                                        address: string;
-                                    };
-                                })[];
-                                anchor_mode: "on_chain_only" | "off_chain_only" | "any";
-                                is_unanchored: boolean;
-                                block_hash: string;
-                                parent_block_hash: string;
-                                block_height: number;
-                                block_time: number;
-                                block_time_iso: string | "";
-                                burn_block_height: number;
-                                burn_block_time: number;
-                                burn_block_time_iso: string | "";
-                                parent_burn_block_time: number;
-                                parent_burn_block_time_iso: string | "";
-                                canonical: boolean;
-                                tx_index: number;
-                                tx_status: "success" | "abort_by_response" | "abort_by_post_condition" | "problematic_skipped";
-                                tx_result: {
-                                    hex: string;
-                                    repr: string;
-                                };
-                                microblock_hash: string;
-                                microblock_sequence: number;
-                                microblock_canonical: boolean;
-                                event_count: number;
-                                events: ({
-                                    event_index: number;
-                                    /** @constant */
-                                    event_type: "smart_contract_log";
-                                    tx_id: string;
-                                    contract_log: {
-                                        contract_id: string;
-                                        topic: string;
-                                        value: {
-                                            hex: string;
-                                            repr: string;
-                                        };
-                                    };
-                                } | {
-                                    event_index: number;
-                                    /** @constant */
-                                    event_type: "stx_lock";
-                                    tx_id: string;
-                                    stx_lock_event: {
-                                        locked_amount: string;
-                                        unlock_height: number;
-                                        locked_address: string;
-                                    };
-                                } | {
-                                    event_index: number;
-                                    /** @constant */
-                                    event_type: "stx_asset";
-                                    tx_id: string;
-                                    asset: {
-                                        asset_event_type: "transfer" | "mint" | "burn";
-                                        sender: string;
-                                        recipient: string;
-                                        amount: string;
-                                        memo?: string;
-                                    };
-                                } | {
-                                    event_index: number;
-                                    /** @constant */
-                                    event_type: "fungible_token_asset";
-                                    tx_id: string;
-                                    asset: {
-                                        asset_event_type: "transfer" | "mint" | "burn";
-                                        sender: string;
-                                        recipient: string;
-                                        asset_id: string;
-                                        amount: string;
-                                    };
-                                } | {
-                                    event_index: number;
-                                    /** @constant */
-                                    event_type: "non_fungible_token_asset";
-                                    tx_id: string;
-                                    asset: {
-                                        asset_event_type: "transfer" | "mint" | "burn";
-                                        sender: string;
-                                        recipient: string;
-                                        asset_id: string;
-                                        value: {
-                                            hex: string;
-                                            repr: string;
-                                        };
-                                    };
-                                })[];
-                                execution_cost_read_count: number;
-                                execution_cost_read_length: number;
-                                execution_cost_runtime: number;
-                                execution_cost_write_count: number;
-                                execution_cost_write_length: number;
-                                vm_error: string | null;
-                                /** @constant */
-                                tx_type: "contract_call";
-                                contract_call: {
-                                    contract_id: string;
-                                    function_name: string;
-                                    function_signature: string;
-                                    function_args?: {
-                                        hex: string;
-                                        repr: string;
-                                        name: string;
-                                        type: string;
-                                    }[];
-                                };
-                            } | {
-                                tx_id: string;
-                                nonce: number;
-                                fee_rate: string;
-                                sender_address: string;
-                                sponsored: boolean;
-                                sponsor_address?: string;
-                                sponsor_nonce?: number;
-                                post_condition_mode: "allow" | "deny" | "originator";
-                                post_conditions: ({
-                                    type: "stx" | "staking";
-                                    condition_code: "sent_equal_to" | "sent_greater_than" | "sent_greater_than_or_equal_to" | "sent_less_than" | "sent_less_than_or_equal_to";
-                                    amount: string;
-                                    principal: {
-                                        /** @constant */
-                                        type_id: "principal_origin";
-                                    } | {
-                                        /** @constant */
-                                        type_id: "principal_standard";
-                                        address: string;
-                                    } | {
-                                        /** @constant */
-                                        type_id: "principal_contract";
-                                        contract_name: string;
-                                        address: string;
-                                    };
-                                } | {
-                                    /** @constant */
-                                    type: "fungible";
-                                    condition_code: "sent_equal_to" | "sent_greater_than" | "sent_greater_than_or_equal_to" | "sent_less_than" | "sent_less_than_or_equal_to";
-                                    amount: string;
-                                    principal: {
-                                        /** @constant */
-                                        type_id: "principal_origin";
-                                    } | {
-                                        /** @constant */
-                                        type_id: "principal_standard";
-                                        address: string;
-                                    } | {
-                                        /** @constant */
-                                        type_id: "principal_contract";
-                                        contract_name: string;
-                                        address: string;
-                                    };
-                                    asset: {
-                                        contract_name: string;
-                                        asset_name: string;
-                                        contract_address: string;
-                                    };
-                                } | {
-                                    /** @constant */
-                                    type: "non_fungible";
-                                    condition_code: "sent" | "not_sent" | "maybe_sent";
-                                    principal: {
-                                        /** @constant */
-                                        type_id: "principal_origin";
-                                    } | {
-                                        /** @constant */
-                                        type_id: "principal_standard";
-                                        address: string;
-                                    } | {
-                                        /** @constant */
-                                        type_id: "principal_contract";
-                                        contract_name: string;
-                                        address: string;
-                                    };
-                                    asset: {
-                                        contract_name: string;
-                                        asset_name: string;
-                                        contract_address: string;
-                                    };
-                                    asset_value: {
-                                        hex: string;
-                                        repr: string;
-                                    };
-                                } | {
-                                    /** @constant */
-                                    type: "pox";
-                                    condition_code: "not_performed" | "maybe_performed" | "performed";
-                                    principal: {
-                                        /** @constant */
-                                        type_id: "principal_origin";
-                                    } | {
-                                        /** @constant */
-                                        type_id: "principal_standard";
-                                        address: string;
-                                    } | {
-                                        /** @constant */
-                                        type_id: "principal_contract";
-                                        contract_name: string;
-                                        address: string;
-                                    };
-                                })[];
-                                anchor_mode: "on_chain_only" | "off_chain_only" | "any";
-                                is_unanchored: boolean;
-                                block_hash: string;
-                                parent_block_hash: string;
-                                block_height: number;
-                                block_time: number;
-                                block_time_iso: string | "";
-                                burn_block_height: number;
-                                burn_block_time: number;
-                                burn_block_time_iso: string | "";
-                                parent_burn_block_time: number;
-                                parent_burn_block_time_iso: string | "";
-                                canonical: boolean;
-                                tx_index: number;
-                                tx_status: "success" | "abort_by_response" | "abort_by_post_condition" | "problematic_skipped";
-                                tx_result: {
-                                    hex: string;
-                                    repr: string;
-                                };
-                                microblock_hash: string;
-                                microblock_sequence: number;
-                                microblock_canonical: boolean;
-                                event_count: number;
-                                events: ({
-                                    event_index: number;
-                                    /** @constant */
-                                    event_type: "smart_contract_log";
-                                    tx_id: string;
-                                    contract_log: {
-                                        contract_id: string;
-                                        topic: string;
-                                        value: {
-                                            hex: string;
-                                            repr: string;
-                                        };
-                                    };
-                                } | {
-                                    event_index: number;
-                                    /** @constant */
-                                    event_type: "stx_lock";
-                                    tx_id: string;
-                                    stx_lock_event: {
-                                        locked_amount: string;
-                                        unlock_height: number;
-                                        locked_address: string;
-                                    };
-                                } | {
-                                    event_index: number;
-                                    /** @constant */
-                                    event_type: "stx_asset";
-                                    tx_id: string;
-                                    asset: {
-                                        asset_event_type: "transfer" | "mint" | "burn";
-                                        sender: string;
-                                        recipient: string;
-                                        amount: string;
-                                        memo?: string;
-                                    };
-                                } | {
-                                    event_index: number;
-                                    /** @constant */
-                                    event_type: "fungible_token_asset";
-                                    tx_id: string;
-                                    asset: {
-                                        asset_event_type: "transfer" | "mint" | "burn";
-                                        sender: string;
-                                        recipient: string;
-                                        asset_id: string;
-                                        amount: string;
-                                    };
-                                } | {
-                                    event_index: number;
-                                    /** @constant */
-                                    event_type: "non_fungible_token_asset";
-                                    tx_id: string;
-                                    asset: {
-                                        asset_event_type: "transfer" | "mint" | "burn";
-                                        sender: string;
-                                        recipient: string;
-                                        asset_id: string;
-                                        value: {
-                                            hex: string;
-                                            repr: string;
-                                        };
-                                    };
-                                })[];
-                                execution_cost_read_count: number;
-                                execution_cost_read_length: number;
-                                execution_cost_runtime: number;
-                                execution_cost_write_count: number;
-                                execution_cost_write_length: number;
-                                vm_error: string | null;
-                                /** @constant */
-                                tx_type: "poison_microblock";
-                                poison_microblock: {
-                                    microblock_header_1: string;
-                                    microblock_header_2: string;
-                                };
-                            } | {
-                                tx_id: string;
-                                nonce: number;
-                                fee_rate: string;
-                                sender_address: string;
-                                sponsored: boolean;
-                                sponsor_address?: string;
-                                sponsor_nonce?: number;
-                                post_condition_mode: "allow" | "deny" | "originator";
-                                post_conditions: ({
-                                    type: "stx" | "staking";
-                                    condition_code: "sent_equal_to" | "sent_greater_than" | "sent_greater_than_or_equal_to" | "sent_less_than" | "sent_less_than_or_equal_to";
-                                    amount: string;
-                                    principal: {
-                                        /** @constant */
-                                        type_id: "principal_origin";
-                                    } | {
-                                        /** @constant */
-                                        type_id: "principal_standard";
-                                        address: string;
-                                    } | {
-                                        /** @constant */
-                                        type_id: "principal_contract";
-                                        contract_name: string;
-                                        address: string;
-                                    };
-                                } | {
-                                    /** @constant */
-                                    type: "fungible";
-                                    condition_code: "sent_equal_to" | "sent_greater_than" | "sent_greater_than_or_equal_to" | "sent_less_than" | "sent_less_than_or_equal_to";
-                                    amount: string;
-                                    principal: {
-                                        /** @constant */
-                                        type_id: "principal_origin";
-                                    } | {
-                                        /** @constant */
-                                        type_id: "principal_standard";
-                                        address: string;
-                                    } | {
-                                        /** @constant */
-                                        type_id: "principal_contract";
-                                        contract_name: string;
-                                        address: string;
-                                    };
-                                    asset: {
-                                        contract_name: string;
-                                        asset_name: string;
-                                        contract_address: string;
-                                    };
-                                } | {
-                                    /** @constant */
-                                    type: "non_fungible";
-                                    condition_code: "sent" | "not_sent" | "maybe_sent";
-                                    principal: {
-                                        /** @constant */
-                                        type_id: "principal_origin";
-                                    } | {
-                                        /** @constant */
-                                        type_id: "principal_standard";
-                                        address: string;
-                                    } | {
-                                        /** @constant */
-                                        type_id: "principal_contract";
-                                        contract_name: string;
-                                        address: string;
-                                    };
-                                    asset: {
-                                        contract_name: string;
-                                        asset_name: string;
-                                        contract_address: string;
-                                    };
-                                    asset_value: {
-                                        hex: string;
-                                        repr: string;
-                                    };
-                                } | {
-                                    /** @constant */
-                                    type: "pox";
-                                    condition_code: "not_performed" | "maybe_performed" | "performed";
-                                    principal: {
-                                        /** @constant */
-                                        type_id: "principal_origin";
-                                    } | {
-                                        /** @constant */
-                                        type_id: "principal_standard";
-                                        address: string;
-                                    } | {
-                                        /** @constant */
-                                        type_id: "principal_contract";
-                                        contract_name: string;
-                                        address: string;
-                                    };
-                                })[];
-                                anchor_mode: "on_chain_only" | "off_chain_only" | "any";
-                                is_unanchored: boolean;
-                                block_hash: string;
-                                parent_block_hash: string;
-                                block_height: number;
-                                block_time: number;
-                                block_time_iso: string | "";
-                                burn_block_height: number;
-                                burn_block_time: number;
-                                burn_block_time_iso: string | "";
-                                parent_burn_block_time: number;
-                                parent_burn_block_time_iso: string | "";
-                                canonical: boolean;
-                                tx_index: number;
-                                tx_status: "success" | "abort_by_response" | "abort_by_post_condition" | "problematic_skipped";
-                                tx_result: {
-                                    hex: string;
-                                    repr: string;
-                                };
-                                microblock_hash: string;
-                                microblock_sequence: number;
-                                microblock_canonical: boolean;
-                                event_count: number;
-                                events: ({
-                                    event_index: number;
-                                    /** @constant */
-                                    event_type: "smart_contract_log";
-                                    tx_id: string;
-                                    contract_log: {
-                                        contract_id: string;
-                                        topic: string;
-                                        value: {
-                                            hex: string;
-                                            repr: string;
-                                        };
-                                    };
-                                } | {
-                                    event_index: number;
-                                    /** @constant */
-                                    event_type: "stx_lock";
-                                    tx_id: string;
-                                    stx_lock_event: {
-                                        locked_amount: string;
-                                        unlock_height: number;
-                                        locked_address: string;
-                                    };
-                                } | {
-                                    event_index: number;
-                                    /** @constant */
-                                    event_type: "stx_asset";
-                                    tx_id: string;
-                                    asset: {
-                                        asset_event_type: "transfer" | "mint" | "burn";
-                                        sender: string;
-                                        recipient: string;
-                                        amount: string;
-                                        memo?: string;
-                                    };
-                                } | {
-                                    event_index: number;
-                                    /** @constant */
-                                    event_type: "fungible_token_asset";
-                                    tx_id: string;
-                                    asset: {
-                                        asset_event_type: "transfer" | "mint" | "burn";
-                                        sender: string;
-                                        recipient: string;
-                                        asset_id: string;
-                                        amount: string;
-                                    };
-                                } | {
-                                    event_index: number;
-                                    /** @constant */
-                                    event_type: "non_fungible_token_asset";
-                                    tx_id: string;
-                                    asset: {
-                                        asset_event_type: "transfer" | "mint" | "burn";
-                                        sender: string;
-                                        recipient: string;
-                                        asset_id: string;
-                                        value: {
-                                            hex: string;
-                                            repr: string;
-                                        };
-                                    };
-                                })[];
-                                execution_cost_read_count: number;
-                                execution_cost_read_length: number;
-                                execution_cost_runtime: number;
-                                execution_cost_write_count: number;
-                                execution_cost_write_length: number;
-                                vm_error: string | null;
-                                /** @constant */
-                                tx_type: "coinbase";
-                                coinbase_payload: {
-                                    data: string;
-                                    alt_recipient: string | null;
-                                    vrf_proof?: string;
-                                };
-                            } | {
-                                tx_id: string;
-                                nonce: number;
-                                fee_rate: string;
-                                sender_address: string;
-                                sponsored: boolean;
-                                sponsor_address?: string;
-                                sponsor_nonce?: number;
-                                post_condition_mode: "allow" | "deny" | "originator";
-                                post_conditions: ({
-                                    type: "stx" | "staking";
-                                    condition_code: "sent_equal_to" | "sent_greater_than" | "sent_greater_than_or_equal_to" | "sent_less_than" | "sent_less_than_or_equal_to";
-                                    amount: string;
-                                    principal: {
-                                        /** @constant */
-                                        type_id: "principal_origin";
-                                    } | {
-                                        /** @constant */
-                                        type_id: "principal_standard";
-                                        address: string;
-                                    } | {
-                                        /** @constant */
-                                        type_id: "principal_contract";
-                                        contract_name: string;
-                                        address: string;
-                                    };
-                                } | {
-                                    /** @constant */
-                                    type: "fungible";
-                                    condition_code: "sent_equal_to" | "sent_greater_than" | "sent_greater_than_or_equal_to" | "sent_less_than" | "sent_less_than_or_equal_to";
-                                    amount: string;
-                                    principal: {
-                                        /** @constant */
-                                        type_id: "principal_origin";
-                                    } | {
-                                        /** @constant */
-                                        type_id: "principal_standard";
-                                        address: string;
-                                    } | {
-                                        /** @constant */
-                                        type_id: "principal_contract";
-                                        contract_name: string;
-                                        address: string;
-                                    };
-                                    asset: {
-                                        contract_name: string;
-                                        asset_name: string;
-                                        contract_address: string;
-                                    };
-                                } | {
-                                    /** @constant */
-                                    type: "non_fungible";
-                                    condition_code: "sent" | "not_sent" | "maybe_sent";
-                                    principal: {
-                                        /** @constant */
-                                        type_id: "principal_origin";
-                                    } | {
-                                        /** @constant */
-                                        type_id: "principal_standard";
-                                        address: string;
-                                    } | {
-                                        /** @constant */
-                                        type_id: "principal_contract";
-                                        contract_name: string;
-                                        address: string;
-                                    };
-                                    asset: {
-                                        contract_name: string;
-                                        asset_name: string;
-                                        contract_address: string;
-                                    };
-                                    asset_value: {
-                                        hex: string;
-                                        repr: string;
-                                    };
-                                } | {
-                                    /** @constant */
-                                    type: "pox";
-                                    condition_code: "not_performed" | "maybe_performed" | "performed";
-                                    principal: {
-                                        /** @constant */
-                                        type_id: "principal_origin";
-                                    } | {
-                                        /** @constant */
-                                        type_id: "principal_standard";
-                                        address: string;
-                                    } | {
-                                        /** @constant */
-                                        type_id: "principal_contract";
-                                        contract_name: string;
-                                        address: string;
-                                    };
-                                })[];
-                                anchor_mode: "on_chain_only" | "off_chain_only" | "any";
-                                is_unanchored: boolean;
-                                block_hash: string;
-                                parent_block_hash: string;
-                                block_height: number;
-                                block_time: number;
-                                block_time_iso: string | "";
-                                burn_block_height: number;
-                                burn_block_time: number;
-                                burn_block_time_iso: string | "";
-                                parent_burn_block_time: number;
-                                parent_burn_block_time_iso: string | "";
-                                canonical: boolean;
-                                tx_index: number;
-                                tx_status: "success" | "abort_by_response" | "abort_by_post_condition" | "problematic_skipped";
-                                tx_result: {
-                                    hex: string;
-                                    repr: string;
-                                };
-                                microblock_hash: string;
-                                microblock_sequence: number;
-                                microblock_canonical: boolean;
-                                event_count: number;
-                                events: ({
-                                    event_index: number;
-                                    /** @constant */
-                                    event_type: "smart_contract_log";
-                                    tx_id: string;
-                                    contract_log: {
-                                        contract_id: string;
-                                        topic: string;
-                                        value: {
-                                            hex: string;
-                                            repr: string;
-                                        };
-                                    };
-                                } | {
-                                    event_index: number;
-                                    /** @constant */
-                                    event_type: "stx_lock";
-                                    tx_id: string;
-                                    stx_lock_event: {
-                                        locked_amount: string;
-                                        unlock_height: number;
-                                        locked_address: string;
-                                    };
-                                } | {
-                                    event_index: number;
-                                    /** @constant */
-                                    event_type: "stx_asset";
-                                    tx_id: string;
-                                    asset: {
-                                        asset_event_type: "transfer" | "mint" | "burn";
-                                        sender: string;
-                                        recipient: string;
-                                        amount: string;
-                                        memo?: string;
-                                    };
-                                } | {
-                                    event_index: number;
-                                    /** @constant */
-                                    event_type: "fungible_token_asset";
-                                    tx_id: string;
-                                    asset: {
-                                        asset_event_type: "transfer" | "mint" | "burn";
-                                        sender: string;
-                                        recipient: string;
-                                        asset_id: string;
-                                        amount: string;
-                                    };
-                                } | {
-                                    event_index: number;
-                                    /** @constant */
-                                    event_type: "non_fungible_token_asset";
-                                    tx_id: string;
-                                    asset: {
-                                        asset_event_type: "transfer" | "mint" | "burn";
-                                        sender: string;
-                                        recipient: string;
-                                        asset_id: string;
-                                        value: {
-                                            hex: string;
-                                            repr: string;
-                                        };
-                                    };
-                                })[];
-                                execution_cost_read_count: number;
-                                execution_cost_read_length: number;
-                                execution_cost_runtime: number;
-                                execution_cost_write_count: number;
-                                execution_cost_write_length: number;
-                                vm_error: string | null;
-                                /** @constant */
-                                tx_type: "tenure_change";
-                                tenure_change_payload: {
-                                    tenure_consensus_hash: string;
-                                    prev_tenure_consensus_hash: string;
-                                    burn_view_consensus_hash: string;
-                                    previous_tenure_end: string;
-                                    previous_tenure_blocks: number;
-                                    cause: "block_found" | "extended" | "extended_runtime" | "extended_read_count" | "extended_read_length" | "extended_write_count" | "extended_write_length";
-                                    pubkey_hash: string;
-                                };
-                            };
-                        })[];
-                    };
-                };
-            };
-            304: {
-                headers: {
-                    "stackside-height": components["headers"]["Height"];
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": {
-                        statusCode: number;
-                        code?: string;
-                        error: string;
-                        message: string;
-                    };
-                };
-            };
-            410: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": {
-                        statusCode: number;
-                        code?: string;
-                        error: string;
-                        message: string;
-                    };
-                };
-            };
-            503: components["responses"]["HeightNotReached"];
-        };
-    };
     getBlocks: {
         parameters: {
             query?: {
@@ -15286,6 +13998,131 @@ export interface operations {
             503: components["responses"]["HeightNotReached"];
         };
     };
+    getCollectionMints: {
+        parameters: {
+            query?: {
+                limit?: number;
+                offset?: number;
+            };
+            header?: {
+                "stackside-min-height"?: components["parameters"]["MinHeight"];
+            };
+            path: {
+                asset_identifier: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    "stackside-height": components["headers"]["Height"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        limit: number;
+                        offset: number;
+                        total: number;
+                        results: {
+                            value: {
+                                hex: string;
+                                repr: string;
+                            };
+                            recipient: string | null;
+                            transaction: {
+                                tx_id: string;
+                                event_index: number;
+                            };
+                        }[];
+                    };
+                };
+            };
+            304: {
+                headers: {
+                    "stackside-height": components["headers"]["Height"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        statusCode: number;
+                        code?: string;
+                        error: string;
+                        message: string;
+                    };
+                };
+            };
+            503: components["responses"]["HeightNotReached"];
+        };
+    };
+    getTransactionBytes: {
+        parameters: {
+            query?: never;
+            header?: {
+                "stackside-min-height"?: components["parameters"]["MinHeight"];
+            };
+            path: {
+                tx_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    "stackside-height": components["headers"]["Height"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        tx_id: string;
+                        raw_tx: string;
+                    };
+                };
+            };
+            304: {
+                headers: {
+                    "stackside-height": components["headers"]["Height"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        statusCode: number;
+                        code?: string;
+                        error: string;
+                        message: string;
+                    };
+                };
+            };
+            404: {
+                headers: {
+                    "stackside-height": components["headers"]["Height"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        statusCode: number;
+                        code?: string;
+                        error: string;
+                        message: string;
+                    };
+                };
+            };
+            503: components["responses"]["HeightNotReached"];
+        };
+    };
     getServerStatus: {
         parameters: {
             query?: never;
@@ -15384,6 +14221,157 @@ export interface operations {
                     };
                 };
             };
+        };
+    };
+    searchContractLogs: {
+        parameters: {
+            query?: {
+                limit?: number;
+                cursor?: string;
+                topic?: string;
+                from_height?: number;
+                to_height?: number;
+                "field.NAME"?: string;
+            };
+            header?: {
+                "stackside-min-height"?: components["parameters"]["MinHeight"];
+            };
+            path: {
+                contract_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    "stackside-height": components["headers"]["Height"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        total: number | null;
+                        limit: number;
+                        cursor: {
+                            next: string | null;
+                            previous: string | null;
+                            current: string;
+                        };
+                        results: {
+                            block_height: number;
+                            time: string;
+                            tx_id: string;
+                            event_index: number;
+                            topic: string;
+                            value: {
+                                hex: string;
+                                repr: string;
+                            };
+                        }[];
+                    };
+                };
+            };
+            304: {
+                headers: {
+                    "stackside-height": components["headers"]["Height"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        statusCode: number;
+                        code?: string;
+                        error: string;
+                        message: string;
+                    };
+                };
+            };
+            503: components["responses"]["HeightNotReached"];
+        };
+    };
+    searchContractCalls: {
+        parameters: {
+            query?: {
+                limit?: number;
+                cursor?: string;
+                function_name?: string;
+                status?: ("success" | "abort_by_response" | "abort_by_post_condition" | "problematic_skipped")[];
+                from_height?: number;
+                to_height?: number;
+                "arg.NAME"?: string;
+            };
+            header?: {
+                "stackside-min-height"?: components["parameters"]["MinHeight"];
+            };
+            path: {
+                contract_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    "stackside-height": components["headers"]["Height"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        total: number | null;
+                        limit: number;
+                        cursor: {
+                            next: string | null;
+                            previous: string | null;
+                            current: string;
+                        };
+                        results: {
+                            block_height: number;
+                            time: string;
+                            tx_id: string;
+                            sender: string;
+                            sponsor: string | null;
+                            status: "success" | "abort_by_response" | "abort_by_post_condition" | "problematic_skipped";
+                            function_name: string;
+                            function_args: {
+                                name: string;
+                                type: string;
+                                hex: string;
+                                repr: string;
+                            }[];
+                            result: {
+                                hex: string;
+                                repr: string;
+                            };
+                        }[];
+                    };
+                };
+            };
+            304: {
+                headers: {
+                    "stackside-height": components["headers"]["Height"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        statusCode: number;
+                        code?: string;
+                        error: string;
+                        message: string;
+                    };
+                };
+            };
+            503: components["responses"]["HeightNotReached"];
         };
     };
     getChainhookConsumers: {

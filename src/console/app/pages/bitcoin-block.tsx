@@ -93,7 +93,8 @@ function StacksBlocks({ height, total }: { height: number; total: number }) {
   );
 }
 
-function Payments({ height }: { height: number }) {
+/** What miners paid to stackers in a Bitcoin block. */
+export function Payments({ height }: { height: number }) {
   const params = { path: { height_or_hash: String(height) }, query: { limit: MOST_PAYMENTS } };
   const payments = useAnswer(`payments of ${height}`, (signal) =>
     bodyOf(api.GET('/extended/v2/burn-blocks/{height_or_hash}/pox-transactions', { params, signal })),

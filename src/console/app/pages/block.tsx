@@ -10,6 +10,7 @@ import { Icon } from '../ui/icon.tsx';
 import { Facts, Page, Pager, Panel, Show } from '../ui/parts.tsx';
 import { TransactionTable } from '../ui/transactions.tsx';
 import { BitcoinBlockLink, BlockLink, Hash, When } from '../ui/values.tsx';
+import { BlockSignatures } from './block-signatures.tsx';
 
 const TRANSACTIONS_PER_PAGE = 25;
 
@@ -28,6 +29,7 @@ export function Block({ id }: { id: string }) {
           <>
             <BlockFacts block={found} />
             <BlockTransactions block={found} />
+            <BlockSignatures hash={found.hash} />
           </>
         )}
       </Show>
@@ -58,14 +60,6 @@ function Neighbours({ height }: { height: number }) {
 
 function BlockFacts({ block }: { block: BlockObject }) {
   const { height } = block;
-  const signatures = useAnswer(`signatures ${block.hash}`, (signal) =>
-    bodyOf(
-      api.GET('/extended/v2/blocks/{height_or_hash}/signer-signatures', {
-        params: { path: { height_or_hash: block.hash }, query: { limit: 1 } },
-        signal,
-      }),
-    ),
-  );
   return (
     <div class="columns">
       <Panel title="Block" source={`/extended/v2/blocks/${block.hash}`}>
@@ -83,7 +77,6 @@ function BlockFacts({ block }: { block: BlockObject }) {
               </span>,
             ],
             ['Tenure', count(block.tenure_height)],
-            ['Signatures of signers', signatures.data === null ? '…' : count(signatures.data.total)],
             [
               'Miner’s Bitcoin transaction',
               <Hash key="miner" value={block.miner_txid} copy="Bitcoin transaction id" />,

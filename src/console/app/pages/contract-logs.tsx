@@ -1,65 +1,52 @@
-/** What a contract printed. */
-import { useState } from 'preact/hooks';
-import { api, bodyOf } from '../api/api.ts';
+/** What a contract printed, narrowed by a field of the printed values. */
+import { contractLogs, searchPath, searchQuery } from '../api/contract-search.ts';
 import { useAnswer } from '../api/use-answer.ts';
-import { plural } from '../chain/format.ts';
+import { place } from '../shell/router.ts';
 import { Value, ValueBlock } from '../ui/code.tsx';
-import { listQuery } from '../ui/list-state.ts';
 import { Pager, Panel, Show, Table } from '../ui/parts.tsx';
-import { TxLink } from '../ui/values.tsx';
+import { Ago, BlockLink, TxLink } from '../ui/values.tsx';
+import { chosenFilter, FilterForm } from './contract-filter.tsx';
 
-const PER_PAGE = 25;
 /** Values longer than this stand in a box of their own. */
 const LONG_VALUE = 200;
 
 export function ContractLogs({ contract, version }: { contract: string; version: string }) {
-  const [filter, setFilter] = useState('');
-  const query = listQuery(PER_PAGE);
-  const params = { path: { contract_id: contract }, query };
+  const cursor = place.value.query.get('cursor') ?? '';
+  const filter = chosenFilter();
+  const query = searchQuery('field', filter, {});
   const logs = useAnswer(
-    `logs ${contract} ${query.cursor}`,
-    (signal) => bodyOf(api.GET('/extended/v2/smart-contracts/{contract_id}/logs', { params, signal })),
+    `logs ${contract} ${cursor} ${JSON.stringify(query)}`,
+    (signal) => contractLogs(contract, cursor === '' ? query : { ...query, cursor }, signal),
     version,
   );
   return (
-    <Panel
-      title="Logs"
-      source={`/extended/v2/smart-contracts/${contract}/logs`}
-      aside={
-        <input
-          type="search"
-          class="filter-field"
-          placeholder="Filter this page"
-          aria-label="Filter the logs of this page by their text"
-          value={filter}
-          onInput={({ currentTarget }) => setFilter(currentTarget.value)}
-        />
-      }
-    >
+    <Panel title="Logs" source={searchPath(contract, 'logs', query)}>
+      <FilterForm filter={filter} of="Field" />
       <Show loaded={logs} rows={8}>
-        {({ results, total, next_cursor: newer, prev_cursor: older }) => (
+        {({ results, cursor: { next, previous } }) => (
           <>
             <Table
               label="Logs"
-              rows={results.filter(({ contract_log: { value } }) => value.repr.includes(filter))}
+              rows={results}
               keyOf={({ tx_id, event_index }) => `${tx_id} ${event_index}`}
-              empty={filter === '' ? 'The contract printed nothing.' : 'Nothing on this page has this text.'}
+              empty="The contract printed nothing of this kind."
               columns={[
                 { name: 'Transaction', class: 'nowrap top', cell: ({ tx_id }) => <TxLink id={tx_id} /> },
-                { name: 'Event', class: 'number medium top', cell: ({ event_index }) => event_index },
                 {
                   name: 'Value',
                   class: 'fill',
-                  cell: ({ tx_id, contract_log: { value } }) =>
+                  cell: ({ tx_id, value }) =>
                     value.repr.length > LONG_VALUE ? (
                       <ValueBlock repr={value.repr} label={`Value that ${tx_id} printed`} />
                     ) : (
                       <Value repr={value.repr} />
                     ),
                 },
+                { name: 'Block', class: 'number wide top', cell: (log) => <BlockLink height={log.block_height} /> },
+                { name: 'Age', class: 'number medium top', cell: ({ time }) => <Ago at={Date.parse(time) / 1000} /> },
               ]}
             />
-            <Pager next={older} previous={newer} total={plural(total, 'log')} />
+            <Pager next={next} previous={previous} />
           </>
         )}
       </Show>

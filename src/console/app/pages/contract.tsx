@@ -6,8 +6,9 @@ import { visible } from '../chain/format.ts';
 import { pathTo } from '../shell/router.ts';
 import { Source } from '../ui/code.tsx';
 import { Copy } from '../ui/copy.tsx';
-import { Facts, Page, Panel, Show, Table, Tabs, tabOf } from '../ui/parts.tsx';
+import { Empty, Facts, Page, Panel, Show, Table, Tabs, tabOf } from '../ui/parts.tsx';
 import { BlockLink, ChainText, Principal as PrincipalLink, TxLink, When } from '../ui/values.tsx';
+import { ContractCalls, FUNCTION } from './contract-calls.tsx';
 import { ContractLogs } from './contract-logs.tsx';
 import { PrincipalTab, StxFigures, usePrincipalVersion } from './principal.tsx';
 import { PrincipalHistory } from './principal-history.tsx';
@@ -15,6 +16,7 @@ import { PrincipalHistory } from './principal-history.tsx';
 const TABS = [
   ['source', 'Source'],
   ['functions', 'Interface'],
+  ['calls', 'Calls'],
   ['logs', 'Logs'],
   ['transactions', 'Transactions'],
   ['tokens', 'Tokens'],
@@ -52,7 +54,7 @@ export function Contract({ contract }: { contract: string }) {
       <Tabs label="Parts of the contract" tabs={TABS} />
       {tab === 'source' ? (
         <>
-          <Show loaded={loaded}>
+          <Show loaded={loaded} missing={missingReason(address)}>
             {({ tx_id, block, clarity_version: clarity }) => (
               <Panel title="Deployment" source={`/extended/v3/smart-contracts/${contract}`}>
                 <Facts
@@ -73,7 +75,11 @@ export function Contract({ contract }: { contract: string }) {
           )}
         </>
       ) : tab === 'functions' ? (
-        <Show loaded={loaded}>{() => <Definitions contract={contract} source={source ?? ''} />}</Show>
+        <Show loaded={loaded} missing={missingReason(address)}>
+          {() => <Definitions contract={contract} source={source ?? ''} />}
+        </Show>
+      ) : tab === 'calls' ? (
+        <ContractCalls contract={contract} functions={callable(source ?? '')} version={version} />
       ) : tab === 'logs' ? (
         <ContractLogs contract={contract} version={version} />
       ) : (
@@ -82,6 +88,19 @@ export function Contract({ contract }: { contract: string }) {
     </Page>
   );
 }
+
+/** Addresses of the contracts that are part of the chain's rules: no key belongs to them. */
+const BOOT_ADDRESS = /^S[A-Z]0{17}/;
+
+/** Why the index doesn't have a contract, where there is more to say than that. */
+const missingReason = (address: string): string | undefined =>
+  BOOT_ADDRESS.test(address)
+    ? 'No transaction deployed this contract: it came with a change of the chain’s rules, so the index has no source of it. Its calls and logs are here.'
+    : undefined;
+
+/** Names of the functions that transactions can call. */
+const callable = (source: string): string[] =>
+  definitions(source).flatMap(({ kind, name }) => (kind === 'public' ? [name] : []));
 
 const GROUPS = [
   ['Public functions', ['public']],
@@ -103,7 +122,11 @@ function Definitions({ contract, source }: { contract: string; source: string })
     title,
     rows: defined.filter(({ kind }) => (kinds as readonly string[]).includes(kind)),
   })).filter(({ rows }) => rows.length > 0);
-  if (groups.length === 0) return <p class="empty">The source defines nothing.</p>;
+  if (groups.length === 0) {
+    return (
+      <Empty>The source that the node posted defines nothing: it holds no more than comments and expressions.</Empty>
+    );
+  }
   return (
     <>
       {groups.map(({ title, rows }) => (
@@ -133,13 +156,21 @@ function Definitions({ contract, source }: { contract: string; source: string })
   );
 }
 
-/** Tokens lead to their page. */
-function DefinitionName({ contract, definition: { kind, name } }: { contract: string; definition: Definition }) {
-  const isToken = kind === 'fungible-token' || kind === 'non-fungible-token';
+/** Where a definition leads to: a token to its page, and a function to its calls. */
+function definitionPath(contract: string, { kind, name }: Definition): string | null {
+  if (kind === 'fungible-token' || kind === 'non-fungible-token') {
+    return pathTo('token', { asset: `${contract}::${name}` });
+  }
+  if (kind !== 'public') return null;
+  return `${pathTo('contract', { id: contract })}?${new URLSearchParams({ tab: 'calls', [FUNCTION]: name })}`;
+}
+
+function DefinitionName({ contract, definition }: { contract: string; definition: Definition }) {
+  const path = definitionPath(contract, definition);
   const text = (
     <code>
-      <ChainText text={name} />
+      <ChainText text={definition.name} />
     </code>
   );
-  return isToken ? <a href={pathTo('token', { asset: `${contract}::${name}` })}>{text}</a> : text;
+  return path === null ? text : <a href={path}>{text}</a>;
 }

@@ -1,22 +1,27 @@
 /** Tokens that a principal holds. */
 import { api, bodyOf } from '../api/api.ts';
 import { useAnswer } from '../api/use-answer.ts';
-import { count, plural } from '../chain/format.ts';
+import { assetName, count, plural, visible } from '../chain/format.ts';
 import { pathTo } from '../shell/router.ts';
 import { Value } from '../ui/code.tsx';
 import { listQuery } from '../ui/list-state.ts';
 import { Pager, Panel, Show, Table } from '../ui/parts.tsx';
 import { Asset } from '../ui/values.tsx';
+import { chosenToken, TokenMoves, withToken } from './principal-token-moves.tsx';
 
 const MOST_TOKENS = 50;
 const NFTS_PER_PAGE = 25;
 
-export const Tokens = (props: { principal: string; version: string }) => (
-  <>
-    <FungibleTokens {...props} />
-    <NonFungibleTokens {...props} />
-  </>
-);
+export function Tokens(props: { principal: string; version: string }) {
+  const asset = chosenToken();
+  if (asset !== null) return <TokenMoves key={asset} asset={asset} {...props} />;
+  return (
+    <>
+      <FungibleTokens {...props} />
+      <NonFungibleTokens {...props} />
+    </>
+  );
+}
 
 function FungibleTokens({ principal, version }: { principal: string; version: string }) {
   const params = { path: { principal }, query: { limit: MOST_TOKENS } };
@@ -37,6 +42,15 @@ function FungibleTokens({ principal, version }: { principal: string; version: st
             columns={[
               { name: 'Token', class: 'main', cell: ({ asset_identifier: asset }) => <Asset identifier={asset} /> },
               { name: 'Balance, in the smallest unit', class: 'number', cell: ({ balance }) => count(balance) },
+              {
+                name: 'Moves',
+                class: 'number medium',
+                cell: ({ asset_identifier: asset }) => (
+                  <a href={withToken(asset)} aria-label={`Transfers of ${visible(assetName(asset))}`}>
+                    Transfers
+                  </a>
+                ),
+              },
             ]}
           />
         )}

@@ -2,11 +2,13 @@
 import { api, bodyOf } from '../api/api.ts';
 import { tip } from '../api/live.ts';
 import { useAnswer } from '../api/use-answer.ts';
-import { count, percent } from '../chain/format.ts';
+import { count } from '../chain/format.ts';
 import { place, withQuery } from '../shell/router.ts';
 import { Meter } from '../ui/cost.tsx';
 import { Page, Panel, Show, Table, Tabs, tabOf } from '../ui/parts.tsx';
-import { Badge, BlockLink, Btc, Hash, Principal, Stx } from '../ui/values.tsx';
+import { BitcoinBlockLink, BlockLink, Hash, Principal, Stx } from '../ui/values.tsx';
+import { Payments } from './bitcoin-block.tsx';
+import { Bonds } from './staking-bonds.tsx';
 
 const TABS = [
   ['cycles', 'Cycles'],
@@ -73,6 +75,21 @@ function Cycles() {
           return cycle === undefined ? null : <CycleSigners cycle={cycle} />;
         }}
       </Show>
+      <NewestRewards />
+    </>
+  );
+}
+
+/** What miners paid to stackers in the newest Bitcoin block; earlier blocks are a click away. */
+function NewestRewards() {
+  const height = tip.value?.burnBlockHeight ?? null;
+  if (height === null) return null;
+  return (
+    <>
+      <p class="lead">
+        Rewards come with each Bitcoin block. The newest is <BitcoinBlockLink height={height} />.
+      </p>
+      <Payments height={height} />
     </>
   );
 }
@@ -109,53 +126,6 @@ function CycleSigners({ cycle }: { cycle: number }) {
                 cell: ({ weight_percent: share }) => <Meter value={share} most={100} />,
               },
               { name: 'Stacked', class: 'number', cell: ({ stacked_amount: stacked }) => <Stx micro={stacked} /> },
-            ]}
-          />
-        )}
-      </Show>
-    </Panel>
-  );
-}
-
-const BOND_TONES: Readonly<Record<string, 'ok' | 'accent' | 'plain'>> = { active: 'ok', upcoming: 'accent' };
-
-function Bonds() {
-  const bonds = useAnswer(
-    'bonds',
-    (signal) => bodyOf(api.GET('/extended/v3/staking/bonds', { params: { query: { limit: MOST } }, signal })),
-    tip.value?.burnBlockHeight ?? 0,
-  );
-  return (
-    <Panel title="Bonds" source="/extended/v3/staking/bonds">
-      <Show loaded={bonds}>
-        {({ results }) => (
-          <Table
-            label="Bonds"
-            rows={results}
-            keyOf={({ index }) => String(index)}
-            empty="No bond was set up yet."
-            columns={[
-              { name: 'Bond', cell: ({ index }) => count(index) },
-              { name: 'Status', cell: ({ status }) => <Badge tone={BOND_TONES[status] ?? 'plain'}>{status}</Badge> },
-              {
-                name: 'Rate',
-                class: 'number medium',
-                cell: ({ parameters }) => percent(parameters.target_rate_bps, 10_000),
-              },
-              {
-                name: 'Bitcoin blocks',
-                class: 'number wide',
-                cell: ({ schedule: { activation, unlock } }) =>
-                  `${count(activation.bitcoin_height)} to ${count(unlock.bitcoin_height)}`,
-              },
-              {
-                name: 'Registered',
-                class: 'number wide',
-                cell: ({ registrations }) =>
-                  `${count(registrations.registered_count)} of ${count(registrations.allowed_count)}`,
-              },
-              { name: 'BTC', class: 'number', cell: ({ balances }) => <Btc satoshis={balances.locked.btc} /> },
-              { name: 'STX', class: 'number medium', cell: ({ balances }) => <Stx micro={balances.locked.stx} /> },
             ]}
           />
         )}

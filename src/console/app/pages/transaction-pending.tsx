@@ -2,7 +2,7 @@
 import { api, bodyOf } from '../api/api.ts';
 import { tipVersion } from '../api/live.ts';
 import { useAnswer } from '../api/use-answer.ts';
-import { count } from '../chain/format.ts';
+import { count, plural } from '../chain/format.ts';
 import { feePlace } from '../chain/pending.ts';
 import { DROPPED, fateOf } from '../chain/summary.ts';
 import type { PendingTransaction } from '../chain/types.ts';
@@ -67,7 +67,7 @@ function Prospects({ transaction }: { transaction: PendingTransaction }) {
     <>
       {nonces.data === null ? null : <NonceState nonce={nonce} nonces={nonces.data} />}
       {place === null ? null : <p>{feePlace(place, type)}</p>}
-      {levels === null ? null : <p>Its fee is {level?.[1] ?? 'below three quarters'} of the fees of what waits.</p>}
+      {levels === null ? null : <p>Its fee is {level?.[1] ?? 'below three quarters'} of the fees in the mempool.</p>}
     </>
   );
 }
@@ -88,5 +88,5 @@ function NonceState({ nonce, nonces: { last_confirmed_nonce: last, mempool } }: 
       <p>It can’t be mined before its account sends a transaction with nonce {count(first)}, which nobody has seen.</p>
     );
   }
-  return <p>It waits for {count(nonce - next)} earlier of its account.</p>;
+  return <p>It waits for {plural(nonce - next, 'earlier transaction')} of its account.</p>;
 }

@@ -12,7 +12,7 @@ export function RawTransaction({ id }: { id: string }) {
   return (
     <Panel
       title="Raw bytes"
-      source={`/extended/v1/tx/${id}/raw`}
+      source={`/stackside/v1/transactions/${id}/raw`}
       aside={
         shown ? undefined : (
           <button type="button" onClick={() => setShown(true)}>
@@ -30,7 +30,9 @@ const HEX_DIGITS_OF_A_BYTE = 2;
 
 function RawBytes({ id }: { id: string }) {
   const params = { path: { tx_id: id } };
-  const raw = useAnswer(`raw ${id}`, (signal) => bodyOf(api.GET('/extended/v1/tx/{tx_id}/raw', { params, signal })));
+  const raw = useAnswer(`raw ${id}`, (signal) =>
+    bodyOf(api.GET('/stackside/v1/transactions/{tx_id}/raw', { params, signal })),
+  );
   return (
     <Show loaded={raw} rows={2}>
       {({ raw_tx: hex }) => (

@@ -108,20 +108,26 @@ export const Failed = ({ message, retry }: { message: string; retry: () => void 
 );
 
 const NOT_FOUND = 404;
+const GONE = 410;
+const SWITCHED_OFF =
+  'This server does not serve deprecated routes, and no other route has these data: `--deprecated` is off, or the date of `--sunset` has passed.';
 
 interface ShowProps<T> {
   loaded: Loaded<T>;
   rows?: number;
+  /** What is said where the server doesn't know it; what the server says if not given. */
+  missing?: string | undefined;
   children: (data: T) => ComponentChildren;
 }
 
 /** What was loaded, or that it loads, or why it can't be. An answer that could not be renewed stays, with the reason. */
-export function Show<T>({ loaded, rows, children }: ShowProps<T>) {
+export function Show<T>({ loaded, rows, missing, children }: ShowProps<T>) {
   const { data, error, retry } = loaded;
   if (data === null) {
     if (error === null) return <Loading rows={rows ?? 3} />;
+    if (error.status === GONE) return <Empty>{SWITCHED_OFF}</Empty>;
     return error.status === NOT_FOUND ? (
-      <Empty>{error.message}</Empty>
+      <Empty>{missing ?? error.message}</Empty>
     ) : (
       <Failed message={error.message} retry={retry} />
     );
@@ -243,17 +249,17 @@ export const tabOf = (tabs: TabsProps['tabs'], name = 'tab'): string => {
   return tabs.find(([id]) => id === asked)?.[0] ?? tabs[0]?.[0] ?? '';
 };
 
+/** The address of a part of the page, without what another part keeps in its address. */
+const tabPath = (name: string, id: string | null): string =>
+  id === null ? place.value.path : `${place.value.path}?${new URLSearchParams({ [name]: id })}`;
+
 /** Links between the parts of a page. Each is an address of its own. */
 export function Tabs({ label, name = 'tab', tabs }: TabsProps) {
   const shown = tabOf(tabs, name);
   return (
     <nav class="tabs" aria-label={label}>
       {tabs.map(([id, title], index) => (
-        <a
-          key={id}
-          href={withQuery({ [name]: index === 0 ? null : id, cursor: null })}
-          aria-current={id === shown ? 'page' : undefined}
-        >
+        <a key={id} href={tabPath(name, index === 0 ? null : id)} aria-current={id === shown ? 'page' : undefined}>
           {title}
         </a>
       ))}
