@@ -69,6 +69,7 @@ export const levelOf: Record<LogEvent['event'], Exclude<Level, 'silent'>> = {
   event_repeated: 'debug',
   event_refused: 'error',
   event_failed: 'error',
+  blocks_missing: 'error',
   faucet_sent: 'info',
   faucet_failed: 'warn',
   changes_missed: 'warn',

@@ -1,4 +1,4 @@
-/** Requests to servers that hold snapshots. What may pass is tried again, each time after a longer wait. */
+/** Requests to servers that hold snapshots or journals. What may pass is tried again, each time after a longer wait. */
 import { type Clock, pause } from '../base/clock.ts';
 import { OperatorError, PassingError } from '../base/errors.ts';
 import { directFetch } from '../http/direct-fetch.ts';
@@ -28,6 +28,8 @@ export interface Transfer {
   clock: Clock;
   /** Whether redirections are followed; a signed request is for one server alone. */
   redirect: 'follow' | 'manual';
+  /** Headers of each request. */
+  headers?: Readonly<Record<string, string>>;
   /** The error of a refusal that lasts; null where it says that there is no such file. */
   refused: (refusal: Refusal) => OperatorError | null;
 }
@@ -70,12 +72,12 @@ async function bodyOf(response: Response, most: number, guard: StallGuard): Prom
 async function tried<T>(
   url: string,
   init: BunFetchRequestInit,
-  { clock, redirect, refused }: Transfer,
+  { clock, redirect, headers = {}, refused }: Transfer,
   take: (response: Response, guard: StallGuard) => Promise<T>,
 ): Promise<T | null> {
   const guard = stallGuard(clock);
   try {
-    const response = await directFetch(url, { ...init, redirect, signal: guard.signal });
+    const response = await directFetch(url, { ...init, redirect, headers, signal: guard.signal });
     if (response.status === OK) return await take(response, guard);
     const text = new TextDecoder().decode((await bodyOf(response, LONGEST_ERROR, guard)) ?? undefined);
     const { status } = response;
@@ -105,7 +107,7 @@ async function persistently<T>({ location, clock }: Transfer, attempt: () => Pro
       if (wait === null) {
         throw new PassingError(
           `${location} can not be reached: ${error.message}.`,
-          'Run the command again once the server answers; a restore goes on where it broke off.',
+          'Run the command again once the server answers; a restore or an import goes on where it broke off.',
           { cause: error },
         );
       }
@@ -139,7 +141,7 @@ export function getFile(
       if (bytes !== null && bytes.length < least) throw new TryAgain(`it sent ${bytes.length} of ${least} bytes`);
       if (bytes !== null) return bytes;
       throw new OperatorError(
-        `A file of the snapshot at ${transfer.location} is longer than the ${most} bytes that it may have.`,
+        `${transfer.location} sends more than the ${most} bytes that it may send.`,
         'Copy the snapshot once more from where it was made, or take another.',
       );
     }),

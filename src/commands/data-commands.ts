@@ -1,6 +1,6 @@
 /** Commands that work on a data directory. */
 import { Option } from 'commander';
-import { EXIT } from '../base/errors.ts';
+import { EXIT, OperatorError } from '../base/errors.ts';
 import { recordingFormats } from '../chain/recording.ts';
 import { command } from './command.ts';
 import type { ImportOptions } from './import.ts';
@@ -13,8 +13,12 @@ export const importRecordings = command({
   summary: 'Import event recordings into the index, from where the last import stopped',
   example: 'stackside import events.tsv.zst --data /srv/stacks',
   takes: 'import',
-  arguments: [['<file...>', 'Recordings: TSV, plain or compressed with gzip or zstd; - for stdin']],
+  arguments: [['[file...]', 'Recordings: TSV, plain or compressed with gzip or zstd; - for stdin']],
   options: [
+    new Option(
+      '--from <url|dir>',
+      'Take the events of a journal that this data lacks: URL of the API of another Stackside, or a data directory',
+    ).conflicts(['skipBad', 'restart', 'format']),
     switchOption('--skip-bad', "Count and skip rows that can't be imported"),
     switchOption('--restart', 'Import the recording from its first row again'),
     new Option(
@@ -22,9 +26,17 @@ export const importRecordings = command({
       "copy: with the escapes of PostgreSQL's COPY; raw: without (default: detected from the rows)",
     ).choices(recordingFormats),
   ],
-  async run({ settings }, options: ImportOptions, files: string[]) {
-    const { runImport } = await import('./import.ts');
-    await runImport(settings, files, options);
+  async run({ settings }, { from, ...options }: ImportOptions & { from?: string }, files: string[]) {
+    if ((from === undefined) === (files.length === 0)) {
+      throw new OperatorError('Nothing, or too much, is to be imported.', 'Give files, or --from and no file.');
+    }
+    if (from === undefined) {
+      const { runImport } = await import('./import.ts');
+      await runImport(settings, files, options);
+    } else {
+      const { importJournal } = await import('./import-journal.ts');
+      await importJournal(settings, from);
+    }
   },
 });
 

@@ -137,7 +137,7 @@ async function importFile(
 
 /** Imports recordings in the order given. */
 export async function runImport(
-  settings: SettingsOf<'import'>,
+  settings: Omit<SettingsOf<'import'>, 'peerKey'>,
   files: readonly string[],
   options: ImportOptions,
 ): Promise<void> {

@@ -37,6 +37,7 @@ import type { ServerReadings } from './app.ts';
 import { type Environment, realEnvironment } from './environment.ts';
 import { serverFaucets } from './faucets.ts';
 import { inspections } from './inspections.ts';
+import { journalStretch } from './journal-stretch.ts';
 import { requireNodesChain } from './node-chain.ts';
 import { importOldNames } from './old-names.ts';
 import { requireLoopback } from './open-access.ts';
@@ -183,6 +184,7 @@ function systemOf(
     state: () => systemState({ settings, sources, listeners, valueIndexes: ingest.valueIndexes.all() }),
     log: async () => systemLog([watch.recent.read(), ...(await logs())]),
     inspections: inspected,
+    journal: (after) => (settings.journal ? journalStretch(settings.data, after) : null),
   };
 }
 

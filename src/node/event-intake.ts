@@ -3,12 +3,15 @@ import { type Clock, systemClock } from '../base/clock.ts';
 import { PayloadError } from '../chain/payload-reader.ts';
 import { StoreUnavailableError } from '../store/files/store-failure.ts';
 import type { Outcome, ReceivedEvent } from '../store/ingest/ingest.ts';
+import { UnknownParentError } from '../store/ingest/known-blocks.ts';
 
 export type IntakeEvent =
   | { event: 'event_taken'; path: string; ms: number }
   | { event: 'event_repeated'; path: string }
   | { event: 'event_refused'; path: string; reason: string }
-  | { event: 'event_failed'; path: string; reason: string };
+  | { event: 'event_failed'; path: string; reason: string }
+  /** The node is further on than the data. */
+  | { event: 'blocks_missing'; from_height: number; to_height: number; remedy: string };
 
 /**
  * The outcome of an event: a `refused` event can't be understood, a `failed` one could not be applied now. Both come
@@ -50,6 +53,9 @@ export function reasonOf(error: unknown): string {
   return messages.join(': ').replace(/\s+/g, ' ');
 }
 
+const MISSING_REMEDY =
+  'Stop the server, and import a recording that has these blocks, or the journal of another server: stackside import --from URL';
+
 /** Makes what takes events. */
 export function eventIntake({ receive, log, metrics = uncounted, clock = systemClock }: IntakeOptions): Intake {
   async function taken(event: ReceivedEvent): Promise<Taken> {
@@ -58,6 +64,17 @@ export function eventIntake({ receive, log, metrics = uncounted, clock = systemC
     } catch (error) {
       return { outcome: error instanceof PayloadError ? 'refused' : 'failed', error };
     }
+  }
+
+  let missing = '';
+
+  /** Says once which blocks are missing: the node sends its block again and again. */
+  function sayMissing(error: unknown): void {
+    if (!(error instanceof UnknownParentError) || error.missing === null) return;
+    const { from, to } = error.missing;
+    if (missing === `${from} to ${to}`) return;
+    missing = `${from} to ${to}`;
+    log({ event: 'blocks_missing', from_height: from, to_height: to, remedy: MISSING_REMEDY });
   }
 
   function say({ outcome, error }: Taken, path: string, ms: number): void {
@@ -74,6 +91,7 @@ export function eventIntake({ receive, log, metrics = uncounted, clock = systemC
     const ms = clock.monotonic() - start;
     metrics.answered(event.path, what.outcome, ms);
     say(what, event.path, ms);
+    sayMissing(what.error);
     return what;
   };
 }

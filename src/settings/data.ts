@@ -116,6 +116,15 @@ export const dataSettings = group('Data and chain', {
     help: 'Days after which entries of the journal are removed, or snapshot; either way, only what the newest snapshot of stackside backup holds is removed',
     accepts: 'a number of days from 1 to 36500, or snapshot',
   }),
+  peerKey: setting({
+    commands: ['import'],
+    flag: null,
+    secret: true,
+    variables: ['STACKSIDE_PEER_KEY'],
+    type: textOrNone(),
+    help: 'Admin key of the server whose journal import --from reads',
+    accepts: 'the content of its file admin.key',
+  }),
   bnsImport: setting({
     commands: ['serve'],
     flag: '--bns-import <dir>',

@@ -39,6 +39,29 @@ test('a block whose parent is missing is refused with the words that nodes know'
   expect(await refused(new UnknownParentError(reason))).toMatchObject({ status: 500, body: { error: reason } });
 });
 
+test('the blocks that a node will not send again are named once, with what brings them', async () => {
+  const said: { event: string }[] = [];
+  const missing = { from: 5, to: 9 };
+  const intake = eventIntake({
+    receive: () => {
+      throw new UnknownParentError('no parent', missing);
+    },
+    log: (event) => void said.push(event),
+  });
+  for (let times = 0; times < 3; times++) await intake({ path: '/new_block', text: '{}', receivedAt: 0 });
+  expect(said.filter(({ event }) => event === 'blocks_missing')).toEqual([
+    {
+      event: 'blocks_missing',
+      from_height: 5,
+      to_height: 9,
+      remedy: expect.stringContaining('stackside import --from'),
+    } as { event: string },
+  ]);
+  missing.to = 10;
+  await intake({ path: '/new_block', text: '{}', receivedAt: 0 });
+  expect(said.filter(({ event }) => event === 'blocks_missing').length).toBe(2);
+});
+
 test.each([1_001, 1_000_000])('an event of %d bytes in chunks is refused and logged as too long', async (length) => {
   const said: { event: string; reason?: string }[] = [];
   const receiver = startReceiver({

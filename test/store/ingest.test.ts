@@ -132,6 +132,7 @@ test('a block whose parent is unknown is refused with the parent and its height,
   const error = refusal(open, three.event);
   expect(error).toBeInstanceOf(UnknownParentError);
   expect(error.message).toBe(`DB does not contain a parent block at height 2 with index_hash ${two.hash}`);
+  expect(error).toMatchObject({ missing: { from: 2, to: 2 } });
   open.ingest.receive(two.event);
   expect(open.ingest.receive(three.event)).toBe('applied');
 });

@@ -100,6 +100,7 @@ export async function hookExamples(
     const { record, answers } = recorder(ask, cut);
     await record('getSystem', 'GET', '/stackside/v1/system');
     await record('getSystemLog', 'GET', '/stackside/v1/log');
+    await record('getJournal', 'GET', '/stackside/v1/journal');
     const inspections = '/stackside/v1/inspections';
     await record('getInspections', 'GET', inspections);
     await record('startInspection', 'POST', inspections, { body: { kind: 'check' } });

@@ -15,6 +15,20 @@ const INSPECTED: InspectionsState = {
 };
 /** What the operator sees of such a server. */
 export const exampleSystem: SystemApi = {
+  journal: () => ({
+    chain: new Uint8Array(32),
+    last: 1,
+    lacksUpTo: null,
+    *entries() {
+      yield {
+        id: 1,
+        receivedAt: 1_700_000_000_000_000,
+        path: '/stackerdb_chunks',
+        payload: Bun.zstdCompressSync('{}'),
+        chain: new Uint8Array(32).fill(1),
+      };
+    },
+  }),
   state: () => ({
     settings: [
       {

@@ -3,6 +3,7 @@ import { type Static, Type } from '@sinclair/typebox';
 import { type Access, route } from '../../http/route.ts';
 import { nullable } from '../shared/schemas/values.ts';
 import { type Inspections, inspectionRoutes } from './inspections.ts';
+import { type JournalStretch, journalRoute } from './journal.ts';
 
 const Setting = Type.Object({
   group: Type.String({ description: 'Heading of the setting in the help' }),
@@ -87,6 +88,8 @@ export interface SystemApi {
   state(): SystemState;
   log(): Promise<SystemLog>;
   inspections: Inspections;
+  /** What follows an event in the journal; null where none is kept. */
+  journal(after: number): JournalStretch | null;
 }
 
 /**
@@ -134,5 +137,6 @@ export function systemRoutes(system: SystemApi | null, access: Access<object, un
       handle: () => own().log(),
     }),
     ...inspectionRoutes(family, () => own().inspections),
+    journalRoute(family, (after) => own().journal(after)),
   ];
 }

@@ -102,6 +102,14 @@ function journalReads(db: Database, file: string) {
       return row === null ? undefined : entryOfRow(file, row);
     },
 
+    /** The entry as it is stored, which nobody has verified; undefined where it is missing. */
+    stored(id: number) {
+      const row = reading(() => byId.get(id));
+      if (row === null || row.chain === null) return undefined;
+      const { received_at, path, payload, chain } = row;
+      return { id, receivedAt: received_at, path, payload, chain };
+    },
+
     /**
      * All entries that follow `id`, oldest first; entries appended meanwhile are met too.
      * @param overGaps what is known to be missing is passed over

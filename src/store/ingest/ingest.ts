@@ -239,6 +239,8 @@ function startIngest(options: IngestOptions, opened: (() => void)[]) {
       report(applied);
       return applied.outcome;
     },
+    /** The last event that was taken. */
+    place: files.places.current,
     /** Makes what was taken durable. Others may not see it before `commit`. @throws StoreUnavailableError */
     keep,
     /** Makes what was taken durable, and lets others see it. @throws StoreUnavailableError */

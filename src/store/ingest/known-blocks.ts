@@ -6,6 +6,19 @@ import type { OrphanWriter } from './orphan-writer.ts';
 /** A block whose parent the node must send first: it is asked to try again. */
 export class UnknownParentError extends Error {
   override readonly name = 'UnknownParentError';
+  constructor(
+    message: string,
+    /** The blocks that are missing between the tip and a block beyond it; null where that is not what is missing. */
+    readonly missing: MissingBlocks | null = null,
+  ) {
+    super(message);
+  }
+}
+
+/** Heights of blocks, both ends included. */
+export interface MissingBlocks {
+  from: number;
+  to: number;
 }
 
 /** What of a branch is not canonical, from the fork up, and the height of the last block below that is. */
@@ -22,6 +35,14 @@ export function knownBlocks(db: Database, orphans: OrphanWriter) {
   const canonical = db.prepare<{ height: number }, [Uint8Array]>(
     'SELECT height FROM blocks WHERE index_block_hash = ?1',
   );
+
+  const tip = db.prepare<{ height: number | null }, []>('SELECT max(height) AS height FROM blocks');
+
+  /** What is missing below a block whose parent isn't known. */
+  function missingBelow(height: number): MissingBlocks | null {
+    const from = (tip.get()?.height ?? 0) + 1;
+    return from < height ? { from, to: height - 1 } : null;
+  }
 
   /** The branch that ends in an orphaned block, from the fork up. */
   function branchTo(indexBlockHash: Uint8Array): Branch {
@@ -65,6 +86,7 @@ export function knownBlocks(db: Database, orphans: OrphanWriter) {
       if (orphans.find(parent)?.height === height - 1) return 'orphan';
       throw new UnknownParentError(
         `DB does not contain a parent block at height ${height - 1} with index_hash ${toHex(parent)}`,
+        missingBelow(height),
       );
     },
   };

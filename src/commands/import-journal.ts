@@ -1,0 +1,170 @@
+/** `stackside import --from`: the events of the journal of another server, or of a data directory. */
+import { systemClock } from '../base/clock.ts';
+import { EXIT, OperatorError } from '../base/errors.ts';
+import { isEventPath } from '../chain/payload-reader.ts';
+import { createLog } from '../log.ts';
+import type { SettingsOf } from '../settings/config.ts';
+import { sendManyIn } from '../settings/data.ts';
+import { openJournalReader } from '../store/files/journal.ts';
+import { CHAIN_START, type JournalEntry, nextChain, sameChain } from '../store/files/journal-entry.ts';
+import type { Place } from '../store/files/journal-link.ts';
+import { type Ingest, openIngest } from '../store/ingest/ingest.ts';
+import { ForeignEntryError } from '../store/ingest/shared-entries.ts';
+import { damaged, directoryJournal, type JournalSource, lacking, peerJournal } from './journal-sources.ts';
+import { type Progress, progressReport } from './progress.ts';
+
+const isUrl = (text: string): boolean => /^https?:\/\//i.test(text);
+
+function sourceAt(from: string, key: string | null): JournalSource {
+  if (!isUrl(from)) return directoryJournal(from);
+  const url = URL.parse(from);
+  if (url === null) throw new OperatorError(`${from} is no URL.`, 'Give the URL of the API of another Stackside.');
+  return peerJournal(url, key, systemClock);
+}
+
+/**
+ * The last event up to which a journal agrees with that of this data; number 0 where none is known. Events that either of them
+ * has trimmed can't be compared; later ones can.
+ */
+async function lastCommon(directory: string, source: JournalSource, place: Place): Promise<Place> {
+  const journal = openJournalReader(directory);
+  try {
+    let common: Place = { id: 0, chain: CHAIN_START };
+    for (let [from, to] = [1, place.id]; from <= to; ) {
+      const id = (from + to) >> 1;
+      const ours = journal?.chainAt(id) ?? null;
+      const theirs = await source.chainAt(id);
+      const isKnown = ours !== null && theirs !== 'trimmed';
+      if (isKnown && (theirs === null || !sameChain(ours, theirs))) {
+        to = id - 1;
+      } else {
+        if (isKnown) common = { id, chain: ours };
+        from = id + 1;
+      }
+    }
+    return common;
+  } finally {
+    journal?.close();
+  }
+}
+
+interface Beginning {
+  /** The event after which entries are taken. */
+  at: Place;
+  /** Takes entries that follow, and makes them durable. @throws ForeignEntryError where they don't follow */
+  take: (entries: readonly JournalEntry[]) => Promise<void>;
+}
+
+/** Takes entries like rows of a recording. Entries that no node sent mean something to their own hosts alone. */
+function takeLikeRecording(ingest: Ingest, at: Place): Beginning['take'] {
+  let last = at;
+  return async (entries) => {
+    for (const entry of entries) {
+      if (entry.id !== last.id + 1 || !sameChain(nextChain(last.chain, entry), entry.chain)) {
+        throw new ForeignEntryError(entry.id, last.id);
+      }
+      last = entry;
+      if (isEventPath(entry.path)) ingest.take(entry);
+    }
+    ingest.keep();
+  };
+}
+
+/**
+ * Where a journal is read from on. Where it goes on from the last event of this data, its entries become those of this
+ * journal, under the same numbers. Where this data took other events meanwhile, as those of its node, the entries are
+ * events like those of a recording: known ones change nothing.
+ * @throws OperatorError where they have no event in common
+ */
+async function beginningOf(directory: string, ingest: Ingest, source: JournalSource): Promise<Beginning> {
+  const place = ingest.place();
+  const theirs = await source.chainAt(place.id);
+  if (theirs === 'trimmed') throw lacking(source.location, place.id + 1);
+  if (theirs !== null && sameChain(theirs, place.chain)) {
+    const { entries } = ingest;
+    const follow = (list: readonly JournalEntry[]) => entries?.follow(list, false, systemClock.turn);
+    return { at: place, take: entries === null ? takeLikeRecording(ingest, place) : async (list) => follow(list) };
+  }
+  const common = await lastCommon(directory, source, place);
+  if (common.id > 0) return { at: common, take: takeLikeRecording(ingest, common) };
+  throw new OperatorError(
+    `The journal of ${source.location} has no event in common with that of this data.`,
+    'Import a recording (stackside export), or restore a snapshot of that server into an empty directory.',
+  );
+}
+
+/** Bytes of texts that become durable together. */
+const MOST_BYTES = 8_000_000;
+
+/** Entries in lists that become durable together. */
+async function* lists(entries: AsyncIterable<JournalEntry>): AsyncGenerator<JournalEntry[]> {
+  let list: JournalEntry[] = [];
+  let bytes = 0;
+  for await (const entry of entries) {
+    list.push(entry);
+    bytes += entry.text.length;
+    if (bytes < MOST_BYTES) continue;
+    yield list;
+    [list, bytes] = [[], 0];
+  }
+  if (list.length > 0) yield list;
+}
+
+/**
+ * Takes what follows, until the journal ends.
+ * @returns the number of the last event that both journals had alike, and that of the last one that was read
+ */
+async function takeAll(directory: string, ingest: Ingest, source: JournalSource, report: (progress: Progress) => void) {
+  const { at, take } = await beginningOf(directory, ingest, source);
+  let { id } = at;
+  for (;;) {
+    const before = id;
+    const { last, entries } = await source.after(id);
+    for await (const list of lists(entries)) {
+      await take(list);
+      id = list.at(-1)?.id ?? id;
+      report({ rows: id - at.id, height: ingest.tipHeight(), read: id - at.id, size: last - at.id });
+    }
+    if (id === before && id < last) throw damaged(source.location, id + 1);
+    if (id === before) return { from: at.id, last: id };
+  }
+}
+
+/**
+ * Imports what the journal of another server, or of a data directory, holds beyond this data. Each entry is verified by its
+ * chain value.
+ * @param from the URL of an API, or a data directory
+ */
+export async function importJournal(settings: SettingsOf<'import'>, from: string): Promise<void> {
+  const source = sourceAt(from, settings.peerKey);
+  const ingest = openIngest({
+    directory: settings.data,
+    journal: settings.journal,
+    chainId: settings.chainId,
+    // Entries get the numbers that they have there.
+    shared: settings.journal,
+    sendMany: sendManyIn(settings),
+    load: 'bulk',
+    log: createLog(settings.logLevel),
+  });
+  const stop = () => {
+    ingest.close();
+    process.exit(EXIT.interrupted);
+  };
+  process.once('SIGINT', stop).once('SIGTERM', stop);
+  const progress = progressReport(source.location, process.stderr);
+  try {
+    const { from, last } = await takeAll(settings.data, ingest, source, progress.update);
+    ingest.commit();
+    progress.done();
+    process.stdout.write(
+      `${source.location}: ${last - from} events after event ${from}; tip at height ${ingest.tipHeight()}\n`,
+    );
+  } catch (error) {
+    throw error instanceof ForeignEntryError ? damaged(source.location, error.id) : error;
+  } finally {
+    process.off('SIGINT', stop).off('SIGTERM', stop);
+    ingest.close();
+    source.close();
+  }
+}

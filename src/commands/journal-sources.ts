@@ -1,0 +1,177 @@
+/** Journals that `stackside import --from` takes events of: another server's, or that of a data directory. */
+import { promisify } from 'node:util';
+import { zstdDecompress } from 'node:zlib';
+import { Value } from '@sinclair/typebox/value';
+import { JournalPage } from '../api/stackside/journal.ts';
+import { getFile, type Refusal, type Transfer } from '../backup/transfer.ts';
+import type { Clock } from '../base/clock.ts';
+import { OperatorError } from '../base/errors.ts';
+import { parsedJson } from '../base/json-text.ts';
+import { fromHex } from '../codec/hex.ts';
+import { strictText } from '../codec/utf8.ts';
+import { type JournalReader, openJournalReader } from '../store/files/journal.ts';
+import type { JournalEntry } from '../store/files/journal-entry.ts';
+
+/** What follows an entry. */
+export interface JournalBatch {
+  /** Number of the last event of the journal. */
+  last: number;
+  /** Entries that follow in order, whose chain values nobody has verified; none at the end of the journal. */
+  entries: AsyncIterable<JournalEntry>;
+}
+
+export interface JournalSource {
+  /** The name of the place in messages. */
+  readonly location: string;
+  /**
+   * The chain value of an event; null where the journal ends before it, `trimmed` where it begins after it.
+   * @throws OperatorError where the journal can't be read
+   */
+  chainAt(id: number): Promise<Uint8Array | null | 'trimmed'>;
+  /** @throws OperatorError where it can't be read, or lacks the next event */
+  after(id: number): Promise<JournalBatch>;
+  close(): void;
+}
+
+const JOURNAL_PATH = '/stackside/v1/journal';
+/** Bytes of the longest page: it may hold a whole genesis block, in base64. */
+const LONGEST_PAGE = 1_000_000_000;
+/** Bytes of the longest event that is decompressed; no server takes a longer one. */
+const LONGEST_EVENT = 2_000_000_000;
+
+/** Entries that are taken at a time, and bytes of their texts. */
+const MOST_ENTRIES = 2_000;
+const MOST_BYTES = 8_000_000;
+
+const decompress = promisify(zstdDecompress);
+
+/** The error of a journal that begins after the event that is to come next. */
+export const lacking = (location: string, id: number): OperatorError =>
+  new OperatorError(
+    `The journal of ${location} lacks event ${id}.`,
+    'Restore a snapshot that holds the event, and import the journal then.',
+  );
+
+/** @returns null where the server answers that the journal lacks the event */
+function refused(location: string, { status }: Refusal): OperatorError | null {
+  switch (status) {
+    case 401:
+    case 403:
+      return new OperatorError(
+        `${location} does not accept the key.`,
+        'Set STACKSIDE_PEER_KEY to the admin key of that server, which is in the file admin.key of its data directory.',
+      );
+    case 404:
+      return new OperatorError(
+        `${location} has no journal.`,
+        'Check the URL: it is that of the API of a Stackside that keeps a journal, and takes the events of its node.',
+      );
+    case 410:
+      return null;
+    default:
+      return new OperatorError(`${location} refuses to send its journal, with status ${status}.`, 'Check the URL.');
+  }
+}
+
+/** The URL of the journal of a server, of which the URL of the API or of the journal was given. */
+function journalUrl(given: URL): URL {
+  const url = new URL(given);
+  const base = url.pathname.replace(/\/+$/, '');
+  url.pathname = base.endsWith(JOURNAL_PATH) ? base : `${base}${JOURNAL_PATH}`;
+  return url;
+}
+
+/** @throws OperatorError where the bytes are no page, or one that ended early */
+function pageOf(location: string, bytes: Uint8Array): JournalPage {
+  const page = parsedJson(strictText(bytes) ?? '');
+  if (!Value.Check(JournalPage, page)) {
+    throw new OperatorError(`${location} answers with something else than a journal.`, 'Check the URL.');
+  }
+  if (page.error === undefined) return page;
+  throw new OperatorError(`${location} can't read its journal.`, 'Look into the log of that server.');
+}
+
+async function* entriesOf(location: string, { entries }: JournalPage): AsyncGenerator<JournalEntry> {
+  for (const { id, received_at, path, chain, payload } of entries) {
+    const text = await decompress(Buffer.from(payload, 'base64'), { maxOutputLength: LONGEST_EVENT })
+      .then(strictText)
+      .catch((cause: unknown) => {
+        throw damaged(location, id, { cause });
+      });
+    if (text === null) throw damaged(location, id);
+    yield { id, receivedAt: received_at, path, text, chain: fromHex(chain) };
+  }
+}
+
+/** The error of an entry that isn't what the node sent. */
+export const damaged = (location: string, id: number, options?: ErrorOptions): OperatorError =>
+  new OperatorError(
+    `Entry ${id} of the journal of ${location} is damaged.`,
+    'Check that journal with stackside check, or take that of another server.',
+    options,
+  );
+
+/** The journal of another server. @param key the server's admin key; null for none */
+export function peerJournal(url: URL, key: string | null, clock: Clock): JournalSource {
+  const page = journalUrl(url);
+  const location = page.origin;
+  const transfer: Omit<Transfer, 'refused'> = {
+    location,
+    clock,
+    // The key is for this server alone.
+    redirect: 'manual',
+    headers: key === null ? {} : { 'x-api-key': key },
+  };
+
+  /** @returns null where the journal lacks the next event */
+  async function pageAfter(after: number, limit: number): Promise<JournalPage | null> {
+    page.searchParams.set('after', String(after));
+    page.searchParams.set('limit', String(limit));
+    const bytes = await getFile({ ...transfer, refused: (refusal) => refused(location, refusal) }, () => page.href, {
+      least: 0,
+      most: LONGEST_PAGE,
+    });
+    return bytes === null ? null : pageOf(location, bytes);
+  }
+
+  return {
+    location,
+    async chainAt(id) {
+      const found = await pageAfter(id, 1);
+      if (found === null) return 'trimmed';
+      return found.chain === null ? null : fromHex(found.chain);
+    },
+    async after(id) {
+      const read = await pageAfter(id, MOST_ENTRIES);
+      if (read === null) throw lacking(location, id + 1);
+      return { last: read.last, entries: entriesOf(location, read) };
+    },
+    close() {},
+  };
+}
+
+async function* someAfter(journal: JournalReader, id: number): AsyncGenerator<JournalEntry> {
+  let [entries, bytes] = [0, 0];
+  for (const entry of journal.entriesAfter(id)) {
+    yield entry;
+    entries += 1;
+    bytes += entry.text.length;
+    if (entries === MOST_ENTRIES || bytes >= MOST_BYTES) return;
+  }
+}
+
+/** The journal of a data directory, which a server may write meanwhile. @throws OperatorError where it has none */
+export function directoryJournal(directory: string): JournalSource {
+  const journal = openJournalReader(directory);
+  if (journal === null) throw new OperatorError(`There is no journal in ${directory}.`, 'Give another directory.');
+  const lacksNext = (id: number): boolean => journal.gaps().some(({ first, last }) => first <= id + 1 && id < last);
+  return {
+    location: directory,
+    chainAt: async (id) => (lacksNext(id) ? 'trimmed' : journal.chainAt(id)),
+    async after(id) {
+      if (lacksNext(id)) throw lacking(directory, id + 1);
+      return { last: journal.lastId(), entries: someAfter(journal, id) };
+    },
+    close: journal.close,
+  };
+}

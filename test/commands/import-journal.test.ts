@@ -1,0 +1,179 @@
+/** Events from the journal of another server: verified, under the same numbers where that is possible, and never twice. */
+import { Database } from 'bun:sqlite';
+import { afterAll, expect, spyOn, test } from 'bun:test';
+import { cpSync } from 'node:fs';
+import { join } from 'node:path';
+import type { JournalPage } from '../../src/api/stackside/journal.ts';
+import { OperatorError } from '../../src/base/errors.ts';
+import { importJournal } from '../../src/commands/import-journal.ts';
+import { devnetEvents } from '../../src/devnet/scenario.ts';
+import { readAdminKey } from '../../src/hooks/admin-key.ts';
+import { readSettingsOf } from '../../src/settings/config.ts';
+import { journalPath } from '../../src/store/files/database.ts';
+import { openJournalTrimming } from '../../src/store/files/journal-trim.ts';
+import { type DataDirectory, dataDirectory } from '../support/data-directory.ts';
+import { ingestOf, openAt, received } from '../support/ingest.ts';
+import { type Serving, serving } from '../support/serving.ts';
+import { everything, tables } from '../support/tables.ts';
+
+const events = [...devnetEvents({ seed: 12, blocks: 14, transactionsPerBlock: 2, forkEvery: 5, forkDepth: 2 })].map(
+  received,
+);
+const half = events.length >> 1;
+
+const filled = ingestOf(events);
+const whole = everything(filled.path);
+/** A directory that holds the first half of them, as one that was restored from a snapshot. */
+const snapshot = ingestOf(events.slice(0, half));
+const peer = await serving({ journalKeep: 'snapshot' }, filled.path);
+const key = readAdminKey(filled.path) ?? '';
+afterAll(async () => {
+  await peer[Symbol.asyncDispose]();
+  for (const directory of [filled, snapshot]) directory[Symbol.dispose]();
+});
+
+/** Imports from there. @returns what it printed */
+async function importFrom(from: string, directory: string, peerKey = key, journal = 'true'): Promise<string> {
+  const variables = { STACKSIDE_PEER_KEY: peerKey, STACKSIDE_JOURNAL: journal };
+  const { settings } = readSettingsOf('import', { data: directory, logLevel: 'silent' }, variables);
+  let printed = '';
+  const write = spyOn(process.stdout, 'write').mockImplementation(((text: string) => {
+    printed += text;
+    return true;
+  }) as never);
+  try {
+    await importJournal(settings, from);
+    return printed;
+  } finally {
+    write.mockRestore();
+  }
+}
+
+/** What the import is refused with. */
+async function refusal(from: string, directory: string, peerKey = key): Promise<OperatorError> {
+  const error = await importFrom(from, directory, peerKey).then(
+    () => null,
+    (thrown: unknown) => thrown,
+  );
+  if (error instanceof OperatorError) return error;
+  throw new Error('it is no error for the operator', { cause: error });
+}
+
+function copyOf(directory: DataDirectory): DataDirectory {
+  const copy = dataDirectory();
+  cpSync(directory.path, copy.path, { recursive: true });
+  return copy;
+}
+
+test.each([
+  ['a server', () => peer.api],
+  ['the journal of a server', () => `${peer.api}/stackside/v1/journal`],
+  ['a data directory', () => filled.path],
+])('from %s come the events that are missing, and the journals are equal', async (_, from) => {
+  using restored = copyOf(snapshot);
+  const printed = await importFrom(from(), restored.path);
+  expect(printed).toMatch(/: \d+ events after event \d+; tip at height 14\n$/);
+  expect(everything(restored.path)).toEqual(whole);
+  expect(await importFrom(from(), restored.path)).toContain(': 0 events after event');
+  using empty = dataDirectory();
+  await importFrom(from(), empty.path);
+  expect(everything(empty.path)).toEqual(whole);
+});
+
+test('without a journal of its own, a directory takes them too', async () => {
+  using bare = ingestOf(events.slice(0, half), { journal: false });
+  await importFrom(peer.api, bare.path, key, 'false');
+  expect(tables(bare.path)).toEqual(tables(filled.path));
+});
+
+test('a directory that took other events meanwhile takes what it lacks, like a recording', async () => {
+  using restored = copyOf(snapshot);
+  const own = events.slice(half).filter(({ path }) => path === '/new_mempool_tx');
+  {
+    using opened = openAt(restored.path);
+    for (const event of own) opened.ingest.receive({ ...event, receivedAt: event.receivedAt + 5 });
+  }
+  const from = everything(snapshot.path).journal.length;
+  expect(await importFrom(peer.api, restored.path)).toContain(` events after event ${from};`);
+  expect(tables(restored.path)).toEqual(tables(filled.path));
+});
+
+test('journals without an event in common are refused, and nothing changes', async () => {
+  using other = ingestOf(events.slice(0, half).map((event) => ({ ...event, receivedAt: event.receivedAt + 1 })));
+  const before = everything(other.path);
+  expect((await refusal(peer.api, other.path)).message).toContain('has no event in common');
+  expect(everything(other.path)).toEqual(before);
+});
+
+test('an entry of another server that is damaged is named, and what came before it stays', async () => {
+  using rotten = copyOf(filled);
+  const id = half + 6;
+  {
+    using db = new Database(journalPath(rotten.path));
+    db.run('UPDATE events SET received_at = received_at + 1 WHERE id = ?1', [id]);
+  }
+  using restored = copyOf(snapshot);
+  const before = everything(restored.path);
+  await using server = await serving({}, rotten.path);
+  const error = await refusal(server.api, restored.path, readAdminKey(rotten.path) ?? '');
+  expect(error.message).toBe(`Entry ${id} of the journal of ${server.api} is damaged.`);
+  expect(everything(restored.path)).toEqual(before);
+});
+
+test('a journal that was trimmed says what it lacks', async () => {
+  using trimmed = copyOf(filled);
+  const trimming = openJournalTrimming(trimmed.path);
+  trimming.trimTo(half + 5);
+  trimming.close();
+  using restored = copyOf(snapshot);
+  const from = everything(restored.path).journal.length;
+  await using server = await serving({}, trimmed.path);
+  for (const place of [trimmed.path, server.api]) {
+    const { message } = await refusal(place, restored.path, readAdminKey(trimmed.path) ?? '');
+    expect(message).toBe(`The journal of ${place} lacks event ${from + 1}.`);
+  }
+  const answer = await server.get(`/stackside/v1/journal?after=${from}`, {
+    headers: { 'x-api-key': readAdminKey(trimmed.path) ?? '' },
+  });
+  expect([answer.status, await answer.json()]).toEqual([
+    410,
+    expect.objectContaining({ code: 'JOURNAL_TRIMMED', message: expect.stringContaining(`up to number ${half + 5}`) }),
+  ]);
+  // It has taken another event at last, so that the two journals are compared from the mark on.
+  using further = ingestOf([
+    ...events.slice(0, half + 20),
+    { path: '/stackerdb_chunks', text: '{"contract_id":"x","modified_slots":[]}', receivedAt: 5 },
+  ]);
+  await importFrom(server.api, further.path, readAdminKey(trimmed.path) ?? '');
+  expect(tables(further.path)).toEqual(tables(filled.path));
+});
+
+const page = async (server: Serving, query: string): Promise<JournalPage> => {
+  const response = await server.get(`/stackside/v1/journal${query}`, { headers: { 'x-api-key': key } });
+  expect([query, response.status]).toEqual([query, 200]);
+  return (await response.json()) as JournalPage;
+};
+
+test('pages follow each other, and the one after the end is empty', async () => {
+  const { journal } = whole;
+  const first = await page(peer, '?limit=10');
+  const second = await page(peer, '?limit=10&after=10');
+  expect([...first.entries, ...second.entries].map(({ id }) => id)).toEqual(journal.slice(0, 20).map(({ id }) => id));
+  expect(second.chain).toBe(first.entries.at(-1)!.chain);
+  expect(second.last).toBe(journal.length);
+  expect((await page(peer, `?after=${journal.length}`)).entries).toEqual([]);
+  expect(await page(peer, `?after=${journal.length + 9}`)).toMatchObject({ chain: null, entries: [] });
+  expect((await peer.get('/stackside/v1/journal')).status).toBe(401);
+  expect((await peer.get('/stackside/v1/journal?limit=0', { headers: { 'x-api-key': key } })).status).toBe(400);
+});
+
+test('what is no journal is said', async () => {
+  using directory = dataDirectory();
+  expect((await refusal(peer.api, directory.path, 'wrong')).message).toBe(`${peer.api} does not accept the key.`);
+  using none = Bun.serve({ hostname: '127.0.0.1', port: 0, fetch: () => new Response('no', { status: 404 }) });
+  expect((await refusal(none.url.href, directory.path)).message).toBe(`${none.url.origin} has no journal.`);
+  using other = Bun.serve({ hostname: '127.0.0.1', port: 0, fetch: () => Response.json({ entries: 'none' }) });
+  expect((await refusal(other.url.href, directory.path)).message).toContain('something else than a journal');
+  expect((await refusal('http://', directory.path)).message).toBe('http:// is no URL.');
+  expect((await refusal(join(directory.path, 'none'), directory.path)).message).toStartWith('There is no journal in');
+});
