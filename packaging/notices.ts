@@ -46,13 +46,20 @@ function packageFolder(file: string): string | null {
   return folders.slice(0, last + (isScoped ? 3 : 2)).join(sep);
 }
 
-/** The packages that stand in the executable, by name and version. */
-export async function bundledPackages(): Promise<BundledPackage[]> {
+async function findPackages(): Promise<BundledPackage[]> {
   const folders = new Set((await bundledFiles()).flatMap((file) => packageFolder(file) ?? []));
   const packages = [...folders].map(packageIn);
   // A package that stands in two folders in one version has one licence.
   const byName = new Map(packages.map((one) => [`${one.name}@${one.version}`, one]));
   return [...byName.entries()].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([, one]) => one);
+}
+
+let found: Promise<readonly BundledPackage[]> | undefined;
+
+/** The packages that stand in the executable, by name and version. The first call bundles the program to see them. */
+export function bundledPackages(): Promise<readonly BundledPackage[]> {
+  found ??= findPackages();
+  return found;
 }
 
 const readText = (path: string): string => readFileSync(join(root, path), 'utf8').trim();

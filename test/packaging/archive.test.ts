@@ -5,6 +5,7 @@ import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import manifest from '../../package.json' with { type: 'json' };
 import { type ArchivedFile, tarGz, textFile, zip } from '../../packaging/archive.ts';
+import { type BundledPackage, bundledPackages } from '../../packaging/notices.ts';
 import { type Accompaniment, accompaniment, archiveOf, checksums, type ReleaseFile } from '../../packaging/release.ts';
 import { unpacked } from '../../packaging/smoke.ts';
 import { targetHere, targetNames } from '../../packaging/targets.ts';
@@ -101,6 +102,44 @@ describe('a release', () => {
       expect(list).toContain(`stackside-${manifest.version}-linux-x64/${name}\0`);
     }
     expect(new TextDecoder('latin1').decode(archives.at(-1)?.bytes)).toContain('windows-x64/stackside.exe');
+  });
+
+  describe('has notices', () => {
+    let packages: readonly BundledPackage[];
+    let notices = '';
+    beforeAll(async () => {
+      packages = await bundledPackages();
+      notices = new TextDecoder().decode(beside.licences.find(({ path }) => path === 'THIRD_PARTY_NOTICES.txt')?.bytes);
+    });
+
+    test('of the packages that are bundled: dependencies, with those of the console and those they bring', () => {
+      const names = packages.map(({ name }) => name);
+      const tools = Object.keys(manifest.devDependencies);
+      expect(names).toEqual(expect.arrayContaining(['elysia', 'commander', 'preact', 'uplot', 'engine.io']));
+      expect(names.filter((name) => tools.includes(name))).toEqual([]);
+    });
+
+    test('with the version of each, and the whole text of its licence', () => {
+      expect(packages.length).toBeGreaterThan(50);
+      for (const { name, version, licence, texts } of packages) {
+        const heading = `\n${name} ${version} (${licence})\n\n`;
+        expect(notices).toContain(texts.length === 0 ? `${heading}The package has no file with its licence.` : heading);
+        for (const text of texts) expect(notices).toContain(text);
+      }
+    });
+
+    test('of the runtime with its libraries, and of the script of the API reference', () => {
+      const runtime = `Bun ${manifest.devDependencies.bun}\n`;
+      for (const text of [
+        runtime,
+        '`boringssl`',
+        'JavaScriptCore',
+        '@scalar/api-reference ',
+        'Version 2.1, February 1999',
+      ]) {
+        expect(notices).toContain(text);
+      }
+    });
   });
 
   test('has checksums that sha256sum understands', () => {

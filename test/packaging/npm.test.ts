@@ -81,23 +81,22 @@ describe('the launcher', () => {
     ]);
   });
 
-  for (const signal of ['SIGTERM', 'SIGINT'] as const) {
-    test(`passes on ${signal}, and ends as the program ends`, async () => {
-      install(
-        `process.on('${signal}', () => { console.log('${signal}'); process.exit(3); });
-        process.stdin.resume();
-        console.log('ready');`,
-        '/usr/bin/env node',
-      );
-      const child = launch();
-      let out = '';
-      for await (const chunk of child.stdout.pipeThrough(new TextDecoderStream())) {
-        if (out === '') child.kill(signal);
-        out += chunk;
-      }
-      expect([out, await child.exited]).toEqual([`ready\n${signal}\n`, 3]);
-    });
-  }
+  test('passes on signals, and ends as the program ends', async () => {
+    install(
+      `process.on('SIGHUP', () => console.log('SIGHUP'));
+      process.on('SIGTERM', () => { console.log('SIGTERM'); process.exit(3); });
+      process.stdin.resume();
+      console.log('ready');`,
+      '/usr/bin/env node',
+    );
+    const child = launch();
+    const lines: string[] = [];
+    for await (const chunk of child.stdout.pipeThrough(new TextDecoderStream())) {
+      lines.push(chunk.trim());
+      child.kill(lines.length === 1 ? 'SIGHUP' : 'SIGTERM');
+    }
+    expect([lines, await child.exited]).toEqual([['ready', 'SIGHUP', 'SIGTERM'], 3]);
+  });
 
   test('ends by the signal that ended the program', async () => {
     install('kill -KILL $$');

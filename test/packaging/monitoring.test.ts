@@ -1,0 +1,138 @@
+/** The dashboard and the alerts ask for metrics that a server declares, by labels that these have. */
+import { afterAll, beforeAll, expect, spyOn, test } from 'bun:test';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { type Metric, Registry } from 'prom-client';
+import { dashboard, dashboardFile, queries } from '../../packaging/grafana/dashboard.ts';
+import { serving } from '../support/serving.ts';
+
+const folder = join(import.meta.dir, '../../packaging/prometheus');
+const yaml = <T>(name: string): T => Bun.YAML.parse(readFileSync(join(folder, name), 'utf8')) as T;
+
+interface Alert {
+  alert: string;
+  expr: string;
+  labels: { severity: string };
+  annotations: { summary: string; description: string };
+}
+const alerts = yaml<{ groups: { rules: Alert[] }[] }>('alerts.yml').groups.flatMap(({ rules }) => rules);
+
+/** The labels of each metric that a server declares, by the names under which it serves them. */
+const declared = new Map<string, readonly string[]>();
+
+/** What prom-client keeps of a metric besides what its type names. */
+interface Declared {
+  name: string;
+  labelNames: readonly string[];
+}
+
+function declare(metric: Metric): void {
+  const { name, labelNames } = metric as unknown as Declared;
+  const isHistogram = metric.constructor.name === 'Histogram';
+  if (!isHistogram) declared.set(name, labelNames);
+  else for (const end of ['count', 'sum']) declared.set(`${name}_${end}`, labelNames);
+  if (isHistogram) declared.set(`${name}_bucket`, [...labelNames, 'le']);
+}
+
+const register = Registry.prototype.registerMetric;
+const watched = spyOn(Registry.prototype, 'registerMetric').mockImplementation(function (this: Registry, metric) {
+  declare(metric as Metric);
+  return register.call(this, metric);
+});
+beforeAll(async () => {
+  await using _server = await serving();
+});
+afterAll(() => watched.mockRestore());
+
+/** Prometheus adds these to every series. */
+const ADDED = ['job', 'instance'];
+
+interface Asked {
+  /** Metrics, each with the labels that it is chosen by. */
+  metrics: { name: string; labels: string[] }[];
+  /** Labels that the result is grouped by. */
+  groups: string[];
+}
+
+/** What an expression asks for. Enough of PromQL for the expressions that stand here. */
+function askedBy(expr: string): Asked {
+  const groups = [...expr.matchAll(/\bby \(([^)]*)\)/g)].flatMap(([, list = '']) => list.split(/,\s*/));
+  const rest = expr.replace(/\bby \([^)]*\)/g, '').replace(/\[[^\]]*\]/g, '');
+  const series = [...rest.matchAll(/\b([a-z][a-z_]*)\b(?!\s*\()(?:\{([^}]*)\})?/g)].filter(([, name]) => name !== 'or');
+  return {
+    metrics: series.map(([, name = '', chosen = '']) => ({
+      name,
+      labels: [...chosen.matchAll(/(\w+)\s*(?:=~|!~|!=|=)"/g)].map(([, label = '']) => label),
+    })),
+    groups,
+  };
+}
+
+/** What an expression asks for that no server has. */
+function unknownIn(expr: string, shown: readonly string[] = []): string[] {
+  const { metrics, groups } = askedBy(expr);
+  const labelsOf = (name: string): readonly string[] => [...ADDED, ...(declared.get(name) ?? [])];
+  const names = metrics.filter(({ name }) => name !== 'up');
+  if (names.length === 0 && metrics.length === 0) return [`no metric in ${expr}`];
+  const all = names.flatMap(({ name }) => labelsOf(name));
+  return [
+    ...names.filter(({ name }) => !declared.has(name)).map(({ name }) => name),
+    ...names.flatMap(({ name, labels }) =>
+      labels.filter((label) => !labelsOf(name).includes(label)).map((label) => `${name}{${label}}`),
+    ),
+    ...[...groups, ...shown].filter((label) => ![...ADDED, ...all].includes(label)),
+  ];
+}
+
+const labelsShown = (text: string, pattern: RegExp): string[] =>
+  [...text.matchAll(pattern)].map(([, label = '']) => label);
+
+test('an expression that asks for what no server has is found', () => {
+  expect(unknownIn('rate(stackside_events_total{event="/new_block"}[5m])', ['outcome'])).toEqual([]);
+  expect(unknownIn('sum by (le) (rate(http_request_duration_seconds_bucket{job="$job"}[5m])) or vector(0)')).toEqual(
+    [],
+  );
+  expect(unknownIn('rate(stackside_event_total[5m]) > 1')).toEqual(['stackside_event_total']);
+  expect(unknownIn('stackside_events_total{path="/new_block"}')).toEqual(['stackside_events_total{path}']);
+  expect(unknownIn('sum by (path) (stackside_events_total)')).toEqual(['path']);
+  expect(unknownIn('stackside_events_total', ['path'])).toEqual(['path']);
+  expect(unknownIn('http_request_duration_seconds')).toEqual(['http_request_duration_seconds']);
+});
+
+test('the dashboard asks for metrics and labels that exist, and is what its source makes', () => {
+  const asked = queries();
+  expect(asked.length).toBeGreaterThan(30);
+  expect(asked.flatMap(({ expr, legend }) => unknownIn(expr, labelsShown(legend, /\{\{(\w+)\}\}/g)))).toEqual([]);
+  // `bun packaging/grafana/dashboard.ts` writes it.
+  expect(JSON.parse(readFileSync(dashboardFile, 'utf8'))).toEqual(JSON.parse(dashboard()));
+});
+
+test('alerts ask for metrics and labels that exist, and say what to do', () => {
+  expect(alerts.length).toBeGreaterThan(10);
+  for (const { expr, labels, annotations } of alerts) {
+    const shown = labelsShown(`${annotations.summary} ${annotations.description}`, /\$labels\.(\w+)/g);
+    expect(unknownIn(expr, shown)).toEqual([]);
+    expect(['critical', 'warning']).toContain(labels.severity);
+    expect(annotations.description).toMatch(/\.$/);
+  }
+});
+
+test('each alert has a case in which it fires', () => {
+  interface Case {
+    promql_expr_test: { exp_samples: { labels: string }[] }[];
+  }
+  const cases = yaml<{ tests: Case[] }>('alerts.test.yml').tests;
+  const fired = cases.flatMap((one) => one.promql_expr_test.flatMap(({ exp_samples }) => exp_samples));
+  const names = fired.flatMap(({ labels }) => /alertname="(\w+)"/.exec(labels)?.[1] ?? []);
+  expect(names.sort()).toEqual(alerts.map(({ alert }) => alert).sort());
+});
+
+test.skipIf(Bun.which('promtool') === null)('promtool finds the alerts valid, and each fires in its case alone', () => {
+  for (const [what, file] of [
+    ['check', 'alerts.yml'],
+    ['test', 'alerts.test.yml'],
+  ] as const) {
+    const { exitCode, stdout, stderr } = Bun.spawnSync(['promtool', what, 'rules', file], { cwd: folder });
+    expect([exitCode, stdout.toString() + stderr.toString()]).toEqual([0, expect.stringContaining('SUCCESS')]);
+  }
+});
