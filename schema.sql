@@ -225,6 +225,8 @@ CREATE INDEX events_stx_outbound ON events (sender_id, position, event_index) WH
 -- Units of a token a principal received, and sent.
 CREATE INDEX events_ft_inbound ON events (asset_id, recipient_id, position, event_index) WHERE kind IN (6, 7);
 CREATE INDEX events_ft_outbound ON events (asset_id, sender_id, position, event_index) WHERE kind IN (6, 8);
+-- Units of a token that anybody moved.
+CREATE INDEX events_ft ON events (asset_id, position, event_index) WHERE kind IN (6, 7, 8);
 -- The history of an instance.
 CREATE INDEX events_nft ON events (asset_id, value, position, event_index) WHERE kind >= 9;
 -- The mints of an asset.

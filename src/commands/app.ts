@@ -7,7 +7,6 @@ import { nodeRoutes } from '../api/node-routes.ts';
 import { type Operations, operationRoutes } from '../api/operations.ts';
 import { type PrefixForward, prefixRoutes, requireFreePrefixes } from '../api/prefix-routes.ts';
 import { blockSeries } from '../api/stackside/block-series.ts';
-import { collections } from '../api/stackside/collections.ts';
 import { contractSearch } from '../api/stackside/contract-search.ts';
 import { type ServerHistory, serverHistory } from '../api/stackside/history.ts';
 import { mempoolState } from '../api/stackside/mempool.ts';
@@ -15,6 +14,7 @@ import { principalHistory } from '../api/stackside/principal-history.ts';
 import { rawTransactions } from '../api/stackside/raw-transactions.ts';
 import { type ServerStatus, serverStatus } from '../api/stackside/status.ts';
 import { type SystemApi, systemRoutes } from '../api/stackside/system.ts';
+import { tokenLists } from '../api/stackside/token-lists.ts';
 import { status, statusRedirects } from '../api/status.ts';
 import { addressBalances } from '../api/v1/address-balances.ts';
 import { addressTransactions } from '../api/v1/address-transactions.ts';
@@ -171,7 +171,7 @@ export const resources = (
   poxTransactions,
   blockSeries,
   mempoolState,
-  collections,
+  tokenLists,
   rawTransactions,
   serverStatus(server?.status ?? null),
   serverHistory(server?.history ?? null),

@@ -99,6 +99,7 @@ async function collectionOf(transactions: readonly Listed[]): Promise<string> {
 /** Tables that pages show, by name: each is what a wrong guess at the kind of the token would leave out. */
 const TABLES: Readonly<Record<string, string>> = {
   token: 'Holders',
+  'transfers of a token': 'Transfers',
   'a collection': 'Tokens, newest first',
   calls: 'Calls of transfer',
   'moves of a token': 'Transfers of coin',
@@ -134,6 +135,7 @@ async function pathsOfPages(): Promise<Record<string, string>> {
     logs: `/contracts/${contract}?tab=logs`,
     'moves of a token': `/principals/${deployer}?tab=tokens&token=${contract}::coin`,
     token: `/tokens/${contract}::coin`,
+    'transfers of a token': `/tokens/${contract}::coin?tab=transfers`,
     'a collection': `/tokens/${await collectionOf(transactions)}`,
     'a token that nobody has': `/tokens/${deployer}.none::card/0x0100000000000000000000000000000001`,
     staking: '/staking',

@@ -34,8 +34,8 @@ function downgrade(directory: string): void {
 }
 
 /**
- * Before version 3, transactions of the chain stayed in the mempool's table; send-many contracts came with version 4, and
- * indexes of decoded values with version 5.
+ * Before version 3, transactions of the chain stayed in the mempool's table; send-many contracts came with version 4, indexes
+ * of decoded values with version 5, and the transfers of a token with version 6.
  */
 function minedInMempool(index: Database): void {
   index.run(`
@@ -44,7 +44,8 @@ function minedInMempool(index: Database): void {
              t.sponsor_nonce, t.fee, t.recipient_id, t.amount, t.memo, t.contract_id, t.function_name, t.clarity_version,
              length(b.raw), b.raw
         FROM mined_receipts r JOIN transactions t USING (position) JOIN transaction_bodies b USING (position);
-    DROP TABLE mined_receipts; DROP TABLE send_many_contracts; DROP TABLE value_indexes; DROP TABLE value_index_entries`);
+    DROP TABLE mined_receipts; DROP TABLE send_many_contracts; DROP TABLE value_indexes; DROP TABLE value_index_entries;
+    DROP INDEX events_ft`);
 }
 
 /** Every table and index with its statement. */

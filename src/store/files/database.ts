@@ -17,7 +17,7 @@ import {
 import { makePrivateDirectory } from './private-files.ts';
 
 /** Counts changes of schema.sql; kept in the file as PRAGMA user_version. */
-export const SCHEMA_VERSION = 5;
+export const SCHEMA_VERSION = 6;
 
 export const indexPath = (directory: string): string => join(directory, 'index.db');
 export const journalPath = (directory: string): string => join(directory, 'journal.db');
@@ -46,6 +46,7 @@ const migrations: Readonly<Record<number, string>> = {
   4: `${creationOf('value_indexes')};
       ${creationOf('value_index_entries')};
       ${creationOf('value_index_entries_by_value', 'INDEX')};`,
+  5: `${creationOf('events_ft', 'INDEX')};`,
 };
 
 /**

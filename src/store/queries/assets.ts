@@ -84,6 +84,9 @@ export function assetReaders(db: Database) {
       ): Promise<Page<StxTransfer>> => transfers.stx(principalOf(principal), direction, limit, at),
       ft: async (principal: string, asset: string, limit: number, at: Cursor | null): Promise<Page<FtTransfer>> =>
         transfers.ft(assetOf(asset), principalOf(principal), limit, at),
+      /** Transfers, mints and burns of a token by anybody, newest first. */
+      ftOfAsset: async (asset: string, limit: number, at: Cursor | null): Promise<Page<FtTransfer, null>> =>
+        transfers.ftOfAsset(assetOf(asset), limit, at),
     },
     tokens: {
       /** micro-STX ever minted and mined, less burnt; decimal. */

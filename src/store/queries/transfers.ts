@@ -53,6 +53,10 @@ const feeds = {
     move,
     `e.asset_id = ?1 AND e.sender_id = ?2 AND e.kind IN (${EVENT_KIND.ft_transfer}, ${EVENT_KIND.ft_burn})`,
   ),
+  ftOfAsset: feed(
+    move,
+    `e.asset_id = ?1 AND e.kind IN (${EVENT_KIND.ft_transfer}, ${EVENT_KIND.ft_mint}, ${EVENT_KIND.ft_burn})`,
+  ),
   nft: feed(move, `e.asset_id = ?1 AND e.value = ?2 AND e.kind >= ${EVENT_KIND.nft_transfer}`),
 };
 
@@ -168,15 +172,15 @@ const both = <Row extends KeyRow>(a: Feed<Row>, b: Feed<Row>): Feed<Row> => ({
 const NEWEST = Number.MAX_SAFE_INTEGER;
 
 /** A page of a feed. */
-const page = <Row extends KeyRow, Item>(
+const page = <Row extends KeyRow, Item, Total extends number | null>(
   feed: Feed<Row>,
   of: Of,
-  total: number,
+  total: Total,
   limit: number,
   at: Cursor | null,
   itemOf: (row: Row) => Item,
-): Page<Item> =>
-  keysetPage<Row, Item>({
+): Page<Item, Total> =>
+  keysetPage<Row, Item, Total>({
     limit,
     at,
     total,
@@ -199,6 +203,7 @@ export function transferQueries(db: Database) {
   }
   const stx = { inbound: feedOf<StxRow>(feeds.stxInbound), outbound: feedOf<StxRow>(feeds.stxOutbound) };
   const ft = both(feedOf<MoveRow>(feeds.ftInbound), feedOf<MoveRow>(feeds.ftOutbound));
+  const ftOfAsset = feedOf<MoveRow>(feeds.ftOfAsset);
   const nft = feedOf<MoveRow>(feeds.nft);
   const stxTotals = prepared<{ inbound: number; outbound: number }, [number]>(db, totals.stx);
   const ftTotal = prepared<{ total: number }, [number, number]>(db, totals.ft);
@@ -214,6 +219,11 @@ export function transferQueries(db: Database) {
     ft(asset: number, principal: number, limit: number, at: Cursor | null): Page<FtTransfer> {
       const total = ftTotal.get(asset, principal)?.total ?? 0;
       return page(ft, [asset, principal], total, limit, at, ftTransferOf);
+    },
+
+    /** Whoever moved it. The list is not counted. */
+    ftOfAsset(asset: number, limit: number, at: Cursor | null): Page<FtTransfer, null> {
+      return page(ftOfAsset, [asset, null], null, limit, at, ftTransferOf);
     },
 
     nft(asset: number, value: Uint8Array, limit: number, at: Cursor | null): Page<Move> {

@@ -1094,6 +1094,22 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/stackside/v1/tokens/ft/{asset_identifier}/transfers": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: operations["getTokenTransfers"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/stackside/v1/tokens/nft/{asset_identifier}/mints": {
         parameters: {
             query?: never;
@@ -13984,6 +14000,71 @@ export interface operations {
             404: {
                 headers: {
                     "stackside-height": components["headers"]["Height"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        statusCode: number;
+                        code?: string;
+                        error: string;
+                        message: string;
+                    };
+                };
+            };
+            503: components["responses"]["HeightNotReached"];
+        };
+    };
+    getTokenTransfers: {
+        parameters: {
+            query?: {
+                limit?: number;
+                cursor?: string;
+            };
+            header?: {
+                "stackside-min-height"?: components["parameters"]["MinHeight"];
+            };
+            path: {
+                asset_identifier: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    "stackside-height": components["headers"]["Height"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        total: number | null;
+                        limit: number;
+                        cursor: {
+                            next: string | null;
+                            previous: string | null;
+                            current: string;
+                        };
+                        results: {
+                            block_height: number;
+                            time: string;
+                            tx_id: string;
+                            event_index: number;
+                            sender: string | null;
+                            recipient: string | null;
+                            amount: string;
+                        }[];
+                    };
+                };
+            };
+            304: {
+                headers: {
+                    "stackside-height": components["headers"]["Height"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: {
+                headers: {
                     [name: string]: unknown;
                 };
                 content: {

@@ -1,6 +1,6 @@
-/** Routes of Stackside's own that answer what deprecated routes answer, and stay when those are switched off. */
+/** Lists of a token as a whole, and what stays when deprecated routes are switched off. */
 import { expect, test } from 'bun:test';
-import { ADDRESS, hash, idAt, NFT, OTHER } from './sample-chain.ts';
+import { ADDRESS, HOLDER, hash, idAt, NFT, OTHER, TOKEN } from './sample-chain.ts';
 import { testApp } from './test-app.ts';
 
 const { json } = testApp();
@@ -40,4 +40,28 @@ test('the bytes of a transaction are those that v1 has', async () => {
     ...(old as object),
   } as never);
   expect((await json(`/stackside/v1/transactions/${hash(255)}/raw`)).status).toBe(404);
+});
+
+interface Transfers {
+  total: null;
+  cursor: { next: string | null; previous: string | null };
+  results: { block_height: number; sender: string | null; recipient: string | null; amount: string }[];
+}
+
+test('the transfers of a token are those of everybody, newest first, page by page', async () => {
+  const pageAt = async (query: string) =>
+    (await json(`/stackside/v1/tokens/ft/${TOKEN.replace('?', '%3F')}/transfers${query}`)).body as unknown as Transfers;
+  const shown = ({ results }: Transfers) =>
+    results.map(({ block_height: height, sender, recipient, amount }) => [height, sender, recipient, amount]);
+  const all = await pageAt('');
+  expect(shown(all)).toEqual([
+    [3, HOLDER, ADDRESS, '10'],
+    [3, HOLDER, ADDRESS, '20'],
+    [1, null, HOLDER, '50'],
+  ]);
+  expect([all.total, all.cursor.next, all.cursor.previous]).toEqual([null, null, null]);
+  const first = await pageAt('?limit=2');
+  const second = await pageAt(`?limit=2&cursor=${first.cursor.next}`);
+  expect([...shown(first), ...shown(second)]).toEqual(shown(all));
+  expect(shown(await pageAt(`?limit=2&cursor=${second.cursor.previous}`))).toEqual(shown(first));
 });

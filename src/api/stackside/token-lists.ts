@@ -1,0 +1,83 @@
+/**
+ * Lists of a token as a whole. Stackside's own: the transfers of a fungible token, which other versions list by principal, and the
+ * tokens of a collection, whose list in v1 is deprecated without a successor.
+ */
+import { type Static, Type } from '@sinclair/typebox';
+import { toHex } from '../../codec/hex.ts';
+import { chainTip } from '../../http/etag.ts';
+import { OffsetPage, offsetPage, offsetQuery } from '../../http/offset-pagination.ts';
+import { cursorPage, cursorQuery, pageCursor, UncountedCursorPage } from '../../http/pagination.ts';
+import { route } from '../../http/route.ts';
+import type { FtTransfer, NftEvent } from '../../store/model/token.ts';
+import { AssetParameter, NftAssetParameter } from '../shared/parameters.ts';
+import { Amount, ClarityPair, Hash, Height, IsoTime } from '../shared/schemas/values.ts';
+import { clarity, isoTime } from '../shared/serialize/values.ts';
+
+const Mint = Type.Object({
+  value: ClarityPair,
+  recipient: Type.Union([Type.String(), Type.Null()], { description: 'Who got the token when it was minted' }),
+  transaction: Type.Object({ tx_id: Hash, event_index: Type.Integer({ minimum: 0 }) }),
+});
+
+const mint = ({ txId, event }: NftEvent): Static<typeof Mint> => ({
+  value: clarity(event.value),
+  recipient: event.recipient,
+  transaction: { tx_id: toHex(txId), event_index: event.index },
+});
+
+const end = (description: string) => Type.Union([Type.String(), Type.Null()], { description });
+
+const Transfer = Type.Object({
+  block_height: Height,
+  time: IsoTime,
+  tx_id: Hash,
+  event_index: Type.Integer({ minimum: 0 }),
+  sender: end('Null for a mint'),
+  recipient: end('Null for a burn'),
+  amount: Amount,
+});
+
+const transfer = ({ txId, block, ...of }: FtTransfer): Static<typeof Transfer> => ({
+  block_height: block.height,
+  time: isoTime(block.time),
+  tx_id: toHex(txId),
+  event_index: of.eventIndex,
+  sender: of.sender,
+  recipient: of.recipient,
+  amount: of.amount,
+});
+
+export const tokenLists = [
+  route({
+    path: '/stackside/v1/tokens/ft/{asset_identifier}/transfers',
+    operationId: 'getTokenTransfers',
+    summary: 'Transfers of a fungible token',
+    description: 'Returns the transfers, mints and burns of a fungible token, whoever made them, newest first.',
+    tag: 'Stackside',
+    params: { asset_identifier: AssetParameter },
+    query: cursorQuery,
+    response: UncountedCursorPage(Transfer),
+    etag: chainTip,
+    handle: async ({ params: { asset_identifier: asset }, query: { limit, cursor }, read }) => {
+      const list = `token-transfers ${asset}`;
+      const page = await read.transfers.ftOfAsset(asset, limit, pageCursor(list, cursor));
+      return cursorPage(list, limit, page, transfer);
+    },
+  }),
+  route({
+    path: '/stackside/v1/tokens/nft/{asset_identifier}/mints',
+    operationId: 'getCollectionMints',
+    summary: 'Tokens of a collection',
+    description:
+      'Returns the mints of a non-fungible token, newest first: the tokens of a collection, those that were burnt later too.',
+    tag: 'Stackside',
+    params: { asset_identifier: NftAssetParameter },
+    query: offsetQuery({ maximum: 200, default: 50 }),
+    response: OffsetPage(Mint),
+    etag: chainTip,
+    handle: async ({ params: { asset_identifier }, query, read }) => {
+      const page = await read.tokenLists.nftMints(asset_identifier, query.limit, query.offset, false);
+      return offsetPage(query, page, mint);
+    },
+  }),
+];
