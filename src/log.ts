@@ -1,5 +1,6 @@
 /** The log: JSON lines on stderr, each an event of a known type. */
 import pino from 'pino';
+import type { ClusterEvent } from './cluster/events.ts';
 import type { FaucetEvent } from './faucets/faucets.ts';
 import type { HookEvent } from './hooks/log-event.ts';
 import type { ApiEvent } from './http/errors.ts';
@@ -20,10 +21,13 @@ export type ServerEvent =
   /** `nearest` is the variable that may have been meant. */
   | { event: 'variable_unknown'; variable: string; nearest: string | null }
   | { event: 'stopping'; signal: string }
+  /** What only the operator can mend ended this host of a cluster. */
+  | { event: 'host_ended'; problem: string; remedy: string }
   | { event: 'crashed'; cause: unknown };
 
 export type LogEvent =
   | IngestEvent
+  | ClusterEvent
   | SnapshotEvent
   | WalEvent
   | JournalKeeperEvent
@@ -47,6 +51,12 @@ export const levelOf: Record<LogEvent['event'], Exclude<Level, 'silent'>> = {
   data_open_to_others: 'warn',
   stopping: 'info',
   crashed: 'error',
+  host_ended: 'error',
+  log_reached: 'info',
+  log_unavailable: 'error',
+  log_followed: 'debug',
+  log_conflict: 'debug',
+  log_healed: 'warn',
   block_applied: 'info',
   block_reverted: 'warn',
   mempool_transaction_skipped: 'warn',

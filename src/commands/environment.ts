@@ -7,6 +7,7 @@ import { createLog, type Level, type Log } from '../log.ts';
 import { type Connect, openToWrite, WAL_LIMIT_BYTES } from '../store/files/connection.ts';
 import { type FileSync, fileSync } from '../store/ingest/durability.ts';
 import { type OpenSnapshots, openSnapshots } from '../store/read/snapshots.ts';
+import { type OpenLog, openClusterLog } from './cluster-host.ts';
 import { type StartOwnProcess, startOwnProcess } from './own-process.ts';
 
 export interface Environment {
@@ -24,6 +25,8 @@ export interface Environment {
   /** Carries deliveries to their receivers. */
   post: Post;
   createLog: (level: Level) => Log;
+  /** Opens the log of a cluster. */
+  openLog: OpenLog;
   /** Runs a command of this program beside the server. */
   startOwnProcess: StartOwnProcess;
   /** Prints the log lines of API threads, for people; null where each thread writes its own JSON. */
@@ -40,6 +43,7 @@ export const realEnvironment: Environment = {
   listen: listenHttp,
   post,
   createLog,
+  openLog: openClusterLog,
   startOwnProcess,
   threadLines: null,
 };

@@ -17,6 +17,8 @@ export interface OperationsOptions {
   registry: Registry;
   /** The writer's health; null where this process only reads. */
   health: Pick<WriterHealth, 'failing'> | null;
+  /** Why a host of a cluster is too far behind its log; null where it isn't. */
+  behind: () => string | null;
   /** The `--max-tip-age` setting. */
   maxTipAge: number | null;
   /** The clock, in Unix milliseconds. */

@@ -13,6 +13,8 @@ export interface ReadinessOptions {
   node: NodeRpc;
   /** The writer's health; null where this process only reads. */
   health: Pick<WriterHealth, 'failing'> | null;
+  /** Why a host of a cluster is too far behind its log; null where it isn't. */
+  behind: () => string | null;
   /** The `--max-tip-age` setting. */
   maxTipAge: number | null;
   /** The clock, in Unix milliseconds. */
@@ -90,7 +92,7 @@ function freshness(tip: Tip | null, nodeHeight: number | null, maxTipAge: number
 
 /** The state of a server, with the reason where it isn't ready. */
 export async function readinessOf(options: ReadinessOptions): Promise<Readiness> {
-  const { snapshots, node, health, maxTipAge, now } = options;
+  const { snapshots, node, health, behind, maxTipAge, now } = options;
   const reading = snapshots.read(async (read): Promise<Tip | null> => {
     const block = await read.blocks.find('latest');
     if (block === undefined) return null;
@@ -105,6 +107,8 @@ export async function readinessOf(options: ReadinessOptions): Promise<Readiness>
   const finding = (): Finding => {
     if (failing !== null) return { state: 'failing', reason: `nothing can be written: ${failing.message}` };
     if (unreadable !== null) return { state: 'unreadable', reason: unreadable };
+    const lag = behind();
+    if (lag !== null) return { state: 'behind', reason: lag };
     return freshness(tip, nodeHeight, maxTipAge);
   };
   const { state, reason } = finding();

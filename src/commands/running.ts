@@ -1,4 +1,5 @@
 import type { Readiness } from '../api/operations.ts';
+import type { OperatorError } from '../base/errors.ts';
 
 /** A server that was started. */
 export interface Running {
@@ -12,6 +13,8 @@ export interface Running {
   readiness(): Promise<Readiness>;
   /** The chain of the index; null where nothing has said yet which it is. */
   chainId(): Promise<number | null>;
+  /** Resolves with what ended a host of a cluster, which only the operator can mend; null where there is none. */
+  failed: Promise<OperatorError> | null;
   /** Finishes what is in progress, then closes the files. */
   stop(): Promise<void>;
 }

@@ -4,7 +4,7 @@ import type { Steering } from '../api/devnet.ts';
 import { type Operations, operationAnswer } from '../api/operations.ts';
 import type { SystemApi } from '../api/stackside/system.ts';
 import type { Every } from '../base/clock.ts';
-import { EXIT } from '../base/errors.ts';
+import { EXIT, OperatorError } from '../base/errors.ts';
 import { Turns } from '../base/turns.ts';
 import { type Faucets, noFaucets } from '../faucets/faucets.ts';
 import type { HookApi } from '../hooks/routes/family.ts';
@@ -15,7 +15,7 @@ import { LastHour } from '../metrics/last-hour.ts';
 import { RequestCounts } from '../metrics/request-counts.ts';
 import { snapshotLog } from '../metrics/snapshots.ts';
 import { storeMetrics } from '../metrics/store.ts';
-import { eventIntake } from '../node/event-intake.ts';
+import { eventIntake, type IntakeOptions } from '../node/event-intake.ts';
 import { countedBy, EventRate } from '../node/event-rate.ts';
 import { type Receiver, startReceiver } from '../node/receiver.ts';
 import { type NodeRpc, nodeRpc } from '../node/rpc.ts';
@@ -34,6 +34,7 @@ import type { Snapshots } from '../store/read/snapshots.ts';
 import { startApiService } from './api-service.ts';
 import { type ApiThreads, startApiThreads } from './api-threads.ts';
 import type { ServerReadings } from './app.ts';
+import { joinCluster, requireHost } from './cluster-host.ts';
 import { type Environment, realEnvironment } from './environment.ts';
 import { serverFaucets } from './faucets.ts';
 import { inspections } from './inspections.ts';
@@ -81,7 +82,7 @@ const LOOPBACK = { hostname: '127.0.0.1', port: 0, shared: false };
 
 function takeEvents(
   { settings, environment, registry, operations, log, watch, turns, closing }: Base,
-  ingest: Ingest,
+  receive: IntakeOptions['receive'],
   rate: EventRate,
 ): string {
   const { clock, listen } = environment;
@@ -90,7 +91,7 @@ function takeEvents(
     port: settings.eventPort,
     bodyLimit: settings.eventBodyLimit,
     take: eventIntake({
-      receive: ingest.receive,
+      receive,
       log,
       metrics: countedBy(rate, watch.hour.aroundEvents(eventMetrics(registry, () => receiver.waiting()))),
       clock,
@@ -189,6 +190,25 @@ function systemOf(
 }
 
 /**
+ * Opens the data directory for a process that writes, with what looks after its files.
+ * @returns null for a process that reads what another one writes
+ */
+function openWriting(settings: Settings, environment: Environment, log: Log, closing: Base['closing']): Ingest | null {
+  const shared = settings.cluster !== null;
+  if (settings.mode === 'read' && !shared) return null;
+  const { clock, walLimitBytes: limitBytes } = environment;
+  const ingest = openIngest({ ...ingestSettings(settings), ...writingIn(environment), shared, log });
+  closing.unshift(() => ingest.queue.run(ingest.close));
+  warnOfOthers(settings.data, log);
+  const every = inTurn(ingest, clock.every);
+  const { publish: before } = ingest;
+  closing.unshift(startWalUpkeep({ directory: settings.data, log, limitBytes, now: clock.monotonic, every, before }));
+  closing.unshift(keepJournal(settings, environment, ingest, log));
+  closing.unshift(startValueIndexing({ write: ingest.write, step: ingest.valueIndexes.step, clock, log }));
+  return ingest;
+}
+
+/**
  * Starts a server in the mode of its settings.
  * @param environment replaced by tests
  */
@@ -206,26 +226,12 @@ export async function startServing(
     for (const close of closing.splice(0)) await close();
   };
   try {
+    requireHost(settings);
     if (settings.mode !== 'read') await importOldNames(settings, log);
-    const ingest =
-      settings.mode === 'read' ? null : openIngest({ ...ingestSettings(settings), ...writingIn(environment), log });
-    if (ingest !== null) {
-      closing.unshift(() => ingest.queue.run(ingest.close));
-      warnOfOthers(settings.data, log);
-      closing.unshift(
-        startWalUpkeep({
-          directory: settings.data,
-          log,
-          limitBytes: environment.walLimitBytes,
-          now: clock.monotonic,
-          every: inTurn(ingest, clock.every),
-          before: ingest.publish,
-        }),
-      );
-      closing.unshift(keepJournal(settings, environment, ingest, log));
-      closing.unshift(startValueIndexing({ write: ingest.write, step: ingest.valueIndexes.step, clock, log }));
-    }
+    const ingest = openWriting(settings, environment, log, closing);
     const [registry, node] = [new Registry(), nodeRpc(settings.nodeRpc)];
+    const cluster = ingest === null ? null : await joinCluster({ settings, ingest, ...environment, registry, log });
+    if (cluster !== null) closing.unshift(cluster.stop);
     if (!settings.skipChainCheck) await requireNodesChain(node, settings.chainId ?? ingest?.chainId() ?? null);
     const commits = ingest?.commits ?? new CommitCount();
     const snapshots = environment.openSnapshots(settings.data, {
@@ -245,6 +251,7 @@ export async function startServing(
       node,
       registry,
       health: ingest?.health ?? null,
+      behind: () => cluster?.behind() ?? null,
       maxTipAge: settings.maxTipAge,
       now: clock.now,
       threads: metrics,
@@ -252,11 +259,19 @@ export async function startServing(
     const turns = new Turns(clock);
     const base: Base = { settings, environment, registry, node, snapshots, operations, log, watch, turns, closing };
     closing.unshift(watch.hour.start());
-    const faucets = ingest === null ? noFaucets : serverFaucets(settings, { ingest, snapshots, node, log });
+    // What only reads manages nothing, though a host of a cluster writes what it follows.
+    const managing = settings.mode === 'read' ? null : ingest;
+    const faucets = managing === null ? noFaucets : serverFaucets(settings, { ingest: managing, snapshots, node, log });
     const served =
-      ingest === null
+      managing === null
         ? null
-        : serveHooks({ settings, ingest, log, timers: watch.hour.aroundTimers(hookTimers(registry)), environment });
+        : serveHooks({
+            settings,
+            ingest: managing,
+            log,
+            timers: watch.hour.aroundTimers(hookTimers(registry)),
+            environment,
+          });
     if (served !== null) {
       const { hooks } = served;
       closing.unshift(() => hooks.stop());
@@ -264,7 +279,8 @@ export async function startServing(
       hookMetrics(registry, { counters: hooks.counters, gauges: hooks.gauges, wrongKeys: served.wrongKeys });
     }
     const rate = new EventRate(clock.now);
-    const events = ingest === null ? null : takeEvents(base, ingest, rate);
+    cluster?.start();
+    const events = managing === null ? null : takeEvents(base, cluster?.receive ?? managing.receive, rate);
     const listeners = events === null ? [] : [{ name: 'Events of the node', url: events }];
     const server: ServerReadings = {
       status: serverStatus({
@@ -275,7 +291,7 @@ export async function startServing(
       }),
       history: () => serverHistory(watch.hour),
     };
-    const system = ingest === null ? null : systemOf(base, ingest, sources, listeners, logs);
+    const system = managing === null ? null : systemOf(base, managing, sources, listeners, logs);
     if (ingest !== null) {
       storeMetrics(registry, ingest.health);
       closing.unshift(probeWrites(ingest, inTurn(ingest, clock.every)));
@@ -304,6 +320,7 @@ export async function startServing(
       signInPath: served?.signInPath ?? null,
       readiness: operations.readiness,
       chainId: async () => (await readOrReason(snapshots.read((read) => read.chain.chainId()))).read,
+      failed: cluster?.failed ?? null,
       stop,
     };
   } catch (error) {
@@ -354,7 +371,10 @@ export const nextSignal = (names: readonly NodeJS.Signals[]): Promise<NodeJS.Sig
     for (const name of names) process.once(name, () => resolve(name));
   });
 
-/** Says that the server listens, and resolves once a signal has stopped it. */
+/**
+ * Says that the server listens, and resolves once a signal has stopped it.
+ * @throws OperatorError that ended a host of a cluster
+ */
 export async function serveUntilSignal(
   { log, ready, end }: Presenter,
   running: Running,
@@ -364,10 +384,12 @@ export async function serveUntilSignal(
     process.on(kind, (cause: unknown) => crash(log, cause));
   }
   await ready(running);
-  const signal = await signalled;
+  const ended = await (running.failed === null ? signalled : Promise.race([signalled, running.failed]));
   end();
-  log({ event: 'stopping', signal });
+  if (ended instanceof OperatorError) log({ event: 'host_ended', problem: ended.message, remedy: ended.remedy });
+  else log({ event: 'stopping', signal: ended });
   await running.stop();
+  if (ended instanceof OperatorError) throw ended;
 }
 
 /** `stackside serve`, from its start until a signal. @throws OperatorError where it can't serve */

@@ -4,6 +4,7 @@ import { PayloadError } from '../chain/payload-reader.ts';
 import { StoreUnavailableError } from '../store/files/store-failure.ts';
 import type { Outcome, ReceivedEvent } from '../store/ingest/ingest.ts';
 import { UnknownParentError } from '../store/ingest/known-blocks.ts';
+import { LogUnavailableError } from '../store/log/shared-log.ts';
 
 export type IntakeEvent =
   | { event: 'event_taken'; path: string; ms: number }
@@ -82,7 +83,8 @@ export function eventIntake({ receive, log, metrics = uncounted, clock = systemC
     else if (outcome === 'repeated') log({ event: 'event_repeated', path });
     else if (outcome === 'refused') log({ event: 'event_refused', path, reason: reasonOf(error) });
     // Who writes says once that it can't; the event comes again and again.
-    else if (!(error instanceof StoreUnavailableError)) log({ event: 'event_failed', path, reason: reasonOf(error) });
+    else if (!(error instanceof StoreUnavailableError || error instanceof LogUnavailableError))
+      log({ event: 'event_failed', path, reason: reasonOf(error) });
   }
 
   return async (event) => {

@@ -3,14 +3,14 @@ import { Type } from '@sinclair/typebox';
 import { isEngineUrl } from '../store/log/engine-address.ts';
 import { PREFIX } from '../store/log/engine-tables.ts';
 import { group, setting } from './setting.ts';
-import { textOrNone } from './values.ts';
+import { integer, textOrNone } from './values.ts';
 
 /** Hides the passwords among the parameters of a URL; those before its host are hidden as in every URL. */
 const withoutPasswords = (url: string | null): string => (url ?? '').replace(/\b((?:ssl)?password=)[^&]*/g, '$1***');
 
 export const clusterSettings = group('Several hosts', {
   cluster: setting({
-    commands: ['cluster'],
+    commands: ['serve', 'cluster'],
     flag: '--cluster <url>',
     variables: ['STACKSIDE_CLUSTER'],
     type: textOrNone(),
@@ -20,11 +20,29 @@ export const clusterSettings = group('Several hosts', {
     accepts: 'a URL such as postgres://user@host1:5432,host2:5432/database',
   }),
   clusterPrefix: setting({
-    commands: ['cluster'],
+    commands: ['serve', 'cluster'],
     flag: '--cluster-prefix <name>',
     variables: ['STACKSIDE_CLUSTER_PREFIX'],
     type: Type.String({ pattern: PREFIX.source, default: '' }),
     help: 'Beginning of the names of the tables, by which the logs of several chains share a database',
     accepts: 'up to 31 lower-case letters, digits and _, the first of them no digit',
+  }),
+  hostName: setting({
+    commands: ['serve'],
+    flag: '--host-name <name>',
+    variables: ['STACKSIDE_HOST_NAME'],
+    type: Type.Union([Type.Null(), Type.String({ minLength: 1, maxLength: 200 })], { default: null }),
+    absent: "the machine's name",
+    help: 'Name of this host in the metrics and in stackside cluster status; each host has one of its own',
+    accepts: 'up to 200 characters',
+  }),
+  clusterLag: setting({
+    commands: ['serve'],
+    flag: '--cluster-lag <entries>',
+    variables: ['STACKSIDE_CLUSTER_LAG'],
+    type: Type.Integer({ minimum: 0, maximum: 1_000_000_000, default: 100 }),
+    read: integer,
+    help: 'Entries of the shared log that this host may lack and still be ready (/ready)',
+    accepts: 'a number from 0 to 1000000000',
   }),
 });

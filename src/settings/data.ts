@@ -54,7 +54,7 @@ export const dataSettings = group('Data and chain', {
     variables: ['STACKSIDE_MODE', 'STACKS_API_MODE'],
     type: Type.Union([Type.Literal('full'), Type.Literal('read'), Type.Literal('write')], { default: 'full' }),
     read: (text) => modeWords[text] ?? text,
-    help: 'Work of this process: full takes events and serves the API, write only takes events, read only serves the API beside a process that writes',
+    help: 'Work of this process: full takes events and serves the API, write only takes events, read only serves the API, beside a process that writes or, with --cluster, from the shared log',
     accepts: 'full, read or write',
   }),
   network: setting({

@@ -6,9 +6,10 @@ import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { checkDirectory } from '../../src/store/check/check.ts';
 import { faults } from '../faults/fault-store.ts';
 import { World } from '../simulation/world.ts';
-import { type Fate, MemoryLog, type Way } from '../support/memory-log.ts';
+import { MemoryLog } from '../support/memory-log.ts';
 import { journalRows, wholeIndex } from '../support/tables.ts';
 import type { Case, Disturbance } from './case.ts';
+import { LossyWay } from './lossy-way.ts';
 import { SimulatedHost } from './simulated-host.ts';
 
 /** Milliseconds of the world within which all must come to rest. */
@@ -52,7 +53,7 @@ class Run {
   readonly hosts: SimulatedHost[] = [];
   readonly #case: Case;
   readonly #events: readonly NodeEvent[];
-  #isCalm = false;
+  readonly #ways: LossyWay[] = [];
   #isDisturbed = true;
   #feeding = 0;
   /** What nodes were told is taken. */
@@ -64,7 +65,9 @@ class Run {
     this.world = new World(one.seed);
     for (let host = 0; host < one.hosts; host++) {
       const name = `host ${host}`;
-      this.hosts.push(new SimulatedHost(name, this.world, this.log, this.#way(name)));
+      const way = new LossyWay(this.world, name, one.lostInHundred);
+      this.#ways.push(way);
+      this.hosts.push(new SimulatedHost(name, this.world, this.log, way));
     }
   }
 
@@ -80,7 +83,7 @@ class Run {
     void this.#disturb();
     await this.world.until(() => this.#feeding === 0 && !this.#isDisturbed, PATIENCE, 'the last answer');
     this.world.calm();
-    this.#isCalm = true;
+    for (const way of this.#ways) way.calm();
     this.log.isAway = false;
     for (const host of this.hosts) host.disk.calm();
     this.world.note('calm');
@@ -121,32 +124,6 @@ class Run {
   #hasAll(host: SimulatedHost): boolean {
     const state = host.state;
     return state !== null && state.position === this.log.head.seq && state.position === state.head;
-  }
-
-  /** How a host reaches the log: now and then not. */
-  #way(name: string): Way {
-    const prng = this.world.prng(`way of ${name}`);
-    const fates: Readonly<Record<'append' | 'other', readonly (readonly [number, Fate])[]>> = {
-      append: [
-        [2, 'unavailable'],
-        [4, 'lost'],
-        [3, 'late'],
-        [1, 'never'],
-        [1, 'refused'],
-      ],
-      other: [
-        [1, 'unavailable'],
-        [2, 'cut'],
-      ],
-    };
-    return {
-      fate: (call) => {
-        if (this.#isCalm || prng.below(100) >= this.#case.lostInHundred) return 'done';
-        return prng.weighted<Fate>(fates[call === 'append' ? 'append' : 'other']);
-      },
-      travel: () => this.world.pause(prng.below(30) / 10),
-      late: () => this.world.pause(prng.below(400)),
-    };
   }
 
   async #feed(host: SimulatedHost, events: readonly NodeEvent[]): Promise<void> {

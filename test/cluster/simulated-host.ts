@@ -6,10 +6,10 @@ import { unavailable } from '../../src/store/files/store-failure.ts';
 import type { ReceivedEvent } from '../../src/store/ingest/event.ts';
 import { type Ingest, openIngest } from '../../src/store/ingest/ingest.ts';
 import { UnknownParentError } from '../../src/store/ingest/known-blocks.ts';
-import { LogUnavailableError, type SharedLog } from '../../src/store/log/shared-log.ts';
+import { LogUnavailableError } from '../../src/store/log/shared-log.ts';
 import { Disk } from '../simulation/disk.ts';
 import type { World } from '../simulation/world.ts';
-import type { MemoryLog, Way } from '../support/memory-log.ts';
+import { type MemoryLog, type Way, whileAlive } from '../support/memory-log.ts';
 
 /** Milliseconds until somebody starts a host again that ended. */
 const RESTART_MS = 300;
@@ -73,7 +73,7 @@ export class SimulatedHost {
     const { ingest } = life;
     if (ingest.entries === null) throw new Error('it shares no log');
     life.host = clusterHost({
-      log: this.#client(life),
+      log: whileAlive(this.log.client(this.way), () => !life.ended),
       entries: ingest.entries,
       queue: ingest.queue,
       clock: world.clock,
@@ -154,23 +154,5 @@ export class SimulatedHost {
   async #close({ host, ingest }: Life): Promise<void> {
     await host.stop();
     await ingest.queue.run(ingest.close);
-  }
-
-  /** What a process that has ended asks for reaches nobody. */
-  #client(life: { ended: boolean }): SharedLog {
-    const client = this.log.client(this.way);
-    const whileAlive = <A extends unknown[], T>(call: (...values: A) => Promise<T>) => {
-      return async (...values: A): Promise<T> => {
-        if (life.ended) throw new LogUnavailableError('the process has ended');
-        return call(...values);
-      };
-    };
-    return {
-      append: whileAlive(client.append),
-      read: whileAlive(client.read),
-      head: whileAlive(client.head),
-      wait: client.wait,
-      close: client.close,
-    };
   }
 }

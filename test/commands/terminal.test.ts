@@ -150,6 +150,7 @@ function running(given: Partial<Running> & { states?: Readiness[] } = {}): Runni
     signInPath: () => '/sign-in?token=x',
     readiness: async () => (states.length > 1 ? states.shift()! : states[0]!),
     chainId: async () => 0x8000_0000,
+    failed: null,
     stop: async () => {},
     ...given,
   };

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { readFileSync } from 'node:fs';
+import { Registry } from 'prom-client';
 import { systemClock } from '../../src/base/clock.ts';
 import { PassingError } from '../../src/base/errors.ts';
 import { MAINNET_CHAIN_ID, TESTNET_CHAIN_ID } from '../../src/chain/network.ts';
@@ -7,6 +8,7 @@ import { askHealth } from '../../src/commands/health.ts';
 import { tipAgeLimit } from '../../src/commands/readiness.ts';
 import { spanText } from '../../src/commands/span.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
+import { clusterMetrics } from '../../src/metrics/cluster.ts';
 import { NO_NODE, type Serving, serving } from '../support/serving.ts';
 import { operatorsPage } from '../support/settings-table.ts';
 import { type StandInNode, standInNode, TESTNET_INFO } from '../support/stand-in-node.ts';
@@ -66,8 +68,13 @@ function explainedMetrics(): string[] {
 }
 
 test("the operators' page explains every metric, and no other", async () => {
+  const ofCluster = new Registry();
+  clusterMetrics(ofCluster, 'a host', () => {
+    throw new Error('nobody collects them');
+  });
   const text = await (await server.get('/metrics')).text();
   const served = [...text.matchAll(/^# TYPE (\S+)/gm)].map(([, name = '']) => name);
+  served.push(...ofCluster.getMetricsAsArray().map(({ name }) => name));
   const isNamed = (explained: string, name: string): boolean =>
     explained.endsWith('*') ? name.startsWith(explained.slice(0, -1)) : name === explained;
   const explained = explainedMetrics();

@@ -24,6 +24,7 @@ test.each([
     health: null,
     threads: async () => [],
     maxTipAge: null,
+    behind: () => null,
     now: () => 0,
   });
   expect(await operations.readiness()).toMatchObject({ ready: false, reason, height: null });
@@ -38,6 +39,7 @@ test('a mistake of ours is not taken for an index that fails', async () => {
     snapshots: failing(mistake),
     node: nodeRpc(NO_NODE),
     maxTipAge: null,
+    behind: () => null,
     now: () => 0,
   };
   const operations = serverOperations({ ...options, registry: new Registry(), health: null, threads: async () => [] });

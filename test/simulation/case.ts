@@ -35,6 +35,8 @@ export interface Case {
   seed: number;
   /** Whether a journal is kept. */
   journal: boolean;
+  /** Whether the server is a host of a cluster; then a journal is kept. */
+  shared?: boolean;
   stream: number;
   /** How much of the stream comes, in quarters. */
   quarters: number;

@@ -94,6 +94,7 @@ class Run {
     this.world.calm();
     this.#node.calm();
     this.server.disk.calm();
+    this.server.way.calm();
     this.#receivers.calm();
     this.#readers.calm();
     this.#clients.calm();

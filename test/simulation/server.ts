@@ -13,6 +13,8 @@ import { readSettings } from '../../src/settings/config.ts';
 import { indexPath } from '../../src/store/files/database.ts';
 import { unavailable } from '../../src/store/files/store-failure.ts';
 import { rebuildIndex } from '../../src/store/ingest/rebuild.ts';
+import { LossyWay } from '../cluster/lossy-way.ts';
+import { MemoryLog, whileAlive } from '../support/memory-log.ts';
 import { Disk } from './disk.ts';
 import { Line, type LineClient } from './line.ts';
 import type { Receivers } from './receivers.ts';
@@ -27,11 +29,12 @@ const RETENTION_MS = 60_000;
 export const LOG_RETENTION_MS = 4 * RETENTION_MS;
 const DAY_MS = 86_400_000;
 
-const settingsOf = (data: string, journal: boolean) => ({
+const settingsOf = (data: string, { journal, shared = false }: ServerSettings) => ({
   ...readSettings(
     {
       data,
       journal,
+      ...(shared ? { cluster: 'postgres://127.0.0.1/log' } : {}),
       pingInterval: '1',
       // Socket.IO's library counts it by the clock of the machine, and the clients answer by that of the simulation.
       pingTimeout: '3600',
@@ -55,6 +58,8 @@ export interface ServerSettings {
   journal: boolean;
   /** Bytes above which it empties a write-ahead log. */
   walLimitBytes: number;
+  /** Whether it is a host of a cluster, whose log is reached now and then only. */
+  shared?: boolean;
 }
 
 /** A process, from its start to its end. */
@@ -95,6 +100,7 @@ export class Server {
   readonly #world: World;
   readonly #receivers: Receivers;
   readonly #settings: ServerSettings;
+  readonly #log = new MemoryLog();
   #disk: Disk;
   #life: Life | null = null;
   /** The files of a process that was told to stop and has not yet. */
@@ -103,12 +109,15 @@ export class Server {
   #remains = 0;
   /** How often it ended, however. */
   ends = 0;
+  /** How it reaches the log that it shares. */
+  readonly way: LossyWay;
 
   constructor(world: World, receivers: Receivers, settings: ServerSettings) {
     this.#world = world;
     this.#receivers = receivers;
     this.#settings = settings;
     this.#disk = new Disk(world);
+    this.way = new LossyWay(world, 'the server', 8);
   }
 
   get disk(): Disk {
@@ -138,7 +147,7 @@ export class Server {
     this.#life = life;
     this.#world.note('start');
     try {
-      life.running = await startServing(settingsOf(disk.path, this.#settings.journal), this.#environment(life));
+      life.running = await startServing(settingsOf(disk.path, this.#settings), this.#environment(life));
     } catch (error) {
       if (unavailable(error) === null) throw error;
       this.#world.note('start failed');
@@ -313,6 +322,7 @@ export class Server {
         },
       }),
       listen,
+      openLog: async () => ({ log: whileAlive(this.#log.client(this.way), () => !life.ended), tell: async () => {} }),
       post: (options) => (life.ended ? Promise.reject(new Error('nobody sends')) : this.#receivers.take(options)),
       startOwnProcess: () => {
         throw new Error('nobody inspects');

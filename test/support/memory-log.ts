@@ -128,3 +128,14 @@ export class MemoryLog {
     };
   }
 }
+
+/** A client of which a process that has ended sends nothing more. */
+export function whileAlive({ append, read, head, wait, close }: SharedLog, isAlive: () => boolean): SharedLog {
+  const guarded =
+    <A extends unknown[], T>(call: (...values: A) => Promise<T>) =>
+    async (...values: A): Promise<T> => {
+      if (!isAlive()) throw new LogUnavailableError('the process has ended');
+      return call(...values);
+    };
+  return { append: guarded(append), read: guarded(read), head: guarded(head), wait, close };
+}

@@ -28,7 +28,10 @@ export class ForeignEntryError extends Error {
 
 /** An entry that this program can't apply, though another host did. */
 class InapplicableEntryError extends OperatorError {
-  constructor(id: number, options: { cause: Error }) {
+  constructor(
+    readonly id: number,
+    options: { cause: Error },
+  ) {
     super(
       `Entry ${id} of the log can not be applied: ${options.cause.message}.`,
       'Run the newest Stackside of all hosts on this one, with the same settings of the chain.',
@@ -56,10 +59,25 @@ interface SharedOptions {
  */
 const LOOK_BACK = 1_000;
 
+/** The entries that follow a host's last one, and the number of the first that doesn't; null where all do. */
+function linked(last: Place, entries: readonly JournalEntry[]): { following: JournalEntry[]; foreign: number | null } {
+  const following: JournalEntry[] = [];
+  let at = last;
+  for (const entry of entries) {
+    if (entry.id <= last.id) continue;
+    if (entry.id !== at.id + 1 || !sameChain(nextChain(at.chain, entry), entry.chain)) {
+      return { following, foreign: entry.id };
+    }
+    following.push(entry);
+    at = entry;
+  }
+  return { following, foreign: null };
+}
+
 export type SharedEntries = ReturnType<typeof sharedEntries>;
 
-/** What takes entries; every function is called in the order of all that is written. */
-export function sharedEntries({ files, router, transaction, report, committedPlace }: SharedOptions) {
+/** What applies events of this host's node. */
+function proposals({ files, router, transaction }: SharedOptions) {
   const { journal, places, imports } = files;
 
   /** Applies an event in a transaction that stays open. @returns null where it changes nothing; then none is open */
@@ -89,12 +107,15 @@ export function sharedEntries({ files, router, transaction, report, committedPla
     transaction.guarded(() => imports.set(read.source, read.upTo));
   }
 
-  /** Applies an entry in the open transaction. @throws ForeignEntryError, InapplicableEntryError */
+  return { proposed, keepPlace };
+}
+
+/** What applies entries of the log. @returns a function that applies them in one transaction, all of them or none */
+function entryApplier({ files, router, transaction, report }: SharedOptions) {
+  const { journal, places } = files;
+
+  /** Applies an entry in the open transaction. @throws InapplicableEntryError */
   function apply(entry: JournalEntry, live: boolean): Applied {
-    const last = transaction.guarded(places.current);
-    if (entry.id !== last.id + 1 || !sameChain(nextChain(last.chain, entry), entry.chain)) {
-      throw new ForeignEntryError(entry.id, last.id);
-    }
     try {
       const applied = transaction.step(() => {
         const done = router.apply(readEntry(entry.path, entry.text), entry, entry.id, live);
@@ -109,6 +130,30 @@ export function sharedEntries({ files, router, transaction, report, committedPla
       throw isOfTheEntry ? new InapplicableEntryError(entry.id, { cause }) : cause;
     }
   }
+
+  return async (entries: readonly JournalEntry[], live: boolean, turn: () => Promise<void>): Promise<void> => {
+    const done: Applied[] = [];
+    try {
+      transaction.begin();
+      for (const entry of entries) {
+        done.push(apply(entry, live));
+        await turn();
+      }
+      transaction.commit();
+    } catch (error) {
+      transaction.rollback();
+      throw error;
+    }
+    for (const one of done) report(one);
+  };
+}
+
+/** What takes entries; every function is called in the order of all that is written. */
+export function sharedEntries(options: SharedOptions) {
+  const { files, transaction, report, committedPlace } = options;
+  const { journal, places } = files;
+  const { proposed, keepPlace } = proposals(options);
+  const applyTogether = entryApplier(options);
 
   return {
     /** The host's last entry. */
@@ -151,26 +196,28 @@ export function sharedEntries({ files, router, transaction, report, committedPla
     },
 
     /**
-     * Applies entries of the log in one transaction; those that the host has already are passed over.
+     * Applies entries of the log; those that the host has already are passed over.
      * @param live whether subscribers are told of them
      * @param turn lets others have their turn between two entries
-     * @throws ForeignEntryError, OperatorError, StoreUnavailableError; then none of them is applied
+     * @throws ForeignEntryError, InapplicableEntryError; then those before it are applied
+     * @throws StoreUnavailableError; then none of them is applied
      */
     async follow(entries: readonly JournalEntry[], live: boolean, turn: () => Promise<void>): Promise<void> {
-      const done: Applied[] = [];
+      transaction.begin();
+      const last = transaction.guarded(places.current);
+      const { following, foreign } = linked(last, entries);
       try {
-        transaction.begin();
-        const { id } = transaction.guarded(places.current);
-        for (const entry of entries.filter((one) => one.id > id)) {
-          done.push(apply(entry, live));
-          await turn();
-        }
-        transaction.commit();
+        await applyTogether(following, live, turn);
       } catch (error) {
-        transaction.rollback();
+        if (!(error instanceof InapplicableEntryError)) throw error;
+        const before = following.slice(
+          0,
+          following.findIndex(({ id }) => id === error.id),
+        );
+        await applyTogether(before, live, turn);
         throw error;
       }
-      for (const one of done) report(one);
+      if (foreign !== null) throw new ForeignEntryError(foreign, following.at(-1)?.id ?? last.id);
     },
   };
 }

@@ -1,0 +1,132 @@
+/** Makes a serving process a host of a cluster by its settings. */
+import { hostname } from 'node:os';
+import type { Registry } from 'prom-client';
+import type { Clock } from '../base/clock.ts';
+import { OperatorError } from '../base/errors.ts';
+import type { ClusterState } from '../cluster/events.ts';
+import { type ClusterHost, clusterHost } from '../cluster/host.ts';
+import type { Log } from '../log.ts';
+import { clusterMetrics } from '../metrics/cluster.ts';
+import type { Settings } from '../settings/config.ts';
+import type { Ingest } from '../store/ingest/ingest.ts';
+import type { HostPosition } from '../store/log/cluster-hosts.ts';
+import { LogUnavailableError, LogUnknownOutcomeError, type SharedLog } from '../store/log/shared-log.ts';
+import { serverVersion } from './version.ts';
+
+/** Milliseconds between two reports of where this host is. */
+const TELL_MS = 5_000;
+
+/** A cluster's log that was opened. */
+export interface OpenedLog {
+  log: SharedLog;
+  /** Tells people who look at the cluster where this host is. @throws LogUnavailableError, LogUnknownOutcomeError */
+  tell(position: HostPosition): Promise<void>;
+}
+
+/** Opens the log of a cluster. @throws OperatorError where it is none, or of another version */
+export type OpenLog = (url: string, options: { prefix: string; clock: Clock }) => Promise<OpenedLog>;
+
+/** Opens the log in PostgreSQL, whose client is loaded for that. */
+export const openClusterLog: OpenLog = async (url, options) => {
+  const [{ openPostgresLog }, { tellPosition }] = await Promise.all([
+    import('../store/log/postgres-log.ts'),
+    import('../store/log/cluster-hosts.ts'),
+  ]);
+  const log = await openPostgresLog(url, options);
+  return { log, tell: (position) => tellPosition(log.access, position) };
+};
+
+/** A process that is a host of a cluster. */
+export interface ServedCluster extends Pick<ClusterHost, 'receive' | 'state' | 'start'> {
+  /** Why answers are too old to be given; null where they aren't. */
+  behind(): string | null;
+  /** Resolves with what ended the host, which only the operator can mend. */
+  failed: Promise<OperatorError>;
+  /** Follows the log no more, and closes it. */
+  stop(): Promise<void>;
+}
+
+/** @param most the `--cluster-lag` setting */
+function reasonOf({ position, head }: ClusterState, most: number): string | null {
+  if (head === null) return "the cluster's log was not reached yet";
+  if (head - position <= most) return null;
+  return `behind the cluster's log: entry ${position} of ${head}`;
+}
+
+/** Tells where the host is from time to time. @returns what ends that */
+function telling({ tell }: OpenedLog, clock: Clock, position: () => HostPosition): () => Promise<void> {
+  let underWay: Promise<void> | null = null;
+  async function once(): Promise<void> {
+    try {
+      await tell(position());
+    } catch (error) {
+      // Only people look at it: it is told again, and the host says by itself that the log is away.
+      if (!(error instanceof LogUnavailableError || error instanceof LogUnknownOutcomeError)) throw error;
+    } finally {
+      underWay = null;
+    }
+  }
+  const end = clock.every(TELL_MS, () => {
+    underWay ??= once();
+  });
+  return async () => {
+    end();
+    await underWay;
+  };
+}
+
+export interface JoinOptions {
+  settings: Settings;
+  ingest: Ingest;
+  clock: Clock;
+  openLog: OpenLog;
+  registry: Registry;
+  log: Log;
+}
+
+/** Refuses settings that no host of a cluster can have. @throws OperatorError */
+export function requireHost({ journal, cluster }: Pick<Settings, 'journal' | 'cluster'>): void {
+  if (cluster !== null && !journal) {
+    throw new OperatorError(
+      '--no-journal is given, but the journal of a host is its copy of the log.',
+      'Omit --no-journal, or omit --cluster.',
+    );
+  }
+}
+
+/**
+ * Opens the cluster's log; nothing is followed before `start`.
+ * @returns null where the settings name no cluster
+ * @throws OperatorError
+ */
+export async function joinCluster(options: JoinOptions): Promise<ServedCluster | null> {
+  const { settings, ingest, clock, registry, log: say } = options;
+  const { cluster: url, clusterPrefix: prefix, clusterLag } = settings;
+  const { entries, queue } = ingest;
+  if (url === null || entries === null) return null;
+  const opened = await options.openLog(url, { prefix, clock });
+  const failed = Promise.withResolvers<OperatorError>();
+  const name = settings.hostName ?? hostname();
+  const metrics = clusterMetrics(registry, name, () => host.state());
+  const host: ClusterHost = clusterHost({
+    log: opened.log,
+    entries,
+    queue,
+    clock,
+    say,
+    metrics,
+    failed: (error) => failed.resolve(error),
+  });
+  const stopTelling = telling(opened, clock, () => ({ name, seq: host.state().position, version: serverVersion }));
+  return {
+    receive: host.receive,
+    state: host.state,
+    start: host.start,
+    behind: () => reasonOf(host.state(), clusterLag),
+    failed: failed.promise,
+    async stop() {
+      await host.stop();
+      await stopTelling();
+    },
+  };
+}

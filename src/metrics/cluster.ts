@@ -1,0 +1,47 @@
+/** Metrics of a host that shares a log with others. */
+import { Histogram, type Registry } from 'prom-client';
+import type { ClusterMetrics, ClusterState } from '../cluster/events.ts';
+import { collectedCounter, collectedGauge } from './collected.ts';
+
+/** Registers the metrics of the log that this host shares. @param name the host's @param state reads where it stands */
+export function clusterMetrics(registry: Registry, name: string, state: () => ClusterState): ClusterMetrics {
+  const gauge = (metric: string, help: string, read: (of: ClusterState) => number) =>
+    collectedGauge(registry, { name: metric, help, read: () => read(state()) });
+  collectedGauge(registry, {
+    name: 'stackside_host_info',
+    help: '1, with the name of this host of the cluster',
+    labelNames: ['host'],
+    read: () => [[{ host: name }, 1]],
+  });
+  gauge('stackside_log_position', "Entry of the cluster's log that this host applied last", ({ position }) => position);
+  gauge('stackside_log_head', "Newest entry of the cluster's log, as far as this host knows", ({ position, head }) =>
+    Math.max(position, head ?? 0),
+  );
+  gauge(
+    'stackside_log_lag_seconds',
+    "Seconds since this host last had all entries of the cluster's log; 0 while it has them",
+    ({ lagSeconds }) => lagSeconds,
+  );
+  gauge(
+    'stackside_log_reachable',
+    "1 if the cluster's log answered when it was asked last, otherwise 0",
+    ({ reachable }) => (reachable ? 1 : 0),
+  );
+  collectedCounter(registry, {
+    name: 'stackside_log_conflicts_total',
+    help: 'Events of this host that met an entry of another host in the log',
+    read: () => state().conflicts,
+  });
+  collectedCounter(registry, {
+    name: 'stackside_log_healed_entries_total',
+    help: 'Entries that the log had lost and got back from this host',
+    read: () => state().healed,
+  });
+  const append = new Histogram({
+    name: 'stackside_log_append_seconds',
+    help: "Time until the cluster's log had an entry of this host, in seconds",
+    buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 5],
+    registers: [registry],
+  });
+  return { appended: (seconds) => append.observe(seconds) };
+}

@@ -1,0 +1,298 @@
+/** The laws of a host that shares a log, one by one. */
+import { expect, test } from 'bun:test';
+import { devnetEvents } from '../../src/devnet/scenario.ts';
+import { openJournalReader } from '../../src/store/files/journal.ts';
+import { nextChain } from '../../src/store/files/journal-entry.ts';
+import type { ReceivedEvent } from '../../src/store/ingest/ingest.ts';
+import { type LogEntry, LogUnavailableError } from '../../src/store/log/shared-log.ts';
+import { received } from '../support/ingest.ts';
+import { directWay, type Fate, MemoryLog, type Way } from '../support/memory-log.ts';
+import { journalRows, wholeIndex } from '../support/tables.ts';
+import { until } from '../support/until.ts';
+import { openHost } from './open-host.ts';
+
+const events = [...devnetEvents({ seed: 3, blocks: 5, accounts: 5, transactionsPerBlock: 2, forkEvery: 2 })].map(
+  received,
+);
+const chunks = (label: number): ReceivedEvent => ({
+  path: '/stackerdb_chunks',
+  text: `{"label":${label}}`,
+  receivedAt: 1_000_000 * label,
+});
+
+/** A way on which the next appends have these fates. */
+function wayOf(...fates: Fate[]): Way {
+  return { ...directWay, fate: (call) => (call === 'append' ? (fates.shift() ?? 'done') : 'done') };
+}
+
+/** A log that all events were appended to, by a host that is gone. */
+async function filledLog(list: readonly ReceivedEvent[] = events): Promise<MemoryLog> {
+  const log = new MemoryLog();
+  await using one = openHost(log.client());
+  for (const event of list) await one.host.receive(event);
+  return log;
+}
+
+test('an event is in the log before it is in the journal, and in both and the index before it is answered', async () => {
+  const log = new MemoryLog();
+  const client = log.client();
+  const arrived = Promise.withResolvers<void>();
+  const goOn = Promise.withResolvers<void>();
+  await using one = openHost({
+    ...client,
+    append: async (...given) => {
+      const outcome = await client.append(...given);
+      arrived.resolve();
+      await goOn.promise;
+      return outcome;
+    },
+  });
+  const [first] = events;
+  const taken = one.host.receive(first!);
+  await arrived.promise;
+  expect([log.head.seq, journalRows(one.directory).length, one.position()]).toEqual([1, 0, 0]);
+  goOn.resolve();
+  expect(await taken).toBe('applied');
+  expect([journalRows(one.directory).length, one.position()]).toEqual([1, 1]);
+  expect(one.seconds).toHaveLength(1);
+});
+
+test('while the log takes an event, others see what is committed, and writes wait for their turn', async () => {
+  const log = new MemoryLog();
+  const client = log.client();
+  let goOn = Promise.withResolvers<void>();
+  goOn.resolve();
+  const arrived: number[] = [];
+  await using one = openHost({
+    ...client,
+    append: async (entry, head) => {
+      arrived.push(entry.seq);
+      await goOn.promise;
+      return client.append(entry, head);
+    },
+  });
+  const blocks = events.filter(({ path }) => path === '/new_block');
+  const [genesis, first, second] = blocks;
+  for (const event of events.slice(0, events.indexOf(second!))) await one.host.receive(event);
+  const { hooks, history, faucetRequests } = one.ingest;
+  const before = history.tip();
+  expect(before.height).toBe(1);
+  expect([genesis, first]).not.toContain(undefined);
+
+  goOn = Promise.withResolvers();
+  const seq = one.position() + 1;
+  const taken = one.host.receive(second!);
+  await until(() => arrived.includes(seq));
+  let written = false;
+  const write = one.ingest.write(() => {
+    written = true;
+    // Whoever writes sees what was written before it.
+    return history.tip().height;
+  });
+  const asked = faucetRequests.add('stx', 'ST000000000000000000002AMW42H', 1, '127.0.0.1');
+  expect(history.tip()).toEqual(before);
+  expect(history.hashAt(2)).toBeUndefined();
+  expect(hooks.records.live()).toEqual([]);
+  expect(faucetRequests.count('stx', 'ST000000000000000000002AMW42H', 0)).toBe(0);
+  expect(written).toBe(false);
+  goOn.resolve();
+  expect(await taken).toBe('applied');
+  expect(await write).toBe(2);
+  await asked;
+  expect(faucetRequests.count('stx', 'ST000000000000000000002AMW42H', 0)).toBe(1);
+  expect(history.tip().height).toBe(2);
+});
+
+test('hosts that take the same events come to the same journal and tables; who loses a race finds a repetition', async () => {
+  const log = new MemoryLog();
+  await using one = openHost(log.client());
+  await using two = openHost(log.client());
+  for (const event of events) {
+    const outcomes = await Promise.all([one.host.receive(event), two.host.receive(event)]);
+    expect(outcomes.filter((outcome) => outcome === 'applied').length).toBeLessThan(2);
+  }
+  const chunk = chunks(1);
+  expect((await Promise.all([one.host.receive(chunk), two.host.receive(chunk)])).toSorted()).toEqual([
+    'applied',
+    'repeated',
+  ]);
+  expect(one.host.state().conflicts + two.host.state().conflicts).toBeGreaterThan(0);
+  for (const each of [one, two]) await each.follow(log.head.seq);
+  expect(journalRows(two.directory)).toEqual(journalRows(one.directory));
+  expect(wholeIndex(two.directory)).toEqual(wholeIndex(one.directory));
+  expect(journalRows(one.directory).length).toBe(log.entries.length);
+});
+
+test('a host that comes late has the same journal and tables, though it applied many entries together', async () => {
+  const log = new MemoryLog();
+  await using one = openHost(log.client());
+  for (const event of events) await one.host.receive(event);
+  await using other = openHost(log.client());
+  await other.follow(log.head.seq);
+  expect(journalRows(other.directory)).toEqual(journalRows(one.directory));
+  expect(wholeIndex(other.directory)).toEqual(wholeIndex(one.directory));
+});
+
+const answers: [fate: Fate, first: string, then: string][] = [
+  ['lost', 'applied', 'repeated'],
+  ['never', 'LogUnavailableError', 'applied'],
+  ['unavailable', 'LogUnavailableError', 'applied'],
+  ['refused', 'LogUnavailableError', 'applied'],
+  ['late', 'LogUnavailableError', 'repeated'],
+];
+
+test.each(answers)('an append whose fate is %s: %s, and when the event comes again: %s', async (fate, first, then) => {
+  const log = new MemoryLog();
+  const arrives = Promise.withResolvers<void>();
+  await using one = openHost(log.client({ ...wayOf(fate), late: () => arrives.promise }));
+  const outcome = await one.host.receive(chunks(1)).catch(({ name }: Error) => name);
+  expect(outcome).toBe(first);
+  arrives.resolve();
+  await arrives.promise;
+  expect(await one.host.receive(chunks(1))).toBe(then as never);
+  expect(log.entries).toHaveLength(1);
+  expect(journalRows(one.directory)).toHaveLength(1);
+});
+
+test('an append that was lost and that another host came before is a conflict', async () => {
+  const log = new MemoryLog();
+  await using other = openHost(log.client());
+  const client = log.client(wayOf('never'));
+  await using one = openHost({
+    ...client,
+    append: async (entry, head) => {
+      await other.host.receive(chunks(entry.seq + 7));
+      return client.append(entry, head);
+    },
+  });
+  // Each try of this host finds an entry of the other, until the log refuses to play on.
+  await expect(one.host.receive(chunks(1))).rejects.toThrow("this host is behind the cluster's log");
+  expect(one.host.state().conflicts).toBe(20);
+  expect(journalRows(one.directory)).toEqual(journalRows(other.directory));
+});
+
+test('a log that lost its last entries gets them back from a journal, and the event that found it is taken', async () => {
+  const log = await filledLog();
+  await using one = openHost(log.client());
+  await one.follow(log.head.seq);
+  const lost = log.entries.slice(-4);
+  log.lose(4);
+  // Also what no host would notice by itself: nothing is appended.
+  await until(() => one.host.state().healed === 4, 'what was lost');
+  expect(log.entries.slice(-4)).toEqual(lost);
+  expect(one.said).toContainEqual({ event: 'log_healed', first: lost[0]!.seq, last: lost[3]!.seq });
+
+  log.entries.splice(-2);
+  await using two = openHost(log.client(), undefined);
+  expect(await one.host.receive(chunks(9))).toBe('applied');
+  await two.follow(log.head.seq);
+  expect(journalRows(two.directory)).toEqual(journalRows(one.directory));
+});
+
+/** The log with one entry replaced by another, and all that follow it chained to that. */
+function rewritten(entries: readonly LogEntry[], at: number): LogEntry[] {
+  const made: LogEntry[] = [];
+  for (const entry of entries) {
+    const receivedAt = entry.seq === at ? entry.receivedAt + 1 : entry.receivedAt;
+    const previous = made.at(-1)?.chain ?? new Uint8Array(32);
+    const chain = nextChain(previous, { ...entry, receivedAt, id: entry.seq });
+    made.push({ ...entry, receivedAt, chain });
+  }
+  return made;
+}
+
+test.each([
+  ['as long', 0],
+  ['longer', 3],
+  ['shorter', -3],
+])('a log that has another entry and is %s ends the host, which names the entry', async (_, change) => {
+  const log = await filledLog();
+  await using one = openHost(log.client());
+  const all = log.entries;
+  log.entries = all.slice(0, -3);
+  await one.follow(log.head.seq);
+  log.entries = rewritten(all, 5).slice(0, all.length - 3 + change);
+  log.wake();
+  await until(() => one.ended.length > 0, 'the end');
+  const before = journalRows(one.directory);
+  expect(one.ended[0]).toMatchObject({
+    message: "Entry 5 of the cluster's log is another than entry 5 of this host's journal.",
+    exitCode: 1,
+  });
+  await expect(one.host.receive(chunks(1))).rejects.toBeInstanceOf(LogUnavailableError);
+  expect(journalRows(one.directory)).toEqual(before);
+});
+
+test.each([
+  ['is missing', (entries: LogEntry[]) => entries.splice(6, 1)],
+  [
+    'is damaged: its chain value is another',
+    (entries: LogEntry[]) => {
+      entries[6] = { ...entries[6]!, text: `${entries[6]!.text} ` };
+    },
+  ],
+])('a log of which an entry %s ends the host, with all entries before it', async (fault, damage) => {
+  const log = await filledLog();
+  damage(log.entries);
+  await using one = openHost(log.client());
+  await one.follow(log.head.seq);
+  expect(one.ended.map(({ message }) => message)).toEqual([`Entry 7 of the cluster's log ${fault}.`]);
+  expect(one.position()).toBe(6);
+});
+
+/** Entries that a newer program appended to the end of a log. */
+function appended(log: MemoryLog, path: string, text: string): void {
+  const { seq, chain } = log.head;
+  const entry = { seq: seq + 1, receivedAt: 1, path, text };
+  log.add({ ...entry, chain: nextChain(chain, { ...entry, id: entry.seq }) }, { seq, chain });
+}
+
+test('an entry of a path that only a newer program knows is kept, and changes nothing', async () => {
+  const log = await filledLog();
+  await using one = openHost(log.client());
+  await one.follow(log.head.seq);
+  const before = wholeIndex(one.directory, ['progress.journal_id', 'progress.journal_chain']);
+  appended(log, '/stackside/hooks', '{"of":"a newer program"}');
+  await until(() => one.position() === log.head.seq);
+  expect(await one.host.receive(chunks(1))).toBe('applied');
+  expect(wholeIndex(one.directory, ['progress.journal_id', 'progress.journal_chain'])).toEqual(before);
+  using journal = disposable(openJournalReader(one.directory)!);
+  expect(journal.read(log.head.seq - 1)?.path).toBe('/stackside/hooks');
+});
+
+const disposable = <T extends { close(): void }>(of: T): T & Disposable => ({ ...of, [Symbol.dispose]: of.close });
+
+test('an entry that this program can not apply ends the host, which names it', async () => {
+  const log = await filledLog();
+  appended(log, '/new_block', '{"of":"a newer program"}');
+  await using one = openHost(log.client());
+  await one.follow(log.head.seq);
+  expect(one.ended[0]?.message).toStartWith(`Entry ${log.head.seq} of the log can not be applied: Missing field `);
+  expect(one.ended[0]?.remedy).toContain('Run the newest Stackside');
+  expect(one.position()).toBe(log.head.seq - 1);
+});
+
+test('while the log is away, events are refused, and said once; then all goes on', async () => {
+  const log = await filledLog();
+  await using one = openHost(log.client());
+  await one.follow(log.head.seq);
+  log.isAway = true;
+  log.wake();
+  for (const _ of [1, 2]) await expect(one.host.receive(chunks(1))).rejects.toThrow('the log is away');
+  expect(one.host.state()).toMatchObject({ reachable: false, position: log.entries.length, head: log.entries.length });
+  log.isAway = false;
+  expect(await one.host.receive(chunks(1))).toBe('applied');
+  expect(one.host.state()).toMatchObject({ reachable: true, lagSeconds: 0 });
+  const words = one.said.map(({ event }) => event).filter((word) => /reached|unavailable/.test(word));
+  expect(words).toEqual(['log_reached', 'log_unavailable', 'log_reached']);
+});
+
+test('a host that is far behind takes no events, and says how far', async () => {
+  const log = await filledLog();
+  for (let more = 0; more < 600; more++) appended(log, '/stackside/none', '{}');
+  await using one = openHost(log.client());
+  await expect(one.host.receive(chunks(1))).rejects.toThrow("this host is behind the cluster's log");
+  expect(one.host.state()).toMatchObject({ position: 0, head: log.head.seq });
+  await one.follow(log.head.seq);
+  expect(await one.host.receive(chunks(1))).toBe('applied');
+});

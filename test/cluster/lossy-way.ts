@@ -1,0 +1,50 @@
+/** A way to the log on which calls are lost, late or cut, as a seed draws it. */
+import type { Prng } from '../../src/devnet/prng.ts';
+import type { World } from '../simulation/world.ts';
+import type { Call, Fate, Way } from '../support/memory-log.ts';
+
+/** Milliseconds. */
+const TRAVEL = 3;
+const LATE = 400;
+
+const ofAppends: [number, Fate][] = [
+  [2, 'unavailable'],
+  [4, 'lost'],
+  [3, 'late'],
+  [1, 'never'],
+  [1, 'refused'],
+];
+const ofOthers: [number, Fate][] = [
+  [1, 'unavailable'],
+  [2, 'cut'],
+];
+
+export class LossyWay implements Way {
+  readonly #world: World;
+  readonly #prng: Prng;
+  #lostInHundred: number;
+
+  constructor(world: World, of: string, lostInHundred: number) {
+    this.#world = world;
+    this.#prng = world.prng(`way of ${of}`);
+    this.#lostInHundred = lostInHundred;
+  }
+
+  /** From now on nothing is lost. */
+  calm(): void {
+    this.#lostInHundred = 0;
+  }
+
+  fate(call: Call): Fate {
+    if (this.#prng.below(100) >= this.#lostInHundred) return 'done';
+    return this.#prng.weighted<Fate>(call === 'append' ? ofAppends : ofOthers);
+  }
+
+  travel(): Promise<void> {
+    return this.#world.pause((this.#prng.below(100) / 100) * TRAVEL);
+  }
+
+  late(): Promise<void> {
+    return this.#world.pause(this.#prng.below(LATE));
+  }
+}

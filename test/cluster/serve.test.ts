@@ -1,0 +1,140 @@
+/** `stackside serve` as a host of a cluster, over a log in memory. */
+import { expect, test } from 'bun:test';
+import { OperatorError } from '../../src/base/errors.ts';
+import type { OpenLog } from '../../src/commands/cluster-host.ts';
+import { realEnvironment } from '../../src/commands/environment.ts';
+import { serveUntilSignal, startServing } from '../../src/commands/serve.ts';
+import { devnetEvents } from '../../src/devnet/scenario.ts';
+import type { LogEvent } from '../../src/log.ts';
+import { readSettings } from '../../src/settings/config.ts';
+import { CHAIN_START } from '../../src/store/files/journal-entry.ts';
+import { dataDirectory } from '../support/data-directory.ts';
+import { MemoryLog } from '../support/memory-log.ts';
+import { NO_NODE, type Serving, serving } from '../support/serving.ts';
+import { until } from '../support/until.ts';
+
+const CLUSTER = 'postgres://nobody@127.0.0.1:1/log';
+const events = [...devnetEvents({ seed: 5, blocks: 4, accounts: 4, transactionsPerBlock: 1, forkEvery: 0 })];
+
+const opening =
+  (log: MemoryLog): OpenLog =>
+  async () => ({ log: log.client(), tell: async () => {} });
+
+const host = (log: MemoryLog, given: Record<string, string> = {}): Promise<Serving> =>
+  serving({ cluster: CLUSTER, ...given }, undefined, {}, { openLog: opening(log) });
+
+// biome-ignore lint/suspicious/noExplicitAny: tests look into answers of every shape
+const json = async (server: Serving, path: string): Promise<any> => (await server.get(path)).json();
+
+/** What /metrics says of a series. */
+async function series(server: Serving, name: string): Promise<string | undefined> {
+  const text = await (await server.get('/metrics')).text();
+  return new RegExp(`^${name}(?:{[^}]*})? (.*)$`, 'm').exec(text)?.[1];
+}
+
+test('what one host takes, a follower serves; while the log is away reads go on, and events are refused with 503', async () => {
+  const log = new MemoryLog();
+  await using one = await host(log, { hostName: 'one' });
+  await using follower = await host(log, { mode: 'read' });
+  expect(follower.events).toBe('');
+  await one.post(events);
+  await until(async () => (await json(follower, '/ready')).height === 4);
+  for (const server of [one, follower]) {
+    expect(await json(server, '/ready')).toMatchObject({ ready: true, state: 'ready', height: 4 });
+    expect(await series(server, 'stackside_log_position')).toBe(`${log.head.seq}`);
+    expect(await series(server, 'stackside_log_lag_seconds')).toBe('0');
+  }
+  expect(await series(one, 'stackside_log_append_seconds_count')).toBe(`${log.head.seq}`);
+  expect(await (await one.get('/metrics')).text()).toContain('stackside_host_info{host="one"} 1');
+  // A follower manages no chainhooks and gives nothing.
+  expect((await follower.get('/chainhooks/me')).status).toBe(503);
+
+  log.isAway = true;
+  log.wake();
+  const post = () =>
+    fetch(`${one.events}/stackerdb_chunks`, {
+      method: 'POST',
+      body: '{"of":"a node"}',
+      headers: { 'content-type': 'application/json' },
+    });
+  const refused = await post();
+  expect([refused.status, await refused.json()]).toEqual([503, { error: 'the log is away' }]);
+  expect((await one.get('/extended/v2/blocks/latest')).status).toBe(200);
+  expect((await one.get('/ready')).status).toBe(200);
+  expect(await series(one, 'stackside_log_reachable')).toBe('0');
+  log.isAway = false;
+  expect((await post()).status).toBe(200);
+});
+
+test('a host is not ready before it has reached the log, and while it is further behind than --cluster-lag', async () => {
+  const log = new MemoryLog();
+  {
+    await using first = await host(log);
+    await first.post(events);
+  }
+  const reached = Promise.withResolvers<void>();
+  const goOn = Promise.withResolvers<void>();
+  const reads: number[] = [];
+  const openLog: OpenLog = async () => {
+    const client = log.client();
+    // One entry for each read; the second read waits.
+    const read = async (after: number) => {
+      reads.push(after);
+      await (reads.length === 1 ? reached : goOn).promise;
+      return client.read(after, 1);
+    };
+    return { log: { ...client, read }, tell: async () => {} };
+  };
+  await using one = await serving({ cluster: CLUSTER, clusterLag: '3' }, undefined, {}, { openLog });
+  await until(() => reads.length === 1);
+  const readiness = () => json(one, '/ready');
+  expect(await readiness()).toMatchObject({ ready: false, reason: "the cluster's log was not reached yet" });
+  reached.resolve();
+  await until(() => reads.length === 2);
+  const { seq } = log.head;
+  expect(await readiness()).toMatchObject({ state: 'behind', reason: `behind the cluster's log: entry 1 of ${seq}` });
+  expect((await one.get('/ready')).status).toBe(503);
+  goOn.resolve();
+  await until(async () => (await one.get('/ready')).status === 200);
+});
+
+test('a log of another history ends the process: exit code 1, with the entry and what to do', async () => {
+  const log = new MemoryLog();
+  using directory = dataDirectory();
+  await using one = await serving({ cluster: CLUSTER }, directory.path, {}, { openLog: opening(log) });
+  await one.post(events);
+  await one[Symbol.asyncDispose]();
+  const other = new MemoryLog();
+  other.add(
+    { seq: 1, receivedAt: 0, path: '/x', text: '{}', chain: new Uint8Array(32).fill(7) },
+    { seq: 0, chain: CHAIN_START },
+  );
+  const said: LogEvent[] = [];
+  const environment = {
+    ...realEnvironment,
+    createLog: () => (event: LogEvent) => void said.push(event),
+    openLog: opening(other),
+  };
+  const settings = readSettings(
+    { data: directory.path, cluster: CLUSTER, apiPort: '0', eventPort: '0', nodeRpc: NO_NODE },
+    {},
+  );
+  const presenter = { environment, log: environment.createLog(), ready: async () => {}, end() {} };
+  const ended = await serveUntilSignal(
+    presenter,
+    await startServing(settings, environment),
+    new Promise(() => {}),
+  ).catch((error: unknown) => error);
+  expect(ended).toBeInstanceOf(OperatorError);
+  expect(ended).toMatchObject({
+    exitCode: 1,
+    message: "Entry 1 of the cluster's log is another than entry 1 of this host's journal.",
+  });
+  expect(said.map(({ event }) => event)).toContain('host_ended');
+});
+
+test('a host of a cluster keeps a journal', async () => {
+  await expect(serving({ cluster: CLUSTER }, undefined, { STACKSIDE_JOURNAL: 'false' })).rejects.toThrow(
+    'the journal of a host is its copy of the log',
+  );
+});

@@ -1,0 +1,22 @@
+/**
+ * The whole server as a host of a cluster, in the world of `test/simulation`: hooks, deliveries, clients and readers while
+ * the log takes its time for each event, and is now and then not reached. STACKSIDE_RUNS sets how many seeds are tried.
+ */
+import { test } from 'bun:test';
+import fc from 'fast-check';
+import { cases } from '../simulation/case.ts';
+import { run } from '../simulation/run.ts';
+import { assertSeeds, timeout } from '../support/property.ts';
+
+test(
+  'whatever happens to a host of a cluster, the laws of a server hold once all is calm',
+  async () => {
+    await assertSeeds(
+      fc.asyncProperty(cases(), async (one) => {
+        await run({ ...one, journal: true, shared: true });
+      }),
+      { cases: 1, shrinkFor: 60_000 },
+    );
+  },
+  timeout,
+);
