@@ -5,13 +5,10 @@
  * `bun build.ts --release VERSION` makes a release of all platforms, or of those that --target names, and tries what this
  * platform can run of it: archives with SHA256SUMS in dist/release, packages for npm in dist/npm.
  */
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { buildOrigin, compile } from './packaging/compile.ts';
 import { makeRelease, type Release } from './packaging/release.ts';
-import { tryArchive, tryPackages } from './packaging/smoke.ts';
+import { inFolder, tryArchive, tryPackages } from './packaging/smoke.ts';
 import { isTarget, type TargetName, targetHere, targetNames } from './packaging/targets.ts';
 import { bundleConsole } from './src/console/bundle.ts';
 
@@ -23,16 +20,6 @@ async function build(names: readonly TargetName[], outfile: string): Promise<voi
   for (const [target, path] of files.length === 0 ? [[null, outfile] as const] : files) {
     const file = await compile(target, path, origin, consoleBundle);
     say(`${file} ${(Bun.file(file).size / 1e6).toFixed(0)} MB`);
-  }
-}
-
-/** Does something in an empty folder that goes with it. */
-async function inFolder(work: (folder: string) => Promise<void>): Promise<void> {
-  const folder = mkdtempSync(join(tmpdir(), 'stackside-release-'));
-  try {
-    await work(folder);
-  } finally {
-    rmSync(folder, { recursive: true });
   }
 }
 

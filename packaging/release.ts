@@ -13,7 +13,15 @@ import { zshCompletion } from './completions/zsh.ts';
 import { manualPage } from './manual.ts';
 import { thirdPartyNotices } from './notices.ts';
 import { archiveName, executablePackage, mainPackage, type PackedPackage, packed } from './npm-packages.ts';
-import { executableName, imageTargets, type TargetName, targetNames, targets } from './targets.ts';
+import {
+  archiveFolder,
+  archiveNameOf,
+  executableName,
+  imageTargets,
+  type TargetName,
+  targetNames,
+  targets,
+} from './targets.ts';
 
 const root = join(import.meta.dir, '..');
 
@@ -65,12 +73,12 @@ export async function archiveOf(
   { version, time, licences, texts }: Accompaniment,
   level: Compression = 9,
 ): Promise<ReleaseFile> {
-  const folder = `stackside-${version}-${target}`;
+  const [name, folder] = [archiveNameOf(target, version), archiveFolder(target, version)];
   const program = { path: executableName(target), bytes: executable, isExecutable: true };
   const files = [program, ...licences, ...texts].map((file) => ({ ...file, path: `${folder}/${file.path}` }));
   return targets[target].os === 'win32'
-    ? { name: `${folder}.zip`, bytes: zip(files, time, level) }
-    : { name: `${folder}.tar.gz`, bytes: await tarGz(files, time, level) };
+    ? { name, bytes: zip(files, time, level) }
+    : { name, bytes: await tarGz(files, time, level) };
 }
 
 /** The lines of SHA256SUMS, as `sha256sum --check` reads them. */

@@ -1,9 +1,15 @@
-/** Tries what was made for this platform as its users do: from the archive, and with npx. */
-import { mkdirSync } from 'node:fs';
-import { basename, join } from 'node:path';
+/**
+ * Tries what was made for this platform as its users do: from the archive, and with npx.
+ *
+ * `bun packaging/smoke.ts dist/release` tries the archive that another machine made for this one.
+ */
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { basename, join, resolve } from 'node:path';
+import manifest from '../package.json' with { type: 'json' };
 import { localRegistry } from './local-registry.ts';
 import type { PackedPackage } from './npm-packages.ts';
-import { executableName, type TargetName } from './targets.ts';
+import { archiveNameOf, executableName, type TargetName, targetHere } from './targets.ts';
 
 type Environment = Record<string, string | undefined>;
 
@@ -49,7 +55,10 @@ export async function tryDemo(command: readonly string[], cwd: string, env: Envi
 
 /** Unpacks an archive as its users do. @returns the path of the executable */
 export async function unpacked(archive: string, target: TargetName, folder: string): Promise<string> {
-  await outputOf(['tar', '-xf', archive], folder);
+  const command = archive.endsWith('.zip')
+    ? ['powershell', '-NoProfile', '-Command', `Expand-Archive -Path '${archive}' -DestinationPath .`]
+    : ['tar', '-xzf', archive];
+  await outputOf(command, folder);
   return join(folder, basename(archive).replace(/\.(tar\.gz|zip)$/, ''), executableName(target));
 }
 
@@ -59,7 +68,8 @@ export async function tryArchive(archive: string, target: TargetName, version: s
   const said = await outputOf([program, '--version'], folder);
   if (!said.startsWith(`stackside v${version} (`)) throw new Error(`the executable has another version: ${said}`);
   const { code } = await tryDemo([program], folder);
-  if (code !== 0) throw new Error(`the demo ended with ${code}`);
+  // Windows knows no signal that a program could heed.
+  if (code !== 0 && process.platform !== 'win32') throw new Error(`the demo ended with ${code}`);
 }
 
 /** The variables of npm as a new user has them: nothing in its cache, no settings. */
@@ -93,4 +103,25 @@ export async function tryPackages(packages: readonly PackedPackage[], folder: st
   if (npx === null) throw new Error('npx is not installed');
   const { height } = await tryDemo([npx, '--yes', 'stackside'], project, freshNpm(folder, registry.url));
   return { height, downloaded: [...registry.downloaded].sort() };
+}
+
+/** Does something in an empty folder that goes with it. */
+export async function inFolder(work: (folder: string) => Promise<void>): Promise<void> {
+  const folder = mkdtempSync(join(tmpdir(), 'stackside-release-'));
+  try {
+    await work(folder);
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}
+
+if (import.meta.main) {
+  const [from] = process.argv.slice(2);
+  const target = targetHere();
+  if (from === undefined) throw new Error('Name the folder with the archives: bun packaging/smoke.ts dist/release');
+  if (target === null) throw new Error('there is no executable for this platform');
+  const { version } = manifest;
+  const archive = resolve(from, archiveNameOf(target, version));
+  await inFolder((folder) => tryArchive(archive, target, version, folder));
+  process.stdout.write(`${archive} was unpacked and runs.\n`);
 }

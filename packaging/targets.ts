@@ -38,6 +38,13 @@ export const isTarget = (name: string): name is TargetName => name in targets;
 export const executableName = (name: TargetName): string =>
   targets[name].os === 'win32' ? 'stackside.exe' : 'stackside';
 
+/** The folder in the archive of a platform. */
+export const archiveFolder = (name: TargetName, version: string): string => `stackside-${version}-${name}`;
+
+/** The name of the archive of a platform. */
+export const archiveNameOf = (name: TargetName, version: string): string =>
+  `${archiveFolder(name, version)}${targets[name].os === 'win32' ? '.zip' : '.tar.gz'}`;
+
 /** The C library of this machine; null where the system has one alone. */
 function libcHere(): Target['libc'] {
   if (process.platform !== 'linux') return null;
