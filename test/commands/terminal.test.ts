@@ -33,14 +33,16 @@ describe('a screen', () => {
     expect(out.written).toEqual(['first\n', `${ERASE}one`, `${ERASE}two`, `${ERASE}second\n${ERASE}two`, '\n']);
   });
 
-  test('cuts a line that a narrow terminal would wrap', () => {
+  test('cuts a line that a narrow terminal would wrap, but not where no width is known', () => {
     const out = output(true, 10);
     const screen = openScreen(out, true);
     screen.status('a', '123456789');
     screen.status('a', '1234567890');
     out.columns = 2;
     screen.status('a', '12');
-    expect(out.written).toEqual([`${ERASE}123456789`, `${ERASE}12345678…`, `${ERASE}…`]);
+    out.columns = 0;
+    screen.status('a', 'whole');
+    expect(out.written).toEqual([`${ERASE}123456789`, `${ERASE}12345678…`, `${ERASE}…`, `${ERASE}whole`]);
   });
 
   test('that can not draw a line again prints a status when it is of another kind', () => {

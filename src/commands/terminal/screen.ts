@@ -3,7 +3,7 @@
 /** Where a screen is drawn, such as `process.stderr`. */
 export interface Output {
   isTTY?: boolean;
-  /** The width of the terminal. */
+  /** The width of the terminal; 0 where it doesn't tell, as some do in containers and over serial lines. */
   columns?: number;
   write(text: string): unknown;
 }
@@ -46,7 +46,7 @@ function fitted(text: string, columns: number): string {
 export function openScreen(output: Output, inPlace: boolean): Screen {
   let shown = '';
   let kindShown = '';
-  const drawn = () => ERASE + fitted(shown, output.columns ?? USUAL_COLUMNS);
+  const drawn = () => ERASE + fitted(shown, output.columns || USUAL_COLUMNS);
   return {
     print(text) {
       output.write(shown === '' ? `${text}\n` : `${ERASE}${text}\n${drawn()}`);

@@ -1,5 +1,5 @@
 /** The log of deliveries of a chainhook, and sending many of them again. */
-
+import { useState } from 'preact/hooks';
 import type { Answer } from '../api/answer.ts';
 import { api, bodyOf } from '../api/api.ts';
 import { hookVersion } from '../api/hook-version.ts';
@@ -108,26 +108,27 @@ const DeliveryTable = ({ hook, deliveries }: { hook: string; deliveries: readonl
   />
 );
 
-const DAY = 86_400;
+/** The beginning of a day in UTC, in Unix seconds; null where no day is chosen. */
+const startOf = (day: string): number | null => (day === '' ? null : Date.parse(day) / 1000);
 
-/** Sends again what failed for good or was cut short, for the last day or ever. */
+/** Sends again what failed for good or was cut short, since a day or ever. */
 function ResendFailed({ hook }: { hook: string }) {
+  const [day, setDay] = useState('');
   const { run, problem } = useAction();
-  const resend = (since: number | null) =>
+  const since = startOf(day);
+  const resend = () =>
     run(async () => {
       const body = { state: ['dead' as const, 'failed' as const], ...(since === null ? {} : { since }) };
       await bodyOf(api.POST('/chainhooks/me/{uuid}/deliveries/redeliver', { params: { path: { uuid: hook } }, body }));
     }, 'The deliveries are queued again');
+  const which = since === null ? 'all failed deliveries' : `all that failed since ${day}`;
   return (
-    <div class="panel-body buttons">
-      <Confirm
-        action="Resend what failed today"
-        question="Resend the failed deliveries of the last 24 hours?"
-        onConfirm={() => resend(Math.floor(Date.now() / 1000) - DAY)}
-      >
-        They are queued in their original order, with the bodies that they had.
-      </Confirm>
-      <Confirm action="Resend all that failed" question="Resend all failed deliveries?" onConfirm={() => resend(null)}>
+    <div class="panel-body form row">
+      <label>
+        Failed since (UTC)
+        <input type="date" value={day} onInput={({ currentTarget }) => setDay(currentTarget.value)} />
+      </label>
+      <Confirm action={`Resend ${which}`} question={`Resend ${which}?`} onConfirm={resend}>
         They are queued in their original order, with the bodies that they had.
       </Confirm>
       {problem === null ? null : (
