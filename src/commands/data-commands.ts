@@ -5,8 +5,7 @@ import { recordingFormats } from '../chain/recording.ts';
 import { command } from './command.ts';
 import type { ImportOptions } from './import.ts';
 import { formatOption, numberOption, type OutputFormat, switchOption } from './option-values.ts';
-import { formats } from './query/formats.ts';
-import type { SqlOptions } from './query/options.ts';
+import { type ExportOptions, exportFormats, formats, type SqlOptions } from './query/options.ts';
 
 export const importRecordings = command({
   name: 'import',
@@ -40,18 +39,40 @@ export const importRecordings = command({
   },
 });
 
+/** @throws OperatorError where the journal is exported with an option that only rows have */
+function requireNoRowOptions({ format, fromHeight, toHeight }: ExportOptions): void {
+  if (format === undefined && fromHeight === undefined && toHeight === undefined) return;
+  throw new OperatorError(
+    '--format, --from-height and --to-height are for rows, and the journal is exported without --table or --query.',
+    'Name a view with --table, or give a query with --query.',
+  );
+}
+
 export const exportRecording = command({
   name: 'export',
-  summary: 'Write the journal as an event recording',
-  example: 'stackside export --output events.tsv.zst',
+  summary: 'Write the journal as an event recording, or rows of the index as CSV, NDJSON or Parquet',
+  example: 'stackside export --table v1_events --from-height 1 --output events.parquet',
   takes: 'export',
   options: [
     new Option('--output <file>', 'File to write, compressed if its name ends in .gz or .zst (default: stdout)'),
     switchOption('--overwrite', 'Replace the file if it exists'),
+    new Option('--table <view>', 'Export the rows of a view in place of the journal'),
+    new Option('--query <sql>', 'Export the rows of a query in place of the journal').conflicts('table'),
+    new Option('--format <format>', "Format of rows (default: by the end of the file's name, else csv)").choices(
+      exportFormats,
+    ),
+    numberOption('--from-height <height>', 'Lowest block whose rows are exported (default: the first one)', 0),
+    numberOption('--to-height <height>', 'Highest block whose rows are exported (default: the tip)', 0),
   ],
-  async run({ settings }, { output, overwrite }: { output?: string; overwrite: boolean }) {
+  async run({ settings }, options: ExportOptions) {
+    if (options.table !== undefined || options.query !== undefined) {
+      const { exportRows } = await import('./export-rows.ts');
+      await exportRows(settings.data, options);
+      return;
+    }
+    requireNoRowOptions(options);
     const { runExport } = await import('./export.ts');
-    await runExport(settings.data, output, overwrite);
+    await runExport(settings.data, options.output, options.overwrite);
   },
 });
 

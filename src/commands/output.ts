@@ -69,16 +69,21 @@ const compressors = (file: string): NodeJS.ReadWriteStream[] => {
   return [];
 };
 
-async function writeTo(target: Writable, file: string, lines: Iterable<string>): Promise<void> {
+/** What is written: texts, or a stream of bytes. */
+type Content = Iterable<string> | Readable;
+
+const streamOf = (content: Content): Readable => (content instanceof Readable ? content : Readable.from(content));
+
+async function writeTo(target: Writable, file: string, content: Content): Promise<void> {
   try {
-    await pipeline([Readable.from(lines), ...compressors(file), target]);
+    await pipeline([streamOf(content), ...compressors(file), target]);
   } catch (error) {
     throw operatorErrorOf(error, file) ?? error;
   }
 }
 
 /** Writes a file under a temporary name and renames it. A failure or a signal removes the temporary file. */
-async function writeWhole(file: string, lines: Iterable<string>): Promise<void> {
+async function writeWhole(file: string, content: Content): Promise<void> {
   const whole = wholeFile(file);
   const interrupted = () => {
     whole.discard();
@@ -86,7 +91,7 @@ async function writeWhole(file: string, lines: Iterable<string>): Promise<void> 
   };
   process.once('SIGINT', interrupted).once('SIGTERM', interrupted);
   try {
-    await writeTo(createWriteStream(whole.partial), file, lines);
+    await writeTo(createWriteStream(whole.partial), file, content);
     whole.keep();
   } catch (error) {
     whole.discard();
@@ -117,31 +122,41 @@ function counted(lines: Iterable<string>): { ended: Iterable<string>; count(): n
 }
 
 /**
- * Writes lines to a file, compressed if its name ends in .gz or .zst, and says on stderr how many. A file that is there
- * stays as it is until the new one is whole.
- * @param lines without their ends
+ * Writes a file, compressed if its name ends in .gz or .zst. A file that is there stays as it is until the new one is whole.
  * @throws OperatorError where it can't be written, or is there and may not be replaced
  */
-export async function writeLines(file: string, lines: Iterable<string>, overwrite: boolean): Promise<void> {
+export async function writeFile(file: string, content: Content, overwrite: boolean): Promise<void> {
   const found = whatIsAt(file);
   if (found === 'file' && !overwrite) {
     throw new OperatorError(`A file already exists at ${file}.`, 'Add --overwrite to replace the file.');
   }
+  if (found === 'device') await writeTo(createWriteStream(file), file, content);
+  else await writeWhole(file, content);
+}
+
+/**
+ * Writes lines to a file as {@link writeFile} does, and says on stderr how many.
+ * @param lines without their ends
+ * @throws OperatorError where it can't be written, or is there and may not be replaced
+ */
+export async function writeLines(file: string, lines: Iterable<string>, overwrite: boolean): Promise<void> {
   const { ended, count } = counted(lines);
-  if (found === 'device') await writeTo(createWriteStream(file), file, ended);
-  else await writeWhole(file, ended);
+  await writeFile(file, ended, overwrite);
   process.stderr.write(`${file}: ${count()} rows\n`);
 }
 
 /** Prints lines until stdout is closed or fails; see {@link guardOutput}. */
-export async function printLines(lines: Iterable<string>): Promise<void> {
+export const printLines = (lines: Iterable<string>): Promise<void> => print(counted(lines).ended);
+
+/** Prints until stdout is closed or fails; see {@link guardOutput}. */
+export async function print(content: Content): Promise<void> {
   let ofStdout: unknown;
   const note = (error: unknown) => {
     ofStdout = error;
   };
   process.stdout.once('error', note);
   try {
-    await pipeline(Readable.from(counted(lines).ended), process.stdout, { end: false });
+    await pipeline(streamOf(content), process.stdout, { end: false });
   } catch (error) {
     // What stdout fails with was told where it is worth telling.
     if (error !== ofStdout) throw error;

@@ -4,8 +4,7 @@ import { requireIndex } from '../store/files/database.ts';
 import type { View } from '../store/views/view.ts';
 import { views } from '../store/views/views.ts';
 import { program } from './own-process.ts';
-import { type Format, formats } from './query/formats.ts';
-import type { SqlOptions } from './query/options.ts';
+import { type Format, formats, type SqlOptions } from './query/options.ts';
 
 const HELP = `A query ends with a semicolon and may have several lines. Ctrl-C gives up a query, Ctrl-D leaves.
 .tables          list the views

@@ -2,7 +2,7 @@
 import { text } from 'node:stream/consumers';
 import { OperatorError } from '../base/errors.ts';
 import { closedOutput, printError } from './output.ts';
-import type { SqlOptions } from './query/options.ts';
+import { requireReadable, type SqlOptions } from './query/options.ts';
 import { runQuery } from './query/run.ts';
 
 const BYTES_PER_MEGABYTE = 1_000_000;
@@ -21,7 +21,8 @@ const cutError = (rows: number): OperatorError =>
 
 async function queryOnce(directory: string, sql: string, options: SqlOptions): Promise<void> {
   const { format, timeout, maxMemory, maxRows } = options;
-  const start = { directory, sql, format, maxRows, printable: process.stdout.isTTY };
+  requireReadable(format, process.stdout.isTTY);
+  const start = { directory, source: { sql }, format, maxRows, printable: process.stdout.isTTY };
   const limits = { seconds: timeout, bytes: maxMemory * BYTES_PER_MEGABYTE };
   const { rows, cut } = await runQuery(start, limits, write);
   if (cut) throw cutError(rows);

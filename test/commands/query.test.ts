@@ -1,8 +1,9 @@
 /** `stackside sql`: the forms of a result, its limits, and the commands of the prompt. */
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { systemClock } from '../../src/base/clock.ts';
-import { type Encode, encoderOf, type Format } from '../../src/commands/query/formats.ts';
+import { type Encode, encoderOf } from '../../src/commands/query/formats.ts';
 import type { QueryStart } from '../../src/commands/query/messages.ts';
+import type { Format } from '../../src/commands/query/options.ts';
 import { runQuery } from '../../src/commands/query/run.ts';
 import { answerTo } from '../../src/commands/sql-prompt.ts';
 import { views } from '../../src/store/views/views.ts';
@@ -16,7 +17,7 @@ beforeAll(() => {
 });
 afterAll(() => directory[Symbol.dispose]());
 
-const columns = ['n', 'text', 'n'].map((name) => ({ name, type: null }));
+const columns = ['n', 'text', 'n'].map((name) => ({ name, form: 'mixed' as const }));
 type Rows = Parameters<Encode>[1];
 const encoded = (format: Format, rows: Rows, printable = false): string =>
   [...encoderOf(format, printable)(columns, rows)].map(String).join('');
@@ -57,7 +58,7 @@ test('a terminal gets no control characters', () => {
 });
 
 const start = (sql: string, others: Partial<QueryStart> = {}): QueryStart => ({
-  ...{ directory: directory.path, sql, format: 'csv', printable: false, maxRows: 10_000 },
+  ...{ directory: directory.path, source: { sql }, format: 'csv', printable: false, maxRows: 10_000 },
   ...others,
 });
 const ENDLESS = 'WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c) SELECT n FROM c';
@@ -72,13 +73,13 @@ async function outputOf(of: QueryStart) {
 test('a query runs on a thread and hands on its output in parts', async () => {
   const { text, end } = await outputOf(start(`${ENDLESS} LIMIT 30000`, { maxRows: 50_000 }));
   expect(text.split('\r\n').length).toBe(30_002);
-  expect(end).toEqual({ rows: 30_000, cut: false });
+  expect(end).toEqual({ rows: 30_000, cut: false, blocks: null });
 });
 
 test('a result is cut after the most rows, and says so', async () => {
   const { text, end } = await outputOf(start(ENDLESS, { maxRows: 3 }));
   expect(text).toBe('n\r\n1\r\n2\r\n3\r\n');
-  expect(end).toEqual({ rows: 3, cut: true });
+  expect(end).toEqual({ rows: 3, cut: true, blocks: null });
   expect((await outputOf(start(`${ENDLESS} LIMIT 3`, { maxRows: 3 }))).end.cut).toBe(false);
 });
 

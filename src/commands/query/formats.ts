@@ -1,19 +1,15 @@
 /** The forms in which rows of a query leave the program. */
 import { exactJson } from '../../codec/exact-number.ts';
-import { toHex } from '../../codec/hex.ts';
 import { type CsvValue, csvLine } from '../../http/csv.ts';
 import type { ResultColumn, SqlValue } from '../../store/sql/result.ts';
 import { printableText } from '../terminal/pretty-log.ts';
+import type { Format } from './options.ts';
+import { parquet } from './parquet.ts';
 import { tableText } from './table.ts';
-
-export const formats = ['table', 'csv', 'ndjson', 'json'] as const;
-export type Format = (typeof formats)[number];
+import { distinctNames, shown } from './values.ts';
 
 /** Makes parts of an output from rows, which are read as the parts are taken. */
 export type Encode = (columns: readonly ResultColumn[], rows: Iterable<SqlValue[]>) => Generator<string | Uint8Array>;
-
-/** A value as text and JSON have it: bytes in hex. */
-const shown = (value: SqlValue): CsvValue => (value instanceof Uint8Array ? toHex(value) : value);
 
 /** An amount below zero: a number, so that its minus is not taken for a formula's. */
 const NEGATIVE = /^-[1-9]\d*$/;
@@ -26,14 +22,9 @@ function* csv(columns: readonly ResultColumn[], rows: Iterable<SqlValue[]>): Gen
   for (const row of rows) yield csvLine(row.map(field));
 }
 
-/** The text of a row as a JSON object; names that occur twice are told apart by their place. */
+/** The text of a row as a JSON object. */
 function objectText(columns: readonly ResultColumn[]): (row: SqlValue[]) => string {
-  const seen = new Set<string>();
-  const keys = columns.map(({ name }, i) => {
-    const key = seen.has(name) ? `${name}:${i + 1}` : name;
-    seen.add(key);
-    return JSON.stringify(key);
-  });
+  const keys = distinctNames(columns).map((name) => JSON.stringify(name));
   return (row) => `{${row.map((value, i) => `${keys[i]}:${exactJson(shown(value))}`).join(',')}}`;
 }
 
@@ -60,7 +51,7 @@ function* table(columns: readonly ResultColumn[], rows: Iterable<SqlValue[]>): G
   );
 }
 
-const encoders: Readonly<Record<Format, Encode>> = { table, csv, ndjson, json };
+const encoders: Readonly<Record<Format, Encode>> = { table, csv, ndjson, json, parquet };
 
 /** @param printable whether control characters become question marks, since a terminal would obey them */
 export function encoderOf(format: Format, printable: boolean): Encode {

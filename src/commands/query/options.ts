@@ -1,5 +1,10 @@
-/** The options of `stackside sql`. */
-import type { Format } from './formats.ts';
+/** The options of `stackside sql`, and of `stackside export` for rows. */
+import { OperatorError } from '../../base/errors.ts';
+
+export const formats = ['table', 'csv', 'ndjson', 'json', 'parquet'] as const;
+export type Format = (typeof formats)[number];
+export const exportFormats = ['csv', 'ndjson', 'parquet'] as const satisfies readonly Format[];
+export type ExportFormat = (typeof exportFormats)[number];
 
 export interface SqlOptions {
   format: Format;
@@ -9,4 +14,26 @@ export interface SqlOptions {
   maxMemory: number;
   /** Rows after which a result is cut. */
   maxRows: number;
+}
+
+export interface ExportOptions {
+  /** The file to write; undefined for stdout. */
+  output?: string;
+  /** Whether an existing file may be replaced. */
+  overwrite: boolean;
+  table?: string;
+  query?: string;
+  /** The end of the file's name decides if not given. */
+  format?: ExportFormat;
+  fromHeight?: number;
+  toHeight?: number;
+}
+
+/** @throws OperatorError where a terminal would show bytes */
+export function requireReadable(format: Format, isTerminal: boolean): void {
+  if (format !== 'parquet' || !isTerminal) return;
+  throw new OperatorError(
+    'Parquet is binary, and a terminal would show it as noise.',
+    'Redirect the output to a file, or write a file with stackside export --output.',
+  );
 }

@@ -1,12 +1,22 @@
 /** The thread that runs a query: SQLite gives no turn before it has a row, so that only another thread can give up on it. */
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
 import { OperatorError } from '../../base/errors.ts';
-import { openForQueries, resultOf, type SqlValue } from '../../store/sql/result.ts';
+import type { Connection } from '../../store/files/connection.ts';
+import {
+  beginSnapshot,
+  openForQueries,
+  type Result,
+  resultOf,
+  type SqlValue,
+  withForms,
+} from '../../store/sql/result.ts';
+import { blocksOf, type ExportedBlocks, viewNamed, viewResult } from '../../store/sql/view-rows.ts';
 import { encoderOf, inLargeParts } from './formats.ts';
-import type { FromQuery, QueryEnd, QueryStart } from './messages.ts';
+import type { FromQuery, QueryEnd, QuerySource, QueryStart } from './messages.ts';
+import type { Format } from './options.ts';
 
 /** The first rows of a result, counted. */
-function* firstRows(rows: Iterable<SqlValue[]>, most: number, end: QueryEnd): Generator<SqlValue[]> {
+function* firstRows(rows: Iterable<SqlValue[]>, most: number | null, end: QueryEnd): Generator<SqlValue[]> {
   for (const row of rows) {
     if (end.rows === most) {
       end.cut = true;
@@ -17,11 +27,22 @@ function* firstRows(rows: Iterable<SqlValue[]>, most: number, end: QueryEnd): Ge
   }
 }
 
-/** The output of a query in parts. @returns what became of it @throws OperatorError */
-function* output({ directory, sql, format, printable, maxRows }: QueryStart): Generator<Uint8Array, QueryEnd> {
+/** The rows that are wanted, and the blocks that they are of. */
+function found(db: Connection, source: QuerySource, format: Format): { result: Result; blocks: ExportedBlocks | null } {
+  if ('sql' in source) {
+    return { result: format === 'parquet' ? withForms(db, source.sql) : resultOf(db, source.sql), blocks: null };
+  }
+  const view = viewNamed(source.view);
+  const blocks = view.range === null ? null : blocksOf(db, source.heights);
+  return { result: viewResult(db, view, blocks), blocks };
+}
+
+/** The output of a query in parts, of one snapshot. @returns what became of it @throws OperatorError */
+function* output({ directory, source, format, printable, maxRows }: QueryStart): Generator<Uint8Array, QueryEnd> {
   using db = openForQueries(directory);
-  const result = resultOf(db, sql);
-  const end: QueryEnd = { rows: 0, cut: false };
+  beginSnapshot(db);
+  const { result, blocks } = found(db, source, format);
+  const end: QueryEnd = { rows: 0, cut: false, blocks };
   yield* inLargeParts(encoderOf(format, printable)(result.columns, firstRows(result.rows(), maxRows, end)));
   return end;
 }

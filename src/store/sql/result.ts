@@ -10,10 +10,12 @@ import { makeTemporaryViews } from '../views/views.ts';
 /** A value of a result. Integers are exact. */
 export type SqlValue = bigint | number | string | Uint8Array | null;
 
+/** The form of a column's values; `mixed` where they have several, or where nobody has looked at them. */
+export type Form = ViewType | 'real' | 'mixed';
+
 export interface ResultColumn {
   name: string;
-  /** The form of its values; null where each value may have another. */
-  type: ViewType | null;
+  form: Form;
 }
 
 /** What a query returns. Rows are read while they are taken. */
@@ -114,7 +116,7 @@ export function resultOf(db: Connection, text: string): Result {
     const read = isRepeated(names) && !EXPLAIN.test(sql) ? preparedQuery(db, withPlaces(sql, names.length)) : query;
     const keys = read.columnNames;
     return {
-      columns: names.map((name) => ({ name, type: null })),
+      columns: names.map((name) => ({ name, form: 'mixed' })),
       *rows() {
         const rows = read.safeIntegers(true).iterate();
         for (;;) {
@@ -127,12 +129,41 @@ export function resultOf(db: Connection, text: string): Result {
   });
 }
 
-/** Runs a function in one snapshot of the index. */
-export function inSnapshot<T>(db: Connection, run: () => T): T {
+/** The forms by SQLite's types of values. */
+const STORED_FORMS = ['integer', 'real', 'text', 'blob'] as const;
+const formOf = { integer: 'integer', real: 'real', text: 'text', blob: 'bytes' } as const satisfies Record<
+  string,
+  Form
+>;
+
+/** The form of a column by the types that its values have; null is of every type. */
+function formOfTypes(types: readonly (typeof STORED_FORMS)[number][]): Form {
+  const [only = 'text', ...others] = types;
+  return others.length === 0 ? formOf[only] : 'mixed';
+}
+
+/**
+ * The result of a query with the forms of its columns, which running the query once shows: a column of SQLite holds values
+ * of any type.
+ * @throws OperatorError where the query or the file is to blame
+ */
+export function withForms(db: Connection, text: string): Result {
+  const result = resultOf(db, text);
+  const sql = text.replace(/[;\s]+$/, '');
+  if (EXPLAIN.test(sql)) return result;
+  const count = result.columns.length;
+  const looked = Array.from({ length: count }, (_, i) => STORED_FORMS.map((type) => `max(typeof(c${i}) = '${type}')`));
+  const statement = withPlaces(sql, count).replace(/\* FROM result$/, `${looked.flat().join(', ')} FROM result`);
+  const flags = onQuery(db, sql, () => db.compiled<never, []>(statement).values()[0] ?? []);
+  const forms = result.columns.map((_, i) =>
+    formOfTypes(STORED_FORMS.filter((_type, j) => Number(flags[i * STORED_FORMS.length + j]) === 1)),
+  );
+  return { ...result, columns: result.columns.map(({ name }, i) => ({ name, form: forms[i] ?? 'mixed' })) };
+}
+
+/**
+ * Begins a snapshot of the index, which all that is read afterwards is of. It ends with the connection.
+ */
+export function beginSnapshot(db: Connection): void {
   db.run('BEGIN');
-  try {
-    return run();
-  } finally {
-    if (db.inTransaction) db.run('COMMIT');
-  }
 }

@@ -1,0 +1,73 @@
+/** The rows of a view for an export: all of them, or those of some blocks. */
+
+import { OperatorError } from '../../base/errors.ts';
+import { positionsOf } from '../../chain/position.ts';
+import type { Connection } from '../files/connection.ts';
+import type { View } from '../views/view.ts';
+import { views } from '../views/views.ts';
+import { type Result, resultOf } from './result.ts';
+
+/** Blocks that an export is of, from the first to the last. */
+export interface ExportedBlocks {
+  first: number;
+  last: number;
+  /** Index block hash of the last one. */
+  lastHash: Uint8Array;
+}
+
+/** Heights that an export was asked for; null for the ends of the chain. */
+export interface AskedHeights {
+  from: number | null;
+  to: number | null;
+}
+
+/** The view of a name, with or without its version. @throws OperatorError where there is none */
+export function viewNamed(name: string): View {
+  const view = views.find((one) => one.name === name || one.name === `v1_${name}`);
+  if (view !== undefined) return view;
+  throw new OperatorError(`There is no view ${name}.`, `Give one of ${views.map((one) => one.name).join(', ')}.`);
+}
+
+/** The view's columns that are exported: bytes are there for conditions, and each has its hex beside it. */
+const exported = ({ columns }: View) => Object.entries(columns).filter(([, { type }]) => type !== 'bytes');
+
+/** The condition for the rows of some blocks. */
+function inBlocks(range: 'position' | 'block_height', { first, last }: ExportedBlocks): string {
+  const [from, to] = range === 'block_height' ? [first, last] : [positionsOf(first).first, positionsOf(last).last];
+  return `WHERE ${range} BETWEEN ${from} AND ${to}`;
+}
+
+/**
+ * The blocks that heights mean in the present snapshot.
+ * @throws OperatorError where there is none of them
+ */
+export function blocksOf(db: Connection, { from, to }: AskedHeights): ExportedBlocks {
+  const [lowest, highest] =
+    db.query<[number | null, number | null], []>('SELECT min(height), max(height) FROM blocks').values()[0] ?? [];
+  const first = Math.max(from ?? 0, Number(lowest ?? 0));
+  const last = Math.min(to ?? Number.MAX_SAFE_INTEGER, Number(highest ?? -1));
+  const row = db
+    .query<{ hash: Uint8Array }, [number]>('SELECT index_block_hash AS hash FROM blocks WHERE height = ?1')
+    .get(last);
+  if (row === null || first > last) {
+    const tip = highest === null || highest === undefined ? 'has no block yet' : `ends at height ${highest}`;
+    throw new OperatorError(
+      `The index has none of these blocks: it ${tip}.`,
+      'Give other heights, or wait for blocks.',
+    );
+  }
+  return { first, last, lastHash: row.hash };
+}
+
+/**
+ * Prepares the rows of a view, in the order of an index.
+ * @param blocks the blocks whose rows are wanted; null for a view whose rows belong to no block
+ */
+export function viewResult(db: Connection, view: View, blocks: ExportedBlocks | null): Result {
+  const columns = exported(view);
+  const { name, range, order } = view;
+  const where = range === null || blocks === null ? '' : inBlocks(range, blocks);
+  const by = order.length === 0 ? '' : `ORDER BY ${order.join(', ')}`;
+  const result = resultOf(db, `SELECT ${columns.map(([column]) => column).join(', ')} FROM ${name} ${where} ${by}`);
+  return { ...result, columns: columns.map(([column, { type }]) => ({ name: column, form: type })) };
+}

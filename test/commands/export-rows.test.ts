@@ -1,0 +1,154 @@
+/** `stackside export` of rows: what files hold, read back by another implementation, and how exports follow each other. */
+import { Database } from 'bun:sqlite';
+import { afterAll, beforeAll, expect, spyOn, test } from 'bun:test';
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { parquetMetadata, parquetReadObjects } from 'hyparquet';
+import { exportRows } from '../../src/commands/export-rows.ts';
+import { type Encode, encoderOf, inLargeParts } from '../../src/commands/query/formats.ts';
+import type { ExportOptions } from '../../src/commands/query/options.ts';
+import { parquet } from '../../src/commands/query/parquet.ts';
+import { devnetEvents } from '../../src/devnet/scenario.ts';
+import { indexPath } from '../../src/store/files/database.ts';
+import type { SqlValue } from '../../src/store/sql/result.ts';
+import { openForQueries } from '../../src/store/sql/result.ts';
+import { type AskedHeights, blocksOf, viewNamed, viewResult } from '../../src/store/sql/view-rows.ts';
+import { views } from '../../src/store/views/views.ts';
+import type { DataDirectory } from '../support/data-directory.ts';
+import { ingestOf, received } from '../support/ingest.ts';
+
+let directory: DataDirectory;
+let db: Database;
+const said: string[] = [];
+const stderr = spyOn(process.stderr, 'write');
+beforeAll(() => {
+  stderr.mockImplementation((text) => said.push(String(text)) > 0);
+  const options = { seed: 2, blocks: 40, accounts: 8, transactionsPerBlock: 4 };
+  directory = ingestOf([...devnetEvents(options)].map(received), { journal: false });
+  db = new Database(indexPath(directory.path), { readonly: true });
+});
+afterAll(() => {
+  stderr.mockRestore();
+  db.close();
+  directory[Symbol.dispose]();
+});
+
+const at = (name: string): string => join(directory.path, name);
+
+/** Exports to a file. @returns what it holds, and what was said */
+async function exported(name: string, options: Omit<ExportOptions, 'overwrite' | 'output'>) {
+  said.length = 0;
+  await exportRows(directory.path, { ...options, output: at(name), overwrite: false });
+  return { bytes: readFileSync(at(name)), said: said.join('') };
+}
+
+const compressors = { ZSTD: (bytes: Uint8Array) => Bun.zstdDecompressSync(bytes as Uint8Array<ArrayBuffer>) };
+
+/** The rows and columns of a Parquet file. */
+async function parquetRows(bytes: Uint8Array) {
+  const file = bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.byteLength) as ArrayBuffer;
+  const metadata = parquetMetadata(file);
+  return { metadata, rows: (await parquetReadObjects({ file, compressors })) as Record<string, unknown>[] };
+}
+
+/** A row of a view as a Parquet file has it. */
+const typed = (row: Record<string, unknown>, columns: (typeof views)[number]['columns']) =>
+  Object.fromEntries(
+    Object.entries(columns)
+      .filter(([, { type }]) => type !== 'bytes')
+      .map(([name, { type }]) => {
+        const value = row[name];
+        if (value === null) return [name, null];
+        if (type === 'integer') return [name, BigInt(value as number)];
+        if (type === 'boolean') return [name, value === 1];
+        return [name, type === 'time' ? new Date(String(value)) : value];
+      }),
+  );
+
+/** The output of a view, without the thread that a command runs it on. */
+function outputOf(encode: Encode, name: string, heights: AskedHeights = { from: null, to: null }): Buffer<ArrayBuffer> {
+  using connection = openForQueries(directory.path);
+  const view = viewNamed(name);
+  const result = viewResult(connection, view, view.range === null ? null : blocksOf(connection, heights));
+  return Buffer.concat([...inLargeParts(encode(result.columns, result.rows()))]);
+}
+
+test('a Parquet file of each view has its rows, with types', async () => {
+  for (const { name, columns } of views) {
+    const expected = db.query<Record<string, unknown>, []>(`SELECT * FROM ${name}`).all();
+    const { rows } = await parquetRows(outputOf(parquet, name));
+    const sorted = (list: object[]) =>
+      list.map((row) => JSON.stringify(row, (_, value) => (typeof value === 'bigint' ? `${value}n` : value))).sort();
+    expect(sorted(rows)).toEqual(sorted(expected.map((row) => typed(row, columns))));
+  }
+});
+
+test('what follows by height is the whole, of each view whose rows belong to blocks', () => {
+  const csv = encoderOf('csv', false);
+  const ranged = views.filter(({ range }) => range !== null);
+  expect(ranged.length).toBeGreaterThan(7);
+  for (const { name, order } of ranged) {
+    const lines = (from: number | null, to: number | null) =>
+      outputOf(csv, name, { from, to }).toString().split('\r\n');
+    const [head, ...parts] = [...lines(null, 20).slice(0, -1), ...lines(21, null).slice(1, -1)];
+    const [wholeHead, ...whole] = lines(null, null).slice(0, -1);
+    expect([name, head]).toEqual([name, wholeHead]);
+    expect([name, order.length > 0 ? parts : parts.sort()]).toEqual([name, order.length > 0 ? whole : whole.sort()]);
+  }
+});
+
+test('an export says which blocks it is of, and where the next one begins', async () => {
+  const first = await exported('first.csv', { table: 'events', toHeight: 20 });
+  expect(first.said).toMatch(/ rows of blocks 1 to 20 \(0x[0-9a-f]{64}\); continue with --from-height 21\n$/);
+  expect(first.bytes).toEqual(outputOf(encoderOf('csv', false), 'v1_events', { from: 0, to: 20 }));
+  const second = await exported('second.parquet', { table: 'v1_events', fromHeight: 21 });
+  expect(second.said).toContain(' of blocks 21 to 40 (0x');
+  expect(second.bytes).toEqual(outputOf(parquet, 'events', { from: 21, to: 40 }));
+});
+
+test('the end of the name chooses format and compression', async () => {
+  const { bytes } = await exported('named.ndjson.zst', { query: 'SELECT 1 AS one' });
+  expect(Bun.zstdDecompressSync(bytes).toString()).toBe('{"one":1}\n');
+  expect((await exported('named', { query: 'SELECT 1 AS one' })).bytes.toString()).toBe('one\r\n1\r\n');
+});
+
+test('a query has the types of its values, which running the query shows', async () => {
+  const query = `
+    SELECT n, iif(n > 60, n / 2.0, NULL) AS late, iif(n = 70, 'x', n) AS mixed, NULL AS empty, x'0a' AS same, 'text' AS same
+      FROM (WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c WHERE n < 70) SELECT n FROM c);`;
+  const { metadata, rows } = await parquetRows((await exported('query.parquet', { query })).bytes);
+  expect(metadata.schema.slice(1).map(({ type }) => type)).toEqual([
+    ...(['INT64', 'DOUBLE', 'BYTE_ARRAY', 'BYTE_ARRAY', 'BYTE_ARRAY', 'BYTE_ARRAY'] as const),
+  ]);
+  const [first, last] = [rows[0], rows.at(-1)].map((row): Record<string, unknown> => ({ ...row, same: null }));
+  expect(first).toEqual({ n: 1n, late: null, mixed: '1', empty: null, same: null, 'same:6': 'text' });
+  expect(last).toEqual({ n: 70n, late: 35, mixed: 'x', empty: null, same: null, 'same:6': 'text' });
+});
+
+test('a row group ends by its rows or its bytes', async () => {
+  const texts: SqlValue[][] = ['a', 'b', 'x'.repeat(50), 'c', 'd', 'e'].map((text) => [text]);
+  const parts = [...parquet([{ name: 'text', form: 'text' }], texts, { rows: 3, bytes: 50 })];
+  const { metadata, rows } = await parquetRows(Buffer.concat(parts));
+  expect(metadata.row_groups.map(({ num_rows }) => num_rows)).toEqual([3n, 3n]);
+  expect(rows.map(({ text }) => [text])).toEqual(texts);
+  const large = [...parquet([{ name: 'text', form: 'text' }], texts.slice(2), { rows: 3, bytes: 50 })];
+  expect((await parquetRows(Buffer.concat(large))).metadata.row_groups.map(({ num_rows }) => num_rows)).toEqual([
+    1n,
+    3n,
+  ]);
+});
+
+test.each<[string, Omit<ExportOptions, 'overwrite' | 'output'>, string]>([
+  ['an unknown view', { table: 'nothing' }, 'There is no view nothing.'],
+  ['heights of what has none', { table: 'balances', toHeight: 1 }, "don't apply to v1_balances"],
+  ['heights of a query', { query: 'SELECT 1', fromHeight: 1 }, "don't apply to --query"],
+  ['heights above the tip', { table: 'blocks', fromHeight: 41 }, 'none of these blocks: it ends at height 40.'],
+  [
+    'a query that fails while it runs',
+    { query: 'SELECT abs(height - 9223372036854775807 - 2) FROM blocks' },
+    'integer overflow',
+  ],
+])('%s: nothing is written', async (_, options, problem) => {
+  await expect(exported('refused.csv', options)).rejects.toThrow(problem);
+  expect([existsSync(at('refused.csv')), existsSync(at('refused.csv.partial'))]).toEqual([false, false]);
+});
