@@ -4,6 +4,8 @@ import { isLogged, type Level, type Log, type LogEvent, levelOf } from '../log.t
 
 interface Kept {
   at: number;
+  /** Counts the events: many come in one second. */
+  order: number;
   event: LogEvent;
 }
 
@@ -38,13 +40,14 @@ const isGrave = (event: LogEvent['event']): boolean => isLogged(event, 'warn');
 export function recentLog(log: Log, least: Level, now: () => number): { log: Log; read(): ThreadLog } {
   const counts = new Map<LogEvent['event'], { count: number; last: number }>();
   const [grave, usual]: [Kept[], Kept[]] = [[], []];
+  let order = 0;
 
   function keep(event: LogEvent): void {
     const at = Math.floor(now() / 1_000);
     counts.set(event.event, { count: (counts.get(event.event)?.count ?? 0) + 1, last: at });
     if (!isLogged(event.event, least === 'debug' ? 'debug' : 'info')) return;
     const kept = isGrave(event.event) ? grave : usual;
-    kept.push({ at, event });
+    kept.push({ at, order: ++order, event });
     if (kept.length > MOST_KEPT) kept.shift();
   }
 
@@ -59,7 +62,7 @@ export function recentLog(log: Log, least: Level, now: () => number): { log: Log
         return { event, level, count, last_at: last };
       }),
       recent: [...grave, ...usual]
-        .sort((a, b) => b.at - a.at)
+        .sort((a, b) => b.order - a.order)
         .map(({ at, event }) => ({ at, event: event.event, level: levelOf[event.event], fields: fieldsOf(event) })),
     }),
   };

@@ -91,6 +91,22 @@ test('a flood of events leaves the warnings, and long values are cut', () => {
   expect(kinds.find(({ event }) => event === 'event_repeated')?.count).toBe(1);
 });
 
+test('events of one second are the newest first, too', () => {
+  const { log, read } = recentLog(
+    () => {},
+    'info',
+    () => 1_000,
+  );
+  log({ event: 'block_applied', height: 1, transactions: 1 });
+  log({ event: 'snapshot_cut_off' } as never);
+  log({ event: 'block_applied', height: 2, transactions: 1 });
+  expect(read().recent.map(({ event, fields }) => [event, fields])).toEqual([
+    ['block_applied', '{"height":2,"transactions":1}'],
+    ['snapshot_cut_off', '{}'],
+    ['block_applied', '{"height":1,"transactions":1}'],
+  ]);
+});
+
 test('the log has the events of all threads, but for one that does not answer', () => {
   let time = 0;
   const thread = () =>
