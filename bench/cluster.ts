@@ -1,7 +1,10 @@
 /** Several hosts: the shared log in PostgreSQL, with and without synchronous standbys. */
 import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { say } from './harness.ts';
+import { devnetRecording, importInto, SEED } from './dataset.ts';
+import { say, withDirectory } from './harness.ts';
+import { type HostRound, hostRound } from './parts/cluster-hosts.ts';
 import { appendTimes, type Bulk, bulkRates, lagTimes, TEXT_BYTES } from './parts/shared-log.ts';
 import { type Cell, figure, publish, reportOptions } from './results.ts';
 
@@ -11,9 +14,13 @@ const { values } = parseArgs({
     repeat: { type: 'string', default: '3' },
     appends: { type: 'string', default: '500' },
     entries: { type: 'string', default: '20000' },
+    blocks: { type: 'string', default: '300' },
+    hosts: { type: 'string', default: '3' },
+    seconds: { type: 'string', default: '3' },
   },
 });
 const [repeat, appends, entries] = [Number(values.repeat), Number(values.appends), Number(values.entries)];
+const [hosts, seconds] = [Number(values.hosts), Number(values.seconds)];
 
 // Data of servers stand on a disk, since a commit waits for it.
 process.env.TMPDIR ??= tmpdir();
@@ -33,9 +40,10 @@ interface Round {
   listening: number[];
   polling: number[];
   bulk: Bulk;
+  hosts: HostRound;
 }
 
-async function round(): Promise<Round> {
+async function round(source: string, scratch: string): Promise<Round> {
   await using single = await startPostgres();
   await using quorum = await startQuorum();
   return {
@@ -44,11 +52,16 @@ async function round(): Promise<Round> {
     listening: await lagTimes(quorum.url, appends / 5, true),
     polling: await lagTimes(quorum.url, appends / 5, false),
     bulk: await bulkRates(quorum.url, entries),
+    hosts: await hostRound({ url: quorum.url, source, scratch }, hosts, seconds),
   };
 }
 
 const rounds: Round[] = [];
-for (let n = 0; n < repeat; n++) rounds.push(await round());
+await withDirectory(async (directory) => {
+  const source = join(directory, 'source');
+  await importInto(source, await devnetRecording(Number(values.blocks)));
+  for (let n = 0; n < repeat; n++) rounds.push(await withDirectory((scratch) => round(source, scratch)));
+});
 
 const times = (name: string, of: (one: Round) => number[]): Cell[] => [
   name,
@@ -62,6 +75,14 @@ const times = (name: string, of: (one: Round) => number[]): Cell[] => [
   ),
 ];
 const rate = (name: string, of: (one: Round) => number): Cell[] => [name, figure(rounds.map(of))];
+const requests = (count: number): Cell[] => [
+  String(count),
+  figure(rounds.map(({ hosts: { perSecond } }) => perSecond[count - 1]!)),
+  figure(
+    rounds.map(({ hosts: { perSecond } }) => perSecond[count - 1]! / perSecond[0]!),
+    2,
+  ),
+];
 
 publish(
   [
@@ -70,6 +91,7 @@ publish(
       notes: [
         `entries of ${TEXT_BYTES} bytes of JSON that is mostly hex; servers and clients share the machine and its disk`,
         'quorum: three servers, and a commit waits until one of two standbys has it on its disk',
+        `hosts: ${values.blocks} blocks of the simulated chain of seed ${SEED}; first pages of transactions, each URL once`,
         `${repeat} rounds: median (least to greatest) of each round's figure`,
       ],
       tables: [
@@ -87,7 +109,13 @@ publish(
           rows: [
             rate('filling the log from a journal', ({ bulk }) => bulk.filled),
             rate('reading the log', ({ bulk }) => bulk.read),
+            rate('a new host that applies the log', ({ hosts: { caughtUp } }) => caughtUp.entries / caughtUp.seconds),
+            rate('its transactions', ({ hosts: { caughtUp } }) => caughtUp.transactions / caughtUp.seconds),
           ],
+        },
+        {
+          head: ['hosts', 'requests/s', 'ratio'],
+          rows: Array.from({ length: hosts }, (_, host) => requests(host + 1)),
         },
       ],
     },

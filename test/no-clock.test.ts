@@ -46,6 +46,10 @@ const allowed: Readonly<Record<string, { use: readonly string[]; because: string
     use: ['AbortSignal.timeout', 'performance'],
     because: 'what a busy machine took is taken off the time of an answer, and a server that hangs must be noticed',
   },
+  'e2e/cluster-hosts.ts': {
+    use: ['performance'],
+    because: 'how long a node waited is printed, and nothing is expected of it',
+  },
   'codec/malformed.test.ts': { use: ['cpuUsage'], because: 'this time stands still while other processes run' },
 };
 /** Names what is refused. */

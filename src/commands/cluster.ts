@@ -150,10 +150,7 @@ export function clusterLines(status: ClusterStatus, data: string): string[] {
     line('chain', chainId === null ? 'not known yet' : chainIdText(chainId)),
     line('log', `entry ${head.seq}, chain value ${hex(head.chain)}, ${(bytes / 1e6).toFixed(1)} MB`),
     ...hosts.map(({ name, seq, version, seconds }) =>
-      line(
-        'host',
-        `${name.padEnd(width)}  entry ${seq}, ${behind(head.seq, seq)}, version ${version}, seen ${ago(seconds)}`,
-      ),
+      line('host', `${name.padEnd(width)}  entry ${seq}, ${behind(head.seq, seq)}, ${version}, seen ${ago(seconds)}`),
     ),
     ...leases.map(({ name, holder, epoch, seconds }) =>
       line(

@@ -17,9 +17,10 @@ const CONNECT_SECONDS = 3;
 /** Seconds after which an unused connection is closed: a network may have forgotten it, and then nothing says so. */
 const IDLE_SECONDS = 60;
 
-/** Milliseconds that a statement may take, and what each megabyte that it carries adds. */
+/** Milliseconds that a statement may take, what each megabyte that it carries adds, and the most of all. */
 export const STATEMENT_MS = 10_000;
 const MEGABYTE_MS = 1_000;
+const LONGEST_MS = 600_000;
 
 /**
  * What a session must have whatever the role's own settings are: a commit waits for the standbys, and no limit of the
@@ -190,7 +191,7 @@ export class PostgresEngine {
 
   /** Waits for an answer as long as it may take. @throws LogUnavailableError when that time is over */
   #within<T>(answer: Promise<T>, bytes: number): Promise<T> {
-    const limit = STATEMENT_MS + Math.floor(bytes / 1e6) * MEGABYTE_MS;
+    const limit = Math.min(LONGEST_MS, STATEMENT_MS + Math.floor(bytes / 1e6) * MEGABYTE_MS);
     return new Promise((resolve, reject) => {
       const cancel = this.#clock.after(limit, () => reject(new Error(`no answer within ${limit} ms`)));
       answer.then(resolve, reject).finally(cancel);

@@ -1,6 +1,6 @@
 /** One PostgreSQL server for the tests of the shared log, with tables of their own for each. */
 import { expect } from 'bun:test';
-import { CHAIN_START, nextChain } from '../../../src/store/files/journal-entry.ts';
+import { CHAIN_START, nextChain, sameChain } from '../../../src/store/files/journal-entry.ts';
 import { makeTables } from '../../../src/store/log/engine-tables.ts';
 import {
   engineAccess,
@@ -13,6 +13,7 @@ import {
   type LogHead,
   LogUnavailableError,
   LogUnknownOutcomeError,
+  type SharedLog,
 } from '../../../src/store/log/shared-log.ts';
 import { type PostgresServer, startPostgres } from '../../support/postgres.ts';
 import { until } from '../../support/until.ts';
@@ -78,4 +79,19 @@ export async function engineFixture(): Promise<EngineFixture> {
     [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
   };
   return fixture;
+}
+
+/** Every entry of a log, each verified by the chain. */
+export async function verifiedEntries(log: SharedLog): Promise<LogEntry[]> {
+  const entries: LogEntry[] = [];
+  let head: LogHead = START;
+  for (let next = await log.read(0, 500); next.length > 0; next = await log.read(head.seq, 500)) {
+    for (const entry of next) {
+      expect(entry.seq).toBe(head.seq + 1);
+      expect(sameChain(entry.chain, nextChain(head.chain, { ...entry, id: entry.seq }))).toBe(true);
+      entries.push(entry);
+      head = entry;
+    }
+  }
+  return entries;
 }

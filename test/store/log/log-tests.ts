@@ -1,8 +1,14 @@
 /** What a log does while nothing is wrong. */
 import { expect, test } from 'bun:test';
-import type { LogEntry } from '../../../src/store/log/shared-log.ts';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { tellPosition } from '../../../src/store/log/cluster-hosts.ts';
+import { clusterStatus } from '../../../src/store/log/cluster-status.ts';
+import { acquireLease } from '../../../src/store/log/delivery-lease.ts';
+import { claimChain } from '../../../src/store/log/engine-tables.ts';
+import { type LogEntry, LogUnavailableError } from '../../../src/store/log/shared-log.ts';
 import { casesOf } from '../../support/property.ts';
-import { type EngineFixture, entryAfter, START } from './engine-fixture.ts';
+import { type EngineFixture, entryAfter, outcomeOf, START } from './engine-fixture.ts';
 
 export function logTests(fixture: () => EngineFixture): void {
   test('entries come back as they were appended, in order and as many as asked for', async () => {
@@ -59,16 +65,40 @@ export function logTests(fixture: () => EngineFixture): void {
     expect(read!.text === entry.text).toBe(true);
   });
 
-  test('a role that may only insert and select keeps the log', async () => {
+  test('a role with the rights of docs/cluster.md does all that a host does, and changes no entry', async () => {
     const prefix = await fixture().newTables();
+    const page = readFileSync(join(import.meta.dir, '../../../docs/cluster.md'), 'utf8');
+    const grants = page.match(/GRANT .*? TO host;/g) ?? [];
     await fixture().server.run('CREATE ROLE host LOGIN');
-    await fixture().server.run(`GRANT SELECT, INSERT ON ${prefix}stackside_log TO host`);
-    await fixture().server.run(`GRANT SELECT ON ${prefix}stackside_meta TO host`);
+    for (const grant of grants) await fixture().server.run(grant.replaceAll('stackside_', `${prefix}stackside_`));
     const log = await fixture().openAt(fixture().server.url.replace('stackside@', 'host@'), prefix);
     const first = entryAfter(START);
     expect(await log.append(first, START)).toBe('appended');
     expect(await log.append(entryAfter(first), first)).toBe('appended');
     expect((await log.read(0, 9)).length).toBe(2);
+    const { engine, tables } = log.access;
+    expect(await claimChain(engine, tables, 1)).toBe(1);
+    await tellPosition(log.access, { name: 'a', seq: 1, version: '1' });
+    await tellPosition(log.access, { name: 'a', seq: 2, version: '1' });
+    const lease = await acquireLease(log.access, { name: 'delivery', holder: 'a', seconds: 60 });
+    expect(await lease?.renew()).toBe(true);
+    expect((await clusterStatus(log.access, null)).hosts.length).toBe(1);
+    for (const change of [`DELETE FROM ${tables.log}`, `UPDATE ${tables.log} SET path = ''`]) {
+      await expect(engine.write(({ run }) => run(change))).rejects.toThrow('permission denied');
+    }
+    await log.close();
+  });
+
+  test('a session waits for standbys, and without a limit, whatever its role is set to', async () => {
+    const prefix = await fixture().newTables();
+    await fixture().server.run('CREATE ROLE hasty LOGIN SUPERUSER');
+    await fixture().server.run('ALTER ROLE hasty SET synchronous_commit = off');
+    await fixture().server.run('ALTER ROLE hasty SET statement_timeout = 5');
+    const log = await fixture().openAt(fixture().server.url.replace('stackside@', 'hasty@'), prefix);
+    const settings =
+      "SELECT current_setting('synchronous_commit') AS commit, current_setting('statement_timeout') AS time";
+    const [row] = await log.access.engine.read((run) => run<{ commit: string; time: string }>(settings));
+    expect([row?.commit, row?.time]).toEqual(['on', '0']);
     await log.close();
   });
 
@@ -92,6 +122,16 @@ export function logTests(fixture: () => EngineFixture): void {
     const wait = listening.wait(head.seq, never);
     await Promise.all([listening.close(), looking.close(), appending.close()]);
     await wait;
+  });
+
+  test('an engine that is away is no reason not to start: each call says so, and waiting ends', async () => {
+    const log = await fixture().openAt('postgres://nobody@127.0.0.1:1,127.0.0.1:2/none', '');
+    await expect(log.head()).rejects.toThrow(LogUnavailableError);
+    await expect(log.read(0, 1)).rejects.toThrow('127.0.0.1:2: Failed to connect');
+    expect(await outcomeOf(log.append(entryAfter(START), START))).toBe('unavailable');
+    await log.wait(0, new AbortController().signal);
+    await log.close();
+    await expect(log.head()).rejects.toThrow('The shared log is closed.');
   });
 
   test('tables that are missing or of another version end the start, and say what to do', async () => {

@@ -2,20 +2,17 @@
 import { afterAll, beforeAll, expect, spyOn, test } from 'bun:test';
 import { clusterLines, initCluster, reportCluster } from '../../../src/commands/cluster.ts';
 import { devnetEvents } from '../../../src/devnet/scenario.ts';
-import { nextChain, sameChain } from '../../../src/store/files/journal-entry.ts';
 import { tellPosition } from '../../../src/store/log/cluster-hosts.ts';
 import type { ClusterStatus } from '../../../src/store/log/cluster-status.ts';
 import { acquireLease } from '../../../src/store/log/delivery-lease.ts';
 import { claimChain, makeTables } from '../../../src/store/log/engine-tables.ts';
 import { STATEMENT_MS } from '../../../src/store/log/postgres-engine.ts';
 import { engineAccess, openPostgresLog, type PostgresLog } from '../../../src/store/log/postgres-log.ts';
-import type { LogEntry, LogHead } from '../../../src/store/log/shared-log.ts';
+import { clusterTests } from '../../e2e/cluster-tests.ts';
 import { stackside } from '../../e2e/stackside.ts';
 import { heldClock } from '../../support/held-clock.ts';
 import { ingestOf, received } from '../../support/ingest.ts';
-import { moment } from '../../support/moment.ts';
 import { hasPostgres, type PostgresQuorum, startQuorum } from '../../support/postgres.ts';
-import { casesOf } from '../../support/property.ts';
 import { describeWith } from '../../support/system-servers.ts';
 import { until } from '../../support/until.ts';
 import { entryAfter, outcomeOf, START } from './engine-fixture.ts';
@@ -34,64 +31,6 @@ describeWith('PostgreSQL', hasPostgres, () => {
     await engine.close();
     return openPostgresLog(quorum.url, { prefix });
   }
-
-  /** Every entry, each verified by the chain. */
-  async function verified(log: PostgresLog): Promise<LogEntry[]> {
-    const entries: LogEntry[] = [];
-    let head: LogHead = START;
-    for (let next = await log.read(0, 500); next.length > 0; next = await log.read(head.seq, 500)) {
-      for (const entry of next) {
-        expect(entry.seq).toBe(head.seq + 1);
-        expect(sameChain(entry.chain, nextChain(head.chain, { ...entry, id: entry.seq }))).toBe(true);
-        entries.push(entry);
-        head = entry;
-      }
-    }
-    return entries;
-  }
-
-  /** Whoever appends texts of its own, one after the other, each exactly once. */
-  async function appendTexts(log: PostgresLog, texts: Iterable<string>, acknowledged: string[]): Promise<void> {
-    let head: LogHead = START;
-    /** Follows the log. @returns whether a text is in what came */
-    async function follow(text: string): Promise<boolean> {
-      const entries = await log.read(head.seq, 500).catch(() => moment(5).then(() => []));
-      head = entries.at(-1) ?? head;
-      return entries.some((entry) => entry.text === text);
-    }
-    for (const text of texts) {
-      for (let isThere = false; !isThere; isThere ||= await follow(text)) {
-        const entry = entryAfter(head, text);
-        isThere = (await outcomeOf(log.append(entry, head))) === 'appended';
-        if (isThere) head = entry;
-      }
-      acknowledged.push(text);
-    }
-  }
-
-  test('what was appended while primaries were killed is there once, in one order', async () => {
-    const logs = await Promise.all(['load_', 'load_'].map((prefix) => newLog(prefix)));
-    const acknowledged: string[] = [];
-    const kills = casesOf(1);
-    let isOver = false;
-    function* textsOf(name: number): Generator<string> {
-      for (let count = 0; !isOver; count++) yield `${name}-${count}`;
-    }
-    const loads = logs.map((log, name) => appendTexts(log, textsOf(name), acknowledged));
-    for (let kill = 0; kill < kills; kill++) {
-      const before = acknowledged.length;
-      await until(() => acknowledged.length > before + 20, 'entries before the kill');
-      await quorum.failOver();
-      await quorum.replace();
-      const after = acknowledged.length;
-      await until(() => acknowledged.length > after + 20, 'entries after the kill');
-    }
-    isOver = true;
-    await Promise.all(loads);
-    const texts = (await verified(logs[0]!)).map(({ text }) => text);
-    expect(texts.toSorted()).toEqual(acknowledged.toSorted());
-    await Promise.all(logs.map((log) => log.close()));
-  });
 
   test('a primary that was cut off and lives on is left for the one that was promoted', async () => {
     const clock = heldClock([STATEMENT_MS]);
@@ -113,6 +52,8 @@ describeWith('PostgreSQL', hasPostgres, () => {
     await old[Symbol.asyncDispose]();
     await quorum.replace();
   });
+
+  clusterTests(() => quorum);
 
   test('cluster init fills the log with a journal, and cluster status shows where all stands', async () => {
     const events = [...devnetEvents({ seed: 5, blocks: 4 })].map(received);
@@ -175,8 +116,8 @@ test('the status of a cluster in words', () => {
     head: { seq: 12, chain: new Uint8Array(32) },
     bytes: 1_234_567,
     hosts: [
-      { name: 'a', seq: 12, version: '1.0.0', seconds: 0.25 },
-      { name: 'bcd', seq: 9, version: '1.0.0', seconds: 125 },
+      { name: 'a', seq: 12, version: 'stackside v1', seconds: 0.25 },
+      { name: 'bcd', seq: 9, version: 'stackside v1', seconds: 125 },
     ],
     leases: [
       { name: 'delivery', holder: 'a', epoch: 3, seconds: 4.5 },
@@ -197,8 +138,8 @@ test('the status of a cluster in words', () => {
   expect(clusterLines(status, '/data')).toEqual([
     'chain          0x00000001',
     `log            entry 12, chain value 0x${'00'.repeat(32)}, 1.2 MB`,
-    'host           a    entry 12, up to date, version 1.0.0, seen 0.3 s ago',
-    'host           bcd  entry 9, 3 behind, version 1.0.0, seen 00:02:05 ago',
+    'host           a    entry 12, up to date, stackside v1, seen 0.3 s ago',
+    'host           bcd  entry 9, 3 behind, stackside v1, seen 00:02:05 ago',
     'lease          delivery: epoch 3, held by a for 4.5 s',
     'lease          other: epoch 1, free',
     'directory      /data: entry 9, not a journal of this log',

@@ -1,0 +1,83 @@
+/** Hosts that follow a shared log: how fast an empty one catches up, and how many requests several answer together. */
+import { join } from 'node:path';
+import { openJournalReader } from '../../src/store/files/journal.ts';
+import { directoryStatus } from '../../src/store/files/status.ts';
+import { MAIN, ROOT, run, type Server, script, startServer } from '../harness.ts';
+
+const PREFIX = 'hosts_';
+/** Dear enough that the load generators leave the hosts most of the processor. */
+const PATH = '/extended/v3/transactions';
+const WARM_UP_SECONDS = 1;
+
+const clusterFlags = (url: string): string[] => ['--cluster', url, '--cluster-prefix', PREFIX];
+
+/** Fills the log with the journal of a data directory. */
+export async function fillFrom(url: string, directory: string): Promise<void> {
+  await run(script(MAIN, 'cluster', 'init', '--data', directory, ...clusterFlags(url)));
+}
+
+/** Starts a host that follows the log and takes no events. */
+const startHost = (url: string, directory: string): Promise<Server> =>
+  startServer(
+    script(
+      MAIN,
+      ...['serve', '--mode', 'read', '--data', directory, '--api-host', '127.0.0.1', '--api-port', '0'],
+      ...['--log-level', 'error', '--node-rpc', 'http://127.0.0.1:1', ...clusterFlags(url)],
+    ),
+  );
+
+const lastEntry = (directory: string): number => {
+  const journal = openJournalReader(directory);
+  const last = journal?.lastId() ?? 0;
+  journal?.close();
+  return last;
+};
+
+export interface CaughtUp {
+  seconds: number;
+  entries: number;
+  transactions: number;
+}
+
+/** Starts hosts with empty directories one after the other. @returns what the first took to have all of the log */
+async function followed(url: string, directory: string, entries: number): Promise<CaughtUp & { host: Server }> {
+  const start = performance.now();
+  const host = await startHost(url, directory);
+  while (lastEntry(directory) < entries) await Bun.sleep(20);
+  const seconds = (performance.now() - start) / 1000;
+  return { host, seconds, entries, transactions: directoryStatus(directory).transactions };
+}
+
+export interface HostRound {
+  caughtUp: CaughtUp;
+  /** Requests per second of one host, of two together, and so on. */
+  perSecond: number[];
+}
+
+/** Requests per second that hosts answer together, each asked by a load generator of its own. */
+async function perSecond(hosts: readonly Server[], seconds: number): Promise<number> {
+  const loads = hosts.map(async ({ url }) => {
+    const options = [url, '16', String(WARM_UP_SECONDS), String(seconds), 'distinct', PATH];
+    const { stdout } = await run(script(join(ROOT, 'bench/parts/load.ts'), ...options));
+    return (JSON.parse(stdout) as { perSecond: number }).perSecond;
+  });
+  return (await Promise.all(loads)).reduce((sum, rate) => sum + rate, 0);
+}
+
+/** @param source the data directory whose journal fills the log @param scratch for the hosts' directories */
+export async function hostRound(
+  { url, source, scratch }: { url: string; source: string; scratch: string },
+  count: number,
+  seconds: number,
+): Promise<HostRound> {
+  await fillFrom(url, source);
+  const entries = lastEntry(source);
+  const found: Awaited<ReturnType<typeof followed>>[] = [];
+  for (let host = 0; host < count; host++) found.push(await followed(url, join(scratch, String(host)), entries));
+  const hosts = found.map(({ host }) => host);
+  const rates: number[] = [];
+  for (let asked = 1; asked <= count; asked++) rates.push(await perSecond(hosts.slice(0, asked), seconds));
+  await Promise.all(hosts.map((host) => host.stop()));
+  const [{ host: _, ...caughtUp }] = found as [(typeof found)[number]];
+  return { caughtUp, perSecond: rates };
+}

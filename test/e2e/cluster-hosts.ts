@@ -1,0 +1,81 @@
+/** Hosts of a cluster as processes that can be killed, and nodes that post their events to whichever host takes them. */
+import type { NodeEvent } from '../../src/devnet/node-event.ts';
+import { moment } from '../support/moment.ts';
+import { type Server, startServer } from './stackside.ts';
+
+export class ClusterHost {
+  readonly #flags: readonly string[];
+  #server: Server | null = null;
+
+  /** @param directory its data @param flags what names the log */
+  constructor(
+    readonly name: string,
+    readonly directory: string,
+    flags: readonly string[],
+  ) {
+    this.#flags = ['--data', directory, '--host-name', name, '--node-rpc', 'http://127.0.0.1:1', ...flags];
+  }
+
+  /** Where nodes post; null while it is down. */
+  get events(): string | null {
+    return this.#server?.events ?? null;
+  }
+
+  async start(): Promise<void> {
+    this.#server = await startServer('serve', ...this.#flags);
+  }
+
+  async kill(): Promise<void> {
+    const server = this.#server;
+    this.#server = null;
+    await server?.stop('SIGKILL');
+  }
+
+  /** Ends it well. @returns its exit code */
+  async stop(): Promise<number> {
+    const server = this.#server;
+    this.#server = null;
+    return (await server?.stop()) ?? 0;
+  }
+}
+
+/** @returns whether the node was told that the event is taken */
+async function post({ path, body }: NodeEvent, events: string): Promise<boolean> {
+  const request = { method: 'POST', headers: { 'content-type': 'application/json' }, body };
+  // A host that is killed ends the connection.
+  const response = await fetch(new URL(path, events), request).catch(() => null);
+  await response?.body?.cancel();
+  return response?.status === 200;
+}
+
+/** What a node has posted so far. */
+export interface Posting {
+  taken: NodeEvent[];
+  /** The longest time that an event waited, in seconds. */
+  longestWait: number;
+}
+
+/**
+ * Posts events as a node does behind a load balancer: one after the other, each again and again until a host takes it.
+ * @param first the host that it begins with; after a failure the next one is tried
+ */
+export async function postTo(
+  hosts: readonly ClusterHost[],
+  first: number,
+  events: Iterable<NodeEvent>,
+  posting: Posting,
+): Promise<void> {
+  let turn = first;
+  for (const event of events) {
+    const start = performance.now();
+    for (let isTaken = false; !isTaken; ) {
+      const address = hosts[turn % hosts.length]!.events;
+      isTaken = address !== null && (await post(event, address));
+      if (isTaken) break;
+      turn += 1;
+      await moment(20);
+    }
+    posting.taken.push(event);
+    posting.longestWait = Math.max(posting.longestWait, (performance.now() - start) / 1000);
+  }
+}

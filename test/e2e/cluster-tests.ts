@@ -1,0 +1,114 @@
+/** Three hosts over three PostgreSQL servers: whatever is killed under load, all hosts end equal and nothing is lost. */
+import { expect, test } from 'bun:test';
+import type { NodeEvent } from '../../src/devnet/node-event.ts';
+import { Prng } from '../../src/devnet/prng.ts';
+import { devnetEvents } from '../../src/devnet/scenario.ts';
+import { checkDirectory } from '../../src/store/check/check.ts';
+import { openJournalReader } from '../../src/store/files/journal.ts';
+import { makeTables } from '../../src/store/log/engine-tables.ts';
+import { engineAccess, openPostgresLog } from '../../src/store/log/postgres-log.ts';
+import { verifiedEntries } from '../store/log/engine-fixture.ts';
+import { dataDirectory } from '../support/data-directory.ts';
+import { moment } from '../support/moment.ts';
+import type { PostgresQuorum } from '../support/postgres.ts';
+import { casesOf, firstSeed, timeout } from '../support/property.ts';
+import { journalRows, type Tables, wholeIndex } from '../support/tables.ts';
+import { until } from '../support/until.ts';
+import { ClusterHost, type Posting, postTo } from './cluster-hosts.ts';
+
+const PREFIX = 'hosts_';
+const HOSTS = 3;
+
+/** Hosts and primaries are killed in turn. */
+const KILLS = casesOf(2);
+const events: NodeEvent[] = [
+  ...devnetEvents({ seed: firstSeed, blocks: 4 + 3 * KILLS, accounts: 6, transactionsPerBlock: 2, forkEvery: 4 }),
+];
+/** What nodes post at each kill, and in the end. */
+const PORTION = Math.ceil(events.length / (KILLS + 1));
+const portions = Array.from({ length: KILLS + 1 }, (_, portion) =>
+  events.slice(portion * PORTION, (portion + 1) * PORTION),
+);
+/** A kill comes so many milliseconds after its events begin, at most. */
+const LATEST_KILL_MS = 60;
+
+/** The newest entry of a data directory's journal. */
+function lastEntry(directory: string): number {
+  const journal = openJournalReader(directory);
+  const last = journal?.lastId() ?? 0;
+  journal?.close();
+  return last;
+}
+
+/** Every table, but for how far a host has looked for chainhooks, which are its own. */
+const indexOf = (directory: string): Tables =>
+  wholeIndex(
+    directory,
+    ['evaluated', 'cursor_height', 'cursor_hash', 'evaluated_at'].map((column) => `hook_progress.${column}`),
+  );
+
+/** The hashes of the blocks among events. */
+const blocksOf = (posted: readonly { path: string; text: string }[]): string[] =>
+  posted
+    .filter(({ path }) => path === '/new_block')
+    .map(({ text }) => (JSON.parse(text) as { index_block_hash: string }).index_block_hash);
+
+async function restart(host: ClusterHost): Promise<void> {
+  await host.kill();
+  await host.start();
+}
+
+async function replacePrimary(quorum: PostgresQuorum): Promise<void> {
+  await quorum.failOver();
+  await quorum.replace();
+}
+
+export function clusterTests(quorum: () => PostgresQuorum): void {
+  test(
+    'hosts and primaries are killed while two nodes post: nothing acknowledged is lost, and all hosts end equal',
+    async () => {
+      const { engine, tables } = engineAccess(quorum().url, { prefix: PREFIX });
+      await makeTables(engine, tables);
+      await engine.close();
+      using scratch = dataDirectory();
+      const flags = ['--cluster', quorum().url, '--cluster-prefix', PREFIX];
+      const hosts = Array.from({ length: HOSTS }, (_, host) => {
+        return new ClusterHost(`host-${host}`, `${scratch.path}/${host}`, flags);
+      });
+      await Promise.all(hosts.map((host) => host.start()));
+
+      const prng = new Prng(`cluster/${firstSeed}`);
+      const postings = [0, 1].map((): Posting => ({ taken: [], longestWait: 0 }));
+      for (const [kill, portion] of portions.entries()) {
+        const nodes = Promise.all(postings.map((posting, node) => postTo(hosts, node, portion, posting)));
+        await moment(prng.below(LATEST_KILL_MS));
+        if (kill < KILLS) await (kill % 2 === 0 ? restart(hosts[(kill >> 1) % HOSTS]!) : replacePrimary(quorum()));
+        await nodes;
+      }
+
+      const log = await openPostgresLog(quorum().url, { prefix: PREFIX });
+      const { seq } = await log.head();
+      await until(() => hosts.every(({ directory }) => lastEntry(directory) === seq), 'the last entry on all hosts');
+      expect(await Promise.all(hosts.map((host) => host.stop()))).toEqual([0, 0, 0]);
+      const entries = (await verifiedEntries(log)).map(({ seq: id, receivedAt, path, text }) => ({
+        ...{ id, receivedAt, path, text },
+      }));
+      await log.close();
+      const index = indexOf(hosts[0]!.directory);
+      for (const { directory } of hosts) {
+        expect(journalRows(directory)).toEqual(entries);
+        expect(indexOf(directory)).toEqual(index);
+      }
+      expect(checkDirectory(hosts[0]!.directory).flatMap(({ problems }) => problems)).toEqual([]);
+      // What both nodes posted, again after each lost answer, is there once.
+      const posted = blocksOf(events.map(({ path, body }) => ({ path, text: body })));
+      expect(blocksOf(entries).toSorted()).toEqual([...new Set(posted)].toSorted());
+      const longest = Math.max(...postings.map(({ longestWait }) => longestWait));
+      process.stderr.write(
+        `cluster: ${Math.ceil(KILLS / 2)} hosts and ${KILLS >> 1} primaries killed, ${seq} entries; ` +
+          `the longest wait of a node was ${longest.toFixed(1)} s\n`,
+      );
+    },
+    timeout,
+  );
+}
