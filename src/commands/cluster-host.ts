@@ -66,9 +66,11 @@ function telling({ tell }: OpenedLog, clock: Clock, position: () => HostPosition
       underWay = null;
     }
   }
-  const end = clock.every(TELL_MS, () => {
+  const tellNow = () => {
     underWay ??= once();
-  });
+  };
+  const end = clock.every(TELL_MS, tellNow);
+  tellNow();
   return async () => {
     end();
     await underWay;

@@ -1,5 +1,5 @@
 /** The laws of a host that shares a log, one by one. */
-import { expect, test } from 'bun:test';
+import { beforeAll, expect, test } from 'bun:test';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { openJournalReader } from '../../src/store/files/journal.ts';
 import { nextChain } from '../../src/store/files/journal-entry.ts';
@@ -11,7 +11,7 @@ import { journalRows, wholeIndex } from '../support/tables.ts';
 import { until } from '../support/until.ts';
 import { openHost } from './open-host.ts';
 
-const events = [...devnetEvents({ seed: 3, blocks: 5, accounts: 5, transactionsPerBlock: 2, forkEvery: 2 })].map(
+const events = [...devnetEvents({ seed: 3, blocks: 3, accounts: 3, transactionsPerBlock: 1, forkEvery: 2 })].map(
   received,
 );
 const chunks = (label: number): ReceivedEvent => ({
@@ -25,11 +25,17 @@ function wayOf(...fates: Fate[]): Way {
   return { ...directWay, fate: (call) => (call === 'append' ? (fates.shift() ?? 'done') : 'done') };
 }
 
-/** A log that all events were appended to, by a host that is gone. */
-async function filledLog(list: readonly ReceivedEvent[] = events): Promise<MemoryLog> {
+/** What a host that is gone appended to a log. */
+const filled = new MemoryLog();
+beforeAll(async () => {
+  await using one = openHost(filled.client());
+  for (const event of events) await one.host.receive(event);
+});
+
+/** A log that all events were appended to. */
+function filledLog(): MemoryLog {
   const log = new MemoryLog();
-  await using one = openHost(log.client());
-  for (const event of list) await one.host.receive(event);
+  log.entries = [...filled.entries];
   return log;
 }
 
@@ -172,7 +178,7 @@ test('an append that was lost and that another host came before is a conflict', 
 });
 
 test('a log that lost its last entries gets them back from a journal, and the event that found it is taken', async () => {
-  const log = await filledLog();
+  const log = filledLog();
   await using one = openHost(log.client());
   await one.follow(log.head.seq);
   const lost = log.entries.slice(-4);
@@ -206,7 +212,7 @@ test.each([
   ['longer', 3],
   ['shorter', -3],
 ])('a log that has another entry and is %s ends the host, which names the entry', async (_, change) => {
-  const log = await filledLog();
+  const log = filledLog();
   await using one = openHost(log.client());
   const all = log.entries;
   log.entries = all.slice(0, -3);
@@ -232,7 +238,7 @@ test.each([
     },
   ],
 ])('a log of which an entry %s ends the host, with all entries before it', async (fault, damage) => {
-  const log = await filledLog();
+  const log = filledLog();
   damage(log.entries);
   await using one = openHost(log.client());
   await one.follow(log.head.seq);
@@ -248,7 +254,7 @@ function appended(log: MemoryLog, path: string, text: string): void {
 }
 
 test('an entry of a path that only a newer program knows is kept, and changes nothing', async () => {
-  const log = await filledLog();
+  const log = filledLog();
   await using one = openHost(log.client());
   await one.follow(log.head.seq);
   const before = wholeIndex(one.directory, ['progress.journal_id', 'progress.journal_chain']);
@@ -263,7 +269,7 @@ test('an entry of a path that only a newer program knows is kept, and changes no
 const disposable = <T extends { close(): void }>(of: T): T & Disposable => ({ ...of, [Symbol.dispose]: of.close });
 
 test('an entry that this program can not apply ends the host, which names it', async () => {
-  const log = await filledLog();
+  const log = filledLog();
   appended(log, '/new_block', '{"of":"a newer program"}');
   await using one = openHost(log.client());
   await one.follow(log.head.seq);
@@ -273,7 +279,7 @@ test('an entry that this program can not apply ends the host, which names it', a
 });
 
 test('while the log is away, events are refused, and said once; then all goes on', async () => {
-  const log = await filledLog();
+  const log = filledLog();
   await using one = openHost(log.client());
   await one.follow(log.head.seq);
   log.isAway = true;
@@ -288,7 +294,7 @@ test('while the log is away, events are refused, and said once; then all goes on
 });
 
 test('a host that is far behind takes no events, and says how far', async () => {
-  const log = await filledLog();
+  const log = filledLog();
   for (let more = 0; more < 600; more++) appended(log, '/stackside/none', '{}');
   await using one = openHost(log.client());
   await expect(one.host.receive(chunks(1))).rejects.toThrow("this host is behind the cluster's log");

@@ -7,7 +7,7 @@
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { assertSeeds, timeout } from '../support/property.ts';
-import { type Case, cases } from './case.ts';
+import { type Case, cases, type Disturbance } from './case.ts';
 import { run } from './run.ts';
 
 /** Milliseconds that a broken law is shrunk for. */
@@ -23,14 +23,17 @@ test(
       fc.asyncProperty(cases, async (one) => {
         await run(one);
       }),
-      { cases: 2, examples: casesThatOnceFailed.map((one): [Case] => [one]), shrinkFor: SHRINK_FOR },
+      { cases: 1, examples: casesThatOnceFailed.map((one): [Case] => [one]), shrinkFor: SHRINK_FOR },
     );
   },
   timeout,
 );
 
 test('a run is a function of its seed', async () => {
-  const [one] = fc.sample(cases, { numRuns: 1, seed: 8 });
-  if (one === undefined) throw new Error('there is no case');
+  const disturbances: Disturbance[] = [
+    { after: 200, host: 0, befalls: 'crash_between', steps: 20, kept: 0 },
+    { after: 100, host: 1, befalls: 'log_away', milliseconds: 200 },
+  ];
+  const one: Case = { seed: 8, hosts: 2, late: false, stream: 0, lostInHundred: 12, disturbances };
   expect(await run(one)).toEqual(await run(one));
 });
