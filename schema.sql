@@ -1233,18 +1233,17 @@ CREATE TABLE value_indexes (
   from_event    INTEGER NOT NULL
 ) STRICT;
 
--- The decoded values.
+-- The decoded values, and where they stand. Those of one value are in the order of the chain.
 CREATE TABLE value_index_entries (
   index_id    INTEGER NOT NULL,
   -- names with dots between them; an argument's is its function and its place. The keys of both are in rows/value-keys.ts
   path        TEXT NOT NULL,
+  value       TEXT NOT NULL,
   position    INTEGER NOT NULL,
   -- 0 for a call
   event_index INTEGER NOT NULL,
-  value       TEXT NOT NULL,
-  PRIMARY KEY (index_id, path, position, event_index)
+  PRIMARY KEY (index_id, path, value, position, event_index)
 ) STRICT, WITHOUT ROWID;
-CREATE INDEX value_index_entries_by_value ON value_index_entries (index_id, path, value, position, event_index);
 
 -- What happened, in order, for those who are told of it: other threads and processes read it here. The newest ones only,
 -- and none of what was imported or made anew.

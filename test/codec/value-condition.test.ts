@@ -149,7 +149,7 @@ test('whatever meets a condition has a key in its range, and the keys of integer
         const { low, high } = keyRange([condition]);
         const key = valueKey(own);
         expect(key >= low && key <= high).toBe(true);
-        expect(key.length).toBeLessThanOrEqual(97);
+        expect(key.length).toBeLessThanOrEqual(42);
       }
       const [a, b] = [own, fieldOf(other)];
       if ('value' in a && 'value' in b && typeof a.value === 'bigint' && typeof b.value === 'bigint') {

@@ -24,7 +24,7 @@ const LONG = 4 * SHORT;
 const limits: WorkLimits = {
   search: { sorted: 20, rows: 60, entries: 200 },
   deployments: 8,
-  values: { unindexed: 5, sorted: 10, entries: 20, rows: 10, bytes: 10_000 },
+  values: { unindexed: 5, few: 5, quick: 5, sorted: 10, rows: 10, bytes: 10_000 },
 };
 
 /**

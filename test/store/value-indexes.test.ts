@@ -202,11 +202,13 @@ const shown = (one: Plain) =>
     ? { height: Math.floor(one.position / PLACES), eventIndex: one.eventIndex, value: one.value }
     : { height: Math.floor(one.position / PLACES), functionArgs: one.args };
 
-/** Every way a list can be found: by the usual limits, by walking in order, and by sorting. */
+/** Limits by which each way to find a list is taken. */
 const ways = [
   VALUE_SEARCH_LIMITS,
-  { ...VALUE_SEARCH_LIMITS, sorted: 0 },
-  { ...VALUE_SEARCH_LIMITS, sorted: 2, unindexed: 0 },
+  { ...VALUE_SEARCH_LIMITS, few: 0 },
+  { ...VALUE_SEARCH_LIMITS, few: 0, quick: 1 },
+  { ...VALUE_SEARCH_LIMITS, few: 2, quick: 0, sorted: 2 },
+  { ...VALUE_SEARCH_LIMITS, few: 1, unindexed: 0 },
 ];
 
 /** Compares lists by drawn conditions with a filter over everything. @param draw a number below its parameter */
@@ -388,12 +390,11 @@ describe('of a chain', () => {
       reopen({});
       return checkDirectory(directory.path).flatMap((one) => one.problems);
     };
-    const first = `(index_id, path, position, event_index) IN
-       (SELECT index_id, path, position, event_index FROM value_index_entries LIMIT 1)`;
+    const first = '(index_id, path, value, position, event_index) IN (SELECT * FROM value_index_entries LIMIT 1)';
     expect(problems(`UPDATE value_index_entries SET value = 'sother' WHERE ${first}`)).toHaveLength(1);
     expect(problems(`DELETE FROM value_index_entries WHERE ${first}`)).toHaveLength(2);
-    expect(problems("INSERT INTO value_index_entries VALUES (1, 'topic', 3, 0, 'sx')")).toHaveLength(1);
-    expect(problems("INSERT INTO value_index_entries VALUES (77, 'topic', 3, 0, 'sx')")).toHaveLength(1);
+    expect(problems("INSERT INTO value_index_entries VALUES (1, 'topic', 'sx', 3, 0)")).toHaveLength(1);
+    expect(problems("INSERT INTO value_index_entries VALUES (77, 'topic', 'sx', 3, 0)")).toHaveLength(1);
   });
 
   test('an index that nobody asks for any more is removed, and one that is asked for again begins anew', async () => {

@@ -39,16 +39,17 @@ function* expected(db: Database, index: ValueIndex) {
 }
 
 function* problemsOf(db: Database, index: ValueIndex): Generator<string> {
-  const kept = db.query<{ value: string }, [number, string, number, number]>(
-    `SELECT value FROM value_index_entries WHERE index_id = ?1 AND path = ?2 AND position = ?3 AND event_index = ?4`,
+  const kept = db.query<{ found: 1 }, [number, string, string, number, number]>(
+    `SELECT 1 AS found FROM value_index_entries
+      WHERE index_id = ?1 AND path = ?2 AND value = ?3 AND position = ?4 AND event_index = ?5`,
   );
   const name = `${index.subject} of ${index.contract}`;
   let entriesCounted = 0;
   for (const { position, event_index, entries } of expected(db, index)) {
     entriesCounted += entries.size;
     for (const [path, value] of entries) {
-      const found = kept.get(index.id, path, position, event_index)?.value;
-      if (found !== value) yield `${name}: ${path} at ${position} ${event_index} is ${found}, recomputed ${value}`;
+      if (kept.get(index.id, path, value, position, event_index) !== null) continue;
+      yield `${name}: ${path} at ${position} ${event_index} is not ${value}`;
     }
   }
   const entriesKept = db

@@ -20,9 +20,9 @@ export function entryWriter(db: Database) {
   const entries = table(db, valueIndexEntriesTable);
   return (sign: Sign, index: Pick<ValueIndex, 'id' | 'scope'>, place: EventPosition, fields: ClarityFields): void => {
     for (const [path, value] of entriesOf(index, fields)) {
-      const key = { index_id: index.id, path, position: place.position, event_index: place.eventIndex };
-      if (sign === 1) entries.add({ ...key, value });
-      else entries.remove(key);
+      const entry = { index_id: index.id, path, value, position: place.position, event_index: place.eventIndex };
+      if (sign === 1) entries.add(entry);
+      else entries.remove(entry);
     }
   };
 }

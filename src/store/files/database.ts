@@ -44,8 +44,7 @@ const migrations: Readonly<Record<number, string>> = {
       DELETE FROM mempool_transactions WHERE tx_id IN (SELECT tx_id FROM transactions);`,
   3: `${creationOf('send_many_contracts')};`,
   4: `${creationOf('value_indexes')};
-      ${creationOf('value_index_entries')};
-      ${creationOf('value_index_entries_by_value', 'INDEX')};`,
+      ${creationOf('value_index_entries')};`,
   5: `${creationOf('events_ft', 'INDEX')};`,
 };
 

@@ -51,9 +51,9 @@ export interface ValueIndexStep {
 }
 
 /** Most logs, calls or entries of one step. */
-export const ROWS_OF_A_STEP = 250;
+const ROWS_OF_A_STEP = 50;
 /** Bytes that are decoded in a step, after which no other log or call is. */
-const BYTES_OF_A_STEP = 100_000;
+const BYTES_OF_A_STEP = 50_000;
 
 /** Something that is indexed: its place and its fields. */
 interface Indexed {
@@ -118,8 +118,8 @@ export function valueIndexSteps(db: Database, most = ROWS_OF_A_STEP): () => Valu
     'UPDATE value_indexes SET from_position = ?2, from_event = ?3 WHERE id = ?1',
   );
   const removeEntries = db.prepare<null, [number, number]>(
-    `DELETE FROM value_index_entries WHERE (index_id, path, position, event_index) IN
-       (SELECT index_id, path, position, event_index FROM value_index_entries WHERE index_id = ?1 LIMIT ?2)`,
+    `DELETE FROM value_index_entries WHERE (index_id, path, value, position, event_index) IN
+       (SELECT * FROM value_index_entries WHERE index_id = ?1 LIMIT ?2)`,
   );
   const remove = db.prepare<null, [number]>('DELETE FROM value_indexes WHERE id = ?1');
 

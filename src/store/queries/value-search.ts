@@ -1,10 +1,11 @@
 /**
  * Lists of what contracts did, newest first, of which decoded values must meet conditions.
  *
- * A list is walked by the entries of the condition that fewest meet. The entries of one value stand in the order of the
- * chain. The entries of a range stand in the order of their values: few are sorted; where there are many, all values of the
- * field are walked in the order of the chain, so that a page is full after few. No request looks at more than
- * {@link ValueSearchLimits} say, however long the chain is.
+ * A list is read by the entries of the condition that fewest meet. The entries of one value stand in the order of the
+ * chain, and are walked. The entries of a range stand in the order of their values: where they are few they are sorted.
+ * Where there are many, the first page is likely to be full after few logs, which are walked in the order of the chain; if
+ * it isn't, as many entries as may be are sorted. No request looks at more than {@link ValueSearchLimits} say, however
+ * long the chain is.
  */
 import type { Database } from 'bun:sqlite';
 import { positionsOf } from '../../chain/position.ts';
@@ -21,7 +22,7 @@ import {
   type ValueSubject,
 } from '../model/value-index.ts';
 import { prepared } from '../rows/statement.ts';
-import { keyRange, pathKey } from '../rows/value-keys.ts';
+import { type KeyRange, keyRange, pathKey } from '../rows/value-keys.ts';
 import { keysetPage, numberAt } from './page.ts';
 import { valueIndexes } from './value-indexes.ts';
 
@@ -29,39 +30,40 @@ import { valueIndexes } from './value-indexes.ts';
 export interface ValueSearchLimits {
   /** Logs or calls that are decoded where no index has their values. */
   unindexed: number;
-  /** Entries of a range that are sorted. */
+  /** Entries of a range that are sorted at once. */
+  few: number;
+  /** Logs or calls that are walked before more entries are sorted. */
+  quick: number;
+  /** Entries of a range that are sorted in the end. */
   sorted: number;
-  /** Entries that are walked. */
-  entries: number;
-  /** Logs or calls that are read, and their bytes. */
+  /** Logs or calls that are read. */
   rows: number;
+  /** Bytes of them. */
   bytes: number;
 }
 
 export const VALUE_SEARCH_LIMITS: ValueSearchLimits = {
   unindexed: 1_000,
-  sorted: 5_000,
-  entries: 20_000,
+  few: 500,
+  quick: 500,
+  sorted: 20_000,
   rows: 5_000,
   bytes: 16_000_000,
 };
 
 const entries = 'FROM value_index_entries WHERE index_id = ?1 AND path = ?2';
-const down = 'AND (position, event_index) <= (?3, ?4) AND position >= ?5 ORDER BY position DESC, event_index DESC';
-const up = 'AND (position, event_index) > (?3, ?4) AND position <= ?5 ORDER BY position, event_index';
+const ofValue = `SELECT position, event_index ${entries} AND value = ?6`;
 
 export const sql = {
-  ofValueDown: `SELECT position, event_index, value ${entries} AND value = ?6 ${down}`,
-  ofValueUp: `SELECT position, event_index, value ${entries} AND value = ?6 ${up}`,
-  ofPathDown: `SELECT position, event_index, value ${entries} ${down}`,
-  ofPathUp: `SELECT position, event_index, value ${entries} ${up}`,
-  ofRange: `SELECT position, event_index, value ${entries} AND value BETWEEN ?3 AND ?4 LIMIT ?5`,
+  down: `${ofValue} AND (position, event_index) <= (?3, ?4) AND position >= ?5
+          ORDER BY position DESC, event_index DESC`,
+  up: `${ofValue} AND (position, event_index) > (?3, ?4) AND position <= ?5 ORDER BY position, event_index`,
+  range: `SELECT position, event_index ${entries} AND value BETWEEN ?3 AND ?4 LIMIT ?5`,
 };
 
 interface EntryRow {
   position: number;
   event_index: number;
-  value: string;
 }
 
 /** The places of a span, both ends included. */
@@ -91,115 +93,81 @@ export interface Walk {
 /** An event behind all of a transaction. */
 export const LAST_EVENT = Number.MAX_SAFE_INTEGER;
 
-/** Counts what a page looks at. @throws TooMuchWorkError where it is more than one may */
-class Effort {
-  #entries = 0;
-  #rows = 0;
-  #bytes = 0;
-  constructor(readonly limits: ValueSearchLimits) {}
+const placeOf = ({ position, event_index }: EntryRow): EventPosition => ({ position, eventIndex: event_index });
 
-  entry(): void {
-    this.#entries += 1;
-    if (this.#entries > this.limits.entries) throw this.#tooMuch(`${this.limits.entries} entries`);
-  }
-
-  row(bytes: number): void {
-    this.#rows += 1;
-    this.#bytes += bytes;
-    if (this.#rows > this.limits.rows) throw this.#tooMuch(`${this.limits.rows} logs or calls`);
-    if (this.#bytes > this.limits.bytes) throw this.#tooMuch(`${this.limits.bytes / 1_000_000} MB of values`);
-  }
-
-  #tooMuch(what: string): TooMuchWorkError {
-    return new TooMuchWorkError(
-      `this page is not found in the first ${what}: give a narrower span with from_height and to_height, or a ` +
-        'condition that fewer meet',
-    );
-  }
-}
-
-/** An entry, as one of the walks finds it. */
-type Entry = EventPosition & { value: string };
-const entryOf = ({ position, event_index, value }: EntryRow): Entry => ({ position, eventIndex: event_index, value });
-
-interface IndexedField {
-  filter: FieldFilter;
-  index: ValueIndex;
-}
-
-/** What walks the entries of indexes. */
-function entryWalks(db: Database) {
-  const ofValueDown = prepared<EntryRow, [number, string, number, number, number, string]>(db, sql.ofValueDown);
-  const ofValueUp = prepared<EntryRow, [number, string, number, number, number, string]>(db, sql.ofValueUp);
-  const ofPathDown = prepared<EntryRow, [number, string, number, number, number]>(db, sql.ofPathDown);
-  const ofPathUp = prepared<EntryRow, [number, string, number, number, number]>(db, sql.ofPathUp);
-  const ofRange = prepared<EntryRow, [number, string, string, string, number]>(db, sql.ofRange);
-
-  /** Walks the entries of one value, in the order of the chain. */
-  const ofValue = (id: number, path: string, value: string, { first, last }: Span): Walk => ({
-    *down(from) {
-      for (const row of ofValueDown.iterate(id, path, from.position, from.eventIndex, first, value)) yield entryOf(row);
-    },
-    *up(after) {
-      for (const row of ofValueUp.iterate(id, path, after.position, after.eventIndex, last, value)) yield entryOf(row);
-    },
-  });
-
-  /** Walks the entries of a path whose values are in a range, in the order of the chain. */
-  function inOrder(id: number, path: string, range: { low: string; high: string }, span: Span, effort: Effort): Walk {
-    const { first, last } = span;
-    function* within(rows: Iterable<EntryRow>): Generator<Entry> {
-      for (const row of rows) {
-        effort.entry();
-        if (row.value >= range.low && row.value <= range.high) yield entryOf(row);
-      }
-    }
-    return {
-      down: ({ position, eventIndex }) => within(ofPathDown.iterate(id, path, position, eventIndex, first)),
-      up: ({ position, eventIndex }) => within(ofPathUp.iterate(id, path, position, eventIndex, last)),
-    };
-  }
-
-  /** Walks entries that are in memory. */
-  function sorted(found: readonly EntryRow[], { first, last }: Span): Walk {
-    const ascending = found
-      .filter(({ position }) => position >= first && position <= last)
-      .map(entryOf)
-      .sort(compared);
-    return {
-      down: (from) => ascending.filter((one) => compared(one, from) <= 0).reverse(),
-      up: (after) => ascending.filter((one) => compared(one, after) > 0),
-    };
-  }
-
-  /** @returns null where no key is in the range of all conditions */
-  return (fields: readonly IndexedField[], span: Span, effort: Effort): Walk | null => {
-    const { limits } = effort;
-    const keyed = fields.map(({ filter, index }) => ({
-      id: index.id,
-      path: pathKey(filter.path),
-      range: keyRange(filter.conditions),
-    }));
-    if (keyed.some(({ range: { low, high } }) => low > high)) return null;
-    const [only] = keyed;
-    if (only !== undefined && keyed.length === 1 && only.range.low === only.range.high) {
-      return ofValue(only.id, only.path, only.range.low, span);
-    }
-    const measured = keyed
-      .map((one) => ({
-        ...one,
-        found: ofRange.all(one.id, one.path, one.range.low, one.range.high, limits.sorted + 1),
-      }))
-      .sort((a, b) => a.found.length - b.found.length);
-    const narrowest = measured[0]!;
-    if (narrowest.found.length <= limits.sorted) return sorted(narrowest.found, span);
-    const one = measured.find(({ range: { low, high } }) => low === high);
-    if (one !== undefined) return ofValue(one.id, one.path, one.range.low, span);
-    return inOrder(narrowest.id, narrowest.path, narrowest.range, span, effort);
+/** Walks places that are in memory. */
+function sortedWalk(rows: readonly EntryRow[], { first, last }: Span): Walk {
+  const ascending = rows
+    .filter(({ position }) => position >= first && position <= last)
+    .map(placeOf)
+    .sort(compared);
+  return {
+    down: (from) => ascending.filter((one) => compared(one, from) <= 0).reverse(),
+    up: (after) => ascending.filter((one) => compared(one, after) > 0),
   };
 }
 
-const NOTHING: Walk = { down: () => [], up: () => [] };
+/** A way to find a page: what is walked for it, and the most logs or calls that are read meanwhile. */
+interface Way {
+  walk: Walk;
+  rows: number;
+}
+
+/** The keys of a field, and the index that has them. */
+interface KeyedField extends KeyRange {
+  id: number;
+  path: string;
+}
+
+/** The ways to find what meets all conditions of fields that are indexed. */
+function entryWays(db: Database, limits: ValueSearchLimits) {
+  const down = prepared<EntryRow, [number, string, number, number, number, string]>(db, sql.down);
+  const up = prepared<EntryRow, [number, string, number, number, number, string]>(db, sql.up);
+  const range = prepared<EntryRow, [number, string, string, string, number]>(db, sql.range);
+  const isOneValue = ({ low, high }: KeyRange): boolean => low === high;
+
+  const ofValue = ({ id, path, low }: KeyedField, { first, last }: Span): Walk => ({
+    *down({ position, eventIndex }) {
+      for (const row of down.iterate(id, path, position, eventIndex, first, low)) yield placeOf(row);
+    },
+    *up({ position, eventIndex }) {
+      for (const row of up.iterate(id, path, position, eventIndex, last, low)) yield placeOf(row);
+    },
+  });
+
+  const upTo = ({ id, path, low, high }: KeyedField, most: number): EntryRow[] =>
+    range.all(id, path, low, high, most + 1);
+
+  /** @param all walks everything, whatever its values are */
+  return function* (fields: readonly KeyedField[], span: Span, all: Walk): Generator<Way> {
+    const { few, quick, sorted, rows } = limits;
+    if (fields.some(({ low, high }) => low > high)) return;
+    const [only] = fields;
+    if (only !== undefined && fields.length === 1 && isOneValue(only)) {
+      yield { walk: ofValue(only, span), rows };
+      return;
+    }
+    const measured = fields.map((field) => ({ field, found: upTo(field, few) }));
+    const least = measured.reduce((a, b) => (a.found.length <= b.found.length ? a : b));
+    if (least.found.length <= few) {
+      yield { walk: sortedWalk(least.found, span), rows };
+      return;
+    }
+    yield { walk: all, rows: quick };
+    const one = fields.find(isOneValue);
+    if (one !== undefined) {
+      yield { walk: ofValue(one, span), rows };
+      return;
+    }
+    for (const field of fields) {
+      const found = upTo(field, sorted);
+      if (found.length > sorted) continue;
+      yield { walk: sortedWalk(found, span), rows };
+      return;
+    }
+    yield { walk: all, rows };
+  };
+}
 
 /** A list of one contract. */
 export interface Searched<Item> {
@@ -249,81 +217,106 @@ function unfinished({ subject, contract }: Searched<unknown>, index: ValueIndex,
   );
 }
 
-export type ValueSearch = ReturnType<typeof valueSearch>;
+const tooMuch = ({ rows, bytes }: ValueSearchLimits): TooMuchWorkError =>
+  new TooMuchWorkError(
+    `this page is not found in ${rows} logs or calls, or ${bytes / 1_000_000} MB of them: give a narrower span with ` +
+      'from_height and to_height, or a condition that fewer meet',
+  );
+
+/** What stands at a place of a list. */
+interface Row<Item> {
+  place: EventPosition;
+  item: Item;
+}
+
+/**
+ * Up to a number of those on a walk that belong to a list.
+ * @param limits how much may be read
+ * @returns null where that is not enough to find as many
+ */
+function taken<Item>(
+  places: Iterable<EventPosition>,
+  { read, fields }: Searched<Item>,
+  count: number,
+  limits: { rows: number; bytes: number },
+): Row<Item>[] | null {
+  const taken: Row<Item>[] = [];
+  let { rows, bytes } = limits;
+  for (const place of places) {
+    if (taken.length === count) break;
+    const { item, bytes: size, fields: decode } = read(place);
+    rows -= 1;
+    bytes -= size;
+    if (rows < 0 || bytes < 0) return null;
+    if (item !== null && (fields.length === 0 || meetsAll(fields, decode()))) taken.push({ place, item });
+  }
+  return taken;
+}
+
+const placeAt = (key: CursorKey): EventPosition => ({ position: numberAt(key, 0), eventIndex: numberAt(key, 1) });
+const lower = (a: EventPosition, b: EventPosition): EventPosition => (compared(a, b) < 0 ? a : b);
 
 /** What pages through lists. @param limits others than usual are for tests */
 export function valueSearch(db: Database, limits: ValueSearchLimits = VALUE_SEARCH_LIMITS) {
   const all = valueIndexes(db);
-  const walkOf = entryWalks(db);
+  const ways = entryWays(db, limits);
 
-  /** What is walked for a page. @throws TooMuchWorkError where nothing bounds it */
-  function walkFor(searched: Searched<unknown>, effort: Effort): Walk {
+  /** The ways to find a page, the likeliest first. @throws TooMuchWorkError where nothing bounds them */
+  function waysTo(searched: Searched<unknown>): Iterable<Way> {
     const { subject, contract, fields, span } = searched;
-    if (fields.length === 0) return searched.all;
+    const everything: Way[] = [{ walk: searched.all, rows: limits.rows }];
+    if (fields.length === 0) return everything;
     const own = all().filter((one) => one.wanted && one.subject === subject && one.contract === contract);
-    const indexed = fields.map((filter) => ({ filter, index: indexFor(own, filter) }));
     const start = { position: span.first, eventIndex: 0 };
-    const missing = indexed.find(({ index }) => index === undefined || compared(index.from, start) > 0);
-    if (missing === undefined) return walkOf(indexed as IndexedField[], span, effort) ?? NOTHING;
-    if (searched.count(limits.unindexed + 1) <= limits.unindexed) return searched.all;
-    const { filter, index } = missing;
-    throw index === undefined
-      ? unindexed(searched, filter, limits.unindexed)
-      : unfinished(searched, index, filter.named);
-  }
-
-  interface Row<Item> {
-    place: EventPosition;
-    item: Item;
-  }
-
-  /** Returns up to a number of those on a walk that belong to the list. */
-  function taken<Item>(
-    places: Iterable<EventPosition>,
-    { read, fields }: Searched<Item>,
-    count: number,
-    effort: Effort,
-  ): Row<Item>[] {
-    const rows: Row<Item>[] = [];
-    if (count <= 0) return rows;
-    for (const { position, eventIndex } of places) {
-      const place = { position, eventIndex };
-      const { item, bytes, fields: decode } = read(place);
-      effort.row(bytes);
-      if (item === null || (fields.length > 0 && !meetsAll(fields, decode()))) continue;
-      rows.push({ place, item });
-      if (rows.length === count) break;
+    const keyed: KeyedField[] = [];
+    for (const filter of fields) {
+      const index = indexFor(own, filter);
+      if (index !== undefined && compared(index.from, start) <= 0) {
+        keyed.push({ id: index.id, path: pathKey(filter.path), ...keyRange(filter.conditions) });
+      } else if (searched.count(limits.unindexed + 1) <= limits.unindexed) {
+        return everything;
+      } else {
+        throw index === undefined
+          ? unindexed(searched, filter, limits.unindexed)
+          : unfinished(searched, index, filter.named);
+      }
     }
-    return rows;
+    return ways(keyed, span, searched.all);
   }
 
-  const placeOf = (key: CursorKey): EventPosition => ({ position: numberAt(key, 0), eventIndex: numberAt(key, 1) });
+  /** @param walked the places of a way to look at */
+  function found<Item>(
+    searched: Searched<Item>,
+    count: number,
+    walked: (walk: Walk) => Iterable<EventPosition>,
+  ): Row<Item>[] {
+    let isTried = false;
+    for (const { walk, rows } of waysTo(searched)) {
+      isTried = true;
+      const page = taken(walked(walk), searched, count, { rows, bytes: limits.bytes });
+      if (page !== null) return page;
+    }
+    if (isTried) throw tooMuch(limits);
+    return [];
+  }
 
   /** @throws TooMuchWorkError where the page isn't found in as much as may be looked at */
   return <Item>(searched: Searched<Item>, limit: number, at: Cursor | null): Page<Item, number | null> => {
     const { first, last } = searched.span;
     const newest = { position: last, eventIndex: LAST_EVENT };
     const beforeOldest = { position: first - 1, eventIndex: LAST_EVENT };
-    const from = (place: EventPosition): EventPosition => (compared(place, newest) < 0 ? place : newest);
-    const behind = (place: EventPosition): EventPosition => (compared(place, beforeOldest) > 0 ? place : beforeOldest);
-    const effort = new Effort(limits);
-    let known: Walk | undefined;
-    const walk = (): Walk => {
-      known ??= walkFor(searched, effort);
-      return known;
-    };
+    const behind = (place: EventPosition) => (compared(place, beforeOldest) > 0 ? place : beforeOldest);
     return keysetPage<Row<Item>, Item, number | null>({
       limit,
       at,
       total: searched.total,
-      rowsFrom(key, count) {
-        return taken(walk().down(key === null ? newest : from(placeOf(key))), searched, count, effort);
-      },
-      rowsBefore(key, count) {
-        return taken(walk().up(behind(placeOf(key))), searched, count, effort);
-      },
+      rowsFrom: (key, count) =>
+        found(searched, count, ({ down }) => down(key === null ? newest : lower(placeAt(key), newest))),
+      rowsBefore: (key, count) => found(searched, count, ({ up }) => up(behind(placeAt(key)))),
       keyOf: ({ place }) => [place.position, place.eventIndex],
       itemOf: ({ item }) => item,
     });
   };
 }
+
+export type ValueSearch = ReturnType<typeof valueSearch>;

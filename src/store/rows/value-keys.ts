@@ -1,27 +1,31 @@
 /**
  * Fields of Clarity values as texts that an index is ordered by: a letter for the kind, then the value. Texts of integers
- * have the order of the integers, whichever of the two types they are of; the two types of strings have one kind. Two
- * values may have one key, so whoever finds a row by it compares the value.
+ * have the order of the integers, whichever of the two types they are of; the two types of strings have one kind. Of a long
+ * text, a hash stands there. Two values may have one key, so whoever finds a row by it compares the value.
  */
-
 import { decodeClarity } from '../../codec/clarity.ts';
-import type { ClarityField } from '../../codec/clarity-fields.ts';
-import { unwrapped } from '../../codec/clarity-fields.ts';
+import { type ClarityField, unwrapped } from '../../codec/clarity-fields.ts';
 import { sha256 } from '../../codec/hash.ts';
 import { utf8Bytes } from '../../codec/utf8.ts';
 import type { ValueCondition } from '../../codec/value-condition.ts';
 import { sortable } from './amounts.ts';
 
 /** Characters of a text that is kept as it is. */
-const MOST_CHARACTERS = 96;
-/** Characters that are kept of a longer one, which ends in a hash of the whole: 97 in all, so that no short text is one. */
-const KEPT_CHARACTERS = 32;
+const MOST_CHARACTERS = 24;
+/** Bytes of the hash that stands for a longer one: nobody finds two texts of one such hash by chance. */
+const HASH_BYTES = 12;
 
+/** A long text as its kind and a hash. */
 const short = (text: string): string =>
-  text.length <= MOST_CHARACTERS ? text : `${text.slice(0, KEPT_CHARACTERS)}~${sha256(utf8Bytes(text)).toHex()}`;
+  text.length <= MOST_CHARACTERS
+    ? text
+    : `${text.slice(0, 1)}~${sha256(utf8Bytes(text)).subarray(0, HASH_BYTES).toBase64()}`;
+
+/** Characters of a path that is kept as it is. */
+const LONGEST_PATH = 64;
 
 /** A path as the index keeps it. */
-export const pathKey = short;
+export const pathKey = (path: string): string => (path.length <= LONGEST_PATH ? path : short(path));
 
 function wholeKey(field: ClarityField): string {
   switch (field.type) {
@@ -43,8 +47,9 @@ function wholeKey(field: ClarityField): string {
   }
 }
 
-/** The key of a field. */
-export const valueKey = (field: ClarityField): string => short(wholeKey(field));
+/** The key of a field. Integers are never cut, since they are ordered. */
+export const valueKey = (field: ClarityField): string =>
+  field.type === 'int' || field.type === 'uint' ? wholeKey(field) : short(wholeKey(field));
 
 /** The keys that all fields have that meet a condition, and others may have. */
 export interface KeyRange {

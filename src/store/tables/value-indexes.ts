@@ -13,12 +13,12 @@ export const valueIndexesTable = tableShape('value_indexes', ['id'], {
 
 export const valueIndexEntriesTable = tableShape(
   'value_index_entries',
-  ['index_id', 'path', 'position', 'event_index'],
+  ['index_id', 'path', 'value', 'position', 'event_index'],
   {
     index_id: 'integer',
     path: 'text',
+    value: 'text',
     position: 'integer',
     event_index: 'integer',
-    value: 'text',
   },
 );
