@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { OperatorError } from '../src/base/errors.ts';
 import { readSettings, settings } from '../src/settings/config.ts';
+import { valueIndexesIn } from '../src/settings/value-indexes.ts';
 
 describe('settings', () => {
   test('a flag beats our variable, which beats the other one, which beats the default', () => {
@@ -74,6 +75,21 @@ describe('settings', () => {
     ['TESTNET_SEND_MANY_CONTRACT_ID', 'ST3F1X4QGV2SM8XD96X45M6RTQXKA1PZJZZCQAB4C.send-many-memo'],
     ['STACKSIDE_TESTNET_SEND_MANY_CONTRACT_ID', 'ST3F1X4QGV2SM8XD96X45M6RTQXKA1PZJZZCQAB4B'],
   ] as const;
+  const CONTRACT = 'SP000000000000000000002Q6VF78.pox-4';
+  for (const index of [
+    'SP000000000000000000002Q6VF78',
+    `${CONTRACT}:`,
+    `${CONTRACT}:a:b`,
+    'SP000000000000000000002Q6VF79.pox-4',
+    ':a',
+  ]) {
+    refused.push([{ logIndex: index }, {}, `--log-index is "${index}".`]);
+    refused.push([
+      {},
+      { STACKSIDE_CALL_INDEX: `${CONTRACT} ${index}` },
+      `STACKSIDE_CALL_INDEX is "${CONTRACT} ${index}".`,
+    ]);
+  }
   for (const [name, contract] of mistaken) refused.push([{}, { [name]: contract }, `${name} is "${contract}".`]);
   for (const [given, variables, says] of refused) {
     test(`${JSON.stringify({ ...given, ...variables })} is refused by name, with what is accepted`, () => {
@@ -82,6 +98,19 @@ describe('settings', () => {
       expect(attempt).toThrow(says);
     });
   }
+
+  test('indexes of decoded values are asked for once each, and not for what another one holds', () => {
+    const given = {
+      logIndex: `${CONTRACT}:data ${CONTRACT}:data.amount  ${CONTRACT}:database ${CONTRACT}:data`,
+      callIndex: `${CONTRACT}:stack-stx ${CONTRACT}`,
+    };
+    expect(valueIndexesIn(readSettings(given, {}))).toEqual([
+      { subject: 'logs', contract: CONTRACT, scope: 'data' },
+      { subject: 'logs', contract: CONTRACT, scope: 'database' },
+      { subject: 'calls', contract: CONTRACT, scope: '' },
+    ]);
+    expect(valueIndexesIn(readSettings({}, {}))).toEqual([]);
+  });
 
   test('a host without its port is refused where there is no other', () => {
     const attempt = () => readSettings({}, { BTC_RPC_HOST: 'http://127.0.0.1' });

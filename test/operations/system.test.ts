@@ -20,11 +20,13 @@ const WITH_PASSWORDS = {
   STACKSIDE_BTC_RPC_PASSWORD: PASSWORD,
   STACKSIDE_HOOK_ALERT: `https://user:${PASSWORD}@127.0.0.1/`,
 };
+/** Contracts whose decoded values are indexed, one of which doesn't exist. */
+const INDEXED = 'ST000000000000000000002AMW42H.bns ST000000000000000000002AMW42H.later:name';
 let server: Serving;
 let admin: string;
 
 beforeAll(async () => {
-  server = await serving({}, undefined, WITH_PASSWORDS);
+  server = await serving({ logIndex: INDEXED, callIndex: INDEXED }, undefined, WITH_PASSWORDS);
   admin = readAdminKey(server.directory) ?? '';
   await server.post(devnetEvents({ seed: 3, blocks: 12, transactionsPerBlock: 2 }));
 });
@@ -61,6 +63,20 @@ test('settings are shown with their sources, and secrets are not', async () => {
   expect(journal?.entries).toBeGreaterThan(12);
   expect(journal?.missing).toBe(0);
   expect(data.files.map(({ name }) => name)).toContain('index.db');
+});
+
+test('indexes of decoded values are shown as far as they are made, and the log tells when they are complete', async () => {
+  const indexed = async () => (await asked<SystemState>('/stackside/v1/system')).value_indexes;
+  await until(async () => (await indexed()).every(({ state }) => state === 'complete'));
+  const contract_id = 'ST000000000000000000002AMW42H';
+  expect(await indexed()).toEqual(
+    (['logs', 'calls'] as const).flatMap((of) => [
+      { of, contract_id: `${contract_id}.bns`, field: null, state: 'complete', from_height: 0 },
+      { of, contract_id: `${contract_id}.later`, field: 'name', state: 'complete', from_height: 0 },
+    ]),
+  );
+  const { kinds } = await asked<SystemLog>('/stackside/v1/log');
+  expect(kinds.find(({ event }) => event === 'value_index_complete')?.count).toBe(4);
 });
 
 test('the log has every kind of event with its number, and the last ones', async () => {

@@ -29,12 +29,22 @@ const RETENTION_MS = 60_000;
 export const LOG_RETENTION_MS = 4 * RETENTION_MS;
 const DAY_MS = 86_400_000;
 
-const settingsOf = (data: string, { journal, shared = false }: ServerSettings) => ({
+const BOOT = 'ST000000000000000000002AMW42H';
+/** What one start after the other asks to index of the decoded values: nothing, then something, then something else. */
+const indexed = [
+  { logIndex: '', callIndex: '' },
+  { logIndex: `${BOOT}.bns ${BOOT}.pox-4`, callIndex: `${BOOT}.bns` },
+  { logIndex: `${BOOT}.bns:attachment ${BOOT}.pox-4`, callIndex: `${BOOT}.pox-4:stack-stx` },
+];
+
+/** @param starts how often it was started before */
+const settingsOf = (data: string, { journal, shared = false }: ServerSettings, starts: number) => ({
   ...readSettings(
     {
       data,
       journal,
       ...(shared ? { cluster: 'postgres://127.0.0.1/log' } : {}),
+      ...indexed[starts % indexed.length],
       pingInterval: '1',
       // Socket.IO's library counts it by the clock of the machine, and the clients answer by that of the simulation.
       pingTimeout: '3600',
@@ -94,6 +104,7 @@ const unexpected = new Set<LogEvent['event']>([
   'hook_backfill_failed',
   'hook_cursor_lost',
   'push_failed',
+  'value_index_failed',
 ]);
 
 export class Server {
@@ -107,6 +118,8 @@ export class Server {
   #stopping: Disk | null = null;
   /** Processes that ended and have not put away yet what they had. */
   #remains = 0;
+  /** How often it was started. */
+  #starts = 0;
   /** How often it ended, however. */
   ends = 0;
   /** How it reaches the log that it shares. */
@@ -147,7 +160,8 @@ export class Server {
     this.#life = life;
     this.#world.note('start');
     try {
-      life.running = await startServing(settingsOf(disk.path, this.#settings), this.#environment(life));
+      const settings = settingsOf(disk.path, this.#settings, this.#starts++);
+      life.running = await startServing(settings, this.#environment(life));
     } catch (error) {
       if (unavailable(error) === null) throw error;
       this.#world.note('start failed');

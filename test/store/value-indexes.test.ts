@@ -480,16 +480,40 @@ test('a contract that does not exist yet is indexed from its first log on, whate
   expect(await find('amount', 'gte:0')).toEqual([]);
 });
 
+/** Blocks in each of which a contract prints its height. */
+function heightsPrinted(labels: readonly string[], parent: MadeBlock | null): MadeBlock[] {
+  const blocks: MadeBlock[] = [];
+  for (const label of labels) {
+    const below = blocks.at(-1) ?? parent;
+    blocks.push(printing(below, label, [clarity.tuple({ at: clarity.uint((below?.height ?? 0) + 1) })]));
+  }
+  return blocks;
+}
+
+test('a fork from below what an index has so far changes what it has, and leaves the rest to the steps', () => {
+  const old = heightsPrinted(['1', '2', '3', '4', '5'], null);
+  const young = heightsPrinted(["3'", "4'", "5'", "6'"], old[1]!);
+  using open = openNew({ journal: false, valueIndexes: [] });
+  for (const { event } of old) open.ingest.receive(event);
+  open.ingest.close();
+  Object.assign(open, openAt(open.directory, { journal: false, valueIndexes: [logsOf(PRINTER)], valueIndexRows: 1 }));
+  const problems = () => checkDirectory(open.directory).flatMap((one) => one.problems);
+  const heights = () =>
+    (tables(open.directory).value_index_entries ?? []).map((row) => /value="nA(\d)"/.exec(row)?.[1]);
+  expect([step(open)?.ended, step(open)?.ended]).toEqual([false, false]);
+  expect(heights()).toEqual(['4', '5']);
+  for (const { event } of young) open.ingest.receive(event);
+  open.ingest.publish();
+  expect(heights()).toEqual(['4', '5', '6']);
+  expect(problems()).toEqual([]);
+  made(open);
+  expect(heights()).toEqual(['1', '2', '3', '4', '5', '6']);
+  expect(problems()).toEqual([]);
+});
+
 test('a page goes on from its cursor where a fork took the items around it away', async () => {
-  const chain = (labels: readonly string[], parent: MadeBlock | null, height: number): MadeBlock[] => {
-    const blocks: MadeBlock[] = [];
-    for (const [index, label] of labels.entries()) {
-      blocks.push(printing(blocks.at(-1) ?? parent, label, [clarity.tuple({ at: clarity.uint(height + index) })]));
-    }
-    return blocks;
-  };
-  const old = chain(['1', '2', '3', '4', '5'], null, 1);
-  const young = chain(["4'", "5'", "6'"], old[2]!, 4);
+  const old = heightsPrinted(['1', '2', '3', '4', '5'], null);
+  const young = heightsPrinted(["4'", "5'", "6'"], old[2]!);
   using open = openNew({ journal: false, valueIndexes: [logsOf(PRINTER)] });
   made(open);
   for (const { event } of old) open.ingest.receive(event);

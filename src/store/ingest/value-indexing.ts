@@ -52,7 +52,10 @@ export function startValueIndexing({ write, step, clock, log }: ValueIndexingOpt
         if (taken?.ended === true) ended.push(taken.index);
         return taken === null;
       },
-      (_, cause) => log({ event: 'value_index_failed', cause }),
+      (_, cause) => {
+        ended = [];
+        log({ event: 'value_index_failed', cause });
+      },
     );
     for (const index of ended) {
       log({ event: index.wanted ? 'value_index_complete' : 'value_index_removed', ...nameOf(index) });

@@ -230,7 +230,7 @@ interface Row<Item> {
 }
 
 /**
- * Up to a number of those on a walk that belong to a list.
+ * Looks for up to a number of items of a list on a walk.
  * @param limits how much may be read
  * @returns null where that is not enough to find as many
  */

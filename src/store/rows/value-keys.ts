@@ -1,7 +1,7 @@
 /**
- * Fields of Clarity values as texts that an index is ordered by: a letter for the kind, then the value. Texts of integers
- * have the order of the integers, whichever of the two types they are of; the two types of strings have one kind. Of a long
- * text, a hash stands there. Two values may have one key, so whoever finds a row by it compares the value.
+ * The keys of fields of Clarity values, by which an index is ordered: a letter for the kind, then the value. Keys of integers
+ * have the order of the integers, whichever of the two types they are of; the two types of strings have one kind. A long
+ * text has a hash for its key. Two values may have one key, so whoever finds a row by it compares the value.
  */
 import { decodeClarity } from '../../codec/clarity.ts';
 import { type ClarityField, unwrapped } from '../../codec/clarity-fields.ts';

@@ -1,0 +1,88 @@
+/** The task that makes indexes of decoded values beside the node's events. */
+import { expect, test } from 'bun:test';
+import { StoreUnavailableError } from '../../src/store/files/store-failure.ts';
+import type { Write } from '../../src/store/ingest/ingest.ts';
+import { startValueIndexing, type ValueIndexEvent } from '../../src/store/ingest/value-indexing.ts';
+import type { ValueIndex } from '../../src/store/model/value-index.ts';
+import { heldClock } from '../support/held-clock.ts';
+import { until } from '../support/until.ts';
+
+const RETRY_MS = 1_000;
+const index = (wanted: boolean): ValueIndex => ({
+  id: 1,
+  subject: 'logs',
+  contract: 'SP000000000000000000002Q6VF78.pool',
+  scope: 'amount',
+  wanted,
+  from: { position: 0, eventIndex: 0 },
+});
+
+/** A task whose steps are given. @param fails by the number of its write, what that throws */
+function started(steps: { wanted: boolean; ended: boolean }[], fails: Record<number, Error> = {}) {
+  const clock = heldClock([RETRY_MS]);
+  const said: ValueIndexEvent[] = [];
+  let [taken, writes] = [0, 0];
+  const write: Write = async (change) => {
+    const before = taken;
+    const error = fails[writes++];
+    const result = change();
+    if (error === undefined) return result;
+    // As a transaction that is taken back.
+    taken = before;
+    throw error;
+  };
+  const stop = startValueIndexing({
+    write,
+    step() {
+      const next = steps[taken];
+      if (next === undefined) return null;
+      taken += 1;
+      return { index: index(next.wanted), ended: next.ended };
+    },
+    clock,
+    log: (event) => said.push(event),
+  });
+  return { clock, said, stop, taken: () => taken };
+}
+
+const named = { of: 'logs', contract: 'SP000000000000000000002Q6VF78.pool', field: 'amount' } as const;
+const complete = { event: 'value_index_complete', ...named } as const;
+const removed = { event: 'value_index_removed', ...named } as const;
+
+test('steps are taken until nothing is left, and what they ended is told', async () => {
+  const task = started([
+    { wanted: false, ended: true },
+    { wanted: true, ended: false },
+    { wanted: true, ended: true },
+  ]);
+  await until(() => task.said.length === 2);
+  expect(task.said).toEqual([removed, complete]);
+  await task.stop();
+});
+
+test('where the database is unavailable nothing is told, and the work goes on a second later', async () => {
+  const unavailable = new StoreUnavailableError('full', 'the disk is full');
+  const task = started([{ wanted: true, ended: true }], { 0: unavailable, 1: unavailable });
+  for (const _ of [1, 2]) {
+    await until(() => task.clock.waiting(RETRY_MS) === 1);
+    expect(task.said).toEqual([]);
+    task.clock.pass(RETRY_MS);
+  }
+  await until(() => task.said.length === 1);
+  expect(task.said).toEqual([complete]);
+  await task.stop();
+});
+
+test('a bug ends the work and is told; a stop ends the waiting', async () => {
+  const bug = new Error('a bug');
+  const task = started([{ wanted: true, ended: true }], { 0: bug });
+  await until(() => task.said.length === 1);
+  expect(task.said).toEqual([{ event: 'value_index_failed', cause: bug }]);
+  await task.stop();
+  const waiting = started([{ wanted: true, ended: true }], {
+    0: new StoreUnavailableError('full', 'the disk is full'),
+  });
+  await until(() => waiting.clock.waiting(RETRY_MS) === 1);
+  await waiting.stop();
+  expect(waiting.clock.waiting(RETRY_MS)).toBe(0);
+});
