@@ -12,14 +12,8 @@ import { chainIdText } from '../chain/network.ts';
 import { lockForRestore } from '../store/files/lock.ts';
 import { noteSnapshot } from '../store/files/newest-snapshot.ts';
 import { FILE_MODE, makePrivateDirectory, makePrivateFile } from '../store/files/private-files.ts';
-import {
-  clearDoneRestore,
-  isInPlace,
-  keptManifestPath,
-  requireNoData,
-  restoreWorkshop,
-  takeRestoredFiles,
-} from '../store/files/restored.ts';
+import { keptManifestPath, restoreWorkshop } from '../store/files/restore-marker.ts';
+import { clearDoneRestore, isInPlace, requireNoData, takeRestoredFiles } from '../store/files/restored.ts';
 import { standingOf } from '../store/files/standing.ts';
 import type { ReportBytes } from './backup.ts';
 import { inParallel } from './in-parallel.ts';

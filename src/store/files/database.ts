@@ -15,6 +15,7 @@ import {
   versionOf,
 } from './connection.ts';
 import { makePrivateDirectory } from './private-files.ts';
+import { requireRestored } from './restore-marker.ts';
 
 /** Counts changes of schema.sql; kept in the file as PRAGMA user_version. */
 export const SCHEMA_VERSION = 6;
@@ -147,8 +148,9 @@ export function openWriter(directory: string, durability: Durability, options: W
   return open();
 }
 
-/** @throws OperatorError where a directory has no index */
+/** @throws OperatorError where a directory has no index, or not all of its files yet */
 export function requireIndex(directory: string): void {
+  requireRestored(directory);
   const path = indexPath(directory);
   if (existsSync(path)) return;
   throw new OperatorError(

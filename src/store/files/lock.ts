@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { OperatorError } from '../../base/errors.ts';
 import { openLocked } from './connection.ts';
 import { makePrivateDirectory } from './private-files.ts';
-import { isBeingRestored } from './restored.ts';
+import { requireRestored } from './restore-marker.ts';
 
 /**
  * Takes the writer's place.
@@ -13,12 +13,13 @@ import { isBeingRestored } from './restored.ts';
  */
 export function lockWriter(directory: string): () => void {
   const unlock = lockForRestore(directory);
-  if (!isBeingRestored(directory)) return unlock;
-  unlock();
-  throw new OperatorError(
-    `A restore into ${directory} was begun and is not finished.`,
-    'Run stackside restore again, which goes on where it broke off; or remove the directory to begin anew.',
-  );
+  try {
+    requireRestored(directory);
+    return unlock;
+  } catch (error) {
+    unlock();
+    throw error;
+  }
 }
 
 /** Takes the writer's place like {@link lockWriter}, to go on with a restore. */

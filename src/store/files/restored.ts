@@ -7,15 +7,8 @@ import { join } from 'node:path';
 import { OperatorError } from '../../base/errors.ts';
 import { syncDirectory } from '../../base/whole-file.ts';
 import { indexPath, journalPath } from './database.ts';
+import { isBeingRestored, keptManifestPath, restoreWorkshop } from './restore-marker.ts';
 import { removeLog } from './settled-log.ts';
-
-/** Where the files are made, inside the data directory. */
-export const restoreWorkshop = (directory: string): string => join(directory, 'restore');
-/** The manifest of the snapshot that is being restored. */
-export const keptManifestPath = (directory: string): string => join(restoreWorkshop(directory), 'manifest.json');
-
-/** Whether the files of the directory are not all there yet. */
-export const isBeingRestored = (directory: string): boolean => existsSync(keptManifestPath(directory));
 
 /** @throws OperatorError where a directory holds data that no restore brought there */
 export function requireNoData(directory: string): void {
