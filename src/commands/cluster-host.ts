@@ -9,7 +9,7 @@ import type { Log } from '../log.ts';
 import { clusterMetrics } from '../metrics/cluster.ts';
 import type { Settings } from '../settings/config.ts';
 import type { Ingest } from '../store/ingest/ingest.ts';
-import type { HostPosition } from '../store/log/cluster-hosts.ts';
+import type { HostReport } from '../store/log/cluster-hosts.ts';
 import { LogUnavailableError, LogUnknownOutcomeError, type SharedLog } from '../store/log/shared-log.ts';
 import { serverVersion } from './version.ts';
 
@@ -20,7 +20,7 @@ const TELL_MS = 5_000;
 export interface OpenedLog {
   log: SharedLog;
   /** Tells people who look at the cluster where this host is. @throws LogUnavailableError, LogUnknownOutcomeError */
-  tell(position: HostPosition): Promise<void>;
+  tell(position: HostReport): Promise<void>;
 }
 
 /** Opens the log of a cluster. @throws OperatorError where it is none, or of another version */
@@ -54,7 +54,7 @@ function reasonOf({ position, head }: ClusterState, most: number): string | null
 }
 
 /** Tells where the host is from time to time. @returns what ends that */
-function telling({ tell }: OpenedLog, clock: Clock, position: () => HostPosition): () => Promise<void> {
+function telling({ tell }: OpenedLog, clock: Clock, position: () => HostReport): () => Promise<void> {
   let underWay: Promise<void> | null = null;
   async function once(): Promise<void> {
     try {
@@ -119,7 +119,9 @@ export async function joinCluster(options: JoinOptions): Promise<ServedCluster |
     metrics,
     failed: (error) => failed.resolve(error),
   });
-  const stopTelling = telling(opened, clock, () => ({ name, seq: host.state().position, version: serverVersion }));
+  const stopTelling = telling(opened, clock, () => ({
+    ...{ name, seq: host.state().position, version: serverVersion, chainId: ingest.chainId() },
+  }));
   return {
     receive: host.receive,
     state: host.state,

@@ -11,6 +11,12 @@ export interface HostPosition {
   version: string;
 }
 
+/** What a host tells of itself. */
+export interface HostReport extends HostPosition {
+  /** The chain of its index, which a log that began empty learns by it; null before its first block. */
+  chainId: number | null;
+}
+
 /** A host with when it told of itself. */
 export interface SeenHost extends HostPosition {
   /** Seconds since then, by the engine's clock. */
@@ -18,11 +24,12 @@ export interface SeenHost extends HostPosition {
 }
 
 /** Tells where this host is. @throws LogUnavailableError, LogUnknownOutcomeError */
-export async function tellPosition({ engine, tables }: EngineAccess, host: HostPosition): Promise<void> {
+export async function tellPosition({ engine, tables }: EngineAccess, host: HostReport): Promise<void> {
   const tell =
-    `INSERT INTO ${tables.hosts} (name, seq, seen_at, version) VALUES ($1, $2, clock_timestamp(), $3)` +
+    `WITH named AS (UPDATE ${tables.meta} SET chain_id = $4::bigint WHERE chain_id IS NULL AND $4::bigint IS NOT NULL)` +
+    ` INSERT INTO ${tables.hosts} (name, seq, seen_at, version) VALUES ($1, $2, clock_timestamp(), $3)` +
     ' ON CONFLICT (name) DO UPDATE SET seq = excluded.seq, seen_at = excluded.seen_at, version = excluded.version';
-  await engine.write(({ run }) => run(tell, [host.name, host.seq, host.version]));
+  await engine.write(({ run }) => run(tell, [host.name, host.seq, host.version, host.chainId]));
 }
 
 /** All hosts that ever told of themselves, by name. @throws LogUnavailableError */

@@ -1,6 +1,7 @@
 /** A lease that one host holds at a time, and the positions that hosts tell. */
 import { describe, expect, test } from 'bun:test';
 import { readHosts, tellPosition } from '../../../src/store/log/cluster-hosts.ts';
+import { clusterStatus } from '../../../src/store/log/cluster-status.ts';
 import { acquireLease, type LeaseOptions, readLeases } from '../../../src/store/log/delivery-lease.ts';
 import { LogUnavailableError, LogUnknownOutcomeError } from '../../../src/store/log/shared-log.ts';
 import { type Cut, cutProxy } from '../../support/cut-proxy.ts';
@@ -82,13 +83,16 @@ export function leaseTests(fixture: () => EngineFixture): void {
 
   test('hosts tell where they are', async () => {
     await using log = await fixture().newLog();
-    await tellPosition(log.access, { name: 'b', seq: 3, version: '1' });
-    await tellPosition(log.access, { name: 'a', seq: 7, version: '1' });
-    await tellPosition(log.access, { name: 'b', seq: 4, version: '2' });
+    await tellPosition(log.access, { name: 'b', seq: 3, version: '1', chainId: null });
+    await tellPosition(log.access, { name: 'a', seq: 7, version: '1', chainId: null });
+    await tellPosition(log.access, { name: 'b', seq: 4, version: '2', chainId: 1 });
+    await tellPosition(log.access, { name: 'a', seq: 7, version: '1', chainId: 2 });
     const seconds = expect.any(Number);
     expect(await readHosts(log.access)).toEqual([
       { name: 'a', seq: 7, version: '1', seconds },
       { name: 'b', seq: 4, version: '2', seconds },
     ]);
+    // The first chain that a host named is the log's.
+    expect((await clusterStatus(log.access, null)).chainId).toBe(1);
   });
 }

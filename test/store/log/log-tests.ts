@@ -78,8 +78,8 @@ export function logTests(fixture: () => EngineFixture): void {
     expect((await log.read(0, 9)).length).toBe(2);
     const { engine, tables } = log.access;
     expect(await claimChain(engine, tables, 1)).toBe(1);
-    await tellPosition(log.access, { name: 'a', seq: 1, version: '1' });
-    await tellPosition(log.access, { name: 'a', seq: 2, version: '1' });
+    await tellPosition(log.access, { name: 'a', seq: 1, version: '1', chainId: null });
+    await tellPosition(log.access, { name: 'a', seq: 2, version: '1', chainId: null });
     const lease = await acquireLease(log.access, { name: 'delivery', holder: 'a', seconds: 60 });
     expect(await lease?.renew()).toBe(true);
     expect((await clusterStatus(log.access, null)).hosts.length).toBe(1);

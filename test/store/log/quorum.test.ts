@@ -32,29 +32,6 @@ describeWith('PostgreSQL', hasPostgres, () => {
     return openPostgresLog(quorum.url, { prefix });
   }
 
-  test('a primary that was cut off and lives on is left for the one that was promoted', async () => {
-    const clock = heldClock([STATEMENT_MS]);
-    const log = await newLog('cut_');
-    await log.close();
-    const held = await openPostgresLog(quorum.url, { prefix: 'cut_', clock });
-    const first = entryAfter(START);
-    expect(await held.append(first, START)).toBe('appended');
-    const old = await quorum.cutOff();
-    // The old primary takes the entry, and waits for a standby that it has no more.
-    const append = outcomeOf(held.append(entryAfter(first), first));
-    const waiting = "SELECT 1 FROM pg_stat_activity WHERE wait_event = 'SyncRep' AND application_name = 'stackside'";
-    await until(async () => (await old.run(waiting)).length === 1, 'an append without a standby');
-    clock.pass(STATEMENT_MS);
-    expect(await append).toBe('unknown');
-    expect((await held.access.engine.writable()).server.name).toBe(`127.0.0.1:${quorum.primary().port}`);
-    expect(await held.append(entryAfter(first), first)).toBe('appended');
-    await held.close();
-    await old[Symbol.asyncDispose]();
-    await quorum.replace();
-  });
-
-  clusterTests(() => quorum);
-
   test('cluster init fills the log with a journal, and cluster status shows where all stands', async () => {
     const events = [...devnetEvents({ seed: 5, blocks: 4 })].map(received);
     using directory = ingestOf(events);
@@ -65,7 +42,7 @@ describeWith('PostgreSQL', hasPostgres, () => {
       stderr: '',
     });
     const access = engineAccess(quorum.url, { prefix: 'init_' });
-    await tellPosition(access, { name: 'host-1', seq: 2, version: '1.2.3' });
+    await tellPosition(access, { name: 'host-1', seq: 2, version: '1.2.3', chainId: null });
     await acquireLease(access, { name: 'delivery', holder: 'host-1', seconds: 60 });
     await access.engine.close();
 
@@ -107,6 +84,28 @@ describeWith('PostgreSQL', hasPostgres, () => {
     await expect(initCluster({ ...settings, cluster: null })).rejects.toThrow('No shared log is named.');
     const away = { ...settings, cluster: 'postgres://nobody@127.0.0.1:1,127.0.0.1:2/none' };
     await expect(reportCluster(away, 'text')).rejects.toThrow('No server of the shared log can be written');
+  });
+
+  clusterTests(() => quorum);
+
+  test('a primary that was cut off and lives on is left for the one that was promoted', async () => {
+    const clock = heldClock([STATEMENT_MS]);
+    const log = await newLog('cut_');
+    await log.close();
+    const held = await openPostgresLog(quorum.url, { prefix: 'cut_', clock });
+    const first = entryAfter(START);
+    expect(await held.append(first, START)).toBe('appended');
+    const old = await quorum.cutOff();
+    // The old primary takes the entry, and waits for a standby that it has no more.
+    const append = outcomeOf(held.append(entryAfter(first), first));
+    const waiting = "SELECT 1 FROM pg_stat_activity WHERE wait_event = 'SyncRep' AND application_name = 'stackside'";
+    await until(async () => (await old.run(waiting)).length === 1, 'an append without a standby');
+    clock.pass(STATEMENT_MS);
+    expect(await append).toBe('unknown');
+    expect((await held.access.engine.writable()).server.name).toBe(`127.0.0.1:${quorum.primary().port}`);
+    expect(await held.append(entryAfter(first), first)).toBe('appended');
+    await held.close();
+    await old[Symbol.asyncDispose]();
   });
 });
 
