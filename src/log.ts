@@ -7,6 +7,7 @@ import type { ApiEvent } from './http/errors.ts';
 import type { RealtimeEvent } from './live/realtime.ts';
 import type { BroadcastEvent } from './node/broadcast.ts';
 import type { ReceiverEvent } from './node/receiver.ts';
+import type { SnpEvent } from './node/snp/subscriber.ts';
 import type { WalEvent } from './store/files/wal-upkeep.ts';
 import type { IngestEvent } from './store/ingest/ingest.ts';
 import type { JournalKeeperEvent } from './store/ingest/journal-keeper.ts';
@@ -33,6 +34,7 @@ export type LogEvent =
   | JournalKeeperEvent
   | ValueIndexEvent
   | ReceiverEvent
+  | SnpEvent
   | BroadcastEvent
   | RealtimeEvent
   | FaucetEvent
@@ -80,6 +82,11 @@ export const levelOf: Record<LogEvent['event'], Exclude<Level, 'silent'>> = {
   event_refused: 'error',
   event_failed: 'error',
   blocks_missing: 'error',
+  snp_handshake: 'info',
+  snp_failing: 'error',
+  snp_resumed: 'info',
+  snp_gap: 'warn',
+  snp_path_skipped: 'warn',
   faucet_sent: 'info',
   faucet_failed: 'warn',
   changes_missed: 'warn',

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { OperatorError } from '../src/base/errors.ts';
 import { readSettings, settings } from '../src/settings/config.ts';
+import { requireSnpUrl } from '../src/settings/snp.ts';
 import { valueIndexesIn } from '../src/settings/value-indexes.ts';
 
 describe('settings', () => {
@@ -27,6 +28,28 @@ describe('settings', () => {
     expect(readSettings({ network: 'mainnet', chainId: '1' }, {}).chainId).toBe(1);
     expect(readSettings({ network: 'testnet' }, { STACKS_CHAIN_ID: '0x80000000' }).chainId).toBe(0x8000_0000);
     expect(readSettings({ chainId: '0x80000001' }, {}).chainId).toBe(0x8000_0001);
+  });
+
+  test('the URL of stacks-node-publisher counts by its own variable only where streaming is on', () => {
+    const [url, other] = ['redis://user:secret@redis:6379/1', 'rediss://other'];
+    const of = (given: Record<string, string>, variables: Record<string, string>) => readSettings(given, variables).snp;
+    expect(of({}, { SNP_REDIS_URL: url })).toBeNull();
+    expect(of({}, { SNP_REDIS_URL: url, SNP_EVENT_STREAMING: 'false' })).toBeNull();
+    expect(of({}, { SNP_REDIS_URL: url, SNP_EVENT_STREAMING: 'true' })).toBe(url);
+    expect(of({ snp: other }, { SNP_REDIS_URL: url })).toBe(other);
+    expect(of({}, { STACKSIDE_SNP: other })).toBe(other);
+    expect(of({ snp: other }, { STACKSIDE_SNP_EVENT_STREAMING: 'false' })).toBeNull();
+    expect(() => requireSnpUrl(readSettings({}, { SNP_EVENT_STREAMING: 'true' }))).toThrow(
+      'SNP_EVENT_STREAMING is true, but nothing names the Redis of stacks-node-publisher.',
+    );
+  });
+
+  test.each([
+    ['mainnet', 'mainnet:'],
+    ['mainnet:', 'mainnet:'],
+    ['', ''],
+  ])('the key prefix %p of stacks-node-publisher is %p', (given, prefix) => {
+    expect(readSettings({}, { SNP_REDIS_STREAM_KEY_PREFIX: given }).snpKeyPrefix).toBe(prefix);
   });
 
   const read: [variables: Record<string, string>, expected: Partial<ReturnType<typeof readSettings>>][] = [
@@ -59,6 +82,9 @@ describe('settings', () => {
   const refused: [given: Record<string, unknown>, variables: Record<string, string>, says: string][] = [
     [{ apiPort: '70000' }, {}, '--api-port is "70000".'],
     [{ apiPort: '1.5' }, {}, '--api-port is "1.5".'],
+    [{ snp: 'http://redis' }, {}, '--snp is "http://redis".'],
+    [{ snp: 'redis://user:secret@' }, {}, '--snp is "redis://user:***@".'],
+    [{ snpKeyPrefix: 'a b' }, {}, '--snp-key-prefix is "a b".'],
     [{}, { STACKSIDE_API_PORT: 'x' }, 'STACKSIDE_API_PORT is "x".'],
     [{ journal: 'maybe' }, {}, '--no-journal is "maybe".'],
     [{ data: '' }, {}, '--data is "".'],

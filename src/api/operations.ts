@@ -7,9 +7,9 @@ export interface Readiness {
   ready: boolean;
   /**
    * `empty`: no block was indexed yet; `behind` the node; `stale`: the newest block is old, and the node can't be asked;
-   * `failing`: nothing can be written; `unreadable`: the index can't be read.
+   * `failing`: nothing can be written; `unreadable`: the index can't be read; `stalled`: events don't come.
    */
-  state: 'ready' | 'empty' | 'behind' | 'stale' | 'failing' | 'unreadable';
+  state: 'ready' | 'empty' | 'behind' | 'stale' | 'failing' | 'unreadable' | 'stalled';
   /** Why not, in words; null where it is ready. */
   reason: string | null;
   /** Null before the first block. */

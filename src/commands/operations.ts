@@ -19,6 +19,8 @@ export interface OperationsOptions {
   health: Pick<WriterHealth, 'failing'> | null;
   /** Why a host of a cluster is too far behind its log; null where it isn't. */
   behind: () => string | null;
+  /** Why no events come, in words; null where they do. */
+  stalled: () => string | null;
   /** The `--max-tip-age` setting. */
   maxTipAge: number | null;
   /** The clock, in Unix milliseconds. */

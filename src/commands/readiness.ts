@@ -15,6 +15,8 @@ export interface ReadinessOptions {
   health: Pick<WriterHealth, 'failing'> | null;
   /** Why a host of a cluster is too far behind its log; null where it isn't. */
   behind: () => string | null;
+  /** Why no events come, in words; null where they do. */
+  stalled: () => string | null;
   /** The `--max-tip-age` setting. */
   maxTipAge: number | null;
   /** The clock, in Unix milliseconds. */
@@ -104,11 +106,13 @@ export async function readinessOf(options: ReadinessOptions): Promise<Readiness>
     nodeHeightOf(node),
   ]);
   const failing = health?.failing() ?? null;
+  const stalled = options.stalled();
   const finding = (): Finding => {
     if (failing !== null) return { state: 'failing', reason: `nothing can be written: ${failing.message}` };
     if (unreadable !== null) return { state: 'unreadable', reason: unreadable };
     const lag = behind();
     if (lag !== null) return { state: 'behind', reason: lag };
+    if (stalled !== null) return { state: 'stalled', reason: stalled };
     return freshness(tip, nodeHeight, maxTipAge);
   };
   const { state, reason } = finding();

@@ -1,7 +1,7 @@
 /** `stackside serve`: takes the node's events and answers the API, until it is told to stop. */
 import { Registry } from 'prom-client';
 import type { Steering } from '../api/devnet.ts';
-import { type Operations, operationAnswer } from '../api/operations.ts';
+import type { Operations } from '../api/operations.ts';
 import type { SystemApi } from '../api/stackside/system.ts';
 import type { Every } from '../base/clock.ts';
 import { EXIT, OperatorError } from '../base/errors.ts';
@@ -9,19 +9,17 @@ import { Turns } from '../base/turns.ts';
 import { type Faucets, noFaucets } from '../faucets/faucets.ts';
 import type { HookApi } from '../hooks/routes/family.ts';
 import type { Log } from '../log.ts';
-import { eventMetrics } from '../metrics/events.ts';
 import { hookMetrics, hookTimers } from '../metrics/hooks.ts';
 import { LastHour } from '../metrics/last-hour.ts';
 import { RequestCounts } from '../metrics/request-counts.ts';
 import { snapshotLog } from '../metrics/snapshots.ts';
 import { storeMetrics } from '../metrics/store.ts';
-import { eventIntake, type IntakeOptions } from '../node/event-intake.ts';
-import { countedBy, EventRate } from '../node/event-rate.ts';
-import { type Receiver, startReceiver } from '../node/receiver.ts';
+import { EventRate } from '../node/event-rate.ts';
 import { type NodeRpc, nodeRpc } from '../node/rpc.ts';
 import type { Reading, Settings } from '../settings/config.ts';
 import { sendManyIn } from '../settings/data.ts';
 import { changedSettings } from '../settings/describe.ts';
+import { requireSnpUrl } from '../settings/snp.ts';
 import { unknownVariables } from '../settings/unknown-variables.ts';
 import { valueIndexesIn } from '../settings/value-indexes.ts';
 import { openToOthers } from '../store/files/private-files.ts';
@@ -36,6 +34,7 @@ import { type ApiThreads, startApiThreads } from './api-threads.ts';
 import type { ServerReadings } from './app.ts';
 import { joinCluster, requireHost } from './cluster-host.ts';
 import { type Environment, realEnvironment } from './environment.ts';
+import { type EventSources, takeEvents } from './event-sources.ts';
 import { serverFaucets } from './faucets.ts';
 import { inspections } from './inspections.ts';
 import { journalStretch } from './journal-stretch.ts';
@@ -79,32 +78,6 @@ interface Base {
 
 /** The address at which the main thread answers requests that API threads pass on. */
 const LOOPBACK = { hostname: '127.0.0.1', port: 0, shared: false };
-
-function takeEvents(
-  { settings, environment, registry, operations, log, watch, turns, closing }: Base,
-  receive: IntakeOptions['receive'],
-  rate: EventRate,
-): string {
-  const { clock, listen } = environment;
-  const receiver: Receiver = startReceiver({
-    hostname: settings.eventHost,
-    port: settings.eventPort,
-    bodyLimit: settings.eventBodyLimit,
-    take: eventIntake({
-      receive,
-      log,
-      metrics: countedBy(rate, watch.hour.aroundEvents(eventMetrics(registry, () => receiver.waiting()))),
-      clock,
-    }),
-    log,
-    otherwise: operationAnswer(operations),
-    turns,
-    clock,
-    listen,
-  });
-  closing.unshift(() => receiver.stop());
-  return receiver.url;
-}
 
 /**
  * Starts the API on this thread or on threads of its own.
@@ -189,6 +162,23 @@ function systemOf(
   };
 }
 
+/** Checks what no setting by itself can be checked for. @throws OperatorError */
+async function requireAgreement(settings: Settings): Promise<void> {
+  if (settings.hookAccess === 'open') await requireLoopback(settings);
+  if (settings.mode !== 'read') requireSnpUrl(settings);
+}
+
+/** Evaluates and delivers chainhooks, and counts what becomes of them. */
+function manageHooks({ settings, environment, registry, log, watch, closing }: Base, ingest: Ingest) {
+  const timers = watch.hour.aroundTimers(hookTimers(registry));
+  const served = serveHooks({ settings, ingest, log, timers, environment });
+  const { hooks, wrongKeys } = served;
+  closing.unshift(() => hooks.stop());
+  watch.hour.follow(hooks.counters);
+  hookMetrics(registry, { counters: hooks.counters, gauges: hooks.gauges, wrongKeys });
+  return served;
+}
+
 /**
  * Opens the data directory for a process that writes, with what looks after its files.
  * @returns null for a process that reads what another one writes
@@ -220,7 +210,7 @@ export async function startServing(
   const { clock } = environment;
   const watch = watchOf(settings, environment);
   const { log } = watch.recent;
-  if (settings.hookAccess === 'open') await requireLoopback(settings);
+  await requireAgreement(settings);
   const closing: Base['closing'] = [];
   const stop = async () => {
     for (const close of closing.splice(0)) await close();
@@ -243,6 +233,7 @@ export async function startServing(
     });
     closing.unshift(() => snapshots.close());
     let threads: ApiThreads | null = null;
+    let events: EventSources | null = null;
     const metrics = async () => (await threads?.metrics()) ?? [];
     const logs = async () => (await threads?.logs()) ?? [];
     const operations = serverOperations({
@@ -252,6 +243,7 @@ export async function startServing(
       registry,
       health: ingest?.health ?? null,
       behind: () => cluster?.behind() ?? null,
+      stalled: () => events?.stalled() ?? null,
       maxTipAge: settings.maxTipAge,
       now: clock.now,
       threads: metrics,
@@ -262,32 +254,21 @@ export async function startServing(
     // What only reads manages nothing, though a host of a cluster writes what it follows.
     const managing = settings.mode === 'read' ? null : ingest;
     const faucets = managing === null ? noFaucets : serverFaucets(settings, { ingest: managing, snapshots, node, log });
-    const served =
-      managing === null
-        ? null
-        : serveHooks({
-            settings,
-            ingest: managing,
-            log,
-            timers: watch.hour.aroundTimers(hookTimers(registry)),
-            environment,
-          });
-    if (served !== null) {
-      const { hooks } = served;
-      closing.unshift(() => hooks.stop());
-      watch.hour.follow(hooks.counters);
-      hookMetrics(registry, { counters: hooks.counters, gauges: hooks.gauges, wrongKeys: served.wrongKeys });
-    }
+    const served = managing === null ? null : manageHooks(base, managing);
     const rate = new EventRate(clock.now);
     cluster?.start();
-    const events = managing === null ? null : takeEvents(base, cluster?.receive ?? managing.receive, rate);
-    const listeners = events === null ? [] : [{ name: 'Events of the node', url: events }];
+    if (managing !== null) {
+      const receive = cluster?.receive ?? managing.receive;
+      events = takeEvents({ ...base, hour: watch.hour, ingest: managing, receive, rate });
+    }
+    const port = events?.port ?? null;
+    const listeners = port === null ? [] : [{ name: 'Events of the node', url: port }];
     const server: ServerReadings = {
       status: serverStatus({
         settings,
         clock,
         operations,
-        events: events === null ? null : { rate, url: events },
+        events: events === null ? null : { rate, url: events.url },
       }),
       history: () => serverHistory(watch.hour),
     };
@@ -316,7 +297,7 @@ export async function startServing(
     });
     return {
       api,
-      events,
+      events: port,
       signInPath: served?.signInPath ?? null,
       readiness: operations.readiness,
       chainId: async () => (await readOrReason(snapshots.read((read) => read.chain.chainId()))).read,

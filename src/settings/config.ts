@@ -12,6 +12,7 @@ import { realtimeSettings } from './realtime.ts';
 import { type Found, resolve, type Source } from './resolve.ts';
 import type { CommandName, Grouped } from './setting.ts';
 import { simulatedNodeSettings } from './simulated-node.ts';
+import { snpSettings, withSnp } from './snp.ts';
 import { valueIndexSettings } from './value-indexes.ts';
 
 /** All settings, in the order of `--help` and of the operators' page. */
@@ -20,6 +21,7 @@ export const settings = {
   ...valueIndexSettings,
   ...apiSettings,
   ...eventSettings,
+  ...snpSettings,
   ...nodeSettings,
   ...simulatedNodeSettings,
   ...realtimeSettings,
@@ -73,6 +75,7 @@ export function readSettingsOf<C extends CommandName>(
     settingsTakenBy(command).map(([name, declared]) => [name, resolve(declared, command, given[name], environment)]),
   );
   withNetwork(found);
+  withSnp(found);
   return {
     settings: Object.fromEntries([...found].map(([name, { value }]) => [name, value])) as SettingsOf<C>,
     sources: Object.fromEntries([...found].map(([name, { source }]) => [name, source])) as Reading<C>['sources'],

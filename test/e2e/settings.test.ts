@@ -33,6 +33,8 @@ const texts = [
   ...['1', '0', '2', '0.7', '70', '2000000', 'false', 'true', 'off', 'open', 'read', 'debug', 'json', 'mainnet'],
   ...['2027-06-30', 'http://127.0.0.1:2', '10.0.0.0/8', '11'.repeat(32), 'ST000000000000000000002AMW42H.token::token'],
   '/metadata=http://127.0.0.1:2',
+  'redis://127.0.0.1:2',
+  'postgres://127.0.0.1/log',
   'testnet=0x12345678',
   ...['SP3FBR2AGK5H9QBDH3EEN6DF8EK8JY7RX8QJ5SVTE.many', 'ST3F1X4QGV2SM8XD96X45M6RTQXKA1PZJZZCQAB4B.many'],
   'text',

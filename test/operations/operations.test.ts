@@ -9,6 +9,7 @@ import { tipAgeLimit } from '../../src/commands/readiness.ts';
 import { spanText } from '../../src/commands/span.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { clusterMetrics } from '../../src/metrics/cluster.ts';
+import { snpMetrics } from '../../src/metrics/snp.ts';
 import { NO_NODE, type Serving, serving } from '../support/serving.ts';
 import { operatorsPage } from '../support/settings-table.ts';
 import { type StandInNode, standInNode, TESTNET_INFO } from '../support/stand-in-node.ts';
@@ -72,7 +73,12 @@ test("the operators' page explains every metric, and no other", async () => {
   clusterMetrics(ofCluster, 'a host', () => {
     throw new Error('nobody collects them');
   });
-  const text = await (await server.get('/metrics')).text();
+  const streaming = new Registry();
+  snpMetrics(streaming, {
+    failing: () => null,
+    counted: () => ({ handshakes: new Map(), gaps: 0, failures: 0, sequence: 0 }),
+  });
+  const text = (await (await server.get('/metrics')).text()) + (await streaming.metrics());
   const served = [...text.matchAll(/^# TYPE (\S+)/gm)].map(([, name = '']) => name);
   served.push(...ofCluster.getMetricsAsArray().map(({ name }) => name));
   const isNamed = (explained: string, name: string): boolean =>

@@ -1,0 +1,107 @@
+/** A connection to Redis that either answers in time or is closed. Nothing is repeated by itself: who asks knows what was done. */
+import { RedisClient } from 'bun';
+import type { Clock } from '../../base/clock.ts';
+
+export type Command = readonly [name: string, ...arguments_: string[]];
+
+/** Redis can't be reached, or the connection ended, or nothing was answered in time: whether a command was done isn't known. */
+export class RedisConnectionError extends Error {
+  override readonly name = 'RedisConnectionError';
+}
+
+/** Redis refused a command. */
+export class RedisRefusalError extends Error {
+  override readonly name = 'RedisRefusalError';
+  /** The first word of Redis's answer, which is the error's code: `NOGROUP`. */
+  readonly code: string;
+  constructor(answer: string) {
+    super(answer);
+    this.code = answer.split(' ', 1)[0] ?? '';
+  }
+}
+
+export interface Redis {
+  /**
+   * Runs a command.
+   * @param waitMs for how long Redis may wait before it answers
+   * @throws RedisConnectionError, RedisRefusalError
+   */
+  run(command: Command, waitMs?: number): Promise<unknown>;
+  /** Runs commands together: all of them, or none where the connection ends first. @throws as `run` */
+  runTogether(commands: readonly Command[]): Promise<void>;
+  /** Closes the connection; what is under way fails. */
+  close(): void;
+}
+
+/** Milliseconds after which an answer doesn't come any more. A block of many megabytes may take some seconds. */
+export const LONGEST_ANSWER_MS = 30_000;
+
+/** The driver's codes of errors have this in common; what Redis answers has one of its own. */
+const DRIVER = /^ERR_REDIS_/;
+const REFUSED: ReadonlySet<unknown> = new Set(['ERR_REDIS_SERVER_ERROR', 'ERR_REDIS_INVALID_COMMAND']);
+
+/** The error of ours for one of the driver's; others stay what they are. */
+function errorOf(error: unknown, where: string): unknown {
+  const code = error instanceof Error && 'code' in error ? error.code : undefined;
+  if (!(error instanceof Error) || typeof code !== 'string' || !DRIVER.test(code)) return error;
+  if (REFUSED.has(code)) return new RedisRefusalError(error.message);
+  return new RedisConnectionError(`Redis at ${where} can't be reached, or ends the connection`, { cause: error });
+}
+
+/**
+ * Connects to Redis.
+ * @param url may hold user and password, which no error repeats
+ * @param signal ends the attempt
+ * @throws RedisConnectionError, RedisRefusalError
+ */
+export async function connectRedis(url: string, clock: Pick<Clock, 'after'>, signal: AbortSignal): Promise<Redis> {
+  const { host } = new URL(url);
+  const client = new RedisClient(url, {
+    autoReconnect: false,
+    enableOfflineQueue: false,
+    connectionTimeout: 0,
+    idleTimeout: 0,
+  });
+
+  /** Waits for an answer, and closes the connection where it is late. */
+  async function inTime<T>(answer: Promise<T>, longestMs = LONGEST_ANSWER_MS): Promise<T> {
+    let isLate = false;
+    const cancel = clock.after(longestMs, () => {
+      isLate = true;
+      client.close();
+    });
+    try {
+      return await answer;
+    } catch (error) {
+      if (isLate) throw new RedisConnectionError(`Redis at ${host} did not answer for ${longestMs / 1_000} seconds`);
+      throw errorOf(error, host);
+    } finally {
+      cancel();
+    }
+  }
+
+  const sent = ([name, ...values]: Command): Promise<unknown> => client.send(name, values);
+
+  async function runTogether(commands: readonly Command[]): Promise<void> {
+    const answers = [['MULTI'] as const, ...commands, ['EXEC'] as const].map(sent);
+    const [first, ...others] = await inTime(Promise.allSettled(answers));
+    // The first failure is the cause of those after it.
+    for (const answer of [first!, ...others]) if (answer.status === 'rejected') throw errorOf(answer.reason, host);
+    const done = others.at(-1);
+    const results: unknown = done?.status === 'fulfilled' ? done.value : [];
+    const failed = Array.isArray(results) ? results.find((result) => result instanceof Error) : undefined;
+    if (failed !== undefined) throw new RedisRefusalError(failed.message);
+  }
+
+  const close = () => client.close();
+  signal.addEventListener('abort', close, { once: true });
+  try {
+    await inTime(client.connect());
+  } catch (error) {
+    close();
+    throw error;
+  } finally {
+    signal.removeEventListener('abort', close);
+  }
+  return { run: (command, waitMs = 0) => inTime(sent(command), waitMs + LONGEST_ANSWER_MS), runTogether, close };
+}

@@ -1,0 +1,332 @@
+/**
+ * Takes the node's events from stacks-node-publisher. Each message is taken in the way that the event port takes events, and
+ * acknowledged when the event is on the disk; how far the stream was read is kept with the event. A message that is not
+ * taken holds up those behind it, which stay in Redis.
+ */
+import type { Chance } from '../../base/chance.ts';
+import { type Clock, pause } from '../../base/clock.ts';
+import { isEventPath } from '../../chain/payload-reader.ts';
+import { StoreUnavailableError } from '../../store/files/store-failure.ts';
+import type { ReceivedEvent } from '../../store/ingest/ingest.ts';
+import { UnknownParentError } from '../../store/ingest/known-blocks.ts';
+import { LogUnavailableError } from '../../store/log/shared-log.ts';
+import { type Intake, reasonOf } from '../event-intake.ts';
+import {
+  BLOCK_MS,
+  type ClientCommands,
+  clientCommands,
+  type Message,
+  MOST_AT_ONCE,
+  receivedAtOf,
+  SILENCE_MS,
+  SnpProtocolError,
+} from './protocol.ts';
+import { connectRedis, type Redis, RedisConnectionError, RedisRefusalError } from './redis.ts';
+import { Trouble, type TroubleEvent } from './trouble.ts';
+
+/** Why a stream was asked for: `silence` of two minutes, `no_group` where the broker dropped the stream. */
+export type HandshakeReason = 'start' | 'no_group' | 'silence' | 'gap' | 'unknown_parent';
+
+export type SnpEvent =
+  | TroubleEvent
+  | { event: 'snp_handshake'; reason: HandshakeReason; client: string; message_id: string | null; height: number }
+  | { event: 'snp_gap'; after: string; next: string }
+  | { event: 'snp_path_skipped'; path: string };
+
+export interface SnpOptions {
+  /** The URL of Redis, which may hold user and password. */
+  url: string;
+  /** The prefix of the keys: empty, or with `:` at its end. */
+  prefix: string;
+  take: Intake;
+  /** How far a source was read, as `Ingest.imported` tells it. */
+  placeOf: (source: string) => { rows: number; digest: string };
+  tip: () => { height: number; indexBlockHash: Uint8Array };
+  log: (event: SnpEvent) => void;
+  clock: Clock;
+  chance: Pick<Chance, 'uuid'>;
+  /** Milliseconds for which a read waits for a message; another than usual is for tests. */
+  blockMs?: number;
+}
+
+/** A stream that the broker made for this process. */
+interface Session {
+  client: string;
+  commands: ClientCommands;
+  /** The last message that is known to stand before the next one; null where the stream begins elsewhere. */
+  last: Place | null;
+  /** The greatest number that was taken from this stream; messages up to it are taken. */
+  taken: number;
+  /** Whether all that was read and not acknowledged was read again. */
+  isDrained: boolean;
+  /** When something came last, on the monotonic clock. */
+  heardAt: number;
+}
+
+interface Place {
+  id: string;
+  sequence: number;
+}
+
+/** Milliseconds before the second attempt after a failure; each further wait is twice as long, up to the longest. */
+const FIRST_WAIT_MS = 500;
+const LONGEST_WAIT_MS = 16_000;
+/** The least time between two streams that are asked for because of a gap, and between two lines about gaps. */
+const GAP_EVERY_MS = 60_000;
+/** Bytes of the messages of a read above which the next one takes fewer, so that a backlog stays in Redis. */
+const MOST_BYTES = 8_000_000;
+
+const waitAfter = (failures: number): number => Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * 2 ** Math.min(failures, 10));
+
+const CONNECTION_REMEDY =
+  'Start Redis, or correct the address, user and password of --snp. Stackside tries again by itself.';
+const REFUSAL_REMEDY = 'Correct the URL of --snp, or the rights of its user in Redis. Stackside tries again by itself.';
+const PROTOCOL_REMEDY = 'Check that --snp and --snp-key-prefix name the streams of stacks-node-publisher.';
+const PARENT_REMEDY =
+  'The publisher has lost events, or began after the first block. Stop the server and import a recording that has the missing blocks, or the journal of another server (stackside import --from URL), or let the publisher take the chain from an empty chainstate.';
+const EVENT_REMEDY = 'Look for a newer version of Stackside, which may understand the event. The log has the cause.';
+
+/** What is wrong with Redis, in words; null for an error that is none of Redis. */
+function troubleOf(error: unknown): { reason: string; remedy: string } | null {
+  if (error instanceof RedisConnectionError) return { reason: error.message, remedy: CONNECTION_REMEDY };
+  if (error instanceof RedisRefusalError) {
+    return { reason: `Redis refuses a command: ${error.message}`, remedy: REFUSAL_REMEDY };
+  }
+  if (error instanceof SnpProtocolError) return { reason: error.message, remedy: PROTOCOL_REMEDY };
+  return null;
+}
+
+/** The name under which the place in a stream is kept: another Redis, database or prefix has other numbers. */
+function sourceOf(url: string, prefix: string): string {
+  const { host, pathname } = new URL(url);
+  return `snp ${host}${pathname === '/' ? '' : pathname} ${prefix}`;
+}
+
+/** Reads the stream until it is stopped. */
+export class SnpSubscriber {
+  readonly #options: SnpOptions;
+  readonly #source: string;
+  readonly #trouble: Trouble;
+  readonly #stopping = new AbortController();
+  readonly #done: Promise<void>;
+  readonly #skipped = new Set<string>();
+  readonly #handshakes = new Map<HandshakeReason, number>();
+  #session: Session | null = null;
+  /** Why the next stream is asked for. */
+  #reason: HandshakeReason = 'start';
+  /** Streams that were asked for since a message was taken. */
+  #inVain = 0;
+  /** When a stream was asked for because of a gap, and when a gap was told of, on the monotonic clock. */
+  readonly #gap = { askedAt: Number.NEGATIVE_INFINITY, saidAt: Number.NEGATIVE_INFINITY };
+  #gaps = 0;
+  /** The message without a parent for which a stream was asked for that begins after the last block. */
+  #orphan: string | null = null;
+  /** The number of messages that the next read takes. */
+  #count = 1;
+  /** Ends a read that waits for a message. */
+  #endRead: (() => void) | null = null;
+  #sequence = 0;
+
+  constructor(options: SnpOptions) {
+    this.#options = options;
+    this.#source = sourceOf(options.url, options.prefix);
+    this.#trouble = new Trouble(options.log, options.clock);
+    this.#done = this.#run();
+  }
+
+  /** Why no events come; null where they do. */
+  failing(): string | null {
+    return this.#trouble.reason();
+  }
+
+  /** What was counted since the start, and the number of the last message. */
+  counted() {
+    const handshakes: ReadonlyMap<HandshakeReason, number> = this.#handshakes;
+    return { handshakes, gaps: this.#gaps, failures: this.#trouble.total(), sequence: this.#sequence };
+  }
+
+  /** Lets the message that is being taken finish. */
+  async stop(): Promise<void> {
+    this.#stopping.abort();
+    this.#endRead?.();
+    await this.#done;
+  }
+
+  get #isStopping(): boolean {
+    return this.#stopping.signal.aborted;
+  }
+
+  async #wait(failures: number): Promise<void> {
+    await pause(this.#options.clock, waitAfter(failures), this.#stopping.signal);
+  }
+
+  async #run(): Promise<void> {
+    for (let failures = 0; !this.#isStopping; failures++) {
+      const taken = this.#sequence;
+      try {
+        await this.#follow();
+      } catch (error) {
+        if (this.#isStopping) return;
+        const trouble = troubleOf(error);
+        if (trouble === null) throw error;
+        if (this.#sequence !== taken) failures = 0;
+        this.#trouble.failed(trouble);
+        await this.#wait(failures);
+      }
+    }
+  }
+
+  /** Follows the stream over one connection. @throws RedisConnectionError, RedisRefusalError, SnpProtocolError */
+  async #follow(): Promise<void> {
+    const redis = await connectRedis(this.#options.url, this.#options.clock, this.#stopping.signal);
+    try {
+      // What the last connection read and did not acknowledge comes again.
+      if (this.#session !== null) this.#session.isDrained = false;
+      while (!this.#isStopping) {
+        this.#session ??= await this.#shakeHands(redis);
+        await this.#readOnce(redis, this.#session);
+      }
+    } finally {
+      redis.close();
+    }
+  }
+
+  /** Asks the broker for a stream. */
+  async #shakeHands(redis: Redis): Promise<Session> {
+    const { prefix, chance, clock, tip, placeOf, log } = this.#options;
+    const reason = this.#reason;
+    if (this.#inVain > 1) await this.#wait(this.#inVain - 2);
+    const { rows: sequence, digest: id } = placeOf(this.#source);
+    // The block says better where to begin than a message that was followed by one that does not fit.
+    const last = id === '' || reason === 'unknown_parent' ? null : { id, sequence };
+    const client = chance.uuid();
+    const commands = clientCommands(prefix, client);
+    const { height, indexBlockHash } = tip();
+    const block = height === 0 ? null : { hash: `0x${indexBlockHash.toHex()}`, height };
+    await redis.runTogether(commands.handshake({ messageId: last?.id ?? null, tip: block }));
+    this.#inVain += 1;
+    this.#handshakes.set(reason, (this.#handshakes.get(reason) ?? 0) + 1);
+    log({ event: 'snp_handshake', reason, client, message_id: last?.id ?? null, height });
+    return { client, commands, last, taken: -1, isDrained: false, heardAt: clock.monotonic() };
+  }
+
+  /** Gives up the stream: the next read asks for another. */
+  #leave(reason: HandshakeReason): void {
+    this.#session = null;
+    this.#reason = reason;
+  }
+
+  async #readOnce(redis: Redis, session: Session): Promise<void> {
+    const { clock } = this.#options;
+    const entries = await this.#read(redis, session);
+    if (entries === null) return this.#leave('no_group');
+    if (entries.length === 0) {
+      this.#trouble.resolved();
+      if (!session.isDrained) session.isDrained = true;
+      else if (clock.monotonic() - session.heardAt >= SILENCE_MS) this.#leave('silence');
+      return;
+    }
+    for (const { id, message } of entries) {
+      const isTaken = message === null || message.sequence <= session.taken || (await this.#take(session, message));
+      if (!isTaken) return;
+      await redis.runTogether(session.commands.acknowledge(id));
+      session.heardAt = clock.monotonic();
+      if (this.#isStopping) return;
+    }
+  }
+
+  /** The next messages; null where the broker has dropped the stream. */
+  async #read(
+    redis: Redis,
+    { commands, isDrained }: Session,
+  ): Promise<ReturnType<ClientCommands['messagesOf']> | null> {
+    const { blockMs = BLOCK_MS } = this.#options;
+    const read = isDrained ? commands.readNew(this.#count, blockMs) : commands.readAgain(this.#count);
+    try {
+      this.#endRead = redis.close;
+      const entries = commands.messagesOf(await redis.run(read, blockMs));
+      this.#count = nextCount(this.#count, entries);
+      return entries;
+    } catch (error) {
+      if (error instanceof RedisRefusalError && error.code === 'NOGROUP') return null;
+      throw error;
+    } finally {
+      this.#endRead = null;
+    }
+  }
+
+  /** Takes a message. @returns false where it is not to be acknowledged: the stream was given up, or the server stops */
+  async #take(session: Session, message: Message): Promise<boolean> {
+    const { log } = this.#options;
+    if (!this.#follows(session, message)) return false;
+    if (!isEventPath(message.path)) {
+      if (!this.#skipped.has(message.path)) log({ event: 'snp_path_skipped', path: message.path });
+      this.#skipped.add(message.path);
+      return this.#passed(session, message);
+    }
+    const event = this.#eventOf(message);
+    for (let failures = 0; !this.#isStopping; failures++) {
+      const { error } = await this.#options.take(event);
+      if (error === null) return this.#passed(session, message);
+      if (error instanceof UnknownParentError && this.#orphan !== message.id) {
+        this.#orphan = message.id;
+        this.#leave('unknown_parent');
+        return false;
+      }
+      this.#held(message, error);
+      await this.#wait(failures);
+    }
+    return false;
+  }
+
+  /**
+   * Whether a message is the next one. After a gap the stream is asked for once more; a gap that remains is one of the
+   * publisher's numbers, or a loss that only the next block shows.
+   */
+  #follows({ last }: Session, { id, sequence }: Message): boolean {
+    const { clock, log } = this.#options;
+    if (last === null || sequence <= last.sequence + 1) return true;
+    const now = clock.monotonic();
+    if (now - this.#gap.askedAt >= GAP_EVERY_MS) {
+      this.#gap.askedAt = now;
+      this.#leave('gap');
+      return false;
+    }
+    this.#gaps += 1;
+    if (now - this.#gap.saidAt >= GAP_EVERY_MS) {
+      this.#gap.saidAt = now;
+      log({ event: 'snp_gap', after: last.id, next: id });
+    }
+    return true;
+  }
+
+  #eventOf(message: Message): ReceivedEvent {
+    const { id, sequence, path, body } = message;
+    const receivedAt = receivedAtOf(message, this.#options.clock.now());
+    return { path, text: body, receivedAt, read: { source: this.#source, upTo: { rows: sequence, digest: id } } };
+  }
+
+  #passed(session: Session, { id, sequence }: Message): true {
+    session.last = { id, sequence };
+    session.taken = sequence;
+    this.#sequence = sequence;
+    this.#inVain = 0;
+    this.#trouble.resolved();
+    return true;
+  }
+
+  /** Notes why a message is not taken. That the disk or a shared log takes nothing is told by who writes there. */
+  #held({ id, path }: Message, error: unknown): void {
+    if (error instanceof StoreUnavailableError || error instanceof LogUnavailableError) return;
+    const remedy = error instanceof UnknownParentError ? PARENT_REMEDY : EVENT_REMEDY;
+    this.#trouble.failed({ reason: `Message ${id} (${path}) can't be applied: ${reasonOf(error)}`, remedy });
+  }
+}
+
+/** How many messages the next read takes: as many as have some megabytes together, if they are like those of this read. */
+function nextCount(count: number, entries: ReturnType<ClientCommands['messagesOf']>): number {
+  if (entries.length === 0) return count;
+  const bytes = entries.reduce((sum, { message }) => sum + (message?.body.length ?? 0), 0);
+  if (bytes > MOST_BYTES) return Math.max(1, Math.floor((count * MOST_BYTES) / bytes));
+  return bytes * 2 > MOST_BYTES ? count : Math.min(MOST_AT_ONCE, count * 2);
+}

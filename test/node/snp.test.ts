@@ -1,0 +1,411 @@
+/** Events of stacks-node-publisher, over a real Redis and a broker that the test plays. */
+import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { type Clock, systemClock } from '../../src/base/clock.ts';
+import { Prng } from '../../src/devnet/prng.ts';
+import { devnetEvents } from '../../src/devnet/scenario.ts';
+import { eventIntake, type Intake } from '../../src/node/event-intake.ts';
+import { LONGEST_ANSWER_MS } from '../../src/node/snp/redis.ts';
+import { type SnpEvent, SnpSubscriber } from '../../src/node/snp/subscriber.ts';
+import type { ReceivedEvent } from '../../src/store/ingest/ingest.ts';
+import { image } from '../support/crash-image.ts';
+import { cuttingProxy, type Fate } from '../support/cutting-proxy.ts';
+import { heldClock } from '../support/held-clock.ts';
+import { type OpenIngest, openAt, openNew, received } from '../support/ingest.ts';
+import { casesOf, firstSeed, timeout } from '../support/property.ts';
+import { hasRedis, type RedisServer, startRedis } from '../support/redis.ts';
+import { SnpBroker } from '../support/snp-broker.ts';
+import { describeWith } from '../support/system-servers.ts';
+import { everything } from '../support/tables.ts';
+import { until } from '../support/until.ts';
+
+const events = [...devnetEvents({ seed: 5, blocks: 8, transactionsPerBlock: 2, accounts: 6, forkEvery: 4 })].map(
+  received,
+);
+const half = Math.floor(events.length / 2);
+
+/** Waits of a subscriber end at the next turn, and no answer is late. */
+const eager: Clock = {
+  ...systemClock,
+  after(milliseconds, call) {
+    let isCancelled = milliseconds >= LONGEST_ANSWER_MS;
+    systemClock.turn().then(() => {
+      if (!isCancelled) call();
+    });
+    return () => {
+      isCancelled = true;
+    };
+  },
+};
+
+describeWith('Redis', hasRedis, () => {
+  let redis: RedisServer;
+  let prefixes = 0;
+  let expected: ReturnType<typeof everything>;
+
+  beforeAll(async () => {
+    redis = await startRedis();
+    using direct = openNew();
+    for (const event of events) direct.ingest.receive(event);
+    direct.ingest.close();
+    expected = everything(direct.directory);
+  });
+  afterAll(() => redis[Symbol.asyncDispose]());
+
+  interface Told {
+    clock?: Clock;
+    port?: number;
+    around?: (take: Intake) => Intake;
+  }
+
+  /** A broker with keys of its own, and what subscribes to it. */
+  async function publisher() {
+    prefixes += 1;
+    const prefix = `test-${prefixes}:`;
+    const broker = new SnpBroker(redis.url, prefix);
+    await broker.start();
+    return {
+      broker,
+      subscribe({ ingest }: OpenIngest, { clock = eager, port = redis.port, around = (take) => take }: Told = {}) {
+        const said: SnpEvent[] = [];
+        const subscriber = new SnpSubscriber({
+          url: `redis://127.0.0.1:${port}`,
+          prefix,
+          take: around(eventIntake({ receive: ingest.receive, log: () => {}, clock })),
+          placeOf: ingest.imported,
+          tip: ingest.history.tip,
+          log: (event) => said.push(event),
+          clock,
+          chance: { uuid: () => crypto.randomUUID() },
+          blockMs: 5,
+        });
+        const named = <N extends SnpEvent['event']>(name: N) =>
+          said.filter((one): one is Extract<SnpEvent, { event: N }> => one.event === name);
+        return Object.assign(subscriber, { said, named, [Symbol.asyncDispose]: () => subscriber.stop() });
+      },
+      [Symbol.asyncDispose]: () => broker.stop(),
+    };
+  }
+
+  const reasons = ({ named }: { named: (name: 'snp_handshake') => { reason: string }[] }) =>
+    named('snp_handshake').map(({ reason }) => reason);
+  const reached = (subscriber: SnpSubscriber, sequence: number) =>
+    until(() => subscriber.counted().sequence >= sequence, `message ${sequence}`);
+
+  /** Everything was taken once and in order, and nothing waits in Redis. */
+  async function isComplete(open: OpenIngest, broker: SnpBroker): Promise<void> {
+    await until(async () => (await broker.waiting()) === 0, 'the last acknowledgement');
+    open.ingest.publish();
+    expect(everything(open.directory)).toEqual(expected);
+  }
+
+  test('what was published comes from the beginning, then what is published, each once and acknowledged', async () => {
+    await using publishing = await publisher();
+    const { broker, subscribe } = publishing;
+    using open = openNew();
+    broker.keep(events.slice(0, half));
+    await using subscriber = subscribe(open);
+    await reached(subscriber, half);
+    for (const event of events.slice(half)) await broker.publish(event);
+    await reached(subscriber, events.length);
+    await isComplete(open, broker);
+    expect(broker.handshakes).toEqual([
+      {
+        client_id: expect.stringMatching(/^[0-9a-f-]{36}$/),
+        app_name: 'stackside',
+        last_index_block_hash: '',
+        last_block_height: '0',
+        last_message_id: '',
+        selected_paths: '"*"',
+      },
+    ]);
+  });
+
+  test('a start goes on after the last message; with data from elsewhere, after the last block', async () => {
+    await using publishing = await publisher();
+    const { broker, subscribe } = publishing;
+    using open = openNew();
+    for (const event of events.slice(0, half)) open.ingest.receive(event);
+    const tip = open.ingest.history.tip();
+    broker.keep(events.slice(0, -2));
+    await using elsewhere = subscribe(open);
+    await reached(elsewhere, events.length - 2);
+    await elsewhere.stop();
+    broker.keep(events.slice(-2));
+    await using again = subscribe(open);
+    await reached(again, events.length);
+    await isComplete(open, broker);
+    const [first, second] = broker.handshakes;
+    expect(first).toMatchObject({ last_message_id: '', last_index_block_hash: `0x${tip.indexBlockHash.toHex()}` });
+    expect(first!.last_block_height).toBe(String(tip.height));
+    expect(second!.last_message_id).toBe(`${events.length - 2}-0`);
+  });
+
+  test('messages that come again, by the same or another number, change nothing', async () => {
+    await using publishing = await publisher();
+    const { broker, subscribe } = publishing;
+    using open = openNew();
+    broker.keep(events);
+    await using subscriber = subscribe(open);
+    await reached(subscriber, events.length);
+    const block = events.findLastIndex(({ path }) => path === '/new_block') + 1;
+    await broker.repeat(block);
+    await broker.repeat(block);
+    await reached(subscriber, events.length + 2);
+    await isComplete(open, broker);
+  });
+
+  test('a publisher that was made anew, with smaller numbers, is followed from the last block on', async () => {
+    await using publishing = await publisher();
+    const { broker, subscribe } = publishing;
+    using open = openNew();
+    broker.keep(events.slice(0, half));
+    broker.renumber(1_000);
+    await using before = subscribe(open);
+    await reached(before, 1_000 + half - 1);
+    await before.stop();
+    broker.renumber(1);
+    broker.keep(events.slice(half));
+    await using subscriber = subscribe(open);
+    await reached(subscriber, events.length);
+    await isComplete(open, broker);
+    expect([reasons(subscriber), subscriber.named('snp_gap')]).toEqual([['start'], []]);
+  });
+
+  test('streams that the broker drops are asked for anew, after the last message', async () => {
+    await using publishing = await publisher();
+    const { broker, subscribe } = publishing;
+    using open = openNew();
+    await using subscriber = subscribe(open);
+    for (const [index, event] of events.entries()) {
+      await broker.publish(event);
+      if (index % 7 !== 6) continue;
+      await reached(subscriber, index + 1);
+      await broker.dropStreams();
+    }
+    await reached(subscriber, events.length);
+    await isComplete(open, broker);
+    expect(new Set(reasons(subscriber).slice(1))).toEqual(new Set(['no_group']));
+  });
+
+  test('after two minutes of silence the stream is asked for anew', async () => {
+    await using publishing = await publisher();
+    const { broker, subscribe } = publishing;
+    using open = openNew();
+    const clock = heldClock([60_000]);
+    broker.keep(events.slice(0, half));
+    await using subscriber = subscribe(open, { clock });
+    await reached(subscriber, half);
+    broker.keep(events.slice(half));
+    let minutes = 0;
+    await until(() => {
+      const isAsked = reasons(subscriber).length > 1;
+      if (!isAsked) {
+        clock.pass(60_000);
+        minutes += 1;
+      }
+      return isAsked;
+    });
+    expect(minutes).toBeGreaterThanOrEqual(2);
+    await reached(subscriber, events.length);
+    await isComplete(open, broker);
+    expect(reasons(subscriber)).toEqual(['start', 'silence']);
+  });
+
+  test('a gap makes the stream be asked for anew, and one that remains is told', async () => {
+    await using publishing = await publisher();
+    const { broker, subscribe } = publishing;
+    using open = openNew();
+    await using subscriber = subscribe(open);
+    for (const event of events.slice(0, 5)) await broker.publish(event);
+    await reached(subscriber, 5);
+    broker.lost.add(6);
+    await broker.publish(events[5]!);
+    broker.lost.delete(6);
+    await broker.publish(events[6]!);
+    await reached(subscriber, 7);
+    expect([reasons(subscriber), subscriber.named('snp_gap')]).toEqual([['start', 'gap'], []]);
+    // Numbers that were never given.
+    await broker.publish(events[7]!, 10);
+    await reached(subscriber, 18);
+    expect(subscriber.named('snp_gap')).toEqual([{ event: 'snp_gap', after: '7-0', next: '18-0' }]);
+    for (const event of events.slice(8)) await broker.publish(event);
+    await reached(subscriber, events.length + 10);
+    await isComplete(open, broker);
+  });
+
+  test('a block whose parent is missing is asked for by the block, then told with what to do, and holds up the rest', async () => {
+    await using publishing = await publisher();
+    const { broker, subscribe } = publishing;
+    using open = openNew();
+    const block = events.findIndex(({ path }, at) => path === '/new_block' && at > half);
+    const next = events.findIndex(({ path }, at) => path === '/new_block' && at > block);
+    broker.keep(events);
+    broker.lost.add(block + 1);
+    await using subscriber = subscribe(open);
+    await until(() => subscriber.failing() !== null);
+    expect(subscriber.failing()).toMatch(
+      new RegExp(`^Message ${next + 1}-0 \\(/new_block\\) can't be applied: DB does not contain a parent block`),
+    );
+    expect(reasons(subscriber)).toEqual(['start', 'gap', 'unknown_parent']);
+    expect(broker.handshakes.at(-1)).toMatchObject({ last_message_id: '' });
+    expect(subscriber.named('snp_failing')).toMatchObject([{ remedy: expect.stringContaining('import a recording') }]);
+    expect(subscriber.counted().sequence).toBe(next);
+    // The publisher has the block again.
+    open.ingest.receive(events[block]!);
+    await reached(subscriber, events.length);
+    expect([subscriber.failing(), subscriber.named('snp_resumed').length]).toEqual([null, 1]);
+  });
+
+  test('a path that no node posts to is left out, and told once', async () => {
+    await using publishing = await publisher();
+    const { broker, subscribe } = publishing;
+    using open = openNew();
+    const unknown = { path: '/new_moon', text: '{}', receivedAt: 0 };
+    broker.keep([events[0]!, unknown, unknown, ...events.slice(1)]);
+    await using subscriber = subscribe(open);
+    await reached(subscriber, events.length + 2);
+    await isComplete(open, broker);
+    expect(subscriber.named('snp_path_skipped')).toEqual([{ event: 'snp_path_skipped', path: '/new_moon' }]);
+  });
+
+  test('an event that can not be understood holds up the rest, and is told', async () => {
+    await using publishing = await publisher();
+    const { broker, subscribe } = publishing;
+    using open = openNew();
+    broker.keep([events[0]!, { path: '/new_block', text: '{}', receivedAt: 0 }, events[1]!]);
+    await using subscriber = subscribe(open);
+    await until(() => subscriber.failing() !== null);
+    expect(subscriber.failing()).toBe("Message 2-0 (/new_block) can't be applied: Missing field block_hash");
+    expect(subscriber.counted().sequence).toBe(1);
+    expect(await broker.waiting()).toBe(2);
+  });
+
+  test('a server that is killed between the disk and the acknowledgement takes nothing twice', async () => {
+    await using publishing = await publisher();
+    const { broker, subscribe } = publishing;
+    using open = openNew();
+    broker.keep(events);
+    const { promise: forever, resolve: release } = Promise.withResolvers<void>();
+    let isKilled = false;
+    const around =
+      (take: Intake): Intake =>
+      async (event) => {
+        const taken = await take(event);
+        if (event.text === events[half]!.text) {
+          isKilled = true;
+          await forever;
+        }
+        return taken;
+      };
+    await using killed = subscribe(open, { around });
+    await until(() => isKilled);
+    using left = image(open.directory);
+    using again = openAt(left.path);
+    await using subscriber = subscribe(again);
+    await reached(subscriber, events.length);
+    again.ingest.publish();
+    expect(everything(left.path)).toEqual(expected);
+    expect(broker.handshakes[1]!.last_message_id).toBe(`${half + 1}-0`);
+    release();
+    await killed.stop();
+  });
+
+  /** Cuts one of so many pieces of bytes, before or after it arrives. */
+  function nowAndThen(seed: number, pieces: number): () => Fate {
+    const prng = new Prng(`cuts/${seed}`);
+    return () => (prng.below(pieces) > 0 ? 'passed' : prng.chance(0.5) ? 'lost' : 'last');
+  }
+
+  test(
+    'connections that are cut at any step lose nothing and repeat nothing',
+    async () => {
+      for (let seed = firstSeed; seed < firstSeed + casesOf(4); seed++) {
+        await using publishing = await publisher();
+        const { broker, subscribe } = publishing;
+        using proxy = cuttingProxy(redis.port, nowAndThen(seed, 4 + (seed % 8)));
+        using open = openNew();
+        broker.keep(events.slice(0, half));
+        await using subscriber = subscribe(open, { port: proxy.port });
+        for (const event of events.slice(half)) await broker.publish(event);
+        await reached(subscriber, events.length);
+        open.ingest.publish();
+        expect({ seed, files: everything(open.directory) }).toEqual({ seed, files: expected });
+        expect(subscriber.counted().failures).toBeGreaterThan(2);
+      }
+    },
+    timeout,
+  );
+
+  test('a Redis that is killed and comes back is waited for; the log tells it once, and /ready why', async () => {
+    await using publishing = await publisher();
+    const { broker, subscribe } = publishing;
+    using open = openNew();
+    const clock = heldClock([500, 1_000, 2_000]);
+    await using subscriber = subscribe(open, { clock });
+    for (const event of events.slice(0, half)) await broker.publish(event);
+    await reached(subscriber, half);
+    await broker.stop();
+    await redis.kill();
+    for (const milliseconds of [500, 1_000]) {
+      await until(() => clock.waiting(milliseconds) > 0);
+      expect(subscriber.failing()).toBe(`Redis at 127.0.0.1:${redis.port} can't be reached, or ends the connection`);
+      clock.pass(milliseconds);
+    }
+    await until(() => clock.waiting(2_000) > 0);
+    await redis.restart();
+    await broker.start();
+    broker.keep(events.slice(half, -1));
+    clock.pass(2_000);
+    await until(() => subscriber.failing() === null);
+    // The stream outlived the server; what the broker did not send is a gap.
+    await broker.publish(events.at(-1)!);
+    await reached(subscriber, events.length);
+    await isComplete(open, broker);
+    expect([...subscriber.named('snp_failing'), ...subscriber.named('snp_resumed')]).toEqual([
+      expect.objectContaining({ event: 'snp_failing', failures: 1, remedy: expect.stringContaining('Start Redis') }),
+      { event: 'snp_resumed', failures: 3 },
+    ]);
+    expect(reasons(subscriber)).toEqual(['start', 'gap']);
+  });
+
+  test('a Redis that does not answer is given up, and asked again', async () => {
+    await using publishing = await publisher();
+    const { broker, subscribe } = publishing;
+    let isDead = true;
+    using proxy = cuttingProxy(redis.port, () => (isDead ? 'held' : 'passed'));
+    using open = openNew();
+    const clock = heldClock([500, LONGEST_ANSWER_MS]);
+    broker.keep(events);
+    await using subscriber = subscribe(open, { clock, port: proxy.port });
+    await until(() => clock.waiting(LONGEST_ANSWER_MS) > 0);
+    clock.pass(LONGEST_ANSWER_MS);
+    await until(() => clock.waiting(500) > 0);
+    expect(subscriber.failing()).toBe(`Redis at 127.0.0.1:${proxy.port} did not answer for 30 seconds`);
+    isDead = false;
+    clock.pass(500);
+    await reached(subscriber, events.length);
+    await isComplete(open, broker);
+  });
+
+  test('a backlog stays in Redis', async () => {
+    await using publishing = await publisher();
+    const { broker, subscribe } = publishing;
+    using open = openNew();
+    const large = (index: number): ReceivedEvent => ({
+      path: '/stackerdb_chunks',
+      text: JSON.stringify({ index, text: 'x'.repeat(3_000_000) }),
+      receivedAt: 0,
+    });
+    broker.keep(Array.from({ length: 8 }, (_, index) => large(index)));
+    let mostRead = 0;
+    const around =
+      (take: Intake): Intake =>
+      async (event) => {
+        mostRead = Math.max(mostRead, await broker.unacknowledged());
+        return take(event);
+      };
+    await using subscriber = subscribe(open, { around });
+    await reached(subscriber, 8);
+    expect(mostRead).toBe(2);
+  });
+});

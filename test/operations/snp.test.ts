@@ -1,0 +1,49 @@
+/** A server that takes its events from stacks-node-publisher. */
+import { expect, test } from 'bun:test';
+import { devnetEvents } from '../../src/devnet/scenario.ts';
+import { received } from '../support/ingest.ts';
+import { hasRedis, startRedis } from '../support/redis.ts';
+import { serving } from '../support/serving.ts';
+import { SnpBroker } from '../support/snp-broker.ts';
+import { describeWith } from '../support/system-servers.ts';
+import { until } from '../support/until.ts';
+
+const events = [...devnetEvents({ seed: 5, blocks: 2, transactionsPerBlock: 1 })].map(received);
+
+describeWith('Redis', hasRedis, () => {
+  test('has no event port, is ready with the last block, and says why it is not while Redis is away', async () => {
+    await using redis = await startRedis();
+    const broker = new SnpBroker(redis.url, 'mainnet:');
+    await broker.start();
+    broker.keep(events);
+    await using server = await serving({ snp: redis.url, snpKeyPrefix: 'mainnet' });
+    const ready = async () => (await (await server.get('/ready')).json()) as { state: string; reason: string | null };
+    expect(server.events).toBe('');
+    await until(async () => (await ready()).state === 'ready');
+    const status = (await (await server.get('/stackside/v1/status')).json()) as { events: { endpoint: string } };
+    expect(status.events.endpoint).toBe(`127.0.0.1:${redis.port}`);
+    let metrics = '';
+    await until(async () => {
+      metrics = await (await server.get('/metrics')).text();
+      return metrics.includes(`stackside_snp_sequence ${events.length}\n`);
+    });
+    expect(metrics).toContain('stackside_snp_handshakes_total{reason="start"} 1\n');
+    expect(metrics).toContain('stackside_events_total{event="/new_block",outcome="applied"} ');
+    await broker.stop();
+    await redis.kill();
+    await until(async () => (await ready()).state === 'stalled');
+    expect(await ready()).toMatchObject({
+      ready: false,
+      reason: `Redis at 127.0.0.1:${redis.port} can't be reached, or ends the connection`,
+    });
+    // What is indexed is served all the same.
+    expect((await server.get('/extended/v2/blocks')).status).toBe(200);
+  });
+
+  test('that serves no API has its event port for health and metrics', async () => {
+    await using redis = await startRedis();
+    await using server = await serving({ snp: redis.url, mode: 'write' });
+    expect((await fetch(`${server.events}/health`)).status).toBe(200);
+    expect(await (await fetch(`${server.events}/ready`)).json()).toMatchObject({ state: 'empty' });
+  });
+});
