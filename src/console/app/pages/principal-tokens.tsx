@@ -78,10 +78,14 @@ function NonFungibleTokens({ principal, version }: { principal: string; version:
               keyOf={({ asset_identifier: asset, value }) => `${asset} ${value.hex}`}
               empty="The principal holds no non-fungible token."
               columns={[
-                { name: 'Token', class: 'main', cell: ({ asset_identifier: asset }) => <Asset identifier={asset} /> },
+                {
+                  name: 'Token',
+                  class: 'top nowrap',
+                  cell: ({ asset_identifier: asset }) => <Asset identifier={asset} />,
+                },
                 {
                   name: 'Value',
-                  class: 'number',
+                  class: 'fill',
                   cell: ({ asset_identifier: asset, value }) => (
                     <a href={pathTo('nft', { asset, value: value.hex })}>
                       <Value repr={value.repr} />

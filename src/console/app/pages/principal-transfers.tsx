@@ -43,7 +43,7 @@ export function Transfers({ principal, direction, version }: TransfersProps) {
                 { name: 'Transaction', class: 'nowrap', cell: ({ transaction }) => <TxLink id={transaction.tx_id} /> },
                 {
                   name: isInbound ? 'From' : 'To',
-                  class: 'nowrap',
+                  class: 'shrinks',
                   cell: ({ sender, recipient }) => (
                     <OtherSide principal={isInbound ? sender : recipient} mint={isInbound} />
                   ),

@@ -100,7 +100,7 @@ function Registrations({ bond }: { bond: number }) {
             columns={[
               { name: 'Staker', class: 'nowrap', cell: ({ staker }) => <Principal principal={staker} /> },
               { name: 'Signer', class: 'main medium', cell: ({ signer }) => <Principal principal={signer} /> },
-              { name: 'Lock-up', class: 'wide', cell: ({ type }) => LOCK_UPS[type] ?? type },
+              { name: 'Lock-up', class: 'wide nowrap', cell: ({ type }) => LOCK_UPS[type] ?? type },
               { name: 'BTC', class: 'number', cell: ({ balances }) => <Btc satoshis={balances.btc} /> },
               { name: 'STX', class: 'number medium', cell: ({ balances }) => <Stx micro={balances.stx} /> },
             ]}

@@ -48,7 +48,7 @@ const Recent = ({ recent }: { recent: Log['recent'] }) => (
       columns={[
         { name: 'When', class: 'nowrap top', cell: ({ at }) => <Ago at={at} /> },
         { name: 'Level', class: 'top medium', cell: ({ level }) => <Level level={level} /> },
-        { name: 'Event', class: 'nowrap top', cell: ({ event }) => words(event) },
+        { name: 'Event', class: 'log-event top', cell: ({ event }) => words(event) },
         { name: 'Thread', class: 'wide nowrap top', cell: ({ thread }) => (thread === 0 ? 'main' : `API ${thread}`) },
         { name: 'Fields', class: 'fill', cell: ({ fields }) => <code class="break">{visible(fields)}</code> },
       ]}
