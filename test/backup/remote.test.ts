@@ -266,3 +266,34 @@ test('a web server that has no snapshot, or denies it, says so', async () => {
   using lacking = webServer((name) => (name === partName(2) ? new Response('gone', { status: 410 }) : null));
   expect((await refusal(restored(fromWeb(lacking.url), data.path))).message).toEndWith(`lacks ${partName(2)}.`);
 });
+
+test('a connection that is cut in the middle of a file is made again', async () => {
+  const cut = new Set<string>();
+  const server = Bun.listen({
+    hostname: '127.0.0.1',
+    port: 0,
+    socket: {
+      data(socket, bytes) {
+        const name = /^GET \S*\/(\S+) /.exec(bytes.toString())?.[1] ?? '';
+        const body = readFileSync(join(local, name));
+        const sent = cut.has(name) ? body : body.subarray(0, body.length >> 1);
+        cut.add(name);
+        socket.end(
+          Buffer.concat([
+            Buffer.from(`HTTP/1.1 200 OK\r\nContent-Length: ${body.length}\r\nConnection: close\r\n\r\n`),
+            sent,
+          ]),
+        );
+      },
+    },
+  });
+  using data = dataDirectory();
+  const clock = impatientClock();
+  try {
+    await restored(fromWeb(`http://127.0.0.1:${server.port}/s`, clock), data.path);
+  } finally {
+    server.stop(true);
+  }
+  expect(everything(data.path)).toEqual(whole);
+  expect(clock.waits).toEqual(Array.from(cut, () => 1_000));
+});

@@ -205,6 +205,7 @@ test('every command has help with an example', async () => {
     'demo',
     'import',
     'export',
+    'sql',
     'rebuild',
     'accept-journal',
     'backup',

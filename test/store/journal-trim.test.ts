@@ -4,6 +4,7 @@ import { afterAll, expect, test } from 'bun:test';
 import { cpSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { OperatorError } from '../../src/base/errors.ts';
+import { operatorErrorOf } from '../../src/base/system-errors.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { checkDirectory } from '../../src/store/check/check.ts';
 import { indexPath, journalPath } from '../../src/store/files/database.ts';
@@ -16,6 +17,8 @@ import {
   startJournalKeeper,
 } from '../../src/store/ingest/journal-keeper.ts';
 import { rebuildIndex } from '../../src/store/ingest/rebuild.ts';
+import { everywhere } from '../faults/everywhere.ts';
+import { faults, never } from '../faults/fault-store.ts';
 import { imagesAtCommits } from '../support/crash-image.ts';
 import { type DataDirectory, dataDirectory } from '../support/data-directory.ts';
 import { ingestOf, openAt, received } from '../support/ingest.ts';
@@ -59,14 +62,18 @@ interface Trimming {
   now?: number;
   blocks?: number;
   ticks?: number;
+  bytes?: number;
 }
 
 /** Trims until nothing is left to trim. @returns what was said */
-function trim(directory: string, { keep = 'snapshot', now = NEWEST, blocks = BLOCKS, ticks = 100 }: Trimming = {}) {
+function trim(
+  directory: string,
+  { keep = 'snapshot', now = NEWEST, blocks = BLOCKS, ticks = 100, bytes = 1e9 }: Trimming = {},
+) {
   const said: JournalKeeperEvent[] = [];
   const clock = manualClock();
   const options = { directory, keep, log: (event: JournalKeeperEvent) => said.push(event), now: () => now };
-  const stop = startJournalKeeper({ ...options, every: clock.every, step: STEP, blocks });
+  const stop = startJournalKeeper({ ...options, every: clock.every, step: { entries: STEP, bytes }, blocks });
   for (let tick = 0; tick < ticks; tick++) clock.tick();
   stop();
   return said;
@@ -100,6 +107,41 @@ test('what a snapshot holds is removed in steps, and what forks may need stays',
   expect(said).toEqual([{ event: 'journal_trimmed', entries: upTo, up_to: upTo, snapshot: 's3://bucket/key' }]);
   expect(journalRows(directory.path)).toEqual(before.slice(upTo));
   expect(problemsOf(directory.path)).toEqual([]);
+});
+
+test('a step is shorter where payloads are large', () => {
+  using directory = withSnapshot(last.id);
+  trim(directory.path, { ticks: 3, bytes: 1 });
+  expect(firstIn(directory.path)).toBe(4);
+});
+
+test('whichever call fails, the journal is one chain, and the next step goes on', () => {
+  using counted = withSnapshot(last.id);
+  let calls = 0;
+  {
+    using seen = everywhere(never);
+    trim(counted.path, { ticks: 1 });
+    calls = seen.calls();
+  }
+  expect(calls).toBeGreaterThan(10);
+  for (let at = 0; at < calls; at++) {
+    using directory = withSnapshot(last.id);
+    {
+      using _ = everywhere(({ number }) => (number === at ? faults[at % faults.length]! : null));
+      try {
+        trim(directory.path, { ticks: 1 });
+      } catch (error) {
+        // It could not begin, or not end.
+        if (operatorErrorOf(error, directory.path) === null) throw error;
+      }
+    }
+    const reader = openJournalReader(directory.path)!;
+    const ids = [...reader.entriesAfter(0, true)].map(({ id }) => id);
+    reader.close();
+    expect([at, [1, 1 + STEP].includes(ids[0]!), ids.at(-1)]).toEqual([at, true, last.id]);
+    trim(directory.path, { ticks: 1 });
+    expect(firstIn(directory.path)).toBeGreaterThan(STEP);
+  }
 });
 
 test('no more is removed than the snapshot holds, and nothing without one', () => {

@@ -4,6 +4,13 @@ import { type Connect, openToWrite, prepared, rollBack, setPatience } from './co
 import { journalPath } from './database.ts';
 import { requirePresentVersion } from './journal-file.ts';
 
+/** The most that one step removes. */
+export interface TrimmingStep {
+  entries: number;
+  /** Bytes of payloads, as they are stored. */
+  bytes: number;
+}
+
 export type JournalTrimming = ReturnType<typeof openJournalTrimming>;
 
 function requireOne<T>(found: T | null, what: string): T {
@@ -12,7 +19,9 @@ function requireOne<T>(found: T | null, what: string): T {
 }
 
 function trimmingThrough(db: Database) {
-  const first = db.prepare<{ id: number | null }, []>('SELECT min(id) AS id FROM events');
+  const oldest = db.prepare<{ id: number; bytes: number }, [number]>(
+    'SELECT id, length(payload) AS bytes FROM events ORDER BY id LIMIT ?1',
+  );
   const received = db.prepare<{ received_at: number }, [number]>('SELECT received_at FROM events WHERE id = ?1');
   const chainAt = db.prepare<{ value: Uint8Array }, [number]>('SELECT value FROM chain WHERE id = ?1');
   const removals = [
@@ -22,8 +31,23 @@ function trimmingThrough(db: Database) {
   ].map((sql) => db.prepare<null, [number]>(sql));
   const mark = db.prepare<null, [number, Uint8Array]>('INSERT INTO breaks VALUES (?1, ?2)');
   return {
-    /** Id of the oldest entry; null in a journal that has none. */
-    first: (): number | null => first.get()?.id ?? null,
+    /**
+     * The oldest entries that make a step.
+     * @param bytes of their payloads after which fewer do: SQLite reads each page that it frees
+     * @returns their first and last id; null where the journal has no more entries than that
+     */
+    oldest({ entries, bytes }: TrimmingStep): { first: number; last: number } | null {
+      const rows = oldest.all(entries + 1);
+      const [first] = rows;
+      let sum = 0;
+      const last = rows.find((row, index) => {
+        sum += row.bytes;
+        return sum >= bytes || index + 1 === entries;
+      });
+      return first === undefined || last === undefined || last.id === rows.at(-1)?.id
+        ? null
+        : { first: first.id, last: last.id };
+    },
     /** When an entry came, in Unix microseconds; null where there is no such entry. */
     receivedAt: (id: number): number | null => received.get(id)?.received_at ?? null,
     /** The chain value of an entry; null where there is no such entry. */

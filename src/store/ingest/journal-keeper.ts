@@ -7,7 +7,7 @@ import type { Every } from '../../base/clock.ts';
 import { OperatorError } from '../../base/errors.ts';
 import type { Connect } from '../files/connection.ts';
 import { openReader } from '../files/database.ts';
-import { type JournalTrimming, openJournalTrimming } from '../files/journal-trim.ts';
+import { type JournalTrimming, openJournalTrimming, type TrimmingStep } from '../files/journal-trim.ts';
 import { newestSnapshot } from '../files/newest-snapshot.ts';
 import { unavailable } from '../files/store-failure.ts';
 import { storedBackfillState, storedStage } from '../rows/hook-words.ts';
@@ -28,15 +28,15 @@ export interface JournalKeeperOptions {
   now: () => number;
   every: Every;
   connect?: Connect;
-  /** Entries of a step, and blocks whose entries are kept; others than usual are for tests. */
-  step?: number;
+  /** What a step removes, and blocks whose entries are kept; others than usual are for tests. */
+  step?: TrimmingStep;
   blocks?: number;
 }
 
 /** Milliseconds between two steps. */
 const EVERY_MS = 1_000;
-/** Entries that a step removes: it ends within some milliseconds, and is not worth its sync for fewer. */
-const STEP = 200;
+/** A step ends within some milliseconds, and is not worth its sync for less. */
+const STEP: TrimmingStep = { entries: 200, bytes: 8_000_000 };
 /** Steps after which the index is asked again which entries it may still read. */
 const STEPS_BETWEEN_LOOKS = 60;
 
@@ -111,15 +111,15 @@ function openKeeper(options: JournalKeeperOptions) {
   return {
     /** Removes the next entries that may go. @throws SQLiteError, OperatorError */
     step(): Step {
-      const first = journal.first();
-      if (first === null) return null;
-      const last = first + step - 1;
-      if (journal.receivedAt(last) === null || !isOldEnough(last) || isNeeded(last)) return null;
+      const stretch = journal.oldest(step);
+      if (stretch === null) return null;
+      const { first, last } = stretch;
+      if (!isOldEnough(last) || isNeeded(last)) return null;
       const allowed = allowedBySnapshot(directory, journal, first);
       if ('reason' in allowed) return allowed;
       if (last > allowed.upTo) return null;
       journal.trimTo(last);
-      return { entries: step, upTo: last, location: allowed.location };
+      return { entries: last - first + 1, upTo: last, location: allowed.location };
     },
     close(): void {
       journal.close();
