@@ -10,7 +10,7 @@ interface GroupSize {
   bytes: number;
 }
 
-const USUAL_GROUP: GroupSize = { rows: 50_000, bytes: 32_000_000 };
+const USUAL_GROUP: GroupSize = { rows: 10_000, bytes: 8_000_000 };
 
 type Schema = ConstructorParameters<typeof ParquetWriter>[0]['schema'];
 type Element = Schema[number];

@@ -130,16 +130,12 @@ export function resultOf(db: Connection, text: string): Result {
 }
 
 /** The forms by SQLite's types of values. */
-const STORED_FORMS = ['integer', 'real', 'text', 'blob'] as const;
-const formOf = { integer: 'integer', real: 'real', text: 'text', blob: 'bytes' } as const satisfies Record<
-  string,
-  Form
->;
+const FORMS: Readonly<Record<string, Form>> = { integer: 'integer', real: 'real', text: 'text', blob: 'bytes' };
 
-/** The form of a column by the types that its values have; null is of every type. */
-function formOfTypes(types: readonly (typeof STORED_FORMS)[number][]): Form {
-  const [only = 'text', ...others] = types;
-  return others.length === 0 ? formOf[only] : 'mixed';
+/** The form of a column by the first and the last of its types in the order of the alphabet; null where all values are null. */
+function formOf(first: string | null, last: string | null): Form {
+  if (first === null) return 'text';
+  return first === last ? (FORMS[first] ?? 'mixed') : 'mixed';
 }
 
 /**
@@ -152,13 +148,13 @@ export function withForms(db: Connection, text: string): Result {
   const sql = text.replace(/[;\s]+$/, '');
   if (EXPLAIN.test(sql)) return result;
   const count = result.columns.length;
-  const looked = Array.from({ length: count }, (_, i) => STORED_FORMS.map((type) => `max(typeof(c${i}) = '${type}')`));
-  const statement = withPlaces(sql, count).replace(/\* FROM result$/, `${looked.flat().join(', ')} FROM result`);
-  const flags = onQuery(db, sql, () => db.compiled<never, []>(statement).values()[0] ?? []);
-  const forms = result.columns.map((_, i) =>
-    formOfTypes(STORED_FORMS.filter((_type, j) => Number(flags[i * STORED_FORMS.length + j]) === 1)),
-  );
-  return { ...result, columns: result.columns.map(({ name }, i) => ({ name, form: forms[i] ?? 'mixed' })) };
+  const type = (i: number) => `nullif(typeof(c${i}), 'null')`;
+  const looked = Array.from({ length: count }, (_, i) => `min(${type(i)}), max(${type(i)})`);
+  const statement = withPlaces(sql, count).replace(/\* FROM result$/, `${looked.join(', ')} FROM result`);
+  const types = onQuery(db, sql, () => db.compiled<Record<string, string | null>, []>(statement).values()[0] ?? []);
+  const typeAt = (i: number): string | null => (types[i] ?? null) as string | null;
+  const columns = result.columns.map(({ name }, i) => ({ name, form: formOf(typeAt(2 * i), typeAt(2 * i + 1)) }));
+  return { ...result, columns };
 }
 
 /**
