@@ -7,6 +7,7 @@ import { pause } from '../base/clock.ts';
 import { OperatorError } from '../base/errors.ts';
 import { unavailable } from '../store/files/store-failure.ts';
 import type { Outcome, ReceivedEvent } from '../store/ingest/event.ts';
+import { UnknownParentError } from '../store/ingest/known-blocks.ts';
 import type { AppendEntry } from '../store/ingest/shared-entries.ts';
 import type { WriterQueue } from '../store/ingest/writer-queue.ts';
 import { LogUnavailableError } from '../store/log/shared-log.ts';
@@ -50,12 +51,26 @@ const atOnce: InTurn = (job) => job();
 
 /** Makes what takes the events of a host's node. */
 function eventTaker({ log, entries, say }: ClusterHostOptions, at: Standing, append: AppendEntry, step: Step) {
+  async function takenOrParentless(event: ReceivedEvent): Promise<Outcome | 'conflict' | UnknownParentError> {
+    try {
+      return await entries.take(event, append);
+    } catch (error) {
+      if (error instanceof UnknownParentError) return error;
+      throw error;
+    }
+  }
+
   return async (event: ReceivedEvent): Promise<Outcome> => {
     // To apply an event is dear: not as long as the log can't take it.
     if (!at.isReachable()) at.reached((await log.head()).seq);
     for (let conflicts = 0; conflicts < MOST_CONFLICTS; conflicts++) {
       if (at.isFarBehind()) throw new HostBehindError();
-      const outcome = await entries.take(event, append);
+      const outcome = await takenOrParentless(event);
+      if (outcome instanceof UnknownParentError) {
+        // Another host may have the parent: what it appended is followed first.
+        if (!(await step(atOnce)).moved) throw outcome;
+        continue;
+      }
       if (outcome !== 'conflict') {
         if (outcome === 'applied') at.level();
         return outcome;

@@ -160,6 +160,24 @@ test.each(answers)('an append whose fate is %s: %s, and when the event comes aga
   expect(journalRows(one.directory)).toHaveLength(1);
 });
 
+test('a block whose parent another host took is applied on what that host appended', async () => {
+  const log = new MemoryLog();
+  await using one = openHost(log.client());
+  await using two = openHost(log.client());
+  const last = events.findLastIndex(({ path }) => path === '/new_block');
+  for (const event of events.slice(0, last)) await one.host.receive(event);
+  expect(await two.host.receive(events[last]!)).toBe('applied');
+  expect(two.position()).toBe(log.head.seq);
+  // The parent of this one is nowhere.
+  const block: { parent_index_block_hash: string; index_block_hash: string } = JSON.parse(events[last]!.text);
+  const text = JSON.stringify({
+    ...block,
+    parent_index_block_hash: `0x${'07'.repeat(32)}`,
+    index_block_hash: `0x${'08'.repeat(32)}`,
+  });
+  await expect(two.host.receive({ ...events[last]!, text })).rejects.toThrow('does not contain a parent block');
+});
+
 test('an append that was lost and that another host came before is a conflict', async () => {
   const log = new MemoryLog();
   await using other = openHost(log.client());

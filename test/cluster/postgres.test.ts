@@ -3,7 +3,7 @@ import { expect, test } from 'bun:test';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { readHosts } from '../../src/store/log/cluster-hosts.ts';
 import { makeTables } from '../../src/store/log/engine-tables.ts';
-import { engineAccess } from '../../src/store/log/postgres-log.ts';
+import { engineAccess, openPostgresLog } from '../../src/store/log/postgres-log.ts';
 import { hasPostgres, startPostgres } from '../support/postgres.ts';
 import { type Serving, serving } from '../support/serving.ts';
 import { describeWith } from '../support/system-servers.ts';
@@ -51,5 +51,13 @@ describeWith('PostgreSQL', hasPostgres, () => {
     await until(() => journalRows(two.directory).length === rows.length);
     expect(journalRows(two.directory)).toEqual(rows);
     expect(wholeIndex(two.directory, OWN)).toEqual(wholeIndex(one.directory, OWN));
+
+    // A newer program changed the tables while the engine could not be asked for their format.
+    await engine.kill();
+    const log = await openPostgresLog(engine.url, { prefix });
+    await engine.restart();
+    await engine.run(`UPDATE ${prefix}stackside_meta SET format = 9`);
+    await expect(log.head()).rejects.toThrow('The shared log has format 9');
+    await log.close();
   });
 });

@@ -46,16 +46,16 @@ export function engineAccess(url: string, { prefix = '', ...options }: PostgresL
  * @throws OperatorError where URL or prefix is none, or the database has no tables or those of another version
  */
 export async function openPostgresLog(url: string, options: PostgresLogOptions = {}): Promise<PostgresLog> {
-  const access = engineAccess(url, options);
+  const log = new PostgresLog(engineAccess(url, options), options.listens ?? true);
   try {
-    await requireTables(access.engine, access.tables);
+    await log.requireTables();
   } catch (error) {
     if (!(error instanceof LogUnavailableError)) {
-      await access.engine.close();
+      await log.close();
       throw error;
     }
   }
-  return new PostgresLog(access, options.listens ?? true);
+  return log;
 }
 
 export class PostgresLog implements SharedLog {
@@ -65,6 +65,7 @@ export class PostgresLog implements SharedLog {
   readonly #append: string;
   readonly #read: string;
   readonly #head: string;
+  #isVerified = false;
 
   constructor(access: EngineAccess, listens: boolean) {
     const { engine, tables, clock } = access;
@@ -86,7 +87,19 @@ export class PostgresLog implements SharedLog {
     this.#head = `SELECT seq, chain FROM ${log} ORDER BY seq DESC LIMIT 1`;
   }
 
+  /**
+   * Verifies once that the tables are there and of this version; calls of the log do, too, since the engine may be away
+   * when the log is opened.
+   * @throws OperatorError, LogUnavailableError
+   */
+  async requireTables(): Promise<void> {
+    if (this.#isVerified) return;
+    await requireTables(this.access.engine, this.access.tables);
+    this.#isVerified = true;
+  }
+
   async append(entry: LogEntry, head: LogHead): Promise<'appended' | 'conflict'> {
+    await this.requireTables();
     const payload = compressed(entry.text);
     const values = [entry.seq, entry.receivedAt, entry.path, payload, entry.chain, head.chain];
     const rows = await this.access.engine.write(({ run }) => run(this.#append, values), payload.length);
@@ -96,6 +109,7 @@ export class PostgresLog implements SharedLog {
   }
 
   async read(after: number, limit: number, maxBytes = USUAL_BYTES): Promise<LogEntry[]> {
+    await this.requireTables();
     const rows = await this.access.engine.read((run) => run<LogRow>(this.#read, [after, limit, maxBytes]), maxBytes);
     const entries: LogEntry[] = [];
     let bytes = 0;
@@ -109,6 +123,7 @@ export class PostgresLog implements SharedLog {
   }
 
   async head(): Promise<LogHead> {
+    await this.requireTables();
     const [row] = await this.access.engine.read((run) => run<Pick<LogRow, 'seq' | 'chain'>>(this.#head));
     return row === undefined ? { seq: 0, chain: CHAIN_START } : { seq: Number(row.seq), chain: row.chain };
   }
