@@ -264,6 +264,44 @@ const rows: readonly (readonly [title: string, panels: readonly Panel[]])[] = [
     ],
   ],
   [
+    'Several hosts, and streams',
+    [
+      {
+        title: 'Behind the shared log',
+        about: 'Time since a host last had all entries of the log; 0 while it has them. Only with --cluster.',
+        unit: 's',
+        queries: [each(of('stackside_log_lag_seconds'))],
+      },
+      {
+        title: 'Time of an append to the shared log',
+        about: 'Part of the time until the node gets its 200.',
+        unit: 's',
+        queries: [
+          line(quantile(0.5, 'stackside_log_append_seconds'), 'median'),
+          line(quantile(0.99, 'stackside_log_append_seconds'), '99 %'),
+        ],
+      },
+      {
+        title: 'Conflicts and healed entries',
+        about: 'Conflicts are usual where several nodes post; healed entries had been lost by the log.',
+        unit: 'none',
+        queries: [
+          line(`increase(${of('stackside_log_conflicts_total')}[$__rate_interval])`, 'conflicts {{instance}}'),
+          line(`increase(${of('stackside_log_healed_entries_total')}[$__rate_interval])`, 'healed {{instance}}'),
+        ],
+      },
+      {
+        title: 'Stream of stacks-node-publisher',
+        about: 'Messages that were taken, and failures. Only with --snp.',
+        unit: 'ops',
+        queries: [
+          line(rate('stackside_snp_sequence'), 'messages {{instance}}'),
+          line(rate('stackside_snp_failures_total'), 'failures {{instance}}'),
+        ],
+      },
+    ],
+  ],
+  [
     'Process',
     [
       {

@@ -4,6 +4,8 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Metric, Registry } from 'prom-client';
 import { dashboard, dashboardFile, queries } from '../../packaging/grafana/dashboard.ts';
+import { clusterMetrics } from '../../src/metrics/cluster.ts';
+import { snpMetrics } from '../../src/metrics/snp.ts';
 import { serving } from '../support/serving.ts';
 
 const folder = join(import.meta.dir, '../../packaging/prometheus');
@@ -41,6 +43,12 @@ const watched = spyOn(Registry.prototype, 'registerMetric').mockImplementation(f
 });
 beforeAll(async () => {
   await using _server = await serving();
+  // A server has these with --cluster and --snp alone. Nothing reads their values here.
+  const unread = (): never => {
+    throw new Error('read');
+  };
+  clusterMetrics(new Registry(), 'a host', unread);
+  snpMetrics(new Registry(), { failing: unread, counted: unread });
 });
 afterAll(() => watched.mockRestore());
 
