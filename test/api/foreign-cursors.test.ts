@@ -80,6 +80,11 @@ const notTheList = new Set([
   'reason',
   'from_height',
   'to_height',
+  'topic',
+  'function_name',
+  'status',
+  'field.NAME',
+  'arg.NAME',
 ]);
 const principalOnly = /signers|stakers/;
 

@@ -16,7 +16,7 @@ import { alice, announcement, block, sponsor, type Transaction, transfer } from 
 import { openNew } from '../support/ingest.ts';
 import { jsonOf } from '../support/payload-text.ts';
 import { casesOf, firstSeed, timeout } from '../support/property.ts';
-import { getRoutes, randomUrl, Subjects } from '../support/random-urls.ts';
+import { getRoutes, isOfOperator, randomUrl, Subjects } from '../support/random-urls.ts';
 import { journalRows } from '../support/tables.ts';
 
 /** How often each kind of place is tried, and each route asked. */
@@ -118,9 +118,6 @@ async function sent(url: string, all: Iterable<Odd[]>): Promise<NodeEvent[]> {
   return taken;
 }
 
-/** Routes that the process which writes answers: of hooks, and of the server itself. */
-const OF_THE_WRITER = /^\/(chainhooks|stackside\/v1\/(system|log|inspections))\b/;
-
 /** Asks every route about what was taken. @returns what failed */
 async function failuresToRead(directory: string, taken: readonly NodeEvent[], prng: Prng): Promise<string[]> {
   const subjects = new Subjects();
@@ -129,7 +126,7 @@ async function failuresToRead(directory: string, taken: readonly NodeEvent[], pr
   using api = openApi(directory, undefined, { checkResponses: false });
   const failed: string[] = [];
   const routes = getRoutes(await (await api.get('/docs/json')).json());
-  for (const route of routes.filter(({ path }) => !OF_THE_WRITER.test(path))) {
+  for (const route of routes.filter((one) => !isOfOperator(one) && !one.path.startsWith('/chainhooks'))) {
     for (let times = 0; times < 4 * TIMES; times++) {
       const url = randomUrl(route, subjects, prng);
       const response = await api.get(url);

@@ -2,6 +2,10 @@
 import type { NodeEvent } from '../../src/devnet/node-event.ts';
 import type { Prng } from '../../src/devnet/prng.ts';
 
+/** Routes that only a process which takes events answers: of the server itself. */
+export const isOfOperator = ({ path }: GetRoute): boolean =>
+  /^\/stackside\/v1\/(system|log|inspections|journal)\b/.test(path);
+
 /** What is used of a JSON schema. */
 export interface Schema {
   type?: string;

@@ -33,7 +33,7 @@ const none: Readonly<Record<string, string>> = {
 /** A page in the order of its list, whatever its envelope. */
 export interface WalkedPage {
   items: string[];
-  total: number;
+  total: number | null;
   current: string | null;
   next: string | null;
   previous: string | null;
