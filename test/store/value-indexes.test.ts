@@ -254,7 +254,7 @@ async function compareLists(db: Database, draw: (below: number) => number, lists
 }
 
 const eventsOf = (seed: number): NodeEvent[] => [
-  ...devnetEvents({ seed, blocks: 40, accounts: 8, transactionsPerBlock: 4, staking: 40, forkEvery: 3, forkDepth: 6 }),
+  ...devnetEvents({ seed, blocks: 28, accounts: 8, transactionsPerBlock: 3, staking: 100, forkEvery: 4, forkDepth: 5 }),
 ];
 
 test(
@@ -284,7 +284,7 @@ test(
         const problems = checkDirectory(directory.path).flatMap((one) => one.problems);
         expect(problems).toEqual([]);
       }),
-      { cases: 5 },
+      { cases: 3 },
     );
     expect(compared).toBeGreaterThan(0);
   },
@@ -294,16 +294,23 @@ test(
 describe('of a chain', () => {
   const events = eventsOf(5);
   const pox = `${BOOT}.pox-5`;
+  /** More than a block has, and less than the chain. */
+  const FEW = 5;
   let open: OpenIngest;
   let db: Database;
   let read: Reader;
+  /** What the newest log is about. */
+  let topic: string;
 
   beforeAll(() => {
     open = openNew({ valueIndexes: [], valueIndexRows: 7 });
     for (const event of events) open.ingest.take(received(event));
     open.ingest.commit();
     db = new Database(indexPath(open.directory), { readonly: true });
-    read = readerOf(db, null, 1, { values: { ...VALUE_SEARCH_LIMITS, unindexed: 3 } });
+    read = readerOf(db, null, 1, { values: { ...VALUE_SEARCH_LIMITS, unindexed: FEW } });
+    const logs = allOf(db).filter((one) => one.subject === 'logs' && one.contract === pox);
+    const newest = decodedAt(logs[0]!, 'topic');
+    topic = newest?.type === 'string-ascii' ? newest.value : '';
   });
   afterAll(() => {
     db.close();
@@ -319,8 +326,8 @@ describe('of a chain', () => {
   }
 
   test('what is not indexed is refused with the setting that indexes it, unless few are looked at', async () => {
-    await expect(asked('topic', 'stake')).rejects.toThrow(
-      `field.topic is not indexed, and there are more than 3 logs of ${pox} between these heights: give a narrower ` +
+    await expect(asked('topic', topic)).rejects.toThrow(
+      `field.topic is not indexed, and there are more than ${FEW} logs of ${pox} between these heights: give a narrower ` +
         `span with from_height and to_height, or start the server with --log-index ${pox}:topic`,
     );
     const calls = search(read, callsOf(pox), [field('stake.0', 'gte:1')], ALL);
@@ -333,7 +340,7 @@ describe('of a chain', () => {
 
   test('an index that is being made answers for the blocks that it has, goes on after a stop, and is then whole', async () => {
     reopen({ valueIndexes: [logsOf(pox, 'topic')] });
-    await expect(asked('topic', 'stake')).rejects.toThrow(
+    await expect(asked('topic', topic)).rejects.toThrow(
       /is being made, and has the blocks from height \d+ on: give from_height=/,
     );
     expect(entries()).toEqual([]);
@@ -352,17 +359,17 @@ describe('of a chain', () => {
     reopen({ valueIndexes: [logsOf(pox, 'topic')] });
     const [partial] = open.ingest.valueIndexes.all();
     const height = Math.floor(partial!.from.position / PLACES) + 1;
-    const some = await search(read, logsOf(pox), [field('topic', 'stake')], { from: height, to: null })(50, null);
+    const some = await search(read, logsOf(pox), [field('topic', topic)], { from: height, to: null })(50, null);
     expect(made(open)).toBeGreaterThan(1);
-    const whole = await search(read, logsOf(pox), [field('topic', 'stake')], { from: height, to: null })(50, null);
+    const whole = await search(read, logsOf(pox), [field('topic', topic)], { from: height, to: null })(50, null);
     expect(whole.items).toEqual(some.items);
     const logs = allOf(db).filter((one) => one.subject === 'logs' && one.contract === pox);
-    const stakes = logs.filter((one) => decodedAt(one, 'topic')?.bytes.toHex() === clarity.ascii('stake').toHex());
+    const stakes = logs.filter((one) => decodedAt(one, 'topic')?.bytes.toHex() === clarity.ascii(topic).toHex());
     expect(stakes.length).toBeGreaterThan(0);
-    expect(await walked(search(read, logsOf(pox), [field('topic', 'stake')], ALL), 3)).toHaveLength(stakes.length);
+    expect(await walked(search(read, logsOf(pox), [field('topic', topic)], ALL), 3)).toHaveLength(stakes.length);
     // Another field is in no index.
     await expect(asked('bond-index', '0')).rejects.toThrow(TooMuchWorkError);
-    expect((await asked('topic', 'stake', 'eq:unstake')).items).toEqual([]);
+    expect((await asked('topic', topic, 'eq:no such')).items).toEqual([]);
   });
 
   test('a rebuild fills the indexes that there are', () => {
@@ -375,7 +382,7 @@ describe('of a chain', () => {
     expect(checkDirectory(open.directory, { deep: true }).flatMap(({ problems }) => problems)).toEqual([]);
     db.close();
     db = new Database(indexPath(open.directory), { readonly: true });
-    read = readerOf(db, null, 1, { values: { ...VALUE_SEARCH_LIMITS, unindexed: 3 } });
+    read = readerOf(db, null, 1, { values: { ...VALUE_SEARCH_LIMITS, unindexed: FEW } });
   });
 
   test('a check finds an entry that is changed, one that is missing and one too many', () => {
@@ -400,7 +407,7 @@ describe('of a chain', () => {
   test('an index that nobody asks for any more is removed, and one that is asked for again begins anew', async () => {
     const before = entries();
     reopen({ valueIndexes: [] });
-    await expect(asked('topic', 'stake')).rejects.toThrow(/is not indexed/);
+    await expect(asked('topic', topic)).rejects.toThrow(/is not indexed/);
     expect(step(open)).toMatchObject({ ended: false, index: { wanted: false } });
     reopen({ valueIndexes: [logsOf(pox, 'topic')] });
     expect(open.ingest.valueIndexes.all().map(({ wanted }) => wanted)).toEqual([false, true]);
