@@ -134,6 +134,20 @@ export function logTests(fixture: () => EngineFixture): void {
     await expect(log.head()).rejects.toThrow('The shared log is closed.');
   });
 
+  test('the format of tables that could not be asked for it at the start is asked for before anything else', async () => {
+    const { server, newTables, openAt } = fixture();
+    const prefix = await newTables();
+    await server.run('CREATE ROLE late NOLOGIN SUPERUSER');
+    const log = await openAt(server.url.replace('stackside@', 'late@'), prefix);
+    await expect(log.head()).rejects.toThrow('is not permitted to log in');
+    await server.run(`UPDATE ${prefix}stackside_meta SET format = 9`);
+    await server.run('ALTER ROLE late LOGIN');
+    for (const call of [() => log.head(), () => log.read(0, 1), () => log.append(entryAfter(START), START)]) {
+      await expect(call()).rejects.toThrow('The shared log has format 9');
+    }
+    await log.close();
+  });
+
   test('tables that are missing or of another version end the start, and say what to do', async () => {
     await expect(fixture().openAt(fixture().server.url, 'none_')).rejects.toThrow(
       'The database has no shared log under this prefix.',
