@@ -1,5 +1,5 @@
 /** Several hosts: the shared log in PostgreSQL, with and without synchronous standbys. */
-import { tmpdir } from 'node:os';
+import { loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { devnetRecording, importInto, SEED } from './dataset.ts';
@@ -56,6 +56,7 @@ async function round(source: string, scratch: string): Promise<Round> {
   };
 }
 
+const load = Math.round(loadavg()[0]!);
 const rounds: Round[] = [];
 await withDirectory(async (directory) => {
   const source = join(directory, 'source');
@@ -92,6 +93,7 @@ publish(
         `entries of ${TEXT_BYTES} bytes of JSON that is mostly hex; servers and clients share the machine and its disk`,
         'quorum: three servers, and a commit waits until one of two standbys has it on its disk',
         `hosts: ${values.blocks} blocks of the simulated chain of seed ${SEED}; first pages of transactions, each URL once`,
+        `load of the machine when the benchmark began: ${load}`,
         `${repeat} rounds: median (least to greatest) of each round's figure`,
       ],
       tables: [

@@ -8,6 +8,14 @@
 import { SQL } from 'bun';
 import { LogUnavailableError, LogUnknownOutcomeError } from './shared-log.ts';
 
+/** The engine did not answer in time. */
+export class NoAnswerError extends Error {
+  override readonly name = 'NoAnswerError';
+  constructor(milliseconds: number) {
+    super(`no answer within ${milliseconds} ms`);
+  }
+}
+
 /** SQLSTATEs of severity ERROR that say nothing of the outcome: of connections, and of statements whose end isn't known. */
 const isSilent = (state: string): boolean => state.startsWith('08') || state === '40003';
 

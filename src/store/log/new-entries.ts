@@ -25,8 +25,8 @@ export class NewEntries {
   readonly #tables: EngineTables;
   readonly #clock: Clock;
   readonly #listens: boolean;
-  /** The client whose notifications arrive. */
-  #listening: SQL | null = null;
+  /** The client whose notifications arrive, once that has begun. */
+  #listening: { sql: SQL; begun: Promise<unknown> } | null = null;
   /** Everybody who waits, each with the number after which entries matter. */
   readonly #waiting = new Set<{ after: number; wake: () => void }>();
   #isClosed = false;
@@ -89,10 +89,18 @@ export class NewEntries {
   async #listen(): Promise<boolean> {
     if (!this.#listens) return false;
     const { sql } = await this.#engine.writable();
-    if (this.#listening === sql) return true;
-    await this.#engine.read(() => sql.listen(this.#tables.log, (seq) => this.#heard(Number(seq))));
-    this.#listening = sql;
-    return true;
+    if (this.#listening?.sql !== sql) {
+      const heard = (seq: string) => this.#heard(Number(seq));
+      this.#listening = { sql, begun: this.#engine.read(() => sql.listen(this.#tables.log, heard)) };
+    }
+    const listening = this.#listening;
+    try {
+      await listening.begun;
+      return true;
+    } catch (error) {
+      if (this.#listening === listening) this.#listening = null;
+      throw error;
+    }
   }
 
   async #tell(): Promise<void> {

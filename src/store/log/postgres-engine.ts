@@ -5,7 +5,7 @@
 import { type ReservedSQL, SQL } from 'bun';
 import { type Clock, systemClock } from '../../base/clock.ts';
 import { type EngineServer, engineServers } from './engine-address.ts';
-import { endsConnection, failureOfWrite, unavailable } from './engine-failure.ts';
+import { endsConnection, failureOfWrite, NoAnswerError, unavailable } from './engine-failure.ts';
 import { LogUnavailableError } from './shared-log.ts';
 
 /** Connections of one process: one writes, and the others read meanwhile. */
@@ -189,17 +189,17 @@ export class PostgresEngine {
     }
   }
 
-  /** Waits for an answer as long as it may take. @throws LogUnavailableError when that time is over */
+  /** Waits for an answer as long as it may take. @throws NoAnswerError when that time is over */
   #within<T>(answer: Promise<T>, bytes: number): Promise<T> {
     const limit = Math.min(LONGEST_MS, STATEMENT_MS + Math.floor(bytes / 1e6) * MEGABYTE_MS);
     return new Promise((resolve, reject) => {
-      const cancel = this.#clock.after(limit, () => reject(new Error(`no answer within ${limit} ms`)));
+      const cancel = this.#clock.after(limit, () => reject(new NoAnswerError(limit)));
       answer.then(resolve, reject).finally(cancel);
     });
   }
 }
 
-/** Statements without parameters are prepared as well, so that the types of their columns come in one form. */
+/** What runs the statements of a client, or of one of its connections. */
 const runOf =
   (sql: SQL): Run =>
   (statement, parameters = []) =>
