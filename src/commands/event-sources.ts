@@ -8,7 +8,7 @@ import type { LastHour } from '../metrics/last-hour.ts';
 import { snpMetrics } from '../metrics/snp.ts';
 import { eventIntake, type Intake, type IntakeOptions } from '../node/event-intake.ts';
 import { countedBy, type EventRate } from '../node/event-rate.ts';
-import { startReceiver } from '../node/receiver.ts';
+import { type Receiver, startReceiver } from '../node/receiver.ts';
 import { SnpSubscriber } from '../node/snp/subscriber.ts';
 import type { Settings } from '../settings/config.ts';
 import type { Ingest } from '../store/ingest/ingest.ts';
@@ -47,16 +47,18 @@ export interface EventSources {
 export function takeEvents(options: EventSourcesOptions): EventSources {
   const { settings, environment, registry, log, hour, ingest, receive, rate, closing } = options;
   const { snp: url, mode } = settings;
-  let waiting = () => 0;
+  let receiver: Receiver | null = null;
   const take = eventIntake({
     receive,
     log,
-    metrics: countedBy(rate, hour.aroundEvents(eventMetrics(registry, () => waiting()))),
+    metrics: countedBy(rate, hour.aroundEvents(eventMetrics(registry, () => receiver?.waiting() ?? 0))),
     clock: environment.clock,
   });
-  const receiver = url === null || mode === 'write' ? openPort(options, take) : null;
-  if (receiver !== null) waiting = receiver.waiting;
-  if (url === null) return { port: receiver!.url, url: receiver!.url, stalled: () => null };
+  if (url === null) {
+    receiver = openPort(options, take);
+    return { port: receiver.url, url: receiver.url, stalled: () => null };
+  }
+  if (mode === 'write') receiver = openPort(options, take);
   const subscriber = new SnpSubscriber({
     url,
     prefix: settings.snpKeyPrefix,

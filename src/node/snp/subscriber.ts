@@ -51,12 +51,9 @@ export interface SnpOptions {
 
 /** A stream that the broker made for this process. */
 interface Session {
-  client: string;
   commands: ClientCommands;
   /** The last message that is known to stand before the next one; null where the stream begins elsewhere. */
   last: Place | null;
-  /** The greatest number that was taken from this stream; messages up to it are taken. */
-  taken: number;
   /** Whether all that was read and not acknowledged was read again. */
   isDrained: boolean;
   /** When something came last, on the monotonic clock. */
@@ -207,7 +204,7 @@ export class SnpSubscriber {
     this.#inVain += 1;
     this.#handshakes.set(reason, (this.#handshakes.get(reason) ?? 0) + 1);
     log({ event: 'snp_handshake', reason, client, message_id: last?.id ?? null, height });
-    return { client, commands, last, taken: -1, isDrained: false, heardAt: clock.monotonic() };
+    return { commands, last, isDrained: false, heardAt: clock.monotonic() };
   }
 
   /** Gives up the stream: the next read asks for another. */
@@ -227,7 +224,8 @@ export class SnpSubscriber {
       return;
     }
     for (const { id, message } of entries) {
-      const isTaken = message === null || message.sequence <= session.taken || (await this.#take(session, message));
+      // A message that comes again since its acknowledgement was lost is the last one, and changes nothing.
+      const isTaken = message === null || (await this.#take(session, message));
       if (!isTaken) return;
       await redis.runTogether(session.commands.acknowledge(id));
       session.heardAt = clock.monotonic();
@@ -308,7 +306,6 @@ export class SnpSubscriber {
 
   #passed(session: Session, { id, sequence }: Message): true {
     session.last = { id, sequence };
-    session.taken = sequence;
     this.#sequence = sequence;
     this.#inVain = 0;
     this.#trouble.resolved();
