@@ -5,6 +5,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parquetMetadata, parquetReadObjects } from 'hyparquet';
 import { exportRows } from '../../src/commands/export-rows.ts';
+import { createProgram } from '../../src/commands/program.ts';
 import { type Encode, encoderOf, inLargeParts } from '../../src/commands/query/formats.ts';
 import type { ExportOptions } from '../../src/commands/query/options.ts';
 import { parquet } from '../../src/commands/query/parquet.ts';
@@ -151,4 +152,14 @@ test.each<[string, Omit<ExportOptions, 'overwrite' | 'output'>, string]>([
 ])('%s: nothing is written', async (_, options, problem) => {
   await expect(exported('refused.csv', options)).rejects.toThrow(problem);
   expect([existsSync(at('refused.csv')), existsSync(at('refused.csv.partial'))]).toEqual([false, false]);
+});
+
+test('the options of rows are refused where the journal is exported, and a view and a query together', async () => {
+  const run = (...args: string[]) =>
+    createProgram()
+      .configureOutput({ writeErr: () => {} })
+      .parseAsync(['node', 'stackside', 'export', '--data', directory.path, ...args]);
+  await expect(run('--format', 'csv')).rejects.toThrow('the journal is exported without --table or --query');
+  await expect(run('--to-height', '5')).rejects.toThrow('the journal is exported without --table or --query');
+  await expect(run('--table', 'blocks', '--query', 'SELECT 1')).rejects.toThrow('cannot be used with option');
 });

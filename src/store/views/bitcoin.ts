@@ -1,5 +1,5 @@
 /** Views of Bitcoin blocks, of what they paid to stackers, and of reward cycles. */
-import { amount, bytes, decimal, hex, integer, optionalHex, text, time, view } from './view.ts';
+import { amount, bytes, hex, integer, optionalHex, text, time, unsigned, view } from './view.ts';
 
 export const burnBlocks = view({
   name: 'burn_blocks',
@@ -44,7 +44,7 @@ export const cycleSigners = view({
     signer_key: hex('s.signer_key', 'Public key of the signer'),
     signer_key_bytes: bytes('s.signer_key', 'Public key as bytes'),
     weight: integer('s.weight', 'Weight of the signer'),
-    stacked: amount(decimal('s.stacked'), 'Micro-STX that are stacked for the signer'),
+    stacked: amount(unsigned('s.stacked'), 'Micro-STX that are stacked for the signer'),
     cycle_weight: integer('c.weight', 'Weight of all signers of the cycle'),
     cycle_stacked: amount('c.stacked', 'Micro-STX that are stacked in the cycle'),
     block_height: integer('c.height', 'Height of the block that chose the signers'),

@@ -5,13 +5,13 @@ import { PAYLOAD, payloadTypes, STATUS, storedPayload, storedTransactionStatus }
 import {
   amount,
   bytes,
-  decimal,
   hex,
   inBlock,
   integer,
   optionalHex,
   text,
   time,
+  unsigned,
   type ViewColumn,
   word,
 } from './view.ts';
@@ -47,7 +47,7 @@ export const spentColumns = (t: string) =>
     nonce: integer(`${t}.nonce`, 'Nonce of the sender; null for operations made on Bitcoin'),
     sponsor: text('sponsor.address', 'Address that paid the fee for the sender'),
     sponsor_nonce: integer(`${t}.sponsor_nonce`, 'Nonce of the sponsor'),
-    fee: amount(decimal(`${t}.fee`), 'Fee in micro-STX'),
+    fee: amount(unsigned(`${t}.fee`), 'Fee in micro-STX'),
     recipient: text('recipient.address', 'Recipient of a token transfer, or of the reward of a coinbase'),
     amount: amount(`${t}.amount`, 'Amount of a token transfer in micro-STX'),
     memo: optionalHex(`${t}.memo`, 'Memo of a token transfer with its padding'),

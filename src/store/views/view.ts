@@ -97,6 +97,9 @@ function complementOf(sql: string): string {
 export const decimal = (sql: string): string =>
   `CAST(CASE substr(${sql}, 1, 1) WHEN '-' THEN '-' || ${complementOf(`substr(${sql}, 3)`)} ELSE substr(${sql}, 2) END AS TEXT)`;
 
+/** The decimal text of an amount that sorts as text and is never negative. */
+export const unsigned = (sql: string): string => `CAST(substr(${sql}, 2) AS TEXT)`;
+
 /** An amount whose column sorts as text and may be negative. */
 export const sortableAmount = (sql: string, help: string) => column('amount', decimal(sql), help);
 
