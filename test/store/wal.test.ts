@@ -114,7 +114,7 @@ test("the journal's log is looked after too, and one that can't be emptied for a
   const grown = walOf(path);
   expect(grown).toBeGreaterThan(LIMIT);
   for (const milliseconds of [0, 59_999, 1, 60_000]) clock.tick(milliseconds);
-  const reason = 'a reader holds an old snapshot, as stackside backup and stackside check do';
+  const reason = 'a reader holds an old snapshot, as stackside backup, check, sql and export do';
   expect(said).toEqual([{ event: 'wal_held', file: 'journal.db-wal', bytes: grown, reason }]);
   reader.run('COMMIT');
   clock.tick();

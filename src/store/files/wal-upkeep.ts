@@ -53,7 +53,7 @@ function emptyLog(path: string): string | null {
     db.run(`PRAGMA busy_timeout = ${PATIENCE_MS}`);
     if (checkpoint.get()?.busy === 0) return null;
   }
-  return 'a reader holds an old snapshot, as stackside backup and stackside check do';
+  return 'a reader holds an old snapshot, as stackside backup, check, sql and export do';
 }
 
 /**
