@@ -20,8 +20,8 @@ import { ingestOf, openAt, received } from '../support/ingest.ts';
 import { restored, snapshotOf } from '../support/snapshot.ts';
 import { everything } from '../support/tables.ts';
 
-const PART = 65_536;
-const events = [...devnetEvents({ seed: 8, blocks: 18, transactionsPerBlock: 4, forkEvery: 6, forkDepth: 2 })].map(
+const PART = 131_072;
+const events = [...devnetEvents({ seed: 8, blocks: 9, transactionsPerBlock: 2, forkEvery: 4, forkDepth: 2 })].map(
   received,
 );
 const half = events.length >> 1;
@@ -190,14 +190,14 @@ test('a backup while events come holds exactly the events that its manifest says
     for (const event of events.slice(next, next + count)) opened.ingest.receive(event);
     next += count;
   };
-  feed(30);
+  feed(20);
   const target = directoryTarget(join(folder.path, 'snapshot'));
   const made = await snapshotOf(folder.path, '', {
     partBytes: PART,
     target: {
       ...target,
       async begin() {
-        feed(20);
+        feed(10);
         await target.begin();
       },
       write(name, bytes) {
@@ -206,16 +206,16 @@ test('a backup while events come holds exactly the events that its manifest says
       },
     },
   });
-  expect(next).toBeGreaterThan(100);
+  expect(next).toBeGreaterThan(40);
   using fresh = dataDirectory();
   await restored(join(folder.path, 'snapshot'), fresh.path);
-  using fed = ingestOf(events.slice(0, 50));
+  using fed = ingestOf(events.slice(0, 30));
   expect(everything(fresh.path)).toEqual(everything(fed.path));
   expect(made.position).toBe(everything(fed.path).journal.length);
 });
 
 test('a backup of an index without a journal has the index alone', async () => {
-  using bare = ingestOf(events.slice(0, 40), { journal: false });
+  using bare = ingestOf(events.slice(0, 20), { journal: false });
   const target = join(places.path, 'bare');
   const { files } = await snapshotOf(bare.path, target, { partBytes: PART });
   expect(files.map(({ name }) => name)).toEqual(['index.db']);

@@ -16,7 +16,7 @@ import { ingestOf, openAt, received } from '../support/ingest.ts';
 import { type Serving, serving } from '../support/serving.ts';
 import { everything, tables } from '../support/tables.ts';
 
-const events = [...devnetEvents({ seed: 12, blocks: 14, transactionsPerBlock: 2, forkEvery: 5, forkDepth: 2 })].map(
+const events = [...devnetEvents({ seed: 12, blocks: 8, transactionsPerBlock: 2, forkEvery: 3, forkDepth: 2 })].map(
   received,
 );
 const half = events.length >> 1;
@@ -72,11 +72,14 @@ test.each([
 ])('from %s come the events that are missing, and the journals are equal', async (_, from) => {
   using restored = copyOf(snapshot);
   const printed = await importFrom(from(), restored.path);
-  expect(printed).toMatch(/: \d+ events after event \d+; tip at height 14\n$/);
+  expect(printed).toMatch(/: \d+ events after event \d+; tip at height 8\n$/);
   expect(everything(restored.path)).toEqual(whole);
   expect(await importFrom(from(), restored.path)).toContain(': 0 events after event');
+});
+
+test('an empty directory takes all', async () => {
   using empty = dataDirectory();
-  await importFrom(from(), empty.path);
+  await importFrom(filled.path, empty.path);
   expect(everything(empty.path)).toEqual(whole);
 });
 
@@ -105,48 +108,42 @@ test('journals without an event in common are refused, and nothing changes', asy
   expect(everything(other.path)).toEqual(before);
 });
 
-test('an entry of another server that is damaged is named, and what came before it stays', async () => {
-  using rotten = copyOf(filled);
-  const id = half + 6;
-  {
-    using db = new Database(journalPath(rotten.path));
-    db.run('UPDATE events SET received_at = received_at + 1 WHERE id = ?1', [id]);
-  }
-  using restored = copyOf(snapshot);
-  await using server = await serving({}, rotten.path);
-  const error = await refusal(server.api, restored.path, readAdminKey(rotten.path) ?? '');
-  expect(error.message).toBe(`Entry ${id} of the journal of ${server.api} is damaged.`);
-  expect(everything(restored.path).journal).toEqual(whole.journal.slice(0, id - 1));
-  await importFrom(peer.api, restored.path);
-  expect(everything(restored.path)).toEqual(whole);
-});
-
-test('a journal that was trimmed says what it lacks', async () => {
-  using trimmed = copyOf(filled);
-  const trimming = openJournalTrimming(trimmed.path);
-  trimming.trimTo(half + 5);
+test('a journal that was trimmed says what it lacks, and an entry that is damaged is named', async () => {
+  using bad = copyOf(filled);
+  const [mark, rotten] = [half + 5, half + 15];
+  const trimming = openJournalTrimming(bad.path);
+  trimming.trimTo(mark);
   trimming.close();
+  {
+    using db = new Database(journalPath(bad.path));
+    db.run('UPDATE events SET received_at = received_at + 1 WHERE id = ?1', [rotten]);
+  }
+  await using server = await serving({}, bad.path);
+  const badKey = readAdminKey(bad.path) ?? '';
   using restored = copyOf(snapshot);
   const from = everything(restored.path).journal.length;
-  await using server = await serving({}, trimmed.path);
-  for (const place of [trimmed.path, server.api]) {
-    const { message } = await refusal(place, restored.path, readAdminKey(trimmed.path) ?? '');
-    expect(message).toBe(`The journal of ${place} lacks event ${from + 1}.`);
+  for (const place of [bad.path, server.api]) {
+    expect((await refusal(place, restored.path, badKey)).message).toBe(
+      `The journal of ${place} lacks event ${from + 1}.`,
+    );
   }
-  const answer = await server.get(`/stackside/v1/journal?after=${from}`, {
-    headers: { 'x-api-key': readAdminKey(trimmed.path) ?? '' },
-  });
+  const answer = await server.get(`/stackside/v1/journal?after=${from}`, { headers: { 'x-api-key': badKey } });
   expect([answer.status, await answer.json()]).toEqual([
     410,
-    expect.objectContaining({ code: 'JOURNAL_TRIMMED', message: expect.stringContaining(`up to number ${half + 5}`) }),
+    expect.objectContaining({ code: 'JOURNAL_TRIMMED', message: expect.stringContaining(`up to number ${mark}`) }),
   ]);
+  using further = ingestOf(events.slice(0, half + 8));
+  expect((await refusal(server.api, further.path, badKey)).message).toBe(
+    `Entry ${rotten} of the journal of ${server.api} is damaged.`,
+  );
+  // What came before it stays.
+  expect(everything(further.path).journal).toEqual(whole.journal.slice(0, rotten - 1));
+  await importFrom(peer.api, further.path);
+  expect(everything(further.path)).toEqual(whole);
   // It has taken another event at last, so that the two journals are compared from the mark on.
-  using further = ingestOf([
-    ...events.slice(0, half + 20),
-    { path: '/stackerdb_chunks', text: '{"contract_id":"x","modified_slots":[]}', receivedAt: 5 },
-  ]);
-  await importFrom(server.api, further.path, readAdminKey(trimmed.path) ?? '');
-  expect(tables(further.path)).toEqual(tables(filled.path));
+  const own = { path: '/stackerdb_chunks', text: '{"contract_id":"x","modified_slots":[]}', receivedAt: 5 };
+  using other = ingestOf([...events.slice(0, half + 8), own]);
+  expect((await refusal(server.api, other.path, badKey)).message).toContain(`Entry ${rotten} of`);
 });
 
 const page = async (server: Serving, query: string): Promise<JournalPage> => {

@@ -26,14 +26,14 @@ import { manualClock } from '../support/manual-clock.ts';
 import { restored, snapshotOf } from '../support/snapshot.ts';
 import { everything, journalRows, wholeIndex } from '../support/tables.ts';
 
-const all = [...devnetEvents({ seed: 9, blocks: 40, transactionsPerBlock: 2, forkEvery: 7, forkDepth: 3 })].map(
+const all = [...devnetEvents({ seed: 9, blocks: 24, transactionsPerBlock: 1, forkEvery: 5, forkDepth: 2 })].map(
   received,
 );
-const events = all.slice(0, -60);
-const later = all.slice(-60);
+const events = all.slice(0, -30);
+const later = all.slice(-30);
 /** Blocks below the tip that these tests keep, deeper than any fork of the chain. */
-const BLOCKS = 8;
-const STEP = 10;
+const BLOCKS = 6;
+const STEP = 5;
 
 const filled = ingestOf(events);
 afterAll(() => filled[Symbol.dispose]());
@@ -145,14 +145,14 @@ test('whichever call fails, the journal is one chain, and the next step goes on'
 });
 
 test('no more is removed than the snapshot holds, and nothing without one', () => {
-  using part = withSnapshot(35);
+  using part = withSnapshot(18);
   trim(part.path);
-  expect(firstIn(part.path)).toBe(31);
+  expect(firstIn(part.path)).toBe(16);
   using none = withSnapshot(null);
   const said = trim(none.path);
   expect(said).toEqual([{ event: 'journal_not_trimmed', reason: expect.stringContaining('no snapshot') }]);
   using other = withSnapshot(null);
-  noteSnapshot(other.path, { location: 'elsewhere', position: 50, chain: 'ab'.repeat(32) });
+  noteSnapshot(other.path, { location: 'elsewhere', position: 20, chain: 'ab'.repeat(32) });
   expect(trim(other.path)).toEqual([
     { event: 'journal_not_trimmed', reason: 'the snapshot at elsewhere is of another journal' },
   ]);
@@ -164,7 +164,7 @@ test('no more is removed than the snapshot holds, and nothing without one', () =
 test('entries stay for as many days as they are to be kept', () => {
   using directory = withSnapshot(last.id);
   const rows = journalRows(directory.path);
-  const at = rows[24]!.receivedAt / 1_000;
+  const at = rows[14]!.receivedAt / 1_000;
   trim(directory.path, { keep: 3, now: rows[0]!.receivedAt / 1_000 + 3 * DAY });
   expect(firstIn(directory.path)).toBe(1);
   trim(directory.path, { keep: 3, now: at + 3 * DAY });
@@ -193,10 +193,10 @@ test('hooks that catch up, and backfills, keep what they have still to read', ()
     using directory = withSnapshot(last.id);
     {
       using db = new Database(indexPath(directory.path));
-      db.run(statement, [heightOf(45)]);
+      db.run(statement, [heightOf(25)]);
     }
     trim(directory.path);
-    expect(firstIn(directory.path)).toBeWithin(11, 46);
+    expect(firstIn(directory.path)).toBeWithin(6, 26);
   }
 });
 
