@@ -17,7 +17,7 @@ const REGION = 'Set AWS_REGION to the region of the bucket, or AWS_ENDPOINT_URL 
 
 /** What S3 refuses, by the code of its answer. */
 const refusals: Readonly<Record<string, readonly [problem: string, remedy: string]>> = {
-  AccessDenied: ['S3 denies access', CREDENTIALS],
+  AccessDenied: ['S3 denies access', `${CREDENTIALS} Without s3:ListBucket, S3 denies objects that are not there.`],
   InvalidAccessKeyId: ['S3 does not know the access key', CREDENTIALS],
   SignatureDoesNotMatch: ['S3 does not accept the secret key', CREDENTIALS],
   ExpiredToken: ['The session token has expired', 'Set AWS_SESSION_TOKEN, and both keys, to new ones.'],

@@ -77,7 +77,14 @@ async function tried<T>(
 ): Promise<T | null> {
   const guard = stallGuard(clock);
   try {
-    const response = await directFetch(url, { ...init, redirect, headers, signal: guard.signal });
+    const response = await directFetch(url, {
+      ...init,
+      redirect,
+      // The bytes of the file itself: a server that knows what zstd is may call it an encoding.
+      decompress: false,
+      headers: { 'accept-encoding': 'identity', ...headers },
+      signal: guard.signal,
+    });
     if (response.status === OK) return await take(response, guard);
     const text = new TextDecoder().decode((await bodyOf(response, LONGEST_ERROR, guard)) ?? undefined);
     const { status } = response;

@@ -212,7 +212,7 @@ test('an object that is longer than its manifest says is read no further', async
 });
 
 /** The snapshot's files behind a web server. */
-function webServer(answer: (name: string, url: URL) => Response | null) {
+function webServer(answer: (name: string, url: URL, request: Request) => Response | null) {
   const files = dataDirectory();
   cpSync(local, files.path, { recursive: true });
   const web = Bun.serve({
@@ -221,7 +221,7 @@ function webServer(answer: (name: string, url: URL) => Response | null) {
     fetch(request) {
       const url = new URL(request.url);
       const name = url.pathname.split('/').at(-1) ?? '';
-      const own = answer(name, url);
+      const own = answer(name, url, request);
       if (own !== null) return own;
       return readdirSync(files.path).includes(name)
         ? new Response(readFileSync(join(files.path, name)))
@@ -253,6 +253,19 @@ test('a web server needs nothing but files, and may redirect', async () => {
   await restored(from, data.path);
   expect(everything(data.path)).toEqual(whole);
   expect(asked[0]).toBe(`/snapshots/new/${MANIFEST}`);
+});
+
+test('a web server that takes zstd for an encoding sends the same bytes', async () => {
+  const encodings: (string | null)[] = [];
+  using web = webServer((name, _, request) => {
+    encodings.push(request.headers.get('accept-encoding'));
+    if (name === MANIFEST) return null;
+    return new Response(readFileSync(join(local, name)), { headers: { 'content-encoding': 'zstd' } });
+  });
+  using data = dataDirectory();
+  await restored(fromWeb(web.url), data.path);
+  expect(everything(data.path)).toEqual(whole);
+  expect(new Set(encodings)).toEqual(new Set(['identity']));
 });
 
 test('a web server that has no snapshot, or denies it, says so', async () => {
