@@ -50,7 +50,7 @@ export interface ClusterHost {
 const atOnce: InTurn = (job) => job();
 
 /** Makes what takes the events of a host's node. */
-function eventTaker({ log, entries, say }: ClusterHostOptions, at: Standing, append: AppendEntry, step: Step) {
+function eventTaker({ entries, say }: ClusterHostOptions, at: Standing, append: AppendEntry, step: Step) {
   async function takenOrParentless(event: ReceivedEvent): Promise<Outcome | 'conflict' | UnknownParentError> {
     try {
       return await entries.take(event, append);
@@ -61,8 +61,6 @@ function eventTaker({ log, entries, say }: ClusterHostOptions, at: Standing, app
   }
 
   return async (event: ReceivedEvent): Promise<Outcome> => {
-    // To apply an event is dear: not as long as the log can't take it.
-    if (!at.isReachable()) at.reached((await log.head()).seq);
     for (let conflicts = 0; conflicts < MOST_CONFLICTS; conflicts++) {
       if (at.isFarBehind()) throw new HostBehindError();
       const outcome = await takenOrParentless(event);
@@ -150,6 +148,8 @@ export function clusterHost(options: ClusterHostOptions): ClusterHost {
   return {
     async receive(event) {
       try {
+        // As long as the log is away, an event is neither applied nor kept in the way of those who write something else.
+        if (!at.isReachable()) at.reached((await log.head()).seq);
         // What ends the host may happen while the event waits.
         return await queue.run(() => (end === null ? take(event) : Promise.reject(fail(end))));
       } catch (error) {

@@ -311,6 +311,24 @@ test('while the log is away, events are refused, and said once; then all goes on
   expect(words).toEqual(['log_reached', 'log_unavailable', 'log_reached']);
 });
 
+test('while it is not known whether the log is there, nobody waits for the answer but the event', async () => {
+  const log = filledLog();
+  const client = log.client();
+  const asked = Promise.withResolvers<void>();
+  const goOn = Promise.withResolvers<void>();
+  const head = async () => {
+    asked.resolve();
+    await goOn.promise;
+    return client.head();
+  };
+  await using one = openHost({ ...client, head });
+  const taken = one.host.receive(chunks(1));
+  await asked.promise;
+  await one.ingest.write(() => {});
+  goOn.resolve();
+  expect(await taken).toBe('applied');
+});
+
 test('a host that is far behind takes no events, and says how far', async () => {
   const log = filledLog();
   for (let more = 0; more < 600; more++) appended(log, '/stackside/none', '{}');
