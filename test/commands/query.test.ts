@@ -71,7 +71,7 @@ async function outputOf(of: QueryStart) {
 }
 
 test('a query runs on a thread and hands on its output in parts', async () => {
-  const { text, end } = await outputOf(start(`${ENDLESS} LIMIT 30000`, { maxRows: 50_000 }));
+  const { text, end } = await outputOf(start(`${ENDLESS} LIMIT 30000`, { maxRows: 30_000 }));
   expect(text.split('\r\n').length).toBe(30_002);
   expect(end).toEqual({ rows: 30_000, cut: false, blocks: null });
 });
@@ -80,7 +80,6 @@ test('a result is cut after the most rows, and says so', async () => {
   const { text, end } = await outputOf(start(ENDLESS, { maxRows: 3 }));
   expect(text).toBe('n\r\n1\r\n2\r\n3\r\n');
   expect(end).toEqual({ rows: 3, cut: true, blocks: null });
-  expect((await outputOf(start(`${ENDLESS} LIMIT 3`, { maxRows: 3 }))).end.cut).toBe(false);
 });
 
 test('what the thread refuses is said by the main thread', async () => {

@@ -14,7 +14,7 @@ import { pageWithViews, sqlPage } from '../support/view-tables.ts';
 let directory: DataDirectory;
 let db: Database;
 beforeAll(() => {
-  const options = { seed: 1, blocks: 60, accounts: 10, transactionsPerBlock: 4 };
+  const options = { seed: 1, blocks: 30, accounts: 8, transactionsPerBlock: 4 };
   directory = ingestOf([...devnetEvents(options)].map(received), { journal: false });
   db = new Database(indexPath(directory.path));
 });
