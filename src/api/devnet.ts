@@ -1,66 +1,15 @@
 /** Routes that steer the simulated node, for tests of apps. They exist beside a simulated node alone. */
 import { Type } from '@sinclair/typebox';
-import { principalBytes } from '../codec/address.ts';
-import type { Block } from '../devnet/block.ts';
 import type { BurnBlock } from '../devnet/burn-operation.ts';
 import { MAX_FORK_DEPTH, type SimulatedNode } from '../devnet/node.ts';
 import { cycles } from '../devnet/pox.ts';
 import { templates } from '../devnet/traffic.ts';
-import { ApiError, ParameterError } from '../http/errors.ts';
-import { hostCheck, isFromOtherPage } from '../http/hosts.ts';
-import { isLoopback, parseAddress } from '../http/ip-address.ts';
-import { type Access, type Route, route } from '../http/route.ts';
+import { type Route, route } from '../http/route.ts';
+import { closed, familyOf, Hash, requirePrincipal, ShownBlock, type Steering, shown } from './devnet-shared.ts';
+import { senders } from './devnet-transactions.ts';
 
-/** The simulated node that a server was started with. */
-export interface Steering {
-  readonly node: SimulatedNode;
-  /** Names of this server besides `localhost`. */
-  readonly hosts: readonly string[];
-}
-
-/** Lets programs of this machine steer, and pages of this server. */
-function accessTo(steering: Steering | null): Access<object, SimulatedNode> {
-  const isOurs = hostCheck({ names: steering?.hosts ?? [], addresses: 'loopback' });
-  return (request, clientAddress) => {
-    const peer = parseAddress(clientAddress);
-    if (peer === null || !isLoopback(peer)) throw new ApiError(403, 'Only programs of the same machine may steer');
-    if (!isOurs(request.headers.get('host'))) {
-      throw new ApiError(421, 'The Host of the request is not a name of this server (--allowed-hosts)');
-    }
-    if (isFromOtherPage(request)) throw new ApiError(403, 'A page of another origin may not steer');
-    return () => {
-      if (steering === null) throw new ApiError(503, 'This process has no simulated node');
-      return steering.node;
-    };
-  };
-}
-
-const Hash = Type.String();
-const ShownBlock = Type.Object({
-  height: Type.Integer(),
-  hash: Hash,
-  index_block_hash: Hash,
-  parent_index_block_hash: Type.Union([Hash, Type.Null()]),
-  time: Type.Integer({ description: 'Unix seconds' }),
-  tenure_height: Type.Integer(),
-  bitcoin_height: Type.Integer({ description: 'The Bitcoin block that elected the tenure' }),
-  bitcoin_hash: Hash,
-  transactions: Type.Array(Hash, { description: 'Ids, the bookkeeping of the block included' }),
-});
 const ShownBitcoinBlock = Type.Object({ height: Type.Integer(), hash: Hash, time: Type.Integer() });
 const Blocks = Type.Object({ blocks: Type.Array(ShownBlock) });
-
-const shown = (block: Block) => ({
-  height: block.height,
-  hash: block.blockHash,
-  index_block_hash: block.indexBlockHash,
-  parent_index_block_hash: block.parent,
-  time: block.time,
-  tenure_height: block.tenure.height,
-  bitcoin_height: block.burn.height,
-  bitcoin_hash: block.burn.hash,
-  transactions: block.receipts.map(({ txId }) => txId),
-});
 
 const shownBitcoin = ({ height, hash, time }: BurnBlock) => ({ height, hash, time });
 
@@ -103,7 +52,6 @@ function stateOf(node: SimulatedNode) {
 
 const MAX_BLOCKS = 1_000;
 const count = Type.Integer({ minimum: 1, maximum: MAX_BLOCKS, default: 1 });
-const closed = { additionalProperties: false };
 
 const Mine = Type.Object(
   {
@@ -135,30 +83,12 @@ const Fund = Type.Object(
   closed,
 );
 
-/** A principal of the node's network. @throws ParameterError */
-function requirePrincipal(text: string, { chain }: SimulatedNode): string {
-  const versions = chain.network.name === 'mainnet' ? [22, 20] : [26, 21];
-  if (versions.includes(principalBytes(text)?.[0] ?? -1)) return text;
-  throw new ParameterError({ place: 'body', path: ['address'] }, `must be a principal of ${chain.network.name}`);
-}
-
 const Contract = Type.Object({
   name: Type.String(),
   clarity_version: Type.Union([Type.Integer(), Type.Null()]),
   functions: Type.Array(Type.String()),
   source: Type.String(),
 });
-
-/** What all routes have in common. */
-const familyOf = (steering: Steering | null) =>
-  ({
-    tag: 'Simulated node',
-    hidden: true,
-    access: accessTo(steering),
-    etag: null,
-    snapshot: false,
-    mainThread: true,
-  }) as const;
 
 /** Routes that show the simulated node. */
 const reads = (family: ReturnType<typeof familyOf>): Route[] => [
@@ -244,7 +174,7 @@ const makers = (family: ReturnType<typeof familyOf>): Route[] => {
       body: Fund,
       response: Type.Object({ tx_id: Hash, block: ShownBlock }),
       handle: async ({ caller: node, body: { address, amount } }) => {
-        const { id, block } = await node.fund(requirePrincipal(address, node), BigInt(amount));
+        const { id, block } = await node.fund(requirePrincipal(address, node, 'address'), BigInt(amount));
         return { tx_id: id, block: shown(block) };
       },
     }),
@@ -283,5 +213,5 @@ const clocks = (family: ReturnType<typeof familyOf>): Route[] => {
 /** @param steering null in an API thread, which passes requests on */
 export const devnetRoutes = (steering: Steering | null): readonly Route[] => {
   const family = familyOf(steering);
-  return [...reads(family), ...makers(family), ...clocks(family)];
+  return [...reads(family), ...makers(family), ...senders(family), ...clocks(family)];
 };

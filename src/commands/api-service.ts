@@ -2,7 +2,7 @@
  * The API as a whole: its routes, the proxy to the node, and realtime. It runs in the main thread or in API threads.
  */
 import type { Registry } from 'prom-client';
-import type { Steering } from '../api/devnet.ts';
+import type { Steering } from '../api/devnet-shared.ts';
 import type { Operations } from '../api/operations.ts';
 import type { PrefixForward } from '../api/prefix-routes.ts';
 import type { SystemApi } from '../api/stackside/system.ts';

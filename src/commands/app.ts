@@ -1,6 +1,7 @@
 /** The table of contents of the API: its conventions in order, then one line per resource. */
 import { type AnyElysia, Elysia } from 'elysia';
-import { devnetRoutes, type Steering } from '../api/devnet.ts';
+import { devnetRoutes } from '../api/devnet.ts';
+import type { Steering } from '../api/devnet-shared.ts';
 import { names, namesOfAddress } from '../api/names/names.ts';
 import { namespaces } from '../api/names/namespaces.ts';
 import { nodeRoutes } from '../api/node-routes.ts';

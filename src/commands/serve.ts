@@ -1,6 +1,6 @@
 /** `stackside serve`: takes the node's events and answers the API, until it is told to stop. */
 import { Registry } from 'prom-client';
-import type { Steering } from '../api/devnet.ts';
+import type { Steering } from '../api/devnet-shared.ts';
 import type { Operations } from '../api/operations.ts';
 import type { SystemApi } from '../api/stackside/system.ts';
 import type { Every } from '../base/clock.ts';

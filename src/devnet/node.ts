@@ -11,14 +11,15 @@ import type { Block } from './block.ts';
 import type { BurnBlock } from './burn-operation.ts';
 import { type MineOptions, SimulatedChain } from './chain.ts';
 import { type NodeEvent, nodeEvent } from './node-event.ts';
-import { memoBytes, tokenTransfer } from './payloads.ts';
+import { tokenTransfer } from './payloads.ts';
 import { Pool } from './pool.ts';
 import { type PostOptions, postEvent } from './post.ts';
 import { cycles } from './pox.ts';
 import { Scenario } from './scenario.ts';
-import { makeTransaction, type SignedTransaction } from './transaction.ts';
+import type { SignedTransaction } from './transaction.ts';
+import { signTransaction } from './transaction-encode.ts';
 import { Turns } from './turns.ts';
-import type { Account } from './wallet.ts';
+import { type Account, accounts } from './wallet.ts';
 
 export interface NodeOptions {
   readonly seed: number;
@@ -52,6 +53,11 @@ export const MAX_FORK_DEPTH = 100;
 const SECONDS_PER_BLOCK = 200;
 /** Micro-STX that a gift costs the faucet. */
 const GIFT_FEE = 1_000n;
+/** The fee in micro-STX of a transaction that the node signs: more than its length, which is the least that is taken. */
+const feeOf = (payload: Uint8Array): bigint => {
+  const twice = 2n * BigInt(payload.length);
+  return twice > GIFT_FEE ? twice : GIFT_FEE;
+};
 /** What a steered block is mined with: nothing happens that nobody asked for. */
 const quietly: MineOptions = { transactions: 0, quiet: true };
 
@@ -187,16 +193,18 @@ export class SimulatedNode {
    */
   mine(count: number, traffic: number, transactions: readonly string[]): Promise<Block[]> {
     return this.#steered(async () => {
-      for (const [at, hex] of transactions.entries()) await this.#submitHex(hex, ['transactions', String(at)]);
+      for (const [at, hex] of transactions.entries())
+        await this.#submitFrom(fromHex(hex), ['transactions', String(at)]);
       const blocks: Block[] = [];
       while (blocks.length < count) blocks.push(await this.#mineOne({ transactions: traffic, quiet: traffic === 0 }));
       return blocks;
     });
   }
 
-  async #submitHex(hex: string, path: readonly string[]): Promise<void> {
+  /** Takes a transaction of a request. @param path the field of the body that it stands in */
+  async #submitFrom(raw: Uint8Array, path: readonly string[]): Promise<string> {
     try {
-      await this.submit(fromHex(hex));
+      return await this.submit(raw);
     } catch (error) {
       if (!(error instanceof UndecodableError || error instanceof Rejection)) throw error;
       const data = error instanceof Rejection && error.data !== undefined ? ` ${JSON.stringify(error.data)}` : '';
@@ -299,18 +307,36 @@ export class SimulatedNode {
       const { world, burnView } = this.#announced;
       const funds = world.spendable(account.address, burnView.height) - GIFT_FEE;
       if (amount > funds) throw new ParameterError({ place: 'body', path: ['amount'] }, `must be <= ${funds}`);
-      // A gift that a fork undid waits, and is mined before this one.
-      const waiting = this.pending.filter(({ origin }) => origin.account.address === account.address);
-      const origin = { account, nonce: world.nonce(account.address) + waiting.length, fee: GIFT_FEE };
-      const action = { kind: 'transfer', recipient, amount, memo: memoBytes('') } as const;
-      const gift = makeTransaction(
-        { payload: tokenTransfer(recipient, amount, ''), origin },
-        action,
-        this.chain.network,
-      );
-      await this.#take(gift);
-      return { id: gift.id, block: await this.#mineOne(quietly) };
+      return this.#mineOwn(account, tokenTransfer(recipient, amount, ''));
     });
+  }
+
+  /** The account that a name stands for, which the seed decides. Such accounts have what they were given. */
+  account(name: string): Account {
+    return accounts(`${this.seed}/${name}`, 'named', 1, this.chain.network)[0]!;
+  }
+
+  /**
+   * Signs a payload, and mines it in a block of its own.
+   * @throws ParameterError where the transaction is refused; nothing is mined then
+   */
+  send(account: Account, payload: Uint8Array): Promise<{ id: string; block: Block }> {
+    return this.#steered(() => this.#mineOwn(account, payload));
+  }
+
+  async #mineOwn(account: Account, payload: Uint8Array): Promise<{ id: string; block: Block }> {
+    const origin = { account, nonce: this.#nextNonce(account), fee: feeOf(payload) };
+    const id = await this.#submitFrom(signTransaction({ payload, origin }, this.chain.network), []);
+    return { id, block: await this.#mineOne(quietly) };
+  }
+
+  /** The first nonce that no transaction of an account has; what a fork undid waits, and is mined before the next one. */
+  #nextNonce({ address }: Account): number {
+    const waiting = this.pending.filter(({ origin }) => origin.account.address === address);
+    const taken = new Set(waiting.map(({ origin }) => Number(origin.nonce)));
+    let nonce = this.#announced.world.nonce(address);
+    while (taken.has(nonce)) nonce += 1;
+    return nonce;
   }
 
   /** Does what was asked for once the block under way is announced, and before the next one. */

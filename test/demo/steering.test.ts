@@ -107,6 +107,54 @@ test('a gift that a fork undid is given with the next one', async () => {
   expect(second.block.transactions).toEqual([first.tx_id, second.tx_id]);
 });
 
+interface Sent {
+  tx_id: string;
+  status: string;
+  result: string;
+  sender: string;
+  block: { transactions: string[] };
+}
+
+test('the node signs transfers, deployments and calls of accounts by name, each in a block of its own', async () => {
+  const { address, private_key } = (
+    await server.post<{ address: string; private_key: string }>('/devnet/account', { name: 'alice' })
+  ).body;
+  expect(address).toBe(getAddressFromPrivateKey(private_key, 'testnet'));
+  const poor = await server.post<{ message: string }>('/devnet/transfer', {
+    sender: 'alice',
+    recipient,
+    amount: '5',
+  });
+  expect([poor.status, poor.body.message]).toEqual([400, expect.stringContaining('body is refused: NotEnoughFunds')]);
+  await server.steer('/devnet/transfer', { recipient: address, amount: '9000000', memo: 'for alice' });
+
+  const { contracts } = await server.json<{ contracts: { name: string; source: string }[] }>('/devnet/contracts');
+  const { source } = contracts.find(({ name }) => name === 'token')!;
+  const deployed = await server.post<Sent>('/devnet/deploy', { sender: 'alice', name: 'coin', source });
+  expect(deployed.body).toMatchObject({ status: 'success', sender: address, result: '0x0703' });
+  expect(deployed.body.block.transactions).toEqual([deployed.body.tx_id]);
+  const called = await server.post<Sent>('/devnet/call', {
+    sender: 'alice',
+    contract: `${address}.coin`,
+    function: 'mint',
+    arguments: ['u50', `'${recipient}`],
+  });
+  expect(called.body).toMatchObject({ status: 'success', result: '0x0703' });
+});
+
+test.each([
+  ['deploy', { name: '1', source: '1' }, 'body/name must match pattern'],
+  ['transfer', { recipient: 'ST', amount: '1' }, 'body/recipient must be a principal of testnet'],
+  ['transfer', { recipient, amount: '1', memo: '☕'.repeat(12) }, 'body/memo must have at most 34 bytes'],
+  ['call', { contract: recipient, function: 'f' }, 'body/contract must be an address, a dot and a name'],
+  ['call', { contract: `${recipient}.c`, function: 'f', arguments: ['u1', 'u'] }, 'body/arguments/1 must be a literal'],
+  ['call', { contract: `${recipient}.c`, function: 'f', arguments: ['0x0'] }, 'body/arguments/0 must be a literal'],
+  ['call', { contract: `${recipient}.c`, function: 'f' }, 'body is refused: NoSuchContract'],
+])('/devnet/%s refuses %j', async (path, body, message) => {
+  const refused = await server.post<{ message: string }>(`/devnet/${path}`, body);
+  expect([refused.status, refused.body.message]).toEqual([400, expect.stringContaining(message)]);
+});
+
 test('Bitcoin blocks elect miners, whose tenures begin at once or with the next block', async () => {
   const before = await state();
   const begun = await server.steer('/devnet/bitcoin', { count: 2 });

@@ -1,0 +1,182 @@
+/** Routes that sign and mine what a test asks for, so that the test needs no keys and no library that signs. */
+import { Type } from '@sinclair/typebox';
+import { decodeClarity } from '../codec/clarity.ts';
+import { fromHex, toHex } from '../codec/hex.ts';
+import { utf8Bytes } from '../codec/utf8.ts';
+import type { Block } from '../devnet/block.ts';
+import { readForms, SourceError } from '../devnet/clarity-forms.ts';
+import { literalOf } from '../devnet/clarity-literals.ts';
+import type { SimulatedNode } from '../devnet/node.ts';
+import { contractCall, smartContract, tokenTransfer, versionedSmartContract } from '../devnet/payloads.ts';
+import type { Account } from '../devnet/wallet.ts';
+import { ApiError, ParameterError } from '../http/errors.ts';
+import { type Route, route } from '../http/route.ts';
+import { closed, type familyOf, Hash, requirePrincipal, ShownBlock, shown } from './devnet-shared.ts';
+
+const MEMO_BYTES = 34;
+/** The byte that ends a private key whose public key is compressed. */
+const COMPRESSED = '01';
+
+const AccountName = Type.String({ pattern: '^[a-zA-Z0-9_-]{1,40}$' });
+const sender = Type.Optional(AccountName);
+const ContractName = Type.String({ pattern: '^[a-zA-Z][a-zA-Z0-9_-]{0,39}$' });
+
+const NamedAccount = Type.Object({ name: AccountName }, closed);
+const Transfer = Type.Object(
+  {
+    sender,
+    recipient: Type.String(),
+    amount: Type.String({ pattern: '^[1-9]\\d{0,18}$', description: 'Micro-STX, in decimal' }),
+    memo: Type.Optional(Type.String({ maxLength: MEMO_BYTES, default: '' })),
+  },
+  closed,
+);
+const Deploy = Type.Object(
+  {
+    sender,
+    name: ContractName,
+    source: Type.String({ minLength: 1, maxLength: 100_000 }),
+    clarity_version: Type.Optional(Type.Integer({ minimum: 1, maximum: 4 })),
+  },
+  closed,
+);
+const Call = Type.Object(
+  {
+    sender,
+    contract: Type.String(),
+    function: Type.String({ minLength: 1, maxLength: 128 }),
+    arguments: Type.Optional(Type.Array(Type.String({ maxLength: 100_000 }), { maxItems: 100 })),
+  },
+  closed,
+);
+
+/** A transaction that was signed here and mined. */
+const Sent = Type.Object({
+  tx_id: Hash,
+  status: Type.String(),
+  result: Type.String({ description: 'The serialized Clarity value, in hex' }),
+  error: Type.Union([Type.String(), Type.Null()], { description: 'Why a contract failed at run time' }),
+  sender: Type.String(),
+  block: ShownBlock,
+});
+
+/** The account that signs: the faucet where none is named. */
+const signerOf = (node: SimulatedNode, name: string | undefined): Account =>
+  name === undefined ? node.faucet : node.account(name);
+
+/** Signs and mines a payload. @returns the answer of the route */
+async function sent(node: SimulatedNode, account: Account, payload: Uint8Array) {
+  const { id, block } = await node.send(account, payload);
+  return { ...outcomeOf(id, block), sender: account.address, block: shown(block) };
+}
+
+/** What became of a transaction in its block. @throws ApiError where the block doesn't have it */
+function outcomeOf(id: string, { receipts }: Block) {
+  const receipt = receipts.find(({ txId }) => txId === id);
+  if (receipt === undefined) {
+    throw new ApiError(409, `${id} waits in the mempool: its account can't pay for it after what waits before`);
+  }
+  return { tx_id: id, status: receipt.status, result: toHex(receipt.result), error: receipt.vmError };
+}
+
+/** The bytes of an argument: a literal as a Clarity source has it, or `0x` and a serialized value. @throws ParameterError */
+function argumentBytes(text: string, at: number, contract: string): Uint8Array {
+  const value = text.startsWith('0x') ? serializedValue(text) : literalValue(text, contract);
+  if (value !== null) return value;
+  throw new ParameterError(
+    { place: 'body', path: ['arguments', String(at)] },
+    'must be a literal (u1, true, none, "text", \'ST…), or 0x and the hex digits of a serialized Clarity value',
+  );
+}
+
+function serializedValue(text: string): Uint8Array | null {
+  if (!/^0x([0-9a-fA-F]{2})+$/.test(text)) return null;
+  const bytes = fromHex(text);
+  return decodeClarity(bytes).ok ? bytes : null;
+}
+
+function literalValue(text: string, contract: string): Uint8Array | null {
+  try {
+    const forms = readForms(text);
+    return forms.length === 1 ? (literalOf(forms[0], contract)?.value ?? null) : null;
+  } catch (error) {
+    if (!(error instanceof SourceError)) throw error;
+    return null;
+  }
+}
+
+/** The id of a contract. @throws ParameterError */
+function requireContract(text: string, node: SimulatedNode): string {
+  if (!text.includes('.')) {
+    throw new ParameterError({ place: 'body', path: ['contract'] }, 'must be an address, a dot and a name');
+  }
+  return requirePrincipal(text, node, 'contract');
+}
+
+/** @throws ParameterError */
+function requireMemo(text: string): string {
+  if (utf8Bytes(text).length <= MEMO_BYTES) return text;
+  throw new ParameterError({ place: 'body', path: ['memo'] }, `must have at most ${MEMO_BYTES} bytes`);
+}
+
+/** Routes that sign and mine. @param family what all routes of the simulated node have in common */
+export const senders = (family: ReturnType<typeof familyOf>): Route[] => {
+  const post = { ...family, method: 'POST' } as const;
+  return [
+    route({
+      ...post,
+      path: '/devnet/account',
+      operationId: 'getSimulatedAccount',
+      summary: 'An account by a name of your choice, with its key',
+      body: NamedAccount,
+      response: Type.Object({ address: Type.String(), private_key: Type.String() }),
+      handle: ({ caller: node, body: { name } }) => {
+        const { address, privateKey } = node.account(name);
+        return { address, private_key: `${privateKey.toHex()}${COMPRESSED}` };
+      },
+    }),
+    route({
+      ...post,
+      path: '/devnet/transfer',
+      operationId: 'transfer',
+      summary: 'Send STX from an account, in a block of its own',
+      body: Transfer,
+      response: Sent,
+      handle: ({ caller: node, body: { sender: name, recipient, amount, memo = '' } }) => {
+        const payload = tokenTransfer(
+          requirePrincipal(recipient, node, 'recipient'),
+          BigInt(amount),
+          requireMemo(memo),
+        );
+        return sent(node, signerOf(node, name), payload);
+      },
+    }),
+    route({
+      ...post,
+      path: '/devnet/deploy',
+      operationId: 'deploy',
+      summary: 'Deploy a contract, in a block of its own',
+      body: Deploy,
+      response: Sent,
+      handle: ({ caller: node, body: { sender: who, name, source, clarity_version: version } }) => {
+        const payload =
+          version === undefined ? smartContract(name, source) : versionedSmartContract(version, name, source);
+        return sent(node, signerOf(node, who), payload);
+      },
+    }),
+    route({
+      ...post,
+      path: '/devnet/call',
+      operationId: 'call',
+      summary: 'Call a function of a contract, in a block of its own',
+      body: Call,
+      response: Sent,
+      handle: ({ caller: node, body }) => {
+        const contract = requireContract(body.contract, node);
+        const [deployer = ''] = contract.split('.');
+        const values = (body.arguments ?? []).map((text, at) => argumentBytes(text, at, deployer));
+        return sent(node, signerOf(node, body.sender), contractCall(contract, body.function, values));
+      },
+    }),
+  ];
+};
