@@ -37,31 +37,48 @@ export interface CaughtUp {
   seconds: number;
   entries: number;
   transactions: number;
+  /** Seconds of the host's processor time. */
+  cpu: number;
 }
 
-/** Starts hosts with empty directories one after the other. @returns what the first took to have all of the log */
+/** Starts a host with an empty directory. @returns what it took to have all of the log */
 async function followed(url: string, directory: string, entries: number): Promise<CaughtUp & { host: Server }> {
   const start = performance.now();
   const host = await startHost(url, directory);
   while (lastEntry(directory) < entries) await Bun.sleep(20);
   const seconds = (performance.now() - start) / 1000;
-  return { host, seconds, entries, transactions: directoryStatus(directory).transactions };
+  return { host, seconds, entries, transactions: directoryStatus(directory).transactions, cpu: host.cpuSeconds() };
+}
+
+/** What hosts answered together. */
+export interface Answered {
+  perSecond: number;
+  /** Microseconds of a host's processor time for each request. */
+  cpu: number;
 }
 
 export interface HostRound {
   caughtUp: CaughtUp;
-  /** Requests per second of one host, of two together, and so on. */
-  perSecond: number[];
+  /** What one host answered, two together, and so on. */
+  answered: Answered[];
 }
 
-/** Requests per second that hosts answer together, each asked by a load generator of its own. */
-async function perSecond(hosts: readonly Server[], seconds: number): Promise<number> {
-  const loads = hosts.map(async ({ url }) => {
-    const options = [url, '16', String(WARM_UP_SECONDS), String(seconds), 'distinct', PATH];
-    const { stdout } = await run(script(join(ROOT, 'bench/parts/load.ts'), ...options));
-    return (JSON.parse(stdout) as { perSecond: number }).perSecond;
-  });
-  return (await Promise.all(loads)).reduce((sum, rate) => sum + rate, 0);
+/** Asks hosts, each by a load generator of its own. */
+async function ask(hosts: readonly Server[], seconds: number): Promise<Answered> {
+  const cpuSeconds = () => hosts.reduce((sum, host) => sum + host.cpuSeconds(), 0);
+  const before = cpuSeconds();
+  const loads = await Promise.all(
+    hosts.map(async ({ url }) => {
+      const options = [url, '16', String(WARM_UP_SECONDS), String(seconds), 'distinct', PATH];
+      const { stdout } = await run(script(join(ROOT, 'bench/parts/load.ts'), ...options));
+      return JSON.parse(stdout) as { perSecond: number; answered: number };
+    }),
+  );
+  const requests = loads.reduce((sum, { answered }) => sum + answered, 0);
+  return {
+    perSecond: loads.reduce((sum, { perSecond }) => sum + perSecond, 0),
+    cpu: ((cpuSeconds() - before) / requests) * 1e6,
+  };
 }
 
 /** @param source the data directory whose journal fills the log @param scratch for the hosts' directories */
@@ -75,9 +92,9 @@ export async function hostRound(
   const found: Awaited<ReturnType<typeof followed>>[] = [];
   for (let host = 0; host < count; host++) found.push(await followed(url, join(scratch, String(host)), entries));
   const hosts = found.map(({ host }) => host);
-  const rates: number[] = [];
-  for (let asked = 1; asked <= count; asked++) rates.push(await perSecond(hosts.slice(0, asked), seconds));
+  const answered: Answered[] = [];
+  for (let asked = 1; asked <= count; asked++) answered.push(await ask(hosts.slice(0, asked), seconds));
   await Promise.all(hosts.map((host) => host.stop()));
   const [{ host: _, ...caughtUp }] = found as [(typeof found)[number]];
-  return { caughtUp, perSecond: rates };
+  return { caughtUp, answered };
 }

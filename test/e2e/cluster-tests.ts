@@ -25,10 +25,10 @@ const events: NodeEvent[] = [
   ...devnetEvents({ seed: firstSeed, blocks: 4 + 3 * KILLS, accounts: 6, transactionsPerBlock: 2, forkEvery: 4 }),
 ];
 /** What nodes post at each kill, and in the end. */
-const PORTION = Math.ceil(events.length / (KILLS + 1));
-const portions = Array.from({ length: KILLS + 1 }, (_, portion) =>
-  events.slice(portion * PORTION, (portion + 1) * PORTION),
-);
+const portions = Array.from({ length: KILLS + 1 }, (_, portion) => {
+  const [from, to] = [portion, portion + 1].map((at) => Math.floor((at * events.length) / (KILLS + 1)));
+  return events.slice(from, to);
+});
 /** Entries that the log loses before the last portion, and gets back. */
 const LOST = 15;
 /** A kill comes so many milliseconds after its events begin, at most. */
@@ -99,8 +99,11 @@ export function clusterTests(quorum: () => PostgresQuorum): void {
       }
 
       const log = await openPostgresLog(quorum().url, { prefix: PREFIX });
-      const { seq } = await log.head();
-      await until(() => hosts.every(({ directory }) => lastEntry(directory) === seq), 'the last entry on all hosts');
+      const haveAll = async () => {
+        const { seq } = await log.head();
+        return hosts.every(({ directory }) => lastEntry(directory) === seq);
+      };
+      await until(haveAll, 'the last entry on all hosts, and in the log');
       expect(await Promise.all(hosts.map((host) => host.stop()))).toEqual([0, 0, 0]);
       const entries = (await verifiedEntries(log)).map(({ seq: id, receivedAt, path, text }) => ({
         ...{ id, receivedAt, path, text },
@@ -117,7 +120,7 @@ export function clusterTests(quorum: () => PostgresQuorum): void {
       expect(blocksOf(entries).toSorted()).toEqual([...new Set(posted)].toSorted());
       const longest = Math.max(...postings.map(({ longestWait }) => longestWait));
       process.stderr.write(
-        `cluster: ${Math.ceil(KILLS / 2)} hosts and ${KILLS >> 1} primaries killed, ${seq} entries; ` +
+        `cluster: ${Math.ceil(KILLS / 2)} hosts and ${KILLS >> 1} primaries killed, ${entries.length} entries; ` +
           `the longest wait of a node was ${longest.toFixed(1)} s\n`,
       );
     },
