@@ -134,10 +134,14 @@ export function clusterHost(options: ClusterHostOptions): ClusterHost {
   }
 
   async function run(): Promise<void> {
+    /** Whether the last step came to nothing: once, an entry may have come in between. */
+    let idle = false;
     while (!signal.aborted) {
       try {
-        const { level } = await step((job) => queue.run(job));
+        const { moved, level } = await step((job) => queue.run(job));
         if (level && !signal.aborted) await waitForEntries();
+        else if (!moved && idle) await pause(clock, RETRY_MS, signal);
+        idle = !moved && !level;
       } catch (error) {
         onFailure(error);
         await pause(clock, RETRY_MS, signal);

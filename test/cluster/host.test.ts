@@ -1,5 +1,6 @@
 /** The laws of a host that shares a log, one by one. */
 import { beforeAll, expect, test } from 'bun:test';
+import { systemClock } from '../../src/base/clock.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { openJournalReader } from '../../src/store/files/journal.ts';
 import { nextChain } from '../../src/store/files/journal-entry.ts';
@@ -327,6 +328,24 @@ test('while it is not known whether the log is there, nobody waits for the answe
   await one.ingest.write(() => {});
   goOn.resolve();
   expect(await taken).toBe('applied');
+});
+
+test('a log that has entries and does not give them is asked again after a while', async () => {
+  const log = filledLog();
+  let reads = 0;
+  const read = async () => {
+    reads += 1;
+    return [];
+  };
+  const waits: number[] = [];
+  const after = (milliseconds: number) => {
+    waits.push(milliseconds);
+    return () => {};
+  };
+  await using one = openHost({ ...log.client(), read }, undefined, { ...systemClock, after });
+  one.host.start();
+  await until(() => waits.length > 0);
+  expect([reads, waits]).toEqual([2, [500]]);
 });
 
 test('a host that is far behind takes no events, and says how far', async () => {
