@@ -6,7 +6,8 @@ import { verified } from '../hooks/delivery/signature.ts';
 import { type Listen, listenHttp } from '../http/listener.ts';
 import { BodyError, bodyText } from '../http/request-body.ts';
 import { settings } from '../settings/config.ts';
-import { printableText, timeOfDay } from './terminal/pretty-log.ts';
+import { timeOfDay } from './terminal/pretty-log.ts';
+import { printableText } from './terminal/printable.ts';
 
 export interface ListenChoice {
   port: number;

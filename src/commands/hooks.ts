@@ -5,9 +5,11 @@ import { Value } from '@sinclair/typebox/value';
 import { OperatorError } from '../base/errors.ts';
 import { BackfillResponse, DeliverySummary, HookPage, PreviewResponse, TestResponse, Uuid } from '../hooks/schemas.ts';
 import { ask, type Connection, call } from './hooks-client.ts';
+import { printableText } from './terminal/printable.ts';
 
+/** Prints what may hold texts of consumers, such as the names of their chainhooks. */
 const print = (text: string): void => {
-  process.stdout.write(`${text}\n`);
+  process.stdout.write(`${printableText(text)}\n`);
 };
 const printJson = (value: unknown): void => print(JSON.stringify(value, null, 2));
 

@@ -6,6 +6,7 @@ import { constants, createGzip, createZstdCompress } from 'node:zlib';
 import { EXIT, hasCode, OperatorError } from '../base/errors.ts';
 import { onFile, operatorErrorOf } from '../base/system-errors.ts';
 import { wholeFile } from '../base/whole-file.ts';
+import { printableText } from './terminal/printable.ts';
 
 /** Whether the reader of the output closed it, as `head` does after some lines. */
 export const closedOutput = (error: unknown): boolean => hasCode(error, 'EPIPE');
@@ -55,7 +56,7 @@ export function writeNow(text: string, { write, wait }: Stdout = stdout): void {
 
 /** Prints an error as two lines on stderr and sets the exit code. */
 export function printError(error: OperatorError): void {
-  process.stderr.write(`${error.message}\n${error.remedy}\n`);
+  process.stderr.write(printableText(`${error.message}\n${error.remedy}\n`));
   process.exitCode = error.exitCode;
 }
 

@@ -1,11 +1,11 @@
 /** What commands write is there whole or not at all. */
-import { afterEach, beforeEach, expect, test } from 'bun:test';
+import { afterEach, beforeEach, expect, spyOn, test } from 'bun:test';
 import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gunzipSync, zstdDecompressSync } from 'node:zlib';
 import { OperatorError } from '../../src/base/errors.ts';
 import { wholeFile } from '../../src/base/whole-file.ts';
-import { writeLines, writeNow } from '../../src/commands/output.ts';
+import { printError, writeLines, writeNow } from '../../src/commands/output.ts';
 import { type DataDirectory, dataDirectory } from '../support/data-directory.ts';
 
 let directory: DataDirectory;
@@ -132,4 +132,17 @@ test.each([
   const written = () => writeNow('text', { write, wait });
   if (outcome === 'fails') expect(written).toThrow(code);
   else expect(written()).toBeUndefined();
+});
+
+test('an error that quotes a text from elsewhere has no control characters', () => {
+  const written: string[] = [];
+  const exitCode = process.exitCode;
+  const stderr = spyOn(process.stderr, 'write').mockImplementation((text) => written.push(String(text)) > 0);
+  try {
+    printError(new OperatorError('bad JSON path: \u001b[2J\u009b1m.', 'Correct it.'));
+    expect(written.join('')).toBe('bad JSON path: ?[2J?1m.\nCorrect it.\n');
+  } finally {
+    stderr.mockRestore();
+    process.exitCode = exitCode ?? 0;
+  }
 });

@@ -1,5 +1,6 @@
 /** The log as lines that people read. */
 import { isLogged, type Level, type Log, type LogEvent, levelOf } from '../../log.ts';
+import { printableText } from './printable.ts';
 
 /** Colors of levels, as the terminal's own palette has them. */
 const colors = { debug: '\u001b[2m', info: '\u001b[36m', warn: '\u001b[33m', error: '\u001b[31m' } as const;
@@ -8,13 +9,6 @@ const LONGEST_LEVEL = 5;
 
 /** Values that need no quotes; whatever else is written as JSON, which has no control characters. */
 const BARE = /^[\w./:@%+,-]+$/;
-
-/** Control characters, which would let a text from elsewhere draw on the terminal. */
-// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
-const CONTROL = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g;
-
-/** A text without control characters other than tabs and line ends. */
-export const printableText = (text: string): string => text.replaceAll(CONTROL, '?');
 
 const valueText = (value: unknown): string =>
   typeof value === 'string' && BARE.test(value) ? value : JSON.stringify(value);
