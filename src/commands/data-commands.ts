@@ -4,7 +4,7 @@ import { EXIT, OperatorError } from '../base/errors.ts';
 import { recordingFormats } from '../chain/recording.ts';
 import { command } from './command.ts';
 import type { ImportOptions } from './import.ts';
-import { formatOption, numberOption, type OutputFormat, switchOption } from './option-values.ts';
+import { formatOption, LONGEST_SECONDS, numberOption, type OutputFormat, switchOption } from './option-values.ts';
 import { type ExportOptions, exportFormats, formats, type SqlOptions } from './query/options.ts';
 
 export const importRecordings = command({
@@ -84,7 +84,7 @@ export const sql = command({
   arguments: [['[query]', 'Query; without one, stdin has it, or a prompt asks for it at a terminal']],
   options: [
     new Option('--format <format>', 'Output format').choices(formats).default('table'),
-    numberOption('--timeout <seconds>', 'Seconds after which a query is given up', 1, 60),
+    numberOption('--timeout <seconds>', 'Seconds after which a query is given up', 1, 60, LONGEST_SECONDS),
     numberOption('--max-memory <megabytes>', 'Megabytes of memory above which a query is given up', 100, 1000),
     numberOption('--max-rows <rows>', 'Rows after which a result is cut', 1, 10_000),
   ],

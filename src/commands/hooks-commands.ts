@@ -5,7 +5,7 @@ import { addCommand, command } from './command.ts';
 import type { BackfillChoice, DeliveryChoice, RedeliverChoice, TryChoice } from './hooks.ts';
 import type { Connection } from './hooks-client.ts';
 import type { ListenChoice } from './hooks-listen.ts';
-import { numberOption, switchOption } from './option-values.ts';
+import { LONGEST_SECONDS, numberOption, switchOption } from './option-values.ts';
 
 /** What these commands do, loaded when one of them runs. */
 type Actions = typeof import('./hooks.ts');
@@ -159,7 +159,7 @@ const listen = command({
     new Option('--fail <status>', 'Answer every delivery with this status, such as 500 (default: 204)').argParser(
       statusCode,
     ),
-    numberOption('--delay <milliseconds>', 'Time before each answer', 0, 0),
+    numberOption('--delay <milliseconds>', 'Time before each answer', 0, 0, LONGEST_SECONDS * 1000),
     switchOption('--print-body', 'Print the body of each delivery'),
     new Option('--secret-file <file>', 'File with the signing secret that deliveries are verified with'),
   ],

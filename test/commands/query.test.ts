@@ -1,6 +1,7 @@
 /** `stackside sql`: the forms of a result, its limits, and the commands of the prompt. */
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { systemClock } from '../../src/base/clock.ts';
+import { createProgram } from '../../src/commands/program.ts';
 import { type Encode, encoderOf } from '../../src/commands/query/formats.ts';
 import type { QueryStart } from '../../src/commands/query/messages.ts';
 import type { Format } from '../../src/commands/query/options.ts';
@@ -125,4 +126,13 @@ test('the prompt lists the views, shows their columns and takes another format',
   expect(answerTo('.format xml', session)).toContain('Give one of table, csv');
   expect(answerTo('.help', session)).toContain('.quit');
   expect(answerTo('.nothing', session)).toContain('.help lists');
+});
+
+test('a time that no timer can wait for is refused', async () => {
+  const run = (...args: string[]) =>
+    createProgram()
+      .configureOutput({ writeErr: () => {} })
+      .parseAsync(['node', 'stackside', ...args]);
+  await expect(run('sql', '--timeout', '3000000', 'SELECT 1')).rejects.toThrow('a whole number from 1 to 86400');
+  await expect(run('hooks', 'listen', '--delay', '3000000000')).rejects.toThrow('a whole number from 0 to 86400000');
 });
