@@ -12,7 +12,7 @@ import { parquet } from '../../src/commands/query/parquet.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { indexPath } from '../../src/store/files/database.ts';
 import type { SqlValue } from '../../src/store/sql/result.ts';
-import { openForQueries } from '../../src/store/sql/result.ts';
+import { openForQueries, withForms } from '../../src/store/sql/result.ts';
 import { type AskedHeights, blocksOf, viewNamed, viewResult } from '../../src/store/sql/view-rows.ts';
 import { views } from '../../src/store/views/views.ts';
 import type { DataDirectory } from '../support/data-directory.ts';
@@ -124,6 +124,14 @@ test('a query has the types of its values, which running the query shows', async
   const [first, last] = [rows[0], rows.at(-1)].map((row): Record<string, unknown> => ({ ...row, same: null }));
   expect(first).toEqual({ n: 1n, late: null, mixed: '1', empty: null, same: null, 'same:6': 'text' });
   expect(last).toEqual({ n: 70n, late: 35, mixed: 'x', empty: null, same: null, 'same:6': 'text' });
+});
+
+test('a query that finds values of other types the second time is refused', () => {
+  using connection = openForQueries(directory.path);
+  const { columns, rows } = withForms(connection, "SELECT iif(cache_size = 7, 'seven', 1) AS n FROM pragma_cache_size");
+  expect([...rows()]).toEqual([[1n]]);
+  connection.run('PRAGMA cache_size = 7');
+  expect(() => [...parquet(columns, rows())]).toThrow('its column n had values of other types the second time');
 });
 
 test('a row group ends by its rows or its bytes', async () => {

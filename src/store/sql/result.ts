@@ -138,10 +138,26 @@ function formOf(first: string | null, last: string | null): Form {
   return first === last ? (FORMS[first] ?? 'mixed') : 'mixed';
 }
 
+/** JavaScript's types of the values of a form that holds nothing else. */
+const TYPES: Partial<Record<Form, string>> = { integer: 'bigint', real: 'number', bytes: 'object' };
+
+/** @throws OperatorError where a value is not of its column's form, since the query found another one this time */
+function requireForms(columns: readonly ResultColumn[], row: readonly SqlValue[]): void {
+  const other = columns.find(({ form }, i) => {
+    const value = row[i] ?? null;
+    return value !== null && TYPES[form] !== undefined && typeof value !== TYPES[form];
+  });
+  if (other === undefined) return;
+  throw new OperatorError(
+    `The query was run twice, and its column ${other.name} had values of other types the second time.`,
+    'Leave random() and the like out of the query, or choose another format.',
+  );
+}
+
 /**
  * The result of a query with the forms of its columns, which running the query once shows: a column of SQLite holds values
  * of any type.
- * @throws OperatorError where the query or the file is to blame
+ * @throws OperatorError where the query or the file is to blame; rows throw it where they are not of the forms
  */
 export function withForms(db: Connection, text: string): Result {
   const result = resultOf(db, text);
@@ -154,7 +170,15 @@ export function withForms(db: Connection, text: string): Result {
   const types = onQuery(db, sql, () => db.compiled<Record<string, string | null>, []>(statement).values()[0] ?? []);
   const typeAt = (i: number): string | null => (types[i] ?? null) as string | null;
   const columns = result.columns.map(({ name }, i) => ({ name, form: formOf(typeAt(2 * i), typeAt(2 * i + 1)) }));
-  return { ...result, columns };
+  return {
+    columns,
+    *rows() {
+      for (const row of result.rows()) {
+        requireForms(columns, row);
+        yield row;
+      }
+    },
+  };
 }
 
 /**
