@@ -1,11 +1,12 @@
 /** A snapshot in a directory of its own, which exists whole or not at all. */
 import { chmodSync, existsSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs';
-import { open } from 'node:fs/promises';
+import { open, stat } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import { hasCode, OperatorError } from '../base/errors.ts';
 import { onFile, operatorErrorOf } from '../base/system-errors.ts';
 import { syncDirectory } from '../base/whole-file.ts';
 import { DIRECTORY_MODE, FILE_MODE } from '../store/files/private-files.ts';
+import { isSnapshotFile } from './manifest.ts';
 import type { SnapshotSource, SnapshotTarget } from './place.ts';
 import type { SizeBounds } from './transfer.ts';
 
@@ -18,7 +19,11 @@ async function whileOnFile<T>(path: string, work: () => Promise<T>): Promise<T> 
   }
 }
 
+/** The bytes of a regular file: a pipe or device, which a link may name, would hold up the reader or never end. */
 async function bytesOf(path: string, most: number): Promise<Uint8Array> {
+  if (!(await stat(path)).isFile()) {
+    throw new OperatorError(`${path} is no file.`, 'Copy the snapshot once more from where it was made.');
+  }
   const file = await open(path, 'r');
   try {
     const { size } = await file.stat();
@@ -28,7 +33,9 @@ async function bytesOf(path: string, most: number): Promise<Uint8Array> {
         'Copy the snapshot once more from where it was made, or take another.',
       );
     }
-    return await file.readFile();
+    const bytes = Buffer.alloc(size);
+    const { bytesRead } = await file.read(bytes, 0, size, 0);
+    return bytes.subarray(0, bytesRead);
   } finally {
     await file.close();
   }
@@ -59,6 +66,20 @@ async function writeSynced(path: string, bytes: Uint8Array): Promise<void> {
   }
 }
 
+/** Where the data is copied to meanwhile, inside the partial snapshot. */
+const WORKSHOP = 'copy';
+
+/** @throws OperatorError where a directory holds what no backup left there: a new one begins by removing all of it */
+function requireOwn(partial: string): void {
+  const names = onFile(partial, () => (existsSync(partial) ? readdirSync(partial) : []));
+  const foreign = names.find((name) => name !== WORKSHOP && !isSnapshotFile(name));
+  if (foreign === undefined) return;
+  throw new OperatorError(
+    `${partial} holds ${foreign}, which is of no backup, and would be removed.`,
+    'Give the snapshot another name, or move that directory away.',
+  );
+}
+
 /** A new snapshot, in `path`.partial until it is whole. */
 export function directoryTarget(path: string): SnapshotTarget {
   const partial = join(dirname(resolve(path)), `${basename(path)}.partial`);
@@ -73,7 +94,8 @@ export function directoryTarget(path: string): SnapshotTarget {
     throw new OperatorError(`A file already exists at ${path}.`, 'Give another name, or remove the file.');
   };
   requireFree();
-  const workshop = join(partial, 'copy');
+  requireOwn(partial);
+  const workshop = join(partial, WORKSHOP);
   return {
     location: resolve(path),
     workshop,

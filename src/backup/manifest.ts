@@ -74,6 +74,9 @@ export type Manifest = Static<typeof Manifest>;
 
 export const partName = (number: number): string => `part-${String(number).padStart(6, '0')}.zst`;
 
+/** Whether a name is that of a file of snapshots. */
+export const isSnapshotFile = (name: string): boolean => name === MANIFEST || /^part-\d{6,}\.zst$/.test(name);
+
 /** A part of a snapshot, and where what it holds belongs. */
 export interface PlacedPart extends Part {
   /** Counted from 1 over all files. */

@@ -2,7 +2,7 @@
 import { Database } from 'bun:sqlite';
 import { afterAll, expect, spyOn, test } from 'bun:test';
 import * as files from 'node:fs';
-import { cpSync, existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { zstdDecompressSync } from 'bun';
 import { directorySource, directoryTarget } from '../../src/backup/directory.ts';
@@ -270,4 +270,24 @@ test('a public snapshot has no chainhooks, no secrets, and nobody who asked a fa
   expect(newestSnapshot(folder.path)).toBeNull();
   expect(existsSync(journalPath(folder.path))).toBe(true);
   openAt(folder.path)[Symbol.dispose]();
+});
+
+test.skipIf(!existsSync('/dev/zero'))('a snapshot whose files are links to devices is refused, not read', async () => {
+  using hostile = dataDirectory();
+  using folder = dataDirectory();
+  symlinkSync('/dev/zero', join(hostile.path, MANIFEST));
+  await expect(restored(hostile.path, folder.path)).rejects.toThrow(`${join(hostile.path, MANIFEST)} is no file.`);
+});
+
+test('a backup removes what a backup left beside its place, and nothing else', async () => {
+  const path = join(places.path, 'beside');
+  const partial = `${path}.partial`;
+  mkdirSync(join(partial, 'copy'), { recursive: true });
+  writeFileSync(join(partial, partName(1)), 'left by a backup');
+  writeFileSync(join(partial, 'letter.txt'), 'precious');
+  expect(() => directoryTarget(path)).toThrow(`${partial} holds letter.txt, which is of no backup`);
+  expect(readFileSync(join(partial, 'letter.txt'), 'utf8')).toBe('precious');
+  files.rmSync(join(partial, 'letter.txt'));
+  await snapshotOf(source.path, path);
+  expect(existsSync(partial)).toBe(false);
 });
