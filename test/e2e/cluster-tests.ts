@@ -55,6 +55,11 @@ const blocksOf = (posted: readonly { path: string; text: string }[]): string[] =
     .filter(({ path }) => path === '/new_block')
     .map(({ text }) => (JSON.parse(text) as { index_block_hash: string }).index_block_hash);
 
+/** Ends what a test that failed left. */
+async function endAll(hosts: readonly ClusterHost[]): Promise<void> {
+  await Promise.all(hosts.map((host) => host.kill()));
+}
+
 async function restart(host: ClusterHost): Promise<void> {
   await host.kill();
   await host.start();
@@ -86,6 +91,7 @@ export function clusterTests(quorum: () => PostgresQuorum): void {
       const hosts = Array.from({ length: HOSTS }, (_, host) => {
         return new ClusterHost(`host-${host}`, `${scratch.path}/${host}`, flags);
       });
+      await using _ = { [Symbol.asyncDispose]: () => endAll(hosts) };
       await Promise.all(hosts.map((host) => host.start()));
 
       const prng = new Prng(`cluster/${firstSeed}`);
