@@ -9,7 +9,7 @@ import { toHex } from '../codec/hex.ts';
 import { copyData } from '../store/files/backup.ts';
 import { indexPath, journalPath, requireIndex } from '../store/files/database.ts';
 import { lockWriter } from '../store/files/lock.ts';
-import { noteSnapshot } from '../store/files/newest-snapshot.ts';
+import { noteMadeSnapshot } from '../store/files/newest-snapshot.ts';
 import { settleWhole } from '../store/files/settled-log.ts';
 import { type Standing, standingOf } from '../store/files/standing.ts';
 import { forgetPrivateData } from '../store/hooks/carry-over.ts';
@@ -185,6 +185,6 @@ export async function makeSnapshot(options: BackupOptions): Promise<Manifest> {
     throw operatorErrorOf(error, target.location) ?? error;
   }
   const { position, chain } = manifest;
-  if (!options.public) noteSnapshot(directory, { location: target.location, position, chain });
+  if (!options.public) noteMadeSnapshot(directory, { location: target.location, position, chain });
   return manifest;
 }

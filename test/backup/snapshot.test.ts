@@ -13,7 +13,7 @@ import { PassingError } from '../../src/base/errors.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { copyData } from '../../src/store/files/backup.ts';
 import { indexPath, journalPath } from '../../src/store/files/database.ts';
-import { newestSnapshot } from '../../src/store/files/newest-snapshot.ts';
+import { newestSnapshot, noteMadeSnapshot, noteSnapshot } from '../../src/store/files/newest-snapshot.ts';
 import { directoryStatus } from '../../src/store/files/status.ts';
 import { type DataDirectory, dataDirectory } from '../support/data-directory.ts';
 import { ingestOf, openAt, received } from '../support/ingest.ts';
@@ -290,4 +290,19 @@ test('a backup removes what a backup left beside its place, and nothing else', a
   files.rmSync(join(partial, 'letter.txt'));
   await snapshotOf(source.path, path);
   expect(existsSync(partial)).toBe(false);
+});
+
+test('a snapshot is noted in place of one of other data, however far that is, and not in place of a newer one', async () => {
+  const foreign = { location: 'elsewhere', position: manifest.position + 1_000, chain: 'ab'.repeat(32) };
+  using folder = dataDirectory();
+  noteSnapshot(folder.path, foreign);
+  await restored(place, folder.path);
+  expect(newestSnapshot(folder.path)?.location).toBe(place);
+  noteSnapshot(folder.path, foreign);
+  const made = join(places.path, 'noted');
+  const newest = { location: made, position: manifest.position, chain: manifest.chain };
+  await snapshotOf(folder.path, made);
+  expect(newestSnapshot(folder.path)).toEqual(newest);
+  noteMadeSnapshot(folder.path, { ...newest, location: 'older', position: manifest.position - 1 });
+  expect(newestSnapshot(folder.path)).toEqual(newest);
 });

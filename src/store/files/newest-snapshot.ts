@@ -7,7 +7,7 @@ import { hasCode } from '../../base/errors.ts';
 import { parsedJson } from '../../base/json-text.ts';
 import { onFile } from '../../base/system-errors.ts';
 import { wholeFile } from '../../base/whole-file.ts';
-import type { Gap } from './journal.ts';
+import { type Gap, openJournalReader } from './journal.ts';
 import { FILE_MODE } from './private-files.ts';
 
 const KnownSnapshot = Type.Object({
@@ -41,9 +41,28 @@ export function newestSnapshot(directory: string): KnownSnapshot | null {
   return Value.Check(KnownSnapshot, value) ? value : null;
 }
 
-/** Notes a snapshot, unless a newer one is known. @throws OperatorError where it can't be written */
+/** Whether a snapshot is of the journal that the directory has now, which may be that of other data by then. */
+function isOfJournal(directory: string, { position, chain }: KnownSnapshot): boolean {
+  const journal = openJournalReader(directory);
+  try {
+    return journal?.chainAt(position)?.toHex() === chain;
+  } finally {
+    journal?.close();
+  }
+}
+
+/**
+ * Notes a snapshot of what the directory holds, unless a newer one is known.
+ * @throws OperatorError where the note can't be written, or the journal can't be read
+ */
+export function noteMadeSnapshot(directory: string, snapshot: KnownSnapshot): void {
+  const known = newestSnapshot(directory);
+  const isNewer = known !== null && known.position > snapshot.position && isOfJournal(directory, known);
+  if (!isNewer) noteSnapshot(directory, snapshot);
+}
+
+/** Notes a snapshot in place of whichever was known. @throws OperatorError where the note can't be written */
 export function noteSnapshot(directory: string, snapshot: KnownSnapshot): void {
-  if ((newestSnapshot(directory)?.position ?? -1) > snapshot.position) return;
   const file = wholeFile(snapshotPath(directory), FILE_MODE);
   try {
     onFile(file.path, () => writeFileSync(file.partial, `${JSON.stringify(snapshot)}\n`));
