@@ -49,7 +49,7 @@ function indexLine({ version, known, fate }: UpgradePlan['index']): string {
     case 'used':
       return `schema ${version} stays`;
     case 'migrated':
-      return `schema ${version} becomes ${known} at the first start, within seconds`;
+      return `schema ${version} becomes ${known} at the first start, which takes some seconds for each GB`;
     case 'rebuilt':
       return `schema ${version} can't become ${known} in place: the index must be rebuilt from the journal`;
     case 'refused':

@@ -7,7 +7,8 @@ import { rebuildCost, sumOverGrowth } from '../../src/commands/rebuild-cost.ts';
 import { upgradeReport } from '../../src/commands/upgrade.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { acceptJournal } from '../../src/store/files/accept-journal.ts';
-import { indexPath, journalPath, SCHEMA_VERSION } from '../../src/store/files/database.ts';
+import { type Connect, openToWrite } from '../../src/store/files/connection.ts';
+import { indexPath, journalPath, openWriter, SCHEMA_VERSION } from '../../src/store/files/database.ts';
 import { openJournalReader } from '../../src/store/files/journal.ts';
 import { JOURNAL_VERSION } from '../../src/store/files/journal-file.ts';
 import { openJournalTrimming } from '../../src/store/files/journal-trim.ts';
@@ -86,6 +87,29 @@ test('an index of version 2 becomes what the present version writes, schema and 
   openAt(directory.path).ingest.close();
   expect(everything(directory.path)).toEqual(expected);
   expect(schemaOf(indexPath(directory.path))).toEqual(schema);
+});
+
+test('what a migration sorts stands in the data directory, and nowhere else any more once it is done', () => {
+  using directory = ingestOf(events);
+  const sortedIn = (db: Database) =>
+    db.query<{ temp_store_directory: string }, []>('PRAGMA temp_store_directory').get()?.temp_store_directory ?? '';
+  const seen: [statement: string, place: string][] = [];
+  {
+    using index = new Database(indexPath(directory.path));
+    index.run('DROP INDEX events_ft; PRAGMA user_version = 5');
+  }
+  const connect: Connect = (path, synchronous) => {
+    const db = openToWrite(path, synchronous);
+    const run = db.run.bind(db);
+    db.run = (sql: string, ...values: []) => {
+      if (sql.startsWith('CREATE INDEX')) seen.push([sql.slice(0, 22), sortedIn(db)]);
+      return run(sql, ...values);
+    };
+    return db;
+  };
+  using db = openWriter(directory.path, 'own', { connect });
+  expect(seen).toEqual([['CREATE INDEX events_ft', directory.path]]);
+  expect(sortedIn(db)).toBe('');
 });
 
 test('an index of version 1 that took events without a journal meets a journal only where that is accepted', () => {

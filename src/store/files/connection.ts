@@ -107,6 +107,19 @@ export function setPatience(db: Database, milliseconds: number): void {
   db.run(`PRAGMA busy_timeout = ${milliseconds}`);
 }
 
+/**
+ * Does work for which SQLite may sort much, in files of a directory: the usual ones, /var/tmp and /tmp, may be small, in
+ * memory, or missing. The setting is one of the process, so that no other thread may use SQLite meanwhile.
+ */
+export function sortingIn(directory: string, db: Database, work: () => void): void {
+  db.run(`PRAGMA temp_store_directory = '${directory.replaceAll("'", "''")}'`);
+  try {
+    work();
+  } finally {
+    db.run("PRAGMA temp_store_directory = ''");
+  }
+}
+
 /** Writes a page of the file, and changes nothing: shows whether it can be written. */
 export function touch(db: Database): void {
   db.run(`PRAGMA user_version = ${versionOf(db)}`);

@@ -1,7 +1,7 @@
 /** Opening the index file: connections, schema and migrations. */
 import type { Database } from 'bun:sqlite';
 import { existsSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import schema from '../../../schema.sql' with { type: 'text' };
 import { OperatorError } from '../../base/errors.ts';
 import { dropViews, hasViews, makeViews } from '../views/views.ts';
@@ -12,6 +12,7 @@ import {
   openToWrite,
   prepared,
   requireKind,
+  sortingIn,
   versionOf,
 } from './connection.ts';
 import { makePrivateDirectory } from './private-files.ts';
@@ -84,7 +85,7 @@ function migrate(db: Database, path: string): void {
     );
   }
   if (fate === 'used' && hasViews(db)) return;
-  db.transaction(() => {
+  const change = db.transaction(() => {
     if (fate === 'made') {
       db.run(schema);
     } else if (fate === 'migrated') {
@@ -93,7 +94,10 @@ function migrate(db: Database, path: string): void {
     }
     db.run(`PRAGMA user_version = ${SCHEMA_VERSION}`);
     makeViews(db);
-  }).immediate();
+  });
+  // A new index of a long table is sorted; where the disk of the data has no room for that, its error is right.
+  if (fate === 'migrated') sortingIn(dirname(path), db, () => change.immediate());
+  else change.immediate();
 }
 
 /**
