@@ -76,14 +76,27 @@ export function executablePackage(
   return { manifest, files: [file, ...licences] };
 }
 
-/** The package that users name. @param names the platforms that it can run on */
-export function mainPackage(names: readonly TargetName[], version: string, licence: ArchivedFile): NpmPackage {
+/**
+ * The package that users name.
+ * @param names the platforms that it can run on
+ * @param testSupport the files of `stackside/test`
+ */
+export function mainPackage(
+  names: readonly TargetName[],
+  version: string,
+  licence: ArchivedFile,
+  testSupport: readonly ArchivedFile[],
+): NpmPackage {
   const manifest = {
     name: 'stackside',
     description: project.description,
     ...common(version),
     keywords: ['stacks', 'blockchain', 'api', 'chainhooks', 'indexer'],
     bin: { stackside: 'bin/stackside.cjs' },
+    exports: {
+      './test': { types: './test/index.d.mts', default: './test/index.mjs' },
+      './package.json': './package.json',
+    },
     engines: { node: NODE },
     optionalDependencies: Object.fromEntries(names.map((name) => [platformPackage(name), version])),
   };
@@ -96,6 +109,8 @@ export function mainPackage(names: readonly TargetName[], version: string, licen
     files: [
       textFile('platforms.json', `${JSON.stringify(platforms, null, 2)}\n`),
       { path: 'bin/stackside.cjs', bytes: ownFile('npm/stackside.cjs'), isExecutable: true },
+      { path: 'bin/executable.cjs', bytes: ownFile('npm/executable.cjs'), isExecutable: false },
+      ...testSupport,
       { path: 'README.md', bytes: ownFile('npm/README.md'), isExecutable: false },
       licence,
     ],

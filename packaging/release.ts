@@ -22,6 +22,7 @@ import {
   targetNames,
   targets,
 } from './targets.ts';
+import { testSupport } from './test-support.ts';
 
 const root = join(import.meta.dir, '..');
 
@@ -168,7 +169,10 @@ export async function makeRelease(version: string, names: readonly TargetName[],
     platforms.push(await platformOf(name, new Uint8Array(readFileSync(path)), beside));
   }
   writeImageFiles(join(dist, 'image'), executables, beside.licences);
-  const main = await packed(mainPackage(targetNames, version, projectFile('LICENSE')), beside.time);
+  const main = await packed(
+    mainPackage(targetNames, version, projectFile('LICENSE'), await testSupport()),
+    beside.time,
+  );
   const packages = [main, ...platforms.map((platform) => platform.package)];
   const archives = platforms.map(({ archive }) => archive);
   const releaseFolder = join(dist, 'release');

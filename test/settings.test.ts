@@ -7,7 +7,7 @@ import { createProgram } from '../src/commands/program.ts';
 import { readSettings, readSettingsOf, settings, settingsTakenBy } from '../src/settings/config.ts';
 import { absentText, changedSettings, jsonValue, printedValue } from '../src/settings/describe.ts';
 import type { Grouped } from '../src/settings/setting.ts';
-import { testVariables, unknownVariables } from '../src/settings/unknown-variables.ts';
+import { testSupportVariables, testVariables, unknownVariables } from '../src/settings/unknown-variables.ts';
 import { operatorsPage, pageWithSettings } from './support/settings-table.ts';
 
 const root = join(import.meta.dir, '..');
@@ -95,7 +95,11 @@ describe('the pages', () => {
     });
 
     test(`${name} names variables that are read`, () => {
-      const read = new Set([...all.flatMap(({ variables }) => [...variables]), ...testVariables]);
+      const read = new Set([
+        ...all.flatMap(({ variables }) => [...variables]),
+        ...testVariables,
+        ...testSupportVariables,
+      ]);
       const named = [...text.matchAll(/\bSTACKSIDE_[A-Z_]*[A-Z]\b/g)].map(([variable]) => variable);
       expect(named.filter((variable) => !read.has(variable))).toEqual([]);
     });
@@ -202,7 +206,8 @@ describe('a variable that begins as a setting and is none', () => {
       ),
     );
     expect([...new Set(read)].toSorted()).toEqual(testVariables.toSorted());
-    expect(unknownVariables(Object.fromEntries(read.map((name) => [name, '1'])))).toEqual([]);
+    const others = [...read, ...testSupportVariables];
+    expect(unknownVariables(Object.fromEntries(others.map((name) => [name, '1'])))).toEqual([]);
     const contributors = pages.find(({ name }) => name === 'CONTRIBUTING.md')?.text ?? '';
     expect(testVariables.filter((name) => !contributors.includes(name))).toEqual([]);
   });

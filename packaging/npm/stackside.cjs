@@ -6,9 +6,7 @@
 'use strict';
 const { spawn } = require('node:child_process');
 const { constants } = require('node:os');
-const { dirname, join } = require('node:path');
-/** @type {{ package: string, os: string, cpu: string, libc: string | null, executable: string }[]} */
-const platforms = require('../platforms.json');
+const { executable } = require('./executable.cjs');
 
 /** Signals that end or steer a server. */
 const SIGNALS = /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT', 'SIGUSR1', 'SIGUSR2']);
@@ -18,36 +16,16 @@ function fail(problem, remedy) {
   process.exit(1);
 }
 
-/** The C library of this machine; null where the system has one alone. */
-function libcHere() {
-  if (process.platform !== 'linux') return null;
-  const { header } = process.report.getReport();
-  return header.glibcVersionRuntime === undefined ? 'musl' : 'glibc';
-}
-
-/** The path of the executable. */
-function executable() {
-  const libc = libcHere();
-  const found = platforms.find((one) => one.os === process.platform && one.cpu === process.arch && one.libc === libc);
-  const here = [process.platform, process.arch, libc].filter((word) => word !== null).join(' ');
-  if (found === undefined) {
-    return fail(
-      `There is no executable of Stackside for ${here}.`,
-      `Platforms: ${platforms.map(({ os, cpu, libc: library }) => [os, cpu, library].filter(Boolean).join(' ')).join(', ')}.`,
-    );
-  }
+function executableOrEnd() {
   try {
-    return join(dirname(require.resolve(`${found.package}/package.json`)), found.executable);
+    return executable();
   } catch (error) {
-    if (error.code !== 'MODULE_NOT_FOUND') throw error;
-    return fail(
-      `The package ${found.package}, which holds the executable for ${here}, is not installed.`,
-      'Install again without --omit=optional, and on this machine.',
-    );
+    if (error.remedy === undefined) throw error;
+    return fail(error.message, error.remedy);
   }
 }
 
-const child = spawn(executable(), process.argv.slice(2), { stdio: 'inherit' });
+const child = spawn(executableOrEnd(), process.argv.slice(2), { stdio: 'inherit' });
 
 /** A terminal sends its signals to the child as well; a second one would make it end at once. */
 const comesFromTerminal = (name) =>

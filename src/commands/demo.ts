@@ -45,6 +45,13 @@ function temporaryData(): { path: string; remove(): void } {
   return { path, remove };
 }
 
+/** Resolves when stdin ends, as if a terminal were closed. */
+const stdinEnd = (): Promise<'SIGHUP'> =>
+  new Promise((resolve) => {
+    for (const event of ['end', 'error', 'close']) process.stdin.once(event, () => resolve('SIGHUP'));
+    process.stdin.resume();
+  });
+
 /**
  * Serves the demo until a signal.
  * @param reading where it names no data directory, the data is kept in a temporary one that is deleted at the end
@@ -53,7 +60,7 @@ function temporaryData(): { path: string; remove(): void } {
 export async function runDemo({ settings, sources }: Reading<'demo'>): Promise<void> {
   const keepData = sources.data !== null;
   // Before there is anything to remove, and SIGHUP, too: a terminal that is closed sends it.
-  const signalled = nextSignal(SIGNALS);
+  const signalled = settings.untilStdinEnds ? Promise.race([nextSignal(SIGNALS), stdinEnd()]) : nextSignal(SIGNALS);
   // Who signals again doesn't want to wait; a signal without a handler would end the process before anything is removed.
   void signalled.then(() => nextSignal(SIGNALS)).then(() => process.exit(EXIT.interrupted));
   if (keepData) requireNoData(settings.data);

@@ -1,7 +1,7 @@
 /** Settings of the simulated node that `stackside demo` runs beside the server. */
 import { Type } from '@sinclair/typebox';
 import { group, setting } from './setting.ts';
-import { integer } from './values.ts';
+import { integer, yesOrNo } from './values.ts';
 
 export const simulatedNodeSettings = group('Simulated node', {
   seed: setting({
@@ -39,5 +39,14 @@ export const simulatedNodeSettings = group('Simulated node', {
     read: integer,
     help: 'Average number of transactions that simulated users send for each block',
     accepts: 'a number from 0 to 200',
+  }),
+  untilStdinEnds: setting({
+    commands: ['demo'],
+    flag: '--until-stdin-ends',
+    variables: ['STACKSIDE_DEMO_UNTIL_STDIN_ENDS'],
+    type: Type.Boolean({ default: false }),
+    read: yesOrNo,
+    help: 'End when stdin ends, so that the demo never outlives the program that started it',
+    accepts: 'true or false',
   }),
 });

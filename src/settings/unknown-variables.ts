@@ -6,6 +6,9 @@ const PREFIX = 'STACKSIDE_';
 /** Variables of the tests, which the program inherits when a test runs it. The contributors' page names each. */
 export const testVariables: readonly string[] = ['STACKSIDE_BINARY', 'STACKSIDE_RUNS', 'STACKSIDE_SEED'];
 
+/** Variables of `stackside/test`, which a server that the same tests start inherits. */
+export const testSupportVariables: readonly string[] = ['STACKSIDE_EXECUTABLE'];
+
 /** The edit distance: how many letters must be added, removed or replaced to turn one word into the other. */
 function distance(a: string, b: string): number {
   let row = Array.from({ length: b.length + 1 }, (_, index) => index);
@@ -41,7 +44,7 @@ export interface UnknownVariable {
 /** The variables that begin as Stackside's do, and that nothing reads. */
 export function unknownVariables(environment: NodeJS.ProcessEnv): UnknownVariable[] {
   const own = ownVariables();
-  const known = new Set([...own, ...testVariables]);
+  const known = new Set([...own, ...testVariables, ...testSupportVariables]);
   return Object.keys(environment)
     .filter((name) => name.startsWith(PREFIX) && !known.has(name))
     .toSorted()

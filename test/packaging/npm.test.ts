@@ -30,7 +30,7 @@ afterAll(() => directory[Symbol.dispose]());
 const packagesWith = (executable: string) =>
   Promise.all(
     [
-      mainPackage(targetNames, manifest.version, licence),
+      mainPackage(targetNames, manifest.version, licence, []),
       ...targetNames.map((target) => executablePackage(target, manifest.version, bytesOf(executable), [licence])),
     ].map((one) => packed(one, TIME, 0)),
   );
@@ -56,7 +56,8 @@ describe('the launcher', () => {
     launcher = join(folder, 'bin/stackside.cjs');
     mkdirSync(join(folder, 'bin'), { recursive: true });
     cpSync(join(import.meta.dir, '../../packaging/npm/stackside.cjs'), launcher);
-    const { files } = mainPackage(targetNames, manifest.version, licence);
+    cpSync(join(import.meta.dir, '../../packaging/npm/executable.cjs'), join(folder, 'bin/executable.cjs'));
+    const { files } = mainPackage(targetNames, manifest.version, licence, []);
     const platforms = files.find(({ path }) => path === 'platforms.json');
     writeFileSync(join(folder, 'platforms.json'), platforms!.bytes);
     mkdirSync(join(program(), '..'), { recursive: true });

@@ -1,0 +1,26 @@
+/** The files of `stackside/test`: one module that runs in Node and in Bun, and its types. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import ts from 'typescript';
+import { type ArchivedFile, textFile } from './archive.ts';
+
+const source = join(import.meta.dir, '../src/testing');
+/** The files that users see types of. */
+const TYPED = ['index', 'types', 'errors'];
+
+/** The declarations of a file, under the names that its neighbours have in the package. */
+function declarationsOf(name: string): ArchivedFile {
+  const { outputText } = ts.transpileDeclaration(readFileSync(join(source, `${name}.ts`), 'utf8'), {
+    fileName: `${name}.ts`,
+    compilerOptions: { isolatedDeclarations: true, target: ts.ScriptTarget.ESNext },
+  });
+  return textFile(`test/${name}.d.mts`, outputText.replaceAll(/(from '\.\/\w+)\.ts'/g, "$1.mjs'"));
+}
+
+/** Bundles the module. @throws AggregateError where it can't be bundled */
+export async function testSupport(): Promise<ArchivedFile[]> {
+  const { outputs } = await Bun.build({ entrypoints: [join(source, 'index.ts')], target: 'node', format: 'esm' });
+  const [module] = outputs;
+  if (module === undefined) throw new Error('test support has no module');
+  return [textFile('test/index.mjs', await module.text()), ...TYPED.map(declarationsOf)];
+}

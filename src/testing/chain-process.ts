@@ -1,0 +1,113 @@
+/** The executable that runs the chain, as a child process. */
+import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
+import { DevnetError } from './errors.ts';
+import { within } from './limit.ts';
+
+/** Lines of the log that an error repeats. */
+const LOG_LINES = 20;
+const STOP_LIMIT_MS = 10_000;
+
+/** Variables that the executable gets; settings of other servers must not change the chain. */
+const PASSED_ON = /^(path|home|userprofile|te?mp|tmpdir|systemroot|ld_library_path)$/i;
+
+export interface ChainProcess {
+  readonly url: string;
+  /** Resolves with the error that everything then has, once the process has ended. */
+  readonly ended: Promise<DevnetError>;
+  stop(): Promise<void>;
+}
+
+/** Lets this process end, whatever its child does: the child ends with its stdin. */
+function detach(child: ChildProcessWithoutNullStreams): void {
+  child.unref();
+  for (const stream of [child.stdin, child.stdout, child.stderr]) {
+    (stream as { unref?: () => void }).unref?.();
+  }
+}
+
+const passedOn = (): NodeJS.ProcessEnv =>
+  Object.fromEntries(Object.entries(process.env).filter(([name]) => PASSED_ON.test(name)));
+
+/** Resolves with the address of the line that says that a server is ready. */
+function readyAddress({ stdout }: ChildProcessWithoutNullStreams): Promise<string> {
+  return new Promise((resolve, reject) => {
+    let text = '';
+    stdout.setEncoding('utf8').on('data', (chunk: string) => {
+      const isReady = text.includes('\n');
+      text += chunk;
+      if (isReady || !text.includes('\n')) return;
+      const [line = ''] = text.split('\n');
+      try {
+        resolve((JSON.parse(line) as { api: string }).api);
+      } catch (cause) {
+        reject(new DevnetError('not_started', `The executable is not Stackside: it printed ${line}`, { cause }));
+      }
+    });
+  });
+}
+
+/** The last lines of the log, as an error ends with them. */
+function lastLines({ stderr }: ChildProcessWithoutNullStreams): () => string {
+  let text = '';
+  stderr.setEncoding('utf8').on('data', (chunk: string) => {
+    text = `${text}${chunk}`
+      .split('\n')
+      .slice(-LOG_LINES - 1)
+      .join('\n');
+  });
+  return () => (text.trim() === '' ? 'Its log is empty.' : `Its last log lines:\n${text.trimEnd()}`);
+}
+
+/**
+ * Starts the executable, and waits until its chain is there.
+ * @throws DevnetError where it is missing, ends, or is not ready at the limit
+ */
+export async function startProcess(
+  executable: string,
+  args: readonly string[],
+  limitMs: number,
+): Promise<ChainProcess> {
+  const child = spawn(executable, args, { env: passedOn(), windowsHide: true });
+  const log = lastLines(child);
+  let phase: 'starting' | 'running' | 'stopping' = 'starting';
+  // What is written to a child that has ended fails, and its end is told below.
+  child.stdin.on('error', () => {});
+  const ended = new Promise<DevnetError>((resolve) => {
+    child.once('error', (cause: NodeJS.ErrnoException) => {
+      const message = `The executable ${executable} can't be started (${cause.code ?? cause.message}). Install the package stackside, or name the executable by the option executable or the variable STACKSIDE_EXECUTABLE.`;
+      resolve(new DevnetError('executable_missing', message, { cause }));
+    });
+    child.once('close', (code, signal) => {
+      if (phase === 'stopping') return resolve(new DevnetError('stopped', 'The chain was stopped.'));
+      const how = signal === null ? `with exit code ${code}` : `by ${signal}`;
+      const [problem, what] =
+        phase === 'starting' ? (['not_started', 'did not start: it ended'] as const) : (['ended', 'ended'] as const);
+      resolve(new DevnetError(problem, `The chain ${what} ${how}. ${log()}`));
+    });
+  });
+  const failed = ended.then((error) => Promise.reject(error));
+  // Nobody waits for it where the chain starts.
+  failed.catch(() => {});
+  try {
+    const url = await within(limitMs, `the chain to start. ${executable}`, Promise.race([readyAddress(child), failed]));
+    phase = 'running';
+    detach(child);
+    return { url, ended, stop };
+  } catch (error) {
+    detach(child);
+    child.kill('SIGTERM');
+    throw error;
+  }
+
+  async function stop(): Promise<void> {
+    phase = 'stopping';
+    child.ref();
+    child.stdin.end();
+    try {
+      await within(STOP_LIMIT_MS, 'the chain to end', ended);
+    } catch (error) {
+      child.kill('SIGKILL');
+      throw error;
+    }
+  }
+}

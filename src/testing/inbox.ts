@@ -1,0 +1,123 @@
+/** The receiver of deliveries: verifies each, and keeps it for the test that waits for it. */
+import { createServer, type IncomingMessage, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { verified } from '../hooks/delivery/signature.ts';
+import { DevnetError } from './errors.ts';
+import { within } from './limit.ts';
+import type { Delivery, HookPayload } from './types.ts';
+
+interface Waiting {
+  hook: string | null;
+  resolve(delivery: Delivery): void;
+  reject(error: DevnetError): void;
+}
+
+const NO_CONTENT = 204;
+const UNAUTHORIZED = 401;
+
+async function bodyOf(request: IncomingMessage): Promise<string> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of request) chunks.push(chunk as Buffer);
+  return Buffer.concat(chunks).toString('utf8');
+}
+
+function deliveryOf(headers: Headers, body: string, receiver: string): Delivery {
+  const given = Object.fromEntries(headers);
+  return {
+    id: headers.get('webhook-id') ?? '',
+    hook: headers.get('x-chainhook-uuid') ?? '',
+    headers: given,
+    body,
+    payload: JSON.parse(body) as HookPayload,
+    request: (url = receiver) => new Request(url, { method: 'POST', headers: sendable(given), body }),
+  };
+}
+
+/** Headers that belong to a connection are not sent again. */
+const sendable = (headers: Record<string, string>): Record<string, string> =>
+  Object.fromEntries(
+    Object.entries(headers).filter(([name]) => !/^(host|connection|content-length|transfer-encoding)$/.test(name)),
+  );
+
+export class Inbox {
+  readonly #server: Server;
+  #url = '';
+  #secret: Uint8Array = new Uint8Array();
+  #failure: DevnetError | null = null;
+  #arrived: Delivery[] = [];
+  #waiting: Waiting[] = [];
+
+  constructor() {
+    this.#server = createServer((request, response) => {
+      this.#take(request).then(
+        (status) => response.writeHead(status).end(),
+        (cause: unknown) => {
+          this.fail(new DevnetError('refused', 'The receiver could not read a delivery.', { cause }));
+          response.destroy();
+        },
+      );
+    });
+    // A test that forgets to stop its chain must end all the same.
+    this.#server.on('connection', (socket) => void socket.unref());
+  }
+
+  /** Starts the receiver. @param secret `whsec_` and base64 @returns its address */
+  async listen(secret: string): Promise<string> {
+    this.#secret = Buffer.from(secret.replace(/^whsec_/, ''), 'base64');
+    await new Promise<void>((resolve, reject) => {
+      this.#server.once('error', reject).listen(0, '127.0.0.1', resolve);
+    });
+    this.#server.unref();
+    this.#url = `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}/`;
+    return this.#url;
+  }
+
+  /** Waits for a delivery. @param hook the uuid of its chainhook; null for any @throws DevnetError */
+  async next(hook: string | null, limitMs: number): Promise<Delivery> {
+    const at = this.#arrived.findIndex((delivery) => hook === null || delivery.hook === hook);
+    const [found] = at < 0 ? [] : this.#arrived.splice(at, 1);
+    if (found !== undefined) return found;
+    if (this.#failure !== null) throw this.#failure;
+    let mine: Waiting | undefined;
+    const arrival = new Promise<Delivery>((resolve, reject) => {
+      mine = { hook, resolve, reject };
+      this.#waiting.push(mine);
+    });
+    try {
+      return await within(limitMs, `a delivery of ${hook ?? 'a chainhook'}`, arrival);
+    } finally {
+      this.#waiting = this.#waiting.filter((other) => other !== mine);
+    }
+  }
+
+  /** Ends every wait, and every later one, with an error. */
+  fail(error: DevnetError): void {
+    this.#failure ??= error;
+    for (const { reject } of this.#waiting.splice(0)) reject(error);
+  }
+
+  async close(): Promise<void> {
+    if (!this.#server.listening) return;
+    const closed = new Promise((resolve) => this.#server.close(resolve));
+    this.#server.closeAllConnections();
+    await closed;
+  }
+
+  async #take(request: IncomingMessage): Promise<number> {
+    const body = await bodyOf(request);
+    const headers = new Headers(request.headers as Record<string, string>);
+    if (!verified(this.#secret, headers, body, Date.now())) {
+      this.fail(new DevnetError('wrong_signature', `The signature of ${headers.get('webhook-id')} is wrong.`));
+      return UNAUTHORIZED;
+    }
+    this.#arrive(deliveryOf(headers, body, this.#url));
+    return NO_CONTENT;
+  }
+
+  #arrive(delivery: Delivery): void {
+    const at = this.#waiting.findIndex(({ hook }) => hook === null || hook === delivery.hook);
+    const [waiting] = at < 0 ? [] : this.#waiting.splice(at, 1);
+    if (waiting === undefined) this.#arrived.push(delivery);
+    else waiting.resolve(delivery);
+  }
+}

@@ -1,0 +1,154 @@
+/** `stackside/test`: a simulated chain for tests of apps. The package for npm has this file, bundled for Node and Bun. */
+import { createRequire } from 'node:module';
+import { directFetch } from '../http/direct-fetch.ts';
+import { type ChainProcess, startProcess } from './chain-process.ts';
+import { DevnetError } from './errors.ts';
+import { Inbox } from './inbox.ts';
+import { within } from './limit.ts';
+import type {
+  Account,
+  Amount,
+  Block,
+  Deployed,
+  Devnet,
+  DevnetOptions,
+  Fork,
+  HookDefinition,
+  Hooks,
+  Sent,
+} from './types.ts';
+
+export { DevnetError, type DevnetProblem } from './errors.ts';
+export type * from './types.ts';
+
+const LIMIT_MS = 60_000;
+/** Micro-STX that an account gets. */
+const FUNDS = 1_000_000_000n;
+/** The end of a process is known this long after its connections broke, at the latest. */
+const END_LIMIT_MS = 5_000;
+
+/** The executable of this platform, which npm installed beside this package. @throws DevnetError */
+function packagedExecutable(): string {
+  try {
+    return createRequire(import.meta.url)('../bin/executable.cjs').executable() as string;
+  } catch (cause) {
+    const { message, remedy = 'Install the package stackside again.' } = cause as Error & { remedy?: string };
+    throw new DevnetError('executable_missing', `${message} ${remedy}`, { cause });
+  }
+}
+
+/** Sends requests to the chain. */
+type Ask = <T>(path: string, body?: object) => Promise<T>;
+
+function asking({ url, ended }: ChainProcess, limitMs: number): Ask {
+  async function answerOf(path: string, body: object | undefined): Promise<{ isGood: boolean; text: string }> {
+    const method = body === undefined ? 'GET' : 'POST';
+    const headers = { 'content-type': 'application/json' };
+    try {
+      const response = await directFetch(url + path, { method, headers, body: JSON.stringify(body) ?? null });
+      return { isGood: response.ok, text: await response.text() };
+    } catch (cause) {
+      // The connection of a process that ends breaks before the end is known.
+      const lost = within(END_LIMIT_MS, 'the end of a chain that no longer answers', ended);
+      throw await lost.catch(() => new DevnetError('ended', `The chain did not answer ${path}.`, { cause }));
+    }
+  }
+  return async <T>(path: string, body?: object): Promise<T> => {
+    const { isGood, text } = await within(limitMs, `the answer to ${path}`, answerOf(path, body));
+    if (!isGood) throw new DevnetError('refused', `The chain refused ${path}: ${text}`);
+    return JSON.parse(text) as T;
+  };
+}
+
+function hooksOf(ask: Ask, inbox: Inbox, usualLimit: number): Hooks {
+  let started: Promise<{ secret: string; url: string }> | null = null;
+  async function start() {
+    const { signing_secret: secret } = await ask<{ signing_secret: string }>('/chainhooks/me/secret', {});
+    return { secret, url: await inbox.listen(secret) };
+  }
+  const receiver = () => {
+    started ??= start();
+    return started;
+  };
+  return {
+    async add({ name = 'test', filters, options = {} }: HookDefinition) {
+      const { url } = await receiver();
+      const { uuid } = await ask<{ uuid: string }>('/chainhooks/me', {
+        name,
+        version: '1',
+        chain: 'stacks',
+        network: 'testnet',
+        filters,
+        options: { decode_clarity_values: true, enable_on_registration: true, ...options },
+        action: { type: 'http_post', url },
+      });
+      return { uuid, next: ({ limitMs = usualLimit } = {}) => inbox.next(uuid, limitMs) };
+    },
+    async next({ limitMs = usualLimit } = {}) {
+      if (started === null)
+        throw new DevnetError('refused', 'No chainhook delivers here: call chain.hooks.add() first.');
+      return inbox.next(null, limitMs);
+    },
+    secret: async () => (await receiver()).secret,
+  };
+}
+
+/** The transactions that a chain signs. */
+function sending(ask: Ask): Pick<Devnet, 'account' | 'transfer' | 'deploy' | 'call'> {
+  const accounts = new Map<string, Promise<Account>>();
+  let deployed = 0;
+  async function funded(name: string, amount: Amount): Promise<Account> {
+    const account = await ask<Omit<Account, 'name'>>('/devnet/account', { name });
+    await ask('/devnet/fund', { address: account.address, amount: String(amount) });
+    return { name, ...account };
+  }
+  return {
+    account(name, amount = FUNDS) {
+      const made = accounts.get(name) ?? funded(name, amount);
+      accounts.set(name, made);
+      return made;
+    },
+    transfer: (recipient, amount, options = {}) =>
+      ask<Sent>('/devnet/transfer', { recipient, amount: String(amount), ...options }),
+    async deploy(source, { name, clarityVersion, ...sender } = {}): Promise<Deployed> {
+      deployed += 1;
+      const contract = name ?? `contract-${deployed}`;
+      const version = clarityVersion === undefined ? {} : { clarity_version: clarityVersion };
+      const sent = await ask<Sent>('/devnet/deploy', { source, name: contract, ...version, ...sender });
+      return { ...sent, contract_id: `${sent.sender}.${contract}` };
+    },
+    call: (contract, name, args = [], options = {}) =>
+      ask<Sent>('/devnet/call', { contract, function: name, arguments: args, ...options }),
+  };
+}
+
+/** Starts a simulated chain with the API beside it. @throws DevnetError */
+export async function startDevnet(options: DevnetOptions = {}): Promise<Devnet> {
+  const { port = 0, seed = 1, history = 1, limitMs = LIMIT_MS } = options;
+  const executable = options.executable ?? process.env.STACKSIDE_EXECUTABLE ?? packagedExecutable();
+  const settings = { 'api-port': port, 'event-port': 0, seed, history, interval: 0 };
+  const flags = Object.entries(settings).flatMap(([name, value]) => [`--${name}`, String(value)]);
+  const chain = await startProcess(executable, ['demo', '--until-stdin-ends', ...flags], limitMs);
+  const ask = asking(chain, limitMs);
+  const inbox = new Inbox();
+  void chain.ended.then((error) => inbox.fail(error));
+  let stopped: Promise<void> | null = null;
+  const stop = () => {
+    stopped ??= chain.stop().finally(() => inbox.close());
+    return stopped;
+  };
+  return {
+    url: chain.url,
+    hooks: hooksOf(ask, inbox, limitMs),
+    mine: async (count = 1, transactions = []) =>
+      (await ask<{ blocks: Block[] }>('/devnet/mine', { count, transactions })).blocks,
+    fork: (depth = 1) => ask<Fork>('/devnet/fork', { depth }),
+    bitcoin: async (count = 1) => (await ask<{ blocks: Block[] }>('/devnet/bitcoin', { count })).blocks,
+    advance: async (seconds) => {
+      await ask('/devnet/time', { seconds });
+    },
+    ...sending(ask),
+    stop,
+    [Symbol.asyncDispose]: stop,
+  };
+}

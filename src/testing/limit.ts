@@ -1,0 +1,20 @@
+/** Waits that end. */
+import { DevnetError } from './errors.ts';
+
+/**
+ * Waits for something, until a limit.
+ * @param waited what is waited for, to follow "Waited 5 ms for"
+ * @throws DevnetError at the limit, and what `work` throws
+ */
+export async function within<T>(limitMs: number, waited: string, work: Promise<T>): Promise<T> {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const late = new Promise<never>((_, reject) => {
+    const message = `Waited ${limitMs} ms for ${waited}, which did not come.`;
+    timer = setTimeout(() => reject(new DevnetError('time_limit', message)), limitMs);
+  });
+  try {
+    return await Promise.race([work, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}

@@ -1,0 +1,185 @@
+/** `stackside/test`, as the package for npm has it: the page's code in Bun and in Node, and what goes wrong. */
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import ts from 'typescript';
+import manifest from '../../package.json' with { type: 'json' };
+import { textFile } from '../../packaging/archive.ts';
+import { mainPackage, platformPackage } from '../../packaging/npm-packages.ts';
+import { targetHere, targetNames } from '../../packaging/targets.ts';
+import { testSupport } from '../../packaging/test-support.ts';
+import { type Devnet, DevnetError, startDevnet } from '../../src/testing/index.ts';
+import { command } from '../e2e/stackside.ts';
+import { type DataDirectory, dataDirectory } from '../support/data-directory.ts';
+
+const here = targetHere() ?? 'linux-x64';
+let directory: DataDirectory;
+let executable: string;
+
+const script = (path: string, text: string): string => {
+  mkdirSync(dirname(path), { recursive: true });
+  writeFileSync(path, `#!/bin/sh\n${text}\n`);
+  chmodSync(path, 0o755);
+  return path;
+};
+
+/** Installs the packages as npm does. */
+beforeAll(async () => {
+  directory = dataDirectory();
+  const modules = join(directory.path, 'node_modules');
+  const { files, manifest: own } = mainPackage(
+    targetNames,
+    manifest.version,
+    textFile('LICENSE', 'MIT\n'),
+    await testSupport(),
+  );
+  for (const { path, bytes } of [...files, textFile('package.json', JSON.stringify(own))]) {
+    mkdirSync(dirname(join(modules, 'stackside', path)), { recursive: true });
+    writeFileSync(join(modules, 'stackside', path), bytes);
+  }
+  const platform = join(modules, platformPackage(here));
+  executable = script(join(platform, 'bin/stackside'), `exec ${command.map((word) => `'${word}'`).join(' ')} "$@"`);
+  writeFileSync(join(platform, 'package.json'), '{}');
+});
+afterAll(() => directory[Symbol.dispose]());
+
+const page = readFileSync(join(import.meta.dir, '../../docs/testing-hooks.md'), 'utf8');
+const codeOfPage = [...page.matchAll(/^```js\n([\s\S]*?)^```$/gm)].map(([, code = '']) => code);
+
+const runtimes = [process.execPath, Bun.which('node')].filter((path) => path !== null);
+test.each(runtimes)('the code of the page runs with %s', async (runtime) => {
+  expect(codeOfPage).toHaveLength(1);
+  const file = join(directory.path, 'hook.test.mjs');
+  writeFileSync(file, codeOfPage.join('\n'));
+  // Nothing but what finds a shell: no Bun.
+  const env = { PATH: '/usr/bin:/bin', TMPDIR: process.env.TMPDIR ?? '/tmp' };
+  const child = Bun.spawn([runtime, file], {
+    cwd: directory.path,
+    env,
+    stdin: 'ignore',
+    stdout: 'pipe',
+    stderr: 'pipe',
+  });
+  const [errors, code] = await Promise.all([child.stderr.text(), child.exited]);
+  expect([errors, code]).toEqual(['', 0]);
+});
+
+test('the types of the package hold for a program that uses them', async () => {
+  const file = join(directory.path, 'types.mts');
+  writeFileSync(
+    file,
+    `import { startDevnet, DevnetError, type Delivery } from 'stackside/test';
+    const chain = await startDevnet({ seed: 2 });
+    const delivery: Delivery = await chain.hooks.next({ limitMs: 5 });
+    const height: number = delivery.payload.event.apply[0]!.block_identifier.index;
+    declare global { interface Request { readonly url: string } }
+    // @ts-expect-error there is no such problem
+    if (new DevnetError('ended', '').problem === 'none') await chain.mine(height);`,
+  );
+  const program = ts.createProgram([file], {
+    strict: true,
+    noEmit: true,
+    module: ts.ModuleKind.NodeNext,
+    moduleResolution: ts.ModuleResolutionKind.NodeNext,
+    target: ts.ScriptTarget.ESNext,
+    lib: ['lib.es2022.d.ts', 'lib.esnext.disposable.d.ts'],
+    types: [],
+  });
+  expect(ts.getPreEmitDiagnostics(program).map(({ messageText }) => messageText)).toEqual([]);
+});
+
+/** The error that something ends with. */
+async function problemOf(work: Promise<unknown>): Promise<[problem: string, message: string]> {
+  const error = await work.then(
+    () => null,
+    (cause: unknown) => cause,
+  );
+  if (!(error instanceof DevnetError)) throw new Error('no DevnetError', { cause: error });
+  return [error.problem, error.message];
+}
+
+describe('a chain that does not start says why', () => {
+  test('an executable that is missing', async () => {
+    expect(await problemOf(startDevnet({ executable: join(directory.path, 'none') }))).toEqual([
+      'executable_missing',
+      expect.stringContaining('STACKSIDE_EXECUTABLE'),
+    ]);
+  });
+
+  test('an executable that ends, such as one whose port is taken', async () => {
+    const ends = script(join(directory.path, 'ends'), 'echo "Port $4 is in use." >&2; exit 1');
+    expect(await problemOf(startDevnet({ executable: ends, port: 4321 }))).toEqual([
+      'not_started',
+      'The chain did not start: it ended with exit code 1. Its last log lines:\nPort 4321 is in use.',
+    ]);
+  });
+
+  test('an executable that is something else, or is never ready', async () => {
+    const other = script(join(directory.path, 'other'), 'echo hello; read line');
+    expect(await problemOf(startDevnet({ executable: other }))).toEqual([
+      'not_started',
+      'The executable is not Stackside: it printed hello',
+    ]);
+    const silent = script(join(directory.path, 'silent'), 'read line');
+    expect(await problemOf(startDevnet({ executable: silent, limitMs: 1 }))).toEqual([
+      'time_limit',
+      expect.stringContaining('Waited 1 ms for the chain to start'),
+    ]);
+  });
+});
+
+describe('a chain that runs', () => {
+  let chain: Devnet;
+  beforeAll(async () => {
+    chain = await startDevnet({ executable });
+  });
+  afterAll(() => chain.stop());
+
+  test('refuses what is wrong, and waits end', async () => {
+    expect(await problemOf(chain.hooks.next())).toEqual(['refused', expect.stringContaining('chain.hooks.add()')]);
+    expect(await problemOf(chain.fork(200))).toEqual(['refused', expect.stringContaining('body/depth')]);
+    const hook = await chain.hooks.add({ filters: { events: [{ type: 'contract_deploy' }] } });
+    expect(await problemOf(hook.next({ limitMs: 0 }))).toEqual([
+      'time_limit',
+      `Waited 0 ms for a delivery of ${hook.uuid}, which did not come.`,
+    ]);
+    // A wait that has ended takes no delivery from a later one.
+    const { contract_id } = await chain.deploy('(define-constant one u1)', { sender: (await chain.account('a')).name });
+    const { payload, hook: uuid } = await hook.next();
+    expect([uuid, payload.event.apply[0]?.transactions[0]?.metadata.status]).toEqual([hook.uuid, 'success']);
+    expect(contract_id).toEndWith('.contract-1');
+  });
+
+  test('answers a delivery that is not signed with 401, and the wait ends', async () => {
+    const waiting = problemOf(chain.hooks.next());
+    const { url } = (
+      (await (await fetch(`${chain.url}/chainhooks/me`)).json()) as {
+        results: { definition: { action: { url: string } } }[];
+      }
+    ).results[0]!.definition.action;
+    const headers = { 'webhook-id': 'evt_1', 'webhook-signature': 'v1,none' };
+    expect((await fetch(url, { method: 'POST', headers, body: '{}' })).status).toBe(401);
+    expect(await waiting).toEqual(['wrong_signature', 'The signature of evt_1 is wrong.']);
+  });
+
+  test('that is stopped ends what waits', async () => {
+    await chain.stop();
+    expect((await problemOf(chain.mine()))[0]).toBe('stopped');
+  });
+});
+
+test('a chain that dies ends what waits with its last log lines', async () => {
+  const pid = join(directory.path, 'pid');
+  const ready = `{"ready":true,"api":"http://127.0.0.1:9"}`;
+  const dies = script(
+    join(directory.path, 'dies'),
+    `echo $$ >'${pid}'; echo 'out of memory' >&2; echo '${ready}'; read line`,
+  );
+  const chain = await startDevnet({ executable: dies });
+  process.kill(Number(readFileSync(pid, 'utf8')), 'SIGKILL');
+  expect(await problemOf(chain.mine())).toEqual([
+    'ended',
+    'The chain ended by SIGKILL. Its last log lines:\nout of memory',
+  ]);
+  await chain.stop();
+});
