@@ -59,15 +59,17 @@ const stdinEnd = (): Promise<'SIGHUP'> =>
  */
 export async function runDemo({ settings, sources }: Reading<'demo'>): Promise<void> {
   const keepData = sources.data !== null;
+  if (keepData) requireNoData(settings.data);
   // Before there is anything to remove, and SIGHUP, too: a terminal that is closed sends it.
   const signalled = settings.untilStdinEnds ? Promise.race([nextSignal(SIGNALS), stdinEnd()]) : nextSignal(SIGNALS);
   // Who signals again doesn't want to wait; a signal without a handler would end the process before anything is removed.
   void signalled.then(() => nextSignal(SIGNALS)).then(() => process.exit(EXIT.interrupted));
-  if (keepData) requireNoData(settings.data);
   const own = keepData ? null : temporaryData();
   try {
     await serveDemo({ ...settings, data: own?.path ?? settings.data }, sources, signalled);
   } finally {
+    // A process that reads its stdin does not end before that does.
+    if (settings.untilStdinEnds) process.stdin.pause();
     own?.remove();
   }
 }

@@ -106,7 +106,7 @@ describe('a chain that does not start says why', () => {
     ]);
   });
 
-  test('an executable that ends, such as one whose port is taken', async () => {
+  test('an executable that ends', async () => {
     const ends = script(join(directory.path, 'ends'), 'echo "Port $4 is in use." >&2; exit 1');
     expect(await problemOf(startDevnet({ executable: ends, port: 4321 }))).toEqual([
       'not_started',
@@ -148,6 +148,14 @@ describe('a chain that runs', () => {
     const { payload, hook: uuid } = await hook.next();
     expect([uuid, payload.event.apply[0]?.transactions[0]?.metadata.status]).toEqual([hook.uuid, 'success']);
     expect(contract_id).toEndWith('.contract-1');
+  });
+
+  test('keeps its port, and another chain says so', async () => {
+    const port = Number(new URL(chain.url).port);
+    expect(await problemOf(startDevnet({ executable, port }))).toEqual([
+      'not_started',
+      expect.stringMatching(new RegExp(`ended with exit code \\d+\\. Its last log lines:[^]*${port}`)),
+    ]);
   });
 
   test('answers a delivery that is not signed with 401, and the wait ends', async () => {
