@@ -84,6 +84,9 @@ function freshNpm(folder: string, registry: string): Environment {
     npm_config_update_notifier: 'false',
     npm_config_audit: 'false',
     npm_config_fund: 'false',
+    // The registry is on this machine: a request that fails is a fault, and would be tried again for a quarter of an hour.
+    npm_config_fetch_retries: '0',
+    npm_config_fetch_timeout: '60000',
   };
 }
 
