@@ -172,6 +172,19 @@ test('what is no journal is said', async () => {
   expect((await refusal(none.url.href, directory.path)).message).toBe(`${none.url.origin} has no journal.`);
   using other = Bun.serve({ hostname: '127.0.0.1', port: 0, fetch: () => Response.json({ entries: 'none' }) });
   expect((await refusal(other.url.href, directory.path)).message).toContain('something else than a journal');
+  // Times that no row holds exactly.
+  for (const received_at of [2 ** 60, 1e300, -1]) {
+    const { journal } = whole;
+    const chain = `0x${'ab'.repeat(32)}`;
+    const payload = Bun.zstdCompressSync(journal[0]!.text).toBase64();
+    const entries = [{ id: 1, received_at, path: '/new_block', chain, payload }];
+    using odd = Bun.serve({
+      hostname: '127.0.0.1',
+      port: 0,
+      fetch: () => Response.json({ after: 0, chain: `0x${'00'.repeat(32)}`, last: 1, entries }),
+    });
+    expect((await refusal(odd.url.href, directory.path)).message).toContain('something else than a journal');
+  }
   expect((await refusal('http://', directory.path)).message).toBe('http:// is no URL.');
   expect((await refusal(join(directory.path, 'none'), directory.path)).message).toStartWith('There is no journal in');
 });

@@ -8,7 +8,11 @@ import { Hash } from '../shared/schemas/values.ts';
 
 const Entry = Type.Object({
   id: Type.Integer({ minimum: 1 }),
-  received_at: Type.Integer({ description: 'Unix time in microseconds' }),
+  received_at: Type.Integer({
+    minimum: 0,
+    maximum: Number.MAX_SAFE_INTEGER,
+    description: 'Unix time in microseconds',
+  }),
   path: Type.String({ description: 'Path that the node posted the event to, such as `/new_block`' }),
   chain: Hash,
   payload: Type.String({ description: 'JSON text of the event, compressed with zstd, in base64' }),
