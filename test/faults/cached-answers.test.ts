@@ -276,7 +276,7 @@ test(
           });
         }
       }),
-      { cases: 2, shrink: false },
+      { cases: 1, shrink: false },
     );
   },
   timeout,

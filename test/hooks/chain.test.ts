@@ -105,7 +105,7 @@ test(
         expect([status.occurrence_count, status.lag_blocks]).toEqual([told, 0]);
         expect(status.evaluated_block_count).toBeGreaterThanOrEqual(told);
       }),
-      { cases: 8, shrink: false, examples: [[overtaken]] },
+      { cases: 6, shrink: false, examples: [[overtaken]] },
     );
     expect(withRollbacks).toBeGreaterThan(0);
   },
@@ -140,7 +140,7 @@ test(
         expect(dispatcher).toBeDefined();
         expect([...followed(queued(away, two)).values()]).toEqual([...followed(queued(live, one)).values()]);
       }),
-      { cases: 8, shrink: false },
+      { cases: 6, shrink: false },
     );
   },
   timeout,
