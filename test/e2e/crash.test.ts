@@ -27,7 +27,7 @@ import { command } from './stackside.ts';
 
 /** Each round begins with an empty directory and kills 20 times: imports with a journal and without, and servers. */
 const seeds: readonly number[] = Array.from({ length: casesOf(1) }, (_, round) => firstSeed + round);
-const KILLS_OF_AN_IMPORT = 3;
+const KILLS_OF_AN_IMPORT = 2;
 const KILLS_OF_A_SERVER = 10;
 
 /** When all events came, for a process that receives them as quickly as they can be sent. */

@@ -197,7 +197,7 @@ test(
           db.run('ROLLBACK');
         }
       }),
-      { cases: 90 },
+      { cases: 60 },
     );
   },
   timeout,
@@ -228,7 +228,7 @@ test(
       fc.property(anyBlocks(), (blocks) => {
         expect(stagesOf(blocks, effects)).toEqual(stagesOf(blocks, (block) => effectsOf(block, sendMany)));
       }),
-      { cases: 30 },
+      { cases: 20 },
     );
   },
   timeout,
