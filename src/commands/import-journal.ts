@@ -1,6 +1,6 @@
 /** `stackside import --from`: the events of the journal of another server, or of a data directory. */
 import { systemClock } from '../base/clock.ts';
-import { EXIT, OperatorError } from '../base/errors.ts';
+import { OperatorError } from '../base/errors.ts';
 import { isEventPath } from '../chain/payload-reader.ts';
 import { createLog } from '../log.ts';
 import type { SettingsOf } from '../settings/config.ts';
@@ -10,6 +10,7 @@ import { CHAIN_START, type JournalEntry, nextChain, sameChain } from '../store/f
 import type { Place } from '../store/files/journal-link.ts';
 import { type Ingest, openIngest } from '../store/ingest/ingest.ts';
 import { ForeignEntryError } from '../store/ingest/shared-entries.ts';
+import { interruptible } from './interruptible.ts';
 import { damaged, directoryJournal, type JournalSource, lacking, peerJournal } from './journal-sources.ts';
 import { type Progress, progressReport } from './progress.ts';
 
@@ -147,14 +148,11 @@ export async function importJournal(settings: SettingsOf<'import'>, from: string
     load: 'bulk',
     log: createLog(settings.logLevel),
   });
-  const stop = () => {
-    ingest.close();
-    process.exit(EXIT.interrupted);
-  };
-  process.once('SIGINT', stop).once('SIGTERM', stop);
   const progress = progressReport(source.location, process.stderr);
   try {
-    const { from, last } = await takeAll(settings.data, ingest, source, progress.update);
+    const { from, last } = await interruptible(ingest.close, () =>
+      takeAll(settings.data, ingest, source, progress.update),
+    );
     ingest.commit();
     progress.done();
     process.stdout.write(
@@ -163,7 +161,6 @@ export async function importJournal(settings: SettingsOf<'import'>, from: string
   } catch (error) {
     throw error instanceof ForeignEntryError ? damaged(source.location, error.id) : error;
   } finally {
-    process.off('SIGINT', stop).off('SIGTERM', stop);
     ingest.close();
     source.close();
   }

@@ -1,6 +1,6 @@
 /** `stackside import`: an event recording into the index. */
 
-import { EXIT, OperatorError } from '../base/errors.ts';
+import { OperatorError } from '../base/errors.ts';
 import { discard } from '../base/garbage.ts';
 import { PayloadError } from '../chain/payload-reader.ts';
 import { type RecordingFormat, RowError } from '../chain/recording.ts';
@@ -13,6 +13,7 @@ import { type Ingest, openIngest } from '../store/ingest/ingest.ts';
 import { UnknownParentError } from '../store/ingest/known-blocks.ts';
 import { beginsWith, NOTHING_IMPORTED, RowDigest } from './imported-rows.ts';
 import { openInput, requireInput } from './input.ts';
+import { interruptible } from './interruptible.ts';
 import { type Progress, progressReport } from './progress.ts';
 import { rowReader } from './recording-format.ts';
 import { SeenIds } from './seen-ids.ts';
@@ -151,23 +152,19 @@ export async function runImport(
     load: 'bulk',
     log: createLog(settings.logLevel),
   });
-  const stop = () => {
-    ingest.close();
-    process.exit(EXIT.interrupted);
-  };
-  process.once('SIGINT', stop).once('SIGTERM', stop);
   try {
-    for (const file of files) {
-      const report = progressReport(file, process.stderr);
-      const counts = await importFile(ingest, file, options, report.update);
-      report.done();
-      process.stdout.write(
-        `${file}: ${counts.rows} rows, ${counts.applied} applied, ${counts.repeated} known already, ` +
-          `${counts.bad} bad; tip at height ${ingest.tipHeight()}\n`,
-      );
-    }
+    await interruptible(ingest.close, async () => {
+      for (const file of files) {
+        const report = progressReport(file, process.stderr);
+        const counts = await importFile(ingest, file, options, report.update);
+        report.done();
+        process.stdout.write(
+          `${file}: ${counts.rows} rows, ${counts.applied} applied, ${counts.repeated} known already, ` +
+            `${counts.bad} bad; tip at height ${ingest.tipHeight()}\n`,
+        );
+      }
+    });
   } finally {
-    process.off('SIGINT', stop).off('SIGTERM', stop);
     ingest.close();
   }
 }

@@ -3,9 +3,10 @@ import { createWriteStream, statSync, writeSync } from 'node:fs';
 import { Readable, type Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { constants, createGzip, createZstdCompress } from 'node:zlib';
-import { EXIT, hasCode, OperatorError } from '../base/errors.ts';
+import { hasCode, OperatorError } from '../base/errors.ts';
 import { onFile, operatorErrorOf } from '../base/system-errors.ts';
 import { wholeFile } from '../base/whole-file.ts';
+import { interruptible } from './interruptible.ts';
 import { printableText } from './terminal/printable.ts';
 
 /** Whether the reader of the output closed it, as `head` does after some lines. */
@@ -86,19 +87,12 @@ async function writeTo(target: Writable, file: string, content: Content): Promis
 /** Writes a file under a temporary name and renames it. A failure or a signal removes the temporary file. */
 async function writeWhole(file: string, content: Content): Promise<void> {
   const whole = wholeFile(file);
-  const interrupted = () => {
-    whole.discard();
-    process.exit(EXIT.interrupted);
-  };
-  process.once('SIGINT', interrupted).once('SIGTERM', interrupted);
   try {
-    await writeTo(createWriteStream(whole.partial), file, content);
+    await interruptible(whole.discard, () => writeTo(createWriteStream(whole.partial), file, content));
     whole.keep();
   } catch (error) {
     whole.discard();
     throw error;
-  } finally {
-    process.off('SIGINT', interrupted).off('SIGTERM', interrupted);
   }
 }
 
