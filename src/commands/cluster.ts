@@ -2,6 +2,7 @@
 import { existsSync } from 'node:fs';
 import { OperatorError, PassingError } from '../base/errors.ts';
 import { chainIdText } from '../chain/network.ts';
+import { toHex } from '../codec/hex.ts';
 import type { SettingsOf } from '../settings/config.ts';
 import { indexPath } from '../store/files/database.ts';
 import { type JournalReader, openJournalReader } from '../store/files/journal.ts';
@@ -108,12 +109,10 @@ export async function reportCluster(settings: ClusterSettings, format: OutputFor
   for (const warning of status.engine.warnings) process.stderr.write(`Warning: ${warning}\n`);
 }
 
-const hex = (bytes: Uint8Array): string => `0x${Buffer.from(bytes).toString('hex')}`;
-
 function jsonOf({ chainId, head, bytes, hosts, leases, directory, engine }: ClusterStatus) {
   return {
     chain_id: chainId,
-    head: { entry: head.seq, chain: hex(head.chain) },
+    head: { entry: head.seq, chain: toHex(head.chain) },
     log_bytes: bytes,
     hosts: hosts.map(({ name, seq, version, seconds }) => ({
       name,
@@ -148,7 +147,7 @@ export function clusterLines(status: ClusterStatus, data: string): string[] {
   const width = Math.max(0, ...hosts.map(({ name }) => name.length));
   return [
     line('chain', chainId === null ? 'not known yet' : chainIdText(chainId)),
-    line('log', `entry ${head.seq}, chain value ${hex(head.chain)}, ${(bytes / 1e6).toFixed(1)} MB`),
+    line('log', `entry ${head.seq}, chain value ${toHex(head.chain)}, ${(bytes / 1e6).toFixed(1)} MB`),
     ...hosts.map(({ name, seq, version, seconds }) =>
       line('host', `${name.padEnd(width)}  entry ${seq}, ${behind(head.seq, seq)}, ${version}, seen ${ago(seconds)}`),
     ),

@@ -1,9 +1,9 @@
 /** Inspections of the index on demand: the checks of `stackside check`, and the sizes of its tables. Stackside's own. */
 import { type Static, Type } from '@sinclair/typebox';
 import { ApiError } from '../../http/errors.ts';
-import type { Refusals } from '../../http/openapi.ts';
-import { type Access, route } from '../../http/route.ts';
+import { route } from '../../http/route.ts';
 import { nullable, UnixTime, words } from '../shared/schemas/values.ts';
+import type { OperatorFamily } from './operator-family.ts';
 
 const kinds = ['check', 'tables'] as const;
 export type InspectionKind = (typeof kinds)[number];
@@ -52,18 +52,8 @@ export interface Inspections {
   cancel(): boolean;
 }
 
-/** What the routes of the operator have in common. */
-interface Family {
-  tag: string;
-  access: Access<object, undefined>;
-  refusals: Refusals;
-  etag: null;
-  snapshot: false;
-  mainThread: true;
-}
-
 /** @param inspections those of this process */
-export function inspectionRoutes(family: Family, inspections: () => Inspections) {
+export function inspectionRoutes(family: OperatorFamily, inspections: () => Inspections) {
   const path = '/stackside/v1/inspections';
   return [
     route({

@@ -1,10 +1,11 @@
 /** The journal, as another server reads it to take the events that it lacks. Stackside's own. */
 import { type Static, Type } from '@sinclair/typebox';
+import { toHex } from '../../codec/hex.ts';
 import { ApiError, notFound, Problem } from '../../http/errors.ts';
-import type { Refusals } from '../../http/openapi.ts';
-import { type Access, route } from '../../http/route.ts';
+import { route } from '../../http/route.ts';
 import { Streamed } from '../../http/streamed.ts';
 import { Hash } from '../shared/schemas/values.ts';
+import type { OperatorFamily } from './operator-family.ts';
 
 const Entry = Type.Object({
   id: Type.Integer({ minimum: 1 }),
@@ -58,10 +59,8 @@ const MOST_ENTRIES = 5_000;
 /** Bytes of payloads that are read in one turn of the event loop. */
 const BYTES_OF_PART = 250_000;
 
-const hex = (bytes: Uint8Array): string => `0x${bytes.toHex()}`;
-
 const entryText = ({ id, receivedAt, path, payload, chain }: StoredEntry): string =>
-  JSON.stringify({ id, received_at: receivedAt, path, chain: hex(chain), payload: payload.toBase64() });
+  JSON.stringify({ id, received_at: receivedAt, path, chain: toHex(chain), payload: payload.toBase64() });
 
 /** The texts of a page's entries, several of small ones together. */
 function* entryTexts(stretch: JournalStretch, limit: number): Generator<string> {
@@ -86,7 +85,7 @@ function streamedPage(after: number, limit: number, stretch: JournalStretch): St
     'application/json',
     null,
     async function* () {
-      yield `{"after":${after},"chain":${chain === null ? 'null' : `"${hex(chain)}"`},"last":${last},"entries":[`;
+      yield `{"after":${after},"chain":${chain === null ? 'null' : `"${toHex(chain)}"`},"last":${last},"entries":[`;
       yield* entryTexts(stretch, limit);
       yield ']}';
     },
@@ -94,18 +93,8 @@ function streamedPage(after: number, limit: number, stretch: JournalStretch): St
   );
 }
 
-/** What the routes of the operator have in common. */
-interface Family {
-  tag: string;
-  access: Access<object, undefined>;
-  refusals: Refusals;
-  etag: null;
-  snapshot: false;
-  mainThread: true;
-}
-
 /** @param stretch reads the journal; it returns null where none is kept */
-export const journalRoute = (family: Family, stretch: (after: number) => JournalStretch | null) =>
+export const journalRoute = (family: OperatorFamily, stretch: (after: number) => JournalStretch | null) =>
   route({
     ...family,
     refusals: { ...family.refusals, 410: 'The journal was trimmed, and lacks the next event' },

@@ -6,6 +6,7 @@
 import type { Chance } from '../../base/chance.ts';
 import { type Clock, pause } from '../../base/clock.ts';
 import { isEventPath } from '../../chain/payload-reader.ts';
+import { toHex } from '../../codec/hex.ts';
 import { StoreUnavailableError } from '../../store/files/store-failure.ts';
 import type { ReceivedEvent } from '../../store/ingest/ingest.ts';
 import { UnknownParentError } from '../../store/ingest/known-blocks.ts';
@@ -199,7 +200,7 @@ export class SnpSubscriber {
     const client = chance.uuid();
     const commands = clientCommands(prefix, client);
     const { height, indexBlockHash } = tip();
-    const block = height === 0 ? null : { hash: `0x${indexBlockHash.toHex()}`, height };
+    const block = height === 0 ? null : { hash: toHex(indexBlockHash), height };
     await redis.runTogether(commands.handshake({ messageId: last?.id ?? null, tip: block }));
     this.#inVain += 1;
     this.#handshakes.set(reason, (this.#handshakes.get(reason) ?? 0) + 1);
