@@ -1,6 +1,7 @@
 /** Finds the first mistake in a value, by the schema that also documents it. */
 import type { TSchema } from '@sinclair/typebox';
-import { type TypeCheck, TypeCompiler, type ValueError, ValueErrorType } from '@sinclair/typebox/compiler';
+import { TypeCompiler, type ValueError, ValueErrorType } from '@sinclair/typebox/compiler';
+import { madeOnce } from '../base/made-once.ts';
 
 /** Where and how a value breaks its schema. */
 export interface Mistake {
@@ -15,11 +16,11 @@ export interface Mistake {
  * the API has hundreds of them, and compiling them all would delay the start.
  */
 export function checker(schema: TSchema): (value: unknown) => Mistake | null {
-  let compiled: TypeCheck<TSchema> | undefined;
+  const compiled = madeOnce(() => TypeCompiler.Compile(schema));
   return (value) => {
-    compiled ??= TypeCompiler.Compile(schema);
-    if (compiled.Check(value)) return null;
-    const error = compiled.Errors(value).First();
+    const check = compiled();
+    if (check.Check(value)) return null;
+    const error = check.Errors(value).First();
     return error === undefined ? { path: [], rule: 'must have the documented form' } : mistakeOf(error);
   };
 }

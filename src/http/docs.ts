@@ -1,5 +1,6 @@
 /** The API described: the OpenAPI document, and a page to read it that loads nothing from elsewhere. */
 import { type AnyElysia, Elysia } from 'elysia';
+import { madeOnce } from '../base/made-once.ts';
 import { takesCoding } from './accepts.ts';
 import { heightComponents, KEY_SCHEME, type RecordedExample, withExample, withHeights } from './openapi.ts';
 import type { Responder } from './respond.ts';
@@ -92,11 +93,7 @@ export function docs(
   routes: readonly Route[],
 ): AnyElysia {
   // Routes don't change while a server runs, and the document is megabytes of text.
-  let made: Promise<Texts> | null = null;
-  const texts = (): Promise<Texts> => {
-    made ??= textsOf(routes, version, described);
-    return made;
-  };
+  const texts = madeOnce(() => textsOf(routes, version, described));
   const hidden = { detail: { hide: true } };
   return new Elysia({ name: 'docs' })
     .get(DOCUMENT, async () => respond.jsonText(200, (await texts()).document), hidden)

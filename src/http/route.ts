@@ -1,6 +1,7 @@
 /** How a route is declared, and what a declaration becomes. */
 import type { Static, TProperties, TSchema, TUndefined } from '@sinclair/typebox';
 import { type AnyElysia, Elysia } from 'elysia';
+import { madeOnce } from '../base/made-once.ts';
 import type { Reader } from '../store/read/index-reader.ts';
 import type { Snapshots } from '../store/read/snapshots.ts';
 import { type Deprecation, type DeprecationPolicy, deprecatedRoute } from './deprecation.ts';
@@ -214,15 +215,6 @@ export function route<
       const { gone, mark } = deprecatedRoute(declaration, deprecated, deprecation, respond, now);
       return async (request) => gone(request) ?? mark(await answerOrFailure(request), request);
     },
-  };
-}
-
-/** Makes something when it is asked for first: hundreds of routes are declared, and few of them are asked for soon. */
-function madeOnce<Made>(make: () => Made): () => Made {
-  let made: Made | undefined;
-  return () => {
-    made ??= make();
-    return made;
   };
 }
 
