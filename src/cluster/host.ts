@@ -152,7 +152,7 @@ export function clusterHost(options: ClusterHostOptions): ClusterHost {
   return {
     async receive(event) {
       try {
-        // As long as the log is away, an event is neither applied nor kept in the way of those who write something else.
+        // An event is neither applied nor kept in the way of other writers as long as the log is away.
         if (!at.isReachable()) at.reached((await log.head()).seq);
         // What ends the host may happen while the event waits.
         return await queue.run(() => (end === null ? take(event) : Promise.reject(fail(end))));

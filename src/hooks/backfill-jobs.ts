@@ -36,7 +36,7 @@ export function backfillJobs({ store, history, write, clock, chance, wakeTasks }
       if (to > tip) throw invalidField('to_height', `must not be above the tip, which is at ${tip}`);
       const uuid = chance.uuid();
       await write(() => {
-        // It may have been deleted while others wrote.
+        // The hook may have been deleted while others wrote.
         if (records.get(hookId) === undefined) throw unknownHook();
         if (backfills.openOf(hookId) >= MOST_BACKFILLS) {
           throw new HookProblem(429, `No more than ${MOST_BACKFILLS} backfills of a chainhook may wait: try again`);

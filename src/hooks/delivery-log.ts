@@ -80,7 +80,7 @@ export function deliveryLog(hooks: Chainhooks, { own }: Management) {
       for (let after = 0; ; ) {
         const batch = await write(() => {
           const found = deliveries.inOrder(id, which, after, BATCH);
-          // It may have been deleted since the last batch.
+          // The hook may have been deleted since the last batch.
           const record = own(consumer, uuid);
           const chosen = found.filter((one) => !dispatcher.isUnderWay(one.id) && deliveries.hasBody(one.id));
           for (const one of chosen) requeue(record, one);

@@ -24,7 +24,7 @@ export async function evaluateOnDemand(hooks: Chainhooks, own: () => HookRecord,
   if (matched === null || of === null) return;
   const body = payloadText(hook, of, { apply: [matched], rollback: [] });
   await write(() => {
-    // It may have been deleted while others wrote.
+    // The hook may have been deleted while others wrote.
     own();
     if (deliveries.openUpTo(hook.id, 'evaluate', MOST_WAITING) === MOST_WAITING) {
       throw new HookProblem(429, `${MOST_WAITING} evaluations wait for the receiver: try again, or use a backfill`);

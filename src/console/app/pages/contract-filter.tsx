@@ -23,6 +23,10 @@ export const NO_FILTER: Readonly<Record<string, null>> = Object.fromEntries(
   Object.values(PARAMETERS).map((parameter) => [parameter, null]),
 );
 
+/** What the fields of words, and those of heights, have beside what all have. */
+const TEXT = { type: 'text', autocomplete: 'off', spellcheck: false } as const;
+const HEIGHT = { type: 'number', min: 0 } as const;
+
 interface FilterFormProps {
   filter: ContractFilter;
   /** What is named: a field or an argument. Without it, the list is narrowed by heights alone. */
@@ -37,40 +41,19 @@ export function FilterForm({ filter, of }: FilterFormProps) {
     go(withQuery({ ...Object.fromEntries(changes), cursor: null }));
   };
   // A key makes the field anew where the address has another value.
-  const text = (member: Member, label: string, placeholder: string) => (
+  const field = (member: Member, label: string, placeholder: string, kind: typeof TEXT | typeof HEIGHT) => (
     <label>
       {label}
-      <input
-        key={filter[member]}
-        name={member}
-        type="text"
-        placeholder={placeholder}
-        defaultValue={filter[member]}
-        autocomplete="off"
-        spellcheck={false}
-      />
-    </label>
-  );
-  const height = (member: Member, label: string, placeholder: string) => (
-    <label>
-      {label}
-      <input
-        key={filter[member]}
-        name={member}
-        type="number"
-        min={0}
-        placeholder={placeholder}
-        defaultValue={filter[member]}
-      />
+      <input key={filter[member]} name={member} placeholder={placeholder} defaultValue={filter[member]} {...kind} />
     </label>
   );
   const isChosen = MEMBERS.some((member) => filter[member] !== '');
   return (
     <form class="panel-body form row" onSubmit={submit}>
-      {of === null ? null : text('name', of, 'amount')}
-      {of === null ? null : text('condition', 'Condition', 'gte:1000')}
-      {height('from', 'From block', 'first')}
-      {height('to', 'To block', 'newest')}
+      {of === null ? null : field('name', of, 'amount', TEXT)}
+      {of === null ? null : field('condition', 'Condition', 'gte:1000', TEXT)}
+      {field('from', 'From block', 'first', HEIGHT)}
+      {field('to', 'To block', 'newest', HEIGHT)}
       <button type="submit">Filter</button>
       {isChosen ? (
         <a class="button" href={withQuery({ ...NO_FILTER, cursor: null })}>
