@@ -22,8 +22,10 @@ export interface ClusterState {
   position: number;
   /** The number of the log's newest entry, as far as is known; null before the log was reached. */
   head: number | null;
-  /** Seconds since the host last held all entries of the log; 0 while it does. */
+  /** Seconds since the host was last known to hold all entries of the log; 0 while it is. */
   lagSeconds: number;
+  /** Seconds since the log last answered; since the start where it never did. */
+  silentSeconds: number;
   /** Whether the log answered when it was asked last. */
   reachable: boolean;
   /** Events that another host's entry came before. */

@@ -23,7 +23,9 @@ export function standing({ entries, clock, say }: StandingOptions, stopping: Abo
   const startedAt = clock.monotonic();
   /** Whether the log answered when it was asked last; null before it was. */
   let reachable: boolean | null = null;
+  let answeredAt = startedAt;
   const counts = { conflicts: 0, healed: 0 };
+  const secondsSince = (moment: number): number => (clock.monotonic() - moment) / 1000;
   const position = (): number => entries.place().id;
   const isLevel = (): boolean => head !== null && levelAt !== null && position() >= head;
 
@@ -32,12 +34,14 @@ export function standing({ entries, clock, say }: StandingOptions, stopping: Abo
     /** The log answered. @param newest the number of its newest entry */
     reached(newest: number): void {
       head = newest;
+      answeredAt = clock.monotonic();
       if (reachable !== true) say({ event: 'log_reached', position: position(), head });
       reachable = true;
     },
     /** The host has all entries of the log. */
     level(): void {
       levelAt = clock.monotonic();
+      answeredAt = levelAt;
     },
     /** @returns the error */
     unreachable(cause: LogUnavailableError): LogUnavailableError {
@@ -52,7 +56,9 @@ export function standing({ entries, clock, say }: StandingOptions, stopping: Abo
     state: (): ClusterState => ({
       position: position(),
       head: head === null ? null : Math.max(head, position()),
-      lagSeconds: isLevel() ? 0 : (clock.monotonic() - (levelAt ?? startedAt)) / 1000,
+      // What a log that does not answer has by now, nobody knows.
+      lagSeconds: isLevel() && reachable === true ? 0 : secondsSince(levelAt ?? startedAt),
+      silentSeconds: secondsSince(answeredAt),
       reachable: reachable === true,
       ...counts,
     }),

@@ -11,10 +11,17 @@ import type { Settings } from '../settings/config.ts';
 import type { Ingest } from '../store/ingest/ingest.ts';
 import type { HostReport } from '../store/log/cluster-hosts.ts';
 import { LogUnavailableError, LogUnknownOutcomeError, type SharedLog } from '../store/log/shared-log.ts';
+import { spanText } from './span.ts';
 import { serverVersion } from './version.ts';
 
 /** Milliseconds between two reports of where this host is. */
 const TELL_MS = 5_000;
+
+/**
+ * Seconds without an answer of the log after which a host may be as far behind as it will, for all it knows. A host looks
+ * at the log every few seconds, and readers should not lose all hosts while a standby takes over.
+ */
+const MOST_SILENT_SECONDS = 60;
 
 /** A cluster's log that was opened. */
 export interface OpenedLog {
@@ -47,8 +54,9 @@ export interface ServedCluster extends Pick<ClusterHost, 'receive' | 'state' | '
 }
 
 /** @param most the `--cluster-lag` setting */
-function reasonOf({ position, head }: ClusterState, most: number): string | null {
+function reasonOf({ position, head, silentSeconds }: ClusterState, most: number): string | null {
   if (head === null) return "the cluster's log was not reached yet";
+  if (silentSeconds > MOST_SILENT_SECONDS) return `the cluster's log has not answered for ${spanText(silentSeconds)}`;
   if (head - position <= most) return null;
   return `behind the cluster's log: entry ${position} of ${head}`;
 }

@@ -19,7 +19,7 @@ export function clusterMetrics(registry: Registry, name: string, state: () => Cl
   );
   gauge(
     'stackside_log_lag_seconds',
-    "Seconds since this host last had all entries of the cluster's log; 0 while it has them",
+    "Seconds since this host was last known to have all entries of the cluster's log; 0 while it is",
     ({ lagSeconds }) => lagSeconds,
   );
   gauge(

@@ -1,5 +1,6 @@
 /** `stackside serve` as a host of a cluster, over a log in memory. */
 import { expect, test } from 'bun:test';
+import { type Clock, systemClock } from '../../src/base/clock.ts';
 import { OperatorError } from '../../src/base/errors.ts';
 import type { OpenLog } from '../../src/commands/cluster-host.ts';
 import { realEnvironment } from '../../src/commands/environment.ts';
@@ -9,6 +10,7 @@ import type { LogEvent } from '../../src/log.ts';
 import { readSettings } from '../../src/settings/config.ts';
 import { CHAIN_START } from '../../src/store/files/journal-entry.ts';
 import { dataDirectory } from '../support/data-directory.ts';
+import { heldClock } from '../support/held-clock.ts';
 import { MemoryLog } from '../support/memory-log.ts';
 import { NO_NODE, type Serving, serving } from '../support/serving.ts';
 import { until } from '../support/until.ts';
@@ -20,8 +22,8 @@ const opening =
   (log: MemoryLog): OpenLog =>
   async () => ({ log: log.client(), tell: async () => {} });
 
-const host = (log: MemoryLog, given: Record<string, string> = {}): Promise<Serving> =>
-  serving({ cluster: CLUSTER, ...given }, undefined, {}, { openLog: opening(log) });
+const host = (log: MemoryLog, given: Record<string, string> = {}, clock: Clock = systemClock): Promise<Serving> =>
+  serving({ cluster: CLUSTER, ...given }, undefined, {}, { openLog: opening(log), clock });
 
 // biome-ignore lint/suspicious/noExplicitAny: tests look into answers of every shape
 const json = async (server: Serving, path: string): Promise<any> => (await server.get(path)).json();
@@ -34,7 +36,8 @@ async function series(server: Serving, name: string): Promise<string | undefined
 
 test('what one host takes, a follower serves; while the log is away reads go on, and events are refused with 503', async () => {
   const log = new MemoryLog();
-  await using one = await host(log, { hostName: 'one' });
+  const clock = heldClock([75_000]);
+  await using one = await host(log, { hostName: 'one' }, clock);
   await using follower = await host(log, { mode: 'read' });
   expect(follower.events).toBe('');
   await one.post(events);
@@ -62,8 +65,16 @@ test('what one host takes, a follower serves; while the log is away reads go on,
   expect((await one.get('/extended/v2/blocks/latest')).status).toBe(200);
   expect((await one.get('/ready')).status).toBe(200);
   expect(await series(one, 'stackside_log_reachable')).toBe('0');
+  // How far it is behind, the host can't know any more.
+  clock.pass(75_000);
+  expect((await one.get('/ready')).status).toBe(503);
+  const reason = "the cluster's log has not answered for 1 minute 15 seconds";
+  expect(await json(one, '/ready')).toMatchObject({ state: 'behind', reason });
+  expect(await series(one, 'stackside_log_lag_seconds')).toBe('75');
   log.isAway = false;
   expect((await post()).status).toBe(200);
+  expect((await one.get('/ready')).status).toBe(200);
+  expect(await series(one, 'stackside_log_lag_seconds')).toBe('0');
 });
 
 test('a host is not ready before it has reached the log, and while it is further behind than --cluster-lag', async () => {
