@@ -16,11 +16,11 @@ import { type Progress, progressReport } from './progress.ts';
 
 const isUrl = (text: string): boolean => /^https?:\/\//i.test(text);
 
-function sourceAt(from: string, key: string | null): JournalSource {
+function sourceAt(from: string, { peerKey, eventBodyLimit }: SettingsOf<'import'>): JournalSource {
   if (!isUrl(from)) return directoryJournal(from);
   const url = URL.parse(from);
   if (url === null) throw new OperatorError(`${from} is no URL.`, 'Give the URL of the API of another Stackside.');
-  return peerJournal(url, key, systemClock);
+  return peerJournal(url, peerKey, eventBodyLimit, systemClock);
 }
 
 /**
@@ -137,7 +137,7 @@ async function takeAll(directory: string, ingest: Ingest, source: JournalSource,
  * @param from the URL of an API, or a data directory
  */
 export async function importJournal(settings: SettingsOf<'import'>, from: string): Promise<void> {
-  const source = sourceAt(from, settings.peerKey);
+  const source = sourceAt(from, settings);
   const ingest = openIngest({
     directory: settings.data,
     journal: settings.journal,

@@ -138,7 +138,7 @@ async function importFile(
 
 /** Imports recordings in the order given. */
 export async function runImport(
-  settings: Omit<SettingsOf<'import'>, 'peerKey'>,
+  settings: Omit<SettingsOf<'import'>, 'peerKey' | 'eventBodyLimit'>,
   files: readonly string[],
   options: ImportOptions,
 ): Promise<void> {

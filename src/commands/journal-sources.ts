@@ -5,7 +5,7 @@ import { Value } from '@sinclair/typebox/value';
 import { JournalPage } from '../api/stackside/journal.ts';
 import { getFile, type Refusal, type Transfer } from '../backup/transfer.ts';
 import type { Clock } from '../base/clock.ts';
-import { OperatorError } from '../base/errors.ts';
+import { hasCode, OperatorError } from '../base/errors.ts';
 import { parsedJson } from '../base/json-text.ts';
 import { fromHex } from '../codec/hex.ts';
 import { strictText } from '../codec/utf8.ts';
@@ -36,8 +36,6 @@ export interface JournalSource {
 const JOURNAL_PATH = '/stackside/v1/journal';
 /** Bytes of the longest page: it may hold a whole genesis block, in base64. */
 const LONGEST_PAGE = 1_000_000_000;
-/** Bytes of the longest event that is decompressed; no server takes a longer one. */
-const LONGEST_EVENT = 2_000_000_000;
 
 /** Entries that are taken at a time, and bytes of their texts. */
 const MOST_ENTRIES = 2_000;
@@ -91,12 +89,13 @@ function pageOf(location: string, bytes: Uint8Array): JournalPage {
   throw new OperatorError(`${location} can't read its journal.`, 'Look into the log of that server.');
 }
 
-async function* entriesOf(location: string, { entries }: JournalPage): AsyncGenerator<JournalEntry> {
+/** @param limit bytes of an event, decompressed: a small payload may be made to unpack to any number */
+async function* entriesOf(location: string, { entries }: JournalPage, limit: number): AsyncGenerator<JournalEntry> {
   for (const { id, received_at, path, chain, payload } of entries) {
-    const text = await decompress(Buffer.from(payload, 'base64'), { maxOutputLength: LONGEST_EVENT })
+    const text = await decompress(Buffer.from(payload, 'base64'), { maxOutputLength: limit })
       .then(strictText)
       .catch((cause: unknown) => {
-        throw damaged(location, id, { cause });
+        throw hasCode(cause, 'ERR_BUFFER_TOO_LARGE') ? tooLong(location, id, limit) : damaged(location, id, { cause });
       });
     if (text === null) throw damaged(location, id);
     yield { id, receivedAt: received_at, path, text, chain: fromHex(chain) };
@@ -111,8 +110,18 @@ export const damaged = (location: string, id: number, options?: ErrorOptions): O
     options,
   );
 
-/** The journal of another server. @param key the server's admin key; null for none */
-export function peerJournal(url: URL, key: string | null, clock: Clock): JournalSource {
+const tooLong = (location: string, id: number, limit: number): OperatorError =>
+  new OperatorError(
+    `Entry ${id} of the journal of ${location} has more than ${limit} bytes.`,
+    'Raise --event-body-limit if that server is to be trusted.',
+  );
+
+/**
+ * The journal of another server.
+ * @param key the server's admin key; null for none
+ * @param limit bytes of an event
+ */
+export function peerJournal(url: URL, key: string | null, limit: number, clock: Clock): JournalSource {
   const page = journalUrl(url);
   const location = page.origin;
   const transfer: Omit<Transfer, 'refused'> = {
@@ -144,7 +153,7 @@ export function peerJournal(url: URL, key: string | null, clock: Clock): Journal
     async after(id) {
       const read = await pageAfter(id, MOST_ENTRIES);
       if (read === null) throw lacking(location, id + 1);
-      return { last: read.last, entries: entriesOf(location, read) };
+      return { last: read.last, entries: entriesOf(location, read, limit) };
     },
     close() {},
   };

@@ -34,7 +34,7 @@ afterAll(async () => {
 
 /** Imports from there. @returns what it printed */
 async function importFrom(from: string, directory: string, peerKey = key, journal = 'true'): Promise<string> {
-  const variables = { STACKSIDE_PEER_KEY: peerKey, STACKSIDE_JOURNAL: journal };
+  const variables = { STACKSIDE_PEER_KEY: peerKey, STACKSIDE_JOURNAL: journal, STACKSIDE_EVENT_BODY_LIMIT: '1000000' };
   const { settings } = readSettingsOf('import', { data: directory, logLevel: 'silent' }, variables);
   let printed = '';
   const write = spyOn(process.stdout, 'write').mockImplementation(((text: string) => {
@@ -165,6 +165,22 @@ test('pages follow each other, and the one after the end is empty', async () => 
   expect((await peer.get('/stackside/v1/journal?limit=0', { headers: { 'x-api-key': key } })).status).toBe(400);
 });
 
+/** A server whose journal holds one event. */
+function peerOfOne(text: string, received_at: number) {
+  const payload = Bun.zstdCompressSync(text).toBase64();
+  const entries = [{ id: 1, received_at, path: '/new_block', chain: `0x${'ab'.repeat(32)}`, payload }];
+  const content = { after: 0, chain: `0x${'00'.repeat(32)}`, last: 1, entries };
+  return Bun.serve({ hostname: '127.0.0.1', port: 0, fetch: () => Response.json(content) });
+}
+
+test('an event that is longer than the limit is refused before it fills the memory', async () => {
+  using directory = dataDirectory();
+  using peer = peerOfOne(' '.repeat(1_000_001), 1);
+  const { message, remedy } = await refusal(peer.url.href, directory.path);
+  expect(message).toBe(`Entry 1 of the journal of ${peer.url.origin} has more than 1000000 bytes.`);
+  expect(remedy).toContain('--event-body-limit');
+});
+
 test('what is no journal is said', async () => {
   using directory = dataDirectory();
   expect((await refusal(peer.api, directory.path, 'wrong')).message).toBe(`${peer.api} does not accept the key.`);
@@ -174,15 +190,7 @@ test('what is no journal is said', async () => {
   expect((await refusal(other.url.href, directory.path)).message).toContain('something else than a journal');
   // Times that no row holds exactly.
   for (const received_at of [2 ** 60, 1e300, -1]) {
-    const { journal } = whole;
-    const chain = `0x${'ab'.repeat(32)}`;
-    const payload = Bun.zstdCompressSync(journal[0]!.text).toBase64();
-    const entries = [{ id: 1, received_at, path: '/new_block', chain, payload }];
-    using odd = Bun.serve({
-      hostname: '127.0.0.1',
-      port: 0,
-      fetch: () => Response.json({ after: 0, chain: `0x${'00'.repeat(32)}`, last: 1, entries }),
-    });
+    using odd = peerOfOne(whole.journal[0]!.text, received_at);
     expect((await refusal(odd.url.href, directory.path)).message).toContain('something else than a journal');
   }
   expect((await refusal('http://', directory.path)).message).toBe('http:// is no URL.');
