@@ -3,20 +3,37 @@ import type { Clock } from '../base/clock.ts';
 import type { JournalEntry } from '../store/files/journal-entry.ts';
 import { sameChain } from '../store/files/journal-entry.ts';
 import type { AppendEntry } from '../store/ingest/shared-entries.ts';
-import { LogUnavailableError, LogUnknownOutcomeError, logEntryOf, type SharedLog } from '../store/log/shared-log.ts';
+import {
+  type LogHead,
+  LogUnavailableError,
+  LogUnknownOutcomeError,
+  logEntryOf,
+  type SharedLog,
+} from '../store/log/shared-log.ts';
 import type { ClusterMetrics } from './events.ts';
 
 type Log = Pick<SharedLog, 'append' | 'read'>;
+type Outcome = 'appended' | 'conflict';
 
 /**
  * What the log has under the number of an entry whose answer was lost. Where that is nothing, the entry may still come:
  * then it is followed like that of another host, and its event is a repetition.
  * @throws LogUnavailableError where there is nothing, or the log can't be asked
  */
-async function lookedUp(log: Log, entry: JournalEntry): Promise<'appended' | 'conflict'> {
+async function lookedUp(log: Pick<Log, 'read'>, entry: JournalEntry): Promise<Outcome> {
   const [found] = await log.read(entry.id - 1, 1);
   if (found?.seq !== entry.id) throw new LogUnavailableError('the log did not say whether it took the entry');
   return sameChain(found.chain, entry.chain) ? 'appended' : 'conflict';
+}
+
+/** What appending came to. @param last the last entry that was to be appended, with which all are in the log or none */
+async function outcomeOf(log: Pick<Log, 'read'>, last: JournalEntry, appending: Promise<Outcome>): Promise<Outcome> {
+  try {
+    return await appending;
+  } catch (error) {
+    if (!(error instanceof LogUnknownOutcomeError)) throw error;
+    return lookedUp(log, last);
+  }
 }
 
 /**
@@ -26,14 +43,23 @@ async function lookedUp(log: Log, entry: JournalEntry): Promise<'appended' | 'co
 export function appender(log: Log, clock: Pick<Clock, 'monotonic'>, metrics: ClusterMetrics): AppendEntry {
   return async (entry, { id: seq, chain }) => {
     const started = clock.monotonic();
-    let outcome: 'appended' | 'conflict';
-    try {
-      outcome = await log.append(logEntryOf(entry), { seq, chain });
-    } catch (error) {
-      if (!(error instanceof LogUnknownOutcomeError)) throw error;
-      outcome = await lookedUp(log, entry);
-    }
+    const outcome = await outcomeOf(log, entry, log.append(logEntryOf(entry), { seq, chain }));
     if (outcome === 'appended') metrics.appended((clock.monotonic() - started) / 1000);
     return outcome;
   };
+}
+
+/**
+ * Appends entries that follow each other where `head` is the newest of the log: all of them or none.
+ * @returns `conflict` where another entry stands there
+ * @throws LogUnavailableError where they are not known to be in the log
+ */
+export async function appendTogether(
+  log: Pick<SharedLog, 'appendTogether' | 'read'>,
+  entries: readonly JournalEntry[],
+  head: LogHead,
+): Promise<Outcome> {
+  const last = entries.at(-1);
+  if (last === undefined) return 'appended';
+  return outcomeOf(log, last, log.appendTogether(entries.map(logEntryOf), head));
 }

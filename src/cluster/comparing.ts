@@ -3,12 +3,13 @@
  * they have the same entries up to there.
  */
 import { type JournalEntry, sameChain } from '../store/files/journal-entry.ts';
-import type { AppendEntry, SharedEntries } from '../store/ingest/shared-entries.ts';
+import type { SharedEntries } from '../store/ingest/shared-entries.ts';
 import type { LogHead, SharedLog } from '../store/log/shared-log.ts';
-import { DamagedLogError, DivergedLogError } from './errors.ts';
+import { appendTogether } from './appending.ts';
+import { DamagedLogError, DivergedLogError, UnhealableLogError } from './errors.ts';
 
-type Own = Pick<SharedEntries, 'place' | 'chainAt' | 'entriesAfter'>;
-type Log = Pick<SharedLog, 'read'>;
+type Own = Pick<SharedEntries, 'place' | 'chainAt' | 'entriesAfter' | 'gaps'>;
+type Log = Pick<SharedLog, 'read' | 'appendTogether'>;
 
 /** Whether the host's entry of that number is the log's; an entry that the journal keeps no more is taken to be. */
 function isOwn(own: Own, { seq, chain }: LogHead): boolean {
@@ -47,19 +48,31 @@ export async function whyForeign(log: Log, own: Own, seq: number): Promise<Damag
   return new DivergedLogError(await firstDifference(log, own, id));
 }
 
-/**
- * Gives the log what it lacks of the host's journal. Nobody else may write to the journal meanwhile.
- * @returns the entries that were appended; another host may have appended others of them
- * @throws DivergedLogError where the log is no beginning of the journal, LogUnavailableError, JournalEntryError
- */
-export async function heal(log: Log, own: Own, head: LogHead, append: AppendEntry): Promise<JournalEntry['id'][]> {
-  if (!isOwn(own, head)) throw new DivergedLogError(await firstDifference(log, own, head.seq));
-  const appended: number[] = [];
-  let last = { id: head.seq, chain: head.chain };
-  for (const entry of own.entriesAfter(head.seq)) {
-    if ((await append(entry, last)) === 'conflict') break;
-    appended.push(entry.id);
-    last = entry;
+/** The most entries that are given back together, and bytes of texts after which no more are added. */
+const TOGETHER = { entries: 2_000, bytes: 8_000_000 };
+
+/** The entries that are given back next. @throws UnhealableLogError, JournalEntryError */
+function stretchAfter(own: Own, { seq }: LogHead): JournalEntry[] {
+  const gap = own.gaps().find(({ last }) => last > seq);
+  if (gap !== undefined && gap.first <= seq + 1) throw new UnhealableLogError(seq, gap.last);
+  const stretch: JournalEntry[] = [];
+  let bytes = 0;
+  for (const entry of own.entriesAfter(seq)) {
+    stretch.push(entry);
+    bytes += entry.text.length;
+    if (stretch.length === TOGETHER.entries || bytes >= TOGETHER.bytes || entry.id + 1 === gap?.first) break;
   }
-  return appended;
+  return stretch;
+}
+
+/**
+ * Gives the log the next entries that it lacks of the host's journal. Nobody else may write to the journal meanwhile.
+ * @returns the entries that were appended; none where another host gives some back
+ * @throws DivergedLogError where the log is no beginning of the journal, UnhealableLogError, LogUnavailableError,
+ *   JournalEntryError
+ */
+export async function heal(log: Log, own: Own, head: LogHead): Promise<readonly JournalEntry[]> {
+  if (!isOwn(own, head)) throw new DivergedLogError(await firstDifference(log, own, head.seq));
+  const stretch = stretchAfter(own, head);
+  return (await appendTogether(log, stretch, head)) === 'conflict' ? [] : stretch;
 }

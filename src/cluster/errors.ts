@@ -24,6 +24,18 @@ export class DamagedLogError extends OperatorError {
   }
 }
 
+/** The log lost entries that this host's journal, which was trimmed, doesn't have either. */
+export class UnhealableLogError extends OperatorError {
+  /** @param head the newest entry of the log @param last the last one that the journal lacks */
+  constructor(head: number, last: number) {
+    super(
+      `The cluster's log ends at entry ${head}, and this host's journal lacks the entries up to ${last}: it can't give back ` +
+        'what the log lost.',
+      'Start a host whose journal has these entries, or run stackside cluster init with its data directory; then start this host.',
+    );
+  }
+}
+
 /** The host has to follow more entries first: the node is to send its event again. */
 export class HostBehindError extends LogUnavailableError {
   override readonly name = 'HostBehindError';

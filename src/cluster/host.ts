@@ -90,7 +90,7 @@ export function clusterHost(options: ClusterHostOptions): ClusterHost {
   const { signal } = stopping;
   const at = standing(options, signal);
   const append = appender(log, clock, metrics);
-  const step = stepper(options, at, append);
+  const step = stepper(options, at);
   /** What ended the host; null while it goes on. */
   let end: OperatorError | null = null;
   let following: Promise<void> = Promise.resolve();

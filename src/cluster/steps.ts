@@ -1,7 +1,7 @@
 /** Steps that bring a host and the log together: the host follows what it lacks, or gives back what the log has lost. */
 import type { Clock } from '../base/clock.ts';
 import { sameChain } from '../store/files/journal-entry.ts';
-import { type AppendEntry, ForeignEntryError, type SharedEntries } from '../store/ingest/shared-entries.ts';
+import { ForeignEntryError, type SharedEntries } from '../store/ingest/shared-entries.ts';
 import { journalEntryOf, type LogEntry, type LogHead, type SharedLog } from '../store/log/shared-log.ts';
 import { heal, whyForeign } from './comparing.ts';
 import type { ClusterLog } from './events.ts';
@@ -31,7 +31,7 @@ export interface Stepped {
 export type Step = (inTurn: InTurn) => Promise<Stepped>;
 
 /** Makes what brings host and log closer together, step by step. */
-export function stepper(options: StepOptions, at: Standing, append: AppendEntry): Step {
+export function stepper(options: StepOptions, at: Standing): Step {
   const { log, entries, clock, say } = options;
 
   /** Applies entries of others. @throws OperatorError where they don't follow the host's last one */
@@ -47,11 +47,11 @@ export function stepper(options: StepOptions, at: Standing, append: AppendEntry)
 
   /** The log has lost entries, or has others. @returns whether it got some back */
   async function giveBack(head: LogHead): Promise<boolean> {
-    const healed = await heal(log, entries, head, append);
+    const healed = await heal(log, entries, head);
     const [first, last] = [healed[0], healed.at(-1)];
     if (first === undefined || last === undefined) return false;
     at.counts.healed += healed.length;
-    say({ event: 'log_healed', first, last });
+    say({ event: 'log_healed', first: first.id, last: last.id });
     return true;
   }
 

@@ -198,12 +198,19 @@ test('an append that was lost and that another host came before is a conflict', 
 
 test('a log that lost its last entries gets them back from a journal, and the event that found it is taken', async () => {
   const log = filledLog();
-  await using one = openHost(log.client());
+  const client = log.client();
+  let calls = 0;
+  const appendTogether: typeof client.appendTogether = (...given) => {
+    calls += 1;
+    return client.appendTogether(...given);
+  };
+  await using one = openHost({ ...client, appendTogether });
   await one.follow(log.head.seq);
   const lost = log.entries.slice(-4);
   log.lose(4);
   // Also what no host would notice by itself: nothing is appended.
   await until(() => one.host.state().healed === 4, 'what was lost');
+  expect(calls).toBe(1);
   expect(log.entries.slice(-4)).toEqual(lost);
   expect(one.said).toContainEqual({ event: 'log_healed', first: lost[0]!.seq, last: lost[3]!.seq });
 

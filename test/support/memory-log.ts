@@ -44,10 +44,14 @@ export class MemoryLog {
   }
 
   /** Takes an entry as the engine does: where its predecessor is the head. */
-  add(entry: LogEntry, { seq, chain }: LogHead): 'appended' | 'conflict' {
+  add(entry: LogEntry, head: LogHead): 'appended' | 'conflict' {
+    return this.addTogether([entry], head);
+  }
+
+  addTogether(entries: readonly LogEntry[], { seq, chain }: LogHead): 'appended' | 'conflict' {
     const { head } = this;
     if (head.seq !== seq || !sameChain(head.chain, chain)) return 'conflict';
-    this.entries.push({ ...entry });
+    this.entries.push(...entries.map((entry) => ({ ...entry })));
     this.wake();
     return 'appended';
   }
@@ -83,26 +87,27 @@ export class MemoryLog {
       return { fate, answer: answered };
     }
 
-    const append = async (entry: LogEntry, head: LogHead): Promise<'appended' | 'conflict'> => {
+    const appendTogether = async (entries: readonly LogEntry[], head: LogHead): Promise<'appended' | 'conflict'> => {
       const fate = way.fate('append');
       const life = this.#life;
       requireReach();
       if (fate === 'unavailable') throw new LogUnavailableError('the append was lost');
       if (fate === 'late') {
-        void way.late().then(() => life === this.#life && this.add(entry, head));
+        void way.late().then(() => life === this.#life && this.addTogether(entries, head));
       }
       await way.travel();
       if (fate === 'refused') return 'conflict';
       const unknown = () => new LogUnknownOutcomeError('the answer was lost');
       if (fate === 'late' || fate === 'never' || this.isAway) throw unknown();
-      const outcome = this.add(entry, head);
+      const outcome = this.addTogether(entries, head);
       await way.travel();
       if (fate === 'lost' || this.isAway || aborts.signal.aborted) throw unknown();
       return outcome;
     };
 
     return {
-      append,
+      append: (entry, head) => appendTogether([entry], head),
+      appendTogether,
       read: async (after, limit, maxBytes = Number.POSITIVE_INFINITY) => {
         const { fate, answer } = await asked('read', () => {
           const found: LogEntry[] = [];
@@ -130,12 +135,22 @@ export class MemoryLog {
 }
 
 /** A client of which a process that has ended sends nothing more. */
-export function whileAlive({ append, read, head, wait, close }: SharedLog, isAlive: () => boolean): SharedLog {
+export function whileAlive(
+  { append, appendTogether, read, head, wait, close }: SharedLog,
+  isAlive: () => boolean,
+): SharedLog {
   const guarded =
     <A extends unknown[], T>(call: (...values: A) => Promise<T>) =>
     async (...values: A): Promise<T> => {
       if (!isAlive()) throw new LogUnavailableError('the process has ended');
       return call(...values);
     };
-  return { append: guarded(append), read: guarded(read), head: guarded(head), wait, close };
+  return {
+    append: guarded(append),
+    appendTogether: guarded(appendTogether),
+    read: guarded(read),
+    head: guarded(head),
+    wait,
+    close,
+  };
 }

@@ -4,7 +4,7 @@
  */
 import { OperatorError } from '../../base/errors.ts';
 import { PayloadError, readEntry, readPayload } from '../../chain/payload-reader.ts';
-import type { Journal } from '../files/journal.ts';
+import type { Gap, Journal } from '../files/journal.ts';
 import { type JournalEntry, nextChain, sameChain } from '../files/journal-entry.ts';
 import type { Place } from '../files/journal-link.ts';
 import type { DataFiles } from './data-files.ts';
@@ -162,6 +162,8 @@ export function sharedEntries(options: SharedOptions) {
     chainAt: (id: number): Uint8Array | null => journal.chainAt(id),
     /** The host's entries that follow one. @throws JournalEntryError, JournalDamagedError */
     entriesAfter: (id: number): Generator<JournalEntry> => journal.entriesAfter(id),
+    /** Stretches of entries that the host's journal lacks. */
+    gaps: (): Gap[] => journal.gaps(),
 
     /**
      * Takes an event: applies it in an open transaction, has it appended to the log, and commits the journal and then the

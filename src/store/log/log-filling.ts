@@ -1,43 +1,18 @@
 /** Fills the shared log with the journal of a data directory: many entries in each transaction, the next where the log ends. */
 import { OperatorError, PassingError } from '../../base/errors.ts';
 import type { JournalReads } from '../files/journal.ts';
-import { CHAIN_START, compressed, type JournalEntry, sameChain } from '../files/journal-entry.ts';
+import { CHAIN_START, sameChain } from '../files/journal-entry.ts';
+import { copyAfter, copyRow } from './entry-copy.ts';
 import type { Session } from './postgres-engine.ts';
 import type { EngineAccess } from './postgres-log.ts';
-import { type LogHead, LogUnavailableError, LogUnknownOutcomeError } from './shared-log.ts';
+import { type LogHead, LogUnavailableError, LogUnknownOutcomeError, logEntryOf } from './shared-log.ts';
 
 /** The most entries of a transaction, and bytes of payloads after which no more are added. */
 const CHUNK = { entries: 2_000, bytes: 8_000_000 };
 
-/** What PostgreSQL's binary copies begin and end with. */
-const HEADER = Buffer.concat([Buffer.from('PGCOPY\n\u00ff\r\n\0', 'latin1'), Buffer.alloc(8)]);
-const TRAILER = Buffer.from([0xff, 0xff]);
-
-/** A column of a binary copy: its length, and its bytes. */
-function column(bytes: Uint8Array): Buffer {
-  const length = Buffer.alloc(4);
-  length.writeInt32BE(bytes.length);
-  return Buffer.concat([length, bytes]);
-}
-
-function number(value: number): Buffer {
-  const bytes = Buffer.alloc(8);
-  bytes.writeBigInt64BE(BigInt(value));
-  return column(bytes);
-}
-
-const COLUMNS = 'seq, received_at, path, payload, chain';
-
-/** A row of a binary copy. */
-function rowOf({ id, receivedAt, path, text, chain }: JournalEntry): Buffer {
-  const columns = [number(id), number(receivedAt), column(Buffer.from(path)), column(compressed(text)), column(chain)];
-  return Buffer.concat([Buffer.from([0, columns.length]), ...columns]);
-}
-
 /** Rows that one transaction writes. */
 interface Chunk {
   rows: Buffer[];
-  bytes: number;
   last: LogHead;
 }
 
@@ -47,17 +22,17 @@ function* chunksAfter(journal: JournalReads, id: number): Generator<Chunk> {
   let bytes = 0;
   let last: LogHead | null = null;
   for (const entry of journal.entriesAfter(id)) {
-    const row = rowOf(entry);
+    const row = copyRow(logEntryOf(entry));
     rows.push(row);
     bytes += row.length;
     last = { seq: entry.id, chain: entry.chain };
     if (rows.length < CHUNK.entries && bytes < CHUNK.bytes) continue;
-    yield { rows, bytes, last };
+    yield { rows, last };
     rows = [];
     bytes = 0;
     last = null;
   }
-  if (last !== null) yield { rows, bytes, last };
+  if (last !== null) yield { rows, last };
 }
 
 async function headOf({ run }: Pick<Session, 'run'>, log: string): Promise<LogHead> {
@@ -65,12 +40,6 @@ async function headOf({ run }: Pick<Session, 'run'>, log: string): Promise<LogHe
     `SELECT seq, chain FROM ${log} ORDER BY seq DESC LIMIT 1`,
   );
   return row === undefined ? { seq: 0, chain: CHAIN_START } : { seq: Number(row.seq), chain: row.chain };
-}
-
-async function copy({ sql }: Session, log: string, rows: readonly Buffer[]): Promise<void> {
-  const writer = sql.unsafe(`COPY ${log} (${COLUMNS}) FROM STDIN (FORMAT binary)`).writable().getWriter();
-  for (const part of [HEADER, ...rows, TRAILER]) await writer.write(part);
-  await writer.close();
 }
 
 /** Verifies that the journal goes on where the log ends. @throws OperatorError */
@@ -97,9 +66,15 @@ function requireContinuation(journal: JournalReads, head: LogHead): void {
   }
 }
 
+const AGAIN = 'Run the command again: it goes on where the log ends.';
+
+/** The error of entries that were not written, since the log has another one in their place. */
+const appendedMeanwhile = (seq: number): PassingError =>
+  new PassingError(`Another host appended entry ${seq} to the shared log meanwhile.`, AGAIN);
+
 /**
- * Appends to the shared log what it lacks of a journal. Each entry is verified by the chain when it is read. Each number is written once, so that nothing is written where another host appends meanwhile. A run that ended early is continued
- * by the next.
+ * Appends to the shared log what it lacks of a journal. Each entry is verified by the chain when it is read. Nothing is
+ * written where another host appends meanwhile. A run that ended early is continued by the next.
  * @param filled told of the number of the newest entry after each transaction
  * @returns the log's newest entry
  * @throws OperatorError where the log is not a beginning of the journal, or the journal is damaged; PassingError where the
@@ -113,14 +88,14 @@ export async function fillLog(
   try {
     let head = await engine.read((run) => headOf({ run }, tables.log));
     requireContinuation(journal, head);
-    for (const { rows, bytes, last } of chunksAfter(journal, head.seq)) {
-      await engine.write((session) => copy(session, tables.log, rows), bytes);
+    for (const { rows, last } of chunksAfter(journal, head.seq)) {
+      if ((await copyAfter({ engine, tables }, head, rows)) === 'conflict') throw appendedMeanwhile(head.seq + 1);
       head = last;
       filled(head.seq);
     }
     return head;
   } catch (error) {
     if (!(error instanceof LogUnavailableError || error instanceof LogUnknownOutcomeError)) throw error;
-    throw new PassingError(error.message, 'Run the command again: it goes on where the log ends.', { cause: error });
+    throw new PassingError(error.message, AGAIN, { cause: error });
   }
 }

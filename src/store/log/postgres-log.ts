@@ -3,6 +3,7 @@ import { type Clock, systemClock } from '../../base/clock.ts';
 import { OperatorError } from '../../base/errors.ts';
 import { CHAIN_START, compressed, decompressed } from '../files/journal-entry.ts';
 import { type EngineTables, requireTables, tablesOf } from './engine-tables.ts';
+import { copyAfter, copyRow } from './entry-copy.ts';
 import { NewEntries } from './new-entries.ts';
 import { type EngineOptions, PostgresEngine } from './postgres-engine.ts';
 import { type LogEntry, type LogHead, LogUnavailableError, type SharedLog } from './shared-log.ts';
@@ -106,6 +107,14 @@ export class PostgresLog implements SharedLog {
     if (rows.length === 0) return 'conflict';
     this.#newEntries.announce(entry.seq);
     return 'appended';
+  }
+
+  async appendTogether(entries: readonly LogEntry[], head: LogHead): Promise<'appended' | 'conflict'> {
+    await this.requireTables();
+    const outcome = await copyAfter(this.access, head, entries.map(copyRow));
+    const newest = entries.at(-1)?.seq;
+    if (outcome === 'appended' && newest !== undefined) this.#newEntries.announce(newest);
+    return outcome;
   }
 
   async read(after: number, limit: number, maxBytes = USUAL_BYTES): Promise<LogEntry[]> {

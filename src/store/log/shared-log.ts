@@ -40,6 +40,12 @@ export interface SharedLog {
   append(entry: LogEntry, head: LogHead): Promise<'appended' | 'conflict'>;
 
   /**
+   * Appends entries that follow each other as {@link append} does one: all of them or none.
+   * @throws LogUnavailableError, LogUnknownOutcomeError
+   */
+  appendTogether(entries: readonly LogEntry[], head: LogHead): Promise<'appended' | 'conflict'>;
+
+  /**
    * Entries that follow `after`, in order and without checking them against each other: none where there are none yet.
    * @param limit the most entries @param maxBytes about how many bytes of text; at least one entry comes
    * @throws LogUnavailableError

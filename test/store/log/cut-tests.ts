@@ -66,8 +66,8 @@ export function cutTests(fixture: () => EngineFixture): void {
     }
 
     /** Numbers below a limit: the first and the last, and more of those between in runs at scale. */
-    const sampled = (limit: number): number[] => {
-      const step = Math.max(1, Math.floor(limit / casesOf(4)));
+    const sampled = (limit: number, cases = 4): number[] => {
+      const step = Math.max(1, Math.floor(limit / casesOf(cases)));
       return Array.from({ length: limit }, (_, at) => at).filter((at) => at % step === 0 || at === limit - 1);
     };
 
@@ -82,6 +82,34 @@ export function cutTests(fixture: () => EngineFixture): void {
       for (const after of sampled((await sizes()).server)) {
         await warmUp();
         expect([after, await tryCut({ of: 'server', after }, log)]).toEqual([after, 'unknown, there']);
+      }
+    });
+
+    test('with several entries: all of them are written or none, and those that are said to be', async () => {
+      const several = () => {
+        const first = entryAfter(head, 'one of two');
+        return [first, entryAfter(first, 'two of two')];
+      };
+      await warmUp();
+      proxy.count();
+      const uncut = several();
+      expect(await log.appendTogether(uncut, head)).toBe('appended');
+      head = uncut[1]!;
+      const { client, server } = proxy.count();
+      const cuts = [
+        ...sampled(client, 2).map((after): Cut => ({ of: 'client', after })),
+        ...sampled(server, 2).map((after): Cut => ({ of: 'server', after })),
+      ];
+      for (const cut of cuts) {
+        await warmUp();
+        const entries = several();
+        proxy.cutAfter(cut);
+        const outcome = await outcomeOf(log.appendTogether(entries, head));
+        proxy.cutAfter(null);
+        await fixture().sessionsEnd();
+        const there = await Promise.all(entries.map(isThere));
+        expect([cut, outcome, there]).toEqual([cut, 'unknown', there[0] ? [true, true] : [false, false]]);
+        if (there[0]) head = entries[1]!;
       }
     });
 

@@ -6,9 +6,9 @@ import { tellPosition } from '../../../src/store/log/cluster-hosts.ts';
 import { clusterStatus } from '../../../src/store/log/cluster-status.ts';
 import { acquireLease } from '../../../src/store/log/delivery-lease.ts';
 import { claimChain } from '../../../src/store/log/engine-tables.ts';
-import { type LogEntry, LogUnavailableError } from '../../../src/store/log/shared-log.ts';
+import { type LogEntry, type LogHead, LogUnavailableError } from '../../../src/store/log/shared-log.ts';
 import { casesOf } from '../../support/property.ts';
-import { type EngineFixture, entryAfter, outcomeOf, START } from './engine-fixture.ts';
+import { type EngineFixture, entryAfter, outcomeOf, START, verifiedEntries } from './engine-fixture.ts';
 
 export function logTests(fixture: () => EngineFixture): void {
   test('entries come back as they were appended, in order and as many as asked for', async () => {
@@ -51,6 +51,35 @@ export function logTests(fixture: () => EngineFixture): void {
       head = entries[outcomes.indexOf('appended')]!;
       expect(await log.head()).toEqual({ seq: head.seq, chain: Buffer.from(head.chain) });
     }
+    await other.close();
+  });
+
+  test('entries that are appended together are there all or none, where the one before them is the head', async () => {
+    await using log = await fixture().newLog();
+    const other = await fixture().openAt(fixture().server.url, log.access.tables.log.replace('stackside_log', ''));
+    const following = (head: LogHead, count: number, text?: string): LogEntry[] => {
+      const [next, rest] = [entryAfter(head, text), count - 1];
+      return rest === 0 ? [next] : [next, ...following(next, rest, text)];
+    };
+    const first = following(START, 3);
+    expect(await log.appendTogether(first, START)).toBe('appended');
+    expect(await verifiedEntries(log)).toHaveLength(3);
+    // One of them stands there already, with what came after it.
+    expect(await log.appendTogether(following(first[0]!, 4), first[0]!)).toBe('conflict');
+    const stranger = { seq: 3, chain: new Uint8Array(32) };
+    expect(await log.appendTogether(following(stranger, 2), stranger)).toBe('conflict');
+    expect(await log.appendTogether(following({ ...first[2]!, seq: 5 }, 2), { ...first[2]!, seq: 5 })).toBe('conflict');
+    // Of two that try at once, one wins all.
+    const tries = [
+      { by: log, entries: following(first[2]!, 400, '"a"') },
+      { by: other, entries: following(first[2]!, 300, '"b"') },
+    ];
+    const outcomes = await Promise.all(tries.map(({ by, entries }) => by.appendTogether(entries, first[2]!)));
+    expect(outcomes.toSorted()).toEqual(['appended', 'conflict']);
+    const winner = tries[outcomes.indexOf('appended')]!;
+    expect((await verifiedEntries(log)).slice(3).map(({ text }) => text)).toEqual(
+      winner.entries.map(({ text }) => text),
+    );
     await other.close();
   });
 

@@ -1,0 +1,114 @@
+/** A host whose data came from a snapshot with a journal that was trimmed: it shares the log from there on. */
+import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { cpSync } from 'node:fs';
+import { join } from 'node:path';
+import { devnetEvents } from '../../src/devnet/scenario.ts';
+import { nextChain } from '../../src/store/files/journal-entry.ts';
+import { openJournalTrimming } from '../../src/store/files/journal-trim.ts';
+import type { LogEntry } from '../../src/store/log/shared-log.ts';
+import { dataDirectory } from '../support/data-directory.ts';
+import { received } from '../support/ingest.ts';
+import { MemoryLog } from '../support/memory-log.ts';
+import { restored, snapshotOf } from '../support/snapshot.ts';
+import { journalRows, wholeIndex } from '../support/tables.ts';
+import { until } from '../support/until.ts';
+import { openHost } from './open-host.ts';
+
+const events = [
+  ...devnetEvents({ seed: 4, blocks: 5, accounts: 3, transactionsPerBlock: 1, forkEvery: 2, forkDepth: 1 }),
+].map(received);
+/** Events that the snapshot holds. */
+const HELD = events.length - 6;
+/** The journal begins after this entry. */
+const MARK = 4;
+
+const home = dataDirectory();
+const places = {
+  whole: join(home.path, 'whole'),
+  snapshot: join(home.path, 'snapshot'),
+  made: join(home.path, 'made'),
+};
+const all = new MemoryLog();
+
+beforeAll(async () => {
+  await using whole = openHost(all.client(), places.whole);
+  for (const event of events.slice(0, HELD)) await whole.host.receive(event);
+  await snapshotOf(places.whole, places.snapshot);
+  await restored(places.snapshot, places.made);
+  const trimming = openJournalTrimming(places.made);
+  trimming.trimTo(MARK);
+  trimming.close();
+  for (const event of events.slice(HELD)) await whole.host.receive(event);
+});
+afterAll(() => home[Symbol.dispose]());
+
+/** A copy of the directory that was restored and trimmed. */
+function restoredCopy() {
+  const copy = dataDirectory();
+  cpSync(places.made, copy.path, { recursive: true });
+  return copy;
+}
+
+function logOf(entries: readonly LogEntry[]): MemoryLog {
+  const log = new MemoryLog();
+  log.entries = [...entries];
+  return log;
+}
+
+test('it follows from there to the same tables, and gives back what the log lost of what it has', async () => {
+  using directory = restoredCopy();
+  const log = logOf(all.entries);
+  {
+    await using host = openHost(log.client(), directory.path);
+    expect(host.position()).toBeLessThan(log.head.seq);
+    await host.follow(log.head.seq);
+  }
+  expect(wholeIndex(directory.path)).toEqual(wholeIndex(places.whole));
+  expect(journalRows(directory.path)).toEqual(journalRows(places.whole).slice(MARK));
+  // Down to where its journal begins.
+  log.entries.splice(MARK);
+  await using host = openHost(log.client(), directory.path);
+  host.host.start();
+  expect(await host.host.receive({ path: '/stackerdb_chunks', text: '{"of":"a node"}', receivedAt: 1 })).toBe(
+    'applied',
+  );
+  expect(log.entries.slice(0, -1)).toEqual(all.entries);
+});
+
+test('a log that lost more ends it, and one that a whole journal healed is followed', async () => {
+  using directory = restoredCopy();
+  const log = logOf(all.entries.slice(0, MARK - 2));
+  {
+    await using host = openHost(log.client(), directory.path);
+    await host.follow(all.head.seq);
+    expect(host.ended).toHaveLength(1);
+    expect(host.ended[0]).toMatchObject({
+      message: `The cluster's log ends at entry ${MARK - 2}, and this host's journal lacks the entries up to ${MARK}: it can't give back what the log lost.`,
+      remedy: expect.stringContaining('stackside cluster init'),
+      exitCode: 1,
+    });
+  }
+  using other = dataDirectory();
+  cpSync(places.whole, other.path, { recursive: true });
+  await using whole = openHost(log.client(), other.path);
+  whole.host.start();
+  await until(() => log.head.seq === all.head.seq, 'what was lost');
+  await using host = openHost(log.client(), directory.path);
+  await host.follow(all.head.seq);
+  expect([host.ended, host.position()]).toEqual([[], all.head.seq]);
+});
+
+test('a log of another history is known by the first entry that it has', async () => {
+  using directory = restoredCopy();
+  const entries: LogEntry[] = [];
+  for (const { seq, ...entry } of all.entries) {
+    const other = { ...entry, receivedAt: entry.receivedAt + 1 };
+    const chain = nextChain(entries.at(-1)?.chain ?? new Uint8Array(32), { ...other, id: seq });
+    entries.push({ ...other, seq, chain });
+  }
+  await using host = openHost(logOf(entries).client(), directory.path);
+  await host.follow(all.head.seq);
+  expect(host.ended.map(({ message }) => message)).toEqual([
+    `Entry ${MARK} of the cluster's log is another than entry ${MARK} of this host's journal.`,
+  ]);
+});
