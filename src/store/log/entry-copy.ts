@@ -1,8 +1,8 @@
 /** Entries that are written to the shared log together by one copy: all of them or none. */
 import { CHAIN_START, compressed, sameChain } from '../files/journal-entry.ts';
 import { hasState } from './engine-failure.ts';
-import type { Session } from './postgres-engine.ts';
-import type { EngineAccess } from './postgres-log.ts';
+import type { EngineTables } from './engine-tables.ts';
+import type { PostgresEngine, Session } from './postgres-engine.ts';
 import type { LogEntry, LogHead } from './shared-log.ts';
 
 /** What PostgreSQL's binary copies begin and end with. */
@@ -52,7 +52,7 @@ async function copy({ sql }: Session, log: string, rows: readonly Buffer[]): Pro
  * @throws LogUnavailableError, LogUnknownOutcomeError
  */
 export async function copyAfter(
-  { engine, tables: { log } }: Pick<EngineAccess, 'engine' | 'tables'>,
+  { engine, tables: { log } }: { engine: PostgresEngine; tables: EngineTables },
   head: LogHead,
   rows: readonly Buffer[],
 ): Promise<'appended' | 'conflict'> {
