@@ -96,7 +96,7 @@ const evaluator = hookEvaluator({
 });
 const { register } = lifecycle(ingest.hooks, ingest.history, evaluator, Date.now);
 ingest.transaction(() => {
-  for (let index = 0; index < hooks; index++) register('default', definition(index));
+  for (let index = 0; index < hooks; index++) register(crypto.randomUUID(), 'default', definition(index));
 });
 
 let inHooks = 0;

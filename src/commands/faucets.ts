@@ -1,9 +1,12 @@
 /** The faucets as the settings have them. */
 
+import { systemClock } from '../base/clock.ts';
 import { type FaucetSettings, type Faucets, openFaucets } from '../faucets/faucets.ts';
 import type { Log } from '../log.ts';
 import { type NodeRpc, nodeRpc } from '../node/rpc.ts';
 import type { Settings } from '../settings/config.ts';
+import { commandsOf } from '../store/ingest/commands.ts';
+import type { FaucetCommands } from '../store/ingest/faucet-requests.ts';
 import type { Ingest } from '../store/ingest/ingest.ts';
 import type { Snapshots } from '../store/read/snapshots.ts';
 
@@ -30,6 +33,7 @@ export function serverFaucets(
     },
     onTestNetwork: () => ingest.networkKind() === 'testnet',
     requests: ingest.faucetRequests,
+    commands: commandsOf<FaucetCommands>(ingest.commander(systemClock)),
     node: settings.faucetNode === null ? node : nodeRpc(settings.faucetNode),
     nextNonce: (address) => snapshots.read(async (read) => (await read.principals.nonces(address)).next),
     now: Date.now,

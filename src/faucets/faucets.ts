@@ -1,6 +1,7 @@
 /** Faucets of test networks: amounts and limits. */
 import { canonicalPrincipal, parseStacksAddress, splitPrincipal } from '../codec/address.ts';
-import type { Currency, FaucetRequests } from '../store/ingest/faucet-requests.ts';
+import type { CommandsOf } from '../store/ingest/commands.ts';
+import type { Currency, FaucetCommands, FaucetRequests } from '../store/ingest/faucet-requests.ts';
 import type { SentBitcoin } from './bitcoin-faucet.ts';
 import { type BitcoinRpcOptions, bitcoinRpc } from './bitcoin-rpc.ts';
 import { FaucetError, failed } from './faucet-error.ts';
@@ -31,6 +32,7 @@ export interface FaucetOptions extends Omit<StacksFaucetOptions, 'keys'> {
   /** Whether the chain is of a test network. */
   onTestNetwork(): boolean;
   requests: FaucetRequests;
+  commands: Pick<CommandsOf<FaucetCommands>, 'run'>;
   /** The clock, in Unix milliseconds. */
   now: () => number;
   log: (event: FaucetEvent) => void;
@@ -108,7 +110,7 @@ export const noFaucets: Faucets = { stx: refuse, sbtc: refuse, btc: refuse };
 
 /** The faucets of a server. Requests for one currency run one after the other. */
 export function openFaucets(options: FaucetOptions): Faucets {
-  const { settings, onTestNetwork, requests, now, log, node, nextNonce } = options;
+  const { settings, onTestNetwork, requests, commands, now, log, node, nextNonce } = options;
   // What signs is loaded where something is to be signed: most servers never do, and it would double their start.
   const openStacks = async () => {
     const { stacksFaucet } = await import('./stacks-faucet.ts');
@@ -136,13 +138,13 @@ export function openFaucets(options: FaucetOptions): Faucets {
   ): Promise<T> {
     return queues[currency](async () => {
       const time = now();
-      await requests.forgetBefore(time - STACKING_LIMIT.within);
+      await commands.run('faucet.forget', { time: time - STACKING_LIMIT.within });
       if (settings.limited && requests.count(currency, address, time - limit.within) >= limit.requests) {
         throw new FaucetError(429, 'Too many requests');
       }
       try {
         const sent = await send();
-        await requests.add(currency, address, now(), ip);
+        await commands.run('faucet.add', { currency, address, ip });
         log({ event: 'faucet_sent', currency, address, tx_id: 'txId' in sent ? sent.txId : sent.txid });
         return sent;
       } catch (cause) {

@@ -1,6 +1,7 @@
 /** Backfills as a consumer starts, watches and cancels them. */
 import type { Cursor } from '../store/model/page.ts';
-import { HookProblem, invalidField, unknownHook } from './problem.ts';
+import { foundBackfill } from './commands/backfills.ts';
+import { invalidField } from './problem.ts';
 import { serializedBackfill } from './serialize.ts';
 import type { Chainhooks } from './service.ts';
 
@@ -17,15 +18,9 @@ export interface BackfillRange {
 }
 
 /** Every function takes the id of a hook that the caller owns. */
-export function backfillJobs({ store, history, write, clock, chance, wakeTasks }: Chainhooks) {
-  const { backfills, deliveries, records } = store;
-
-  /** @throws HookProblem 404 */
-  function found(hookId: number, job: string) {
-    const backfill = backfills.find(job.toLowerCase(), hookId);
-    if (backfill === undefined) throw new HookProblem(404, 'Backfill not found');
-    return backfill;
-  }
+export function backfillJobs({ store, history, commands, chance, wakeTasks }: Chainhooks) {
+  const { backfills } = store;
+  const found = (hook: number, job: string) => foundBackfill(store, { hook, job });
 
   return {
     /** @throws HookProblem 400 for the range, 404 where the hook is gone, 429 where too many wait */
@@ -34,17 +29,10 @@ export function backfillJobs({ store, history, write, clock, chance, wakeTasks }
       const to = upTo ?? tip;
       if (from > to) throw invalidField('from_height', 'must not be above to_height');
       if (to > tip) throw invalidField('to_height', `must not be above the tip, which is at ${tip}`);
-      const uuid = chance.uuid();
-      await write(() => {
-        // The hook may have been deleted while others wrote.
-        if (records.get(hookId) === undefined) throw unknownHook();
-        if (backfills.openOf(hookId) >= MOST_BACKFILLS) {
-          throw new HookProblem(429, `No more than ${MOST_BACKFILLS} backfills of a chainhook may wait: try again`);
-        }
-        backfills.add({ uuid, hookId, dryRun, from, to }, clock.now());
-      }, 'synced');
+      const job = chance.uuid();
+      await commands.run('backfill.start', { hook: hookId, job, from, to, dryRun, most: MOST_BACKFILLS }, 'synced');
       wakeTasks();
-      return serializedBackfill(found(hookId, uuid));
+      return serializedBackfill(found(hookId, job));
     },
 
     /** @throws HookProblem 404 */
@@ -57,11 +45,7 @@ export function backfillJobs({ store, history, write, clock, chance, wakeTasks }
 
     /** Deliveries that the backfill queued and that are not under way are cancelled too. @throws HookProblem 404 */
     async cancel(hookId: number, job: string): Promise<void> {
-      await write(() => {
-        const { id } = found(hookId, job);
-        backfills.finish(id, 'cancelled', clock.now());
-        deliveries.cancelBackfill(id);
-      }, 'synced');
+      await commands.run('backfill.cancel', { hook: hookId, job }, 'synced');
       wakeTasks();
     },
   };

@@ -1,5 +1,4 @@
 /** A step of a backfill: the next block of its range that matches becomes a delivery in the hook's backfill lane. */
-import type { Clock } from '../base/clock.ts';
 import type { Network } from '../chain/network.ts';
 import type { Backfill, HookRecord } from '../store/hooks/model.ts';
 import type { HookStore } from '../store/hooks/store.ts';
@@ -9,9 +8,6 @@ import type { Evaluator } from './evaluation/evaluator.ts';
 import { type MatchedBlock, payloadText } from './payload.ts';
 import { scanner } from './scan.ts';
 
-/** Deliveries of a backfill that may wait: the rest is made when some are gone. */
-const MOST_WAITING = 100;
-
 /** What steps of backfills work with. */
 export interface BackfillStepOptions {
   store: HookStore;
@@ -19,11 +15,10 @@ export interface BackfillStepOptions {
   /** Null until a block came. */
   network: () => Network | null;
   evaluator: Evaluator;
-  clock: Clock;
 }
 
 /** Makes the function that takes a step of a backfill. */
-export function backfillSteps({ store, history, network, evaluator, clock }: BackfillStepOptions) {
+export function backfillSteps({ store, history, network, evaluator }: BackfillStepOptions) {
   const { deliveries, backfills, ledger, candidates } = store;
 
   function queue(job: Backfill, hook: ActiveHook, height: number, matched: MatchedBlock): void {
@@ -38,15 +33,17 @@ export function backfillSteps({ store, history, network, evaluator, clock }: Bac
 
   /**
    * Takes a step; call it in a transaction.
+   * @param most deliveries of the backfill that may wait: the rest is made when some are gone
+   * @param at Unix milliseconds
    * @returns whether the backfill is done, or has to wait for its deliveries
    */
-  return (job: Backfill, record: HookRecord): boolean => {
-    if (!job.dryRun && deliveries.openOfBackfill(job.id) >= MOST_WAITING) return true;
+  return (job: Backfill, record: HookRecord, most: number, at: number): boolean => {
+    if (!job.dryRun && deliveries.openOfBackfill(job.id) >= most) return true;
     const hook = activeHook(record);
     const found = scanner({ history, candidates }, hook.conditions).next(job.nextHeight, job.toHeight);
     if (found === null) {
       backfills.advance(job.id, job.toHeight + 1, 0, 0, 0);
-      backfills.finish(job.id, 'completed', clock.now());
+      backfills.finish(job.id, 'completed', at);
       return true;
     }
     const { height, matched } = found;

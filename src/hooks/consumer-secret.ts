@@ -3,7 +3,7 @@ import { newSecret, signingSecret } from './delivery/signature.ts';
 import type { Chainhooks } from './service.ts';
 
 /** What a consumer may do with its secret. */
-export function consumerSecrets({ store, write, clock }: Chainhooks) {
+export function consumerSecrets({ store, commands }: Pick<Chainhooks, 'store' | 'commands'>) {
   const { secrets } = store;
 
   function secret(consumer: string) {
@@ -19,9 +19,9 @@ export function consumerSecrets({ store, write, clock }: Chainhooks) {
     secret,
     /** Makes a new secret; the old one signs beside it for a day. */
     async rotateSecret(consumer: string) {
-      await write(() => secrets.set(consumer, newSecret(), clock.now()), 'synced');
+      await commands.run('hook.set_secret', { consumer, secret: newSecret().toHex() }, 'synced');
       return secret(consumer);
     },
-    removeSecret: (consumer: string): Promise<void> => write(() => secrets.remove(consumer), 'synced'),
+    removeSecret: (consumer: string): Promise<void> => commands.run('hook.remove_secret', { consumer }, 'synced'),
   };
 }

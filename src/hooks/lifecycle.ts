@@ -1,5 +1,4 @@
 /** What a hook may become, and by whom: registered, enabled, disabled, deleted. Each is called in a transaction. */
-import { type Chance, systemChance } from '../base/chance.ts';
 import type { HookRecord } from '../store/hooks/model.ts';
 import type { HookStore } from '../store/hooks/store.ts';
 import type { ChainHistory } from '../store/ingest/ingest.ts';
@@ -11,14 +10,10 @@ import { invalidField } from './problem.ts';
 /** Where an enabled hook begins: at the tip, after the last block it saw, or at a height. */
 export type ResumeFrom = 'tip' | 'last_evaluated' | number;
 
+export type Lifecycle = ReturnType<typeof lifecycle>;
+
 /** Registers, enables, disables, redefines and removes hooks. Every function is called in a transaction. */
-export function lifecycle(
-  store: HookStore,
-  history: ChainHistory,
-  evaluator: Evaluator,
-  now: () => number,
-  chance: Chance = systemChance,
-) {
+export function lifecycle(store: HookStore, history: ChainHistory, evaluator: Evaluator, now: () => number) {
   const { records, deliveries, ledger, backfills } = store;
 
   /** Idle ones only. */
@@ -46,8 +41,7 @@ export function lifecycle(
 
   return {
     /** @returns its record; enabled where its options say so */
-    register(consumer: string, definition: HookDefinition): HookRecord {
-      const uuid = chance.uuid();
+    register(uuid: string, consumer: string, definition: HookDefinition): HookRecord {
       const { url } = definition.action;
       const hook = { uuid, consumer, createdAt: now(), definition: JSON.stringify(definition), url };
       const id = records.add(hook);

@@ -1,7 +1,8 @@
 /** Forgets what is old: bodies and rows of what was delivered, and what stands too deep in the chain to leave it. */
 import type { Clock } from '../base/clock.ts';
 import type { HookStore } from '../store/hooks/store.ts';
-import type { Write } from '../store/ingest/ingest.ts';
+import type { CommandsOf } from '../store/ingest/commands.ts';
+import type { HookCommands } from './commands/registry.ts';
 import { type HookLog, logTaskFailure } from './log-event.ts';
 
 const EVERY_MS = 60_000;
@@ -25,7 +26,7 @@ export interface Maintenance {
 
 interface MaintenanceOptions {
   store: HookStore;
-  write: Write;
+  commands: Pick<CommandsOf<HookCommands>, 'run'>;
   retentionMs: number;
   log: HookLog;
   clock: Clock;
@@ -38,8 +39,8 @@ type Step = () => Promise<boolean>;
 
 /** Begins nothing by itself: `start` does. */
 export function maintenance(options: MaintenanceOptions): Maintenance {
-  const { store, write, retentionMs, log, clock, mostBodies = MOST_BODIES } = options;
-  const { deliveries, ledger, records, backfills, candidates } = store;
+  const { store, commands, retentionMs, log, clock, mostBodies = MOST_BODIES } = options;
+  const { records, candidates } = store;
   let end = () => {};
   let stopped = false;
   let working: Promise<void> | null = null;
@@ -47,36 +48,51 @@ export function maintenance(options: MaintenanceOptions): Maintenance {
   let agedUpTo = { createdAt: 0, id: 0 };
   const surplusUpTo = new Map<number, number>();
 
+  /** What was made before this time is not in the log any more. */
+  const logBegin = (): number => clock.now() - LOG_LASTS * retentionMs;
+
   async function forgetAged(): Promise<boolean> {
-    const forgotten = await write(() => deliveries.forgetBodies(agedUpTo, clock.now() - retentionMs, BATCH));
+    const forgotten = await commands.run('upkeep.aged_bodies', {
+      after: agedUpTo,
+      before: clock.now() - retentionMs,
+      limit: BATCH,
+    });
     agedUpTo = forgotten.last ?? agedUpTo;
     return forgotten.count === BATCH;
   }
 
   async function forgetSurplus(hookId: number): Promise<boolean> {
     const after = surplusUpTo.get(hookId) ?? 0;
-    const forgotten = await write(() => deliveries.keepBodies(hookId, mostBodies, after, BATCH));
+    const forgotten = await commands.run('upkeep.surplus_bodies', {
+      hook: hookId,
+      most: mostBodies,
+      after,
+      limit: BATCH,
+    });
     surplusUpTo.set(hookId, forgotten.last ?? after);
     return forgotten.count === BATCH;
   }
 
   /** A deleted hook goes with what its log still has: what is dead is not forgotten by its age. */
-  function forgetDeleted(): Promise<boolean> {
-    return write(() => {
-      const id = records.deletedBefore(clock.now() - LOG_LASTS * retentionMs);
-      if (id === null) return false;
-      if (deliveries.forgetOf(id, BATCH) === BATCH) return true;
-      backfills.forgetOf(id);
-      records.forget(id);
-      surplusUpTo.delete(id);
-      return true;
-    });
+  async function forgetDeleted(): Promise<boolean> {
+    const forgotten = await commands.run('upkeep.deleted_hook', { before: logBegin(), limit: BATCH });
+    if (forgotten?.whole === true) surplusUpTo.delete(forgotten.hook);
+    return forgotten !== null;
+  }
+
+  async function forgetRows(): Promise<boolean> {
+    return (await commands.run('upkeep.rows', { before: logBegin(), limit: BATCH })) === BATCH;
+  }
+
+  async function forgetDeep(): Promise<boolean> {
+    const below = candidates.tipBurnHeight() - REORG_WINDOW;
+    return (await commands.run('upkeep.ledger', { below, limit: BATCH })) === BATCH;
   }
 
   const steps = (): Step[] => [
     forgetAged,
-    async () => (await write(() => deliveries.forgetRows(clock.now() - LOG_LASTS * retentionMs, BATCH))) === BATCH,
-    async () => (await write(() => ledger.forgetBelow(candidates.tipBurnHeight() - REORG_WINDOW, BATCH))) === BATCH,
+    forgetRows,
+    forgetDeep,
     forgetDeleted,
     ...records.withLongLog(mostBodies).map((id) => () => forgetSurplus(id)),
   ];

@@ -3,16 +3,17 @@
 import { type Chance, systemChance } from '../base/chance.ts';
 import { type Clock, systemClock } from '../base/clock.ts';
 import type { Network } from '../chain/network.ts';
+import { commandsOf } from '../store/ingest/commands.ts';
 import type { Ingest } from '../store/ingest/ingest.ts';
 import { alerts, noAlerts } from './alerts.ts';
-import { type HookCounters, type HookTimers, newCounters, untimedHooks } from './counters.ts';
+import type { HookCommands } from './commands/registry.ts';
+import { type HookCounters, type HookTimers, untimedHooks } from './counters.ts';
 import { dispatcher } from './delivery/dispatcher.ts';
 import { type Post, post as sendPost } from './delivery/post.ts';
 import type { DeliveryRules } from './delivery/rules.ts';
 import { type TargetGuard, type TargetRules, targetGuard } from './delivery/target.ts';
-import { hookEvaluator } from './evaluation/evaluator.ts';
-import { lifecycle } from './lifecycle.ts';
 import type { HookLog } from './log-event.ts';
+import { hookMachine } from './machine.ts';
 import { type Maintenance, maintenance } from './maintenance.ts';
 import { hookTasks } from './tasks.ts';
 
@@ -54,26 +55,12 @@ export function startChainhooks(options: HookOptions) {
   const { clock = systemClock, chance = systemChance, post = sendPost } = options;
   const { now } = clock;
   const { hooks: store, history } = ingest;
-  const counters = newCounters();
   const targets = guard ?? targetGuard(rules.targets);
 
-  const { write } = ingest;
-  const evaluator = hookEvaluator({
-    store,
-    history,
-    network: ingest.network,
-    counters,
-    timers,
-    log,
-    now,
-    queued: (hookId, lane) => deliveries.wake(hookId, lane),
-    behind: () => tasks.wake(),
-    ended: (end) => operator.tell(end),
-    recovered() {
-      deliveries.wakeAll();
-      tasks.wake();
-    },
-  });
+  const machine = hookMachine({ store, history, network: ingest.network, timers, log, now });
+  const { evaluator, counters } = machine;
+  ingest.addCommands(machine.commands);
+  const commands = commandsOf<HookCommands>(ingest.commander(clock));
   const { alertUrl: url } = rules;
   const { secrets } = store;
   const operator =
@@ -93,8 +80,10 @@ export function startChainhooks(options: HookOptions) {
         });
   const deliveries = dispatcher({
     store,
-    write,
-    interrupt: evaluator.interrupt,
+    async mark(one) {
+      const [counts] = await commands.run('delivery.mark', { epoch: 0, marks: [one] });
+      return counts === true;
+    },
     position: ingest.position,
     durable: ingest.durable,
     roomMade: () => tasks.wake(),
@@ -108,11 +97,20 @@ export function startChainhooks(options: HookOptions) {
     chance,
     post,
   });
-  const tasks = hookTasks({ store, history, network: ingest.network, evaluator, write, log, clock });
-  const upkeep: Maintenance = maintenance({ store, write, retentionMs: rules.retentionMs, log, clock });
+  const tasks = hookTasks({ store, commands, log, clock });
+  const upkeep: Maintenance = maintenance({ store, commands, retentionMs: rules.retentionMs, log, clock });
 
   // First: whatever follows may write.
-  ingest.follow(evaluator.follower);
+  ingest.follow(machine.follower);
+  machine.listen({
+    queued: deliveries.wake,
+    behind: tasks.wake,
+    ended: operator.tell,
+    recovered() {
+      deliveries.wakeAll();
+      tasks.wake();
+    },
+  });
   deliveries.start();
   tasks.start();
   upkeep.start();
@@ -120,11 +118,10 @@ export function startChainhooks(options: HookOptions) {
   return {
     store,
     history,
-    write,
+    commands,
     evaluator,
     dispatcher: deliveries,
     guard: targets,
-    lifecycle: lifecycle(store, history, evaluator, now, chance),
     log,
     clock,
     chance,

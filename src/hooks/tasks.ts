@@ -3,69 +3,67 @@
  * the node, each a transaction, so that neither waits for the other.
  */
 
-import type { Write } from '../store/ingest/ingest.ts';
-import { slices } from '../store/ingest/slices.ts';
-import { type BackfillStepOptions, backfillSteps } from './backfill-step.ts';
+import type { Clock } from '../base/clock.ts';
+import type { HookStore } from '../store/hooks/store.ts';
+import type { CommandsOf } from '../store/ingest/commands.ts';
+import { sliceOrFailure } from '../store/ingest/slices.ts';
+import type { Task } from './commands/advancing.ts';
+import type { HookCommands } from './commands/registry.ts';
 import { type HookLog, logTaskFailure } from './log-event.ts';
 
 /** Deliveries of a hook that may wait while it catches up: the rest is made when some are gone. */
 const MOST_CAUGHT_UP = 1_000;
+/** Deliveries of a backfill that may wait, as those of a hook that catches up. */
+const MOST_BACKFILLED = 100;
 /** Milliseconds until a task is tried again that failed because the database was unavailable. */
 const RETRY_MS = 1_000;
 
 /** What the tasks work with. */
-export interface TaskOptions extends BackfillStepOptions {
-  write: Write;
+export interface TaskOptions {
+  store: HookStore;
+  commands: CommandsOf<HookCommands>;
   log: HookLog;
+  clock: Clock;
 }
 
 export type HookTasks = ReturnType<typeof hookTasks>;
 
 /** The tasks beside the node's events; they run one slice at a time. */
 export function hookTasks(options: TaskOptions) {
-  const { store, evaluator, write, log, clock } = options;
-  const { records, deliveries, backfills } = store;
-  const backfillStep = backfillSteps(options);
-  const slice = slices(write, clock);
+  const { store, commands, log, clock } = options;
+  const { records, backfills } = store;
   let running = false;
   let stopped = true;
   let again = false;
   let finished: Promise<void> = Promise.resolve();
   let cancelRetry = () => {};
 
-  function liveSlice(): Promise<boolean> {
-    return slice(evaluator.advanceLive, (reason) => {
-      for (const record of records.live()) evaluator.interrupt(record, reason, null);
-    });
-  }
-
-  /** @returns whether it stands with the live ones, or has to wait for its deliveries */
-  function catchUpSlice(id: number): Promise<boolean> {
-    return slice(
-      () => deliveries.openUpTo(id, 'live', MOST_CAUGHT_UP) === MOST_CAUGHT_UP || evaluator.advanceOne(id),
-      (reason) => {
-        const record = records.get(id);
-        if (record !== undefined) evaluator.interrupt(record, reason, null);
+  /**
+   * Takes a slice of a task.
+   * @param failed told why the task can't go on, once that is written down
+   * @returns whether the task is done for now
+   */
+  const slice = (task: Task, failed: (cause: unknown) => void = () => {}): Promise<boolean> =>
+    sliceOrFailure(
+      () => commands.slice('hook.advance', task),
+      async (reason, cause) => {
+        await commands.run('hook.fail', { task, reason });
+        failed(cause);
       },
     );
-  }
+
+  const liveSlice = (): Promise<boolean> => slice({ of: 'live' });
+
+  /** @returns whether it stands with the live ones, or has to wait for its deliveries */
+  const catchUpSlice = (hook: number): Promise<boolean> => slice({ of: 'catch_up', hook, most: MOST_CAUGHT_UP });
 
   /** @returns whether it is done, or has to wait for its deliveries */
-  async function backfillSlice(id: number): Promise<boolean> {
-    const job = backfills.get(id);
+  async function backfillSlice(backfill: number): Promise<boolean> {
+    const job = backfills.get(backfill);
     const record = job === undefined ? undefined : records.get(job.hookId);
     if (job === undefined || record === undefined) return true;
-    return slice(
-      () => {
-        const current = backfills.get(id);
-        const hook = records.get(job.hookId);
-        if (current === undefined || hook === undefined) return true;
-        return current.finishedAt !== null || backfillStep(current, hook);
-      },
-      (reason, error) => {
-        backfills.finish(id, 'failed', clock.now(), reason);
-        log({ event: 'hook_backfill_failed', uuid: record.uuid, backfill: job.uuid, cause: error });
-      },
+    return slice({ of: 'backfill', backfill, most: MOST_BACKFILLED }, (cause) =>
+      log({ event: 'hook_backfill_failed', uuid: record.uuid, backfill: job.uuid, cause }),
     );
   }
 

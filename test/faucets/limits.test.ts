@@ -1,7 +1,9 @@
 /** How often an address is given something, by a clock of the test's own. */
 import { expect, test } from 'bun:test';
+import { systemClock } from '../../src/base/clock.ts';
 import { type Faucets, openFaucets } from '../../src/faucets/faucets.ts';
 import { nodeRpc } from '../../src/node/rpc.ts';
+import { commandsOf } from '../../src/store/ingest/commands.ts';
 import { openNew } from '../support/ingest.ts';
 import { standInNode } from '../support/stand-in-node.ts';
 
@@ -32,6 +34,7 @@ async function withFaucets(
     },
     onTestNetwork: () => true,
     requests: open.ingest.faucetRequests,
+    commands: commandsOf(open.ingest.commander({ ...systemClock, now: () => time })),
     node: nodeRpc(node.url),
     nextNonce: () => Promise.resolve(0n),
     now: () => time,

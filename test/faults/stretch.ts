@@ -76,7 +76,7 @@ export function openWithHooks(directory: string, options: Partial<IngestOptions>
           ...definition('http://127.0.0.1:9/', events, { enable_on_registration: true }),
           name: `${index}`,
         };
-        add('me', readDefinition(body, ingest.network()));
+        add(crypto.randomUUID(), 'me', readDefinition(body, ingest.network()));
       }
     });
   /** From now on each hook expires with its so manieth match. */

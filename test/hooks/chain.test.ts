@@ -124,10 +124,10 @@ test(
         const [one, two] = [await register(live, everything, started), await register(away, everything, started)];
         feed(live, events);
         feed(away, events.slice(0, cut));
-        const { write, evaluator, store, dispatcher } = away.hooks;
+        const { evaluator, store, dispatcher } = away.hooks;
         const record = store.records.find(two, 'default');
         if (record === undefined) throw new Error('no hook');
-        await write(() => evaluator.interrupt(record, 'for a test', null));
+        await away.ingest.write(() => evaluator.interrupt(record, 'for a test', null));
         feed(away, events.slice(cut));
         expect((await away.request('GET', `/chainhooks/me/${two}`)).body.status).toMatchObject({
           status: 'interrupted',
@@ -164,7 +164,7 @@ test('what left the chain from block 1 on is taken back as it was told, with the
       if (event.path === '/new_block') blocks += 1;
       const record = server.hooks.store.records.find(uuid, 'default');
       if (blocks !== 3 || record === undefined) continue;
-      await server.hooks.write(() => server.hooks.evaluator.interrupt(record, 'for a test', null));
+      await server.ingest.write(() => server.hooks.evaluator.interrupt(record, 'for a test', null));
     }
     await server.request('PATCH', `/chainhooks/me/${uuid}/enabled`, { enabled: true });
     await until(() => server.hooks.store.records.find(uuid, 'default')?.stage === 'live');

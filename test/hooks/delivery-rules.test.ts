@@ -128,7 +128,7 @@ describe('while a request is under way', () => {
     const cancelled = direct.made(uuid).map(() => 'cancelled');
     expect(states(direct, uuid)).toEqual(cancelled as never);
     target.answer(status);
-    await until(() => !direct.hooks.dispatcher.isUnderWay(direct.made(uuid)[0]!.id));
+    await until(() => !direct.hooks.dispatcher.underWay().includes(direct.made(uuid)[0]!.id));
     expect(states(direct, uuid)).toEqual(cancelled as never);
     expect(state().deliveries).toMatchObject({ delivered: 0, dead: 0 });
     expect(target.received).toHaveLength(1);
@@ -143,7 +143,7 @@ describe('while a request is under way', () => {
     await until(() => target.waiting() === 1);
     await direct.managed.remove(CONSUMER, uuid);
     target.answer(500);
-    await until(() => !direct.hooks.dispatcher.isUnderWay(first!.id));
+    await until(() => !direct.hooks.dispatcher.underWay().includes(first!.id));
     expect(direct.hooks.store.deliveries.get(first!.id)).toMatchObject({ state: 'cancelled', attempts: 0 });
   });
 
@@ -178,9 +178,9 @@ describe('while a request is under way', () => {
     feed(direct, straight);
     await until(() => target.waiting() === 1);
     const [first] = direct.made(uuid);
-    expect(direct.hooks.dispatcher.isUnderWay(first!.id)).toBe(true);
+    expect(direct.hooks.dispatcher.underWay().includes(first!.id)).toBe(true);
     await direct.hooks.stop();
-    expect(direct.hooks.dispatcher.isUnderWay(first!.id)).toBe(false);
+    expect(direct.hooks.dispatcher.underWay().includes(first!.id)).toBe(false);
     expect(direct.made(uuid)[0]).toMatchObject({ state: 'pending', attempts: 0 });
     expect(target.received).toHaveLength(1);
   });
@@ -226,7 +226,7 @@ test('after catching up over a fork sequence and ids go on as they were', async 
   feed(direct, forked.slice(0, third));
   const before = direct.made(uuid).map(({ webhookId }) => webhookId);
   expect(before).toHaveLength(3);
-  await direct.hooks.write(() => direct.hooks.evaluator.interrupt(direct.record(uuid), 'for a test', null));
+  await direct.ingest.write(() => direct.hooks.evaluator.interrupt(direct.record(uuid), 'for a test', null));
   feed(direct, forked.slice(third));
   await direct.managed.setEnabled(CONSUMER, uuid, true);
   await until(() => direct.record(uuid).stage === 'live');

@@ -332,10 +332,10 @@ test('the log is listed by state, reason and height, and walked in both directio
       target.received.some((first) => first.headers['webhook-id'] === headers['webhook-id'] && first.text === text),
     ).toBe(true);
   }
-  await server.hooks.write(() => server.hooks.store.deliveries.forgetBodies({ createdAt: 0, id: 0 }, LAST, 1_000));
+  await server.ingest.write(() => server.hooks.store.deliveries.forgetBodies({ createdAt: 0, id: 0 }, LAST, 1_000));
   expect((await server.request('POST', `${path}/${few[0].id}/redeliver`)).status).toBe(410);
   expect((await server.request('GET', `${path}/${few[0].id}`)).body.payload).toBeNull();
-  await server.hooks.write(() => server.hooks.store.deliveries.forgetRows(LAST, 1_000));
+  await server.ingest.write(() => server.hooks.store.deliveries.forgetRows(LAST, 1_000));
   expect((await log(server, uuid)).total).toBe(0);
 });
 

@@ -86,7 +86,7 @@ test.each([200, 500])(
     await until(() => other.received.length === 1);
     const [told, rollback] = direct.made(uuid);
     expect([told?.state, rollback?.state, rollback?.attempts]).toEqual(['cancelled', 'pending', 0]);
-    expect(direct.hooks.dispatcher.isUnderWay(rollback!.id)).toBe(false);
+    expect(direct.hooks.dispatcher.underWay().includes(rollback!.id)).toBe(false);
     answer.resolve(new Response('', { status }));
     await until(() => direct.made(uuid)[1]?.state === 'delivered');
     expect(direct.made(uuid)[0]).toMatchObject({ state: 'cancelled', attempts: 0 });

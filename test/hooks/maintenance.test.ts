@@ -75,8 +75,8 @@ test('a hook keeps the bodies of its newest delivered ones alone, and of all tha
   const uuid = await direct.register(definition(NOWHERE, everything, started));
   feed(direct);
   const made = settle(direct, uuid, ['pending', 'delivered', 'delivered', 'dead', 'delivered', 'delivered']);
-  const { store, write, log, clock } = direct.hooks;
-  const upkeep = maintenance({ store, write, log, clock, retentionMs: RETENTION, mostBodies: 2 });
+  const { store, commands, log, clock } = direct.hooks;
+  const upkeep = maintenance({ store, commands, log, clock, retentionMs: RETENTION, mostBodies: 2 });
   await upkeep.run();
   expect(made.map(({ id }) => hasBody(direct, id))).toEqual([true, false, false, true, true, true]);
   store.deliveries.setState(made[0]!.id, 'delivered');
@@ -137,10 +137,10 @@ test('upkeep comes in steps: what fails is said, and more than a step takes is f
   using target = receiver();
   const uuid = await direct.register(definition(target.url, everything));
   feed(direct);
-  const { store, write } = direct.hooks;
+  const { store } = direct.hooks;
   const { id } = direct.record(uuid);
   const many = 5_001;
-  await write(() => {
+  await direct.ingest.write(() => {
     for (let one = 0; one < many; one++) {
       const lost = store.deliveries.add(
         {

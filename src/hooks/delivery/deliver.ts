@@ -1,12 +1,15 @@
 /** Delivers the head of a lane: what it was made from is on the disk first, and what came of it is written down. */
 import type { Delivery } from '../../store/hooks/model.ts';
 import { isSendable } from '../../store/hooks/records.ts';
+import type { HookStore } from '../../store/hooks/store.ts';
+import { isOpen } from '../commands/marks.ts';
 import type { HookTimers } from '../counters.ts';
-import { isOpen, type RecordResultOptions, resultRecorder } from './record-result.ts';
+import { type RecordResultOptions, resultRecorder } from './record-result.ts';
 import type { DeliveryRequest } from './request.ts';
 
 /** What a delivery is sent and written down with. */
 export interface DeliverOptions extends RecordResultOptions {
+  store: HookStore;
   /** Resolves when what was committed up to a position is on the disk: a loss of power can't take it back. */
   durable: (position: number) => Promise<void>;
   /** A backfill, or a hook that catches up, may have room for more. */
@@ -46,7 +49,7 @@ export function deliverer(options: DelivererOptions) {
     // Ended by us: whether it arrived isn't known, and it goes again at the next start.
     if (signal.aborted) return;
     timers.attempted(result.durationMs);
-    await record.attempted(delivery, result);
+    await record.attempted(hook, delivery, result);
     if (delivery.backfillId !== null || delivery.reason === 'catch_up') roomMade();
   };
 }

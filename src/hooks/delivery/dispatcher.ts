@@ -131,8 +131,8 @@ export function dispatcher(options: DispatcherOptions) {
     wake,
     /** Wakes every lane that has something to send. */
     wakeAll,
-    /** Whether a request of the delivery is under way. */
-    isUnderWay: (id: number): boolean => underWay.values().some((delivery) => delivery.id === id),
+    /** The row ids of the deliveries whose requests are under way. */
+    underWay: (): number[] => Array.from(underWay.values(), ({ id }) => id),
     /** A request outside the queue, which is written down nowhere. */
     request,
 

@@ -1,19 +1,16 @@
-/** Writes down what came of an attempt: delivered, to be tried again, or dead, which interrupts a live hook. */
+/** What follows from an attempt: delivered, to be tried again after a while, or dead. Whoever keeps marks writes it down. */
 import type { Chance } from '../../base/chance.ts';
 import type { Clock } from '../../base/clock.ts';
 import type { Delivery, HookRecord } from '../../store/hooks/model.ts';
-import type { HookStore } from '../../store/hooks/store.ts';
-import type { Write } from '../../store/ingest/ingest.ts';
+import type { Mark } from '../commands/marks.ts';
 import type { HookCounters } from '../counters.ts';
 import type { HookLog } from '../log-event.ts';
 import { failureOf, isSuccess, type Result } from './attempt.ts';
 import { backoff, type DeliveryRules } from './rules.ts';
 
 export interface RecordResultOptions {
-  store: HookStore;
-  write: Write;
-  /** @param stuckDelivery the row of the delivery that failed for good; null where there is none */
-  interrupt: (record: HookRecord, reason: string, stuckDelivery: number | null) => void;
+  /** Writes a mark down. @returns whether it counts: not where the delivery was cancelled or its hook deleted meanwhile */
+  mark: (mark: Mark) => Promise<boolean>;
   rules: DeliveryRules;
   counters: HookCounters;
   log: HookLog;
@@ -24,64 +21,52 @@ export interface RecordResultOptions {
 /** The receiver will never want it again. */
 const GONE = 410;
 
-/** Whether a delivery is still to be sent. */
-export const isOpen = ({ state }: Delivery): boolean => state === 'pending' || state === 'failed';
+const attemptOf = ({ at, durationMs, urlHost, statusCode, error, excerpt }: Result) => ({
+  at,
+  durationMs,
+  urlHost,
+  statusCode,
+  error,
+  excerpt,
+});
 
-/** Makes what writes down the result of an attempt, and what follows from it for the delivery and its hook. */
-export function resultRecorder(options: RecordResultOptions) {
-  const { store, write, interrupt, rules, counters, log, clock, chance } = options;
-  const { records, deliveries, backfills } = store;
-
-  function succeed(record: HookRecord, delivery: Delivery, result: Result): void {
-    deliveries.tried(delivery.id, result, 'delivered', null);
-    records.delivered(record.id, clock.now(), result.statusCode);
-    if (delivery.backfillId !== null) backfills.settle(delivery.backfillId, { delivered: 1, dead: 0 });
-    counters.delivered += 1;
+/** Makes what has the result of an attempt written down, with what follows from it for the delivery and its hook. */
+export function resultRecorder({ mark, rules, counters, log, clock, chance }: RecordResultOptions) {
+  function markOfFailure({ id, webhookId, triedSince }: Delivery, attempts: number, result: Result): Mark {
+    const of = { delivery: id, webhookId, attempt: attemptOf(result) };
+    if (result.statusCode !== GONE && clock.now() - (triedSince ?? result.at) < rules.budgetMs) {
+      const wait = Math.max(backoff(attempts, rules.retryCapMs, chance.number), result.retryAfterMs ?? 0);
+      return { ...of, outcome: 'failed', nextAt: clock.now() + wait };
+    }
+    const reason = `delivery ${webhookId} to ${result.urlHost} failed ${attempts} times: ${failureOf(result)}`;
+    return { ...of, outcome: 'dead', reason };
   }
 
-  function fail(record: HookRecord, delivery: Delivery, result: Result): void {
+  async function failed({ uuid }: HookRecord, delivery: Delivery, result: Result): Promise<void> {
+    const attempts = delivery.attempts + 1;
+    if (!(await mark(markOfFailure(delivery, attempts, result)))) return;
     counters.failed += 1;
     if (result.blocked) counters.blockedTargets += 1;
-    records.failed(record.id, result.statusCode);
-    const { uuid } = record;
-    const { webhookId } = delivery;
-    const attempts = delivery.attempts + 1;
-    const host = result.urlHost;
+    const { webhookId: webhook_id } = delivery;
     const reason = failureOf(result);
-    log({ event: 'hook_delivery_failed', uuid, webhook_id: webhookId, host, attempt: attempts, reason });
-    const triedSince = delivery.triedSince ?? result.at;
-    if (result.statusCode !== GONE && clock.now() - triedSince < rules.budgetMs) {
-      const wait = Math.max(backoff(attempts, rules.retryCapMs, chance.number), result.retryAfterMs ?? 0);
-      deliveries.tried(delivery.id, result, 'failed', clock.now() + wait);
-      return;
-    }
-    deliveries.tried(delivery.id, result, 'dead', null);
-    if (delivery.backfillId !== null) backfills.settle(delivery.backfillId, { delivered: 0, dead: 1 });
-    if (delivery.lane !== 'live') return;
-    interrupt(record, `delivery ${webhookId} to ${host} failed ${attempts} times: ${reason}`, delivery.id);
+    log({ event: 'hook_delivery_failed', uuid, webhook_id, host: result.urlHost, attempt: attempts, reason });
   }
 
   return {
-    /** What came of an attempt; nothing where the delivery was cancelled or its hook deleted meanwhile. */
-    attempted: ({ id, hookId }: Delivery, result: Result): Promise<void> =>
-      write(() => {
-        const delivery = deliveries.get(id);
-        const record = records.get(hookId);
-        if (delivery === undefined || record === undefined || !isOpen(delivery)) return;
-        if (isSuccess(result)) succeed(record, delivery, result);
-        else fail(record, delivery, result);
-      }),
+    /** @param delivery as it was before the attempt */
+    async attempted(record: HookRecord, delivery: Delivery, result: Result): Promise<void> {
+      if (!isSuccess(result)) {
+        await failed(record, delivery, result);
+        return;
+      }
+      const { id, webhookId } = delivery;
+      const counts = await mark({ delivery: id, webhookId, outcome: 'delivered', attempt: attemptOf(result) });
+      if (counts) counters.delivered += 1;
+    },
 
     /** The body of a delivery is gone: it can't be sent, and its hook says so; as for one that was attempted. */
-    bodyLost: ({ id, hookId }: Delivery): Promise<void> =>
-      write(() => {
-        const delivery = deliveries.get(id);
-        const record = records.get(hookId);
-        if (delivery === undefined || record === undefined || !isOpen(delivery)) return;
-        const { lane, backfillId, webhookId } = delivery;
-        deliveries.setState(id, 'dead');
-        if (backfillId !== null) backfills.settle(backfillId, { delivered: 0, dead: 1 });
-        if (lane === 'live') interrupt(record, `the body of delivery ${webhookId} is lost`, null);
-      }),
+    async bodyLost({ id, webhookId }: Delivery): Promise<void> {
+      await mark({ delivery: id, webhookId, outcome: 'lost' });
+    },
   };
 }

@@ -19,7 +19,7 @@ export const sql = {
 };
 
 /** When a delivery was made, and its id. */
-interface Made {
+export interface Made {
   createdAt: number;
   id: number;
 }

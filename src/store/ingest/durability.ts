@@ -43,6 +43,8 @@ export const fileSync: FileSync = {
   },
 };
 
+export type IndexDurability = ReturnType<typeof indexDurability>;
+
 /** @param log the index's write-ahead log; null where each commit is synced by itself */
 export function indexDurability(log: string | null, sync: FileSync, health: WriterHealth) {
   /** Commits so far, and how many of them are on the disk. */

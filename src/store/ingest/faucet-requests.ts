@@ -15,11 +15,23 @@ export interface FaucetRequestRows {
   forgetBefore(time: number): void;
 }
 
-/** The requests, for those who serve faucets: each is written by itself, in the order of all that is written. */
-export interface FaucetRequests extends Pick<FaucetRequestRows, 'count'> {
-  add(...request: Parameters<FaucetRequestRows['add']>): Promise<void>;
-  forgetBefore(...time: Parameters<FaucetRequestRows['forgetBefore']>): Promise<void>;
+/** The requests, for those who serve faucets. */
+export type FaucetRequests = Pick<FaucetRequestRows, 'count'>;
+
+/** What a faucet gave. */
+interface Gift {
+  currency: Currency;
+  address: string;
+  ip: string;
 }
+
+/** The commands of faucets. */
+export const faucetCommands = ({ add, forgetBefore }: FaucetRequestRows) => ({
+  'faucet.add': ({ currency, address, ip }: Gift, at: number): void => add(currency, address, at, ip),
+  /** `time` in Unix milliseconds. */
+  'faucet.forget': ({ time }: { time: number }): void => forgetBefore(time),
+});
+export type FaucetCommands = ReturnType<typeof faucetCommands>;
 
 export function faucetRequests(db: Database): FaucetRequestRows {
   const count = db.prepare<{ requests: number }, [string, string, number]>(

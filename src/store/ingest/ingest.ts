@@ -3,7 +3,6 @@
  * What holds the two files together is in `transactions.ts`, what an event does in `event-router.ts`.
  */
 
-import type { Database } from 'bun:sqlite';
 import { statfsSync } from 'node:fs';
 import type { Clock } from '../../base/clock.ts';
 import type { SendManySetting } from '../../chain/memo-transfers.ts';
@@ -23,18 +22,17 @@ import { type FileSync, fileSync, indexDurability } from './durability.ts';
 import type { IngestLog, Outcome, ReceivedEvent } from './event.ts';
 import { type Applied, eventRouter } from './event-router.ts';
 import { eventTaker } from './event-taker.ts';
-import { type FaucetRequests, faucetRequests } from './faucet-requests.ts';
 import type { ChainFollower } from './follower.ts';
 import { lastEvent } from './last-event.ts';
+import { otherWrites } from './other-writes.ts';
 import { journalReplay } from './replay.ts';
 import { requireSendMany } from './send-many.ts';
 import { sharedCommits } from './shared-commits.ts';
 import { type SharedEntries, sharedEntries } from './shared-entries.ts';
 import { type Participant, transactions } from './transactions.ts';
 import { chooseValueIndexes, valueIndexSteps } from './value-indexes.ts';
-import { preceded, publishedViews, separateViews, type Views } from './visibility.ts';
+import { publishedViews, separateViews, type Views } from './visibility.ts';
 import { writerHealth } from './writer-health.ts';
-import { WriterQueue } from './writer-queue.ts';
 
 export type { IngestEvent, Outcome, ReceivedEvent } from './event.ts';
 export type { ChainFollower, ChainHistory } from './follower.ts';
@@ -70,15 +68,6 @@ export function openIngest(options: IngestOptions) {
   }
 }
 export type Ingest = ReturnType<typeof openIngest>;
-
-/** `synced`: on disk when it is done, whatever becomes of the machine. */
-export type Durability = 'synced' | 'usual';
-
-/**
- * Writes of others than the node, all of them or none, when it is their turn.
- * @throws what `change` throws, StoreUnavailableError
- */
-export type Write = <T>(change: () => T, when?: Durability) => Promise<T>;
 
 /** Bytes of room below which a disk counts as full, whatever fits into its files. */
 const ROOM_BYTES = 16_000_000;
@@ -178,28 +167,6 @@ function viewsOf(parts: Parts, publish: () => void, opened: (() => void)[]): Vie
   return { hooks, history, entries };
 }
 
-/** What writes for others than the node. */
-function otherWrites({ transaction, durability }: Parts) {
-  const queue = new WriterQueue();
-  /** @throws what `change` throws, StoreUnavailableError */
-  function writeNow<T>(change: () => T, when: Durability = 'usual'): T {
-    const result = transaction.write(change);
-    if (when === 'synced') durability.now();
-    return result;
-  }
-  const write: Write = (change, when) => queue.run(() => writeNow(change, when));
-  return { queue, write, writeNow };
-}
-
-function writtenRequests(db: Database, publish: () => void, write: Write): FaucetRequests {
-  const { count, add, forgetBefore } = faucetRequests(db);
-  return {
-    ...preceded({ count }, publish),
-    add: (...request) => write(() => add(...request)),
-    forgetBefore: (...time) => write(() => forgetBefore(...time)),
-  };
-}
-
 /** @param opened gets what closes again what was opened, in the order to close it in */
 function startIngest(options: IngestOptions, opened: (() => void)[]) {
   const { directory } = options;
@@ -210,7 +177,7 @@ function startIngest(options: IngestOptions, opened: (() => void)[]) {
   const { publish } = commits;
   const views = viewsOf(parts, publish, opened);
   const { takeInBatch, takeAlone, passOver, keep, commit, rollback } = eventTaker(files, router, transaction, commits);
-  const { queue, write, writeNow } = otherWrites(parts);
+  const writes = otherWrites({ db: files.db, transaction, durability, publish });
   return {
     /**
      * Takes one event. When this returns, the event is on disk.
@@ -261,7 +228,6 @@ function startIngest(options: IngestOptions, opened: (() => void)[]) {
     networkKind: (): Network['kind'] | null => identity.network()?.kind ?? null,
     /** Null before the first block, unless it was set. */
     network: identity.network,
-    faucetRequests: writtenRequests(files.db, publish, write),
 
     /** The follower takes part in each change of the chain from now on. */
     follow: follower.set,
@@ -278,11 +244,7 @@ function startIngest(options: IngestOptions, opened: (() => void)[]) {
     publish,
     /** The commits of the index since this was opened. */
     commits: parts.commits,
-    /** The order of all that is written while others may write, too. */
-    queue,
-    write,
-    /** Writes as `write` does, at once: for those who know that nobody else writes. */
-    transaction: writeNow,
+    ...writes,
     /** Names what is committed by now, for `durable`. */
     position: durability.position,
     /**
@@ -291,7 +253,7 @@ function startIngest(options: IngestOptions, opened: (() => void)[]) {
      * @throws StoreUnavailableError
      */
     async durable(position: number): Promise<void> {
-      await queue.run(() => transaction.settle());
+      await writes.queue.run(() => transaction.settle());
       await durability.reached(position);
     },
 

@@ -2,9 +2,9 @@
 import type { Clock } from '../../base/clock.ts';
 import { StoreUnavailableError } from '../files/store-failure.ts';
 import type { ValueIndex } from '../model/value-index.ts';
-import type { Write } from './ingest.ts';
 import { slices } from './slices.ts';
 import type { ValueIndexStep } from './value-indexes.ts';
+import type { Write } from './write.ts';
 
 interface ValueIndexName {
   of: ValueIndex['subject'];
