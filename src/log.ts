@@ -59,6 +59,8 @@ export const levelOf: Record<LogEvent['event'], Exclude<Level, 'silent'>> = {
   log_followed: 'debug',
   log_conflict: 'debug',
   log_healed: 'warn',
+  delivery_lease_gained: 'info',
+  delivery_lease_lost: 'warn',
   block_applied: 'info',
   block_reverted: 'warn',
   mempool_transaction_skipped: 'warn',

@@ -6,7 +6,11 @@ export type ClusterEvent =
   | { event: 'log_followed'; entries: number; position: number }
   | { event: 'log_conflict'; entry: number }
   /** The log had lost these entries, and has them again from this host's journal. */
-  | { event: 'log_healed'; first: number; last: number };
+  | { event: 'log_healed'; first: number; last: number }
+  /** This host delivers chainhooks from now on. */
+  | { event: 'delivery_lease_gained'; epoch: number }
+  /** This host delivers no more. */
+  | { event: 'delivery_lease_lost'; epoch: number; reason: string };
 
 export type ClusterLog = (event: ClusterEvent) => void;
 
@@ -14,6 +18,18 @@ export type ClusterLog = (event: ClusterEvent) => void;
 export interface ClusterMetrics {
   /** Seconds that the log took for an entry of this host. */
   appended(seconds: number): void;
+}
+
+/** What a host knows of a lease. */
+export interface LeaseStanding {
+  /** Whether this host has it. */
+  isHeld: boolean;
+  /** The host that had it when it was asked for last; null before that. */
+  holder: string | null;
+  /** The epoch of that holder; null before the first. */
+  epoch: number | null;
+  /** How often this host gained it, or lost it. */
+  changes: number;
 }
 
 /** What is known of a host of a cluster. */

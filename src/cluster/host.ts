@@ -23,6 +23,8 @@ const MOST_CONFLICTS = 20;
 const LOOK_MS = 5_000;
 /** Milliseconds between two tries to reach the log, or to write what came of it. */
 const RETRY_MS = 500;
+/** Milliseconds between two looks whether an entry was followed. */
+const NEXT_LOOK_MS = 20;
 
 export interface ClusterHostOptions extends StepOptions {
   /** The order of all that is written. */
@@ -40,6 +42,10 @@ export interface ClusterHost {
    */
   receive(event: ReceivedEvent): Promise<Outcome>;
   state(): ClusterState;
+  /** Whether the host has nearly all entries of the log. */
+  isNear(): boolean;
+  /** Resolves when the host has all entries that the log had when it was asked, or the signal is aborted. */
+  caughtUp(signal: AbortSignal): Promise<void>;
   /** Begins to follow the log. */
   start(): void;
   /** Ends what is under way, and closes the log. */
@@ -162,6 +168,18 @@ export function clusterHost(options: ClusterHostOptions): ClusterHost {
       }
     },
     state: at.state,
+    isNear: at.isNear,
+    async caughtUp(until) {
+      for (let head: number | null = null; !until.aborted; ) {
+        try {
+          head ??= (await log.head()).seq;
+          if (entries.place().id >= head) return;
+        } catch (error) {
+          onFailure(error);
+        }
+        await pause(clock, head === null ? RETRY_MS : NEXT_LOOK_MS, until);
+      }
+    },
     start() {
       following = run();
     },

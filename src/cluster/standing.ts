@@ -52,6 +52,7 @@ export function standing({ entries, clock, say }: StandingOptions, stopping: Abo
     isReachable: (): boolean => reachable === true,
     /** Whether the host once had all entries of the log. */
     wasLevel: (): boolean => levelAt !== null,
+    isNear: (): boolean => head !== null && head - position() <= NEAR,
     isFarBehind: (): boolean => head !== null && head - position() > NEAR,
     state: (): ClusterState => ({
       position: position(),

@@ -2,6 +2,7 @@
 import { existsSync } from 'node:fs';
 import { OperatorError, PassingError } from '../base/errors.ts';
 import { chainIdText } from '../chain/network.ts';
+import { hostOf } from '../cluster/lease-keeper.ts';
 import { toHex } from '../codec/hex.ts';
 import type { SettingsOf } from '../settings/config.ts';
 import { indexPath } from '../store/files/database.ts';
@@ -121,7 +122,9 @@ function jsonOf({ chainId, head, bytes, hosts, leases, directory, engine }: Clus
       version,
       seen_seconds_ago: seconds,
     })),
-    leases: leases.map(({ name, holder, epoch, seconds }) => ({ name, holder, epoch, seconds_left: seconds })),
+    leases: leases.map(({ name, holder, epoch, seconds }) => ({
+      ...{ name, holder: hostOf(holder), epoch, seconds_left: seconds },
+    })),
     directory: directory === null ? null : { entry: directory.seq, fits: directory.fits },
     engine: {
       server: engine.server,
@@ -154,7 +157,7 @@ export function clusterLines(status: ClusterStatus, data: string): string[] {
     ...leases.map(({ name, holder, epoch, seconds }) =>
       line(
         'lease',
-        `${name}: epoch ${epoch}, ${seconds > 0 ? `held by ${holder} for ${seconds.toFixed(1)} s` : 'free'}`,
+        `${name}: epoch ${epoch}, ${seconds > 0 ? `held by ${hostOf(holder)} for ${seconds.toFixed(1)} s` : 'free'}`,
       ),
     ),
     ...(directory === null

@@ -14,10 +14,23 @@ const ofAppends: [number, Fate][] = [
   [1, 'never'],
   [1, 'refused'],
 ];
+const ofLeases: [number, Fate][] = [
+  [2, 'unavailable'],
+  [4, 'lost'],
+  [3, 'late'],
+  [1, 'never'],
+];
 const ofOthers: [number, Fate][] = [
   [1, 'unavailable'],
   [2, 'cut'],
 ];
+
+const fatesOf: Readonly<Record<Call, [number, Fate][]>> = {
+  append: ofAppends,
+  lease: ofLeases,
+  read: ofOthers,
+  head: ofOthers,
+};
 
 export class LossyWay implements Way {
   readonly #world: World;
@@ -37,7 +50,7 @@ export class LossyWay implements Way {
 
   fate(call: Call): Fate {
     if (this.#prng.below(100) >= this.#lostInHundred) return 'done';
-    return this.#prng.weighted<Fate>(call === 'append' ? ofAppends : ofOthers);
+    return this.#prng.weighted<Fate>(fatesOf[call]);
   }
 
   travel(): Promise<void> {

@@ -96,7 +96,7 @@ const mayInsert: Readonly<Record<string, string>> = {
   'hooks/secrets.ts': 'moves the secret that is there to another column',
   'ingest/burn-block-writer.ts': 'moves rows from one table to another',
   'log/cluster-hosts.ts': 'writes a table of PostgreSQL',
-  'log/delivery-lease.ts': 'writes a table of PostgreSQL',
+  'log/postgres-leases.ts': 'writes a table of PostgreSQL',
   'log/engine-tables.ts': 'writes a table of PostgreSQL',
   'log/postgres-log.ts': 'writes a table of PostgreSQL',
 };

@@ -1,4 +1,5 @@
 /** A log in memory that hosts share, as an engine behind a network has it: calls take time, get lost, or are done late. */
+import { systemClock } from '../../src/base/clock.ts';
 import { CHAIN_START, sameChain } from '../../src/store/files/journal-entry.ts';
 import {
   type LogEntry,
@@ -7,8 +8,9 @@ import {
   LogUnknownOutcomeError,
   type SharedLog,
 } from '../../src/store/log/shared-log.ts';
+import { MemoryLeases } from './memory-leases.ts';
 
-export type Call = 'append' | 'read' | 'head';
+export type Call = 'append' | 'read' | 'head' | 'lease';
 
 /**
  * What becomes of a call. `unavailable`: it never arrives. `lost`: its answer gets lost. `late`: it arrives when nobody
@@ -34,6 +36,7 @@ export class MemoryLog {
   entries: LogEntry[] = [];
   /** Nobody reaches it. */
   isAway = false;
+  readonly leases: MemoryLeases;
   readonly #waiting = new Set<() => void>();
   /** Grows with each fail-over, with which late calls are gone. */
   #life = 0;
@@ -41,6 +44,11 @@ export class MemoryLog {
   get head(): LogHead {
     const newest = this.entries.at(-1);
     return newest === undefined ? { seq: 0, chain: CHAIN_START } : { seq: newest.seq, chain: newest.chain };
+  }
+
+  /** @param now the engine's clock, in milliseconds */
+  constructor(now: () => number = systemClock.now) {
+    this.leases = new MemoryLeases(now, () => this.isAway);
   }
 
   /** Takes an entry as the engine does: where its predecessor is the head. */

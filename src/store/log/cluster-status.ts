@@ -2,9 +2,9 @@
 import type { JournalReads } from '../files/journal.ts';
 import { CHAIN_START, sameChain } from '../files/journal-entry.ts';
 import { readHosts, type SeenHost } from './cluster-hosts.ts';
-import { type LeaseState, readLeases } from './delivery-lease.ts';
 import { type EngineStatus, engineStatus } from './engine-status.ts';
 import { requireTables } from './engine-tables.ts';
+import { type LeaseState, readLeases } from './postgres-leases.ts';
 import type { EngineAccess } from './postgres-log.ts';
 import type { LogHead } from './shared-log.ts';
 

@@ -4,8 +4,8 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { tellPosition } from '../../../src/store/log/cluster-hosts.ts';
 import { clusterStatus } from '../../../src/store/log/cluster-status.ts';
-import { acquireLease } from '../../../src/store/log/delivery-lease.ts';
 import { claimChain } from '../../../src/store/log/engine-tables.ts';
+import { postgresLeases } from '../../../src/store/log/postgres-leases.ts';
 import { type LogEntry, type LogHead, LogUnavailableError } from '../../../src/store/log/shared-log.ts';
 import { casesOf } from '../../support/property.ts';
 import { type EngineFixture, entryAfter, outcomeOf, START, verifiedEntries } from './engine-fixture.ts';
@@ -109,8 +109,9 @@ export function logTests(fixture: () => EngineFixture): void {
     expect(await claimChain(engine, tables, 1)).toBe(1);
     await tellPosition(log.access, { name: 'a', seq: 1, version: '1', chainId: null });
     await tellPosition(log.access, { name: 'a', seq: 2, version: '1', chainId: null });
-    const lease = await acquireLease(log.access, { name: 'delivery', holder: 'a', seconds: 60 });
-    expect(await lease?.renew()).toBe(true);
+    const lease = { name: 'delivery', holder: 'a', seconds: 60, epochSeen: 0 };
+    expect(await postgresLeases(log.access).give(lease)).toEqual({ given: 1 });
+    expect(await postgresLeases(log.access).setUntil({ ...lease, epoch: 1 }, 60)).toBe(true);
     expect((await clusterStatus(log.access, null)).hosts.length).toBe(1);
     for (const change of [`DELETE FROM ${tables.log}`, `UPDATE ${tables.log} SET path = ''`]) {
       await expect(engine.write(({ run }) => run(change))).rejects.toThrow('permission denied');

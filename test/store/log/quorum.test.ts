@@ -4,9 +4,9 @@ import { clusterLines, initCluster, reportCluster } from '../../../src/commands/
 import { devnetEvents } from '../../../src/devnet/scenario.ts';
 import { tellPosition } from '../../../src/store/log/cluster-hosts.ts';
 import type { ClusterStatus } from '../../../src/store/log/cluster-status.ts';
-import { acquireLease } from '../../../src/store/log/delivery-lease.ts';
 import { claimChain, makeTables } from '../../../src/store/log/engine-tables.ts';
 import { STATEMENT_MS } from '../../../src/store/log/postgres-engine.ts';
+import { postgresLeases } from '../../../src/store/log/postgres-leases.ts';
 import { engineAccess, openPostgresLog, type PostgresLog } from '../../../src/store/log/postgres-log.ts';
 import { clusterTests } from '../../e2e/cluster-tests.ts';
 import { stackside } from '../../e2e/stackside.ts';
@@ -43,7 +43,7 @@ describeWith('PostgreSQL', hasPostgres, () => {
     });
     const access = engineAccess(quorum.url, { prefix: 'init_' });
     await tellPosition(access, { name: 'host-1', seq: 2, version: '1.2.3', chainId: null });
-    await acquireLease(access, { name: 'delivery', holder: 'host-1', seconds: 60 });
+    await postgresLeases(access).give({ name: 'delivery', holder: 'host-1', seconds: 60, epochSeen: 0 });
     await access.engine.close();
 
     const { stdout, stderr, code } = await stackside('cluster', 'status', '--format', 'json', ...at);
@@ -119,7 +119,7 @@ test('the status of a cluster in words', () => {
       { name: 'bcd', seq: 9, version: 'stackside v1', seconds: 125 },
     ],
     leases: [
-      { name: 'delivery', holder: 'a', epoch: 3, seconds: 4.5 },
+      { name: 'deliveries', holder: 'a/5f0c', epoch: 3, seconds: 4.5 },
       { name: 'other', holder: 'b', epoch: 1, seconds: 0 },
     ],
     directory: { seq: 9, fits: false },
@@ -139,7 +139,7 @@ test('the status of a cluster in words', () => {
     `log            entry 12, chain value 0x${'00'.repeat(32)}, 1.2 MB`,
     'host           a    entry 12, up to date, stackside v1, seen 0.3 s ago',
     'host           bcd  entry 9, 3 behind, stackside v1, seen 00:02:05 ago',
-    'lease          delivery: epoch 3, held by a for 4.5 s',
+    'lease          deliveries: epoch 3, held by a for 4.5 s',
     'lease          other: epoch 1, free',
     'directory      /data: entry 9, not a journal of this log',
     'postgresql     15.4, written at db1:5432',

@@ -1,0 +1,372 @@
+/**
+ * Hosts that keep a lease of an engine in memory, in a world that a seed draws: processes end, are halted and stop, answers
+ * are lost or late, and the engine is away. STACKSIDE_RUNS sets how many seeds are tried.
+ */
+import { expect, test } from 'bun:test';
+import fc from 'fast-check';
+import type { ClusterEvent } from '../../src/cluster/events.ts';
+import { ASK_MS, LEASE_SECONDS, LeaseKeeper } from '../../src/cluster/lease-keeper.ts';
+import { StoreUnavailableError } from '../../src/store/files/store-failure.ts';
+import { World } from '../simulation/world.ts';
+import type { MemoryLeases } from '../support/memory-leases.ts';
+import { directWay, MemoryLog, type Way } from '../support/memory-log.ts';
+import { assertSeeds, timeout } from '../support/property.ts';
+import { LossyWay } from './lossy-way.ts';
+
+const NAME = 'deliveries';
+/** A dead holder is replaced within this time. */
+const REPLACED_MS = 10_000;
+const PATIENCE = 60_000;
+
+interface HostOptions {
+  way?: Way;
+  isFit?: () => boolean;
+  epochSeen?: () => number;
+  caughtUp?: () => Promise<void>;
+  start?: () => void;
+  /** Milliseconds that the work takes to end, at most. */
+  endsWithin?: number;
+  /** Sends nothing, and so never asks whether it may. */
+  isIdle?: boolean;
+}
+
+/** A process that keeps the lease and works while it has it. */
+class Host {
+  readonly keeper: LeaseKeeper;
+  readonly said: ClusterEvent['event'][] = [];
+  /** What it sent, with the epoch of then. */
+  readonly sent: number[] = [];
+  /** The epoch of the work that goes on; null while none does. */
+  working: number | null = null;
+  isAlive = true;
+  /** Until then nothing happens in it, as where a machine halts it. */
+  #haltedUntil = 0;
+
+  constructor(
+    readonly world: World,
+    readonly leases: MemoryLeases,
+    readonly name: string,
+    { way = directWay, start, endsWithin = 300, isIdle = false, ...options }: HostOptions = {},
+  ) {
+    this.keeper = new LeaseKeeper({
+      leases: leases.client(way, () => this.isAlive),
+      clock: { ...world.clock, after: (milliseconds, call) => this.#after(milliseconds, call) },
+      name: NAME,
+      host: name,
+      process: 'process',
+      isFit: () => true,
+      caughtUp: async () => {},
+      epochSeen: () => 0,
+      ...options,
+      say: ({ event }) => this.said.push(event),
+    });
+    this.keeper.start({
+      start: (epoch) => {
+        expect(this.working).toBeNull();
+        start?.();
+        this.working = epoch;
+        if (!isIdle) this.#send(epoch);
+      },
+      stop: async () => {
+        const epoch = this.working;
+        // What is under way takes a moment to end, and nothing is sent meanwhile.
+        await world.pause(world.prng(`${name} ${epoch}`).below(endsWithin));
+        this.working = null;
+      },
+    });
+  }
+
+  get holder(): string {
+    return `${this.name}/process`;
+  }
+
+  halt(milliseconds: number): void {
+    this.#haltedUntil = Math.max(this.#haltedUntil, this.world.time + milliseconds);
+  }
+
+  #after(milliseconds: number, call: () => void): () => void {
+    let cancel = () => {};
+    const run = () => {
+      if (!this.isAlive) return;
+      const halted = this.#haltedUntil - this.world.time;
+      if (halted > 0) cancel = this.world.after(halted, run);
+      else call();
+    };
+    cancel = this.world.after(milliseconds, run);
+    return () => cancel();
+  }
+
+  /** Sends again and again, and asks each time whether it may. */
+  #send(epoch: number): void {
+    if (!this.isAlive || this.working !== epoch) return;
+    if (this.keeper.isHeld()) {
+      this.sent.push(epoch);
+      // Nobody else has it by the clock that decides, and so nobody else sends.
+      if (this.leases.holder(NAME) !== this.holder) {
+        this.world.wrong(`${this.name} sends, and the lease is that of ${this.leases.holder(NAME)}`);
+      }
+    }
+    this.#after(37, () => this.#send(epoch));
+  }
+}
+
+type Befalls =
+  | { after: number; host: number; befalls: 'crash' | 'stop' }
+  | { after: number; host: number; befalls: 'halt' | 'away'; milliseconds: number };
+
+const cases = fc.record({
+  seed: fc.noShrink(fc.nat(1_000_000_000)),
+  lostInHundred: fc.constantFrom(0, 10, 40),
+  disturbances: fc.array(
+    fc.oneof(
+      fc.record({ after: fc.nat(9_000), host: fc.nat(2), befalls: fc.constantFrom('crash' as const, 'stop' as const) }),
+      fc.record({
+        after: fc.nat(9_000),
+        host: fc.nat(2),
+        befalls: fc.constantFrom('halt' as const, 'away' as const),
+        milliseconds: fc.nat(15_000),
+      }),
+    ),
+    { maxLength: 8 },
+  ),
+});
+
+interface Case {
+  seed: number;
+  lostInHundred: number;
+  disturbances: Befalls[];
+}
+
+/** Runs three hosts; each that ends is followed by another process of its name. */
+async function run({ seed, lostInHundred, disturbances }: Case): Promise<void> {
+  const world = new World(seed);
+  const engine = new MemoryLog(() => world.time);
+  const { leases } = engine;
+  const ways = [0, 1, 2].map((host) => new LossyWay(world, `host ${host}`, lostInHundred));
+  const all: Host[] = [];
+  const place = (at: number, life: number): Host => {
+    const host = new Host(world, leases, `host ${at}.${life}`, { way: ways[at]!, endsWithin: 5_000 });
+    all.push(host);
+    return host;
+  };
+  const hosts = ways.map((_, at) => place(at, 0));
+  for (const [life, { after, host: at, ...one }] of disturbances.entries()) {
+    await world.until(pastIn(world, after), PATIENCE, 'time');
+    const host = hosts[at]!;
+    if (one.befalls === 'halt') host.halt(one.milliseconds);
+    else if (one.befalls === 'away') {
+      engine.isAway = true;
+      world.after(one.milliseconds, () => {
+        engine.isAway = false;
+      });
+    } else {
+      if (one.befalls === 'crash') host.isAlive = false;
+      else void host.keeper.stop();
+      hosts[at] = place(at, life + 1);
+    }
+  }
+  engine.isAway = false;
+  for (const way of ways) way.calm();
+  const calm = world.time;
+  for (const host of hosts) host.halt(0);
+  await world.until(() => hosts.some(({ working }) => working !== null), PATIENCE, 'a holder');
+  // Who is halted now may hold it for its time, and goes on with it.
+  expect(world.time - calm).toBeLessThan(15_000 + REPLACED_MS);
+  const epochs = all.map(({ sent }) => new Set(sent));
+  expect(epochs.reduce((sum, { size }) => sum + size, 0)).toBe(new Set(epochs.flatMap((one) => [...one])).size);
+  for (const host of hosts) void host.keeper.stop();
+}
+
+/** Whether so much time has passed from now on. */
+function pastIn(world: World, milliseconds: number): () => boolean {
+  const at = world.time + milliseconds;
+  world.after(milliseconds, () => {});
+  return () => world.time >= at;
+}
+
+test(
+  'whatever happens, no host sends while another one can have the lease, and one has it once all is calm',
+  async () => {
+    await assertSeeds(fc.asyncProperty(cases, run), { cases: 20 });
+  },
+  timeout,
+);
+
+test('whenever the holder dies, another host works within ten seconds', async () => {
+  for (let seed = 0; seed < 12; seed++) {
+    const world = new World(seed);
+    const prng = world.prng('death');
+    const { leases } = new MemoryLog(() => world.time);
+    const way = new LossyWay(world, 'all', 0);
+    const hosts = ['a', 'b', 'c'].map((name) => new Host(world, leases, name, { way }));
+    await world.until(() => hosts.some(({ working }) => working !== null), PATIENCE, 'a holder');
+    await world.until(pastIn(world, prng.below(9_000)), PATIENCE, 'time');
+    const dead = hosts.find(({ working }) => working !== null)!;
+    dead.isAlive = false;
+    const others = hosts.filter((host) => host !== dead);
+    await world.until(() => others.some(({ working }) => working !== null), REPLACED_MS, 'another holder');
+    expect(leases.rows.get(NAME)?.epoch).toBe(2);
+  }
+});
+
+/** A world with an engine, and what makes hosts there. */
+function scene(seed = 1) {
+  const world = new World(seed);
+  const engine = new MemoryLog(() => world.time);
+  const { leases } = engine;
+  // Time passes, too, while all wait for an answer.
+  world.clock.every(50, () => {});
+  return {
+    world,
+    engine,
+    leases,
+    host: (name: string, options?: HostOptions) => new Host(world, leases, name, options),
+  };
+}
+
+test('a host that stops ends its work first, and another one has the lease with its next question', async () => {
+  const { world, leases, host } = scene();
+  const one = host('one');
+  await world.until(() => one.working !== null, PATIENCE, 'work');
+  const two = host('two');
+  await world.until(pastIn(world, 3 * ASK_MS), PATIENCE, 'time');
+  expect(two.working).toBeNull();
+  expect([one.keeper.standing(), two.keeper.standing()]).toEqual([
+    { isHeld: true, holder: 'one', epoch: 1, changes: 1 },
+    { isHeld: false, holder: 'one', epoch: 1, changes: 0 },
+  ]);
+  const stopped = one.keeper.stop();
+  expect(one.keeper.isHeld()).toBe(false);
+  await world.outcome(stopped, PATIENCE, 'the end');
+  expect([one.working, leases.holder(NAME)]).toEqual([null, null]);
+  await world.until(() => two.working === 2, ASK_MS + 100, 'the next holder');
+  // A stop is no loss.
+  expect(one.said).toEqual(['delivery_lease_gained']);
+});
+
+test('a host that learns late of the end of its lease stops before it sends anything', async () => {
+  const { world, host } = scene();
+  const one = host('one');
+  await world.until(() => one.working !== null, PATIENCE, 'work');
+  one.halt(2 * LEASE_SECONDS * 1000);
+  const two = host('two');
+  await world.until(() => two.working === 2, REPLACED_MS, 'the next holder');
+  const { length } = one.sent;
+  await world.until(() => one.said.includes('delivery_lease_lost'), PATIENCE, 'a loss');
+  await world.until(() => one.working === null, PATIENCE, 'the end of the work');
+  expect(one.sent.length).toBe(length);
+});
+
+/** A way on which answers wait for the test to let them go on. */
+function gatedWay() {
+  let gate = Promise.resolve();
+  return {
+    ...directWay,
+    travel: () => gate,
+    /** @returns what lets all calls go on again */
+    close(): () => void {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      gate = promise;
+      return () => {
+        gate = Promise.resolve();
+        resolve();
+      };
+    },
+  };
+}
+
+test.each([true, false])(
+  'an answer that comes after the time of the lease changes nothing; work that is idle: %p',
+  async (isIdle) => {
+    const { world, host } = scene();
+    const way = gatedWay();
+    let open = way.close();
+    const one = host('one', { way, isIdle });
+    await world.until(pastIn(world, (LEASE_SECONDS + 1) * 1000), PATIENCE, 'time');
+    expect(one.keeper.isHeld()).toBe(false);
+    // The question arrives with its answer, seven seconds after it was asked.
+    open();
+    await world.until(() => one.working !== null, PATIENCE, 'work');
+    expect(one.working).toBe(2);
+    open = way.close();
+    await world.until(() => one.working === null, LEASE_SECONDS * 1000 + 500, 'the end of the work');
+    open();
+    await world.until(() => one.working !== null, PATIENCE, 'work');
+    expect(one.working).toBe(3);
+  },
+);
+
+test('a host that stops while its question is under way keeps no lease', async () => {
+  const { world, leases, host } = scene();
+  const way = gatedWay();
+  const open = way.close();
+  const one = host('one', { way });
+  await world.until(pastIn(world, 100), PATIENCE, 'a question');
+  const stopped = one.keeper.stop();
+  open();
+  await world.outcome(stopped, PATIENCE, 'the end');
+  expect([leases.rows.get(NAME)?.epoch, leases.holder(NAME), one.working]).toEqual([1, null, null]);
+});
+
+test('an engine that does not answer holds up no stop', async () => {
+  const { world, host } = scene();
+  const way = gatedWay();
+  const one = host('one', { way });
+  await world.until(() => one.working !== null, PATIENCE, 'work');
+  way.close();
+  await world.outcome(one.keeper.stop(), ASK_MS + 500, 'the end');
+});
+
+test('while the engine is away, the lease lasts its time; then the work ends, and goes on with a higher epoch', async () => {
+  const { world, engine, host } = scene();
+  const one = host('one');
+  await world.until(() => one.working !== null, PATIENCE, 'work');
+  engine.isAway = true;
+  await world.until(pastIn(world, (LEASE_SECONDS - 3) * 1000), PATIENCE, 'time');
+  expect(one.working).toBe(1);
+  await world.until(() => one.working === null, LEASE_SECONDS * 1000, 'the end of the work');
+  engine.isAway = false;
+  await world.until(() => one.working === 2, PATIENCE, 'work');
+  expect(one.said).toEqual(['delivery_lease_gained', 'delivery_lease_lost', 'delivery_lease_gained']);
+});
+
+test('a host that is behind or can not write asks for nothing, and leaves to others what it has', async () => {
+  const { world, host } = scene();
+  let isFit = false;
+  const one = host('one', { isFit: () => isFit });
+  await world.until(pastIn(world, 3 * ASK_MS), PATIENCE, 'time');
+  expect(one.keeper.standing()).toEqual({ isHeld: false, holder: null, epoch: null, changes: 0 });
+  isFit = true;
+  await world.until(() => one.working !== null, PATIENCE, 'work');
+  const two = host('two');
+  isFit = false;
+  await world.until(() => two.working !== null, 2 * ASK_MS + 500, 'the other host');
+  expect(one.working).toBeNull();
+});
+
+test('a host whose work can not be started lets another one have the lease', async () => {
+  const { world, host } = scene();
+  const one = host('one', {
+    start: () => {
+      throw new StoreUnavailableError('io_error', null);
+    },
+  });
+  await world.until(() => one.said.includes('delivery_lease_lost'), PATIENCE, 'a loss');
+  const two = host('two');
+  await world.until(() => two.working !== null, PATIENCE, 'the other host');
+});
+
+test('work begins once the host has what the holder before noted, and with an epoch above all that it knows', async () => {
+  const { world, host } = scene();
+  const known = Promise.withResolvers<void>();
+  let epoch = 0;
+  const one = host('one', { caughtUp: () => known.promise, epochSeen: () => epoch });
+  await world.until(() => one.keeper.isHeld(), PATIENCE, 'the lease');
+  await world.until(pastIn(world, 3 * ASK_MS), PATIENCE, 'time');
+  expect([one.keeper.isHeld(), one.working]).toEqual([true, null]);
+  // An engine that was restored gives epochs again that it gave before.
+  epoch = 5;
+  known.resolve();
+  await world.until(() => one.working !== null, PATIENCE, 'work');
+  expect(one.working).toBe(6);
+});
