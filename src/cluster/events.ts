@@ -7,9 +7,9 @@ export type ClusterEvent =
   | { event: 'log_conflict'; entry: number }
   /** The log had lost these entries, and has them again from this host's journal. */
   | { event: 'log_healed'; first: number; last: number }
-  /** This host delivers chainhooks from now on. */
+  /** The host delivers chainhooks from now on. */
   | { event: 'delivery_lease_gained'; epoch: number }
-  /** This host delivers no more. */
+  /** The host delivers no more. */
   | { event: 'delivery_lease_lost'; epoch: number; reason: string };
 
 export type ClusterLog = (event: ClusterEvent) => void;

@@ -104,7 +104,7 @@ export class LeaseKeeper implements Lease {
   #ended: Promise<void> = Promise.resolve();
   #running: Promise<void> = Promise.resolve();
   #changes = 0;
-  /** Until then this host leaves the lease to others: milliseconds of the monotonic clock. */
+  /** The host leaves the lease to others until then: milliseconds of the monotonic clock. */
   #restsUntil = Number.NEGATIVE_INFINITY;
   /** Who had the lease when it was asked for last. */
   #last: TakenLease = { holder: null, epoch: null };

@@ -28,8 +28,10 @@ export interface AlertOptions extends Outgoing {
   chance: Chance;
 }
 
-/** The sender of alerts. */
+/** The sender of alerts, which sends nothing of what happens before `start`. */
 export interface Alerts {
+  /** Also once it has stopped. */
+  start(): void;
   /** Returns at once. */
   tell(end: HookEnd): void;
   /** What was not sent yet is not sent. */
@@ -37,22 +39,23 @@ export interface Alerts {
 }
 
 /** The sender where the operator named no URL: it sends nothing. */
-export const noAlerts: Alerts = { tell() {}, async stop() {} };
+export const noAlerts: Alerts = { start() {}, tell() {}, async stop() {} };
 
-/** Starts the sender of alerts; each is tried three times. */
+/** Makes the sender of alerts; each is tried three times. */
 export function alerts(options: AlertOptions): Alerts {
   const { url, secrets, durable, guard, rules, log, userAgent, clock, post, chance } = options;
   const { timeoutMs, connectTimeoutMs, retryCapMs } = rules;
   const waiting: HookEnd[] = [];
-  const stopping = new AbortController();
-  const { signal } = stopping;
+  /** Aborted while it is stopped. */
+  let stopping = new AbortController();
+  stopping.abort();
   let working: Promise<void> | null = null;
 
   const failed = ({ uuid }: HookEnd, reason: string) => {
     log({ event: 'hook_alert_failed', uuid, host: URL.parse(url)?.host ?? '', reason });
   };
 
-  async function send(end: HookEnd): Promise<void> {
+  async function send(end: HookEnd, signal: AbortSignal): Promise<void> {
     const { type, uuid, consumer, name, reason, at } = end;
     const text = JSON.stringify({ type, uuid, name, reason, at: Math.floor(at / 1000) });
     const body = Buffer.from(text);
@@ -78,12 +81,13 @@ export function alerts(options: AlertOptions): Alerts {
   }
 
   async function work(): Promise<void> {
+    const { signal } = stopping;
     // Whoever tells has something else to do: a node waits for its answer.
     await clock.turn();
     for (let end = waiting.shift(); end !== undefined; end = signal.aborted ? undefined : waiting.shift()) {
       try {
         await durable();
-        await send(end);
+        await send(end, signal);
       } catch (error) {
         log({ event: 'hook_task_failed', cause: error });
       }
@@ -92,8 +96,11 @@ export function alerts(options: AlertOptions): Alerts {
   }
 
   return {
+    start() {
+      stopping = new AbortController();
+    },
     tell(end) {
-      if (signal.aborted) return;
+      if (stopping.signal.aborted) return;
       if (waiting.length >= MOST_WAITING) {
         failed(end, 'too many wait');
         return;
@@ -104,6 +111,7 @@ export function alerts(options: AlertOptions): Alerts {
     async stop() {
       stopping.abort();
       await working;
+      waiting.length = 0;
     },
   };
 }

@@ -17,6 +17,7 @@ const REORG_WINDOW = 150;
 
 /** Forgets what is kept no longer, in intervals. */
 export interface Maintenance {
+  /** Also once it has stopped. */
   start(): void;
   /** Resolves when the step in hand is done. */
   stop(): Promise<void>;
@@ -118,6 +119,7 @@ export function maintenance(options: MaintenanceOptions): Maintenance {
   return {
     run,
     start() {
+      stopped = false;
       end = clock.every(EVERY_MS, run);
     },
     async stop() {

@@ -3,13 +3,18 @@
 import { type Chance, systemChance } from '../base/chance.ts';
 import { type Clock, systemClock } from '../base/clock.ts';
 import type { Network } from '../chain/network.ts';
+import { type Lease, ownLease } from '../cluster/lease-keeper.ts';
+import type { HookRecord } from '../store/hooks/model.ts';
 import { commandsOf } from '../store/ingest/commands.ts';
 import type { Ingest } from '../store/ingest/ingest.ts';
 import { alerts, noAlerts } from './alerts.ts';
 import type { HookCommands } from './commands/registry.ts';
 import { type HookCounters, type HookTimers, untimedHooks } from './counters.ts';
+import type { Result } from './delivery/attempt.ts';
 import { dispatcher } from './delivery/dispatcher.ts';
+import { markWriter } from './delivery/mark-writer.ts';
 import { type Post, post as sendPost } from './delivery/post.ts';
+import { type DeliveryIdentity, deliveryRequest } from './delivery/request.ts';
 import type { DeliveryRules } from './delivery/rules.ts';
 import { type TargetGuard, type TargetRules, targetGuard } from './delivery/target.ts';
 import type { HookLog } from './log-event.ts';
@@ -34,6 +39,8 @@ export interface HookOptions {
   userAgent: string;
   timers?: HookTimers;
   guard?: TargetGuard;
+  /** The host delivers, and does what else one host does at a time, while it holds it; its own where nothing is shared. */
+  lease?: Lease;
   clock?: Clock;
   chance?: Chance;
   post?: Post;
@@ -49,9 +56,9 @@ export interface HookGauges {
 
 export type Chainhooks = ReturnType<typeof startChainhooks>;
 
-/** Takes part in the chain from now on, and begins to deliver. */
+/** Takes part in the chain from now on, and delivers while the lease is held. */
 export function startChainhooks(options: HookOptions) {
-  const { ingest, rules, log, userAgent, timers = untimedHooks, guard } = options;
+  const { ingest, rules, log, userAgent, timers = untimedHooks, guard, lease = ownLease() } = options;
   const { clock = systemClock, chance = systemChance, post = sendPost } = options;
   const { now } = clock;
   const { hooks: store, history } = ingest;
@@ -63,39 +70,18 @@ export function startChainhooks(options: HookOptions) {
   const commands = commandsOf<HookCommands>(ingest.commander(clock));
   const { alertUrl: url } = rules;
   const { secrets } = store;
+  const outgoing = { guard: targets, rules, log, userAgent, clock, chance, post };
   const operator =
-    url === null
-      ? noAlerts
-      : alerts({
-          url,
-          secrets,
-          guard: targets,
-          rules,
-          log,
-          userAgent,
-          clock,
-          chance,
-          post,
-          durable: () => ingest.durable(ingest.position()),
-        });
+    url === null ? noAlerts : alerts({ ...outgoing, url, secrets, durable: () => ingest.durable(ingest.position()) });
+  const request = deliveryRequest({ ...outgoing, secrets });
+  const marks = markWriter({ write: (made) => commands.run('delivery.mark', made), clock });
   const deliveries = dispatcher({
-    store,
-    async mark(one) {
-      const [counts] = await commands.run('delivery.mark', { epoch: 0, marks: [one] });
-      return counts === true;
-    },
+    ...{ store, rules, counters, timers, log, clock, chance, request },
+    mark: marks.write,
     position: ingest.position,
     durable: ingest.durable,
     roomMade: () => tasks.wake(),
-    guard: targets,
-    rules,
-    counters,
-    timers,
-    log,
-    userAgent,
-    clock,
-    chance,
-    post,
+    isHeld: () => lease.isHeld(),
   });
   const tasks = hookTasks({ store, commands, log, clock });
   const upkeep: Maintenance = maintenance({ store, commands, retentionMs: rules.retentionMs, log, clock });
@@ -111,9 +97,21 @@ export function startChainhooks(options: HookOptions) {
       tasks.wake();
     },
   });
-  deliveries.start();
-  tasks.start();
-  upkeep.start();
+  lease.start({
+    start(epoch) {
+      operator.start();
+      marks.start(epoch);
+      deliveries.start();
+      tasks.start();
+      upkeep.start();
+    },
+    async stop() {
+      // All are told before anybody is waited for.
+      await Promise.all([deliveries.stop(), operator.stop(), tasks.stop(), upkeep.stop(), marks.stop()]);
+    },
+  });
+  /** Ends requests that are in no queue. */
+  const closing = new AbortController();
 
   return {
     store,
@@ -121,6 +119,9 @@ export function startChainhooks(options: HookOptions) {
     commands,
     evaluator,
     dispatcher: deliveries,
+    /** A request outside the queues, which is written down nowhere. */
+    request: (record: HookRecord, delivery: DeliveryIdentity, text: string): Promise<Result> =>
+      request(record, delivery, text, closing.signal),
     guard: targets,
     log,
     clock,
@@ -136,10 +137,8 @@ export function startChainhooks(options: HookOptions) {
       return { pending: count, oldestPendingSeconds, hooks: store.records.counts() };
     },
     async stop(): Promise<void> {
-      await upkeep.stop();
-      await tasks.stop();
-      await deliveries.stop();
-      await operator.stop();
+      closing.abort();
+      await lease.stop();
     },
   };
 }

@@ -96,7 +96,7 @@ export function hookTasks(options: TaskOptions) {
       } while (again && !stopped);
     } catch (error) {
       logTaskFailure(log, error);
-      cancelRetry = clock.after(RETRY_MS, wake);
+      if (!stopped) cancelRetry = clock.after(RETRY_MS, wake);
     } finally {
       running = false;
     }
@@ -111,6 +111,7 @@ export function hookTasks(options: TaskOptions) {
   return {
     /** There may be something to do. */
     wake,
+    /** Also once they have stopped. */
     start(): void {
       stopped = false;
       wake();

@@ -21,7 +21,7 @@ export interface TestChoice {
 
 /** Makes the function that tests a hook's receiver. */
 export function testDeliveries(hooks: Chainhooks, searches: Search) {
-  const { store, history, dispatcher, network, clock, chance } = hooks;
+  const { store, history, request, network, clock, chance } = hooks;
   const { candidates } = store;
 
   function madeUp(filter: Filter): MatchedBlock {
@@ -56,7 +56,7 @@ export function testDeliveries(hooks: Chainhooks, searches: Search) {
     const text = payloadText(activeHook(record), networkOrUnknown(network), { apply: [matched], rollback: [] });
     const id = webhookId(`${record.uuid}/${chance.uuid()}`, text);
     const identity = { webhookId: id, lane: 'test', sequence: null, reason: 'test', attempts: 0 } as const;
-    const result = await dispatcher.request(record, identity, text);
+    const result = await request(record, identity, text);
     const ok = isSuccess(result);
     return {
       ok,

@@ -2,6 +2,8 @@
 import { Database, SQLiteError } from 'bun:sqlite';
 import { join } from 'node:path';
 import { type Every, systemClock } from '../../src/base/clock.ts';
+import { type Lease, ownLease } from '../../src/cluster/lease-keeper.ts';
+import { type Post, post as sendPost } from '../../src/hooks/delivery/post.ts';
 import { parseNetworks, type TargetGuard, targetGuard } from '../../src/hooks/delivery/target.ts';
 import { deliveryLog } from '../../src/hooks/delivery-log.ts';
 import { management } from '../../src/hooks/management.ts';
@@ -27,6 +29,8 @@ interface Given {
   clock?: Clock;
   /** What is done again and again; by the real clock where it isn't given. */
   every?: Every;
+  lease?: Lease;
+  post?: Post;
   /** A directory that stays. */
   directory?: string;
 }
@@ -36,7 +40,15 @@ export const loopback = parseNetworks('127.0.0.0/8') ?? [];
 
 /** Deliveries go to receivers on this machine; a failed one waits for two seconds of the clock, then longer. */
 export function directHooks(given: Given = {}) {
-  const { rules = {}, guard, clock = { time: 1_800_000_000_000 }, every = systemClock.every, directory } = given;
+  const {
+    rules = {},
+    guard,
+    lease = ownLease(),
+    post = sendPost,
+    clock = { time: 1_800_000_000_000 },
+    every = systemClock.every,
+    directory,
+  } = given;
   const made = directory === undefined ? dataDirectory() : null;
   const path = directory ?? made?.path ?? '';
   const said: LogEvent[] = [];
@@ -61,6 +73,8 @@ export function directHooks(given: Given = {}) {
     userAgent: 'stackside/test',
     clock: { ...systemClock, now: () => clock.time, every },
     guard: guard ?? targetGuard({ allowed: loopback, plainHttp: false }),
+    lease,
+    post,
   });
   const managed = management(hooks, null);
   const { records, deliveries } = hooks.store;

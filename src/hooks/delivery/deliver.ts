@@ -15,23 +15,22 @@ export interface DeliverOptions extends RecordResultOptions {
   /** A backfill, or a hook that catches up, may have room for more. */
   roomMade: () => void;
   timers: HookTimers;
-}
-
-/** What the deliverer works with. */
-export interface DelivererOptions extends DeliverOptions {
   request: DeliveryRequest;
-  /** Aborted when the process stops. */
-  signal: AbortSignal;
+  /** Whether this host is the one that delivers; where it is no more, the dispatcher is stopped before this returns. */
+  isHeld: () => boolean;
 }
 
 /** Makes the function that delivers the head of a lane. */
-export function deliverer(options: DelivererOptions) {
-  const { store, durable, roomMade, timers, request, signal } = options;
+export function deliverer(options: DeliverOptions) {
+  const { store, durable, roomMade, timers, request, isHeld } = options;
   const { records, deliveries } = store;
   const record = resultRecorder(options);
 
-  /** @param queuedAt the position at which the delivery was queued, or a later one */
-  return async ({ id, hookId }: Delivery, queuedAt: number): Promise<void> => {
+  /**
+   * @param queuedAt the position at which the delivery was queued, or a later one
+   * @param signal aborted when the dispatcher stops
+   */
+  return async ({ id, hookId }: Delivery, queuedAt: number, signal: AbortSignal): Promise<void> => {
     await durable(queuedAt);
     const delivery = deliveries.get(id);
     // The hook is read again: it may have been changed, disabled or deleted meanwhile.
@@ -39,13 +38,13 @@ export function deliverer(options: DelivererOptions) {
     // Cancelled meanwhile, or it never was: what could not be rolled back at once is by now.
     if (delivery === undefined || delivery.hookId !== hookId || !isOpen(delivery)) return;
     if (hook === undefined || (delivery.lane === 'live' && !isSendable(hook))) return;
-    if (signal.aborted) return;
+    if (!isHeld() || signal.aborted) return;
     const text = deliveries.body(id);
     if (text === undefined) {
       await record.bodyLost(delivery);
       return;
     }
-    const result = await request(hook, delivery, text);
+    const result = await request(hook, delivery, text, signal);
     // Ended by us: whether it arrived isn't known, and it goes again at the next start.
     if (signal.aborted) return;
     timers.attempted(result.durationMs);

@@ -7,17 +7,14 @@ import type { Delivery } from '../../store/hooks/model.ts';
 import { isSendable } from '../../store/hooks/records.ts';
 import type { Lane } from '../../store/rows/hook-words.ts';
 import { logTaskFailure } from '../log-event.ts';
-import type { Outgoing } from './attempt.ts';
 import { type DeliverOptions, deliverer } from './deliver.ts';
 import { type LaneState, lanes } from './lanes.ts';
-import { deliveryRequest } from './request.ts';
 import { backoff, mostRetries } from './rules.ts';
 
 /** What the dispatcher works with. */
-export interface DispatcherOptions extends Outgoing, DeliverOptions {
+export interface DispatcherOptions extends DeliverOptions {
   /** What is committed by now. */
   position: () => number;
-  userAgent: string;
 }
 
 const isRetry = ({ attempts }: Delivery): boolean => attempts > 0;
@@ -33,13 +30,11 @@ function isOvertaking({ hookId, blocks }: Delivery, underWay: Iterable<Delivery>
 
 export type Dispatcher = ReturnType<typeof dispatcher>;
 
-/** Sends nothing until `start`. */
+/** Sends nothing until `start`, and can be started again once it has stopped. */
 export function dispatcher(options: DispatcherOptions) {
   const { store, position, rules, log, clock, chance } = options;
   const { records, deliveries } = store;
-  const stopping = new AbortController();
-  const request = deliveryRequest({ ...options, secrets: store.secrets, signal: stopping.signal });
-  const deliver = deliverer({ ...options, request, signal: stopping.signal });
+  const deliver = deliverer(options);
   const queue = lanes(clock, pump);
   /** The delivery of each lane whose request is under way. */
   const underWay = new Map<LaneState, Delivery>();
@@ -47,6 +42,8 @@ export function dispatcher(options: DispatcherOptions) {
   /** The position at which something was queued last. */
   let queuedAt = 0;
   let running = false;
+  /** Aborted when it stops. */
+  let stopping = new AbortController();
   let pumping = false;
   let idle: (() => void) | null = null;
 
@@ -98,7 +95,7 @@ export function dispatcher(options: DispatcherOptions) {
     underWay.set(state, delivery);
     if (isRetry(delivery)) retrying += 1;
     try {
-      await deliver(delivery, queuedAt);
+      await deliver(delivery, queuedAt, stopping.signal);
       state.faults = 0;
       if (running) queue.makeReady(state);
     } catch (error) {
@@ -133,11 +130,10 @@ export function dispatcher(options: DispatcherOptions) {
     wakeAll,
     /** The row ids of the deliveries whose requests are under way. */
     underWay: (): number[] => Array.from(underWay.values(), ({ id }) => id),
-    /** A request outside the queue, which is written down nowhere. */
-    request,
 
     /** Begins to send what is queued. */
     start(): void {
+      stopping = new AbortController();
       running = true;
       wakeAll();
     },

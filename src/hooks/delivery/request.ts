@@ -17,16 +17,22 @@ export interface RequestOptions extends Outgoing {
   secrets: HookStore['secrets'];
   rules: DeliveryRules;
   userAgent: string;
-  /** Ends requests under way. */
-  signal: AbortSignal;
 }
 
-/** Sends a body once. Never rejects: a failure is a result. @param text the JSON text of the body */
-export type DeliveryRequest = (record: HookRecord, delivery: DeliveryIdentity, text: string) => Promise<Result>;
+/**
+ * Sends a body once. Never rejects: a failure is a result.
+ * @param text the JSON text of the body @param signal ends the request
+ */
+export type DeliveryRequest = (
+  record: HookRecord,
+  delivery: DeliveryIdentity,
+  text: string,
+  signal: AbortSignal,
+) => Promise<Result>;
 
 /** Makes the function that signs a delivery and posts it to its receiver. */
 export function deliveryRequest(options: RequestOptions): DeliveryRequest {
-  const { secrets, rules, userAgent, signal, guard, clock, post } = options;
+  const { secrets, rules, userAgent, guard, clock, post } = options;
   const { timeoutMs, connectTimeoutMs } = rules;
 
   function headersOf(record: HookRecord, delivery: DeliveryIdentity, body: Uint8Array): Record<string, string> {
@@ -44,7 +50,7 @@ export function deliveryRequest(options: RequestOptions): DeliveryRequest {
     };
   }
 
-  return async (record, delivery, text) => {
+  return async (record, delivery, text, signal) => {
     const { url } = definitionOf(record).action;
     const body = Buffer.from(text);
     const headers = headersOf(record, delivery, body);

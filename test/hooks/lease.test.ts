@@ -1,0 +1,248 @@
+/** Hooks of a host that delivers now and then: it starts and stops what one host of a cluster does at a time. */
+import { expect, test } from 'bun:test';
+import type { Lease, LeasedWork } from '../../src/cluster/lease-keeper.ts';
+import type { Mark, Marks } from '../../src/hooks/commands/marks.ts';
+import { markWriter } from '../../src/hooks/delivery/mark-writer.ts';
+import type { Answer, PostOptions } from '../../src/hooks/delivery/post.ts';
+import { StoreUnavailableError } from '../../src/store/files/store-failure.ts';
+import { LogUnavailableError } from '../../src/store/log/shared-log.ts';
+import { eventsOf } from '../support/forked-chain.ts';
+import { heldClock } from '../support/held-clock.ts';
+import { received } from '../support/ingest.ts';
+import { until } from '../support/until.ts';
+import { CONSUMER, directHooks } from './direct.ts';
+import { definition } from './server.ts';
+
+const RECEIVER = 'http://127.0.0.1:9/';
+const BLOCKS = 5;
+const everything = ['stx_event', 'contract_call', 'contract_deploy', 'coinbase'].map((type) => ({ type }));
+const started = { enable_on_registration: true };
+const grow = { mine: 'back' as const, tenure: 'same' as const, transactions: 2, blocks: 0 };
+const events = eventsOf({ seed: 3, steps: Array.from({ length: BLOCKS }, () => grow) }).map(received);
+const mined = events.flatMap(({ path }, index) => (path === '/new_block' ? [index] : []));
+/** The events up to the block of a height. */
+const upTo = (height: number) => events.slice(0, mined[height]! + 1);
+
+/** A lease that the test gives and takes. */
+function givenLease() {
+  let work: LeasedWork | null = null;
+  let isHeld = false;
+  const lose = async () => {
+    isHeld = false;
+    await work?.stop();
+  };
+  const lease: Lease = {
+    start: (one) => {
+      work = one;
+    },
+    isHeld: () => isHeld,
+    stop: lose,
+  };
+  return {
+    lease,
+    gain(epoch: number): void {
+      isHeld = true;
+      work?.start(epoch);
+    },
+    lose,
+    isLost: () => !isHeld,
+    /** It ends, and this host learns of it when it asks. */
+    end(): void {
+      lease.isHeld = () => {
+        if (isHeld) void lose();
+        return false;
+      };
+    },
+  };
+}
+
+/** A network on which requests wait for their answers. */
+function heldPost() {
+  const asked: { headers: Record<string, string>; signal: AbortSignal; answer: (status?: number) => void }[] = [];
+  return {
+    asked,
+    post: ({ headers, signal }: PostOptions): Promise<Answer> =>
+      new Promise((resolve, reject) => {
+        signal.addEventListener('abort', () => reject(new Error('ended')));
+        asked.push({ headers, signal, answer: (status = 200) => resolve({ status, retryAfter: null, text: '' }) });
+      }),
+    ids: () => asked.map(({ headers }) => headers['webhook-id']),
+  };
+}
+
+test('a host sends nothing before it gains the lease, all in order then, and once more what was under way when it lost it', async () => {
+  const { lease, gain, lose } = givenLease();
+  const { asked, post, ids } = heldPost();
+  await using direct = directHooks({ lease, post });
+  const uuid = await direct.register(definition(RECEIVER, everything, started));
+  for (const event of upTo(2)) direct.ingest.receive(event);
+  const made = () => direct.made(uuid).map(({ webhookId }) => webhookId);
+  expect(made().length).toBeGreaterThan(1);
+  expect(asked).toHaveLength(0);
+
+  gain(1);
+  await until(() => asked.length === 1);
+  asked[0]!.answer();
+  await until(() => asked.length === 2);
+  await lose();
+  expect([asked[1]!.signal.aborted, direct.hooks.dispatcher.underWay()]).toEqual([true, []]);
+  // What is queued meanwhile waits for the next gain.
+  for (const event of events.slice(upTo(2).length)) direct.ingest.receive(event);
+  gain(2);
+  for (let request = 2; request <= made().length; request++) {
+    await until(() => asked.length === request + 1);
+    asked[request]!.answer();
+  }
+  await until(() => direct.made(uuid).every(({ state }) => state === 'delivered'));
+  const [first, second, ...others] = made();
+  expect(ids()).toEqual([first, second, second, ...others]);
+  expect(asked[2]!.headers['x-chainhook-attempt']).toBe('1');
+});
+
+test('a host whose lease has ended sends nothing, though nobody told it', async () => {
+  const { lease, gain, end, isLost } = givenLease();
+  const { asked, post } = heldPost();
+  await using direct = directHooks({ lease, post });
+  await direct.register(definition(RECEIVER, everything, started));
+  gain(1);
+  for (const event of upTo(1)) direct.ingest.receive(event);
+  await until(() => asked.length === 1);
+  end();
+  asked[0]!.answer();
+  for (const event of events.slice(upTo(1).length)) direct.ingest.receive(event);
+  await until(isLost);
+  await direct.stop();
+  expect(asked).toHaveLength(1);
+});
+
+test('tests of receivers are sent from any host', async () => {
+  const { lease } = givenLease();
+  const { asked, post } = heldPost();
+  await using direct = directHooks({ lease, post });
+  const uuid = await direct.register(definition(RECEIVER, everything));
+  const tested = direct.trial.test(CONSUMER, uuid, {});
+  await until(() => asked.length === 1);
+  asked[0]!.answer(204);
+  expect(await tested).toMatchObject({ ok: true, status_code: 204 });
+});
+
+test('backfills and upkeep go on where the lease is, once each', async () => {
+  const { lease, gain, lose } = givenLease();
+  let timers = 0;
+  const every = () => {
+    timers += 1;
+    return () => {
+      timers -= 1;
+    };
+  };
+  await using direct = directHooks({ lease, every });
+  const uuid = await direct.register(definition(RECEIVER, everything));
+  for (const event of events) direct.ingest.receive(event);
+  const job = await direct.trial.backfill(CONSUMER, uuid, { from: 1, to: BLOCKS, dryRun: true });
+  const isDone = () => direct.trial.getBackfill(CONSUMER, uuid, job.id).state === 'completed';
+  gain(1);
+  await lose();
+  expect(timers).toBe(0);
+  gain(2);
+  await until(isDone);
+  expect(timers).toBe(1);
+});
+
+test('the operator is told of ends by the host that delivers', async () => {
+  const { lease, gain, lose } = givenLease();
+  const { asked, post } = heldPost();
+  await using direct = directHooks({ lease, post, rules: { alertUrl: 'https://127.0.0.1:9/alerts' } });
+  const limited = { ...started, expire_after_evaluations: 1 };
+  const alerts = () => asked.filter(({ headers }) => headers['x-chainhook-uuid'] === undefined);
+  const expire = async (height: number) => {
+    const uuid = await direct.register(definition(RECEIVER, everything, limited));
+    for (const event of events.slice(upTo(height - 1).length, upTo(height).length)) direct.ingest.receive(event);
+    expect(direct.record(uuid).status).toBe('expired');
+  };
+  for (const event of upTo(0)) direct.ingest.receive(event);
+  await expire(1);
+  gain(1);
+  await expire(2);
+  await until(() => alerts().length === 1);
+  await lose();
+  await expire(3);
+  gain(2);
+  await expire(4);
+  await until(() => alerts().length === 2);
+});
+
+const mark = (delivery: number): Mark => ({ delivery, webhookId: `evt_${delivery}`, outcome: 'lost' });
+
+/** Marks that are written when the test says so, and whether they can be. */
+function heldWrites() {
+  const writes: { marks: number[]; epoch: number; done: () => void; fail: (error: Error) => void }[] = [];
+  const write = ({ epoch, marks }: Marks): Promise<boolean[]> =>
+    new Promise((resolve, reject) => {
+      const done = () => resolve(marks.map(({ delivery }) => delivery % 2 === 0));
+      writes.push({ epoch, marks: marks.map(({ delivery }) => delivery), done, fail: reject });
+    });
+  return { writes, write };
+}
+
+test('marks that come while others are written go together, in their order and with the epoch of the lease', async () => {
+  const { writes, write } = heldWrites();
+  const marks = markWriter({ write, clock: heldClock([]) });
+  marks.start(7);
+  const counts = [1, 2, 3].map((delivery) => marks.write(mark(delivery)));
+  expect(writes.map((one) => one.marks)).toEqual([[1]]);
+  writes[0]!.done();
+  await until(() => writes.length === 2);
+  expect(writes[1]).toMatchObject({ marks: [2, 3], epoch: 7 });
+  writes[1]!.done();
+  expect(await Promise.all(counts)).toEqual([false, true, false]);
+});
+
+test('marks that the log does not take are written again; where the lease ends first, nobody waits for them', async () => {
+  const { writes, write } = heldWrites();
+  const clock = heldClock([500]);
+  const marks = markWriter({ write, clock });
+  marks.start(1);
+  const away = new LogUnavailableError('the log is away');
+  const first = marks.write(mark(2));
+  writes[0]!.fail(away);
+  await until(() => clock.waiting(500) === 1);
+  const second = marks.write(mark(4));
+  clock.pass(500);
+  await until(() => writes.length === 2);
+  expect(writes[1]!.marks).toEqual([2, 4]);
+  writes[1]!.fail(away);
+  await until(() => clock.waiting(500) === 1);
+  const stopped = marks.stop();
+  await until(() => writes.length === 3);
+  writes[2]!.fail(away);
+  expect(await Promise.all([first, second, stopped])).toEqual([false, false, undefined]);
+  expect(clock.waiting(500)).toBe(0);
+
+  marks.start(2);
+  const third = marks.write(mark(6));
+  expect(writes[3]).toMatchObject({ marks: [6], epoch: 2 });
+  writes[3]!.done();
+  expect(await third).toBe(true);
+});
+
+test('a mark that can not be written down holds up no other; what the disk refuses is refused at once', async () => {
+  const { writes, write } = heldWrites();
+  const marks = markWriter({ write, clock: heldClock([]) });
+  marks.start(1);
+  const outcomes = [2, 4, 6].map((delivery) => marks.write(mark(delivery)).catch(({ message }: Error) => message));
+  writes[0]!.done();
+  await until(() => writes.length === 2);
+  writes[1]!.fail(new Error('one of them'));
+  await until(() => writes.length === 3);
+  expect(writes[2]!.marks).toEqual([4]);
+  writes[2]!.fail(new Error('this one'));
+  await until(() => writes.length === 4);
+  writes[3]!.done();
+  expect(await Promise.all(outcomes)).toEqual([true, 'this one', true]);
+
+  const refused = [2, 4, 6].map((delivery) => marks.write(mark(delivery)).catch(({ message }: Error) => message));
+  writes[4]!.done();
+  await until(() => writes.length === 6);
+  writes[5]!.fail(new StoreUnavailableError('full', null));
+  expect(await Promise.all(refused)).toEqual([true, 'disk is full', 'disk is full']);
+});
