@@ -144,6 +144,18 @@ export const restore = command({
   },
 });
 
+/** Seconds that check waits for an entry. */
+const USUAL_WAIT = 10;
+
+interface CheckCommandOptions {
+  deep: boolean;
+  since?: number;
+  against?: string;
+  digests?: number;
+  wait: number;
+  format: OutputFormat;
+}
+
 export const check = command({
   name: 'check',
   summary: "Verify the journal, and compare the index's totals with a recount",
@@ -159,12 +171,37 @@ export const check = command({
       'Check only what blocks from this height on wrote, and list the checks that are left out for it',
       0,
     ).conflicts('deep'),
+    new Option(
+      '--against <dir|url>',
+      'Compare every table with that of another host at one entry of the journal, in place of checking: another data directory, or the URL of the API of another Stackside',
+    ).conflicts(['deep', 'since', 'digests']),
+    numberOption(
+      '--digests <entry>',
+      'Print the digests of all tables at an entry of the journal as lines of JSON, in place of checking',
+      0,
+    ).conflicts(['deep', 'since']),
+    numberOption(
+      '--wait <seconds>',
+      'Seconds that --against and --digests wait for an entry',
+      0,
+      USUAL_WAIT,
+      LONGEST_SECONDS,
+    ),
     formatOption('Output format; json prints a line for each step and finding'),
   ],
-  async run({ settings }, { format, ...options }: { deep: boolean; since?: number; format: OutputFormat }) {
-    const { reportCheck, reportCheckAsJson } = await import('./report.ts');
-    const report = format === 'json' ? reportCheckAsJson : reportCheck;
-    if (!report(settings.data, options)) process.exitCode = EXIT.found;
+  async run({ settings }, { format, against, digests, wait, ...options }: CheckCommandOptions) {
+    if (digests !== undefined) {
+      const { printDigests } = await import('./index-digests.ts');
+      await printDigests(settings.data, digests, wait);
+      return;
+    }
+    if (against !== undefined) {
+      const { reportAgainst } = await import('./check-against.ts');
+      if (!(await reportAgainst(settings, against, { wait, format }))) process.exitCode = EXIT.found;
+      return;
+    }
+    const { reportCheck } = await import('./report.ts');
+    if (!reportCheck(settings.data, { ...options, format })) process.exitCode = EXIT.found;
   },
 });
 

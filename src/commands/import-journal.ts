@@ -5,49 +5,18 @@ import { isEventPath } from '../chain/payload-reader.ts';
 import { createLog } from '../log.ts';
 import type { SettingsOf } from '../settings/config.ts';
 import { sendManyIn } from '../settings/data.ts';
-import { openJournalReader } from '../store/files/journal.ts';
-import { CHAIN_START, type JournalEntry, nextChain, sameChain } from '../store/files/journal-entry.ts';
+import { type JournalEntry, nextChain, sameChain } from '../store/files/journal-entry.ts';
 import type { Place } from '../store/files/journal-link.ts';
 import { type Ingest, openIngest } from '../store/ingest/ingest.ts';
 import { ForeignEntryError } from '../store/ingest/shared-entries.ts';
 import { interruptible } from './interruptible.ts';
 import { damaged, directoryJournal, type JournalSource, lacking, peerJournal } from './journal-sources.ts';
+import { lastCommon } from './last-common.ts';
+import { isUrl, peerAt, peerUrl } from './peer.ts';
 import { type Progress, progressReport } from './progress.ts';
 
-const isUrl = (text: string): boolean => /^https?:\/\//i.test(text);
-
-function sourceAt(from: string, { peerKey, eventBodyLimit }: SettingsOf<'import'>): JournalSource {
-  if (!isUrl(from)) return directoryJournal(from);
-  const url = URL.parse(from);
-  if (url === null) throw new OperatorError(`${from} is no URL.`, 'Give the URL of the API of another Stackside.');
-  return peerJournal(url, peerKey, eventBodyLimit, systemClock);
-}
-
-/**
- * The last event up to which a journal agrees with that of this data; number 0 where none is known. Events that either of them
- * has trimmed can't be compared; later ones can.
- */
-async function lastCommon(directory: string, source: JournalSource, place: Place): Promise<Place> {
-  const journal = openJournalReader(directory);
-  try {
-    let common: Place = { id: 0, chain: CHAIN_START };
-    for (let [from, to] = [1, place.id]; from <= to; ) {
-      const id = (from + to) >> 1;
-      const ours = journal?.chainAt(id) ?? null;
-      const theirs = await source.chainAt(id);
-      const isKnown = ours !== null && theirs !== 'trimmed';
-      if (isKnown && (theirs === null || !sameChain(ours, theirs))) {
-        to = id - 1;
-      } else {
-        if (isKnown) common = { id, chain: ours };
-        from = id + 1;
-      }
-    }
-    return common;
-  } finally {
-    journal?.close();
-  }
-}
+const sourceAt = (from: string, { peerKey, eventBodyLimit }: SettingsOf<'import'>): JournalSource =>
+  isUrl(from) ? peerJournal(peerAt(peerUrl(from), peerKey, systemClock), eventBodyLimit) : directoryJournal(from);
 
 interface Beginning {
   /** The event after which entries are taken. */

@@ -3,14 +3,14 @@ import { promisify } from 'node:util';
 import { zstdDecompress } from 'node:zlib';
 import { Value } from '@sinclair/typebox/value';
 import { JournalPage } from '../api/stackside/journal.ts';
-import { getFile, type Refusal, type Transfer } from '../backup/transfer.ts';
-import type { Clock } from '../base/clock.ts';
+import type { Refusal } from '../backup/transfer.ts';
 import { hasCode, OperatorError } from '../base/errors.ts';
 import { parsedJson } from '../base/json-text.ts';
 import { fromHex } from '../codec/hex.ts';
 import { strictText } from '../codec/utf8.ts';
 import { type JournalReader, openJournalReader } from '../store/files/journal.ts';
 import type { JournalEntry } from '../store/files/journal-entry.ts';
+import type { Peer } from './peer.ts';
 
 /** What follows an entry. */
 export interface JournalBatch {
@@ -53,12 +53,6 @@ export const lacking = (location: string, id: number): OperatorError =>
 /** @returns null where the server answers that the journal lacks the event */
 function refused(location: string, { status }: Refusal): OperatorError | null {
   switch (status) {
-    case 401:
-    case 403:
-      return new OperatorError(
-        `${location} does not accept the key.`,
-        'Set STACKSIDE_PEER_KEY to the admin key of that server, which is in the file admin.key of its data directory.',
-      );
     case 404:
       return new OperatorError(
         `${location} has no journal.`,
@@ -69,14 +63,6 @@ function refused(location: string, { status }: Refusal): OperatorError | null {
     default:
       return new OperatorError(`${location} refuses to send its journal, with status ${status}.`, 'Check the URL.');
   }
-}
-
-/** The URL of the journal of a server, of which the URL of the API or of the journal was given. */
-function journalUrl(given: URL): URL {
-  const url = new URL(given);
-  const base = url.pathname.replace(/\/+$/, '');
-  url.pathname = base.endsWith(JOURNAL_PATH) ? base : `${base}${JOURNAL_PATH}`;
-  return url;
 }
 
 /** @throws OperatorError where the bytes are no page, or one that ended early */
@@ -118,27 +104,18 @@ const tooLong = (location: string, id: number, limit: number): OperatorError =>
 
 /**
  * The journal of another server.
- * @param key the server's admin key; null for none
  * @param limit bytes of an event
  */
-export function peerJournal(url: URL, key: string | null, limit: number, clock: Clock): JournalSource {
-  const page = journalUrl(url);
-  const location = page.origin;
-  const transfer: Omit<Transfer, 'refused'> = {
-    location,
-    clock,
-    // The key is for this server alone.
-    redirect: 'manual',
-    headers: key === null ? {} : { 'x-api-key': key },
-  };
+export function peerJournal(peer: Peer, limit: number): JournalSource {
+  const { location } = peer;
 
   /** @returns null where the journal lacks the next event */
   async function pageAfter(after: number, limit: number): Promise<JournalPage | null> {
-    page.searchParams.set('after', String(after));
-    page.searchParams.set('limit', String(limit));
-    const bytes = await getFile({ ...transfer, refused: (refusal) => refused(location, refusal) }, () => page.href, {
-      least: 0,
+    const bytes = await peer.get({
+      path: JOURNAL_PATH,
+      query: { after: String(after), limit: String(limit) },
       most: LONGEST_PAGE,
+      refused: (refusal) => refused(location, refusal),
     });
     return bytes === null ? null : pageOf(location, bytes);
   }

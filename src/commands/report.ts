@@ -10,41 +10,33 @@ import type { OutputFormat } from './option-values.ts';
 import { writeNow } from './output.ts';
 import { progressLines } from './progress.ts';
 
-/**
- * Checks a data directory, and prints each finding as soon as it is made; the check that is under way stands on stderr.
- * @returns whether there are none
- */
-export function reportCheck(directory: string, options: Omit<CheckOptions, 'watch'>): boolean {
+/** Prints findings as soon as they are made. */
+export interface PrintingWatch extends CheckWatch {
+  /** Says what is read that has no number. */
+  reading(what: string): void;
+}
+
+/** Prints for people; what is under way stands on stderr. */
+function textWatch(): PrintingWatch {
   const progress = progressLines(process.stderr);
   const print = (outcome: string, name: string, problems: readonly string[] = []) => {
     progress.erase();
     process.stdout.write(`${outcome} ${name}\n`);
     for (const problem of problems) process.stdout.write(`        ${problem}\n`);
   };
-  const watch: CheckWatch = {
+  return {
     at: (name, { number, of }, detail) =>
       progress.draw(() => `check ${number} of ${of}: ${name}${detail === '' ? '' : `, ${detail}`}`),
     found: ({ name, problems }) => print(problems.length === 0 ? 'ok     ' : 'DIFFERS', name, problems),
     leftOut: (name) => print('-      ', name),
+    reading: (what) => progress.draw(() => what),
   };
-  const results = checkDirectory(directory, { ...options, watch });
-  if (options.since !== undefined) {
-    process.stdout.write('Checks behind a dash were left out: they read the whole index, whatever --since is.\n');
-  }
-  return results.every(({ problems }) => problems.length === 0);
 }
 
-/** Prints a line of JSON at once: these commands give the event loop no turn before they end. */
-const printJson = (line: CheckLine | TableLine): void => writeNow(`${JSON.stringify(line)}\n`);
-
-/**
- * Checks a data directory, and prints a line of JSON for each finding and each step that begins, and every few seconds how
- * far a long one is.
- * @returns whether there are no findings
- */
-export function reportCheckAsJson(directory: string, options: Omit<CheckOptions, 'watch'>): boolean {
+/** Prints a line of JSON for each finding and each step that begins, and every few seconds how far a long one is. */
+function jsonWatch(): PrintingWatch {
   const progress = progressLines({ write: (text: string) => writeNow(text) });
-  const watch: CheckWatch = {
+  return {
     at(name, step, detail) {
       const line: CheckLine = { at: { ...step, name, detail } };
       if (detail === '') printJson(line);
@@ -52,9 +44,30 @@ export function reportCheckAsJson(directory: string, options: Omit<CheckOptions,
     },
     found: (found) => printJson({ found }),
     leftOut: () => {},
+    reading: (name) => progress.draw(() => JSON.stringify({ at: { number: 0, of: 0, name, detail: '' } })),
   };
-  return checkDirectory(directory, { ...options, watch }).every(({ problems }) => problems.length === 0);
 }
+
+/** What prints a check in a format. */
+export const checkWatch = (format: OutputFormat): PrintingWatch => (format === 'json' ? jsonWatch() : textWatch());
+
+/**
+ * Checks a data directory, and prints what is found.
+ * @returns whether there are no findings
+ */
+export function reportCheck(
+  directory: string,
+  { format, ...options }: Omit<CheckOptions, 'watch'> & { format: OutputFormat },
+): boolean {
+  const results = checkDirectory(directory, { ...options, watch: checkWatch(format) });
+  if (options.since !== undefined && format === 'text') {
+    process.stdout.write('Checks behind a dash were left out: they read the whole index, whatever --since is.\n');
+  }
+  return results.every(({ problems }) => problems.length === 0);
+}
+
+/** Prints a line of JSON at once: these commands give the event loop no turn before they end. */
+const printJson = (line: CheckLine | TableLine): void => writeNow(`${JSON.stringify(line)}\n`);
 
 /** Prints the sizes of tables and indexes, the largest first. @param format JSON has a line for each as it is measured */
 export function reportTables(directory: string, format: OutputFormat): void {

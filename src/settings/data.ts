@@ -117,12 +117,12 @@ export const dataSettings = group('Data and chain', {
     accepts: 'a number of days from 1 to 36500, or snapshot',
   }),
   peerKey: setting({
-    commands: ['import'],
+    commands: ['import', 'check'],
     flag: null,
     secret: true,
     variables: ['STACKSIDE_PEER_KEY'],
     type: textOrNone(),
-    help: 'Admin key of the server whose journal import --from reads',
+    help: 'Admin key of the server whose journal import --from reads, or with which check --against compares',
     accepts: 'the content of its file admin.key',
   }),
   bnsImport: setting({

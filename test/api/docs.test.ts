@@ -153,7 +153,15 @@ test('an operation says with which statuses it refuses requests', () => {
   expect(those('429').sort()).toEqual([...hookIds, ...faucets].sort());
   expect(those('503').sort()).toEqual([...hookIds, ...faucets, 'getBtcBalance'].sort());
   expect(those('409').sort()).toEqual(
-    ['redeliver', 'registerChainhook', 'skipDelivery', 'testChainhook', 'startInspection', 'cancelInspection'].sort(),
+    [
+      'redeliver',
+      'registerChainhook',
+      'skipDelivery',
+      'testChainhook',
+      'startInspection',
+      'cancelInspection',
+      'getDigests',
+    ].sort(),
   );
   expect(statuses.get('redeliver')).toContain('410');
 });

@@ -13,6 +13,8 @@ const INSPECTED: InspectionsState = {
   },
   tables: null,
 };
+const HASH = `0x${'01'.repeat(32)}`;
+
 /** What the operator sees of such a server. */
 export const exampleSystem: SystemApi = {
   journal: () => ({
@@ -71,5 +73,13 @@ export const exampleSystem: SystemApi = {
       },
     ],
   }),
-  inspections: { state: () => INSPECTED, start: () => true, cancel: () => true },
+  inspections: {
+    state: () => INSPECTED,
+    start: () => true,
+    cancel: () => true,
+    async *digests({ at }) {
+      yield { stand: { entry: at, chain: HASH, chain_asked: HASH, schema: 6 } };
+      yield { table: { name: 'blocks', rows: 2, range_rows: 1, ranges: ['00'.repeat(16), '01'.repeat(16)] } };
+    },
+  },
 };

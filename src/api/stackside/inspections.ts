@@ -3,6 +3,7 @@ import { type Static, Type } from '@sinclair/typebox';
 import { ApiError } from '../../http/errors.ts';
 import { route } from '../../http/route.ts';
 import { nullable, UnixTime, words } from '../shared/schemas/values.ts';
+import { digestRoute, type MakeDigests } from './digests.ts';
 import type { OperatorFamily } from './operator-family.ts';
 
 const kinds = ['check', 'tables'] as const;
@@ -48,6 +49,8 @@ export interface Inspections {
   state(): InspectionsState;
   /** Begins one. @returns whether it did: none begins while one runs */
   start(kind: InspectionKind): boolean;
+  /** Digests the tables, which counts as one; null while another runs. */
+  digests: MakeDigests;
   /** Ends the one that runs. @returns whether one did */
   cancel(): boolean;
 }
@@ -97,5 +100,6 @@ export function inspectionRoutes(family: OperatorFamily, inspections: () => Insp
         return inspections().state();
       },
     }),
+    digestRoute(family, (query) => inspections().digests(query)),
   ];
 }

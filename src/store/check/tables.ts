@@ -12,6 +12,7 @@ import { lockWriter } from '../files/lock.ts';
 import { hookTables } from '../hooks/carry-over.ts';
 import { openIngest } from '../ingest/ingest.ts';
 import { recordedSendMany } from '../queries/send-many.ts';
+import type { Value } from './row-digests.ts';
 import type { CheckRun } from './run.ts';
 
 /** Tables that no journal can make again. */
@@ -32,13 +33,11 @@ const ofTheirOwn: ReadonlySet<string> = new Set([
 /** Where the other index is made, inside the data directory: it is as large as the one that is checked. */
 const WORKSHOP = 'check';
 
-interface Table {
+export interface Table {
   name: string;
   /** 1 where rows have no id but their key. */
   wr: bigint;
 }
-
-type Value = string | bigint | number | Uint8Array | null;
 
 const isSame = (a: Value, b: Value): boolean =>
   a instanceof Uint8Array && b instanceof Uint8Array ? Buffer.compare(a, b) === 0 : a === b;
@@ -52,12 +51,38 @@ const columnsOf = (db: Database, table: string): { name: string; pk: bigint }[] 
  */
 const orders: Readonly<Record<string, string>> = { mempool_transactions: 'tx_id' };
 
-/** The rows in an order that both files have. */
-function rowsOf(db: Database, { name, wr }: Table): Iterator<Value[]> {
+/** The columns that the rows of a table are ordered by, in an order that all files have. */
+function orderOf(db: Database, { name, wr }: Table): string {
   const key = columnsOf(db, name)
     .filter(({ pk }) => pk > 0n)
     .sort((a, b) => Number(a.pk - b.pk));
-  const order = orders[name] ?? (wr === 1n ? key.map((column) => column.name).join(', ') : 'rowid');
+  return orders[name] ?? (wr === 1n ? key.map((column) => column.name).join(', ') : 'rowid');
+}
+
+const wordOf = (value: Value): string => (value instanceof Uint8Array ? `0x${value.toHex()}` : String(value));
+
+/** What a row is found by, in words such as `height 12`; empty where there is no such row. @param number from 1 on */
+export function keyOf(db: Database, table: Table, number: number): string {
+  const order = orderOf(db, table);
+  const row = db
+    .query<Record<string, Value>, [number]>(`SELECT ${order} FROM ${table.name} ORDER BY ${order} LIMIT 1 OFFSET ?1`)
+    .get(number - 1);
+  return Object.entries(row ?? {})
+    .map(([column, value]) => `${column} ${wordOf(value)}`)
+    .join(', ');
+}
+
+/** The tables that are functions of the journal. @param db a connection that reads exact integers */
+export const journaledTables = (db: Database): Table[] =>
+  db
+    .query<Table, []>("SELECT name, wr FROM pragma_table_list WHERE schema = 'main' AND type = 'table' ORDER BY name")
+    .all()
+    .filter(({ name }) => !name.startsWith('sqlite_') && !ofTheirOwn.has(name));
+
+/** The rows of a table, in an order that all files have. */
+export function rowsOf(db: Database, table: Table): Iterator<Value[]> {
+  const { name } = table;
+  const order = orderOf(db, table);
   const rows = db.query<Record<string, Value>, SQLQueryBindings[]>(`SELECT * FROM ${name} ORDER BY ${order}`).iterate();
   return (function* () {
     for (const row of rows) yield Object.values(row);
@@ -137,11 +162,7 @@ export function checkTables(run: CheckRun, directory: string): void {
   const stand = standOf(kept);
   requireComparable(directory, stand);
   withIndexAt(directory, stand, (made) => {
-    const tables = made
-      .query<Table, []>("SELECT name, wr FROM pragma_table_list WHERE schema = 'main' AND type = 'table'")
-      .all()
-      .filter(({ name }) => !name.startsWith('sqlite_') && !ofTheirOwn.has(name));
-    for (const table of tables) {
+    for (const table of journaledTables(made)) {
       run.examine(`table ${table.name} against the journal`, () => differences(kept, made, table));
     }
   });

@@ -1,0 +1,35 @@
+/** Finds the last event up to which two journals agree. */
+import { openJournalReader } from '../store/files/journal.ts';
+import { CHAIN_START, sameChain } from '../store/files/journal-entry.ts';
+import type { Place } from '../store/files/journal-link.ts';
+import type { JournalSource } from './journal-sources.ts';
+
+/**
+ * The last event up to which a journal agrees with that of this data; number 0 where none is known. Events that either of them
+ * has trimmed can't be compared; later ones can.
+ */
+export async function lastCommon(
+  directory: string,
+  source: Pick<JournalSource, 'chainAt'>,
+  place: Pick<Place, 'id'>,
+): Promise<Place> {
+  const journal = openJournalReader(directory);
+  try {
+    let common: Place = { id: 0, chain: CHAIN_START };
+    for (let [from, to] = [1, place.id]; from <= to; ) {
+      const id = (from + to) >> 1;
+      const ours = journal?.chainAt(id) ?? null;
+      const theirs = await source.chainAt(id);
+      const isKnown = ours !== null && theirs !== 'trimmed';
+      if (isKnown && (theirs === null || !sameChain(ours, theirs))) {
+        to = id - 1;
+      } else {
+        if (isKnown) common = { id, chain: ours };
+        from = id + 1;
+      }
+    }
+    return common;
+  } finally {
+    journal?.close();
+  }
+}

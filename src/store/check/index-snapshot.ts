@@ -1,0 +1,66 @@
+/** A snapshot of an index at one entry of its journal, and the digests of its tables. */
+import type { Database } from 'bun:sqlite';
+import { openToRead } from '../files/connection.ts';
+import { indexPath, openReader, SCHEMA_VERSION } from '../files/database.ts';
+import { indexPlace, type Place } from '../files/journal-link.ts';
+import { type TableDigest, tableDigester } from './row-digests.ts';
+import { journaledTables, keyOf, rowsOf, type Table } from './tables.ts';
+
+/** Rows after which others may have a turn. */
+const ROWS_OF_A_SLICE = 2_000;
+
+/** The digest of a table, or how far it has been read. */
+export type Digested = { table: string; rows: number; digest: null } | { table: string; digest: TableDigest };
+
+export interface IndexSnapshot extends Disposable {
+  /** The last entry that the index holds. */
+  place: Place;
+  /** The version of the schema, which the form of rows depends on. */
+  schema: number;
+  /** How many tables there are to digest. */
+  tables: number;
+  /** Digests every table that is a function of the journal, in slices. */
+  digests(): Generator<Digested>;
+  /** The key of a row in words. @param number the number of the row, from 1 on */
+  key(table: string, number: number): string;
+}
+
+function* digestOf(db: Database, table: Table): Generator<Digested> {
+  const { name } = table;
+  const digester = tableDigester();
+  const rows = rowsOf(db, table);
+  let read = 0;
+  for (let row = rows.next(); row.done !== true; row = rows.next()) {
+    digester.add(row.value);
+    read += 1;
+    if (read % ROWS_OF_A_SLICE === 0) yield { table: name, rows: read, digest: null };
+  }
+  yield { table: name, digest: digester.digest() };
+}
+
+/**
+ * Takes a snapshot of the index as it stands; the writer may go on meanwhile. The write-ahead log can't be emptied before
+ * the snapshot is closed.
+ * @throws OperatorError where there is no index, or one of another version
+ */
+export function snapshotIndex(directory: string): IndexSnapshot {
+  // Looks at the version.
+  openReader(directory).close();
+  const db = openToRead(indexPath(directory), true);
+  db.run('BEGIN');
+  const { id, chain } = indexPlace(db).current();
+  const tables = journaledTables(db);
+  return {
+    place: { id: Number(id), chain },
+    schema: SCHEMA_VERSION,
+    tables: tables.length,
+    *digests() {
+      for (const table of tables) yield* digestOf(db, table);
+    },
+    key: (name, number) => {
+      const table = tables.find((one) => one.name === name);
+      return table === undefined ? '' : keyOf(db, table, number);
+    },
+    [Symbol.dispose]: () => db.close(),
+  };
+}
