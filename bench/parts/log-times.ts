@@ -119,9 +119,12 @@ function blockOf(height: number, logs: number): Block {
 function makeIndex(directory: string, logs: number): void {
   mkdirSync(directory, { recursive: true });
   using db = openWriter(directory, 'journal', { load: 'bulk' });
-  const apply = effectsWriter(db, dictionaries(db));
+  const effects = effectsWriter(db, dictionaries(db));
   db.transaction(() => {
-    for (let height = 1; height <= logs / LOGS_OF_A_BLOCK; height++) apply(effectsOf(blockOf(height, logs), new Set()));
+    for (let height = 1; height <= logs / LOGS_OF_A_BLOCK; height++) {
+      effects.apply(effectsOf(blockOf(height, logs), new Set()));
+    }
+    effects.store();
   }).immediate();
 }
 

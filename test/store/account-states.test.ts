@@ -7,14 +7,13 @@ import { effectsOf, undone } from '../../src/chain/effects.ts';
 import { involvementsOf } from '../../src/chain/involvements.ts';
 import { memoTransfers, SEND_MANY } from '../../src/chain/memo-transfers.ts';
 import { checkpointProblems } from '../../src/store/check/checkpoints.ts';
-import { effectsWriter } from '../../src/store/effects/apply.ts';
-import { dictionaries } from '../../src/store/effects/dictionary.ts';
 import { openWriter } from '../../src/store/files/database.ts';
 import type { AccountState, TokenSums } from '../../src/store/model/account.ts';
 import { accountStates } from '../../src/store/queries/account-states.ts';
 import { blocks as anyBlocks } from '../support/arbitrary-block.ts';
 import { dataDirectory } from '../support/data-directory.ts';
 import { assertProperty, casesOf, timeout } from '../support/property.ts';
+import { storedEffects } from '../support/stored-effects.ts';
 import { tablesThrough } from '../support/tables.ts';
 
 const sendMany = new Set(Object.values(SEND_MANY));
@@ -125,7 +124,7 @@ test(
       fc.property(blocks, fc.integer({ min: 1, max: 7 }), (chain, every) => {
         db.run('BEGIN');
         try {
-          const apply = effectsWriter(db, dictionaries(db), { checkpointEvery: every });
+          const apply = storedEffects(db, { checkpointEvery: every });
           const stages = [tablesThrough(db)];
           for (const block of chain) {
             apply(effectsOf(block, sendMany));

@@ -12,8 +12,6 @@ import { SEND_MANY } from '../../src/chain/memo-transfers.ts';
 import type { NodeEvent } from '../../src/devnet/node-event.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { checkDirectory } from '../../src/store/check/check.ts';
-import { effectsWriter } from '../../src/store/effects/apply.ts';
-import { dictionaries } from '../../src/store/effects/dictionary.ts';
 import { indexPath, openWriter } from '../../src/store/files/database.ts';
 import type { ValueIndexChoice } from '../../src/store/model/value-index.ts';
 import { MEMPOOL_STATE } from '../../src/store/rows/words.ts';
@@ -23,6 +21,7 @@ import { type Forks, forks, grown } from '../support/forked-chain.ts';
 import { ingestOf, openNew, received } from '../support/ingest.ts';
 import { mempoolModel, noncesOf, spendsOf } from '../support/mempool-model.ts';
 import { assertProperty, timeout } from '../support/property.ts';
+import { storedEffects } from '../support/stored-effects.ts';
 import { besideTheChain, type Tables, tables, tablesThrough } from '../support/tables.ts';
 import { BlockTree, BurnTree, treesOf, winningChain } from '../support/winning-chain.ts';
 
@@ -182,7 +181,7 @@ test(
       fc.property(anyBlocks(), (blocks) => {
         db.run('BEGIN');
         try {
-          const apply = effectsWriter(db, dictionaries(db));
+          const apply = storedEffects(db);
           const stages = [tablesThrough(db)];
           for (const block of blocks) {
             apply(effectsOf(block, sendMany));
@@ -213,7 +212,7 @@ test(
     const stagesOf = (blocks: readonly Block[], effects: (block: Block) => Iterable<Effect>): Tables[] => {
       db.run('BEGIN');
       try {
-        const apply = effectsWriter(db, dictionaries(db), { checkpointEvery: 2 });
+        const apply = storedEffects(db, { checkpointEvery: 2 });
         const stages = blocks.map((block) => {
           apply(effects(block));
           return tablesThrough(db);

@@ -6,6 +6,7 @@ import { CHECKPOINT_EVERY } from '../queries/account-states.ts';
 import { accountWriter } from './account-writer.ts';
 import { anchorWriter } from './anchor-writer.ts';
 import { blockWriter, minerRewardWriter, totalsWriter } from './block-writer.ts';
+import { type BusyRows, busyRows } from './busy-rows.ts';
 import { checkpointWriter } from './checkpoint-writer.ts';
 import { contractLogWriter } from './contract-log-writer.ts';
 import type { Dictionaries } from './dictionary.ts';
@@ -42,13 +43,11 @@ function writersOf(
   db: Database,
   dictionaries: Dictionaries,
   { checkpointEvery = CHECKPOINT_EVERY, onUnreadPrint = () => {} }: Options,
-  entries: Map<string, number>,
+  busy: BusyRows,
   values: ReturnType<typeof valueIndexWriter>,
 ): Writers {
   const writeTransaction = transactionWriter(db, dictionaries);
   const writeEvent = eventWriter(db, dictionaries);
-  const moveAccount = accountWriter(db, dictionaries);
-  const moveCheckpoint = checkpointWriter(db, dictionaries, checkpointEvery);
   return {
     block: blockWriter(db),
     anchor: anchorWriter(db),
@@ -68,50 +67,52 @@ function writersOf(
     lock: stxLockWriter(db, dictionaries),
     contract_logs: contractLogWriter(db, dictionaries),
     token_change: tokenChangeWriter(db, dictionaries),
-    ...ftWriters(db, dictionaries),
-    ...nftWriters(db, dictionaries),
+    ...ftWriters(dictionaries, busy),
+    ...nftWriters(db, dictionaries, busy),
     ...nameWriters(db, dictionaries),
     stacking_print: stackingWriter(db, dictionaries),
     staking: stakingWriter(db, dictionaries),
     unread_print(effect) {
       if (effect.sign === 1) onUnreadPrint(effect);
     },
-    account(effect) {
-      const count = moveAccount(effect);
-      if (entries.size < ENTRIES_KEPT || entries.has(effect.principal)) entries.set(effect.principal, count);
-    },
-    checkpoint(effect) {
-      moveCheckpoint(effect, entries.get(effect.principal));
-    },
+    account: accountWriter(db, dictionaries, busy),
+    checkpoint: checkpointWriter(db, dictionaries, busy, checkpointEvery),
     tallies: tallyWriter(db),
     totals: totalsWriter(db),
     supply: supplyWriter(db),
   };
 }
 
-/** Accounts of which the number of entries is kept for their checkpoints; those of others are looked up. */
-const ENTRIES_KEPT = 10_000;
-
 /** Only blocks with more effects than this, such as the first, leave more garbage than the runtime should let lie. */
 const EFFECTS_OF_A_COLLECTION = 10_000;
 
+export interface EffectsWriter {
+  apply: ApplyEffects;
+  /** Writes the rows that wait for the end of the transaction; called before each commit. */
+  store(): void;
+  /** Forgets what belongs to a transaction that is undone. */
+  forget(): void;
+}
+
 /** What applies effects through this connection, inside the transaction that is open on it. */
-export function effectsWriter(db: Database, dictionaries: Dictionaries, options: Options = {}): ApplyEffects {
-  /** Transactions and rewards of the accounts that these effects moved so far. */
-  const entries = new Map<string, number>();
+export function effectsWriter(db: Database, dictionaries: Dictionaries, options: Options = {}): EffectsWriter {
+  const busy = busyRows(db);
   const values = valueIndexWriter(db);
-  const writers = writersOf(db, dictionaries, options, entries, values);
+  const writers = writersOf(db, dictionaries, options, busy, values);
   const applyOne = <Kind extends Effect['kind']>(effect: Extract<Effect, { kind: Kind }>): void => {
     const write: (effect: Extract<Effect, { kind: Kind }>) => void = writers[effect.kind as Kind];
     write(effect);
   };
-  return (effects) => {
-    entries.clear();
-    values.begin();
-    const step = collecting(EFFECTS_OF_A_COLLECTION);
-    for (const effect of effects) {
-      applyOne(effect);
-      step();
-    }
+  return {
+    apply(effects) {
+      values.begin();
+      const step = collecting(EFFECTS_OF_A_COLLECTION);
+      for (const effect of effects) {
+        applyOne(effect);
+        step();
+      }
+    },
+    store: busy.store,
+    forget: busy.forget,
   };
 }

@@ -4,17 +4,20 @@ import type { Effect } from '../../chain/effect.ts';
 import { accountStates } from '../queries/account-states.ts';
 import { table } from '../rows/table.ts';
 import { accountCheckpointsTable, tokenCheckpointsTable } from '../tables/accounts.ts';
+import type { BusyRows } from './busy-rows.ts';
 import type { Dictionaries } from './dictionary.ts';
 
 /**
  * What sets and takes back checkpoints through this connection. Every other effect of the block is applied then.
  * @param every how many transactions and rewards of an account it has one
  */
-export function checkpointWriter(db: Database, { principals }: Dictionaries, every: number) {
+export function checkpointWriter(
+  db: Database,
+  { principals }: Dictionaries,
+  { accounts: counts }: BusyRows,
+  every: number,
+) {
   const states = accountStates(db);
-  const entriesOf = db.prepare<{ entries: number }, [number]>(
-    'SELECT transactions + rewards AS entries FROM accounts WHERE principal_id = ?1',
-  );
   const accounts = table(db, accountCheckpointsTable);
   const tokens = table(db, tokenCheckpointsTable);
 
@@ -54,11 +57,11 @@ export function checkpointWriter(db: Database, { principals }: Dictionaries, eve
     }
   }
 
-  /** @param known how many transactions and rewards the account has with this block, where that was just seen */
-  return (effect: Extract<Effect, { kind: 'checkpoint' }>, known: number | undefined): void => {
+  return (effect: Extract<Effect, { kind: 'checkpoint' }>): void => {
     const { sign, height, entries } = effect;
     const principal = principals.id(effect.principal);
-    const after = known ?? entriesOf.get(principal)?.entries ?? 0;
+    const account = counts.get({ principal_id: principal });
+    const after = account === null ? 0 : account.transactions + account.rewards;
     if (Math.floor(after / every) === Math.floor((after - entries) / every)) return;
     if (sign === 1) add(principal, height);
     else remove(principal, height);

@@ -5,35 +5,35 @@ import { upserter } from '../rows/table.ts';
 import type { Stored } from '../rows/table-shape.ts';
 import { EVENT_KIND } from '../rows/words.ts';
 import type { eventsTable } from '../tables/chain.ts';
-import { nftHoldingsTable, nftInstancesTable, nftMintsTable } from '../tables/tokens.ts';
+import { nftInstancesTable, nftMintsTable } from '../tables/tokens.ts';
+import { tokenCounter } from './account-writer.ts';
+import type { BusyRows } from './busy-rows.ts';
 import type { Dictionaries } from './dictionary.ts';
 
 type Of<Kind extends Effect['kind']> = Extract<Effect, { kind: Kind }>;
 
-/** What counts the instances of owners through this connection. */
-function holdingCounter(db: Database) {
-  const count = upserter(db, nftHoldingsTable, { summed: ['instances'] });
-  const removeEmpty = db.prepare<null, [number, string]>(
-    'DELETE FROM nft_holdings WHERE owner_id = ?1 AND identifier = ?2 AND instances = 0',
-  );
-  const countAll = db.prepare<null, [number, number]>('UPDATE accounts SET nfts = nfts + ?2 WHERE principal_id = ?1');
+/** What counts the instances of owners. */
+function holdingCounter(busy: BusyRows) {
+  const { nftHoldings } = busy;
+  const countAll = tokenCounter(busy, 'nfts');
+
+  function count(owner_id: number, identifier: string, asset_id: number, by: number): void {
+    const key = { owner_id, identifier };
+    const instances = (nftHoldings.get(key)?.instances ?? 0) + by;
+    if (instances === 0) nftHoldings.remove(key);
+    else nftHoldings.put({ ...key, asset_id, instances });
+    countAll(owner_id, by);
+  }
 
   return (from: number | null, to: number | null, identifier: string, assetId: number): void => {
     if (from === to) return;
-    if (from !== null) {
-      count({ owner_id: from, identifier, asset_id: assetId, instances: -1 });
-      removeEmpty.run(from, identifier);
-      countAll.run(from, -1);
-    }
-    if (to !== null) {
-      count({ owner_id: to, identifier, asset_id: assetId, instances: 1 });
-      countAll.run(to, 1);
-    }
+    if (from !== null) count(from, identifier, assetId, -1);
+    if (to !== null) count(to, identifier, assetId, 1);
   };
 }
 
 /** What applies the effects on instances through this connection. */
-function instanceWriter(db: Database, { principals, assets }: Dictionaries) {
+function instanceWriter(db: Database, { principals, assets }: Dictionaries, busy: BusyRows) {
   const find = db.prepare<Stored<typeof nftInstancesTable, 'owner_id' | 'events'>, [number, Uint8Array]>(
     'SELECT owner_id, events FROM nft_instances WHERE asset_id = ?1 AND value = ?2',
   );
@@ -48,7 +48,7 @@ function instanceWriter(db: Database, { principals, assets }: Dictionaries) {
       WHERE asset_id = ?1 AND value = ?2 AND kind >= ${EVENT_KIND.nft_transfer} AND (position, event_index) < (?3, ?4)
       ORDER BY position DESC, event_index DESC LIMIT 1`,
   );
-  const countOwner = holdingCounter(db);
+  const countOwner = holdingCounter(busy);
 
   return ({ sign, position, index, asset, value, owner }: Of<'nft_move'>): void => {
     const assetId = assets.id(asset);
@@ -83,7 +83,7 @@ function mintWriter(db: Database, { assets }: Dictionaries) {
 }
 
 /** What applies the effects on non-fungible tokens through this connection, by their kinds. */
-export const nftWriters = (db: Database, dictionaries: Dictionaries) => ({
-  nft_move: instanceWriter(db, dictionaries),
+export const nftWriters = (db: Database, dictionaries: Dictionaries, busy: BusyRows) => ({
+  nft_move: instanceWriter(db, dictionaries, busy),
   nft_mints: mintWriter(db, dictionaries),
 });

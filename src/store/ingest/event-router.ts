@@ -61,8 +61,9 @@ export function eventRouter({ db, journal, identity, changed, log }: RouterOptio
   const changes = changeWriter(db);
   const mempool = mempoolWriter(db, names, changes);
   const microblocks = microblockWriter(db);
+  const effects = effectsWriter(db, names, { onUnreadPrint: unreadPrintLog(log) });
   const chain = chainWriter(db, {
-    apply: effectsWriter(db, names, { onUnreadPrint: unreadPrintLog(log) }),
+    apply: effects.apply,
     mempool,
     microblocks,
     payloads: blockPayloads(db, journal),
@@ -160,11 +161,13 @@ export function eventRouter({ db, journal, identity, changed, log }: RouterOptio
     },
 
     /** Writes what waits for the end of the index's transaction; called before each commit. */
-    store: mempool.store,
+    store(): void {
+      for (const part of [effects, mempool]) part.store();
+    },
 
     participant: {
       undone() {
-        for (const part of [names.principals, names.assets, mempool]) part.forget();
+        for (const part of [names.principals, names.assets, effects, mempool]) part.forget();
         changes.discard();
       },
     } satisfies Participant,

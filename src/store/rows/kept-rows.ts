@@ -1,0 +1,101 @@
+/**
+ * Rows that one block after the other changes, such as those of busy accounts. Each is read once, changed in memory as often
+ * as blocks change it, and written before the commit.
+ */
+import type { Database, SQLQueryBindings } from 'bun:sqlite';
+import { upserter } from './table.ts';
+import type { KeyOf, NewRow, Stored, TableShape } from './table-shape.ts';
+
+/** Every column of a row. */
+export type Row<S extends TableShape> = Stored<S, keyof S['columns'] & string>;
+
+interface Kept<R> {
+  /** Null where the table has no such row. */
+  row: R | null;
+  /** Whether the table has another row, or none. */
+  isChanged: boolean;
+}
+
+/** Rows of a table that are kept at most; those of accounts take some 10 MB then. */
+const MOST_KEPT = 20_000;
+
+export interface KeptRows<S extends TableShape> {
+  /** The row as the open transaction has it; null where there is none. Not to be changed: `put` takes another. */
+  get(key: KeyOf<S>): Row<S> | null;
+  /** Adds a row, or replaces the one of its key. */
+  put(row: Row<S>): void;
+  remove(key: KeyOf<S>): void;
+  /** Writes what was changed; called before each commit, and before others read the table in the open transaction. */
+  store(): void;
+  /** Forgets all rows: what was written since the last commit is undone. */
+  forget(): void;
+}
+
+/** What writes changed rows of a table, and reads them, through this connection. */
+function statements<S extends TableShape>(db: Database, { name, key, columns }: S, shape: S) {
+  const where = key.map((column, i) => `${column} = ?${i + 1}`).join(' AND ');
+  const names = Object.keys(columns);
+  return {
+    find: db.prepare<Row<S>, SQLQueryBindings[]>(`SELECT ${names.join(', ')} FROM ${name} WHERE ${where}`),
+    set: upserter(db, shape, { replaced: names.filter((column) => !key.includes(column)) as never[] }),
+    remove: db.prepare<null, SQLQueryBindings[]>(`DELETE FROM ${name} WHERE ${where}`),
+  };
+}
+
+/** Keeps rows of a table whose columns hold integers below 2^53, texts and bytes. @param most rows, beyond which none is kept */
+export function keptRows<S extends TableShape>(db: Database, shape: S, most = MOST_KEPT): KeptRows<S> {
+  const { find, set, remove } = statements(db, shape, shape);
+  const names = shape.key as readonly (keyof KeyOf<S>)[];
+  const rows = new Map<SQLQueryBindings, Kept<Row<S>>>();
+  let changed: [key: SQLQueryBindings[], kept: Kept<Row<S>>][] = [];
+
+  const valuesOf = (key: KeyOf<S>): SQLQueryBindings[] => names.map((name) => key[name] as SQLQueryBindings);
+  const nameOf = (values: readonly SQLQueryBindings[]): SQLQueryBindings =>
+    values.length === 1 ? values[0]! : values.join('/');
+
+  function store(): void {
+    const writing = changed;
+    changed = [];
+    for (const [key, kept] of writing) {
+      kept.isChanged = false;
+      if (kept.row === null) remove.run(...key);
+      else set(kept.row as unknown as NewRow<S>);
+    }
+  }
+
+  function forget(): void {
+    rows.clear();
+    changed = [];
+  }
+
+  function keep(name: SQLQueryBindings, row: Row<S> | null): Kept<Row<S>> {
+    if (rows.size >= most) {
+      store();
+      forget();
+    }
+    const kept = { row, isChanged: false };
+    rows.set(name, kept);
+    return kept;
+  }
+
+  function change(key: KeyOf<S>, row: Row<S> | null): void {
+    const values = valuesOf(key);
+    const name = nameOf(values);
+    const kept = rows.get(name) ?? keep(name, row);
+    kept.row = row;
+    if (!kept.isChanged) changed.push([values, kept]);
+    kept.isChanged = true;
+  }
+
+  return {
+    get(key) {
+      const values = valuesOf(key);
+      const name = nameOf(values);
+      return (rows.get(name) ?? keep(name, find.get(...values))).row;
+    },
+    put: (row) => change(row as unknown as KeyOf<S>, row),
+    remove: (key) => change(key, null),
+    store,
+    forget,
+  };
+}

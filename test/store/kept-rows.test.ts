@@ -1,0 +1,63 @@
+/** Rows that are kept in memory until the commit are those that writing each change at once would leave. */
+import { expect, test } from 'bun:test';
+import fc from 'fast-check';
+import { openWriter } from '../../src/store/files/database.ts';
+import { keptRows, type Row } from '../../src/store/rows/kept-rows.ts';
+import { nftHoldingsTable } from '../../src/store/tables/tokens.ts';
+import { dataDirectory } from '../support/data-directory.ts';
+import { assertProperty } from '../support/property.ts';
+
+type Holding = Row<typeof nftHoldingsTable>;
+
+/** Rows kept at most, of more keys: some are written and read again in the middle of a transaction. */
+const MOST = 3;
+const key = fc.record({ owner_id: fc.nat({ max: 2 }), identifier: fc.constantFrom('a', 'b/1') });
+const step = fc.oneof(
+  fc.record({ does: fc.constant('put' as const), key, instances: fc.integer({ min: 1, max: 9 }) }),
+  fc.record({ does: fc.constantFrom('get' as const, 'remove' as const), key }),
+  fc.record({ does: fc.constantFrom('commit' as const, 'undo' as const) }),
+);
+
+test('kept rows are read and written as rows of the table, whatever is undone', () => {
+  using directory = dataDirectory();
+  using db = openWriter(directory.path, 'own');
+  const stored = (): Holding[] =>
+    db.query<Holding, []>('SELECT * FROM nft_holdings ORDER BY owner_id, identifier').all();
+
+  assertProperty(
+    fc.property(fc.array(step, { maxLength: 30 }), (steps) => {
+      db.run('DELETE FROM nft_holdings');
+      const kept = keptRows(db, nftHoldingsTable, MOST);
+      let [committed, open] = [new Map<string, Holding>(), new Map<string, Holding>()];
+      db.run('BEGIN');
+      for (const one of steps) {
+        if ('key' in one) {
+          const name = `${one.key.owner_id} ${one.key.identifier}`;
+          expect(kept.get(one.key)).toEqual(open.get(name) ?? null);
+          if (one.does === 'put') {
+            const row = { ...one.key, asset_id: 1, instances: one.instances };
+            kept.put(row);
+            open.set(name, row);
+          } else if (one.does === 'remove') {
+            kept.remove(one.key);
+            open.delete(name);
+          }
+          continue;
+        }
+        if (one.does === 'commit') {
+          kept.store();
+          db.run('COMMIT');
+          committed = new Map(open);
+        } else {
+          db.run('ROLLBACK');
+          kept.forget();
+          open = new Map(committed);
+        }
+        expect(stored()).toEqual([...committed].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, row]) => row));
+        db.run('BEGIN');
+      }
+      db.run('ROLLBACK');
+    }),
+    { cases: 100 },
+  );
+});
