@@ -35,12 +35,16 @@ export function indexPlace(db: Database) {
     set({ id, chain }: Place): void {
       update.run(id, chain);
     },
-    /** Notes that the event is in the index. */
-    advance(event: Pick<JournalEntry, 'receivedAt' | 'path' | 'text'>): void {
-      const { id, chain } = current();
-      update.run(id + 1, nextChain(chain, { ...event, id: id + 1 }));
-    },
   };
+}
+
+/** The place after one more event. */
+export function placeAfter(
+  last: Place,
+  { receivedAt, path, text }: Pick<JournalEntry, 'receivedAt' | 'path' | 'text'>,
+): Place {
+  const id = last.id + 1;
+  return { id, chain: nextChain(last.chain, { id, receivedAt, path, text }) };
 }
 
 /**
@@ -78,9 +82,10 @@ export function placeOfFile(path: string): Place | null {
  * were not counted then; they count as one that the journal lacks.
  */
 export function learnChain(db: Database, places: Places, journal: JournalReads | null): void {
-  const { id, chain } = places.current();
+  const place = places.current();
+  const { id, chain } = place;
   if (chain.length > 0) return;
-  if (hasBlocksOfItsOwn(db)) places.advance({ receivedAt: 0, path: '', text: '' });
+  if (hasBlocksOfItsOwn(db)) places.set(placeAfter(place, { receivedAt: 0, path: '', text: '' }));
   else if (id === 0) places.set({ id, chain: CHAIN_START });
   else places.set({ id, chain: journal?.chainAt(id) ?? chain });
 }

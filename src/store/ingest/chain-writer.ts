@@ -147,9 +147,29 @@ export function chainReader(db: Database, payloads: BlockPayloads) {
 }
 export type ChainReader = ReturnType<typeof chainReader>;
 
-export function chainWriter(db: Database, { apply, mempool, microblocks, payloads, sendMany }: Writers) {
-  const { orphans, known, blocks, tip } = chainThrough(db, payloads);
+/** The tip in memory, for those who are told when it moves. */
+function keptTip(read: () => Tip) {
+  let known: Tip | null = null;
+  return {
+    tip(): Tip {
+      known ??= read();
+      return known;
+    },
+    /** Another block is the tip, or may be. */
+    forget(): void {
+      known = null;
+    },
+  };
+}
+
+export function chainWriter(db: Database, { apply: applyEffects, mempool, microblocks, payloads, sendMany }: Writers) {
+  const { orphans, known, blocks, tip: readTip } = chainThrough(db, payloads);
   const { stored, complete } = blocks;
+  const { tip, forget } = keptTip(readTip);
+  const apply: ApplyEffects = (effects) => {
+    applyEffects(effects);
+    forget();
+  };
   const effects = (block: Block) => effectsOf(block, sendMany);
   const mover = tipMover(tip, orphans, apply, effects, (hash, network) => complete(stored(hash, network), network));
   const checkOrigin = originCheck(db);
@@ -186,6 +206,8 @@ export function chainWriter(db: Database, { apply, mempool, microblocks, payload
 
   return {
     tip,
+    /** Forgets what belongs to a transaction that is undone. */
+    forget,
 
     /** A known block as it was when it came; block 1 without those of block 0. */
     stored,

@@ -37,6 +37,8 @@ export function changeWriter(db: Database) {
    * mines it again.
    */
   const transactions = new Map<string, Moved>();
+  /** Whether anybody is told of the event. */
+  let isTold = true;
 
   function write(kind: ChangeKind, subject: Uint8Array): void {
     const id = insert({ kind: storedChange.numberOf(kind), subject });
@@ -44,8 +46,14 @@ export function changeWriter(db: Database) {
   }
 
   return {
+    /** Begins an event. @param live whether anybody is told of it */
+    begin(live: boolean): void {
+      isTold = live;
+    },
+
     /** A row of the mempool has another state. */
     moved(txId: Uint8Array, from: number | null, to: number): void {
+      if (!isTold) return;
       const key = txId.toHex();
       const known = transactions.get(key);
       if (known === undefined) transactions.set(key, { txId, from, to, announced: false });
@@ -54,6 +62,7 @@ export function changeWriter(db: Database) {
 
     /** The node announced one that was moved to wait. */
     announced(txId: Uint8Array): void {
+      if (!isTold) return;
       const known = transactions.get(txId.toHex());
       if (known !== undefined) known.announced = true;
     },

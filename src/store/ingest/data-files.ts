@@ -8,6 +8,7 @@ import { clearDoneRestore } from '../files/restored.ts';
 import { whyNotEmptied } from '../files/wal-upkeep.ts';
 import { clearWorkshop } from '../hooks/carry-over.ts';
 import type { IngestLog } from './event.ts';
+import { keptPlace } from './kept-place.ts';
 
 export interface DataFilesOptions {
   directory: string;
@@ -44,5 +45,5 @@ export function openDataFiles(options: DataFilesOptions, opened: (() => void)[])
   const report = (entries: number) => log({ event: 'journal_upgraded', entries });
   const journal = openLinkedJournal(directory, db, { keep, connect, report });
   if (journal !== null) opened.unshift(() => journal.close());
-  return { home, db, journal, places: indexPlace(db), imports: journal?.imports ?? importProgress(db) };
+  return { home, db, journal, places: keptPlace(indexPlace(db)), imports: journal?.imports ?? importProgress(db) };
 }

@@ -154,6 +154,7 @@ export function eventRouter({ db, journal, identity, changed, log }: RouterOptio
      */
     apply(payload: NodePayload, event: ReceivedEvent, journalId: number | null, live: boolean): Applied {
       told = [];
+      changes.begin(live);
       const applied = route(payload, event, journalId);
       if (live) changes.tell(told);
       else changes.discard();
@@ -167,7 +168,7 @@ export function eventRouter({ db, journal, identity, changed, log }: RouterOptio
 
     participant: {
       undone() {
-        for (const part of [names.principals, names.assets, effects, mempool]) part.forget();
+        for (const part of [names.principals, names.assets, effects, chain, mempool]) part.forget();
         changes.discard();
       },
     } satisfies Participant,

@@ -1,5 +1,6 @@
 /** Events into both files: each applied to the index in an open transaction, then written to the journal. */
 import { readPayload } from '../../chain/payload-reader.ts';
+import { placeAfter } from '../files/journal-link.ts';
 import { unavailable } from '../files/store-failure.ts';
 import type { DataFiles } from './data-files.ts';
 import type { ReceivedEvent } from './event.ts';
@@ -20,13 +21,15 @@ export function eventTaker(
   function take(event: ReceivedEvent, live: boolean): Applied {
     const payload = readPayload(event.path, event.text);
     transaction.begin();
-    const journalId = journal === null ? null : transaction.guarded(places.current).id + 1;
-    const applied = transaction.step(() => {
-      const done = router.apply(payload, event, journalId, live);
-      if (done.outcome === 'applied') places.advance(event);
-      return done;
-    });
-    if (applied.outcome === 'applied') transaction.guarded(() => journal?.append({ ...event, ...places.current() }));
+    const last = transaction.guarded(places.current);
+    const journalId = journal === null ? null : last.id + 1;
+    const applied = transaction.step(() => router.apply(payload, event, journalId, live));
+    if (applied.outcome === 'applied') {
+      const { receivedAt, path, text } = event;
+      const { id, chain } = placeAfter(last, event);
+      places.set({ id, chain });
+      transaction.guarded(() => journal?.append({ id, receivedAt, path, text, chain }));
+    }
     return applied;
   }
 

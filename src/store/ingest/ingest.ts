@@ -128,8 +128,17 @@ function openParts(options: IngestOptions, opened: (() => void)[]) {
   const transaction = transactions({
     index: db,
     journal,
-    participants: [router.participant, identity.participant, durability.participant, follower.participant],
-    complete: router.store,
+    participants: [
+      router.participant,
+      files.places.participant,
+      identity.participant,
+      durability.participant,
+      follower.participant,
+    ],
+    complete() {
+      router.store();
+      files.places.store();
+    },
     commits,
     catchUp: journalReplay({
       files,

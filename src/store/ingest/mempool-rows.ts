@@ -82,6 +82,45 @@ function addedRow(content: TransactionContent, receipt: Receipt, principals: Dic
   };
 }
 
+/**
+ * The version of the mempool, which each event that changes it raises, and how many transactions wait; in memory until the
+ * commit. The version is a time, so that no index has two states of one version: not one that was rebuilt, nor one restored
+ * from a backup.
+ */
+function mempoolSummary(db: Database) {
+  const find = db.prepare<{ version: number }, []>('SELECT mempool_version AS version FROM progress');
+  const set = db.prepare<null, [number, number]>(
+    'UPDATE progress SET mempool_version = ?1, mempool_pending = mempool_pending + ?2',
+  );
+  /** Null where it isn't known yet. */
+  let version: number | null = null;
+  let isRaised = false;
+  /** How many more wait than the table says. */
+  let more = 0;
+  return {
+    /** @param by how many more wait */
+    waits(by: 1 | -1): void {
+      more += by;
+    },
+    /** @param now Unix microseconds */
+    touch(now: number): void {
+      version = Math.max((version ?? find.get()?.version ?? 0) + 1, now);
+      isRaised = true;
+    },
+    store(): void {
+      if (!isRaised || version === null) return;
+      set.run(version, more);
+      isRaised = false;
+      more = 0;
+    },
+    forget(): void {
+      version = null;
+      isRaised = false;
+      more = 0;
+    },
+  };
+}
+
 export type MempoolRows = ReturnType<typeof mempoolRows>;
 
 /** What reads and changes the rows through this connection, inside the transaction that is open on it. */
@@ -96,28 +135,23 @@ export function mempoolRows(db: Database, { principals }: Dictionaries, changes:
     'UPDATE mempool_transactions SET received_at = ?2, receipt_block_height = ?3 WHERE rowid = ?1',
   );
   const remove = db.prepare<null, [number]>('DELETE FROM mempool_transactions WHERE rowid = ?1');
-  // By the clock, so that no index has two states of one version: not one that was rebuilt, nor one restored from a backup.
-  const touch = db.prepare<null, [number, number]>(
-    'UPDATE progress SET mempool_version = max(mempool_version + 1, ?1), mempool_pending = mempool_pending + ?2',
-  );
+  const summary = mempoolSummary(db);
   const lists = pendingLists(db);
-  /** How many more wait than at the last touch. */
-  let more = 0;
 
   /** A transaction begins to wait, or ends: those who list it follow, unless its row is not in the table yet. */
   function waits(row: MempoolRow): void {
-    more += 1;
+    summary.waits(1);
     if (row.id !== null) lists.add(row);
   }
   function waitsNoMore(row: MempoolRow): void {
-    more -= 1;
+    summary.waits(-1);
     if (row.id !== null) lists.remove(row);
   }
 
   function add(content: TransactionContent, receipt: Receipt): void {
     added.add(addedRow(content, receipt, principals));
     changes.moved(content.txId, null, PENDING);
-    more += 1;
+    summary.waits(1);
   }
 
   function move(row: MempoolRow, state: MempoolState, replacedBy: Uint8Array | null = null): void {
@@ -162,20 +196,18 @@ export function mempoolRows(db: Database, { principals }: Dictionaries, changes:
       ...added.where(({ state, receipt_block_height }) => state === PENDING && receipt_block_height <= height),
     ],
     /** Notes that the mempool changed, at the end of what changed it. @param now Unix microseconds */
-    touch(now: number): void {
-      touch.run(now, more);
-      more = 0;
-    },
-    /** Writes the rows that are not in the table yet; called before each commit. */
+    touch: summary.touch,
+    /** Writes the rows that are not in the table yet, and that the mempool changed; called before each commit. */
     store(): void {
+      summary.store();
       for (const row of added.takeAll()) {
         insert(row);
         if (row.state === PENDING) lists.add(row);
       }
     },
-    /** Forgets what was changed since the last touch and added since the last commit, which is undone. */
+    /** Forgets what was changed since the last commit, which is undone. */
     forget(): void {
-      more = 0;
+      summary.forget();
       added.clear();
     },
   };

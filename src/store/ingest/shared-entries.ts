@@ -6,7 +6,7 @@ import { OperatorError } from '../../base/errors.ts';
 import { PayloadError, readEntry, readPayload } from '../../chain/payload-reader.ts';
 import type { Gap, Journal } from '../files/journal.ts';
 import { type JournalEntry, nextChain, sameChain } from '../files/journal-entry.ts';
-import type { Place } from '../files/journal-link.ts';
+import { type Place, placeAfter } from '../files/journal-link.ts';
 import type { DataFiles } from './data-files.ts';
 import type { Outcome, ReceivedEvent } from './event.ts';
 import type { Applied, EventRouter } from './event-router.ts';
@@ -89,15 +89,15 @@ function proposals({ files, router, transaction }: SharedOptions) {
       if (payload.kind === 'other' && journal.holdsAfter(head.id - LOOK_BACK, event)) {
         return { outcome: 'repeated', change: null };
       }
-      const done = router.apply(payload, event, head.id + 1, true);
-      if (done.outcome === 'applied') places.advance(event);
-      return done;
+      return router.apply(payload, event, head.id + 1, true);
     });
     if (applied.outcome === 'repeated') {
       transaction.rollback();
       return null;
     }
-    return { head, entry: { ...event, ...transaction.guarded(places.current) }, applied };
+    const place = placeAfter(head, event);
+    places.set(place);
+    return { head, entry: { ...event, ...place }, applied };
   }
 
   /** Keeps how far the source of an event is read, in the open transaction or in one of its own. */
