@@ -80,8 +80,8 @@ export function chainEvent(event: EventPayload): ChainEvent {
   }
 }
 
-/** A transaction id as payloads are compared by it. */
-export const withoutPrefix = (hex: string): string => (hex.startsWith('0x') ? hex.slice(2) : hex).toLowerCase();
+/** A transaction id as payloads are compared by it. Nearly all have their prefix, so that this makes no new text. */
+export const withPrefix = (hex: string): string => (hex.startsWith('0x') ? hex : `0x${hex}`).toLowerCase();
 
 /** Where the events of a transaction stand among those of its payload, each with its index in the block. */
 interface Places {
@@ -108,7 +108,7 @@ const eventsAt = (payloads: EventPayloads, places: readonly number[]): ChainEven
     : places.map((place) => chainEvent(payloads[place]!));
 
 /**
- * The events of each transaction by its id (hex without prefix), in the node's order.
+ * The events of each transaction by its id (hex with prefix), in the node's order.
  *
  * A node sends them unordered, and older ones also those of transactions that failed: what an aborted transaction
  * printed or moved did not happen.
@@ -118,19 +118,21 @@ export function eventsByTransaction(
   transactions: readonly TransactionPayload[],
 ): Map<string, ChainEvents> {
   const byTransaction = new Map<string, Places>();
-  for (const transaction of transactions) byTransaction.set(withoutPrefix(transaction.txid), { places: [], order: [] });
+  for (const transaction of transactions) byTransaction.set(withPrefix(transaction.txid), { places: [], order: [] });
   let place = 0;
+  let [last, found]: [string, Places | undefined] = ['', undefined];
   for (const { committed, txid, event_index } of events) {
     const at = place++;
     if (!committed) continue;
-    const found = byTransaction.get(withoutPrefix(txid));
+    // The events of a transaction follow each other, as a rule.
+    if (txid !== last) [last, found] = [txid, byTransaction.get(withPrefix(txid))];
     if (found === undefined) throw new PayloadError(`Unexpected missing tx during event parsing by tx_id ${txid}`);
     found.places.push(at);
     found.order.push(event_index);
   }
   const made = new Map<string, ChainEvents>();
   for (const { txid, status } of transactions) {
-    const id = withoutPrefix(txid);
+    const id = withPrefix(txid);
     const found = byTransaction.get(id);
     if (status !== 'success' || found === undefined) made.set(id, []);
     else if (!made.has(id)) made.set(id, eventsAt(events, sortedPlaces(found)));

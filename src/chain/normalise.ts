@@ -14,7 +14,7 @@ import {
   type RewardSet,
   type TransactionContent,
 } from './block.ts';
-import { eventsByTransaction, withoutPrefix } from './event-payloads.ts';
+import { eventsByTransaction, withPrefix } from './event-payloads.ts';
 import type { Network } from './network.ts';
 import { type EventPayloads, PayloadError, type ReadBlock, readPayload } from './payload-reader.ts';
 import {
@@ -111,7 +111,7 @@ function chainTransactions(
   const eventsOf = eventsByTransaction(eventPayloads, payloads);
   const transactions: ChainTransaction[] = [];
   for (const payload of payloads) {
-    const events = eventsOf.get(withoutPrefix(payload.txid)) ?? [];
+    const events = eventsOf.get(withPrefix(payload.txid)) ?? [];
     const txId = fromHex(payload.txid);
     const result = fromHex(payload.raw_result);
     let content: TransactionContent | null;

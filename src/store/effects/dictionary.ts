@@ -6,18 +6,17 @@ const CACHED = 100_000;
 
 function dictionary(db: Database, table: 'principals' | 'assets', column: 'address' | 'identifier') {
   const find = db.prepare<{ id: number }, [string]>(`SELECT id FROM ${table} WHERE ${column} = ?1`);
-  const add = db.prepare<{ id: number }, [string]>(`INSERT INTO ${table} (${column}) VALUES (?1) RETURNING id`);
+  const insert = db.prepare<null, [string]>(`INSERT INTO ${table} (${column}) VALUES (?1)`);
   const cache = new Map<string, number>();
   return {
     /** The number of `text`, a new one if it has none. */
     id(text: string): number {
       const known = cache.get(text);
       if (known !== undefined) return known;
-      const row = find.get(text) ?? add.get(text);
-      if (row === null) throw new Error(`${table} gave no id`);
+      const id = find.get(text)?.id ?? Number(insert.run(text).lastInsertRowid);
       if (cache.size >= CACHED) cache.clear();
-      cache.set(text, row.id);
-      return row.id;
+      cache.set(text, id);
+      return id;
     },
     /** The number of `text`, null if it has none. */
     find: (text: string): number | null => cache.get(text) ?? find.get(text)?.id ?? null,

@@ -53,30 +53,28 @@ export const CHAIN_START = new Uint8Array(32);
 
 const NUMBER_BYTES = 8;
 
-/** @param text the UTF-8 bytes of the entry's text */
-function chainValue(previous: Uint8Array, id: number, receivedAt: number, path: string, text: Uint8Array): Uint8Array {
-  const pathBytes = Buffer.from(path);
+/** @param text the entry's text, or its UTF-8 bytes: the same to the hasher, which needs no copy of a text */
+function chainValue(
+  previous: Uint8Array,
+  id: number,
+  receivedAt: number,
+  path: string,
+  text: string | Uint8Array,
+): Uint8Array {
   const head = Buffer.alloc(3 * NUMBER_BYTES);
   head.writeBigUInt64BE(BigInt(id), 0);
   head.writeBigInt64BE(BigInt(receivedAt), NUMBER_BYTES);
-  head.writeBigUInt64BE(BigInt(pathBytes.length), 2 * NUMBER_BYTES);
+  head.writeBigUInt64BE(BigInt(Buffer.byteLength(path)), 2 * NUMBER_BYTES);
   const length = Buffer.alloc(NUMBER_BYTES);
-  length.writeBigUInt64BE(BigInt(text.length));
-  const hasher = new CryptoHasher('sha256');
-  for (const part of [previous, head, pathBytes, length, text]) hasher.update(part);
-  return hasher.digest();
+  length.writeBigUInt64BE(BigInt(Buffer.byteLength(text)));
+  return new CryptoHasher('sha256').update(previous).update(head).update(path).update(length).update(text).digest();
 }
 
 /** The chain value of the event that follows the one with the value `previous` as entry `id`. */
 export const nextChain = (
   previous: Uint8Array,
   { id, receivedAt, path, text }: Omit<JournalEntry, 'chain'>,
-): Uint8Array => {
-  const bytes = Buffer.from(text);
-  const value = chainValue(previous, id, receivedAt, path, bytes);
-  discard(bytes);
-  return value;
-};
+): Uint8Array => chainValue(previous, id, receivedAt, path, text);
 
 export const sameChain = (a: Uint8Array, b: Uint8Array): boolean => Buffer.compare(a, b) === 0;
 

@@ -33,25 +33,35 @@ const viewOf = (row: AddedRow): MempoolRow => ({
   contract_id: row.contract_id,
 });
 
+const NONE: readonly never[] = [];
+
+/** A nonce as it is found by, the same whether it was read as a number or a bigint. */
+const nonceKey = (nonce: number | bigint): number | bigint =>
+  nonce <= Number.MAX_SAFE_INTEGER ? Number(nonce) : BigInt(nonce);
+
 /** Rows by the nonce of an account that they spend. */
 function rowsByNonce() {
-  const groups = new Map<string, AddedRow[]>();
-  const keyOf = (account: number, nonce: number | bigint): string => `${account}/${nonce}`;
+  const accounts = new Map<number, Map<number | bigint, AddedRow[]>>();
   return {
     add(account: number, nonce: number | bigint, row: AddedRow): void {
-      const key = keyOf(account, nonce);
-      const group = groups.get(key);
-      if (group === undefined) groups.set(key, [row]);
+      const key = nonceKey(nonce);
+      const groups = accounts.get(account);
+      const group = groups?.get(key);
+      if (groups === undefined) accounts.set(account, new Map([[key, [row]]]));
+      else if (group === undefined) groups.set(key, [row]);
       else group.push(row);
     },
     remove(account: number, nonce: number | bigint, row: AddedRow): void {
-      const key = keyOf(account, nonce);
-      const others = groups.get(key)?.filter((one) => one !== row) ?? [];
-      if (others.length === 0) groups.delete(key);
-      else groups.set(key, others);
+      const key = nonceKey(nonce);
+      const groups = accounts.get(account);
+      const others = groups?.get(key)?.filter((one) => one !== row) ?? [];
+      if (others.length > 0) groups?.set(key, others);
+      else if (groups?.size === 1 && groups.has(key)) accounts.delete(account);
+      else groups?.delete(key);
     },
-    get: (account: number, nonce: number | bigint): readonly AddedRow[] => groups.get(keyOf(account, nonce)) ?? [],
-    clear: (): void => groups.clear(),
+    get: (account: number, nonce: number | bigint): readonly AddedRow[] =>
+      accounts.get(account)?.get(nonceKey(nonce)) ?? NONE,
+    clear: (): void => accounts.clear(),
   };
 }
 
@@ -62,8 +72,8 @@ export function addedRows() {
   const bySender = rowsByNonce();
   const bySponsor = rowsByNonce();
 
-  function require(txId: Uint8Array): AddedRow {
-    const row = byTxId.get(txId.toHex());
+  function require(key: string): AddedRow {
+    const row = byTxId.get(key);
     if (row === undefined) throw new Error('mempool_transactions has no such added row');
     return row;
   }
@@ -85,11 +95,12 @@ export function addedRows() {
       txId: Uint8Array,
       columns: Partial<Pick<AddedRow, 'state' | 'replaced_by_tx_id' | 'received_at' | 'receipt_block_height'>>,
     ): void {
-      Object.assign(require(txId), columns);
+      Object.assign(require(txId.toHex()), columns);
     },
     remove(txId: Uint8Array): void {
-      const row = require(txId);
-      byTxId.delete(txId.toHex());
+      const key = txId.toHex();
+      const row = require(key);
+      byTxId.delete(key);
       bySender.remove(row.sender_id, row.nonce, row);
       if (row.sponsor_id !== null) bySponsor.remove(row.sponsor_id, row.sponsor_nonce!, row);
     },
@@ -98,14 +109,19 @@ export function addedRows() {
       return row === undefined ? null : viewOf(row);
     },
     /** Rows that spend one of the same nonces as origin, or one of the same as payer. */
-    spending: ({ sender, nonce, payer, payerNonce }: Spends): MempoolRow[] =>
-      [
-        ...bySender.get(sender, nonce),
-        ...bySponsor.get(payer, payerNonce),
-        ...(payer === sender ? [] : bySender.get(payer, payerNonce).filter(({ sponsor_id }) => sponsor_id === null)),
-      ].map(viewOf),
+    spending({ sender, nonce, payer, payerNonce }: Spends): readonly MempoolRow[] {
+      const signed = bySender.get(sender, nonce);
+      const sponsored = bySponsor.get(payer, payerNonce);
+      const paid = payer === sender ? NONE : bySender.get(payer, payerNonce);
+      if (signed.length === 0 && sponsored.length === 0 && paid.length === 0) return NONE;
+      return [...signed, ...sponsored, ...paid.filter(({ sponsor_id }) => sponsor_id === null)].map(viewOf);
+    },
     /** Rows that pass, in the order in which they were added. */
-    where: (passes: (row: AddedRow) => boolean): MempoolRow[] => [...byTxId.values()].filter(passes).map(viewOf),
+    where(passes: (row: AddedRow) => boolean): MempoolRow[] {
+      const found: MempoolRow[] = [];
+      for (const row of byTxId.values()) if (passes(row)) found.push(viewOf(row));
+      return found;
+    },
     /** Removes all rows and returns them, in the order in which they were added. */
     takeAll(): AddedRow[] {
       const rows = [...byTxId.values()];
