@@ -1,4 +1,4 @@
-/** The packets of Engine.IO and Socket.IO that a client may send: checked before the library takes them. */
+/** The packets of Socket.IO (version 5 of its protocol) that a client may send, and those that it is sent. */
 import { Type } from '@sinclair/typebox';
 import { TypeCompiler } from '@sinclair/typebox/compiler';
 import { MessageError, parsedMessage } from './client-message.ts';
@@ -20,7 +20,7 @@ export function checkBody(text: string): void {
 
 /** Type, namespace, id of the acknowledgement, and the JSON of what follows (Socket.IO protocol 5). */
 const PACKET = /^([0-6])(?:(\/[^,]{0,100}),?)?(\d{0,15})(?=[[{]|$)/;
-const [CONNECT, DISCONNECT, EVENT] = ['0', '1', '2'];
+const [CONNECT, DISCONNECT, EVENT, ACK, CONNECT_ERROR] = ['0', '1', '2', '3', '4'] as const;
 
 const Handshake = TypeCompiler.Compile(Type.Record(Type.String(), Type.Unknown()));
 const Event = TypeCompiler.Compile(
@@ -40,50 +40,55 @@ export function topicNames(argument: unknown): string[] | null {
   return typeof argument === 'string' ? [argument] : argument;
 }
 
-/**
- * Watches over what one client sends, packet by packet.
- *
- * The library runs events on later ticks, where what they throw would end the process, and makes a new connection of
- * each packet that asks to join the namespace. So it gets nothing but what it must have.
- */
-export class PacketCheck {
-  #joined = false;
+/** The namespace that every client joins; there is no other. */
+export const NAMESPACE = '/';
 
-  /** Throws MessageError where the packet breaks a rule. */
-  take(packet: unknown): void {
-    if (typeof packet !== 'string') throw new MessageError('a packet must be text');
-    const [head, type, namespace = '/'] = PACKET.exec(packet) ?? [];
-    if (head === undefined) throw new MessageError('a packet must be one of Socket.IO 5');
-    const json = packet.slice(head.length);
-    const data = json === '' ? undefined : this.#parsed(json);
-    switch (type) {
-      case CONNECT:
-        if (data !== undefined && !Handshake.Check(data)) throw new MessageError('a handshake must be an object');
-        if (namespace === '/') this.#join();
-        return;
-      case DISCONNECT:
-        if (namespace === '/') this.#joined = false;
-        return;
-      case EVENT:
-        if (!Event.Check(data) || typeof data[0] !== 'string') {
-          throw new MessageError('an event must be a list that begins with its name');
-        }
-        return;
-      default:
-        throw new MessageError('a client must send nothing but handshakes and events');
-    }
-  }
+/** A packet of a client. */
+export type IoPacket =
+  | { type: 'connect'; namespace: string }
+  | { type: 'disconnect'; namespace: string }
+  /** @param id the number that the answer bears; empty where the client wants none */
+  | { type: 'event'; namespace: string; id: string; name: string; args: unknown[] };
 
-  #join(): void {
-    if (this.#joined) throw new MessageError('a connection must NOT join a namespace twice');
-    this.#joined = true;
-  }
-
-  #parsed(json: string): unknown {
-    try {
-      return parsedMessage(json);
-    } catch (error) {
-      throw error instanceof SyntaxError ? new MessageError('a packet must hold JSON', { cause: error }) : error;
-    }
+function jsonOf(text: string): unknown {
+  try {
+    return parsedMessage(text);
+  } catch (error) {
+    throw error instanceof SyntaxError ? new MessageError('a packet must hold JSON', { cause: error }) : error;
   }
 }
+
+/** Reads what a packet of Engine.IO carries. @throws MessageError where it breaks a rule */
+export function readPacket(packet: unknown): IoPacket {
+  if (typeof packet !== 'string') throw new MessageError('a packet must be text');
+  const [head, type, namespace = NAMESPACE, id = ''] = PACKET.exec(packet) ?? [];
+  if (head === undefined) throw new MessageError('a packet must be one of Socket.IO 5');
+  const json = packet.slice(head.length);
+  const data = json === '' ? undefined : jsonOf(json);
+  switch (type) {
+    case CONNECT:
+      if (data !== undefined && !Handshake.Check(data)) throw new MessageError('a handshake must be an object');
+      return { type: 'connect', namespace };
+    case DISCONNECT:
+      return { type: 'disconnect', namespace };
+    case EVENT: {
+      if (!Event.Check(data) || typeof data[0] !== 'string') {
+        throw new MessageError('an event must be a list that begins with its name');
+      }
+      const [name, ...args] = data;
+      return { type: 'event', namespace, id, name, args };
+    }
+    default:
+      throw new MessageError('a client must send nothing but handshakes and events');
+  }
+}
+
+/** The client has joined the namespace. @param sid names its session there, to nobody but itself */
+export const joinedPacket = (sid: string): string => CONNECT + JSON.stringify({ sid });
+/** The client may not join a namespace. */
+export const refusedPacket = (namespace: string, message: string): string =>
+  `${CONNECT_ERROR}${namespace === NAMESPACE ? '' : `${namespace},`}${JSON.stringify({ message })}`;
+/** The answer to an event. @param id the number that the event bore */
+export const answerPacket = (id: string, answer: string | null): string => ACK + id + JSON.stringify([answer]);
+/** The client has left the namespace, by our doing. */
+export const LEFT_PACKET = DISCONNECT;

@@ -13,7 +13,7 @@ import { Inboxes } from './inbox.ts';
 import type { LiveMetrics } from './metrics.ts';
 import type { SocketIo } from './socket-io.ts';
 import { subscriptions as noSubscriptions } from './subscriptions.ts';
-import { RpcConnection, type RpcData } from './websocket.ts';
+import { RpcConnection } from './websocket.ts';
 
 export type RealtimeEvent = FeedEvent | ConnectionEvent;
 
@@ -37,7 +37,7 @@ export interface RealtimeOptions {
 }
 
 /** The data of a WebSocket, which says which protocol it speaks. */
-export type SocketData = RpcData | WebSocketData;
+export type SocketData = RpcConnection | WebSocketData;
 type Socket = Bun.ServerWebSocket<SocketData>;
 type Handler = Realtime['routes'][string];
 
@@ -47,7 +47,7 @@ const [WEBSOCKET, ENGINE] = REALTIME_PATHS;
 
 export type Realtime = Pushed<SocketData>;
 
-const isRpc = (socket: Socket): socket is Bun.ServerWebSocket<RpcData> => 'rpc' in socket.data;
+const isRpc = (socket: Socket): socket is Bun.ServerWebSocket<RpcConnection> => socket.data instanceof RpcConnection;
 const isEngine = (socket: Socket): socket is Bun.ServerWebSocket<WebSocketData> => 'transport' in socket.data;
 
 const refusal = (status: 400 | 413 | 426, message: string): Response =>
@@ -61,7 +61,7 @@ export function startRealtime(options: RealtimeOptions): Realtime {
   metrics.subscriptions(() => subscriptions.counts());
   const rpcMetrics = metrics.connections('websocket');
   const rpcConnections = new Set<RpcConnection>();
-  const rpcGuard = connectionGuard('websocket', rpcMetrics, log);
+  const rpcOptions = { subscriptions, metrics: rpcMetrics, guard: connectionGuard('websocket', rpcMetrics, log) };
   const ioMetrics = metrics.connections('socket_io');
   const ioOptions = {
     subscriptions,
@@ -70,15 +70,16 @@ export function startRealtime(options: RealtimeOptions): Realtime {
     pingIntervalMs,
     pingTimeoutMs,
     maxBacklog,
+    clock,
   };
   let io: SocketIo | null = null;
   const inboxes = new Inboxes<Socket>(turns, (socket, message) => {
     // What waits behind a message that ended its connection is of no use.
     if (socket.readyState !== WebSocket.OPEN) return;
-    if (isRpc(socket)) socket.data.rpc.received(message);
+    if (isRpc(socket)) socket.data.received(message);
     else if (isEngine(socket)) io?.received(socket, message);
   });
-  const guardOf = (socket: Socket) => (isRpc(socket) ? rpcGuard : ioOptions.guard);
+  const guardOf = (socket: Socket) => (isRpc(socket) ? rpcOptions : ioOptions).guard;
   /** Ends a connection so that nothing more of it is read. */
   const cutOff = (socket: Socket) => (reason: EndReason) => {
     socket.close(closeCodes[reason]);
@@ -91,13 +92,13 @@ export function startRealtime(options: RealtimeOptions): Realtime {
   const endBeating = clock.every(pingIntervalMs, beat);
 
   const connectRpc: Handler = (request, server) => {
-    const data = { rpc: new RpcConnection(subscriptions, rpcMetrics, rpcGuard) };
+    const data = new RpcConnection(rpcOptions);
     if (server.upgrade(request, { data })) return undefined;
     return refusal(426, 'This is the address of a WebSocket');
   };
   const engineRequest: Handler = async (request, server) => {
     if (polling !== undefined && !request.headers.has('upgrade')) return polling(request);
-    // Loaded by the first who asks: it takes as long as half of all else at the start.
+    // Loaded by the first who asks, since most servers have no client of Socket.IO.
     const { ioRefusal, socketIo } = await import('./socket-io.ts');
     io ??= socketIo(ioOptions);
     try {
@@ -130,21 +131,21 @@ export function startRealtime(options: RealtimeOptions): Realtime {
       sendPings: false,
       open(socket) {
         if (isRpc(socket)) {
-          rpcConnections.add(socket.data.rpc);
-          socket.data.rpc.opened(socket);
+          rpcConnections.add(socket.data);
+          socket.data.opened(socket);
         } else if (isEngine(socket)) io?.opened(socket);
       },
       message(socket, message) {
         guardOf(socket)(() => inboxes.receive(socket, message), cutOff(socket));
       },
       pong(socket) {
-        if (isRpc(socket)) socket.data.rpc.heard();
+        if (isRpc(socket)) socket.data.heard();
       },
       close(socket, code, reason) {
         inboxes.forget(socket);
         if (isRpc(socket)) {
-          rpcConnections.delete(socket.data.rpc);
-          socket.data.rpc.closed();
+          rpcConnections.delete(socket.data);
+          socket.data.closed();
         } else if (isEngine(socket)) io?.closed(socket, code, reason);
       },
     },

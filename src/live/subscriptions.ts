@@ -2,8 +2,13 @@
 import type { Message } from './message.ts';
 import { type Topic, type TopicKind, topicKinds } from './topics.ts';
 
+/** The topics of a subscriber: most have one, and a set of one takes several times its place. */
+type Own = Topic | Set<Topic>;
+
 /** A client's connection, of either protocol. */
 export interface Subscriber {
+  /** What it is subscribed to, for {@link Subscriptions} alone: a map of subscribers would take several times its place. */
+  topics?: Own | undefined;
   /** Sends a message to the client. @param spelled the topic as this client named it */
   deliver(message: Message, spelled: string): void;
 }
@@ -39,9 +44,6 @@ interface Subscribed {
   spellings: Map<Subscriber, string>;
 }
 
-/** The topics of a subscriber: most have one, and a set of one takes several times its place. */
-type Own = Topic | Set<Topic>;
-
 const topicsIn = (own: Own): Iterable<Topic> => (own instanceof Set ? own : [own]);
 
 function withTopic(own: Own | undefined, topic: Topic): Own {
@@ -59,7 +61,8 @@ function withoutTopic(own: Own, topic: Topic): Own | undefined {
 /** An empty set of subscriptions. */
 export function subscriptions(): Subscriptions {
   const byKey = new Map<string, Subscribed>();
-  const bySubscriber = new Map<Subscriber, Own>();
+  /** Subscribers that have topics. */
+  let subscribers = 0;
   let first = () => {};
   const counts = Object.fromEntries(topicKinds.map((kind) => [kind, 0])) as Record<TopicKind, number>;
 
@@ -81,15 +84,20 @@ export function subscriptions(): Subscriptions {
     return topic;
   }
 
+  function setTopics(subscriber: Subscriber, topics: Own | undefined): void {
+    subscribers += Number(topics !== undefined) - Number(subscriber.topics !== undefined);
+    subscriber.topics = topics;
+  }
+
   return {
     add(subscriber, named, spelled) {
-      const own = bySubscriber.get(subscriber);
+      const own = subscriber.topics;
       const isNew = byKey.get(named.key)?.spellings.has(subscriber) !== true;
       if (isNew && own instanceof Set && own.size >= MOST_SUBSCRIPTIONS) return false;
-      if (bySubscriber.size === 0) first();
+      if (subscribers === 0) first();
       const { topic, spellings } = subscribedTo(named);
       if (isNew) {
-        bySubscriber.set(subscriber, withTopic(own, topic));
+        setTopics(subscriber, withTopic(own, topic));
         counts[topic.kind] += 1;
       }
       // Most clients spell a topic as its key: then no text of their own is kept.
@@ -99,21 +107,19 @@ export function subscriptions(): Subscriptions {
 
     remove(subscriber, { key }) {
       const topic = removeFromKey(key, subscriber);
-      const own = bySubscriber.get(subscriber);
+      const own = subscriber.topics;
       if (topic === undefined || own === undefined) return;
-      const left = withoutTopic(own, topic);
-      if (left === undefined) bySubscriber.delete(subscriber);
-      else bySubscriber.set(subscriber, left);
+      setTopics(subscriber, withoutTopic(own, topic));
     },
 
     removeAll(subscriber) {
-      const own = bySubscriber.get(subscriber);
+      const own = subscriber.topics;
       if (own === undefined) return;
-      bySubscriber.delete(subscriber);
+      setTopics(subscriber, undefined);
       for (const { key } of topicsIn(own)) removeFromKey(key, subscriber);
     },
 
-    isEmpty: () => bySubscriber.size === 0,
+    isEmpty: () => subscribers === 0,
     onFirst(call) {
       first = call;
     },

@@ -8,37 +8,38 @@ import { type Subscriber, type Subscriptions, TOO_MANY_SUBSCRIPTIONS } from './s
 /** The WebSocket close code for a server that stops (RFC 6455, 7.4.1). */
 const GOING_AWAY = 1001;
 
-/** The data of a JSON-RPC connection. */
-export interface RpcData {
-  rpc: RpcConnection;
-}
-type Socket = Bun.ServerWebSocket<RpcData>;
+type Socket = Bun.ServerWebSocket<RpcConnection>;
 
-/** One JSON-RPC connection over WebSocket. */
+/** What all connections share. */
+export interface RpcConnectionOptions {
+  subscriptions: Subscriptions;
+  metrics: ConnectionMetrics;
+  /** Runs every handler. */
+  guard: Guard;
+}
+
+/** One JSON-RPC connection over WebSocket; the data of its socket. */
 export class RpcConnection implements Subscriber {
-  readonly #subscriptions: Subscriptions;
-  readonly #metrics: ConnectionMetrics;
-  readonly #guard: Guard;
+  topics: Subscriber['topics'];
+  readonly #options: RpcConnectionOptions;
   #socket: Socket | null = null;
   /** Whether a pong arrived since the last ping. */
   #alive = true;
 
-  /** Creates a connection without a socket yet. @param guard runs every handler */
-  constructor(subscriptions: Subscriptions, metrics: ConnectionMetrics, guard: Guard) {
-    this.#subscriptions = subscriptions;
-    this.#metrics = metrics;
-    this.#guard = guard;
+  /** Creates a connection without a socket yet. */
+  constructor(options: RpcConnectionOptions) {
+    this.#options = options;
   }
 
   opened(socket: Socket): void {
     this.#guarded(() => {
       this.#socket = socket;
-      this.#metrics.connected();
+      this.#options.metrics.connected();
     });
   }
 
   #guarded(work: () => void): void {
-    this.#guard(work, (reason) => this.#socket?.close(closeCodes[reason]));
+    this.#options.guard(work, (reason) => this.#socket?.close(closeCodes[reason]));
   }
 
   received(message: string | Buffer): void {
@@ -52,16 +53,16 @@ export class RpcConnection implements Subscriber {
 
   #perform(method: 'subscribe' | 'unsubscribe', { topic }: Subscription): string | null {
     if (method === 'unsubscribe') {
-      this.#subscriptions.remove(this, topic);
+      this.#options.subscriptions.remove(this, topic);
       return null;
     }
-    const added = this.#subscriptions.add(this, topic, topic.key);
+    const added = this.#options.subscriptions.add(this, topic, topic.key);
     return added ? null : TOO_MANY_SUBSCRIPTIONS;
   }
 
   deliver(message: Message): void {
     this.#guarded(() => {
-      if (this.#send(message.rpc())) this.#metrics.sent(message.topic.kind);
+      if (this.#send(message.rpc())) this.#options.metrics.sent(message.topic.kind);
     });
   }
 
@@ -74,7 +75,7 @@ export class RpcConnection implements Subscriber {
   }
 
   #cutOff(): void {
-    this.#metrics.cutOff();
+    this.#options.metrics.cutOff();
     // Not a close, which would wait in line behind what the client does not take.
     this.#socket?.terminate();
   }
@@ -105,9 +106,9 @@ export class RpcConnection implements Subscriber {
 
   closed(): void {
     this.#guarded(() => {
-      this.#subscriptions.removeAll(this);
+      this.#options.subscriptions.removeAll(this);
       this.#socket = null;
-      this.#metrics.disconnected();
+      this.#options.metrics.disconnected();
     });
   }
 }

@@ -1,6 +1,7 @@
 /** What becomes of a connection whose handler fails, and of one that is silent. */
 import { describe, expect, test } from 'bun:test';
 import type { WebSocketData } from '@socket.io/bun-engine/dist/transports/websocket';
+import { systemClock } from '../../src/base/clock.ts';
 import { MessageError } from '../../src/live/client-message.ts';
 import { type ConnectionEvent, connectionGuard, type EndReason } from '../../src/live/guard.ts';
 import { heartbeat } from '../../src/live/heartbeat.ts';
@@ -9,7 +10,7 @@ import type { ConnectionMetrics } from '../../src/live/metrics.ts';
 import { socketIo } from '../../src/live/socket-io.ts';
 import { subscriptions } from '../../src/live/subscriptions.ts';
 import { plainTopic } from '../../src/live/topics.ts';
-import { RpcConnection, type RpcData } from '../../src/live/websocket.ts';
+import { RpcConnection } from '../../src/live/websocket.ts';
 
 function counting() {
   const counted: string[] = [];
@@ -67,7 +68,7 @@ describe('a handler', () => {
 function connection(send: () => number = () => 1) {
   const { counted, metrics, guard } = guarded();
   const all = subscriptions();
-  const rpc = new RpcConnection(all, metrics, guard);
+  const rpc = new RpcConnection({ subscriptions: all, metrics, guard });
   const done: string[] = [];
   const socket = {
     send,
@@ -75,7 +76,7 @@ function connection(send: () => number = () => 1) {
     close: (code: number) => void done.push(`close ${code}`),
     terminate: () => void done.push('terminate'),
   };
-  rpc.opened(socket as unknown as Bun.ServerWebSocket<RpcData>);
+  rpc.opened(socket as unknown as Bun.ServerWebSocket<RpcConnection>);
   return { rpc, all, done, counted };
 }
 
@@ -94,7 +95,7 @@ test('a connection whose handlers fail is closed as one that we failed, and othe
   expect(whole.done).toEqual([]);
 });
 
-test('a handler of Socket.IO that fails, on a tick of the library, ends its connection alone', async () => {
+test('a handler of Socket.IO that fails ends its connection alone', async () => {
   const { counted, metrics, guard, logged } = guarded();
   const cause = new Error('subscriptions');
   const { handle, opened, received, closed } = socketIo({
@@ -104,6 +105,7 @@ test('a handler of Socket.IO that fails, on a tick of the library, ends its conn
     pingIntervalMs: 10_000,
     pingTimeoutMs: 10_000,
     maxBacklog: 10_000,
+    clock: systemClock,
   });
   using server = Bun.serve<WebSocketData>({
     hostname: '127.0.0.1',

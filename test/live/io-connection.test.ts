@@ -1,0 +1,122 @@
+/** A client of Socket.IO in its namespace, over a connection of the test's own. */
+import { heapStats } from 'bun:jsc';
+import { expect, test } from 'bun:test';
+import type { WebSocketData } from '@socket.io/bun-engine/dist/transports/websocket';
+import { systemClock } from '../../src/base/clock.ts';
+import { MessageError } from '../../src/live/client-message.ts';
+import { connectionGuard } from '../../src/live/guard.ts';
+import { IoConnection, JOIN_MS } from '../../src/live/io-connection.ts';
+import { Message } from '../../src/live/message.ts';
+import { socketIo } from '../../src/live/socket-io.ts';
+import { subscriptions } from '../../src/live/subscriptions.ts';
+import { plainTopic } from '../../src/live/topics.ts';
+import { heldClock } from '../support/held-clock.ts';
+
+const MAX_BACKLOG = 1_000;
+
+function shared(clock = systemClock) {
+  const counted: string[] = [];
+  const count = (name: string) => () => void counted.push(name);
+  const metrics = {
+    connected: count('connected'),
+    disconnected: count('disconnected'),
+    sent: () => {},
+    cutOff: count('cut off'),
+    refused: count('refused'),
+    failed: count('failed'),
+  };
+  const guard = connectionGuard('socket_io', metrics, () => {});
+  return { counted, options: { subscriptions: subscriptions(), metrics, guard, maxBacklog: MAX_BACKLOG, clock } };
+}
+
+/** A connection, and what was done to it. */
+function connection({ query = '', clock = systemClock } = {}) {
+  const { counted, options } = shared(clock);
+  const done: string[] = [];
+  const engine = {
+    request: { url: `http://localhost/socket.io/?EIO=4${query}` },
+    write: (text: string) => void done.push(text.replace(/"sid":"[^"]+"/, '"sid"')),
+    close: () => void done.push('closed'),
+  };
+  return { client: new IoConnection(engine, options), subscribed: options.subscriptions, counted, done };
+}
+const block = new Message({ topic: plainTopic('block'), text: '{}' });
+
+test('a client joins, subscribes, is told, leaves, and joins again with what its address names', () => {
+  const { client, subscribed, counted, done } = connection({ query: '&subscriptions=mempool' });
+  for (const packet of ['0', '27["subscribe",["block"]]']) client.received(packet);
+  subscribed.publish(block);
+  client.received('1');
+  expect([subscribed.isEmpty(), subscribed.publish(block)]).toEqual([true, 0]);
+  client.received('0');
+  expect(subscribed.has(plainTopic('mempool'))).toBe(true);
+  client.closed();
+  expect(subscribed.isEmpty()).toBe(true);
+  expect(done).toEqual(['0{"sid"}', '37[null]', '2["block",{}]', '0{"sid"}']);
+  expect(counted).toEqual(['connected', 'disconnected', 'connected', 'disconnected']);
+});
+
+test('a client that left and joined again is cut off like any other once too much waits for it', () => {
+  const { client, counted, done } = connection();
+  for (const packet of ['0', '1', '0']) client.received(packet);
+  client.queued(MAX_BACKLOG);
+  expect(done.at(-1)).toBe('0{"sid"}');
+  client.queued(1);
+  expect(done.slice(-2)).toEqual(['1', 'closed']);
+  expect(counted).toEqual(['connected', 'disconnected', 'connected', 'cut off', 'disconnected']);
+});
+
+test('a client that joins nothing in time is closed, and one that joins is not', () => {
+  const clock = heldClock([JOIN_MS]);
+  const [idle, late, gone] = [connection({ clock }), connection({ clock }), connection({ clock })];
+  late.client.received('0');
+  gone.client.closed();
+  clock.pass(JOIN_MS);
+  expect([idle.done, late.done, gone.done]).toEqual([['closed'], ['0{"sid"}'], []]);
+});
+
+test('a client that is not in the namespace may only join it', () => {
+  for (const packet of ['2["subscribe","block"]', '1', '1/other,', '2/other,["x"]']) {
+    const { client, done, counted } = connection();
+    client.received(packet);
+    expect([packet, done, counted]).toEqual([packet, ['closed'], []]);
+  }
+  const { client, done } = connection({ query: '&subscriptions=nope' });
+  for (const packet of ['0/other,', '0']) client.received(packet);
+  expect(done).toEqual(['4/other,{"message":"Invalid namespace"}', '4{"message":"Invalid topic: nope"}']);
+  expect(() => client.received('0')).toThrow(MessageError);
+});
+
+test('a client keeps nothing of the request it came with', async () => {
+  const many = 30;
+  const { handle, opened, received, closed } = socketIo({
+    ...shared().options,
+    pingIntervalMs: 60_000,
+    pingTimeoutMs: 60_000,
+  });
+  using server = Bun.serve<WebSocketData>({
+    hostname: '127.0.0.1',
+    port: 0,
+    fetch: handle,
+    websocket: { open: opened, message: received, close: closed },
+  });
+  const url = `${server.url.origin.replace('http', 'ws')}/socket.io/?EIO=4&transport=websocket`;
+  const connect = async () => {
+    const socket = new WebSocket(url);
+    await new Promise((resolve) => {
+      socket.onmessage = resolve;
+    });
+    return socket;
+  };
+  const held = () => {
+    Bun.gc(true);
+    const { Request: requests = 0, Headers: headers = 0 } = heapStats().objectTypeCounts;
+    return requests + headers;
+  };
+  const first = await connect();
+  const before = held();
+  const clients = await Promise.all(Array.from({ length: many }, connect));
+  // The collector may take some values on the stack for objects.
+  expect(held() - before).toBeLessThan(many / 2);
+  for (const client of [first, ...clients]) client.close();
+});
