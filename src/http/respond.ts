@@ -1,4 +1,5 @@
 /** Every response of the API is made here, so that each has the same headers. */
+import { wholeBody } from './whole-body.ts';
 
 /** `stackside v0.1.0 (main:1a2b3c4)`: the text of `X-API-Version` and `server_version`. */
 export const versionText = (version: string, branch: string, commit: string): string =>
@@ -37,8 +38,8 @@ export function responder(version: string): Responder {
     const plain = new Headers({ ...common(), 'content-type': type, 'cache-control': 'no-store' });
     const tagged = new Headers({ ...common(), 'content-type': type, 'cache-control': REVALIDATE });
     return (status, text, etag = null) => {
-      if (etag === null) return new Response(text, { status, headers: plain });
-      const response = new Response(text, { status, headers: tagged });
+      if (etag === null) return new Response(wholeBody(text), { status, headers: plain });
+      const response = new Response(wholeBody(text), { status, headers: tagged });
       response.headers.set('etag', `"${etag}"`);
       return response;
     };
