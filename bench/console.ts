@@ -1,7 +1,7 @@
 /** How long the console takes to show something: a browser without a cache opens it on the loopback. */
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { closeBrowser, visit } from '../test/console/browser.ts';
+import { closeBrowser, visitAfresh } from '../test/console/browser.ts';
 import { devnetRecording, importInto } from './dataset.ts';
 import { MAIN, script, startServer, withDirectory } from './harness.ts';
 import { figure, publish, reportOptions } from './results.ts';
@@ -43,7 +43,7 @@ const READ = `(async () => {
 })()`;
 
 async function load(url: string): Promise<Loaded> {
-  await using visited = await visit(url, { viewport: { width: 1440, height: 900 } });
+  await using visited = await visitAfresh(url, { viewport: { width: 1440, height: 900 } });
   const { page } = visited;
   await page.waitForSelector('.chart-plot canvas');
   return (await page.evaluate(READ)) as Loaded;

@@ -9,7 +9,7 @@ import { systemClock } from '../../src/base/clock.ts';
 import { postEvents } from '../../src/devnet/post.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { serving } from '../support/serving.ts';
-import { closeBrowser, settled, visit } from './browser.ts';
+import { closeBrowser, settled, visitAfresh } from './browser.ts';
 
 const folder = join(import.meta.dir, '../../docs/images');
 
@@ -72,7 +72,7 @@ const chain: Chain = { call: call.tx_id, sender: call.sender.address };
 
 mkdirSync(folder, { recursive: true });
 for (const { name, path, look } of pictures) {
-  await using visited = await visit('about:blank', look);
+  await using visited = await visitAfresh('about:blank', look);
   const { page } = visited;
   await page.clock.setFixedTime(now);
   await page.goto(server.api + path(chain));
