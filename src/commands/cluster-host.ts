@@ -1,6 +1,7 @@
 /** Makes a serving process a host of a cluster by its settings. */
 import { hostname } from 'node:os';
 import type { Registry } from 'prom-client';
+import type { HostsState } from '../api/stackside/hosts.ts';
 import type { Clock } from '../base/clock.ts';
 import { OperatorError } from '../base/errors.ts';
 import type { ClusterState } from '../cluster/events.ts';
@@ -10,7 +11,9 @@ import { clusterMetrics } from '../metrics/cluster.ts';
 import type { Settings } from '../settings/config.ts';
 import type { Ingest } from '../store/ingest/ingest.ts';
 import type { HostReport } from '../store/log/cluster-hosts.ts';
+import type { ClusterStatus } from '../store/log/cluster-status.ts';
 import { LogUnavailableError, LogUnknownOutcomeError, type SharedLog } from '../store/log/shared-log.ts';
+import { clusterLogJson, hostJson } from './cluster-json.ts';
 import { spanText } from './span.ts';
 import { serverVersion } from './version.ts';
 
@@ -28,6 +31,8 @@ export interface OpenedLog {
   log: SharedLog;
   /** Tells people who look at the cluster where this host is. @throws LogUnavailableError, LogUnknownOutcomeError */
   tell(position: HostReport): Promise<void>;
+  /** Where the log and its hosts stand. @throws LogUnavailableError, OperatorError */
+  status(): Promise<ClusterStatus>;
 }
 
 /** Opens the log of a cluster. @throws OperatorError where it is none, or of another version */
@@ -35,16 +40,25 @@ export type OpenLog = (url: string, options: { prefix: string; clock: Clock }) =
 
 /** Opens the log in PostgreSQL, whose client is loaded for that. */
 export const openClusterLog: OpenLog = async (url, options) => {
-  const [{ openPostgresLog }, { tellPosition }] = await Promise.all([
+  const [{ openPostgresLog }, { tellPosition }, { clusterStatus }] = await Promise.all([
     import('../store/log/postgres-log.ts'),
     import('../store/log/cluster-hosts.ts'),
+    import('../store/log/cluster-status.ts'),
   ]);
   const log = await openPostgresLog(url, options);
-  return { log, tell: (position) => tellPosition(log.access, position) };
+  return {
+    log,
+    tell: (position) => tellPosition(log.access, position),
+    status: () => clusterStatus(log.access, null),
+  };
 };
 
 /** A process that is a host of a cluster. */
 export interface ServedCluster extends Pick<ClusterHost, 'receive' | 'state' | 'start'> {
+  /** Where this host stands. */
+  host(): NonNullable<HostsState['host']>;
+  /** Where all hosts stand, as far as the log can be asked. */
+  hosts(): Promise<HostsState>;
   /** Why answers are too old to be given; null where they aren't. */
   behind(): string | null;
   /** Resolves with what ended the host, which only the operator can mend. */
@@ -59,6 +73,16 @@ function reasonOf({ position, head, silentSeconds }: ClusterState, most: number)
   if (silentSeconds > MOST_SILENT_SECONDS) return `the cluster's log has not answered for ${spanText(silentSeconds)}`;
   if (head - position <= most) return null;
   return `behind the cluster's log: entry ${position} of ${head}`;
+}
+
+/** The log with its hosts, or why it can't be asked. */
+async function askedLog({ status }: OpenedLog): Promise<Pick<HostsState, 'log' | 'problem'>> {
+  try {
+    return { log: clusterLogJson(await status()), problem: null };
+  } catch (error) {
+    if (!(error instanceof LogUnavailableError || error instanceof OperatorError)) throw error;
+    return { log: null, problem: error.message };
+  }
 }
 
 /** Tells where the host is from time to time. @returns what ends that */
@@ -130,10 +154,13 @@ export async function joinCluster(options: JoinOptions): Promise<ServedCluster |
   const stopTelling = telling(opened, clock, () => ({
     ...{ name, seq: host.state().position, version: serverVersion, chainId: ingest.chainId() },
   }));
+  const ownState = () => hostJson(name, host.state());
   return {
     receive: host.receive,
     state: host.state,
     start: host.start,
+    host: ownState,
+    hosts: async () => ({ host: ownState(), ...(await askedLog(opened)) }),
     behind: () => reasonOf(host.state(), clusterLag),
     failed: failed.promise,
     async stop() {

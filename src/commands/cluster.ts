@@ -8,11 +8,13 @@ import type { SettingsOf } from '../settings/config.ts';
 import { indexPath } from '../store/files/database.ts';
 import { type JournalReader, openJournalReader } from '../store/files/journal.ts';
 import { directoryStatus } from '../store/files/status.ts';
+import type { SeenHost } from '../store/log/cluster-hosts.ts';
 import { type ClusterStatus, clusterStatus } from '../store/log/cluster-status.ts';
 import { claimChain, makeTables } from '../store/log/engine-tables.ts';
 import { fillLog } from '../store/log/log-filling.ts';
 import { type EngineAccess, engineAccess } from '../store/log/postgres-log.ts';
 import { LogUnavailableError, LogUnknownOutcomeError } from '../store/log/shared-log.ts';
+import { clusterStatusJson } from './cluster-json.ts';
 import type { OutputFormat } from './option-values.ts';
 import { duration, progressLines } from './progress.ts';
 
@@ -103,37 +105,11 @@ export async function reportCluster(settings: ClusterSettings, format: OutputFor
     withJournal(settings.data, (journal) => clusterStatus(access, journal)),
   );
   if (format === 'json') {
-    process.stdout.write(`${JSON.stringify(jsonOf(status))}\n`);
+    process.stdout.write(`${JSON.stringify(clusterStatusJson(status))}\n`);
     return;
   }
   process.stdout.write(`${clusterLines(status, settings.data).join('\n')}\n`);
   for (const warning of status.engine.warnings) process.stderr.write(`Warning: ${warning}\n`);
-}
-
-function jsonOf({ chainId, head, bytes, hosts, leases, directory, engine }: ClusterStatus) {
-  return {
-    chain_id: chainId,
-    head: { entry: head.seq, chain: toHex(head.chain) },
-    log_bytes: bytes,
-    hosts: hosts.map(({ name, seq, version, seconds }) => ({
-      name,
-      entry: seq,
-      behind: Math.max(0, head.seq - seq),
-      version,
-      seen_seconds_ago: seconds,
-    })),
-    leases: leases.map(({ name, holder, epoch, seconds }) => ({
-      ...{ name, holder: hostOf(holder), epoch, seconds_left: seconds },
-    })),
-    directory: directory === null ? null : { entry: directory.seq, fits: directory.fits },
-    engine: {
-      server: engine.server,
-      version: engine.version,
-      synchronous_standby_names: engine.synchronous,
-      standbys: engine.standbys,
-    },
-    warnings: engine.warnings,
-  };
 }
 
 /** A line of the report, with its name in a column of its own. */
@@ -144,6 +120,12 @@ const ago = (seconds: number): string => (seconds < 60 ? `${seconds.toFixed(1)} 
 /** How far an entry is behind the head, in words. */
 const behind = (head: number, seq: number): string => (seq >= head ? 'up to date' : `${head - seq} behind`);
 
+/** Where a host was when it told of itself; entries that came since are no lag. */
+function hostText(head: number, { seq, version, seconds, lagSeconds }: SeenHost): string {
+  const lag = lagSeconds === 0 ? 'up to date' : `${behind(head, seq)} for ${duration(lagSeconds)}`;
+  return `entry ${seq}, ${lag}, ${version}, seen ${ago(seconds)}`;
+}
+
 /** The status of a cluster in lines for people. @param data the data directory whose journal was compared */
 export function clusterLines(status: ClusterStatus, data: string): string[] {
   const { chainId, head, bytes, hosts, leases, directory, engine } = status;
@@ -151,9 +133,7 @@ export function clusterLines(status: ClusterStatus, data: string): string[] {
   return [
     line('chain', chainId === null ? 'not known yet' : chainIdText(chainId)),
     line('log', `entry ${head.seq}, chain value ${toHex(head.chain)}, ${(bytes / 1e6).toFixed(1)} MB`),
-    ...hosts.map(({ name, seq, version, seconds }) =>
-      line('host', `${name.padEnd(width)}  entry ${seq}, ${behind(head.seq, seq)}, ${version}, seen ${ago(seconds)}`),
-    ),
+    ...hosts.map((host) => line('host', `${host.name.padEnd(width)}  ${hostText(head.seq, host)}`)),
     ...leases.map(({ name, holder, epoch, seconds }) =>
       line(
         'lease',
@@ -171,5 +151,7 @@ export function clusterLines(status: ClusterStatus, data: string): string[] {
   ];
 }
 
-const directoryText = (head: number, { seq, fits }: NonNullable<ClusterStatus['directory']>): string =>
-  fits ? behind(head, seq) : 'not a journal of this log';
+function directoryText(head: number, { seq, fits }: NonNullable<ClusterStatus['directory']>): string {
+  if (fits === null) return "its journal begins after the log's end";
+  return fits ? behind(head, seq) : 'not a journal of this log';
+}

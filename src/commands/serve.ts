@@ -2,6 +2,7 @@
 import { Registry } from 'prom-client';
 import type { Steering } from '../api/devnet-shared.ts';
 import type { Operations } from '../api/operations.ts';
+import type { HostsState } from '../api/stackside/hosts.ts';
 import type { SystemApi } from '../api/stackside/system.ts';
 import type { Every } from '../base/clock.ts';
 import { EXIT, OperatorError } from '../base/errors.ts';
@@ -32,7 +33,7 @@ import type { Snapshots } from '../store/read/snapshots.ts';
 import { startApiService } from './api-service.ts';
 import { type ApiThreads, startApiThreads } from './api-threads.ts';
 import type { ServerReadings } from './app.ts';
-import { joinCluster, requireHost } from './cluster-host.ts';
+import { joinCluster, requireHost, type ServedCluster } from './cluster-host.ts';
 import { type Environment, realEnvironment } from './environment.ts';
 import { type EventSources, takeEvents } from './event-sources.ts';
 import { serverFaucets } from './faucets.ts';
@@ -139,6 +140,9 @@ function watchOf(settings: Settings, { clock, createLog }: Environment): Watch {
   return { hour, requests, recent: recentLog(createLog(settings.logLevel), settings.logLevel, clock.now) };
 }
 
+/** The hosts of a server that shares no log. */
+const ALONE: HostsState = { host: null, log: null, problem: null };
+
 /**
  * What the operator may see and do.
  * @param listeners the addresses that are bound, which may be added to
@@ -147,6 +151,7 @@ function watchOf(settings: Settings, { clock, createLog }: Environment): Watch {
 function systemOf(
   { settings, environment, watch, closing }: Base,
   ingest: Ingest,
+  cluster: ServedCluster | null,
   sources: Sources,
   listeners: { name: string; url: string }[],
   logs: () => Promise<(ThreadLog | null)[]>,
@@ -158,6 +163,7 @@ function systemOf(
     state: () => systemState({ settings, sources, listeners, valueIndexes: ingest.valueIndexes.all() }),
     log: async () => systemLog([watch.recent.read(), ...(await logs())]),
     inspections: inspected,
+    hosts: async () => (await cluster?.hosts()) ?? ALONE,
     journal: (after) => (settings.journal ? journalStretch(settings.data, after) : null),
   };
 }
@@ -269,10 +275,11 @@ export async function startServing(
         clock,
         operations,
         events: events === null ? null : { rate, url: events.url },
+        host: () => cluster?.host() ?? null,
       }),
       history: () => serverHistory(watch.hour),
     };
-    const system = managing === null ? null : systemOf(base, managing, sources, listeners, logs);
+    const system = managing === null ? null : systemOf(base, managing, cluster, sources, listeners, logs);
     if (ingest !== null) {
       storeMetrics(registry, ingest.health);
       closing.unshift(probeWrites(ingest, inTurn(ingest, clock.every)));

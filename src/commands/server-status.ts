@@ -13,6 +13,8 @@ export interface ServerStatusOptions {
   operations: Pick<Operations, 'readiness'>;
   /** Events from the node, with the URL of the port they come to; null in a process that takes none. */
   events: { rate: EventRate; url: string } | null;
+  /** Where this host of a cluster stands; null in a server that shares no log. */
+  host: () => ServerStatus['cluster'];
 }
 
 const MILLISECONDS = 1000;
@@ -23,6 +25,7 @@ export function serverStatus({
   clock,
   operations,
   events,
+  host,
 }: ServerStatusOptions): () => Promise<ServerStatus> {
   const start = clock.monotonic();
   return async () => {
@@ -46,6 +49,7 @@ export function serverStatus({
               per_second: events.rate.perSecond(),
               last_received_at: events.rate.last(),
             },
+      cluster: host(),
       memory_bytes: process.memoryUsage.rss(),
       disk: {
         index_bytes: sizeOf('index'),

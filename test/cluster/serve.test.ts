@@ -6,12 +6,14 @@ import type { OpenLog } from '../../src/commands/cluster-host.ts';
 import { realEnvironment } from '../../src/commands/environment.ts';
 import { serveUntilSignal, startServing } from '../../src/commands/serve.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
+import { readAdminKey } from '../../src/hooks/admin-key.ts';
 import type { LogEvent } from '../../src/log.ts';
 import { readSettings } from '../../src/settings/config.ts';
 import { CHAIN_START } from '../../src/store/files/journal-entry.ts';
 import { dataDirectory } from '../support/data-directory.ts';
 import { heldClock } from '../support/held-clock.ts';
 import { MemoryLog } from '../support/memory-log.ts';
+import { openedLog } from '../support/opened-log.ts';
 import { NO_NODE, type Serving, serving } from '../support/serving.ts';
 import { until } from '../support/until.ts';
 
@@ -20,7 +22,8 @@ const events = [...devnetEvents({ seed: 5, blocks: 4, accounts: 4, transactionsP
 
 const opening =
   (log: MemoryLog): OpenLog =>
-  async () => ({ log: log.client(), tell: async () => {} });
+  async () =>
+    openedLog(log.client());
 
 const host = (log: MemoryLog, given: Record<string, string> = {}, clock: Clock = systemClock): Promise<Serving> =>
   serving({ cluster: CLUSTER, ...given }, undefined, {}, { openLog: opening(log), clock });
@@ -49,6 +52,17 @@ test('what one host takes, a follower serves; while the log is away reads go on,
   }
   expect(await series(one, 'stackside_log_append_seconds_count')).toBe(`${log.head.seq}`);
   expect(await (await one.get('/metrics')).text()).toContain('stackside_host_info{host="one"} 1');
+  const operator = { headers: { 'x-api-key': readAdminKey(one.directory) ?? '' } };
+  const hosts = async () => (await one.get('/stackside/v1/hosts', operator)).json();
+  const { seq } = log.head;
+  const level = { name: 'one', entry: seq, head: seq, lag_seconds: 0, reachable: true, conflicts: 0, healed: 0 };
+  expect(await hosts()).toMatchObject({
+    host: level,
+    log: { head: { entry: seq }, hosts: [{ name: 'other', entry: 1, behind: seq - 1, seen_seconds_ago: 2 }] },
+    problem: null,
+  });
+  expect((await one.get('/stackside/v1/hosts')).status).toBe(401);
+  expect((await json(one, '/stackside/v1/status')).cluster).toEqual(level);
   // A follower manages no chainhooks and gives nothing.
   expect((await follower.get('/chainhooks/me')).status).toBe(503);
 
@@ -65,6 +79,7 @@ test('what one host takes, a follower serves; while the log is away reads go on,
   expect((await one.get('/extended/v2/blocks/latest')).status).toBe(200);
   expect((await one.get('/ready')).status).toBe(200);
   expect(await series(one, 'stackside_log_reachable')).toBe('0');
+  expect(await hosts()).toMatchObject({ host: { reachable: false }, log: null, problem: 'the log is away' });
   // How far it is behind, the host can't know any more.
   clock.pass(75_000);
   expect((await one.get('/ready')).status).toBe(503);
@@ -94,7 +109,7 @@ test('a host is not ready before it has reached the log, and while it is further
       await (reads.length === 1 ? reached : goOn).promise;
       return client.read(after, 1);
     };
-    return { log: { ...client, read }, tell: async () => {} };
+    return openedLog({ ...client, read });
   };
   await using one = await serving({ cluster: CLUSTER, clusterLag: '3' }, undefined, {}, { openLog });
   await until(() => reads.length === 1);

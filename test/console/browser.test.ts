@@ -5,6 +5,7 @@ import type { NodeEvent } from '../../src/devnet/node-event.ts';
 import { postEvents } from '../../src/devnet/post.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import type { ReceivedEvent } from '../../src/store/ingest/ingest.ts';
+import { exampleHosts } from '../support/example-system.ts';
 import { alice, announcement, bob, transfer } from '../support/handmade.ts';
 import { type Serving, serving } from '../support/serving.ts';
 import {
@@ -114,6 +115,7 @@ const TABLES: Readonly<Record<string, string>> = {
   'transfers of a token': 'Transfers',
   'a collection': 'Tokens, newest first',
   calls: 'Calls of transfer',
+  hosts: 'Hosts',
   'moves of a token': 'Transfers of coin',
 };
 
@@ -166,6 +168,7 @@ async function pathsOfPages(): Promise<Record<string, string>> {
     settings: '/system?tab=settings',
     data: '/system?tab=data',
     log: '/system?tab=log',
+    hosts: '/system?tab=hosts',
     'pending of a type': '/mempool?type=contract_call',
   };
 }
@@ -186,6 +189,8 @@ browserTest(
     const paths = await pathsOfPages();
     await using visited = await visit(server.api);
     const { page, complaints } = visited;
+    // The server itself shares no log.
+    await page.route('**/stackside/v1/hosts', (route) => route.fulfill({ json: exampleHosts }));
     const sources = new Set<string>();
     let shown = WIDE;
     for (const [name, path] of Object.entries(paths)) {

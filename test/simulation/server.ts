@@ -15,6 +15,7 @@ import { unavailable } from '../../src/store/files/store-failure.ts';
 import { rebuildIndex } from '../../src/store/ingest/rebuild.ts';
 import { LossyWay } from '../cluster/lossy-way.ts';
 import { MemoryLog, whileAlive } from '../support/memory-log.ts';
+import { openedLog } from '../support/opened-log.ts';
 import { Disk } from './disk.ts';
 import { Line, type LineClient } from './line.ts';
 import type { Receivers } from './receivers.ts';
@@ -336,7 +337,7 @@ export class Server {
         },
       }),
       listen,
-      openLog: async () => ({ log: whileAlive(this.#log.client(this.way), () => !life.ended), tell: async () => {} }),
+      openLog: async () => openedLog(whileAlive(this.#log.client(this.way), () => !life.ended)),
       post: (options) => (life.ended ? Promise.reject(new Error('nobody sends')) : this.#receivers.take(options)),
       startOwnProcess: () => {
         throw new Error('nobody inspects');

@@ -101,6 +101,7 @@ export async function hookExamples(
     await record('getSystem', 'GET', '/stackside/v1/system');
     await record('getSystemLog', 'GET', '/stackside/v1/log');
     await record('getJournal', 'GET', '/stackside/v1/journal');
+    await record('getHosts', 'GET', '/stackside/v1/hosts');
     await record('getDigests', 'GET', '/stackside/v1/digests?at=0');
     const inspections = '/stackside/v1/inspections';
     await record('getInspections', 'GET', inspections);

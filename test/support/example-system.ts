@@ -1,4 +1,5 @@
 /** What the operator sees of a server that has run for an hour: this process would show something else each time. */
+import type { HostsState } from '../../src/api/stackside/hosts.ts';
 import type { InspectionsState } from '../../src/api/stackside/inspections.ts';
 import type { SystemApi } from '../../src/api/stackside/system.ts';
 
@@ -15,8 +16,52 @@ const INSPECTED: InspectionsState = {
 };
 const HASH = `0x${'01'.repeat(32)}`;
 
+/** Where a host of a cluster stands. */
+export const exampleHost: NonNullable<HostsState['host']> = {
+  name: 'a',
+  entry: 1_204_515,
+  head: 1_204_515,
+  lag_seconds: 0,
+  reachable: true,
+  conflicts: 381,
+  healed: 0,
+};
+
+/** A cluster of which one host is behind, and PostgreSQL replicates to one standby only. */
+export const exampleHosts: HostsState = {
+  host: exampleHost,
+  log: {
+    chain_id: 1,
+    head: { entry: 1_204_515, chain: HASH },
+    log_bytes: 412_000_000,
+    hosts: [
+      { name: 'a', entry: 1_204_515, behind: 0, lag_seconds: 0, version: 'stackside v1.0.0', seen_seconds_ago: 1.2 },
+      {
+        name: 'b',
+        entry: 1_204_301,
+        behind: 214,
+        lag_seconds: 31.5,
+        version: 'stackside v1.0.0',
+        seen_seconds_ago: 3.4,
+      },
+    ],
+    leases: [{ name: 'delivery', holder: 'a', epoch: 7, seconds_left: 8.5 }],
+    engine: {
+      server: '10.0.1.1:5432',
+      version: '15.4',
+      synchronous_standby_names: '',
+      standbys: [{ name: 'db2', state: 'streaming', sync: 'async' }],
+    },
+    warnings: [
+      'PostgreSQL does not replicate synchronously (synchronous_standby_names is empty): acknowledged events that no host has yet are lost with the disk of its server, unless that disk is itself replicated.',
+    ],
+  },
+  problem: null,
+};
+
 /** What the operator sees of such a server. */
 export const exampleSystem: SystemApi = {
+  hosts: async () => exampleHosts,
   journal: () => ({
     chain: new Uint8Array(32),
     last: 1,

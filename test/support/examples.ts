@@ -154,6 +154,7 @@ const status: ServerReadings['status'] = async () => ({
   index: { height: 140, tip_age_seconds: 4 },
   node: { height: 140 },
   events: { endpoint: '127.0.0.1:3700', per_second: 1.5, last_received_at: 1_700_028_000 },
+  cluster: null,
   memory_bytes: 150_000_000,
   disk: { index_bytes: 19_000_000, journal_bytes: 4_500_000, free_bytes: 80_000_000_000 },
 });

@@ -2,6 +2,7 @@
 import { type Static, Type } from '@sinclair/typebox';
 import { notFound } from '../../http/errors.ts';
 import { route } from '../../http/route.ts';
+import { HostState } from './hosts.ts';
 
 const nullable = (type: 'Integer' | 'Number' | 'String', description: string) =>
   Type.Union([Type[type](), Type.Null()], { description });
@@ -32,6 +33,9 @@ export const ServerStatus = Type.Object({
     ],
     { description: 'Events from the node; null in a process that takes none' },
   ),
+  cluster: Type.Union([HostState, Type.Null()], {
+    description: 'Where this host of a cluster stands; null in a server that shares no log',
+  }),
   memory_bytes: Type.Integer({ description: 'Memory of the process (resident set size)' }),
   disk: Type.Object({
     index_bytes: Type.Integer({ description: 'Size of the index with its write-ahead log' }),

@@ -2,6 +2,7 @@
 import { type Static, Type } from '@sinclair/typebox';
 import { type Access, route } from '../../http/route.ts';
 import { nullable } from '../shared/schemas/values.ts';
+import { type HostsState, hostsRoute } from './hosts.ts';
 import { type Inspections, inspectionRoutes } from './inspections.ts';
 import { type JournalStretch, journalRoute } from './journal.ts';
 
@@ -88,6 +89,8 @@ export interface SystemApi {
   state(): SystemState;
   log(): Promise<SystemLog>;
   inspections: Inspections;
+  /** The hosts of this server's cluster. */
+  hosts(): Promise<HostsState>;
   /** What follows an event in the journal; null where none is kept. */
   journal(after: number): JournalStretch | null;
 }
@@ -137,6 +140,7 @@ export function systemRoutes(system: SystemApi | null, access: Access<object, un
       handle: () => own().log(),
     }),
     ...inspectionRoutes(family, () => own().inspections),
+    hostsRoute(family, () => own().hosts()),
     journalRoute(family, (after) => own().journal(after)),
   ];
 }

@@ -21,6 +21,11 @@ export interface HostReport extends HostPosition {
 export interface SeenHost extends HostPosition {
   /** Seconds since then, by the engine's clock. */
   seconds: number;
+  /**
+   * Seconds since the first entry that it lacks came to another host; 0 where it had all entries when it told of itself. The
+   * clocks of hosts and engine are taken to agree.
+   */
+  lagSeconds: number;
 }
 
 /** Tells where this host is. @throws LogUnavailableError, LogUnknownOutcomeError */
@@ -35,10 +40,12 @@ export async function tellPosition({ engine, tables }: EngineAccess, host: HostR
 /** All hosts that ever told of themselves, by name. @throws LogUnavailableError */
 export async function readHosts({ engine, tables }: EngineAccess): Promise<SeenHost[]> {
   const rows = await engine.read((run) =>
-    run<{ name: string; seq: string; version: string; seconds: number }>(
-      'SELECT name, seq, version, extract(epoch FROM clock_timestamp() - seen_at)::float8 AS seconds' +
-        ` FROM ${tables.hosts} ORDER BY name`,
+    run<{ name: string; seq: string; version: string; seconds: number; lag: number }>(
+      'SELECT name, host.seq, version, extract(epoch FROM clock_timestamp() - seen_at)::float8 AS seconds,' +
+        ' CASE WHEN next.received_at < extract(epoch FROM seen_at) * 1000000' +
+        ' THEN greatest(0, extract(epoch FROM clock_timestamp()) - next.received_at / 1000000.0) ELSE 0 END::float8 AS lag' +
+        ` FROM ${tables.hosts} AS host LEFT JOIN ${tables.log} AS next ON next.seq = host.seq + 1 ORDER BY name`,
     ),
   );
-  return rows.map((row) => ({ ...row, seq: Number(row.seq) }));
+  return rows.map(({ lag, ...row }) => ({ ...row, seq: Number(row.seq), lagSeconds: lag }));
 }

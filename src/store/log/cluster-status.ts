@@ -12,8 +12,8 @@ import type { LogHead } from './shared-log.ts';
 export interface DirectoryPosition {
   /** The newest entry of the journal. */
   seq: number;
-  /** Whether journal and log hold the same entries, as far as both go. */
-  fits: boolean;
+  /** Whether journal and log hold the same entries, as far as both go; null for a trimmed journal that begins after the log's end. */
+  fits: boolean | null;
 }
 
 export interface ClusterStatus {
@@ -72,5 +72,5 @@ async function positionOf(
     run<LogRow>(`SELECT seq, chain FROM ${tables.log} WHERE seq = $1`, [shared]),
   );
   const [ofLog, ofJournal] = [shared === 0 ? CHAIN_START : row?.chain, journal.chainAt(shared)];
-  return { seq, fits: ofLog !== undefined && ofJournal !== null && sameChain(ofLog, ofJournal) };
+  return { seq, fits: ofJournal === null ? null : ofLog !== undefined && sameChain(ofLog, ofJournal) };
 }

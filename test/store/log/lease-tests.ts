@@ -9,7 +9,7 @@ import { LogUnavailableError, LogUnknownOutcomeError } from '../../../src/store/
 import { type Cut, cutProxy } from '../../support/cut-proxy.ts';
 import { heldClock } from '../../support/held-clock.ts';
 import { casesOf } from '../../support/property.ts';
-import type { EngineFixture } from './engine-fixture.ts';
+import { type EngineFixture, entryAfter, START } from './engine-fixture.ts';
 
 /** An hour: whatever a test does, the lease has not ended by the engine's clock. */
 const SECONDS = 3_600;
@@ -120,9 +120,20 @@ export function leaseTests(fixture: () => EngineFixture): void {
     await tellPosition(log.access, { name: 'a', seq: 7, version: '1', chainId: 2 });
     const seconds = expect.any(Number);
     expect(await readHosts(log.access)).toEqual([
-      { name: 'a', seq: 7, version: '1', seconds },
-      { name: 'b', seq: 4, version: '2', seconds },
+      { name: 'a', seq: 7, version: '1', seconds, lagSeconds: 0 },
+      { name: 'b', seq: 4, version: '2', seconds, lagSeconds: 0 },
     ]);
+    // Entries that came before a host told of itself, and that it lacked.
+    const first = entryAfter(START);
+    for (const [entry, head] of [
+      [first, START],
+      [entryAfter(first), first],
+    ] as const)
+      await log.append(entry, head);
+    await tellPosition(log.access, { name: 'a', seq: 1, version: '1', chainId: null });
+    await tellPosition(log.access, { name: 'b', seq: 2, version: '1', chainId: null });
+    const lags = (await readHosts(log.access)).map(({ lagSeconds }) => lagSeconds > 0);
+    expect(lags).toEqual([true, false]);
     // The first chain that a host named is the log's.
     expect((await clusterStatus(log.access, null)).chainId).toBe(1);
   });

@@ -55,7 +55,11 @@ describeWith('PostgreSQL', hasPostgres, () => {
       head: { entry: events.length, chain: expect.stringMatching(/^0x[0-9a-f]{64}$/) },
       log_bytes: expect.any(Number),
       hosts: [
-        { name: 'host-1', entry: 2, behind: events.length - 2, version: '1.2.3', seen_seconds_ago: expect.any(Number) },
+        {
+          ...{ name: 'host-1', entry: 2, behind: events.length - 2, version: '1.2.3' },
+          lag_seconds: expect.any(Number),
+          seen_seconds_ago: expect.any(Number),
+        },
       ],
       leases: [{ name: 'delivery', holder: 'host-1', epoch: 1, seconds_left: expect.any(Number) }],
       directory: { entry: events.length, fits: true },
@@ -115,8 +119,8 @@ test('the status of a cluster in words', () => {
     head: { seq: 12, chain: new Uint8Array(32) },
     bytes: 1_234_567,
     hosts: [
-      { name: 'a', seq: 12, version: 'stackside v1', seconds: 0.25 },
-      { name: 'bcd', seq: 9, version: 'stackside v1', seconds: 125 },
+      { name: 'a', seq: 12, version: 'stackside v1', seconds: 0.25, lagSeconds: 0 },
+      { name: 'bcd', seq: 9, version: 'stackside v1', seconds: 125, lagSeconds: 130 },
     ],
     leases: [
       { name: 'deliveries', holder: 'a/5f0c', epoch: 3, seconds: 4.5 },
@@ -138,7 +142,7 @@ test('the status of a cluster in words', () => {
     'chain          0x00000001',
     `log            entry 12, chain value 0x${'00'.repeat(32)}, 1.2 MB`,
     'host           a    entry 12, up to date, stackside v1, seen 0.3 s ago',
-    'host           bcd  entry 9, 3 behind, stackside v1, seen 00:02:05 ago',
+    'host           bcd  entry 9, 3 behind for 00:02:10, stackside v1, seen 00:02:05 ago',
     'lease          deliveries: epoch 3, held by a for 4.5 s',
     'lease          other: epoch 1, free',
     'directory      /data: entry 9, not a journal of this log',

@@ -1478,6 +1478,22 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/stackside/v1/hosts": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: operations["getHosts"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
 }
 export type webhooks = Record<string, never>;
 export interface components {
@@ -14236,6 +14252,15 @@ export interface operations {
                             per_second: number;
                             last_received_at: number | null;
                         } | null;
+                        cluster: {
+                            name: string;
+                            entry: number;
+                            head: number | null;
+                            lag_seconds: number;
+                            reachable: boolean;
+                            conflicts: number;
+                            healed: number;
+                        } | null;
                         memory_bytes: number;
                         disk: {
                             index_bytes: number;
@@ -18147,6 +18172,134 @@ export interface operations {
                 };
             };
             409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        statusCode: number;
+                        code?: string;
+                        error: string;
+                        message: string;
+                    };
+                };
+            };
+            421: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        statusCode: number;
+                        code?: string;
+                        error: string;
+                        message: string;
+                    };
+                };
+            };
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        statusCode: number;
+                        code?: string;
+                        error: string;
+                        message: string;
+                    };
+                };
+            };
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        statusCode: number;
+                        code?: string;
+                        error: string;
+                        message: string;
+                    };
+                };
+            };
+        };
+    };
+    getHosts: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        host: {
+                            name: string;
+                            entry: number;
+                            head: number | null;
+                            lag_seconds: number;
+                            reachable: boolean;
+                            conflicts: number;
+                            healed: number;
+                        } | null;
+                        log: {
+                            chain_id: number | null;
+                            head: {
+                                entry: number;
+                                chain: string;
+                            };
+                            log_bytes: number;
+                            hosts: {
+                                name: string;
+                                entry: number;
+                                behind: number;
+                                lag_seconds: number;
+                                version: string;
+                                seen_seconds_ago: number;
+                            }[];
+                            leases: {
+                                name: string;
+                                holder: string;
+                                epoch: number;
+                                seconds_left: number;
+                            }[];
+                            engine: {
+                                server: string;
+                                version: string;
+                                synchronous_standby_names: string | null;
+                                standbys: {
+                                    name: string;
+                                    state: string | null;
+                                    sync: string | null;
+                                }[];
+                            };
+                            warnings: string[];
+                        } | null;
+                        problem: string | null;
+                    };
+                };
+            };
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        statusCode: number;
+                        code?: string;
+                        error: string;
+                        message: string;
+                    };
+                };
+            };
+            403: {
                 headers: {
                     [name: string]: unknown;
                 };

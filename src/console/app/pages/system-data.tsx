@@ -42,7 +42,6 @@ const Files = ({ state: { data, threads } }: { state: SystemState }) => (
         ...data.files.map(({ name, bytes: size }) => [name, bytes(size)] as const),
         ['Free on the disk', data.free_bytes === null ? 'not known' : bytes(data.free_bytes)],
         ['API threads', threads === 0 ? 'none; the main thread answers' : count(threads)],
-        ['Hosts', 'this one alone'],
       ]}
     />
   </Panel>

@@ -10,6 +10,7 @@ import { Empty, Page, Show, Tabs, tabOf } from '../ui/parts.tsx';
 import { ServerCharts } from './history-charts.tsx';
 import { SignIn } from './signed-in.tsx';
 import { Data } from './system-data.tsx';
+import { Hosts } from './system-hosts.tsx';
 import { SystemLog } from './system-log.tsx';
 import { Settings } from './system-settings.tsx';
 
@@ -17,12 +18,14 @@ const TABS = [
   ['hour', 'Last hour'],
   ['settings', 'Settings'],
   ['data', 'Data'],
+  ['hosts', 'Hosts'],
   ['log', 'Log'],
 ] as const;
 
 const OPERATORS: Readonly<Record<string, () => ComponentChildren>> = {
   settings: () => <Settings />,
   data: () => <Data />,
+  hosts: () => <Hosts />,
   log: () => <SystemLog />,
 };
 
@@ -48,7 +51,16 @@ function Hour() {
   return (
     <>
       <Show loaded={status} rows={2}>
-        {({ server_version: version, uptime_seconds: uptime, memory_bytes: memory, mode, ready, reason, disk }) => (
+        {({
+          server_version: version,
+          uptime_seconds: uptime,
+          memory_bytes: memory,
+          mode,
+          ready,
+          reason,
+          disk,
+          cluster,
+        }) => (
           <Figures
             label="The server now"
             figures={[
@@ -60,7 +72,9 @@ function Hour() {
                 value: bytes(disk.index_bytes + disk.journal_bytes),
                 note: disk.free_bytes === null ? 'index and journal' : `${bytes(disk.free_bytes)} free`,
               },
-              { name: 'Host', value: 'Single', note: `mode ${mode}; it keeps all data itself` },
+              cluster === null
+                ? { name: 'Host', value: 'Single', note: `mode ${mode}; it keeps all data itself` }
+                : { name: 'Host', value: cluster.name, note: `mode ${mode}; one of several that share a log` },
             ]}
           />
         )}
