@@ -1,3 +1,4 @@
+import { recent } from '../base/recent.ts';
 import { MAX_NAME_LENGTH } from './bytes-reader.ts';
 import { c32Character, c32Decode, c32Encode, c32Value } from './c32.ts';
 import { DecodeError } from './decode-error.ts';
@@ -75,13 +76,32 @@ function checksum(versioned: Uint8Array): Uint8Array {
   return sha256(sha256(versioned)).subarray(0, CHECKSUM_LENGTH);
 }
 
+export interface ParsedAddress {
+  readonly version: number;
+  /** Must not be written to, since whoever parses the same text gets the same bytes. */
+  readonly hash160: Uint8Array;
+}
+
+/** Addresses that are kept parsed; they take some 2 MB. */
+const MOST_PARSED = 8_000;
+const parsedAddresses = recent<string, ParsedAddress>(MOST_PARSED / 2);
+
 /**
- * Version and hash160 of an address text, or null when its form or checksum is wrong.
+ * Version and hash160 of an address text, or null when its form or checksum is wrong. What was parsed lately is kept: a
+ * request names an address, and the same one in its answer's links.
  *
  * Lower case is accepted, and O, L and I for 0, 1 and 1. The first character must be S: some readers ignore it and
  * so let `XP…` pass.
  */
-export function parseStacksAddress(text: string): { version: number; hash160: Uint8Array } | null {
+export function parseStacksAddress(text: string): ParsedAddress | null {
+  const known = parsedAddresses.get(text);
+  if (known !== undefined) return known;
+  const parsed = parsedAnew(text);
+  if (parsed !== null) parsedAddresses.set(text, parsed, 1);
+  return parsed;
+}
+
+function parsedAnew(text: string): ParsedAddress | null {
   if (text.length > MAX_TEXT_LENGTH || (text[0] !== 'S' && text[0] !== 's')) return null;
   const version = c32Value(text.charCodeAt(1));
   const data = version < 0 ? null : c32Decode(text.slice(2));

@@ -1,5 +1,6 @@
 /** What a deprecated route says of itself, and its end. */
 import type { TProperties } from '@sinclair/typebox';
+import { madeOnce } from '../base/made-once.ts';
 import { problem } from './errors.ts';
 import { pathStart } from './request-url.ts';
 import type { Responder } from './respond.ts';
@@ -57,6 +58,7 @@ export function deprecatedRoute(
     if (name in parts || parameters.has(name)) continue;
     throw new Error(`${path} has no parameter ${name} to name its successor by`);
   }
+  const templates = madeOnce(() => successors.map(templateOf));
   const sunsetDate = sunset === null ? null : new Date(sunset).toUTCString();
 
   function links(url: string): string {
@@ -65,7 +67,7 @@ export function deprecatedRoute(
       const part = parts[name];
       return part === undefined ? spelled(name) : [part(sent) ?? []].flat();
     };
-    const instead = successors.flatMap((successor) => filled(successor, valuesOf));
+    const instead = templates().flatMap((template) => filled(template, valuesOf));
     return [
       ...instead.map((target) => `<${target}>; rel="successor-version"`),
       ...(related === undefined ? [] : [`<${related}>; rel="related"`]),
@@ -92,15 +94,37 @@ export function deprecatedRoute(
   };
 }
 
+/** The path of a successor, and the parameter of its query. */
+interface Template {
+  /** The texts around the parameters of the path. */
+  texts: readonly string[];
+  /** The names of the parameters between them. */
+  names: readonly string[];
+  query: { key: string; name: string } | null;
+}
+
+/** Reads a successor. @throws Error for one whose query is more than one parameter */
+function templateOf(successor: string): Template {
+  const [path = '', query] = successor.split('?');
+  // Texts and names alternate, since the expression has a group.
+  const parts = path.split(PARAMETER);
+  const texts = parts.filter((_, place) => place % 2 === 0);
+  const names = parts.filter((_, place) => place % 2 === 1);
+  if (query === undefined) return { texts, names, query: null };
+  const [, key, name] = /^(\w+)=\{(\w+)\}$/.exec(query) ?? [];
+  if (key === undefined || name === undefined) throw new Error(`${successor} has another query than one parameter`);
+  return { texts, names, query: { key, name } };
+}
+
 /** The URLs that a template stands for; none where a parameter of its path has no value. */
-function filled(template: string, valuesOf: (name: string) => readonly string[]): string[] {
-  const [path = '', query] = template.split('?');
-  const needed = [...path.matchAll(PARAMETER)].map(([, name = '']) => name);
-  if (needed.some((name) => valuesOf(name).length === 0)) return [];
-  const target = path.replace(PARAMETER, (_, name) => encodeURIComponent(valuesOf(name)[0] ?? ''));
-  if (query === undefined) return [target];
-  const [, key, name = ''] = /^(\w+)=\{(\w+)\}$/.exec(query) ?? [];
-  if (key === undefined) throw new Error(`${template} has another query than one parameter`);
-  const values = valuesOf(name);
-  return values.length === 0 ? [target] : values.map((value) => `${target}?${key}=${encodeURIComponent(value)}`);
+function filled({ texts, names, query }: Template, valuesOf: (name: string) => readonly string[]): string[] {
+  let target = texts[0] ?? '';
+  for (const [place, name] of names.entries()) {
+    const value = valuesOf(name)[0];
+    if (value === undefined) return [];
+    target += encodeURIComponent(value) + texts[place + 1];
+  }
+  if (query === null) return [target];
+  const values = valuesOf(query.name);
+  return values.length === 0 ? [target] : values.map((value) => `${target}?${query.key}=${encodeURIComponent(value)}`);
 }

@@ -1,5 +1,6 @@
 /** Parameters of a request as texts, by which another URL names the same thing. */
 import { type TProperties, TransformKind, type TSchema } from '@sinclair/typebox';
+import { madeOnce } from '../base/made-once.ts';
 import { ParameterError, type ParameterPlace } from './errors.ts';
 import { decoded, pathSegment, queryText } from './request-url.ts';
 import { listReader, textReader } from './value-reader.ts';
@@ -19,7 +20,7 @@ export interface Spelling {
  */
 export function spellingReader(path: string, params: TProperties, query: TProperties) {
   const segments = path.split('/');
-  const schemas = { ...query, ...params };
+  const spellers = new Map(Object.entries({ ...query, ...params }).map(([name, schema]) => [name, speller(schema)]));
   const places = new Map(Object.keys(params).map((name) => [name, segments.indexOf(`{${name}}`)]));
 
   function textsOf(url: string, name: string): string[] {
@@ -30,33 +31,48 @@ export function spellingReader(path: string, params: TProperties, query: TProper
   }
 
   return {
-    has: (name: string): boolean => Object.hasOwn(schemas, name),
+    has: (name: string): boolean => spellers.has(name),
     of: (url: string): Spelling => ({
       sent: (name) => textsOf(url, name)[0] ?? null,
       spelled(name) {
-        const texts = textsOf(url, name);
-        const schema = schemas[name];
-        return texts.length === 0 || schema === undefined ? [] : spellings(schema, texts);
+        return spellers.get(name)?.(textsOf(url, name)) ?? [];
       },
     }),
   };
 }
 
-/** A text as a schema encodes its value; null where the schema refuses it. */
-export const spelling = (schema: TSchema, text: string): string | null => spellings(schema, [text])[0] ?? null;
-
 /** Nobody reads the messages that name it. */
 const NOWHERE: ParameterPlace = { place: 'querystring', path: [] };
 
-function spellings(schema: TSchema, texts: readonly string[]): string[] {
-  try {
-    if (schema.type === 'array') return listReader(schema, NOWHERE)(texts).map((item) => encoded(schema.items, item));
-    const read = textReader(schema);
-    return texts.map((text) => encoded(schema, read(text, NOWHERE)));
-  } catch (error) {
-    if (!(error instanceof ParameterError)) throw error;
-    return [];
-  }
+/**
+ * Makes what spells a text as a schema encodes its value.
+ * @returns a function that returns null for a text that the schema refuses
+ */
+export function spelling(schema: TSchema): (text: string) => string | null {
+  const spell = speller(schema);
+  return (text) => spell([text])[0] ?? null;
+}
+
+/** Makes what spells the texts of one parameter; it returns an empty list where the schema refuses one of them. */
+function speller(schema: TSchema): (texts: readonly string[]) => string[] {
+  const readers = madeOnce(() => readerOf(schema));
+  return (texts) => {
+    if (texts.length === 0) return [];
+    const { item, read } = readers();
+    try {
+      return read(texts).map((value) => encoded(item, value));
+    } catch (error) {
+      if (!(error instanceof ParameterError)) throw error;
+      return [];
+    }
+  };
+}
+
+/** What reads the texts of a parameter as values of the schema `item`. */
+function readerOf(schema: TSchema): { item: TSchema; read: (texts: readonly string[]) => unknown[] } {
+  if (schema.type === 'array') return { item: schema.items, read: listReader(schema, NOWHERE) };
+  const read = textReader(schema);
+  return { item: schema, read: (texts) => texts.map((text) => read(text, NOWHERE)) };
 }
 
 function encoded(schema: TSchema, value: unknown): string {

@@ -95,6 +95,9 @@ function accountAfter(chain: readonly Block[], principal: string): Account {
   return account;
 }
 
+/** The lists of an account, whose totals have queries of their own. */
+const totals = ['transactions', 'moreThanSponsored', 'eventsAndLocks', 'inbound'] as const;
+
 function accountsOf(db: Database, height: number): Record<string, Account> {
   const states = accountStates(db);
   const assets = new Map(
@@ -109,7 +112,15 @@ function accountsOf(db: Database, height: number): Record<string, Account> {
       const tokens = states
         .tokens(id, height)
         .map(({ token, assetId, ...sums }) => [`${token === 1 ? 'ft' : 'nft'} ${assets.get(assetId)}`, sums] as const);
-      return [address, { ...states.at(id, height), tokens: new Map(tokens) }];
+      const state = states.at(id, height);
+      const { transactions, sponsoredOnly, events, locks, inbound } = state;
+      expect(totals.map((list) => states.total(id, height, list))).toEqual([
+        transactions,
+        transactions - sponsoredOnly,
+        events + locks,
+        inbound,
+      ]);
+      return [address, { ...state, tokens: new Map(tokens) }];
     }),
   );
 }

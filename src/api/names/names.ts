@@ -141,8 +141,10 @@ export const names = [
   }),
 ];
 
+const spelledPrincipal = spelling(PrincipalParameter);
+
 /** The principal whose names a request asks for; null where it isn't one. */
-const ownerIn = (sent: SentText): string | null => spelling(PrincipalParameter, sent('address') ?? '');
+const ownerIn = (sent: SentText): string | null => spelledPrincipal(sent('address') ?? '');
 
 /** The asset identifier of the names on the network of an owner. */
 const namesAsset = (owner: string | null): string | null => {

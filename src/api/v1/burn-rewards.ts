@@ -39,9 +39,11 @@ const address = Type.Transform(
   .Decode(bitcoinAddress)
   .Encode((text) => text);
 
+const spelledAddress = spelling(AddressParameter);
+
 /** Bonds pay to Stacks principals: a request for a Bitcoin address names none. */
 const stacksPrincipal = {
-  principal: (sent: SentText) => spelling(AddressParameter, sent('address')?.trim() ?? ''),
+  principal: (sent: SentText) => spelledAddress(sent('address')?.trim() ?? ''),
 };
 
 export const burnRewards = [

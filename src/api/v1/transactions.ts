@@ -35,6 +35,8 @@ async function serialized(read: Reader, found: FoundInForks, withoutArguments: b
     : mempoolTransaction(found.transaction, { declarations, withoutArguments });
 }
 
+const spelledTxId = spelling(TxId);
+
 /** Where transactions by their id stand in the answer of `tx/multiple`. */
 const rank = (found: FoundInForks | undefined): number => (found === undefined ? 2 : found.mined ? 0 : 1);
 
@@ -177,7 +179,7 @@ export const transactions = [
     deprecated: {
       replacement: '/v3/transaction/{digits}',
       // The node takes ids in lower case and without 0x alone.
-      parts: { digits: (sent) => spelling(TxId, sent('tx_id') ?? '')?.slice(2) ?? null },
+      parts: { digits: (sent) => spelledTxId(sent('tx_id') ?? '')?.slice(2) ?? null },
     },
     moved: prefixed(4, { shape: HASH_DIGITS, keepQuery: false }),
     params: { tx_id: TxId },

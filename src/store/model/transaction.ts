@@ -97,6 +97,12 @@ export type FoundTransaction =
   | { mined: true; transaction: TransactionDetail }
   | { mined: false; transaction: PendingTransactionDetail };
 
+/** What identifies the present state of a transaction: the block that holds it, null where it isn't mined, and its status. */
+export interface TransactionState {
+  indexBlockHash: Uint8Array | null;
+  status: string;
+}
+
 /** A transaction as it is found in any fork, with a part of the events of one that was mined. */
 export type FoundInForks =
   | { mined: true; transaction: TransactionDetail; events: TransactionEvent[] }

@@ -20,6 +20,9 @@ export const sql = {
                         CAST(t.nonce AS TEXT) AS nonce, CAST(t.sponsor_nonce AS TEXT) AS sponsor_nonce
                    FROM principal_transactions pt JOIN transactions t ON t.position = pt.position
                   WHERE pt.principal_id = ?1 AND pt.position BETWEEN ?2 AND ?3`,
+  involvements: `SELECT count(*) AS transactions, coalesce(sum(affected & ${AFFECTED.sponsorOnly} <> 0), 0) AS sponsored_only,
+                        coalesce(sum(events), 0) AS events
+                   FROM principal_transactions WHERE principal_id = ?1 AND position BETWEEN ?2 AND ?3`,
   rewards: `SELECT coinbase, fees_anchored, fees_streamed_confirmed, fees_streamed_produced
               FROM miner_rewards WHERE recipient_id = ?1 AND height BETWEEN ?2 AND ?3`,
   locks: `SELECT count(*) AS found FROM stx_locks
@@ -79,6 +82,8 @@ interface SumsRow {
   sent: string;
   received: string;
 }
+
+type InvolvementsRow = Pick<CheckpointRow, 'transactions' | 'sponsored_only' | 'events'>;
 
 /** What a list of an account has, of what checkpoints count. */
 const counted = {
@@ -178,6 +183,7 @@ export function accountStates(db: Database) {
   const checkpoint = prepared<CheckpointRow, [number, number]>(db, sql.checkpoint);
   const tailOf = tails(db);
   const transactions = prepared<TransactionRow, [number, number, number]>(db, sql.transactions);
+  const involvements = prepared<InvolvementsRow, [number, number, number]>(db, sql.involvements);
   const rewards = prepared<RewardRow, [number, number, number]>(db, sql.rewards);
   const locks = prepared<{ found: number }, [number, number, number]>(db, sql.locks);
   const transfers = prepared<{ found: number }, [number, number, number]>(db, sql.transfers);
@@ -187,6 +193,26 @@ export function accountStates(db: Database) {
   const inboundBetween = (principal: number, first: number, last: number): number =>
     (transfers.get(principal, first, last)?.found ?? 0) + (memoTransfers.get(principal, first, last)?.found ?? 0);
 
+  const locksBetween = (principal: number, first: number, last: number): number =>
+    locks.get(principal, first, last)?.found ?? 0;
+
+  /** The items of each list from one position to another. */
+  const between: Record<Counted, (principal: number, first: number, last: number) => number> = {
+    transactions: (...range) => involvements.get(...range)?.transactions ?? 0,
+    moreThanSponsored(...range) {
+      const found = involvements.get(...range);
+      return found === null ? 0 : found.transactions - found.sponsored_only;
+    },
+    eventsAndLocks: (...range) => (involvements.get(...range)?.events ?? 0) + locksBetween(...range),
+    inbound: inboundBetween,
+  };
+
+  /** The items of a list up to a height, that height included. */
+  function total(principal: number, height: number, list: Counted): number {
+    const { last, first, end } = tailOf(principal, height);
+    return (last === null ? 0 : counted[list](last)) + between[list](principal, first, end);
+  }
+
   /** What transactions and rewards up to a height came to, that height included. */
   function at(principal: number, height: number): AccountState {
     const { last, from, first, end } = tailOf(principal, height);
@@ -194,7 +220,7 @@ export function accountStates(db: Database) {
       transactions: last?.transactions ?? 0,
       sponsoredOnly: last?.sponsored_only ?? 0,
       events: last?.events ?? 0,
-      locks: (last?.locks ?? 0) + (locks.get(principal, first, end)?.found ?? 0),
+      locks: (last?.locks ?? 0) + locksBetween(principal, first, end),
       inbound: (last?.inbound ?? 0) + inboundBetween(principal, first, end),
       lastNonce: exactInteger(last?.last_nonce ?? null),
       sent: BigInt(last?.sent ?? 0),
@@ -246,6 +272,7 @@ export function accountStates(db: Database) {
 
   return {
     at,
+    total,
     enter,
     inboundBetween,
     ...tokenStates(db, tailOf),

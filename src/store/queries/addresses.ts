@@ -68,7 +68,7 @@ function transactionLists(db: Database, details: DetailQueries, events: AddressE
       const range = positionsIn(heights);
       const total = isOneBlock(heights)
         ? states.inboundBetween(id, range.first, range.last)
-        : states.at(id, untilOf(heights.last)).inbound;
+        : states.total(id, untilOf(heights.last), 'inbound');
       return {
         items: offset >= total ? [] : inbound(id, entered(id, heights, 'inbound', total, offset), limit),
         total,
@@ -84,7 +84,7 @@ function transactionLists(db: Database, details: DetailQueries, events: AddressE
       const id = principalOf(principal);
       const total = isOneBlock(heights)
         ? transactions.count(id, heights).transactions
-        : states.at(id, untilOf(heights.last)).transactions;
+        : states.total(id, untilOf(heights.last), 'transactions');
       if (offset >= total) return { items: [], total };
       const range = entered(id, heights, 'transactions', total, offset);
       return { items: details.at(transactions.positions(id, range, limit)), total };
@@ -103,8 +103,7 @@ function transactionLists(db: Database, details: DetailQueries, events: AddressE
         const items = transactions.concerning(id, { ...positionsIn(heights), offset: 0 }, all);
         return { items, total: all - sponsored };
       }
-      const state = states.at(id, untilOf(heights.last));
-      const total = state.transactions - state.sponsoredOnly;
+      const total = states.total(id, untilOf(heights.last), 'moreThanSponsored');
       if (offset >= total) return { items: [], total };
       const range = entered(id, heights, 'moreThanSponsored', total, offset);
       return { items: transactions.concerning(id, range, limit), total };
@@ -123,7 +122,7 @@ function transactionLists(db: Database, details: DetailQueries, events: AddressE
       start: OffsetStart<TransactionKey>,
     ): Promise<Page<AddressTransaction> | undefined> {
       const id = principalOf(principal);
-      const total = states.at(id, LAST_HEIGHT).transactions;
+      const total = states.total(id, LAST_HEIGHT, 'transactions');
       return transactions.page(id, total, limit, start, (offset) =>
         states.enter(id, LAST_HEIGHT, 'transactions', total, offset),
       );
@@ -181,8 +180,7 @@ export function addressReader(db: Database, details: DetailQueries, mempool: Mem
     ): Promise<OffsetPage<PlacedEvent>> {
       const id = principalOf(principal);
       const until = untilOf(height);
-      const { events: assets, locks } = states.at(id, until);
-      const total = assets + locks;
+      const total = states.total(id, until, 'eventsAndLocks');
       if (offset >= total) return { items: [], total };
       const entry = states.enter(id, until, 'eventsAndLocks', total, offset);
       return { items: events.newest(id, MOVES, entry.last, limit, entry.offset), total };

@@ -1,7 +1,9 @@
 /** Rows of mined transactions with everything that lists leave out. */
 import type { Database } from 'bun:sqlite';
-import type { TransactionDetail } from '../model/transaction.ts';
+import type { TransactionDetail, TransactionState } from '../model/transaction.ts';
+import { heightIn } from '../rows/position-sql.ts';
 import { prepared } from '../rows/statement.ts';
+import { storedTransactionStatus } from '../rows/words.ts';
 import { type CostRow, costColumns, costOf } from './costs.ts';
 import { type KeptTransactions, nothingKept } from './kept-transactions.ts';
 import { type SummaryRow, summary, summaryOf } from './summary.ts';
@@ -15,6 +17,8 @@ const select = `SELECT ${summary.columns}, t.event_count, t.microblock_hash, t.m
 
 export const sql = {
   byId: 'SELECT position FROM transactions WHERE tx_id = ?1 ORDER BY position DESC LIMIT 1',
+  stateAt: `SELECT t.status, b.index_block_hash FROM transactions t JOIN blocks b ON b.height = ${heightIn('t.position')}
+             WHERE t.position = ?1`,
   at: `${select} WHERE t.position = ?1`,
 };
 
@@ -62,6 +66,7 @@ export type DetailQueries = ReturnType<typeof detailQueries>;
 export function detailQueries(db: Database, kept: KeptTransactions = nothingKept) {
   const byId = prepared<Pick<Row, 'position'>, [Uint8Array]>(db, sql.byId);
   const at = prepared<Row, [number]>(db, sql.at);
+  const stateAt = prepared<{ status: number; index_block_hash: Uint8Array }, [number]>(db, sql.stateAt);
 
   function detailAt(position: number): TransactionDetail {
     const known = kept.ofChain().details;
@@ -79,6 +84,17 @@ export function detailQueries(db: Database, kept: KeptTransactions = nothingKept
     find(txId: Uint8Array): TransactionDetail | undefined {
       const row = byId.get(txId);
       return row === null ? undefined : detailAt(row.position);
+    },
+
+    /** What identifies the present state of the newest canonical one of an id. */
+    state(txId: Uint8Array): TransactionState | undefined {
+      const row = byId.get(txId);
+      if (row === null) return undefined;
+      const known = kept.ofChain().details.get(row.position);
+      if (known !== undefined) return { indexBlockHash: known.block.indexHash, status: known.status };
+      const found = stateAt.get(row.position);
+      if (found === null) throw new Error(`no transaction at position ${row.position}`);
+      return { indexBlockHash: found.index_block_hash, status: storedTransactionStatus.wordOf(found.status) };
     },
 
     /** Transactions at positions that exist, in the order of the positions given. */

@@ -4,10 +4,9 @@ import { heightOf, positionsOf } from '../../chain/position.ts';
 import type { PrincipalTransaction } from '../model/account.ts';
 import type { BlockId } from '../model/block.ts';
 import type { Cursor, CursorKey, Page } from '../model/page.ts';
-import type { FoundTransaction, TransactionSummary } from '../model/transaction.ts';
-import { heightIn } from '../rows/position-sql.ts';
+import type { FoundTransaction, TransactionState, TransactionSummary } from '../model/transaction.ts';
 import { prepared } from '../rows/statement.ts';
-import { AFFECTED, mempoolStatus, storedTransactionStatus } from '../rows/words.ts';
+import { AFFECTED, mempoolStatus } from '../rows/words.ts';
 import type { ChainQueries } from './chain.ts';
 import type { DetailQueries } from './details.ts';
 import type { KeptTransactions } from './kept-transactions.ts';
@@ -30,8 +29,6 @@ export const sql = {
                        JOIN accounts a ON a.principal_id = p.id WHERE p.address = ?1`,
   ofPrincipalFrom: `${ofPrincipal} AND position <= ?2 ORDER BY position DESC LIMIT ?3`,
   ofPrincipalBefore: `${ofPrincipal} AND position > ?2 ORDER BY position LIMIT ?3`,
-  state: `SELECT t.status, b.index_block_hash FROM transactions t JOIN blocks b ON b.height = ${heightIn('t.position')}
-           WHERE t.tx_id = ?1 ORDER BY t.position DESC LIMIT 1`,
 };
 
 interface PositionRow {
@@ -106,7 +103,6 @@ export function transactionQueries(db: Database, { chain, mempool, details, kept
   const ofPrincipalTotal = prepared<{ principal_id: number; total: number }, [string]>(db, sql.ofPrincipalTotal);
   const ofPrincipalFrom = prepared<InvolvementRow, [number, number, number]>(db, sql.ofPrincipalFrom);
   const ofPrincipalBefore = prepared<InvolvementRow, [number, number, number]>(db, sql.ofPrincipalBefore);
-  const state = prepared<{ status: number; index_block_hash: Uint8Array }, [Uint8Array]>(db, sql.state);
 
   return {
     /** All of the canonical chain, newest first. */
@@ -169,10 +165,9 @@ export function transactionQueries(db: Database, { chain, mempool, details, kept
     },
 
     /** What identifies the present state of a transaction; undefined where the id is unknown. */
-    async state(txId: Uint8Array): Promise<{ indexBlockHash: Uint8Array | null; status: string } | undefined> {
-      const row = state.get(txId);
-      if (row !== null)
-        return { indexBlockHash: row.index_block_hash, status: storedTransactionStatus.wordOf(row.status) };
+    async state(txId: Uint8Array): Promise<TransactionState | undefined> {
+      const mined = details.state(txId);
+      if (mined !== undefined) return mined;
       const pending = mempool.state(txId);
       return pending === undefined ? undefined : { indexBlockHash: null, status: mempoolStatus(pending) };
     },
