@@ -1,5 +1,8 @@
 /** Events into a data directory, as a test gives them. */
+import { readFileSync, writeFileSync } from 'node:fs';
+import { madeOnce } from '../../src/base/made-once.ts';
 import type { NodeEvent } from '../../src/devnet/node-event.ts';
+import { indexPath, openWriter } from '../../src/store/files/database.ts';
 import {
   type Ingest,
   type IngestEvent,
@@ -37,9 +40,23 @@ export function openAt(directory: string, options: Partial<IngestOptions> = {}):
   return { directory, ingest: { ...opened, close }, said, [Symbol.dispose]: close };
 }
 
+/** The file of an index without a block, which takes longer to make than to copy. */
+const emptyIndex = madeOnce(() => {
+  using directory = dataDirectory();
+  openWriter(directory.path, 'own').close();
+  return readFileSync(indexPath(directory.path));
+});
+
+/** A new directory, with an index of no block. */
+function emptyDirectory(): DataDirectory {
+  const directory = dataDirectory();
+  writeFileSync(indexPath(directory.path), emptyIndex(), { mode: 0o600 });
+  return directory;
+}
+
 /** A new directory, open for writing; `using` closes and removes it. */
 export function openNew(options: Partial<IngestOptions> = {}): OpenIngest {
-  const directory = dataDirectory();
+  const directory = emptyDirectory();
   const open = openAt(directory.path, options);
   return {
     ...open,
@@ -52,7 +69,7 @@ export function openNew(options: Partial<IngestOptions> = {}): OpenIngest {
 
 /** A new directory that holds the events, closed. They are made durable together, which is quicker than one by one. */
 export function ingestOf(events: Iterable<ReceivedEvent>, options: Partial<IngestOptions> = {}): DataDirectory {
-  const directory = dataDirectory();
+  const directory = emptyDirectory();
   try {
     using open = openAt(directory.path, options);
     for (const event of events) open.ingest.take(event);
