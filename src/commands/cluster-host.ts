@@ -54,7 +54,7 @@ export const openClusterLog: OpenLog = async (url, options) => {
 };
 
 /** A process that is a host of a cluster. */
-export interface ServedCluster extends Pick<ClusterHost, 'receive' | 'state' | 'start'> {
+export interface ServedCluster extends Pick<ClusterHost, 'receive' | 'state' | 'caughtUp' | 'start'> {
   /** Where this host stands. */
   host(): NonNullable<HostsState['host']>;
   /** Where all hosts stand, as far as the log can be asked. */
@@ -158,6 +158,7 @@ export async function joinCluster(options: JoinOptions): Promise<ServedCluster |
   return {
     receive: host.receive,
     state: host.state,
+    caughtUp: host.caughtUp,
     start: host.start,
     host: ownState,
     hosts: async () => ({ host: ownState(), ...(await askedLog(opened)) }),

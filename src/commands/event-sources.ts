@@ -25,6 +25,8 @@ export interface EventSourcesOptions {
   ingest: Pick<Ingest, 'imported' | 'history'>;
   /** Takes an event, which is durable when that is done. */
   receive: IntakeOptions['receive'];
+  /** Resolves when this host has what others took, so that a stream is asked for from there on, or the signal is aborted. */
+  caughtUp: (signal: AbortSignal) => Promise<void>;
   rate: EventRate;
   /** Gets the functions that end the sources, in the order in which to call them. */
   closing: (() => Promise<void> | void)[];
@@ -45,7 +47,7 @@ export interface EventSources {
  * @throws OperatorError where the event port can't be opened
  */
 export function takeEvents(options: EventSourcesOptions): EventSources {
-  const { settings, environment, registry, log, hour, ingest, receive, rate, closing } = options;
+  const { settings, environment, registry, log, hour, ingest, receive, caughtUp, rate, closing } = options;
   const { snp: url, mode } = settings;
   let receiver: Receiver | null = null;
   const take = eventIntake({
@@ -65,6 +67,7 @@ export function takeEvents(options: EventSourcesOptions): EventSources {
     take,
     placeOf: ingest.imported,
     tip: ingest.history.tip,
+    begin: caughtUp,
     log,
     clock: environment.clock,
     chance: environment.chance,

@@ -265,7 +265,8 @@ export async function startServing(
     cluster?.start();
     if (managing !== null) {
       const receive = cluster?.receive ?? managing.receive;
-      events = takeEvents({ ...base, hour: watch.hour, ingest: managing, receive, rate });
+      const caughtUp = cluster?.caughtUp ?? (async () => {});
+      events = takeEvents({ ...base, hour: watch.hour, ingest: managing, receive, caughtUp, rate });
     }
     const port = events?.port ?? null;
     const listeners = port === null ? [] : [{ name: 'Events of the node', url: port }];

@@ -1,16 +1,19 @@
 /** Events of stacks-node-publisher, over a real Redis and a broker that the test plays. */
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { type Clock, systemClock } from '../../src/base/clock.ts';
+import type { ClusterHost } from '../../src/cluster/host.ts';
 import { Prng } from '../../src/devnet/prng.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { eventIntake, type Intake } from '../../src/node/event-intake.ts';
 import { LONGEST_ANSWER_MS } from '../../src/node/snp/redis.ts';
 import { type SnpEvent, SnpSubscriber } from '../../src/node/snp/subscriber.ts';
 import type { ReceivedEvent } from '../../src/store/ingest/ingest.ts';
+import { openHost } from '../cluster/open-host.ts';
 import { image } from '../support/crash-image.ts';
 import { cuttingProxy, type Fate } from '../support/cutting-proxy.ts';
 import { heldClock } from '../support/held-clock.ts';
 import { type OpenIngest, openAt, openNew, received } from '../support/ingest.ts';
+import { MemoryLog } from '../support/memory-log.ts';
 import { casesOf, firstSeed, timeout } from '../support/property.ts';
 import { hasRedis, type RedisServer, startRedis } from '../support/redis.ts';
 import { SnpBroker } from '../support/snp-broker.ts';
@@ -55,6 +58,8 @@ describeWith('Redis', hasRedis, () => {
     clock?: Clock;
     port?: number;
     around?: (take: Intake) => Intake;
+    /** The host of a cluster that takes the events. */
+    host?: Pick<ClusterHost, 'receive' | 'caughtUp'>;
   }
 
   /** A broker with keys of its own, and what subscribes to it. */
@@ -65,14 +70,19 @@ describeWith('Redis', hasRedis, () => {
     await broker.start();
     return {
       broker,
-      subscribe({ ingest }: OpenIngest, { clock = eager, port = redis.port, around = (take) => take }: Told = {}) {
+      subscribe(
+        { ingest }: { ingest: OpenIngest['ingest'] },
+        { clock = eager, port = redis.port, around = (take) => take, host }: Told = {},
+      ) {
+        const { receive, caughtUp: begin } = host ?? { receive: ingest.receive, caughtUp: async () => {} };
         const said: SnpEvent[] = [];
         const subscriber = new SnpSubscriber({
           url: `redis://127.0.0.1:${port}`,
           prefix,
-          take: around(eventIntake({ receive: ingest.receive, log: () => {}, clock })),
+          take: around(eventIntake({ receive, log: () => {}, clock })),
           placeOf: ingest.imported,
           tip: ingest.history.tip,
+          begin,
           log: (event) => said.push(event),
           clock,
           chance: { uuid: () => crypto.randomUUID() },
@@ -308,6 +318,61 @@ describeWith('Redis', hasRedis, () => {
     expect(broker.handshakes[1]!.last_message_id).toBe(`${half + 1}-0`);
     release();
     await killed.stop();
+  });
+
+  /** Events of which only the journal tells that they repeat, between those of the chain. */
+  const withChunks = events.flatMap((event, index) =>
+    index % 4 === 0
+      ? [event, { path: '/stackerdb_chunks', text: `{"chunk":${index}}`, receivedAt: event.receivedAt }]
+      : [event],
+  );
+
+  test('hosts of a cluster that read the same streams enter each event once, and hold the same', async () => {
+    await using publishing = await publisher();
+    const { broker, subscribe } = publishing;
+    const log = new MemoryLog();
+    await using one = openHost(log.client());
+    await using two = openHost(log.client());
+    for (const { host } of [one, two]) host.start();
+    broker.keep(withChunks.slice(0, half));
+    await using first = subscribe(one, { host: one.host });
+    await using second = subscribe(two, { host: two.host });
+    for (const event of withChunks.slice(half)) await broker.publish(event);
+    for (const subscriber of [first, second]) await reached(subscriber, withChunks.length);
+    for (const each of [one, two]) await until(() => each.position() === log.head.seq);
+    expect(everything(two.directory)).toEqual(everything(one.directory));
+    // What a host reads late of the mempool may be news again; of the chain, and of what only the journal holds, it is not.
+    const once = log.entries.filter(({ path }) => !path.includes('mempool')).map(({ path, text }) => `${path} ${text}`);
+    expect(new Set(once).size).toBe(once.length);
+    // How far each read is kept, and both go on from there.
+    await second.stop();
+    const late = { path: '/stackerdb_chunks', text: '"late"', receivedAt: 0 };
+    await broker.publish(late);
+    await reached(first, withChunks.length + 1);
+    await using again = subscribe(two, { host: two.host });
+    await reached(again, withChunks.length + 1);
+    expect(broker.handshakes.at(-1)).toMatchObject({ last_message_id: `${withChunks.length}-0` });
+    expect(log.entries.filter(({ text }) => text === late.text)).toHaveLength(1);
+  });
+
+  test('a host that comes late asks for a stream once it has what the others took, from there on', async () => {
+    await using publishing = await publisher();
+    const { broker, subscribe } = publishing;
+    const log = new MemoryLog();
+    await using one = openHost(log.client());
+    for (const event of withChunks) await one.host.receive(event);
+    broker.keep(withChunks);
+    const entries = log.entries.length;
+    await using two = openHost(log.client());
+    await using _ = subscribe(two, { host: two.host });
+    two.host.start();
+    await broker.publish({ path: '/stackerdb_chunks', text: '"news"', receivedAt: 0 });
+    await until(() => log.entries.length > entries, 'the news');
+    const { height, indexBlockHash } = one.ingest.history.tip();
+    expect(broker.handshakes).toMatchObject([
+      { last_block_height: String(height), last_index_block_hash: `0x${indexBlockHash.toHex()}` },
+    ]);
+    expect(log.entries.slice(entries).map(({ text }) => text)).toEqual(['"news"']);
   });
 
   /** Cuts one of so many pieces of bytes, before or after it arrives. */

@@ -43,6 +43,11 @@ export interface SnpOptions {
   /** How far a source was read, as `Ingest.imported` tells it. */
   placeOf: (source: string) => { rows: number; digest: string };
   tip: () => { height: number; indexBlockHash: Uint8Array };
+  /**
+   * Resolves when a stream may be asked for, or the signal is aborted. A host of a cluster that has nothing yet would ask for
+   * the whole chain, and enter what only a journal holds a second time.
+   */
+  begin: (signal: AbortSignal) => Promise<void>;
   log: (event: SnpEvent) => void;
   clock: Clock;
   chance: Pick<Chance, 'uuid'>;
@@ -159,6 +164,7 @@ export class SnpSubscriber {
   }
 
   async #run(): Promise<void> {
+    await this.#options.begin(this.#stopping.signal);
     for (let failures = 0; !this.#isStopping; failures++) {
       const taken = this.#sequence;
       try {
