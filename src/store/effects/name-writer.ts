@@ -2,6 +2,7 @@
 import type { Database } from 'bun:sqlite';
 import type { Effect } from '../../chain/effect.ts';
 import { priceColumns } from '../rows/price-columns.ts';
+import { prepared } from '../rows/statement.ts';
 import { table, upserter } from '../rows/table.ts';
 import type { Stored } from '../rows/table-shape.ts';
 import { storedNameOperation } from '../rows/words.ts';
@@ -20,7 +21,8 @@ export function nameWriters(db: Database, { principals }: Dictionaries) {
   const operations = table(db, nameOperationsTable);
   const namespaces = table(db, namespacesTable);
   const prices = table(db, namespacePricesTable);
-  const last = db.prepare<LastOperation, [string]>(
+  const last = prepared<LastOperation, [string]>(
+    db,
     `SELECT position, event_index, operation FROM name_operations
       WHERE name = ?1 ORDER BY position DESC, event_index DESC LIMIT 1`,
   );

@@ -1,6 +1,7 @@
 /** Non-fungible tokens: where each instance is, and who has how many. */
 import type { Database } from 'bun:sqlite';
 import type { Effect } from '../../chain/effect.ts';
+import { prepared } from '../rows/statement.ts';
 import { upserter } from '../rows/table.ts';
 import type { Stored } from '../rows/table-shape.ts';
 import { EVENT_KIND } from '../rows/words.ts';
@@ -40,10 +41,11 @@ function instanceWriter(db: Database, { principals, assets }: Dictionaries, busy
   const set = upserter(db, nftInstancesTable, { replaced: ['owner_id', 'position', 'event_index', 'events'] });
   const remove = db.prepare<null, [number, Uint8Array]>('DELETE FROM nft_instances WHERE asset_id = ?1 AND value = ?2');
   // The event of the instance that stands before another.
-  const former = db.prepare<
+  const former = prepared<
     Stored<typeof eventsTable, 'position' | 'event_index' | 'recipient_id'>,
     [number, Uint8Array, number, number]
   >(
+    db,
     `SELECT position, event_index, recipient_id FROM events
       WHERE asset_id = ?1 AND value = ?2 AND kind >= ${EVENT_KIND.nft_transfer} AND (position, event_index) < (?3, ?4)
       ORDER BY position DESC, event_index DESC LIMIT 1`,

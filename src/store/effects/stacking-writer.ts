@@ -3,6 +3,7 @@ import type { Database } from 'bun:sqlite';
 import type { Effect } from '../../chain/effect.ts';
 import { heightOfUint, type StackingChange } from '../../chain/pox/stacking.ts';
 import { sortable } from '../rows/amounts.ts';
+import { prepared } from '../rows/statement.ts';
 import { inserter, table, upserter } from '../rows/table.ts';
 import type { Stored } from '../rows/table-shape.ts';
 import { TERM } from '../rows/words.ts';
@@ -29,12 +30,14 @@ const stored = (height: bigint | null): number | null => (height === null ? null
 
 /** What makes the rows of who stacks in a reward cycle anew from the terms, through this connection. */
 function cycleStackers(db: Database) {
-  const newestTerm = db.prepare<TermRow, [number, number, number]>(
+  const newestTerm = prepared<TermRow, [number, number, number]>(
+    db,
     `SELECT position, event_index, locked, address, signer_key, pool_id FROM stacking_terms
       WHERE stacker_id = ?1 AND role = ?2 AND first_cycle <= ?3 AND end_cycle > ?3
       ORDER BY position DESC, event_index DESC LIMIT 1`,
   );
-  const newestCommitment = db.prepare<{ signer_key: Uint8Array | null }, [number, number]>(
+  const newestCommitment = prepared<{ signer_key: Uint8Array | null }, [number, number]>(
+    db,
     `SELECT signer_key FROM stacking_terms
       WHERE stacker_id = ?1 AND role = ${TERM.commitment} AND first_cycle = ?2 AND end_cycle = ?2 + 1
       ORDER BY position DESC, event_index DESC LIMIT 1`,
@@ -107,7 +110,8 @@ function termWriter(db: Database, { principals }: Dictionaries) {
 /** What applies the effects on stacking through this connection. */
 export function stackingWriter(db: Database, dictionaries: Dictionaries) {
   const { principals } = dictionaries;
-  const last = db.prepare<{ ordinal: number | null }, [number]>(
+  const last = prepared<{ ordinal: number | null }, [number]>(
+    db,
     'SELECT max(ordinal) AS ordinal FROM stacking_events WHERE pox_version = ?1',
   );
   const events = table(db, stackingEventsTable);

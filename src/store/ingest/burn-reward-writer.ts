@@ -5,6 +5,7 @@
 import type { Database } from 'bun:sqlite';
 import type { BurnBlockPayload } from '../../chain/payload-schemas.ts';
 import { fromHex } from '../../codec/hex.ts';
+import { prepared } from '../rows/statement.ts';
 import { inserter } from '../rows/table.ts';
 import { burnRewardsTable, burnSlotHoldersTable, poxTransactionsTable } from '../tables/bitcoin.ts';
 
@@ -32,7 +33,8 @@ export function burnRewardWriter(db: Database) {
   const lastReward = db.prepare<{ ordinal: number }, []>(
     'SELECT ordinal FROM burn_rewards ORDER BY ordinal DESC LIMIT 1',
   );
-  const rewardsOf = db.prepare<{ ordinal: number; total: string }, [string]>(
+  const rewardsOf = prepared<{ ordinal: number; total: string }, [string]>(
+    db,
     `SELECT recipient_ordinal AS ordinal, recipient_total AS total FROM burn_rewards
       WHERE recipient = ?1 ORDER BY recipient_ordinal DESC LIMIT 1`,
   );
@@ -40,12 +42,14 @@ export function burnRewardWriter(db: Database) {
   const lastSlot = db.prepare<{ ordinal: number }, []>(
     'SELECT ordinal FROM burn_slot_holders ORDER BY ordinal DESC LIMIT 1',
   );
-  const slotsOf = db.prepare<{ ordinal: number }, [string]>(
+  const slotsOf = prepared<{ ordinal: number }, [string]>(
+    db,
     `SELECT address_ordinal AS ordinal FROM burn_slot_holders
       WHERE address = ?1 ORDER BY address_ordinal DESC LIMIT 1`,
   );
   const addSlot = inserter(db, burnSlotHoldersTable);
-  const outputsTo = db.prepare<{ ordinal: number }, [string]>(
+  const outputsTo = prepared<{ ordinal: number }, [string]>(
+    db,
     `SELECT recipient_ordinal AS ordinal FROM pox_transactions
       WHERE recipient = ?1 ORDER BY recipient_ordinal DESC LIMIT 1`,
   );
