@@ -20,6 +20,12 @@ export function collecting(steps: number): () => void {
   };
 }
 
+/**
+ * Collects all garbage: some fifty milliseconds, after work of seconds that left as much garbage as the memory it needs. The
+ * runtime would wait until the heap has doubled.
+ */
+export const collectAll = (): void => void fullGC();
+
 /** Bytes from which on it is worth giving them back by hand. */
 const LARGE = 4_000_000;
 

@@ -4,6 +4,7 @@
  * of which the next block changes again.
  */
 import type { Clock } from '../../base/clock.ts';
+import { collectAll } from '../../base/garbage.ts';
 import { StoreUnavailableError } from '../files/store-failure.ts';
 import type { ReceivedEvent } from './event.ts';
 import type { Transactions } from './transactions.ts';
@@ -79,6 +80,7 @@ export function sharedCommits(transaction: Transactions, health: WriterHealth, {
       if (bytes < MOST_BYTES_OF_IMPORT) return;
       bytes = 0;
       transaction.release();
+      collectAll();
     },
   };
 }

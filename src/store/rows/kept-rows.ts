@@ -16,8 +16,8 @@ interface Kept<R> {
   isChanged: boolean;
 }
 
-/** Rows of a table that are kept at most; those of accounts take some 10 MB then. */
-const MOST_KEPT = 20_000;
+/** Rows of a table that are kept at most; those of accounts take some 4 MB then. */
+const MOST_KEPT = 8_000;
 
 export interface KeptRows<S extends TableShape> {
   /** The row as the open transaction has it; null where there is none. Not to be changed: `put` takes another. */
