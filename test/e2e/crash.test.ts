@@ -35,7 +35,7 @@ const RECEIVED_AT = Date.parse('2026-11-21T00:00:00Z') * 1_000;
 const problems = (directory: string) => checkDirectory(directory).filter((result) => result.problems.length > 0);
 
 /** Rows beside each event that no index holds: they cost little, and fill an import's transactions. */
-const ROWS_BESIDE = 3;
+const ROWS_BESIDE = 8;
 const beside = ({ time }: NodeEvent, event: number): NodeEvent[] =>
   Array.from({ length: ROWS_BESIDE }, (_, row) => ({
     path: '/stackerdb_chunks',
@@ -46,7 +46,7 @@ const beside = ({ time }: NodeEvent, event: number): NodeEvent[] =>
 /** Enough rows for several of an import's transactions. */
 const recorded: NodeEvent[] = devnetEvents({
   seed: 1,
-  blocks: 450,
+  blocks: 200,
   accounts: 12,
   transactionsPerBlock: 1,
   forkEvery: 15,
