@@ -401,8 +401,11 @@ test('a crash before, between or after the commits of an event loses nothing, an
   using open = openNew();
   let crashes = 0;
   for (const [index, event] of devnet(13, 12).entries()) {
+    if (index % 3 !== 0) {
+      open.ingest.receive(event);
+      continue;
+    }
     const images = await imagesAtCommits(open.directory, () => open.ingest.receive(event));
-    if (index % 3 !== 0) for (const one of images.splice(0)) one[Symbol.dispose]();
     const expected = images.length === 0 ? null : everything(open.directory);
     for (const [place, one] of images.entries()) {
       using crashed = one;
