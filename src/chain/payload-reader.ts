@@ -199,9 +199,13 @@ const paths: Record<string, Read> = {
 /** Whether a node posts events to this path. */
 export const isEventPath = (path: string): boolean => Object.hasOwn(paths, path);
 
+/** Whether an entry came from a host of a cluster itself: no node posts to this path, and no recording has it. */
+export const isHostPath = (path: string): boolean => path.startsWith('/stackside/');
+
 /**
  * The payload of an entry that a journal or a log holds. A newer program may have written it: an event of a path that this
- * one doesn't know is kept, and changes nothing.
+ * one doesn't know is kept, and changes nothing. So a version may give a new path only to what changes nothing in any
+ * version; an entry that older hosts must not pass over needs a form that they refuse.
  * @throws PayloadError as {@link readPayload}
  */
 export const readEntry = (path: string, text: string): NodePayload =>

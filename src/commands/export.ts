@@ -1,6 +1,7 @@
 /** `stackside export`: the journal as an event recording. */
 
 import { OperatorError } from '../base/errors.ts';
+import { isHostPath } from '../chain/payload-reader.ts';
 import { recordingRow } from '../chain/recording.ts';
 import { type Gap, type JournalReader, openJournalReader } from '../store/files/journal.ts';
 import { snapshotHolding } from '../store/files/newest-snapshot.ts';
@@ -35,10 +36,13 @@ function lackText(directory: string, gap: Gap): string {
   return snapshot === null ? lack : `${lack} The snapshot at ${snapshot.location} holds their outcome.`;
 }
 
-/** @throws OperatorError at the end where the journal lost entries meanwhile, of which nobody was told */
+/**
+ * The events of the node: what hosts of a cluster enter themselves means something to them alone, and may be secret.
+ * @throws OperatorError at the end where the journal lost entries meanwhile, of which nobody was told
+ */
 function* rowsOf(journal: JournalReader): Generator<string> {
   const told = JSON.stringify(journal.gaps());
-  for (const entry of journal.entriesAfter(0, true)) yield recordingRow(entry);
+  for (const entry of journal.entriesAfter(0, true)) if (!isHostPath(entry.path)) yield recordingRow(entry);
   if (JSON.stringify(journal.gaps()) === told) return;
   throw new OperatorError('The journal was trimmed while it was exported.', 'Export it once more.');
 }

@@ -2,7 +2,7 @@
 
 import { OperatorError } from '../base/errors.ts';
 import { discard } from '../base/garbage.ts';
-import { PayloadError } from '../chain/payload-reader.ts';
+import { isHostPath, PayloadError } from '../chain/payload-reader.ts';
 import { type RecordingFormat, RowError } from '../chain/recording.ts';
 import { createLog } from '../log.ts';
 import type { SettingsOf } from '../settings/config.ts';
@@ -104,7 +104,7 @@ async function importFile(
     try {
       const row = await readRow(bytes, counts.rows);
       discard(bytes);
-      if (row === null || !seen.add(row.id) || counts.rows <= taken.rows) continue;
+      if (row === null || !seen.add(row.id) || counts.rows <= taken.rows || isHostPath(row.path)) continue;
       counts[ingest.take(row)] += 1;
       ours ||= row.path === '/new_block';
     } catch (error) {

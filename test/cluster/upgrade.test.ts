@@ -1,0 +1,75 @@
+/** Hosts of this version and of the next one on one log: the next one enters a kind of entry that this one doesn't know. */
+import { expect, spyOn, test } from 'bun:test';
+import { appendFileSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { recordingRow } from '../../src/chain/recording.ts';
+import { runExport } from '../../src/commands/export.ts';
+import { runImport } from '../../src/commands/import.ts';
+import { devnetEvents } from '../../src/devnet/scenario.ts';
+import { readSettingsOf } from '../../src/settings/config.ts';
+import { checkDirectory } from '../../src/store/check/check.ts';
+import { nextChain } from '../../src/store/files/journal-entry.ts';
+import { rebuildIndex } from '../../src/store/ingest/rebuild.ts';
+import { dataDirectory } from '../support/data-directory.ts';
+import { received } from '../support/ingest.ts';
+import { MemoryLog } from '../support/memory-log.ts';
+import { journalRows, tables, wholeIndex } from '../support/tables.ts';
+import { openHost } from './open-host.ts';
+
+const events = [...devnetEvents({ seed: 6, blocks: 4, accounts: 3, transactionsPerBlock: 1, forkEvery: 2 })].map(
+  received,
+);
+/** An entry of the next version, which changes no table. */
+const NEXT = '/stackside/next';
+
+/** Appends an entry as a host of the next version does. */
+function appendNext(log: MemoryLog, index: number): void {
+  const { seq, chain } = log.head;
+  const entry = { receivedAt: 1_000 + index, path: NEXT, text: `{"of":"the next version","index":${index}}` };
+  log.add({ ...entry, seq: seq + 1, chain: nextChain(chain, { ...entry, id: seq + 1 }) }, { seq, chain });
+}
+
+test('entries that only the next version knows have their numbers everywhere, and a recording has none of them', async () => {
+  const log = new MemoryLog();
+  using here = dataDirectory();
+  using there = dataDirectory();
+  {
+    await using old = openHost(log.client(), here.path);
+    await using next = openHost(log.client(), there.path);
+    for (const [index, event] of events.entries()) {
+      if (index % 3 === 0) appendNext(log, index);
+      await (index % 2 === 0 ? old : next).host.receive(event);
+    }
+    appendNext(log, events.length);
+    for (const each of [old, next]) await each.follow(log.head.seq);
+    expect([...old.ended, ...next.ended]).toEqual([]);
+  }
+  const [journal, index] = [journalRows(there.path), wholeIndex(there.path)];
+  expect(journal.filter(({ path }) => path === NEXT).length).toBeGreaterThan(3);
+  expect(journal.map(({ id }) => id)).toEqual(log.entries.map(({ seq }) => seq));
+  expect([journalRows(here.path), wholeIndex(here.path)]).toEqual([journal, index]);
+  expect(checkDirectory(here.path, { deep: true }).flatMap(({ problems }) => problems)).toEqual([]);
+
+  // The host is upgraded: it goes on, or makes its index anew.
+  rebuildIndex({ directory: here.path, chainId: null, log: () => {}, force: false });
+  {
+    await using upgraded = openHost(log.client(), here.path);
+    appendNext(log, 0);
+    await upgraded.follow(log.head.seq);
+    await using late = openHost(log.client(), there.path);
+    await late.follow(log.head.seq);
+  }
+  expect([journalRows(here.path), wholeIndex(here.path)]).toEqual([journalRows(there.path), wholeIndex(there.path)]);
+
+  using made = dataDirectory();
+  using _stdout = spyOn(process.stdout, 'write').mockImplementation(() => true);
+  using _stderr = spyOn(process.stderr, 'write').mockImplementation(() => true);
+  const file = join(made.path, 'events.tsv');
+  await runExport(here.path, file, false);
+  expect(readFileSync(file, 'utf8')).not.toContain(NEXT);
+  // One of a program that left them in is passed over.
+  appendFileSync(file, `${recordingRow({ id: 1_000, receivedAt: 1, path: NEXT, text: '{}' })}\n`);
+  const { settings } = readSettingsOf('import', { data: join(made.path, 'data'), logLevel: 'silent' }, {});
+  await runImport(settings, [file], { skipBad: false, restart: false });
+  expect(tables(join(made.path, 'data'))).toEqual(tables(here.path));
+});
