@@ -1,10 +1,15 @@
 /** Takes events over a copy of a directory while calls of SQLite fail, as a node sends them: again, until they are taken. */
 import { Database } from 'bun:sqlite';
 import { expect } from 'bun:test';
+import type { Connect } from '../../src/store/files/connection.ts';
 import { indexPath } from '../../src/store/files/database.ts';
+import { openJournalReader } from '../../src/store/files/journal.ts';
+import { noteSnapshot } from '../../src/store/files/newest-snapshot.ts';
 import { StoreUnavailableError } from '../../src/store/files/store-failure.ts';
 import type { ReceivedEvent } from '../../src/store/ingest/ingest.ts';
+import { startJournalKeeper } from '../../src/store/ingest/journal-keeper.ts';
 import type { DataDirectory } from '../support/data-directory.ts';
+import { manualClock } from '../support/manual-clock.ts';
 import { sharedTimer } from '../support/shared-timer.ts';
 import { everything } from '../support/tables.ts';
 import { type FaultStore, faultStore, never, type Plan } from './fault-store.ts';
@@ -18,7 +23,7 @@ type Open = ReturnType<typeof openWithHooks>;
 /** Nothing is left open of what failed, which others would wait for; unless it was to end it that failed. */
 function holdsNoLock(store: FaultStore, failed: string): void {
   if (failed === 'ROLLBACK') return;
-  const open = [...store.opened.values()].filter((db) => db.inTransaction).map((db) => db.filename);
+  const open = store.all.filter((db) => db.inTransaction).map((db) => db.filename);
   expect({ failed, open }).toEqual({ failed, open: [] });
 }
 
@@ -61,14 +66,57 @@ interface Run {
   directory: DataDirectory;
 }
 
-/** How events are committed: each by itself, with a journal or without one, or some together. */
-export const waysToCommit = ['with a journal', 'without a journal', 'some together'] as const;
+/** How events are committed: each by itself, with a journal or without one, or some together, while the journal is trimmed. */
+export const waysToCommit = ['with a journal', 'without a journal', 'some together, trimmed'] as const;
 export type Committed = (typeof waysToCommit)[number];
 
+/** Whether the journal is trimmed meanwhile. */
+export const trims = (committed: Committed): boolean => committed === 'some together, trimmed';
 export const hasJournal = (committed: Committed): boolean => committed !== 'without a journal';
 
 /** Events between two ends of the timer by which events share a commit. */
 const TOGETHER = 3;
+
+/** Blocks below the tip whose entries the keeper of the journal leaves: deeper than any fork of the stretch. */
+const KEPT_BLOCKS = 6;
+/** Entries that the keeper removes after an event. */
+const TRIMMED = 2;
+
+/**
+ * Trims the journal between the events, up to what it holds now, through connections of its own.
+ * @returns what makes a step, and what makes all that are left and ends it
+ */
+function trimming(directory: string, connect: Connect) {
+  const journal = openJournalReader(directory)!;
+  const position = journal.lastId();
+  noteSnapshot(directory, { location: 'elsewhere', position, chain: journal.chainAt(position)!.toHex() });
+  journal.close();
+  const begin = () => {
+    const clock = manualClock();
+    const stop = startJournalKeeper({
+      directory,
+      keep: 'snapshot',
+      log: () => {},
+      now: clock.now,
+      every: clock.every,
+      connect,
+      step: { entries: TRIMMED, bytes: Number.POSITIVE_INFINITY },
+      blocks: KEPT_BLOCKS,
+    });
+    return { step: () => clock.tick(), stop };
+  };
+  const keeper = begin();
+  return {
+    step: keeper.step,
+    end(): void {
+      keeper.stop();
+      // One that begins asks the index anew what it needs.
+      const last = begin();
+      for (let step = 0; step * TRIMMED <= position; step++) last.step();
+      last.stop();
+    },
+  };
+}
 
 interface Disturbed {
   committed: Committed;
@@ -89,8 +137,9 @@ export function run(from: DataDirectory, { committed, events, plan, begins }: Di
   using open = openWithHooks(directory.path, {
     journal: hasJournal(committed),
     connect: store.connect,
-    ...(committed === 'some together' ? { after: timer.after } : {}),
+    ...(committed === 'some together, trimmed' ? { after: timer.after } : {}),
   });
+  const keeper = trims(committed) ? trimming(directory.path, store.connect) : null;
   using beside = new Database(indexPath(directory.path), { readonly: true });
   const made = beside.prepare<{ made: number }, []>('SELECT count(*) AS made FROM hook_deliveries');
   let failing = '';
@@ -107,6 +156,7 @@ export function run(from: DataDirectory, { committed, events, plan, begins }: Di
     open.woken.clear();
     failed += send(open, event, () => holdsNoLock(store, failing));
     if (number % TOGETHER === TOGETHER - 1) timer.end();
+    keeper?.step();
     calls.push(store.calls() - callsBefore);
     if (made.get()?.made === deliveries) continue;
     // Whatever was queued, somebody is told to send it. Where a commit was done and said to have failed, and no event comes
@@ -117,6 +167,7 @@ export function run(from: DataDirectory, { committed, events, plan, begins }: Di
   store.follow(never);
   open.ingest.publish();
   open.ingest.probe();
+  keeper?.end();
   open.ingest.close();
   return { files: standing(directory.path), calls, failed, said: open.said.map(({ event }) => event), directory };
 }

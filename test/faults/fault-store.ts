@@ -82,8 +82,10 @@ export class Front {
 
 export interface FaultStore {
   connect: Connect;
-  /** Connections that were opened, by path. */
+  /** Connections that were opened, the last of each path. */
   opened: Map<string, Database>;
+  /** Every connection that was opened. */
+  all: Database[];
   /** Paths of the files whose commits SQLite syncs, as it says itself. */
   syncedAtCommit: Set<string>;
   /** Counts calls from 0 on, and lets them fail as planned. */
@@ -99,6 +101,7 @@ const syncsCommits = (db: Database): boolean =>
 
 export function faultStore(): FaultStore {
   const opened = new Map<string, Database>();
+  const all: Database[] = [];
   const syncedAtCommit = new Set<string>();
   const front = new Front();
 
@@ -114,12 +117,14 @@ export function faultStore(): FaultStore {
     db.prepare = prepared as typeof db.prepare;
     db.query = prepared as typeof db.query;
     opened.set(path, db);
+    all.push(db);
     return db;
   };
 
   return {
     connect,
     opened,
+    all,
     syncedAtCommit,
     follow: (plan) => front.follow(plan),
     calls: () => front.calls,

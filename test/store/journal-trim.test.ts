@@ -7,6 +7,7 @@ import type { OperatorError } from '../../src/base/errors.ts';
 import { operatorErrorOf } from '../../src/base/system-errors.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { checkDirectory } from '../../src/store/check/check.ts';
+import type { Connect } from '../../src/store/files/connection.ts';
 import { indexPath, journalPath } from '../../src/store/files/database.ts';
 import { openJournalReader } from '../../src/store/files/journal.ts';
 import { noteSnapshot } from '../../src/store/files/newest-snapshot.ts';
@@ -18,7 +19,7 @@ import {
 } from '../../src/store/ingest/journal-keeper.ts';
 import { rebuildIndex } from '../../src/store/ingest/rebuild.ts';
 import { everywhere } from '../faults/everywhere.ts';
-import { faults, never } from '../faults/fault-store.ts';
+import { type Fault, faultStore, faults, never } from '../faults/fault-store.ts';
 import { imagesAtCommits } from '../support/crash-image.ts';
 import { type DataDirectory, dataDirectory } from '../support/data-directory.ts';
 import { ingestOf, openAt, received } from '../support/ingest.ts';
@@ -63,17 +64,19 @@ interface Trimming {
   blocks?: number;
   ticks?: number;
   bytes?: number;
+  connect?: Connect;
 }
 
 /** Trims until nothing is left to trim. @returns what was said */
 function trim(
   directory: string,
-  { keep = 'snapshot', now = NEWEST, blocks = BLOCKS, ticks = 100, bytes = 1e9 }: Trimming = {},
+  { keep = 'snapshot', now = NEWEST, blocks = BLOCKS, ticks = 100, bytes = 1e9, ...connection }: Trimming = {},
 ) {
   const said: JournalKeeperEvent[] = [];
   const clock = manualClock();
   const options = { directory, keep, log: (event: JournalKeeperEvent) => said.push(event), now: () => now };
-  const stop = startJournalKeeper({ ...options, every: clock.every, step: { entries: STEP, bytes }, blocks });
+  const step = { entries: STEP, bytes };
+  const stop = startJournalKeeper({ ...options, ...connection, every: clock.every, step, blocks });
   for (let tick = 0; tick < ticks; tick++) clock.tick();
   stop();
   return said;
@@ -142,6 +145,41 @@ test('whichever call fails, the journal is one chain, and the next step goes on'
     trim(directory.path, { ticks: 1 });
     expect(firstIn(directory.path)).toBeGreaterThan(STEP);
   }
+});
+
+// A step that finds another one's transaction open sees what that one removed, and goes on behind it.
+test.each([
+  ['begun, though it was said to have failed', { 'BEGIN IMMEDIATE': 'done' }, 1 + STEP],
+  ['to be undone, which failed as well', { COMMIT: 'kept', ROLLBACK: 'kept' }, 1 + 2 * STEP],
+] as const)('a step whose transaction was %s is made by the next one of the same keeper', (_, failing, first) => {
+  using directory = withSnapshot(last.id);
+  const left = new Map<string, Fault['effect']>(Object.entries(failing));
+  const store = faultStore();
+  store.follow(({ sql }) => {
+    const effect = left.get(sql);
+    left.delete(sql);
+    return effect === undefined ? null : { code: 'io', effect };
+  });
+  trim(directory.path, { ticks: 2, connect: store.connect });
+  expect([left.size, firstIn(directory.path)]).toEqual([0, first]);
+});
+
+test('a step that could not begin holds no lock against events', () => {
+  using directory = withSnapshot(last.id);
+  const store = faultStore();
+  store.follow(({ sql }) => (sql === 'BEGIN IMMEDIATE' ? { code: 'io', effect: 'done' } : null));
+  let locked = true;
+  const connect: Connect = (path, synchronous) => {
+    const db = store.connect(path, synchronous);
+    const close = db.close.bind(db);
+    db.close = () => {
+      locked = db.inTransaction;
+      close();
+    };
+    return db;
+  };
+  trim(directory.path, { ticks: 1, connect });
+  expect(locked).toBe(false);
 });
 
 test('no more is removed than the snapshot holds, and nothing without one', () => {

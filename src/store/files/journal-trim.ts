@@ -58,8 +58,10 @@ function trimmingThrough(db: Database) {
      * @throws SQLiteError with code `SQLITE_BUSY` while another connection writes: nobody is waited for
      */
     trimTo(id: number): void {
-      db.run('BEGIN IMMEDIATE');
       try {
+        // What an earlier step could not end.
+        rollBack(db);
+        db.run('BEGIN IMMEDIATE');
         const { value } = requireOne(chainAt.get(id), `chain value of entry ${id}`);
         for (const removal of removals) removal.run(id);
         mark.run(id, value);
