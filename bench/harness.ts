@@ -1,5 +1,5 @@
 /** What the benchmarks share: fresh processes on a core of their own. */
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { cpus, tmpdir } from 'node:os';
 import { join } from 'node:path';
 
@@ -64,6 +64,8 @@ export interface Server {
   readyCpuMs: number;
   /** Processor time it has used so far; 0 where the system doesn't tell. */
   cpuSeconds(): number;
+  /** Processor time that each of its threads has used so far, in seconds by the thread's id; empty where the system doesn't tell. */
+  threadSeconds(): Map<string, number>;
   /** Bytes of its resident set now; 0 where the system doesn't tell. */
   memory(): number;
   /** Where it takes events; empty where it takes none. */
@@ -83,6 +85,19 @@ function residentOf(pid: number): number {
 }
 
 const NANOSECONDS_PER_MILLISECOND = 1e6;
+const NANOSECONDS_PER_SECOND = 1e9;
+
+/** Processor time of each thread of a process, in seconds by its id. A thread that ends meanwhile has none. */
+function threadSecondsOf(pid: number): Map<string, number> {
+  const tasks = `/proc/${pid}/task`;
+  if (!existsSync(tasks)) return new Map();
+  const seconds = readdirSync(tasks).map((id): [string, number] => {
+    const file = join(tasks, id, 'schedstat');
+    const nanoseconds = existsSync(file) ? Number(readFileSync(file, 'utf8').split(' ')[0]) : 0;
+    return [id, nanoseconds / NANOSECONDS_PER_SECOND];
+  });
+  return new Map(seconds);
+}
 
 function mainThreadMilliseconds(pid: number): number {
   try {
@@ -122,6 +137,7 @@ export async function startServer(command: readonly string[]): Promise<Server> {
     readyCpuMs,
     events: events ?? '',
     cpuSeconds: () => cpuSecondsOf(child.pid),
+    threadSeconds: () => threadSecondsOf(child.pid),
     memory: () => residentOf(child.pid),
     async stop() {
       child.kill('SIGTERM');

@@ -13,54 +13,92 @@ const { values } = parseArgs({
     threads: { type: 'string', default: '0,1,2' },
     connections: { type: 'string', default: '32' },
     seconds: { type: 'string', default: '3' },
+    path: { type: 'string', default: '/extended/v3/transactions' },
     program: { type: 'string' },
   },
 });
 const program = values.program === undefined ? script(MAIN) : [values.program];
-const WARM_UP_SECONDS = 1;
-/** Dear enough that the load generator leaves the server most of two cores. */
-const PATH = '/extended/v3/transactions';
+/** Each thread compiles the code that it runs by itself: requests before that cost several times as much. */
+const WARM_UP_SECONDS = 3;
+const MICROSECONDS = 1e6;
 
-async function perSecond(directory: string, threads: number): Promise<number> {
+/** What requests cost, in microseconds of processor time each. */
+interface Cost {
+  perSecond: number;
+  server: number;
+  /** The thread of the server that worked most: with a core for each thread, no more requests are answered than it can. */
+  busiest: number;
+  generator: number;
+}
+
+async function load(url: string, seconds: number): Promise<{ perSecond: number; answered: number; busy: number }> {
+  const loader = join(ROOT, 'bench/parts/load.ts');
+  const options = [url, values.connections, '0', String(seconds), 'distinct', values.path];
+  return JSON.parse((await run(script(loader, ...options))).stdout);
+}
+
+async function costOf(directory: string, threads: number): Promise<Cost> {
   const ports = ['--api-host', '127.0.0.1', '--api-port', '0', '--event-port', '0', '--threads', String(threads)];
   const quietly = ['--log-level', 'error', '--node-rpc', 'http://127.0.0.1:1'];
   const server = await startServer([...program, 'serve', '--data', directory, ...ports, ...quietly]);
-  const loader = join(ROOT, 'bench/parts/load.ts');
-  const options = [server.url, values.connections, String(WARM_UP_SECONDS), values.seconds, 'distinct', PATH];
-  const { stdout } = await run(script(loader, ...options));
+  await load(server.url, WARM_UP_SECONDS);
+  const [before, beforeByThread] = [server.cpuSeconds(), server.threadSeconds()];
+  const { perSecond, answered, busy } = await load(server.url, Number(values.seconds));
+  const each = (seconds: number): number => (seconds * MICROSECONDS) / answered;
+  const worked = [...server.threadSeconds()].map(([id, seconds]) => seconds - (beforeByThread.get(id) ?? 0));
+  const cost = {
+    perSecond,
+    server: each(server.cpuSeconds() - before),
+    busiest: each(Math.max(0, ...worked)),
+    generator: (busy * MICROSECONDS) / perSecond,
+  };
   await server.stop();
-  return JSON.parse(stdout).perSecond;
+  return cost;
 }
 
-const rates = new Map<number, number[]>(values.threads.split(',').map((threads) => [Number(threads), []]));
+const costs = new Map<number, Cost[]>(values.threads.split(',').map((threads) => [Number(threads), []]));
 await withDirectory(async (directory) => {
   await importInto(directory, await devnetRecording(Number(values.blocks)));
   for (let n = 0; n < Number(values.repeat); n++) {
-    for (const [threads, found] of rates) found.push(await perSecond(directory, threads));
+    for (const [threads, found] of costs) found.push(await costOf(directory, threads));
   }
 });
 
-const base = [...rates.values()][0]!;
+const base = [...costs.values()][0]!;
 publish(
   [
     {
       title: 'Threads',
       notes: [
         `data: simulated chain of seed ${SEED}, ${values.blocks} blocks`,
-        `first pages of transactions, each URL once; ${values.connections} connections, ${values.seconds} s; server and load generator share all cores`,
-        `${values.repeat} rounds; median (least to greatest); the ratio is to the first row, of the same round`,
+        `${values.path}, each URL once; ${values.connections} connections, ${values.seconds} s after ${WARM_UP_SECONDS} s of warm-up; server and load generator share all cores`,
+        `${values.repeat} rounds; median (least to greatest); ratios are to the first row, of the same round`,
+        'µs are of processor time, for each request; the last column is what the requests per second would be to those of the first row if each thread and the generator had a core of their own',
       ],
       tables: [
         {
-          head: ['--threads', 'requests/s', 'ratio'],
-          rows: [...rates].map(([threads, found]): Cell[] => [
-            String(threads),
-            figure(found),
-            figure(
-              found.map((rate, round) => rate / base[round]!),
-              2,
-            ),
-          ]),
+          head: [
+            '--threads',
+            'requests/s',
+            'ratio',
+            'server, µs',
+            'its busiest thread, µs',
+            'generator, µs',
+            'ratio with enough cores',
+          ],
+          rows: [...costs].map(([threads, found]): Cell[] => {
+            const of = (value: (one: Cost, round: number) => number, digits = 0): Cell =>
+              figure(found.map(value), digits);
+            return [
+              String(threads),
+              of(({ perSecond }) => perSecond),
+              of(({ perSecond }, round) => perSecond / base[round]!.perSecond, 2),
+              of(({ server }) => server, 1),
+              of(({ busiest }) => busiest, 1),
+              of(({ generator }) => generator, 1),
+              of(({ busiest }, round) => base[round]!.busiest / busiest, 2),
+            ];
+          }),
         },
       ],
     },
