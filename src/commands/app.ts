@@ -71,7 +71,7 @@ import { Heights } from '../http/heights.ts';
 import { type RequestMetrics, uncounted } from '../http/request-metrics.ts';
 import { responder } from '../http/respond.ts';
 import { responseCache } from '../http/response-cache.ts';
-import { type Route, type RouteContext, resource } from '../http/route.ts';
+import { addRoutes, type Route, type RouteContext } from '../http/route.ts';
 import { REALTIME_PATHS } from '../live/realtime.ts';
 import type { Snapshots } from '../store/read/snapshots.ts';
 import { apiDescription } from './api-description.ts';
@@ -229,8 +229,8 @@ export function createApp(options: ApiOptions): AnyElysia {
     ...(steering !== null || mainThread !== undefined ? [devnetRoutes(steering)] : []),
     ...(nodeProxy !== undefined ? [nodeRoutes(nodeProxy)] : []),
   ];
-  for (const routes of all) app.use(resource(context, routes));
+  for (const routes of all) addRoutes(app, context, routes);
   app.use(docs(respond, version, apiDescription, all.flat()));
   requireFreePrefixes(prefixes, [...app.routes.map(({ path }) => path), ...REALTIME_PATHS]);
-  return app.use(resource(context, prefixRoutes(prefixes)));
+  return addRoutes(app, context, prefixRoutes(prefixes));
 }

@@ -1,6 +1,6 @@
 /** How a route is declared, and what a declaration becomes. */
 import type { Static, TProperties, TSchema, TUndefined } from '@sinclair/typebox';
-import { type AnyElysia, Elysia } from 'elysia';
+import type { AnyElysia } from 'elysia';
 import { madeOnce } from '../base/made-once.ts';
 import type { Reader } from '../store/read/index-reader.ts';
 import type { Snapshots } from '../store/read/snapshots.ts';
@@ -340,9 +340,13 @@ function counter({ method, path, countedAs }: Route, metrics: RequestMetrics) {
   };
 }
 
-/** The routes of one resource. HEAD needs no route: the framework answers it from GET. */
-export function resource(context: RouteContext, routes: readonly Route[]): AnyElysia {
-  const plugin = new Elysia();
+/**
+ * Adds the routes of one resource. HEAD needs no route: the framework answers it from GET.
+ *
+ * The routes are no plugin of their own, each of whose routes the framework would add a second time.
+ * @returns the application
+ */
+export function addRoutes(app: AnyElysia, context: RouteContext, routes: readonly Route[]): AnyElysia {
   for (const declared of routes) {
     const { method, path, serve, mainThread } = declared;
     const respond = (mainThread ? context.mainThread : undefined) ?? serve(context);
@@ -353,7 +357,7 @@ export function resource(context: RouteContext, routes: readonly Route[]): AnyEl
       count(request, response.status, performance.now() - start);
       return response;
     };
-    plugin.route(method, routerPath(path), ({ request }) => counted(request), { parse: 'none' });
+    app.route(method, routerPath(path), ({ request }) => counted(request), { parse: 'none' });
   }
-  return plugin;
+  return app;
 }

@@ -1,7 +1,8 @@
 /** Bodies of requests, on a route that is declared for the purpose. */
 import { expect, test } from 'bun:test';
 import { Type } from '@sinclair/typebox';
-import { resource, route } from '../../src/http/route.ts';
+import { Elysia } from 'elysia';
+import { addRoutes, route } from '../../src/http/route.ts';
 import { routeContext } from './route-context.ts';
 
 const context = routeContext();
@@ -22,7 +23,7 @@ const sum = route({
   snapshot: false,
   handle: ({ params, body }) => ({ name: params.name, sum: body.numbers.reduce((a, b) => a + b, 0) }),
 });
-const app = resource(context, [sum]);
+const app = addRoutes(new Elysia(), context, [sum]);
 
 async function post(
   body: string | undefined,

@@ -4,7 +4,7 @@ import { Type } from '@sinclair/typebox';
 import { Elysia } from 'elysia';
 import type { Deprecation, DeprecationPolicy } from '../../src/http/deprecation.ts';
 import { notFound } from '../../src/http/errors.ts';
-import { resource, route } from '../../src/http/route.ts';
+import { addRoutes, route } from '../../src/http/route.ts';
 import type { SentText } from '../../src/http/spelling.ts';
 import { routeContext } from './route-context.ts';
 import { sampleIndex } from './test-app.ts';
@@ -44,7 +44,7 @@ function oldRoute(deprecated: Deprecation, policy: Partial<DeprecationPolicy> = 
     deprecation: { enabled: true, sunset: null, ...policy },
     now: () => now,
   });
-  const app = new Elysia().use(resource(context, [old]));
+  const app = addRoutes(new Elysia(), context, [old]);
   const get = (path: string, headers: Record<string, string> = {}) =>
     Promise.resolve(app.handle(new Request(`http://localhost${path}`, { headers })));
   return { get, detail: old.detail, handled: () => handled };

@@ -7,7 +7,7 @@ import { encodeCursor } from '../../src/http/cursor.ts';
 import { type ApiEvent, failures } from '../../src/http/errors.ts';
 import { responder } from '../../src/http/respond.ts';
 import { checkedBody } from '../../src/http/response-check.ts';
-import { resource, route } from '../../src/http/route.ts';
+import { addRoutes, route } from '../../src/http/route.ts';
 import { type CursorSide, HEAD } from '../../src/store/model/page.ts';
 import { alice, block, bob, drop, hashOf, microblockHash, receipt, stream, transfer } from '../support/handmade.ts';
 import { memoryIndex } from '../support/memory-index.ts';
@@ -375,7 +375,7 @@ test('a body that breaks its schema is a 500 that says where, in tests', async (
     handle: () => ({ results: ['much' as never] }),
   });
   const failure = failures(respond, (event) => logged.push(event));
-  const app = new Elysia().use(resource(routeContext({ respond, failure, snapshots: sampleIndex() }), [listed]));
+  const app = addRoutes(new Elysia(), routeContext({ respond, failure, snapshots: sampleIndex() }), [listed]);
   expect((await app.handle(new Request('http://localhost/list'))).status).toBe(500);
   expect(String((logged[0] as { cause: unknown }).cause)).toContain('/list answers at /results/0');
 });
