@@ -7,7 +7,7 @@ import { createProgram } from './commands/program.ts';
 
 guardOutput();
 try {
-  await createProgram().parseAsync();
+  await createProgram(process.argv[2]).parseAsync();
 } catch (error) {
   if (error instanceof CommanderError) {
     // Commander has printed what is wrong, or the help that was asked for.

@@ -1,5 +1,6 @@
 /** Declares commands. The flags of a command, their help and their values derive from the settings that it takes. */
 import { type Command, Help, Option } from 'commander';
+import { madeOnce } from '../base/made-once.ts';
 import { operatorErrorOf } from '../base/system-errors.ts';
 import { type Reading, readSettingsOf, type SettingName, settingsTakenBy } from '../settings/config.ts';
 import { absentText, helpOf, variableNames } from '../settings/describe.ts';
@@ -33,7 +34,10 @@ const descriptionOf = (declared: Grouped, command: CommandName): string => {
 };
 
 function optionOf(flag: string, declared: Grouped, command: CommandName): Option {
-  const option = new Option(flag, `${descriptionOf(declared, command)}\n${variableNames(declared).join(', ')}`);
+  const option = new Option(flag);
+  // Only help shows it.
+  const description = madeOnce(() => `${descriptionOf(declared, command)}\n${variableNames(declared).join(', ')}`);
+  Object.defineProperty(option, 'description', { get: description });
   if (declared.repeatable === true) option.argParser((text, before?: string) => (before ? `${before} ${text}` : text));
   return option.helpGroup(`${declared.group}:`);
 }

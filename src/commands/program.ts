@@ -1,8 +1,9 @@
 /** The command line, a table of contents: one line per command. */
 import { Command } from 'commander';
 import { EXIT } from '../base/errors.ts';
+import type { CommandName } from '../settings/setting.ts';
 import { addClusterCommands } from './cluster-commands.ts';
-import { addCommand } from './command.ts';
+import { addCommand, type Declaration } from './command.ts';
 import {
   acceptJournal,
   backup,
@@ -36,8 +37,44 @@ ${exitCodes.map(([code, meaning]) => `  ${String(code).padEnd(3)}  ${meaning}`).
 Example:
   stackside demo`;
 
-/** The program. Parsing the command line runs a command, and throws instead of ending the process. */
-export function createProgram(): Command {
+/** A command of the program, with those below it. */
+interface Listed {
+  name: string;
+  add(program: Command): void;
+}
+
+const listed = <C extends CommandName, Options, Arguments extends readonly unknown[]>(
+  declared: Declaration<C, Options, Arguments>,
+): Listed => ({ name: declared.name, add: (program) => addCommand(program, declared) });
+
+const commands: readonly Listed[] = [
+  listed(serve),
+  listed(demo),
+  listed(importRecordings),
+  listed(exportRecording),
+  listed(sql),
+  listed(rebuild),
+  listed(acceptJournal),
+  listed(backup),
+  listed(restore),
+  listed(check),
+  listed(tables),
+  listed(status),
+  listed(upgrade),
+  listed(showSettings),
+  listed(openConsole),
+  listed(health),
+  { name: 'hooks', add: addHookCommands },
+  { name: 'cluster', add: addClusterCommands },
+  listed(devnet),
+];
+
+/**
+ * The program. Parsing the command line runs a command, and throws instead of ending the process.
+ * @param first the first argument of the command line. Where it names a command, the program has no other one: nobody
+ * would see it, and a start is quicker without the options of all
+ */
+export function createProgram(first?: string): Command {
   const program = new Command('stackside')
     .description('The Stacks chain-data API beside your node: one executable, one data directory.')
     .version(serverVersion)
@@ -45,24 +82,7 @@ export function createProgram(): Command {
     .addHelpText('after', AFTER_HELP)
     .exitOverride();
 
-  addCommand(program, serve);
-  addCommand(program, demo);
-  addCommand(program, importRecordings);
-  addCommand(program, exportRecording);
-  addCommand(program, sql);
-  addCommand(program, rebuild);
-  addCommand(program, acceptJournal);
-  addCommand(program, backup);
-  addCommand(program, restore);
-  addCommand(program, check);
-  addCommand(program, tables);
-  addCommand(program, status);
-  addCommand(program, upgrade);
-  addCommand(program, showSettings);
-  addCommand(program, openConsole);
-  addCommand(program, health);
-  addHookCommands(program);
-  addClusterCommands(program);
-  addCommand(program, devnet);
+  const only = commands.find(({ name }) => name === first);
+  for (const { add } of only === undefined ? commands : [only]) add(program);
   return program;
 }

@@ -223,5 +223,10 @@ test('every command has help with an example', async () => {
     declared.configureOutput({ writeOut: (text) => (written += text) }).outputHelp();
     expect(written).toContain(`Example:\n  stackside ${declared.name()}`);
   }
+  // A command that is run has no other one beside it, and the same help.
+  for (const declared of createProgram().commands) {
+    const alone = createProgram(declared.name()).commands;
+    expect(alone.map((one) => one.helpInformation())).toEqual([declared.helpInformation()]);
+  }
   expect((await stackside('check', '--help')).stdout).toContain('Example:\n  stackside check');
 });
