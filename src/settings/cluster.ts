@@ -1,7 +1,7 @@
 /** Settings of several hosts that share one log. */
 import { Type } from '@sinclair/typebox';
 import { isEngineUrl } from '../store/log/engine-address.ts';
-import { PREFIX } from '../store/log/engine-tables.ts';
+import { PREFIX } from '../store/log/table-prefix.ts';
 import { group, setting } from './setting.ts';
 import { integer, textOrNone } from './values.ts';
 

@@ -5,7 +5,7 @@
  * undone. An answer of severity FATAL or PANIC ends the session and may come after the commit, and a connection that ends
  * without an answer says nothing, wherever it was cut. Whatever fails before there is a connection has sent nothing.
  */
-import { SQL } from 'bun';
+import type { SQL } from 'bun';
 import { LogUnavailableError, LogUnknownOutcomeError } from './shared-log.ts';
 
 /** The engine did not answer in time. */
@@ -29,7 +29,7 @@ const READ_ONLY = '25006';
 
 /** Whether a failure says that another server, or another connection to the same one, must be looked for. */
 export function endsConnection(error: unknown): boolean {
-  return !(error instanceof SQL.PostgresError) || !provesNothingWritten(error) || error.errno === READ_ONLY;
+  return !(error instanceof Bun.SQL.PostgresError) || !provesNothingWritten(error) || error.errno === READ_ONLY;
 }
 
 /** What the failure says, with the server's code where it has one. */
@@ -37,7 +37,7 @@ const textOf = (error: SQL.PostgresError): string => `${error.message} (${error.
 
 /** Errors of a connection that could not be made, such as a certificate that isn't trusted, may be of any kind. */
 const messageOf = (error: unknown): string =>
-  error instanceof SQL.PostgresError ? textOf(error) : error instanceof Error ? error.message : String(error);
+  error instanceof Bun.SQL.PostgresError ? textOf(error) : error instanceof Error ? error.message : String(error);
 
 /** The error of a statement that could not be sent, or that only read. @param server host and port */
 export const unavailable = (server: string, cause: unknown): LogUnavailableError =>
@@ -45,10 +45,10 @@ export const unavailable = (server: string, cause: unknown): LogUnavailableError
 
 /** The error of a statement that writes, once it may have been sent. @param server host and port */
 export function failureOfWrite(server: string, cause: unknown): LogUnavailableError | LogUnknownOutcomeError {
-  if (cause instanceof SQL.PostgresError && provesNothingWritten(cause)) return unavailable(server, cause);
+  if (cause instanceof Bun.SQL.PostgresError && provesNothingWritten(cause)) return unavailable(server, cause);
   return new LogUnknownOutcomeError(`PostgreSQL at ${server}: ${messageOf(cause)}`, { cause });
 }
 
 /** Whether PostgreSQL refused a statement with this SQLSTATE. @param error what the engine threw */
 export const hasState = (error: unknown, state: string): boolean =>
-  error instanceof LogUnavailableError && error.cause instanceof SQL.PostgresError && error.cause.errno === state;
+  error instanceof LogUnavailableError && error.cause instanceof Bun.SQL.PostgresError && error.cause.errno === state;

@@ -2,12 +2,10 @@
 import { OperatorError } from '../../base/errors.ts';
 import { hasState } from './engine-failure.ts';
 import type { PostgresEngine } from './postgres-engine.ts';
+import { PREFIX } from './table-prefix.ts';
 
 /** The version of the tables and of what they hold. */
 const LOG_FORMAT = 1;
-
-/** What a prefix may be, so that the names are valid without quotes and short enough. */
-export const PREFIX = /^(?:[a-z_][a-z0-9_]{0,30})?$/;
 
 export type EngineTables = ReturnType<typeof tablesOf>;
 

@@ -2,7 +2,7 @@
  * The PostgreSQL servers that hold the shared log: finds the one that takes writes, keeps connections to it, bounds how
  * long a statement may take, and looks for the writable server again after a failure.
  */
-import { type ReservedSQL, SQL } from 'bun';
+import type { ReservedSQL, SQL } from 'bun';
 import { type Clock, systemClock } from '../../base/clock.ts';
 import { type EngineServer, engineServers } from './engine-address.ts';
 import { endsConnection, failureOfWrite, NoAnswerError, unavailable } from './engine-failure.ts';
@@ -178,7 +178,7 @@ export class PostgresEngine {
   async #look(server: EngineServer): Promise<Found> {
     const { url, database } = server;
     // The client would prefer the variable PGDATABASE to the database of the URL.
-    const sql = new SQL(url, { ...this.#pool, database, connection: SESSION });
+    const sql = new Bun.SQL(url, { ...this.#pool, database, connection: SESSION });
     const statement = this.#servers.length > 1 ? TIMELINE : READ_ONLY;
     try {
       const [row] = await this.#within(runOf(sql)<{ read_only: boolean; file: string }>(statement), 0);
