@@ -7,7 +7,6 @@ import { runExport } from '../../src/commands/export.ts';
 import { runImport } from '../../src/commands/import.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { readSettingsOf } from '../../src/settings/config.ts';
-import { checkDirectory } from '../../src/store/check/check.ts';
 import { nextChain } from '../../src/store/files/journal-entry.ts';
 import { rebuildIndex } from '../../src/store/ingest/rebuild.ts';
 import { dataDirectory } from '../support/data-directory.ts';
@@ -16,7 +15,7 @@ import { MemoryLog } from '../support/memory-log.ts';
 import { journalRows, tables, wholeIndex } from '../support/tables.ts';
 import { openHost } from './open-host.ts';
 
-const events = [...devnetEvents({ seed: 6, blocks: 4, accounts: 3, transactionsPerBlock: 1, forkEvery: 2 })].map(
+const events = [...devnetEvents({ seed: 6, blocks: 3, accounts: 3, transactionsPerBlock: 1, forkEvery: 2 })].map(
   received,
 );
 /** An entry of the next version, which changes no table. */
@@ -48,7 +47,6 @@ test('entries that only the next version knows have their numbers everywhere, an
   expect(journal.filter(({ path }) => path === NEXT).length).toBeGreaterThan(3);
   expect(journal.map(({ id }) => id)).toEqual(log.entries.map(({ seq }) => seq));
   expect([journalRows(here.path), wholeIndex(here.path)]).toEqual([journal, index]);
-  expect(checkDirectory(here.path, { deep: true }).flatMap(({ problems }) => problems)).toEqual([]);
 
   // The host is upgraded: it goes on, or makes its index anew.
   rebuildIndex({ directory: here.path, chainId: null, log: () => {}, force: false });

@@ -17,7 +17,9 @@ import { type DataDirectory, dataDirectory } from '../support/data-directory.ts'
 import { ingestOf, openAt, received } from '../support/ingest.ts';
 import { serving } from '../support/serving.ts';
 
-const events = [...devnetEvents({ seed: 21, blocks: 8, transactionsPerBlock: 2, forkEvery: 3 })].map(received);
+const events = [...devnetEvents({ seed: 21, blocks: 5, accounts: 4, transactionsPerBlock: 1, forkEvery: 3 })].map(
+  received,
+);
 const whole = ingestOf(events);
 const chunk = (of: string) => ({ path: '/stackerdb_chunks', text: `{"of":"${of}"}`, receivedAt: 1 });
 const watch = { at: () => {}, found: () => {}, leftOut: () => {} };
@@ -67,8 +69,8 @@ test('two data directories of one journal are equal; rows that differ are named 
   expect(names).not.toContain('table changes');
   change(
     other,
-    'UPDATE blocks SET size = size + 1 WHERE height = 5',
-    'DELETE FROM blocks WHERE height = 8',
+    'UPDATE blocks SET size = size + 1 WHERE height = 3',
+    'DELETE FROM blocks WHERE height = 5',
     'UPDATE totals SET stx_holders = stx_holders + 1',
     'DELETE FROM anchor_burn_blocks WHERE ordinal = (SELECT max(ordinal) FROM anchor_burn_blocks)',
   );
@@ -78,7 +80,7 @@ test('two data directories of one journal are equal; rows that differ are named 
       name: 'table anchor_burn_blocks',
       problems: [expect.stringMatching(/^row (\d+) differs: ordinal \1; \1 rows here, \d+ there$/)],
     },
-    { name: 'table blocks', problems: ['row 5 differs: height 5; 8 rows here, 7 there'] },
+    { name: 'table blocks', problems: ['row 3 differs: height 3; 5 rows here, 4 there'] },
     { name: 'table totals', problems: [expect.stringMatching(/^row 1 differs: /)] },
   ]);
   expect(differing(await compared(other, whole.path))[0]?.problems).toEqual([
@@ -88,10 +90,10 @@ test('two data directories of one journal are equal; rows that differ are named 
 
 test('a server digests its tables for whoever has its key, and for nobody else', async () => {
   using other = copyOf(whole);
-  change(other, 'UPDATE blocks SET size = size + 1 WHERE height = 5');
+  change(other, 'UPDATE blocks SET size = size + 1 WHERE height = 3');
   const key = readAdminKey(whole.path);
   const results = await compared(other, server.api, key);
-  expect(differing(results)).toEqual([{ name: 'table blocks', problems: ['row 5 differs: height 5'] }]);
+  expect(differing(results)).toEqual([{ name: 'table blocks', problems: ['row 3 differs: height 3'] }]);
   expect(results.map(({ name }) => name)).toContain('table transactions');
   expect((await refusal(compared(other, server.api))).message).toBe(`${server.api} does not accept the key.`);
   expect((await server.get('/stackside/v1/digests?at=0')).status).toBe(401);
@@ -109,9 +111,6 @@ test('data at different entries is not compared, and the error says which is ahe
   expect(here.exitCode).toBe(75);
   const there = await refusal(compared(whole, ahead.path));
   expect(there.message).toStartWith(`${ahead.path} is at entry ${at + 1}, and this data at entry ${at}: `);
-  // A server says where it is, too.
-  const byServer = await refusal(compared(ahead, server.api, readAdminKey(whole.path)));
-  expect(byServer.message).toStartWith(`This data is at entry ${at + 1}, and ${server.api} at entry ${at}: `);
 });
 
 function entriesOf({ path }: DataDirectory): number {

@@ -28,7 +28,7 @@ export function Hosts() {
         host === null ? (
           <Empty>
             This server shares no log with others. Several hosts begin with <code>stackside cluster init</code>, and{' '}
-            <code>--cluster</code> makes a server one of them.
+            <code class="nowrap">--cluster</code> makes a server one of them.
           </Empty>
         ) : (
           <>
@@ -49,6 +49,11 @@ function standing({ entry, head, lag_seconds: lag, reachable }: ThisHost): { val
   return { value: 'Up to date', note: `entry ${count(entry)}` };
 }
 
+function missingNote({ head, reachable }: ThisHost): string {
+  if (head === null) return 'the log was not reached yet';
+  return reachable ? `of ${count(head)}` : `of ${count(head)}, when the log answered last`;
+}
+
 const Here = ({ host }: { host: ThisHost }) => (
   <Figures
     label="This host"
@@ -58,7 +63,7 @@ const Here = ({ host }: { host: ThisHost }) => (
       {
         name: 'Missing',
         value: host.head === null ? '–' : plural(Math.max(0, host.head - host.entry), 'entry', 'entries'),
-        note: host.head === null ? 'the log was not reached yet' : `of ${count(host.head)}`,
+        note: missingNote(host),
       },
       { name: 'Conflicts', value: count(host.conflicts), note: 'events that another host’s entry came before' },
       { name: 'Healed', value: count(host.healed), note: 'entries that the log had lost' },
