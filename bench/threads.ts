@@ -2,7 +2,7 @@
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { BLOCKS, devnetRecording, importInto, SEED } from './dataset.ts';
-import { MAIN, ROOT, run, script, startServer, withDirectory } from './harness.ts';
+import { MAIN, ROOT, run, type Server, script, startServer, withDirectory } from './harness.ts';
 import { type Cell, figure, publish, reportOptions } from './results.ts';
 
 const { values } = parseArgs({
@@ -41,19 +41,25 @@ async function costOf(directory: string, threads: number): Promise<Cost> {
   const ports = ['--api-host', '127.0.0.1', '--api-port', '0', '--event-port', '0', '--threads', String(threads)];
   const quietly = ['--log-level', 'error', '--node-rpc', 'http://127.0.0.1:1'];
   const server = await startServer([...program, 'serve', '--data', directory, ...ports, ...quietly]);
+  try {
+    return await costOfServer(server);
+  } finally {
+    await server.stop();
+  }
+}
+
+async function costOfServer(server: Server): Promise<Cost> {
   await load(server.url, WARM_UP_SECONDS);
   const [before, beforeByThread] = [server.cpuSeconds(), server.threadSeconds()];
   const { perSecond, answered, busy } = await load(server.url, Number(values.seconds));
   const each = (seconds: number): number => (seconds * MICROSECONDS) / answered;
   const worked = [...server.threadSeconds()].map(([id, seconds]) => seconds - (beforeByThread.get(id) ?? 0));
-  const cost = {
+  return {
     perSecond,
     server: each(server.cpuSeconds() - before),
     busiest: each(Math.max(0, ...worked)),
     generator: (busy * MICROSECONDS) / perSecond,
   };
-  await server.stop();
-  return cost;
 }
 
 const costs = new Map<number, Cost[]>(values.threads.split(',').map((threads) => [Number(threads), []]));
