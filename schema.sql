@@ -1089,6 +1089,17 @@ CREATE TABLE hook_progress (
 ) STRICT;
 INSERT INTO hook_progress VALUES (1, 0, 0, x'', NULL);
 
+-- Where the rows of chainhooks and of faucet_requests come from, in its one row.
+CREATE TABLE hook_origin (
+  id     INTEGER PRIMARY KEY CHECK (id = 1),
+  -- 0 what was asked of this host; 1 commands among the journal's entries, of which the rows are a function; 2 these first,
+  -- and then what was asked of this host
+  origin INTEGER NOT NULL,
+  -- greatest epoch of a lease by which deliveries were marked
+  epoch  INTEGER NOT NULL
+) STRICT;
+INSERT INTO hook_origin VALUES (1, 0, 0);
+
 -- What signs a consumer's deliveries; the one before signs beside it for a day.
 CREATE TABLE hook_secrets (
   consumer   TEXT PRIMARY KEY,

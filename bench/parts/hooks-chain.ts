@@ -110,7 +110,7 @@ ingest.follow({
   changed(change) {
     const before = made;
     const start = processorMilliseconds();
-    evaluator.follower.changed(change);
+    evaluator.follower.changed(change, null);
     const milliseconds = processorMilliseconds() - start - CLOCK;
     inHooks += milliseconds;
     blocks += change.applied.length;

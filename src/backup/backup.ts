@@ -14,6 +14,7 @@ import { settleWhole } from '../store/files/settled-log.ts';
 import { type Standing, standingOf } from '../store/files/standing.ts';
 import { forgetPrivateData } from '../store/hooks/carry-over.ts';
 import { openIngest } from '../store/ingest/ingest.ts';
+import type { ComposeMachine } from '../store/ingest/state-machine.ts';
 import { inParallel } from './in-parallel.ts';
 import {
   FORMAT,
@@ -45,6 +46,8 @@ export interface BackupOptions {
   target: SnapshotTarget;
   /** Leaves out chainhooks with their secrets, and what the faucets were asked for. */
   public: boolean;
+  /** Makes what applies the journal's commands. */
+  machine?: ComposeMachine | undefined;
   /** The version of this program. */
   program: string;
   /** The clock, in Unix milliseconds. */
@@ -58,10 +61,10 @@ export interface BackupOptions {
  * Copies the data into the workshop, and brings the copy's index up to its journal, so that both hold the same events.
  * @returns where the copy stands
  */
-function copyTo(copy: string, { directory, public: isPublic }: BackupOptions): Standing {
+function copyTo(copy: string, { directory, machine, public: isPublic }: BackupOptions): Standing {
   rmSync(copy, { recursive: true, force: true });
   const journal = copyData(directory, copy);
-  openIngest({ directory: copy, journal, chainId: null, load: 'bulk', log: () => {} }).close();
+  openIngest({ directory: copy, journal, chainId: null, load: 'bulk', log: () => {}, machine }).close();
   if (isPublic) forgetPrivateData(copy);
   for (const path of [indexPath(copy), ...(journal ? [journalPath(copy)] : [])]) settleWhole(path);
   return standingOf(copy);

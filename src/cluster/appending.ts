@@ -2,7 +2,7 @@
 import type { Clock } from '../base/clock.ts';
 import type { JournalEntry } from '../store/files/journal-entry.ts';
 import { sameChain } from '../store/files/journal-entry.ts';
-import type { AppendEntry } from '../store/ingest/shared-entries.ts';
+import type { AppendEntry } from '../store/ingest/entry-keeper.ts';
 import {
   type LogHead,
   LogUnavailableError,

@@ -3,22 +3,21 @@
  * others. Its state is a function of the log's entries up to its last one, whatever happens on the way: no clock, no lease
  * and no leader is part of the argument, only the chain, and an append that needs the head it names.
  */
+import type { Chance } from '../base/chance.ts';
 import { pause } from '../base/clock.ts';
 import { OperatorError } from '../base/errors.ts';
 import { unavailable } from '../store/files/store-failure.ts';
+import type { Command, Commander } from '../store/ingest/commands.ts';
 import type { Outcome, ReceivedEvent } from '../store/ingest/event.ts';
-import { UnknownParentError } from '../store/ingest/known-blocks.ts';
-import type { AppendEntry } from '../store/ingest/shared-entries.ts';
 import type { WriterQueue } from '../store/ingest/writer-queue.ts';
 import { LogUnavailableError } from '../store/log/shared-log.ts';
 import { appender } from './appending.ts';
 import { HostBehindError } from './errors.ts';
 import type { ClusterMetrics, ClusterState } from './events.ts';
-import { type Standing, standing } from './standing.ts';
-import { type InTurn, type Step, type StepOptions, stepper } from './steps.ts';
+import { racer } from './races.ts';
+import { standing } from './standing.ts';
+import { type StepOptions, stepper } from './steps.ts';
 
-/** Entries of others that may come before an event while it is taken; then its node is to send it again. */
-const MOST_CONFLICTS = 20;
 /** Milliseconds after which the log is looked at though it said nothing of a new entry: it may have lost some. */
 const LOOK_MS = 5_000;
 /** Milliseconds between two tries to reach the log, or to write what came of it. */
@@ -30,6 +29,7 @@ export interface ClusterHostOptions extends StepOptions {
   /** The order of all that is written. */
   queue: Pick<WriterQueue, 'run'>;
   metrics: ClusterMetrics;
+  chance: Pick<Chance, 'uuid'>;
   /** Told of what ends the host, once. */
   failed: (error: OperatorError) => void;
 }
@@ -41,6 +41,11 @@ export interface ClusterHost {
    *   event again
    */
   receive(event: ReceivedEvent): Promise<Outcome>;
+  /**
+   * Sends commands, each of which is an entry of the log: when one is done, it is in the log, on the disk and in the index.
+   * It throws LogUnavailableError where it could not be appended, or nobody knows.
+   */
+  commander: Commander;
   state(): ClusterState;
   /** Whether the host has nearly all entries of the log. */
   isNear(): boolean;
@@ -52,46 +57,23 @@ export interface ClusterHost {
   stop(): Promise<void>;
 }
 
-/** Runs a job at once: whoever asks has the turn already. */
-const atOnce: InTurn = (job) => job();
-
-/** Makes what takes the events of a host's node. */
-function eventTaker({ entries, say }: ClusterHostOptions, at: Standing, append: AppendEntry, step: Step) {
-  async function takenOrParentless(event: ReceivedEvent): Promise<Outcome | 'conflict' | UnknownParentError> {
-    try {
-      return await entries.take(event, append);
-    } catch (error) {
-      if (error instanceof UnknownParentError) return error;
-      throw error;
-    }
+/** Waits until the log may have a new entry. @param signal ends the wait */
+async function waitForEntries({ log, entries, clock }: ClusterHostOptions, signal: AbortSignal): Promise<void> {
+  const waiting = new AbortController();
+  const stop = () => waiting.abort();
+  const cancel = clock.after(LOOK_MS, stop);
+  signal.addEventListener('abort', stop, { once: true });
+  try {
+    await log.wait(entries.place().id, waiting.signal);
+  } finally {
+    cancel();
+    signal.removeEventListener('abort', stop);
   }
-
-  return async (event: ReceivedEvent): Promise<Outcome> => {
-    for (let conflicts = 0; conflicts < MOST_CONFLICTS; conflicts++) {
-      if (at.isFarBehind()) throw new HostBehindError();
-      const outcome = await takenOrParentless(event);
-      if (outcome instanceof UnknownParentError) {
-        // Another host may have the parent: what it appended is followed first.
-        if (!(await step(atOnce)).moved) throw outcome;
-        continue;
-      }
-      if (outcome !== 'conflict') {
-        if (outcome === 'applied') at.level();
-        return outcome;
-      }
-      at.counts.conflicts += 1;
-      say({ event: 'log_conflict', entry: entries.place().id + 1 });
-      // Whoever lost the race follows first; the event is likely to be a repetition then.
-      const { moved } = await step(atOnce);
-      if (!moved) throw new LogUnavailableError('the log refuses an entry and has no other of its number');
-    }
-    throw new HostBehindError();
-  };
 }
 
 /** A host of a cluster; it follows nothing before `start`. */
 export function clusterHost(options: ClusterHostOptions): ClusterHost {
-  const { log, entries, queue, clock, metrics, failed } = options;
+  const { log, entries, queue, clock, chance, metrics, failed } = options;
   const stopping = new AbortController();
   const { signal } = stopping;
   const at = standing(options, signal);
@@ -111,13 +93,40 @@ export function clusterHost(options: ClusterHostOptions): ClusterHost {
     return new LogUnavailableError('this host stops', { cause: end });
   }
 
-  const take = eventTaker(options, at, append, async (inTurn) => {
-    try {
-      return await step(inTurn);
-    } catch (error) {
-      throw error instanceof OperatorError ? fail(error) : error;
-    }
+  const race = racer({
+    at,
+    say: options.say,
+    position: () => entries.place().id,
+    async step(inTurn) {
+      try {
+        return await step(inTurn);
+      } catch (error) {
+        throw error instanceof OperatorError ? fail(error) : error;
+      }
+    },
   });
+
+  /** Runs a race when it is its turn. @throws LogUnavailableError, and what the attempt throws */
+  async function inTurn<T>(attempt: () => Promise<T | 'conflict'>): Promise<T> {
+    try {
+      // Nothing is applied, and nothing kept in the way of other writers, as long as the log is away.
+      if (!at.isReachable()) at.reached((await log.head()).seq);
+      // What ends the host may happen while the job waits.
+      return await queue.run(() => (end === null ? race(attempt) : Promise.reject(fail(end))));
+    } catch (error) {
+      if (error instanceof LogUnavailableError && !(error instanceof HostBehindError)) at.unreachable(error);
+      throw error;
+    }
+  }
+
+  async function send(command: Command, isSlice: boolean): Promise<unknown> {
+    // What is refused for the state of the tables should not be refused for an old one.
+    if (!at.wasLevel()) throw new HostBehindError();
+    const sent = { ...command, uuid: chance.uuid(), isSlice };
+    const { result, isAppended } = await inTurn(() => entries.command(sent, clock.now() * 1_000, clock, append));
+    if (isAppended) at.level();
+    return result;
+  }
 
   /** What passes is waited for, and what only the operator can mend ends the host. @throws what nobody expects */
   function onFailure(error: unknown): void {
@@ -126,26 +135,13 @@ export function clusterHost(options: ClusterHostOptions): ClusterHost {
     else if (unavailable(error) === null) throw error;
   }
 
-  async function waitForEntries(): Promise<void> {
-    const waiting = new AbortController();
-    const stop = () => waiting.abort();
-    const cancel = clock.after(LOOK_MS, stop);
-    signal.addEventListener('abort', stop, { once: true });
-    try {
-      await log.wait(entries.place().id, waiting.signal);
-    } finally {
-      cancel();
-      signal.removeEventListener('abort', stop);
-    }
-  }
-
   async function run(): Promise<void> {
     /** Whether the last step came to nothing: once, an entry may have come in between. */
     let idle = false;
     while (!signal.aborted) {
       try {
         const { moved, level } = await step((job) => queue.run(job));
-        if (level && !signal.aborted) await waitForEntries();
+        if (level && !signal.aborted) await waitForEntries(options, signal);
         else if (!moved && idle) await pause(clock, RETRY_MS, signal);
         idle = !moved && !level;
       } catch (error) {
@@ -157,15 +153,13 @@ export function clusterHost(options: ClusterHostOptions): ClusterHost {
 
   return {
     async receive(event) {
-      try {
-        // An event is neither applied nor kept in the way of other writers as long as the log is away.
-        if (!at.isReachable()) at.reached((await log.head()).seq);
-        // What ends the host may happen while the event waits.
-        return await queue.run(() => (end === null ? take(event) : Promise.reject(fail(end))));
-      } catch (error) {
-        if (error instanceof LogUnavailableError && !(error instanceof HostBehindError)) at.unreachable(error);
-        throw error;
-      }
+      const outcome = await inTurn(() => entries.take(event, append));
+      if (outcome === 'applied') at.level();
+      return outcome;
+    },
+    commander: {
+      run: (command) => send(command, false),
+      slice: async (command) => (await send(command, true)) === true,
     },
     state: at.state,
     isNear: at.isNear,

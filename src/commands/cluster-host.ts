@@ -2,6 +2,7 @@
 import { hostname } from 'node:os';
 import type { Registry } from 'prom-client';
 import type { HostsState } from '../api/stackside/hosts.ts';
+import type { Chance } from '../base/chance.ts';
 import type { Clock } from '../base/clock.ts';
 import { OperatorError } from '../base/errors.ts';
 import type { ClusterState } from '../cluster/events.ts';
@@ -9,6 +10,7 @@ import { type ClusterHost, clusterHost } from '../cluster/host.ts';
 import type { Log } from '../log.ts';
 import { clusterMetrics } from '../metrics/cluster.ts';
 import type { Settings } from '../settings/config.ts';
+import { LeftClusterError, UnsharedHooksError } from '../store/hooks/unshared.ts';
 import type { Ingest } from '../store/ingest/ingest.ts';
 import type { HostReport } from '../store/log/cluster-hosts.ts';
 import type { ClusterStatus } from '../store/log/cluster-status.ts';
@@ -54,7 +56,7 @@ export const openClusterLog: OpenLog = async (url, options) => {
 };
 
 /** A process that is a host of a cluster. */
-export interface ServedCluster extends Pick<ClusterHost, 'receive' | 'state' | 'caughtUp' | 'start'> {
+export interface ServedCluster extends Pick<ClusterHost, 'receive' | 'commander' | 'state' | 'caughtUp' | 'start'> {
   /** Where this host stands. */
   host(): NonNullable<HostsState['host']>;
   /** Where all hosts stand, as far as the log can be asked. */
@@ -113,6 +115,7 @@ export interface JoinOptions {
   settings: Settings;
   ingest: Ingest;
   clock: Clock;
+  chance: Chance;
   openLog: OpenLog;
   registry: Registry;
   log: Log;
@@ -128,16 +131,23 @@ export function requireHost({ journal, cluster }: Pick<Settings, 'journal' | 'cl
   }
 }
 
+/** @throws OperatorError where the index has chainhooks that are not those of the log */
+function requireSharedHooks({ origin, hasHooks }: Ingest['hooks']['origin']): void {
+  if (origin() === 'left') throw new LeftClusterError();
+  if (origin() === 'host' && hasHooks()) throw new UnsharedHooksError();
+}
+
 /**
  * Opens the cluster's log; nothing is followed before `start`.
  * @returns null where the settings name no cluster
  * @throws OperatorError
  */
 export async function joinCluster(options: JoinOptions): Promise<ServedCluster | null> {
-  const { settings, ingest, clock, registry, log: say } = options;
+  const { settings, ingest, clock, chance, registry, log: say } = options;
   const { cluster: url, clusterPrefix: prefix, clusterLag } = settings;
   const { entries, queue } = ingest;
   if (url === null || entries === null) return null;
+  requireSharedHooks(ingest.hooks.origin);
   const opened = await options.openLog(url, { prefix, clock });
   const failed = Promise.withResolvers<OperatorError>();
   const name = settings.hostName ?? hostname();
@@ -147,6 +157,7 @@ export async function joinCluster(options: JoinOptions): Promise<ServedCluster |
     entries,
     queue,
     clock,
+    chance,
     say,
     metrics,
     failed: (error) => failed.resolve(error),
@@ -157,6 +168,7 @@ export async function joinCluster(options: JoinOptions): Promise<ServedCluster |
   const ownState = () => hostJson(name, host.state());
   return {
     receive: host.receive,
+    commander: host.commander,
     state: host.state,
     caughtUp: host.caughtUp,
     start: host.start,

@@ -9,16 +9,26 @@ import { commandsOf } from '../store/ingest/commands.ts';
 import type { FaucetCommands } from '../store/ingest/faucet-requests.ts';
 import type { Ingest } from '../store/ingest/ingest.ts';
 import type { Snapshots } from '../store/read/snapshots.ts';
+import type { ServedCluster } from './cluster-host.ts';
 
 const bitcoinOf = ({ btcRpc, btcRpcUser, btcRpcPassword, btcFaucetKey }: Settings): FaucetSettings['bitcoin'] =>
   btcRpc === null || btcRpcUser === null || btcRpcPassword === null || btcFaucetKey === null
     ? null
     : { url: btcRpc, user: btcRpcUser, password: btcRpcPassword, key: btcFaucetKey };
 
+interface FaucetSurroundings {
+  ingest: Ingest;
+  /** Null for a host by itself. */
+  cluster: Pick<ServedCluster, 'commander'> | null;
+  snapshots: Snapshots;
+  node: NodeRpc;
+  log: Log;
+}
+
 /** The faucets of the process that writes, since every gift is recorded in the index. */
 export function serverFaucets(
   settings: Settings,
-  { ingest, snapshots, node, log }: { ingest: Ingest; snapshots: Snapshots; node: NodeRpc; log: Log },
+  { ingest, cluster, snapshots, node, log }: FaucetSurroundings,
 ): Faucets {
   return openFaucets({
     settings: {
@@ -33,7 +43,7 @@ export function serverFaucets(
     },
     onTestNetwork: () => ingest.networkKind() === 'testnet',
     requests: ingest.faucetRequests,
-    commands: commandsOf<FaucetCommands>(ingest.commander(systemClock)),
+    commands: commandsOf<FaucetCommands>(cluster?.commander ?? ingest.commander(systemClock)),
     node: settings.faucetNode === null ? node : nodeRpc(settings.faucetNode),
     nextNonce: (address) => snapshots.read(async (read) => (await read.principals.nonces(address)).next),
     now: Date.now,

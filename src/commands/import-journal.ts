@@ -2,6 +2,7 @@
 import { systemClock } from '../base/clock.ts';
 import { OperatorError } from '../base/errors.ts';
 import { isEventPath } from '../chain/payload-reader.ts';
+import { silentMachine } from '../hooks/machine.ts';
 import { createLog } from '../log.ts';
 import type { SettingsOf } from '../settings/config.ts';
 import { sendManyIn } from '../settings/data.ts';
@@ -113,6 +114,7 @@ export async function importJournal(settings: SettingsOf<'import'>, from: string
     chainId: settings.chainId,
     // Entries get the numbers that they have there.
     shared: settings.journal,
+    machine: silentMachine,
     sendMany: sendManyIn(settings),
     load: 'bulk',
     log: createLog(settings.logLevel),

@@ -4,6 +4,7 @@ import { OperatorError } from '../base/errors.ts';
 import { discard } from '../base/garbage.ts';
 import { isHostPath, PayloadError } from '../chain/payload-reader.ts';
 import { type RecordingFormat, RowError } from '../chain/recording.ts';
+import { silentMachine } from '../hooks/machine.ts';
 import { createLog } from '../log.ts';
 import type { SettingsOf } from '../settings/config.ts';
 import { sendManyIn } from '../settings/data.ts';
@@ -148,6 +149,7 @@ export async function runImport(
     directory: settings.data,
     journal: settings.journal,
     chainId: settings.chainId,
+    machine: silentMachine,
     sendMany: sendManyIn(settings),
     load: 'bulk',
     log: createLog(settings.logLevel),

@@ -1,4 +1,5 @@
 /** `stackside rebuild`: the index anew from the journal. */
+import { silentMachine } from '../hooks/machine.ts';
 import { createLog } from '../log.ts';
 import type { SettingsOf } from '../settings/config.ts';
 import { sendManyIn } from '../settings/data.ts';
@@ -10,6 +11,7 @@ export function runRebuild(settings: SettingsOf<'rebuild'>, force: boolean): voi
     directory: settings.data,
     chainId: null,
     sendMany: sendManyIn(settings),
+    machine: silentMachine,
     log: createLog(settings.logLevel),
     force,
   });

@@ -1,5 +1,7 @@
 /** The output of `stackside check`, `tables`, `status` and `accept-journal`. */
+
 import { chainIdText } from '../chain/network.ts';
+import { silentMachine } from '../hooks/machine.ts';
 import { type CheckOptions, checkDirectory } from '../store/check/check.ts';
 import type { CheckWatch } from '../store/check/run.ts';
 import { type TableSize, tableSizes } from '../store/check/table-sizes.ts';
@@ -59,7 +61,7 @@ export function reportCheck(
   directory: string,
   { format, ...options }: Omit<CheckOptions, 'watch'> & { format: OutputFormat },
 ): boolean {
-  const results = checkDirectory(directory, { ...options, watch: checkWatch(format) });
+  const results = checkDirectory(directory, { ...options, watch: checkWatch(format), machine: silentMachine });
   if (options.since !== undefined && format === 'text') {
     process.stdout.write('Checks behind a dash were left out: they read the whole index, whatever --since is.\n');
   }

@@ -8,6 +8,7 @@ import type { HookTimers } from '../hooks/counters.ts';
 import { parseNetworks } from '../hooks/delivery/target.ts';
 import { deliveryLog } from '../hooks/delivery-log.ts';
 import { keysOf } from '../hooks/keys.ts';
+import type { HookMachine } from '../hooks/machine.ts';
 import { management } from '../hooks/management.ts';
 import type { HookApi } from '../hooks/routes/family.ts';
 import { signInLink } from '../hooks/routes/session.ts';
@@ -18,6 +19,7 @@ import { type WrongKeys, wrongKeys } from '../hooks/wrong-keys.ts';
 import { hostNames } from '../http/hosts.ts';
 import type { Log } from '../log.ts';
 import type { Settings } from '../settings/config.ts';
+import type { Commander } from '../store/ingest/commands.ts';
 import type { Ingest } from '../store/ingest/ingest.ts';
 import { type Environment, realEnvironment } from './environment.ts';
 import { serverVersion } from './version.ts';
@@ -74,20 +76,22 @@ export interface ServeHooksOptions {
   ingest: Ingest;
   log: Log;
   timers: HookTimers;
+  /** The machine that the index was opened with; else one is made. */
+  machine?: HookMachine;
+  /** Sends commands into the log that hosts share; a host by itself has its own. */
+  commander?: Commander;
   environment?: Environment;
 }
 
 /** Starts to evaluate chainhooks and to deliver. */
 export function serveHooks(options: ServeHooksOptions): ServedHooks {
-  const { settings, ingest, log, timers, environment = realEnvironment } = options;
+  const { settings, log, environment = realEnvironment } = options;
   const { clock, chance, post } = environment;
   const refused = wrongKeys(log, clock.now);
   const allowed = accessOf(settings, refused, openSessions(clock.now), log);
   const hooks = startChainhooks({
-    ingest,
+    ...options,
     rules: rulesOf(settings),
-    log,
-    timers,
     clock,
     chance,
     post,

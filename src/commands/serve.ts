@@ -8,6 +8,7 @@ import type { Every } from '../base/clock.ts';
 import { EXIT, OperatorError } from '../base/errors.ts';
 import { Turns } from '../base/turns.ts';
 import { type Faucets, noFaucets } from '../faucets/faucets.ts';
+import { openWithHooks } from '../hooks/open.ts';
 import type { HookApi } from '../hooks/routes/family.ts';
 import type { Log } from '../log.ts';
 import { hookMetrics, hookTimers } from '../metrics/hooks.ts';
@@ -26,7 +27,7 @@ import { valueIndexesIn } from '../settings/value-indexes.ts';
 import { openToOthers } from '../store/files/private-files.ts';
 import { startWalUpkeep } from '../store/files/wal-upkeep.ts';
 import { CommitCount } from '../store/ingest/commit-count.ts';
-import { type Ingest, openIngest } from '../store/ingest/ingest.ts';
+import type { Ingest } from '../store/ingest/ingest.ts';
 import { startJournalKeeper } from '../store/ingest/journal-keeper.ts';
 import { startValueIndexing } from '../store/ingest/value-indexing.ts';
 import type { Snapshots } from '../store/read/snapshots.ts';
@@ -175,9 +176,20 @@ async function requireAgreement(settings: Settings): Promise<void> {
 }
 
 /** Evaluates and delivers chainhooks, and counts what becomes of them. */
-function manageHooks({ settings, environment, registry, log, watch, closing }: Base, ingest: Ingest) {
+function manageHooks(
+  { settings, environment, registry, log, watch, closing }: Base,
+  writing: Writing,
+  cluster: ServedCluster | null,
+) {
   const timers = watch.hour.aroundTimers(hookTimers(registry));
-  const served = serveHooks({ settings, ingest, log, timers, environment });
+  const served = serveHooks({
+    settings,
+    ...writing,
+    ...(cluster === null ? {} : { commander: cluster.commander }),
+    log,
+    timers,
+    environment,
+  });
   const { hooks, wrongKeys } = served;
   closing.unshift(() => hooks.stop());
   watch.hour.follow(hooks.counters);
@@ -185,15 +197,20 @@ function manageHooks({ settings, environment, registry, log, watch, closing }: B
   return served;
 }
 
+/** What a process that writes has open. */
+type Writing = ReturnType<typeof openWithHooks>;
+
 /**
  * Opens the data directory for a process that writes, with what looks after its files.
  * @returns null for a process that reads what another one writes
  */
-function openWriting(settings: Settings, environment: Environment, log: Log, closing: Base['closing']): Ingest | null {
+function openWriting(settings: Settings, environment: Environment, log: Log, closing: Base['closing']): Writing | null {
   const shared = settings.cluster !== null;
   if (settings.mode === 'read' && !shared) return null;
   const { clock, walLimitBytes: limitBytes } = environment;
-  const ingest = openIngest({ ...ingestSettings(settings), ...writingIn(environment), shared, log });
+  const { now } = clock;
+  const opened = { ...ingestSettings(settings), ...writingIn(environment), shared, log };
+  const { ingest, machine } = openWithHooks(opened, { log, now });
   closing.unshift(() => ingest.queue.run(ingest.close));
   warnOfOthers(settings.data, log);
   const every = inTurn(ingest, clock.every);
@@ -201,7 +218,7 @@ function openWriting(settings: Settings, environment: Environment, log: Log, clo
   closing.unshift(startWalUpkeep({ directory: settings.data, log, limitBytes, now: clock.monotonic, every, before }));
   closing.unshift(keepJournal(settings, environment, ingest, log));
   closing.unshift(startValueIndexing({ write: ingest.write, step: ingest.valueIndexes.step, clock, log }));
-  return ingest;
+  return { ingest, machine };
 }
 
 /**
@@ -224,7 +241,8 @@ export async function startServing(
   try {
     requireHost(settings);
     if (settings.mode !== 'read') await importOldNames(settings, log);
-    const ingest = openWriting(settings, environment, log, closing);
+    const writing = openWriting(settings, environment, log, closing);
+    const ingest = writing?.ingest ?? null;
     const [registry, node] = [new Registry(), nodeRpc(settings.nodeRpc)];
     const cluster = ingest === null ? null : await joinCluster({ settings, ingest, ...environment, registry, log });
     if (cluster !== null) closing.unshift(cluster.stop);
@@ -258,15 +276,16 @@ export async function startServing(
     const base: Base = { settings, environment, registry, node, snapshots, operations, log, watch, turns, closing };
     closing.unshift(watch.hour.start());
     // What only reads manages nothing, though a host of a cluster writes what it follows.
-    const managing = settings.mode === 'read' ? null : ingest;
-    const faucets = managing === null ? noFaucets : serverFaucets(settings, { ingest: managing, snapshots, node, log });
-    const served = managing === null ? null : manageHooks(base, managing);
+    const managing = settings.mode === 'read' ? null : writing;
+    const faucets =
+      managing === null ? noFaucets : serverFaucets(settings, { ...managing, cluster, snapshots, node, log });
+    const served = managing === null ? null : manageHooks(base, managing, cluster);
     const rate = new EventRate(clock.now);
     cluster?.start();
     if (managing !== null) {
-      const receive = cluster?.receive ?? managing.receive;
+      const receive = cluster?.receive ?? managing.ingest.receive;
       const caughtUp = cluster?.caughtUp ?? (async () => {});
-      events = takeEvents({ ...base, hour: watch.hour, ingest: managing, receive, caughtUp, rate });
+      events = takeEvents({ ...base, hour: watch.hour, ingest: managing.ingest, receive, caughtUp, rate });
     }
     const port = events?.port ?? null;
     const listeners = port === null ? [] : [{ name: 'Events of the node', url: port }];
@@ -280,7 +299,7 @@ export async function startServing(
       }),
       history: () => serverHistory(watch.hour),
     };
-    const system = managing === null ? null : systemOf(base, managing, cluster, sources, listeners, logs);
+    const system = managing === null ? null : systemOf(base, managing.ingest, cluster, sources, listeners, logs);
     if (ingest !== null) {
       storeMetrics(registry, ingest.health);
       closing.unshift(probeWrites(ingest, inTurn(ingest, clock.every)));

@@ -1,4 +1,5 @@
 /** `stackside backup` and `stackside restore`: snapshots of a data directory. */
+
 import { join } from 'node:path';
 import { makeSnapshot } from '../backup/backup.ts';
 import { directorySource, directoryTarget } from '../backup/directory.ts';
@@ -9,6 +10,7 @@ import { s3Place } from '../backup/s3.ts';
 import { webSource } from '../backup/web.ts';
 import { systemClock } from '../base/clock.ts';
 import { OperatorError } from '../base/errors.ts';
+import { silentMachine } from '../hooks/machine.ts';
 import type { SettingsOf } from '../settings/config.ts';
 import { sizeReport, sizeText } from './progress.ts';
 import { serverVersion } from './version.ts';
@@ -69,6 +71,7 @@ export async function runBackup(settings: SettingsOf<'backup'>, location: string
     directory: settings.data,
     target: targetAt(location, settings.data),
     public: isPublic,
+    machine: silentMachine,
     program: serverVersion,
     now: systemClock.now,
     report: progress.update,

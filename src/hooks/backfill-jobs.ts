@@ -18,7 +18,7 @@ export interface BackfillRange {
 }
 
 /** Every function takes the id of a hook that the caller owns. */
-export function backfillJobs({ store, history, commands, chance, wakeTasks }: Chainhooks) {
+export function backfillJobs({ store, history, commands, chance }: Chainhooks) {
   const { backfills } = store;
   const found = (hook: number, job: string) => foundBackfill(store, { hook, job });
 
@@ -31,7 +31,6 @@ export function backfillJobs({ store, history, commands, chance, wakeTasks }: Ch
       if (to > tip) throw invalidField('to_height', `must not be above the tip, which is at ${tip}`);
       const job = chance.uuid();
       await commands.run('backfill.start', { hook: hookId, job, from, to, dryRun, most: MOST_BACKFILLS }, 'synced');
-      wakeTasks();
       return serializedBackfill(found(hookId, job));
     },
 
@@ -46,7 +45,6 @@ export function backfillJobs({ store, history, commands, chance, wakeTasks }: Ch
     /** Deliveries that the backfill queued and that are not under way are cancelled too. @throws HookProblem 404 */
     async cancel(hookId: number, job: string): Promise<void> {
       await commands.run('backfill.cancel', { hook: hookId, job }, 'synced');
-      wakeTasks();
     },
   };
 }

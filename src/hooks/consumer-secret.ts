@@ -1,9 +1,10 @@
 /** The secret that signs the deliveries of a consumer. */
 import { newSecret, signingSecret } from './delivery/signature.ts';
+import { HookProblem } from './problem.ts';
 import type { Chainhooks } from './service.ts';
 
 /** What a consumer may do with its secret. */
-export function consumerSecrets({ store, commands }: Pick<Chainhooks, 'store' | 'commands'>) {
+export function consumerSecrets({ store, commands, isShared }: Pick<Chainhooks, 'store' | 'commands' | 'isShared'>) {
   const { secrets } = store;
 
   function secret(consumer: string) {
@@ -19,6 +20,8 @@ export function consumerSecrets({ store, commands }: Pick<Chainhooks, 'store' | 
     secret,
     /** Makes a new secret; the old one signs beside it for a day. */
     async rotateSecret(consumer: string) {
+      if (isShared)
+        throw new HookProblem(409, "A secret would stand in clear in the log that this server's hosts share");
       await commands.run('hook.set_secret', { consumer, secret: newSecret().toHex() }, 'synced');
       return secret(consumer);
     },

@@ -1,5 +1,6 @@
 /** What chainhooks log about their work. A URL is logged by its host alone: users put secrets into the rest. */
 import { StoreUnavailableError } from '../store/files/store-failure.ts';
+import { LogUnavailableError } from '../store/log/shared-log.ts';
 
 export type HookEvent =
   | { event: 'hook_interrupted'; uuid: string; name: string; reason: string }
@@ -17,7 +18,8 @@ export type HookEvent =
 /** Takes what chainhooks say. */
 export type HookLog = (event: HookEvent) => void;
 
-/** Says that something failed that is tried again; not of a store that can't be written, of which its writer said it. */
+/** Says that something failed that is tried again; not of a store or log that is away, which said it themselves. */
 export function logTaskFailure(log: HookLog, cause: unknown): void {
-  if (!(cause instanceof StoreUnavailableError)) log({ event: 'hook_task_failed', cause });
+  if (!(cause instanceof StoreUnavailableError || cause instanceof LogUnavailableError))
+    log({ event: 'hook_task_failed', cause });
 }

@@ -5,7 +5,7 @@ import { type Clock, systemClock } from '../base/clock.ts';
 import type { Network } from '../chain/network.ts';
 import { type Lease, ownLease } from '../cluster/lease-keeper.ts';
 import type { HookRecord } from '../store/hooks/model.ts';
-import { commandsOf } from '../store/ingest/commands.ts';
+import { type Commander, commandsOf } from '../store/ingest/commands.ts';
 import type { Ingest } from '../store/ingest/ingest.ts';
 import { alerts, noAlerts } from './alerts.ts';
 import type { HookCommands } from './commands/registry.ts';
@@ -18,7 +18,7 @@ import { type DeliveryIdentity, deliveryRequest } from './delivery/request.ts';
 import type { DeliveryRules } from './delivery/rules.ts';
 import { type TargetGuard, type TargetRules, targetGuard } from './delivery/target.ts';
 import type { HookLog } from './log-event.ts';
-import { hookMachine } from './machine.ts';
+import { type HookMachine, hookMachine } from './machine.ts';
 import { type Maintenance, maintenance } from './maintenance.ts';
 import { hookTasks } from './tasks.ts';
 
@@ -38,6 +38,10 @@ export interface HookOptions {
   log: HookLog;
   userAgent: string;
   timers?: HookTimers;
+  /** The machine that the index was opened with; else one is made. */
+  machine?: HookMachine;
+  /** Sends commands into the log that hosts share; a host by itself has its own. */
+  commander?: Commander;
   guard?: TargetGuard;
   /** The host delivers, and does what else one host does at a time, while it holds it; its own where nothing is shared. */
   lease?: Lease;
@@ -56,6 +60,13 @@ export interface HookGauges {
 
 export type Chainhooks = ReturnType<typeof startChainhooks>;
 
+/** A machine for an index that was opened without one. */
+function addedMachine(ingest: Ingest, log: HookLog, now: Clock['now']): HookMachine {
+  const machine = hookMachine({ store: ingest.hooks, history: ingest.history, network: ingest.network, log, now });
+  ingest.addCommands(machine.commands);
+  return machine;
+}
+
 /** Takes part in the chain from now on, and delivers while the lease is held. */
 export function startChainhooks(options: HookOptions) {
   const { ingest, rules, log, userAgent, timers = untimedHooks, guard, lease = ownLease() } = options;
@@ -64,10 +75,11 @@ export function startChainhooks(options: HookOptions) {
   const { hooks: store, history } = ingest;
   const targets = guard ?? targetGuard(rules.targets);
 
-  const machine = hookMachine({ store, history, network: ingest.network, timers, log, now });
+  const machine = options.machine ?? addedMachine(ingest, log, now);
   const { evaluator, counters } = machine;
-  ingest.addCommands(machine.commands);
-  const commands = commandsOf<HookCommands>(ingest.commander(clock));
+  // First: whatever follows may write.
+  if (options.commander === undefined) ingest.follow(machine.follower);
+  const commands = commandsOf<HookCommands>(options.commander ?? ingest.commander(clock));
   const { alertUrl: url } = rules;
   const { secrets } = store;
   const outgoing = { guard: targets, rules, log, userAgent, clock, chance, post };
@@ -86,9 +98,8 @@ export function startChainhooks(options: HookOptions) {
   const tasks = hookTasks({ store, commands, log, clock });
   const upkeep: Maintenance = maintenance({ store, commands, retentionMs: rules.retentionMs, log, clock });
 
-  // First: whatever follows may write.
-  ingest.follow(machine.follower);
   machine.listen({
+    evaluated: timers.evaluated,
     queued: deliveries.wake,
     behind: tasks.wake,
     ended: operator.tell,
@@ -117,6 +128,8 @@ export function startChainhooks(options: HookOptions) {
     store,
     history,
     commands,
+    /** Whether commands go into a log that several hosts share. */
+    isShared: options.commander !== undefined,
     evaluator,
     dispatcher: deliveries,
     /** A request outside the queues, which is written down nowhere. */
@@ -127,7 +140,6 @@ export function startChainhooks(options: HookOptions) {
     clock,
     chance,
     network: (): Network | null => ingest.network(),
-    wakeTasks: () => tasks.wake(),
     upkeep,
     /** A snapshot. */
     counters: (): HookCounters => ({ ...counters }),

@@ -3,6 +3,7 @@ import { type TSchema, Type } from '@sinclair/typebox';
 import { type AnyElysia, Elysia } from 'elysia';
 import { UNEXPECTED } from '../base/errors.ts';
 import { unavailable } from '../store/files/store-failure.ts';
+import { LogUnavailableError } from '../store/log/shared-log.ts';
 import {
   IndexUnavailableError,
   NoSnapshotError,
@@ -191,8 +192,12 @@ export function failures(respond: Responder, log: Log): Failure {
   };
 }
 
-/** There is no snapshot, or the database was busy or failed while it was read. */
-const isStoreUnavailable = (error: unknown): boolean => error instanceof NoSnapshotError || unavailable(error) !== null;
+/**
+ * There is no snapshot, the database was busy or failed while it was read or written, or the log that hosts share did not
+ * take a command.
+ */
+const isStoreUnavailable = (error: unknown): boolean =>
+  error instanceof NoSnapshotError || error instanceof LogUnavailableError || unavailable(error) !== null;
 
 /** The error for a path that has no route: 404, with its members in the order that clients know. */
 export function unknownRoute({ method, url }: Request): ShapedError {

@@ -4,8 +4,6 @@ import { systemClock } from '../../src/base/clock.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { openJournalReader } from '../../src/store/files/journal.ts';
 import { nextChain } from '../../src/store/files/journal-entry.ts';
-import { commandsOf } from '../../src/store/ingest/commands.ts';
-import type { FaucetCommands } from '../../src/store/ingest/faucet-requests.ts';
 import type { ReceivedEvent } from '../../src/store/ingest/ingest.ts';
 import { type LogEntry, LogUnavailableError } from '../../src/store/log/shared-log.ts';
 import { received } from '../support/ingest.ts';
@@ -98,8 +96,11 @@ test('while the log takes an event, others see what is committed, and writes wai
     // Whoever writes sees what was written before it.
     return history.tip().height;
   });
-  const gifts = commandsOf<FaucetCommands>(one.ingest.commander(systemClock));
-  const asked = gifts.run('faucet.add', { currency: 'stx', address: 'ST000000000000000000002AMW42H', ip: '127.0.0.1' });
+  const asked = one.faucets.run('faucet.add', {
+    currency: 'stx',
+    address: 'ST000000000000000000002AMW42H',
+    ip: '127.0.0.1',
+  });
   expect(history.tip()).toEqual(before);
   expect(history.hashAt(2)).toBeUndefined();
   expect(hooks.records.live()).toEqual([]);

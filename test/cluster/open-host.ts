@@ -1,9 +1,13 @@
 /** A host over a log in memory, as a test opens it. */
+import { systemChance } from '../../src/base/chance.ts';
 import { type Clock, systemClock } from '../../src/base/clock.ts';
 import type { OperatorError } from '../../src/base/errors.ts';
 import type { ClusterEvent } from '../../src/cluster/events.ts';
 import { clusterHost } from '../../src/cluster/host.ts';
-import { openIngest } from '../../src/store/ingest/ingest.ts';
+import type { HookCommands } from '../../src/hooks/commands/registry.ts';
+import { openWithHooks } from '../../src/hooks/open.ts';
+import { commandsOf } from '../../src/store/ingest/commands.ts';
+import type { FaucetCommands } from '../../src/store/ingest/faucet-requests.ts';
 import type { SharedLog } from '../../src/store/log/shared-log.ts';
 import { dataDirectory } from '../support/data-directory.ts';
 import { until } from '../support/until.ts';
@@ -12,7 +16,8 @@ import { until } from '../support/until.ts';
 export function openHost(log: SharedLog, directory?: string, clock: Clock = systemClock) {
   const own = directory === undefined ? dataDirectory() : null;
   const path = directory ?? own?.path ?? '';
-  const ingest = openIngest({ directory: path, journal: true, chainId: null, shared: true, log: () => {} });
+  const options = { directory: path, journal: true, chainId: null, shared: true, log: () => {} };
+  const { ingest, machine } = openWithHooks(options, { log: () => {}, now: clock.now });
   const { entries, queue } = ingest;
   if (entries === null) throw new Error('it shares no log');
   const said: ClusterEvent[] = [];
@@ -23,6 +28,7 @@ export function openHost(log: SharedLog, directory?: string, clock: Clock = syst
     entries,
     queue,
     clock,
+    chance: systemChance,
     say: (event) => said.push(event),
     metrics: { appended: (time) => seconds.push(time) },
     failed: (error) => ended.push(error),
@@ -30,7 +36,10 @@ export function openHost(log: SharedLog, directory?: string, clock: Clock = syst
   return {
     directory: path,
     ingest,
+    machine,
     host,
+    hooks: commandsOf<HookCommands>(host.commander),
+    faucets: commandsOf<FaucetCommands>(host.commander),
     said,
     ended,
     /** Seconds of each append. */

@@ -3,7 +3,9 @@ import { expect } from 'bun:test';
 import type { NodeEvent } from '../../src/devnet/node-event.ts';
 import type { Prng } from '../../src/devnet/prng.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
+import { silentMachine } from '../../src/hooks/machine.ts';
 import { checkDirectory } from '../../src/store/check/check.ts';
+import { rebuildIndex } from '../../src/store/ingest/rebuild.ts';
 import { faults } from '../faults/fault-store.ts';
 import { World } from '../simulation/world.ts';
 import { MemoryLog } from '../support/memory-log.ts';
@@ -56,6 +58,7 @@ class Run {
   readonly #ways: LossyWay[] = [];
   #isDisturbed = true;
   #feeding = 0;
+  #commanding = 0;
   /** What nodes were told is taken. */
   readonly taken: NodeEvent[] = [];
 
@@ -80,8 +83,10 @@ class Run {
       const feeding = late ? hosts - 1 : hosts;
       void this.#feed(host, shareOf(this.#events, index, feeding, this.world.prng(`share ${index}`)));
     }
+    for (const host of this.hosts) void this.#command(host);
     void this.#disturb();
-    await this.world.until(() => this.#feeding === 0 && !this.#isDisturbed, PATIENCE, 'the last answer');
+    const isAtRest = () => this.#feeding === 0 && this.#commanding === 0 && !this.#isDisturbed;
+    await this.world.until(isAtRest, PATIENCE, 'the last answer');
     this.world.calm();
     for (const way of this.#ways) way.calm();
     this.log.isAway = false;
@@ -111,6 +116,10 @@ class Run {
       expect(wholeIndex(host.disk.path)).toEqual(index);
     }
     expect(checkDirectory(first.disk.path).flatMap(({ problems }) => problems)).toEqual([]);
+    // The index is a function of the entries: chainhooks and what faucets gave are, too.
+    const { path: directory } = first.disk;
+    rebuildIndex({ directory, chainId: null, log: () => {}, force: false, machine: silentMachine });
+    expect(wholeIndex(directory)).toEqual(index);
     // Acknowledged, and so there; posted by several nodes and again after each failure, and so there once.
     const held = Map.groupBy(
       journal.map(({ path, text }) => keyOf(path, text)).filter((key) => key !== null),
@@ -147,6 +156,17 @@ class Run {
     const receivedAt = Math.floor(this.world.time - skew) * MICROSECONDS;
     const answer = await host.post({ path, text: body, receivedAt });
     return answer === 'taken' && !prng.chance(0.03);
+  }
+
+  /** Commands reach a host for as long as nodes post. */
+  async #command(host: SimulatedHost): Promise<void> {
+    const prng = this.world.prng(`commands of ${host.name}`);
+    this.#commanding += 1;
+    while (this.#feeding > 0) {
+      await this.world.pause(prng.below(100));
+      await host.command(prng);
+    }
+    this.#commanding -= 1;
   }
 
   async #disturb(): Promise<void> {

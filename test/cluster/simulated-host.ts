@@ -2,14 +2,21 @@
 import type { OperatorError } from '../../src/base/errors.ts';
 import type { ClusterEvent } from '../../src/cluster/events.ts';
 import { type ClusterHost, clusterHost } from '../../src/cluster/host.ts';
+import type { Prng } from '../../src/devnet/prng.ts';
+import type { HookCommands } from '../../src/hooks/commands/registry.ts';
+import { openWithHooks } from '../../src/hooks/open.ts';
+import { HookProblem } from '../../src/hooks/problem.ts';
 import { unavailable } from '../../src/store/files/store-failure.ts';
+import { commandsOf } from '../../src/store/ingest/commands.ts';
 import type { ReceivedEvent } from '../../src/store/ingest/event.ts';
-import { type Ingest, openIngest } from '../../src/store/ingest/ingest.ts';
+import type { FaucetCommands } from '../../src/store/ingest/faucet-requests.ts';
+import type { Ingest } from '../../src/store/ingest/ingest.ts';
 import { UnknownParentError } from '../../src/store/ingest/known-blocks.ts';
 import { LogUnavailableError } from '../../src/store/log/shared-log.ts';
 import { Disk } from '../simulation/disk.ts';
 import type { World } from '../simulation/world.ts';
 import { type MemoryLog, type Way, whileAlive } from '../support/memory-log.ts';
+import { sendSome } from './commands.ts';
 
 /** Milliseconds until somebody starts a host again that ended. */
 const RESTART_MS = 300;
@@ -55,15 +62,12 @@ export class SimulatedHost {
     world.note(`${this.name} starts`);
     const life: Partial<Life> & { ended: boolean } = { ended: false };
     try {
-      life.ingest = openIngest({
-        directory: disk.path,
-        journal: true,
-        chainId: null,
-        shared: true,
-        log: () => {},
-        connect: disk.connect,
-        sync: disk.sync,
-      });
+      const files = { connect: disk.connect, sync: disk.sync };
+      const { ingest } = openWithHooks(
+        { directory: disk.path, journal: true, chainId: null, shared: true, log: () => {}, ...files },
+        { log: () => {}, now: world.clock.now },
+      );
+      life.ingest = ingest;
     } catch (error) {
       if (unavailable(error) === null) throw error;
       world.note(`${this.name} could not start`);
@@ -82,6 +86,7 @@ export class SimulatedHost {
         if (!life.ended) world.note(`${this.name} ${event} ${JSON.stringify(rest)}`);
       },
       metrics: { appended() {} },
+      chance: world.chance,
       failed: (error: OperatorError) => {
         if (!life.ended) world.wrong(`${this.name} ended`, error);
       },
@@ -103,6 +108,22 @@ export class SimulatedHost {
         error instanceof LogUnavailableError || error instanceof UnknownParentError || unavailable(error) !== null;
       if (!isExpected && !life.ended) this.world.wrong(`${this.name} refused an event`, error);
       return life.ended ? 'none' : 'later';
+    }
+  }
+
+  /** Sends commands that chance draws. */
+  async command(prng: Prng): Promise<void> {
+    const life = this.#life;
+    if (life === null) return;
+    const { world } = this;
+    const { host, ingest } = life;
+    try {
+      const [hooks, faucets] = [commandsOf<HookCommands>(host.commander), commandsOf<FaucetCommands>(host.commander)];
+      await sendSome({ world, prng, hooks, faucets, store: ingest.hooks, tip: ingest.tipHeight() });
+    } catch (error) {
+      const isExpected =
+        error instanceof LogUnavailableError || error instanceof HookProblem || unavailable(error) !== null;
+      if (!isExpected && !life.ended) world.wrong(`${this.name} refused a command`, error);
     }
   }
 

@@ -171,7 +171,7 @@ test('the operator is told of ends by the host that delivers', async () => {
   await until(() => alerts().length === 2);
 });
 
-const mark = (delivery: number): Mark => ({ delivery, webhookId: `evt_${delivery}`, outcome: 'lost' });
+const mark = (delivery: number): Mark => ({ delivery, webhookId: `evt_${delivery}`, attempts: 0, outcome: 'lost' });
 
 /** Marks that are written when the test says so, and whether they can be. */
 function heldWrites() {

@@ -7,6 +7,7 @@ import '../../src/live/socket-io.ts';
 import type { Running } from '../../src/commands/running.ts';
 import { startServing } from '../../src/commands/serve.ts';
 import type { Prng } from '../../src/devnet/prng.ts';
+import { silentMachine } from '../../src/hooks/machine.ts';
 import type { HttpListenerOptions, Listen } from '../../src/http/listener.ts';
 import type { LogEvent } from '../../src/log.ts';
 import { readSettings } from '../../src/settings/config.ts';
@@ -208,7 +209,7 @@ export class Server {
 
   #makeAnew({ connect, sync, path: directory }: Disk, isRead: boolean): void {
     try {
-      rebuildIndex({ directory, chainId: null, force: false, log: () => {}, connect, sync });
+      rebuildIndex({ directory, chainId: null, force: false, log: () => {}, connect, sync, machine: silentMachine });
       this.#world.note('rebuilt');
     } catch (error) {
       const isRefused = isRead && error instanceof PassingError;

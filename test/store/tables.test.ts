@@ -20,6 +20,7 @@ const notWrittenByName: Readonly<Record<string, string>> = {
   staking_totals: 'one row, made by the schema',
   progress: 'one row, made by the schema',
   hook_progress: 'one row, made by the schema',
+  hook_origin: 'one row, made by the schema',
   imports: 'the journal has the same table, and one module writes both',
 };
 

@@ -24,7 +24,7 @@ interface NewBackfill extends BackfillName {
   most: number;
 }
 
-export function backfillCommands({ store }: CommandParts) {
+export function backfillCommands({ store, evaluator }: CommandParts) {
   const { backfills, deliveries, records } = store;
   return {
     'backfill.start'({ hook, job, from, to, dryRun, most }: NewBackfill, at: number): void {
@@ -34,12 +34,15 @@ export function backfillCommands({ store }: CommandParts) {
         throw new HookProblem(429, `No more than ${most} backfills of a chainhook may wait: try again`);
       }
       backfills.add({ uuid: job, hookId: hook, dryRun, from, to }, at);
+      evaluator.wake();
     },
 
     'backfill.cancel'(name: BackfillName, at: number): void {
       const { id } = foundBackfill(store, name);
       backfills.finish(id, 'cancelled', at);
       deliveries.cancelBackfill(id);
+      // Backfills behind it may have room now.
+      evaluator.wake();
     },
   };
 }

@@ -7,6 +7,8 @@ export type Mark = {
   /** The row of the delivery. */
   delivery: number;
   webhookId: string;
+  /** The delivery's attempts before this one: a mark that is written down again doesn't count. */
+  attempts: number;
 } & (
   | { outcome: 'delivered'; attempt: Attempt }
   /** `nextAt`: Unix milliseconds of the next attempt. */
@@ -28,7 +30,7 @@ export interface Marks {
 export const isOpen = ({ state }: Pick<Delivery, 'state'>): boolean => state === 'pending' || state === 'failed';
 
 export function markCommands({ store, evaluator }: CommandParts) {
-  const { records, deliveries, backfills } = store;
+  const { records, deliveries, backfills, origin } = store;
 
   function settle({ backfillId }: Delivery, became: { delivered: number; dead: number }): void {
     if (backfillId !== null) backfills.settle(backfillId, became);
@@ -42,7 +44,8 @@ export function markCommands({ store, evaluator }: CommandParts) {
   /** @returns whether it counts: not where the delivery was cancelled or its hook deleted meanwhile */
   function note(mark: Mark, at: number): boolean {
     const delivery = deliveries.get(mark.delivery);
-    if (delivery?.webhookId !== mark.webhookId || !isOpen(delivery)) return false;
+    if (delivery?.webhookId !== mark.webhookId || delivery.attempts !== mark.attempts || !isOpen(delivery))
+      return false;
     const record = records.get(delivery.hookId);
     if (record === undefined) return false;
     const { id } = delivery;
@@ -64,7 +67,12 @@ export function markCommands({ store, evaluator }: CommandParts) {
   }
 
   return {
-    /** @returns for each mark whether it counts */
-    'delivery.mark': ({ marks }: Marks, at: number): boolean[] => marks.map((mark) => note(mark, at)),
+    /** @returns for each mark whether it counts; none does that comes after one of a newer lease */
+    'delivery.mark'({ epoch, marks }: Marks, at: number): boolean[] {
+      const newest = origin.epoch();
+      if (epoch < newest) return marks.map(() => false);
+      if (epoch > newest) origin.setEpoch(epoch);
+      return marks.map((mark) => note(mark, at));
+    },
   };
 }

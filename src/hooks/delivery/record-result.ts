@@ -30,10 +30,13 @@ const attemptOf = ({ at, durationMs, urlHost, statusCode, error, excerpt }: Resu
   excerpt,
 });
 
+const subjectOf = ({ id, webhookId, attempts }: Delivery) => ({ delivery: id, webhookId, attempts });
+
 /** Makes what has the result of an attempt written down, with what follows from it for the delivery and its hook. */
 export function resultRecorder({ mark, rules, counters, log, clock, chance }: RecordResultOptions) {
-  function markOfFailure({ id, webhookId, triedSince }: Delivery, attempts: number, result: Result): Mark {
-    const of = { delivery: id, webhookId, attempt: attemptOf(result) };
+  function markOfFailure(delivery: Delivery, attempts: number, result: Result): Mark {
+    const { webhookId, triedSince } = delivery;
+    const of = { ...subjectOf(delivery), attempt: attemptOf(result) };
     if (result.statusCode !== GONE && clock.now() - (triedSince ?? result.at) < rules.budgetMs) {
       const wait = Math.max(backoff(attempts, rules.retryCapMs, chance.number), result.retryAfterMs ?? 0);
       return { ...of, outcome: 'failed', nextAt: clock.now() + wait };
@@ -59,14 +62,13 @@ export function resultRecorder({ mark, rules, counters, log, clock, chance }: Re
         await failed(record, delivery, result);
         return;
       }
-      const { id, webhookId } = delivery;
-      const counts = await mark({ delivery: id, webhookId, outcome: 'delivered', attempt: attemptOf(result) });
+      const counts = await mark({ ...subjectOf(delivery), outcome: 'delivered', attempt: attemptOf(result) });
       if (counts) counters.delivered += 1;
     },
 
     /** The body of a delivery is gone: it can't be sent, and its hook says so; as for one that was attempted. */
-    async bodyLost({ id, webhookId }: Delivery): Promise<void> {
-      await mark({ delivery: id, webhookId, outcome: 'lost' });
+    async bodyLost(delivery: Delivery): Promise<void> {
+      await mark({ ...subjectOf(delivery), outcome: 'lost' });
     },
   };
 }

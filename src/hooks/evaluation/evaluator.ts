@@ -30,8 +30,7 @@ export interface EvaluatorOptions extends OutcomeListeners {
   /** Null until a block came. */
   network: () => Network | null;
   counters: HookCounters;
-  timers: HookTimers;
-  log: HookLog;
+  timers: Pick<HookTimers, 'evaluated'>;
   /** Unix milliseconds. */
   now: () => number;
   /** Writes failed and succeed again: anything may be queued, and anything to catch up on. */
@@ -42,13 +41,15 @@ export type Evaluator = ReturnType<typeof hookEvaluator>;
 
 /** The evaluator of all hooks; its `follower` takes part in each change of the chain. */
 export function hookEvaluator(options: EvaluatorOptions) {
-  const { store, history, network, counters, timers, log, now, recovered } = options;
+  const { store, history, network, counters, timers, now, recovered } = options;
   const { records } = store;
   const outcome = transactionOutcome(counters, options);
+  /** What happened is said once it is committed. */
+  const say: HookLog = outcome.say;
   const roster = liveHooks(records);
-  const steps = chainSteps(history, log);
-  const endings = hookEndings(records, roster, outcome, log, now);
-  const queue = deliveryQueue({ store, endings, outcome, network, log, now });
+  const steps = chainSteps(history, say);
+  const endings = hookEndings(records, roster, outcome, say, now);
+  const queue = deliveryQueue({ store, endings, outcome, network, log: say, now });
   const parts: EvaluationParts = { store, roster, steps, endings, outcome, queue, now };
   const live = liveEvaluation({ ...parts, timers });
   const away = catchingUp(parts);
@@ -75,6 +76,12 @@ export function hookEvaluator(options: EvaluatorOptions) {
     interrupt: endings.interrupt,
     tipCursor: steps.tipCursor,
     queueRequested: queue.requested,
+
+    /** The tables were replaced in the open transaction: the live hooks are read again. */
+    replaced: roster.replaced,
+
+    /** A task has something to do once the transaction is committed. */
+    wake: outcome.behind,
 
     /** A lane has something to send once the transaction is committed. */
     touch: outcome.queued,

@@ -9,7 +9,7 @@ import { type EvaluationParts, noteMatch } from './parts.ts';
 import { type Step, standsBefore, stepOfChange } from './steps.ts';
 
 export interface LiveEvaluationOptions extends EvaluationParts {
-  timers: HookTimers;
+  timers: Pick<HookTimers, 'evaluated'>;
 }
 
 /** Makes the evaluation of the hooks at the tip, which see each change of the chain together. */
@@ -35,7 +35,8 @@ export function liveEvaluation(options: LiveEvaluationOptions) {
   }
 
   function evaluate(block: Block, notifications: Notifications): void {
-    const matches = roster.match(block);
+    // By id: the order in which hooks came into memory is this process's own, and deliveries are numbered in this order.
+    const matches = [...roster.match(block)].sort(([one], [other]) => one - other);
     roster.advance(block, now());
     outcome.count('evaluatedBlocks');
     const usedUp = new Set(records.usedUp(roster.progress().evaluated));

@@ -64,6 +64,12 @@ export function liveHooks(records: HookStore['records']) {
       setProgress({ ...progress, cursor });
     },
 
+    /** The tables were replaced since they were read. */
+    replaced(): void {
+      loaded = false;
+      dirty = true;
+    },
+
     committed(): void {
       dirty = false;
     },

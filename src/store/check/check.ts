@@ -4,6 +4,7 @@ import { OperatorError } from '../../base/errors.ts';
 import { rollBack } from '../files/connection.ts';
 import { indexPath, openReader, requireIndex } from '../files/database.ts';
 import { indexPlace, type Place } from '../files/journal-link.ts';
+import type { ComposeMachine } from '../ingest/state-machine.ts';
 import { addressChecks } from './addresses.ts';
 import { checkpointCheck } from './checkpoints.ts';
 import { copyChecks } from './copies.ts';
@@ -93,6 +94,8 @@ export interface CheckOptions {
   /** The height from which on blocks are looked at, with what they wrote; all without it. */
   since?: number;
   watch?: CheckWatch;
+  /** Makes what applies the journal's commands to the index beside it. */
+  machine?: ComposeMachine;
 }
 
 /**
@@ -100,11 +103,14 @@ export interface CheckOptions {
  * any further.
  * @throws OperatorError where there is no index, or one of another version, or no block at the height `since`
  */
-export function checkDirectory(directory: string, { deep = false, since, watch }: CheckOptions = {}): CheckResult[] {
+export function checkDirectory(
+  directory: string,
+  { deep = false, since, watch, machine }: CheckOptions = {},
+): CheckResult[] {
   requireIndex(directory);
   const run = new CheckRun(recounts.length + FILE_CHECKS, watch);
   const standing = checkIndex(run, directory, since ?? null);
   checkJournal(run, directory, standing);
-  if (deep && standing.place !== null && run.foundNothing) checkTables(run, directory);
+  if (deep && standing.place !== null && run.foundNothing) checkTables(run, directory, machine);
   return run.results;
 }

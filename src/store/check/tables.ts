@@ -11,15 +11,15 @@ import { fitOf, type Place } from '../files/journal-link.ts';
 import { lockWriter } from '../files/lock.ts';
 import { hookTables } from '../hooks/carry-over.ts';
 import { openIngest } from '../ingest/ingest.ts';
+import type { ComposeMachine } from '../ingest/state-machine.ts';
 import { recordedSendMany } from '../queries/send-many.ts';
+import { storedOrigin } from '../rows/hook-words.ts';
 import type { Value } from './row-digests.ts';
 import type { CheckRun } from './run.ts';
 
 /** Tables that no journal can make again. */
 const ofTheirOwn: ReadonlySet<string> = new Set([
-  ...hookTables,
   'changes',
-  'faucet_requests',
   'imports',
   'old_namespaces',
   'old_names',
@@ -29,6 +29,9 @@ const ofTheirOwn: ReadonlySet<string> = new Set([
   'value_indexes',
   'value_index_entries',
 ]);
+
+/** Tables whose rows come from commands among the entries of some journals, and from elsewhere with all others. */
+const ofCommands: ReadonlySet<string> = new Set([...hookTables, 'hook_origin', 'faucet_requests']);
 
 /** Where the other index is made, inside the data directory: it is as large as the one that is checked. */
 const WORKSHOP = 'check';
@@ -73,11 +76,16 @@ export function keyOf(db: Database, table: Table, number: number): string {
 }
 
 /** The tables that are functions of the journal. @param db a connection that reads exact integers */
-export const journaledTables = (db: Database): Table[] =>
-  db
+export function journaledTables(db: Database): Table[] {
+  const origin = storedOrigin.numberOf('entries');
+  const areOfEntries = db.query('SELECT 1 FROM hook_origin WHERE origin = ?1').get(origin) !== null;
+  const all = db
     .query<Table, []>("SELECT name, wr FROM pragma_table_list WHERE schema = 'main' AND type = 'table' ORDER BY name")
-    .all()
-    .filter(({ name }) => !name.startsWith('sqlite_') && !ofTheirOwn.has(name));
+    .all();
+  return all.filter(
+    ({ name }) => !name.startsWith('sqlite_') && !ofTheirOwn.has(name) && (areOfEntries || !ofCommands.has(name)),
+  );
+}
 
 /** The rows of a table, in an order that all files have. */
 export function rowsOf(db: Database, table: Table): Iterator<Value[]> {
@@ -139,13 +147,23 @@ function requireComparable(directory: string, place: Place): void {
   );
 }
 
+interface DeepCheck {
+  directory: string;
+  /** Makes what applies the journal's commands. */
+  machine: ComposeMachine | undefined;
+}
+
 /** Makes an index from the journal up to a place, gives it to `use`, and removes it. */
-function withIndexAt<T>(directory: string, { id, chainId, sendMany }: Stand, use: (made: Database) => T): T {
+function withIndexAt<T>(
+  { directory, machine }: DeepCheck,
+  { id, chainId, sendMany }: Stand,
+  use: (made: Database) => T,
+): T {
   const workshop = join(directory, WORKSHOP);
   const unlock = lockWriter(workshop);
   try {
     for (const suffix of ['', '-wal', '-shm']) rmSync(indexPath(workshop) + suffix, { force: true });
-    const options = { directory, workshop, journal: true, replayTo: id, chainId, sendMany, log: () => {} };
+    const options = { directory, workshop, journal: true, replayTo: id, chainId, sendMany, log: () => {}, machine };
     openIngest({ ...options, load: 'bulk' }).close();
     using made = openToRead(indexPath(workshop), true);
     return use(made);
@@ -155,14 +173,17 @@ function withIndexAt<T>(directory: string, { id, chainId, sendMany }: Stand, use
   }
 }
 
-/** @throws OperatorError where there is no whole journal */
-export function checkTables(run: CheckRun, directory: string): void {
+/**
+ * @param machine makes what applies the journal's commands
+ * @throws OperatorError where there is no whole journal
+ */
+export function checkTables(run: CheckRun, directory: string, machine?: ComposeMachine): void {
   using kept = openToRead(indexPath(directory), true);
   kept.run('BEGIN');
   const stand = standOf(kept);
   requireComparable(directory, stand);
-  withIndexAt(directory, stand, (made) => {
-    for (const table of journaledTables(made)) {
+  withIndexAt({ directory, machine }, stand, (made) => {
+    for (const table of journaledTables(kept)) {
       run.examine(`table ${table.name} against the journal`, () => differences(kept, made, table));
     }
   });

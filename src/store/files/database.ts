@@ -19,7 +19,7 @@ import { makePrivateDirectory } from './private-files.ts';
 import { requireRestored } from './restore-marker.ts';
 
 /** Counts changes of schema.sql; kept in the file as PRAGMA user_version. */
-export const SCHEMA_VERSION = 6;
+export const SCHEMA_VERSION = 7;
 
 export const indexPath = (directory: string): string => join(directory, 'index.db');
 export const journalPath = (directory: string): string => join(directory, 'journal.db');
@@ -48,6 +48,8 @@ const migrations: Readonly<Record<number, string>> = {
   4: `${creationOf('value_indexes')};
       ${creationOf('value_index_entries')};`,
   5: `${creationOf('events_ft', 'INDEX')};`,
+  6: `${creationOf('hook_origin')};
+      INSERT INTO hook_origin VALUES (1, 0, 0);`,
 };
 
 /**

@@ -10,6 +10,7 @@ import { syncDirectory } from '../../base/whole-file.ts';
 import { indexPath, openWriter } from '../files/database.ts';
 import { removeLog, settle, settleWhole } from '../files/settled-log.ts';
 import { type StoreFailure, unavailable } from '../files/store-failure.ts';
+import { storedOrigin } from '../rows/hook-words.ts';
 
 /** Where the new index is made, inside the data directory. */
 const WORKSHOP = 'rebuild';
@@ -26,8 +27,8 @@ export const hookTables = [
   'hook_backfills',
 ] as const;
 
-/** The tables that a new index begins with. */
-const carried = [...hookTables, 'send_many_contracts', 'value_indexes'];
+/** The tables that every new index begins with. */
+const carried = ['send_many_contracts', 'value_indexes'];
 
 /** An index of decoded values has the entries of all blocks where it is there before the first. */
 const INDEXED_FROM_THE_START = `DELETE FROM value_indexes WHERE wanted = 0;
@@ -46,6 +47,13 @@ function copyTable(db: Database, table: string): void {
   const common = columnsOf(db, 'main', table).filter((name) => old.has(name));
   db.run(`DELETE FROM main.${table}`);
   db.run(`INSERT INTO main.${table} (${common.join(', ')}) SELECT ${common.join(', ')} FROM old.${table}`);
+}
+
+/** Whether the chainhooks of the old index come from the journal's entries, from which they are made again. */
+function comesFromEntries(db: Database): boolean {
+  if (columnsOf(db, 'old', 'hook_origin').length === 0) return false;
+  const row = db.query<{ origin: number }, []>('SELECT origin FROM old.hook_origin').get();
+  return row?.origin === storedOrigin.numberOf('entries');
 }
 
 /** Settles the log of an index, which is replaced all the same where it is damaged. @throws PassingError */
@@ -71,7 +79,8 @@ function isOfOldIndex(cause: unknown): boolean {
 function copyCarried(db: Database, from: string): void {
   db.run('ATTACH ?1 AS old', [from]);
   db.transaction(() => {
-    for (const table of carried) copyTable(db, table);
+    const ofHooks = comesFromEntries(db) ? [] : [...hookTables, 'hook_origin'];
+    for (const table of [...carried, ...ofHooks]) copyTable(db, table);
     db.run(INDEXED_FROM_THE_START);
   })();
   db.run('DETACH old');

@@ -10,12 +10,12 @@ export const sql = {
   // What became of those before is known: rows whose bodies are gone are not walked again.
   aged: `SELECT id, created_at FROM hook_deliveries
           WHERE ${isSettled} AND (created_at, id) > (?1, ?2) AND created_at < ?3 ORDER BY created_at, id LIMIT ?4`,
-  settledBefore: `SELECT id FROM hook_deliveries WHERE ${isSettled} AND created_at < ?1 ORDER BY created_at LIMIT ?2`,
+  settledBefore: `SELECT id FROM hook_deliveries WHERE ${isSettled} AND created_at < ?1 ORDER BY created_at, id LIMIT ?2`,
   newestSurplus: `SELECT id FROM hook_deliveries WHERE hook_id = ?1 AND state = ${DELIVERED}
                    ORDER BY id DESC LIMIT 1 OFFSET ?2`,
   surplus: `SELECT id FROM hook_deliveries WHERE hook_id = ?1 AND state = ${DELIVERED} AND id > ?2 AND id <= ?3
              ORDER BY id LIMIT ?4`,
-  allOf: 'SELECT id FROM hook_deliveries WHERE hook_id = ?1 LIMIT ?2',
+  allOf: 'SELECT id FROM hook_deliveries WHERE hook_id = ?1 ORDER BY id LIMIT ?2',
 };
 
 /** When a delivery was made, and its id. */

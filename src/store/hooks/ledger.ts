@@ -11,7 +11,7 @@ type Row = Stored<typeof hookLedgerTable, 'hook_id' | 'index_block_hash' | 'heig
 /** Statements by name; the plan test reads them. */
 export const sql = {
   ofBlock: `SELECT l.hook_id, l.index_block_hash, l.height, l.places FROM hook_ledger l
-             WHERE l.index_block_hash = ?1`,
+             WHERE l.index_block_hash = ?1 ORDER BY l.hook_id`,
   // By the orphans, which are few, and not by all that the hook was told.
   orphansOf: `SELECT l.hook_id, l.index_block_hash, l.height, l.places
                 FROM orphaned_blocks o CROSS JOIN hook_ledger l
@@ -40,7 +40,7 @@ export function hookLedger(db: Database) {
     `DELETE FROM hook_ledger WHERE (index_block_hash, hook_id) IN (
        SELECT l.index_block_hash, l.hook_id FROM hook_ledger l
          JOIN blocks b ON b.index_block_hash = l.index_block_hash
-        WHERE l.burn_block_height < ?1 LIMIT ?2)`,
+        WHERE l.burn_block_height < ?1 ORDER BY l.burn_block_height, l.index_block_hash, l.hook_id LIMIT ?2)`,
   );
   return {
     add: (hash: Uint8Array, hookId: number, height: number, burnBlockHeight: number, txIndexes: readonly number[]) => {

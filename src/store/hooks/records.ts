@@ -23,7 +23,7 @@ export const sql = {
   idsAt: `SELECT id FROM hooks WHERE stage = ?1 AND stage > ${IDLE}`,
   active: `SELECT ${recordColumns} ${fromHooks} WHERE h.stage = ?1 AND h.stage > ${IDLE}`,
   expiring: `SELECT h.id FROM hooks h WHERE h.stage = ${LIVE} AND h.expires_at IS NOT NULL AND h.expires_at <= ?1`,
-  deletedBefore: 'SELECT id FROM hooks WHERE deleted_at < ?1 LIMIT 1',
+  deletedBefore: 'SELECT id FROM hooks WHERE deleted_at < ?1 ORDER BY id LIMIT 1',
   withLongLog: `SELECT id FROM hooks WHERE sequence > ?1`,
   consumers: `SELECT consumer, count(*) AS hooks FROM hooks WHERE deleted_at IS NULL GROUP BY consumer ORDER BY consumer`,
   owner: 'SELECT consumer FROM hooks WHERE uuid = ?1',

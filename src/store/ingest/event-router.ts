@@ -28,7 +28,7 @@ export interface RouterOptions {
   journal: Journal | null;
   identity: ChainIdentity;
   /** Told of each change of the chain, inside its transaction. What it throws undoes the event. */
-  changed: (change: ChainChange) => void;
+  changed: (change: ChainChange, event: ReceivedEvent) => void;
   log: IngestLog;
 }
 
@@ -74,10 +74,10 @@ export function eventRouter({ db, journal, identity, changed, log }: RouterOptio
   /** What the event that is being applied did to the chain. */
   let told: Omit<Change, 'id'>[] = [];
 
-  function addBlock(payload: ReadBlock, source: PayloadSource, now: number): Applied {
+  function addBlock(payload: ReadBlock, source: PayloadSource, event: ReceivedEvent): Applied {
     if (chain.isKnown(fromHex(payload.index_block_hash))) return NOTHING;
-    const change = chain.add(payload, source, identity.networkFor(payload), now);
-    changed(change);
+    const change = chain.add(payload, source, identity.networkFor(payload), event.receivedAt);
+    changed(change, event);
     for (const { indexBlockHash } of change.applied) told.push({ kind: 'block', subject: indexBlockHash });
     // Block 0 is always beside the chain, and no block that anybody waits for.
     if (change.applied.length === 0 && payload.block_height > 0) {
@@ -127,7 +127,7 @@ export function eventRouter({ db, journal, identity, changed, log }: RouterOptio
     const source = journalId === null ? { text: event.text } : { journalId };
     switch (payload.kind) {
       case 'block':
-        return addBlock(payload.block, source, now);
+        return addBlock(payload.block, source, event);
       case 'microblocks':
         return addMicroblocks(payload.microblocks, source, now);
       case 'burn_block':

@@ -5,8 +5,12 @@ import type { Participant } from './transactions.ts';
 
 /** What takes part in the changes of the chain, inside the transaction of each. */
 export interface ChainFollower extends Participant {
-  /** May write. What it throws undoes the event. */
-  changed(change: ChainChange): void;
+  /**
+   * May write. What it throws undoes the event.
+   * @param at Unix milliseconds of the entry that changed the chain; null where the follower's tables are no function of
+   *   entries, and its own clock counts
+   */
+  changed(change: ChainChange, at: number | null): void;
   committed(): void;
   recovered(): void;
 }

@@ -11,25 +11,31 @@ import { openToRead } from '../files/connection.ts';
 import { indexPath } from '../files/database.ts';
 import type { Imported } from '../files/import-progress.ts';
 import { StoreUnavailableError } from '../files/store-failure.ts';
+import { hookOrigin } from '../hooks/origin.ts';
 import type { ValueIndexChoice } from '../model/value-index.ts';
 import { valueIndexes } from '../queries/value-indexes.ts';
 import { blockPayloads } from './block-payloads.ts';
 import { chainIdentity } from './chain-identity.ts';
 import { chainReader } from './chain-writer.ts';
+import { knownCommands } from './commands.ts';
 import { CommitCount } from './commit-count.ts';
 import { type DataFilesOptions, openDataFiles } from './data-files.ts';
 import { type FileSync, fileSync, indexDurability } from './durability.ts';
+import { entryApplier } from './entry-applier.ts';
+import { entryCommands } from './entry-commands.ts';
 import type { IngestLog, Outcome, ReceivedEvent } from './event.ts';
 import { type Applied, eventRouter } from './event-router.ts';
 import { eventTaker } from './event-taker.ts';
 import type { ChainFollower } from './follower.ts';
+import { cursorOf, followerPlace } from './follower-place.ts';
 import { lastEvent } from './last-event.ts';
 import { otherWrites } from './other-writes.ts';
 import { journalReplay } from './replay.ts';
 import { requireSendMany } from './send-many.ts';
 import { sharedCommits } from './shared-commits.ts';
 import { type SharedEntries, sharedEntries } from './shared-entries.ts';
-import { type Participant, transactions } from './transactions.ts';
+import type { ComposeMachine } from './state-machine.ts';
+import { transactions } from './transactions.ts';
 import { chooseValueIndexes, valueIndexSteps } from './value-indexes.ts';
 import { publishedViews, separateViews, type Views } from './visibility.ts';
 import { writerHealth } from './writer-health.ts';
@@ -54,6 +60,8 @@ export interface IngestOptions extends DataFilesOptions {
   after?: Clock['after'];
   /** Whether the events come through a log that several hosts share; then each is committed by itself. */
   shared?: boolean;
+  /** Makes what applies commands among the journal's entries; without one, an entry with a command can't be applied. */
+  machine?: ComposeMachine | undefined;
 }
 
 /** Opens a data directory for writing, and brings the index up to its journal. */
@@ -90,51 +98,41 @@ const blockLog =
     }
   };
 
-/** One who follows the chain, once there is one. */
-function followerPlace() {
-  let follower: ChainFollower | null = null;
-  return {
-    set(one: ChainFollower): void {
-      follower = one;
-    },
-    changed: (change: Parameters<ChainFollower['changed']>[0]): void => follower?.changed(change),
-    participant: {
-      undone: () => follower?.undone(),
-      committed: () => follower?.committed(),
-      recovered: () => follower?.recovered(),
-    } satisfies Participant,
-  };
-}
-
 type Parts = ReturnType<typeof openParts>;
 
 /** All that writes to a data directory: the files, what an event does to them, and the transactions it is done in. */
 function openParts(options: IngestOptions, opened: (() => void)[]) {
-  const { directory, chainId, sendMany, log, sync = fileSync } = options;
+  const { directory, sendMany, log, sync = fileSync } = options;
   const files = openDataFiles(options, opened);
   const { home, db, journal } = files;
   const health = writerHealth(log);
   const identity = chainIdentity(db);
   if (sendMany !== undefined) requireSendMany(db, sendMany, identity.network()?.kind ?? null, directory);
   const durability = indexDurability(options.journal ? `${indexPath(home)}-wal` : null, sync, health);
-  const follower = followerPlace();
+  const origins = hookOrigin(db);
+  const follower = followerPlace(origins);
   const commits = new CommitCount();
   const router = eventRouter({ db, journal, identity, changed: follower.changed, log });
   const report = blockLog(log);
   const last = lastEvent();
+  const known = knownCommands();
+  const commands = entryCommands({
+    db,
+    known,
+    origins,
+    tip: () => cursorOf(router.chain.tip()),
+    replaced: follower.replaced,
+  });
+  const apply = entryApplier(router, commands);
   /** What the journal brings back at the start is not told to subscribers, and nothing of an import is. */
-  let serving = false;
+  const subscribers = { areTold: false };
 
   const transaction = transactions({
     index: db,
     journal,
-    participants: [
-      router.participant,
-      files.places.participant,
-      identity.participant,
-      durability.participant,
-      follower.participant,
-    ],
+    participants: [router, files.places, identity, durability, commands, follower].map(
+      ({ participant }) => participant,
+    ),
     complete() {
       router.store();
       files.places.store();
@@ -142,27 +140,41 @@ function openParts(options: IngestOptions, opened: (() => void)[]) {
     commits,
     catchUp: journalReplay({
       files,
-      router,
+      apply,
       upTo: options.replayTo ?? Number.POSITIVE_INFINITY,
       last,
-      isLive: () => serving,
+      isLive: () => subscribers.areTold,
       applied: report,
       log,
     }),
     health,
   });
 
+  const isShared = options.shared ?? false;
+  return {
+    ...{ files, health, identity, durability, origins, follower, commits, router, report, last, transaction, isShared },
+    ...{ known, commands, apply, subscribers },
+  };
+}
+
+/** Composes what makes tables of the journal's entries, and brings the index up to its journal. */
+function bringUp(parts: Parts, options: IngestOptions, { hooks: store, history }: Views): void {
+  const { files, identity, known, follower, transaction, subscribers } = parts;
+  const { machine, chainId, directory, valueIndexes, load } = options;
+  if (machine !== undefined) {
+    const made = machine({ store, history, network: identity.network });
+    known.add(made.commands);
+    follower.compose(made);
+  }
   if (chainId !== null) identity.require(chainId, directory);
   transaction.settle();
-  if (options.valueIndexes !== undefined) chooseValueIndexes(db, options.valueIndexes, transaction.write);
-  serving = options.load !== 'bulk';
-  const isShared = options.shared ?? false;
-  return { files, health, identity, durability, follower, commits, router, report, last, transaction, isShared };
+  if (valueIndexes !== undefined) chooseValueIndexes(files.db, valueIndexes, transaction.write);
+  subscribers.areTold = load !== 'bulk';
 }
 
 /** What others see, and what takes the entries of a shared log; null without one. */
 function viewsOf(parts: Parts, publish: () => void, opened: (() => void)[]): Views & { entries: SharedEntries | null } {
-  const { files, router, identity, transaction, report, isShared } = parts;
+  const { files, router, identity, transaction, report, isShared, apply, commands } = parts;
   const { home, db, journal } = files;
   const options = { db, chain: router.chain, network: identity.networkOrTest };
   if (!isShared) return { ...publishedViews(options, publish), entries: null };
@@ -172,7 +184,10 @@ function viewsOf(parts: Parts, publish: () => void, opened: (() => void)[]): Vie
   const readChain = chainReader(reader, blockPayloads(reader, journal));
   const { isWorking } = transaction;
   const { hooks, history, place } = separateViews(options, { reader, readChain, isWorking });
-  const entries = sharedEntries({ files: { ...files, journal }, router, transaction, report, committedPlace: place });
+  const entries = sharedEntries({
+    ...{ files: { ...files, journal }, router, apply, commands, transaction, report },
+    committedPlace: place,
+  });
   return { hooks, history, entries };
 }
 
@@ -180,13 +195,14 @@ function viewsOf(parts: Parts, publish: () => void, opened: (() => void)[]): Vie
 function startIngest(options: IngestOptions, opened: (() => void)[]) {
   const { directory } = options;
   const parts = openParts(options, opened);
-  const { files, health, identity, durability, follower, router, report, last, transaction } = parts;
+  const { files, health, identity, durability, origins, follower, router, report, last, transaction } = parts;
   const after = parts.isShared ? null : (options.after ?? null);
   const commits = sharedCommits(transaction, health, { journal: files.journal !== null, after });
   const { publish } = commits;
   const views = viewsOf(parts, publish, opened);
+  const writes = otherWrites({ ...parts, db: files.db, publish });
+  bringUp(parts, options, views);
   const { takeInBatch, takeAlone, passOver, keep, commit, rollback } = eventTaker(files, router, transaction, commits);
-  const writes = otherWrites({ db: files.db, transaction, durability, publish });
   return {
     /**
      * Takes one event. When this returns, the event is on disk.
@@ -238,8 +254,14 @@ function startIngest(options: IngestOptions, opened: (() => void)[]) {
     /** Null before the first block, unless it was set. */
     network: identity.network,
 
-    /** The follower takes part in each change of the chain from now on. */
-    follow: follower.set,
+    /**
+     * The follower takes part in each change of the chain from now on. Its tables are this host's own then, wherever they
+     * came from.
+     */
+    follow(one: ChainFollower): void {
+      if (origins.origin() === 'entries') transaction.write(origins.leaveEntries);
+      follower.set(one);
+    },
     history: views.history,
     hooks: views.hooks,
     /** The entries of a log that several hosts share; null where there is none. */

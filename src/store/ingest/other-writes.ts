@@ -1,7 +1,7 @@
 /** What is written besides the node's events, in the order of all that is written. */
 import type { Database } from 'bun:sqlite';
 import type { Clock } from '../../base/clock.ts';
-import { type Commander, type CommandRegistry, knownCommands, takeSlice } from './commands.ts';
+import { type Commander, type CommandRegistry, type KnownCommands, takeSlice } from './commands.ts';
 import type { IndexDurability } from './durability.ts';
 import { faucetCommands, faucetRequests } from './faucet-requests.ts';
 import type { Transactions } from './transactions.ts';
@@ -11,6 +11,9 @@ import { WriterQueue } from './writer-queue.ts';
 
 interface OtherWritesOptions {
   db: Database;
+  known: KnownCommands;
+  /** Whether several hosts share a log: commands are entries then, and no host writes them by itself. */
+  isShared: boolean;
   transaction: Pick<Transactions, 'write'>;
   durability: Pick<IndexDurability, 'now'>;
   /** Commits what is held, so that others can read it. */
@@ -18,10 +21,9 @@ interface OtherWritesOptions {
 }
 
 /** What writes for others than the node. */
-export function otherWrites({ db, transaction, durability, publish }: OtherWritesOptions) {
+export function otherWrites({ db, known, isShared, transaction, durability, publish }: OtherWritesOptions) {
   const queue = new WriterQueue();
   const requests = faucetRequests(db);
-  const known = knownCommands();
   known.add(faucetCommands(requests));
 
   function writeNow<T>(change: () => T, when: Durability = 'usual'): T {
@@ -42,9 +44,12 @@ export function otherWrites({ db, transaction, durability, publish }: OtherWrite
     /** Adds commands that may be sent from now on. */
     addCommands: (registry: CommandRegistry): void => known.add(registry),
     /** What sends commands: each is a write of its own, which nothing but the index keeps. */
-    commander: (clock: Pick<Clock, 'now' | 'monotonic'>): Commander => ({
-      run: (command, when) => write(() => known.apply(command, clock.now()), when),
-      slice: (command) => write(() => takeSlice(known.steps(command, clock.now()), clock).done),
-    }),
+    commander(clock: Pick<Clock, 'now' | 'monotonic'>): Commander {
+      if (isShared) throw new Error('commands of a host that shares a log go through the log');
+      return {
+        run: (command, when) => write(() => known.apply(command, clock.now()), when),
+        slice: (command) => write(() => takeSlice(known.steps(command, clock.now()), clock).done),
+      };
+    },
   };
 }

@@ -1,14 +1,14 @@
 /** Brings the index up to its journal: after a crash, after a failure, or for a new index. */
-import { readEntry } from '../../chain/payload-reader.ts';
 import type { DataFiles } from './data-files.ts';
+import type { ApplyEntry } from './entry-applier.ts';
 import type { IngestLog } from './event.ts';
-import type { Applied, EventRouter } from './event-router.ts';
+import type { Applied } from './event-router.ts';
 import type { LastEvent } from './last-event.ts';
 import { MOST_BYTES_OF_IMPORT } from './shared-commits.ts';
 
 interface ReplayOptions {
   files: Pick<DataFiles, 'journal' | 'places'>;
-  router: Pick<EventRouter, 'apply'>;
+  apply: ApplyEntry;
   /** The journal's last entry that is applied. */
   upTo: number;
   last: LastEvent;
@@ -23,7 +23,7 @@ interface ReplayOptions {
  * What applies the journal's entries that the index lacks.
  * @returns a function whose parameter runs its own in a transaction over the index alone
  */
-export function journalReplay({ files, router, upTo, last, isLive, applied, log }: ReplayOptions) {
+export function journalReplay({ files, apply, upTo, last, isLive, applied, log }: ReplayOptions) {
   const { journal, places } = files;
   return (batch: (work: () => void) => void): void => {
     if (journal === null) return;
@@ -34,7 +34,7 @@ export function journalReplay({ files, router, upTo, last, isLive, applied, log 
       batch(() => {
         let bytes = 0;
         for (const entry of journal.entriesAfter(at)) {
-          applied(router.apply(readEntry(entry.path, entry.text), entry, entry.id, isLive()));
+          applied(apply(entry, isLive()));
           // An entry that changes nothing now (it may have, before a fix of ours) is done with too.
           places.set(entry);
           at = entry.id;

@@ -3,14 +3,20 @@
  * others; either way index and journal become what the log's entries up to there make of them.
  */
 import { OperatorError } from '../../base/errors.ts';
-import { PayloadError, readEntry, readPayload } from '../../chain/payload-reader.ts';
+import { PayloadError, readPayload } from '../../chain/payload-reader.ts';
 import type { Gap, Journal } from '../files/journal.ts';
 import { type JournalEntry, nextChain, sameChain } from '../files/journal-entry.ts';
 import { type Place, placeAfter } from '../files/journal-link.ts';
+import { isStorageError } from '../files/store-failure.ts';
+import { UnsharedHooksError } from '../hooks/unshared.ts';
 import type { DataFiles } from './data-files.ts';
+import type { ApplyEntry } from './entry-applier.ts';
+import { COMMAND_PATH, type EntryCommands } from './entry-commands.ts';
+import { type AppendEntry, entryKeeper } from './entry-keeper.ts';
 import type { Outcome, ReceivedEvent } from './event.ts';
 import type { Applied, EventRouter } from './event-router.ts';
 import { UnknownParentError } from './known-blocks.ts';
+import { commandTaker } from './shared-commands.ts';
 import type { Transactions } from './transactions.ts';
 
 /** An entry of the log that doesn't follow the host's last one: its number or its chain value is another. */
@@ -40,12 +46,11 @@ class InapplicableEntryError extends OperatorError {
   }
 }
 
-/** Appends an entry where `head` is the newest of the log. @returns `conflict` where another stands there */
-export type AppendEntry = (entry: JournalEntry, head: Place) => Promise<'appended' | 'conflict'>;
-
 interface SharedOptions {
   files: Pick<DataFiles, 'places' | 'imports'> & { journal: Journal };
   router: Pick<EventRouter, 'apply'>;
+  apply: ApplyEntry;
+  commands: EntryCommands;
   transaction: Transactions;
   /** Told of each entry that was applied, once it is committed. */
   report: (applied: Applied) => void;
@@ -110,15 +115,22 @@ function proposals({ files, router, transaction }: SharedOptions) {
   return { proposed, keepPlace };
 }
 
+/** Whether an entry can't be applied for what it is, and not for want of a file that can be written or read. */
+const isOfTheEntry = ({ path }: JournalEntry, cause: unknown): cause is Error =>
+  cause instanceof PayloadError ||
+  cause instanceof UnknownParentError ||
+  // Another host applied the command, so that it can't be refused.
+  (path === COMMAND_PATH && cause instanceof Error && !(isStorageError(cause) || cause instanceof UnsharedHooksError));
+
 /** What applies entries of the log. @returns a function that applies them in one transaction, all of them or none */
-function entryApplier({ files, router, transaction, report }: SharedOptions) {
+function togetherApplier({ files, apply: applyEntry, transaction, report }: SharedOptions) {
   const { journal, places } = files;
 
   /** Applies an entry in the open transaction. @throws InapplicableEntryError */
   function apply(entry: JournalEntry, live: boolean): Applied {
     try {
       const applied = transaction.step(() => {
-        const done = router.apply(readEntry(entry.path, entry.text), entry, entry.id, live);
+        const done = applyEntry(entry, live);
         // An entry that changes nothing has its number all the same.
         places.set(entry);
         return done;
@@ -126,8 +138,7 @@ function entryApplier({ files, router, transaction, report }: SharedOptions) {
       transaction.guarded(() => journal.append(entry));
       return applied;
     } catch (cause) {
-      const isOfTheEntry = cause instanceof PayloadError || cause instanceof UnknownParentError;
-      throw isOfTheEntry ? new InapplicableEntryError(entry.id, { cause }) : cause;
+      throw isOfTheEntry(entry, cause) ? new InapplicableEntryError(entry.id, { cause }) : cause;
     }
   }
 
@@ -150,10 +161,11 @@ function entryApplier({ files, router, transaction, report }: SharedOptions) {
 
 /** What takes entries; every function is called in the order of all that is written. */
 export function sharedEntries(options: SharedOptions) {
-  const { files, transaction, report, committedPlace } = options;
+  const { files, transaction, commands, report, committedPlace } = options;
   const { journal, places } = files;
   const { proposed, keepPlace } = proposals(options);
-  const applyTogether = entryApplier(options);
+  const applyTogether = togetherApplier(options);
+  const keep = entryKeeper(journal, transaction);
 
   return {
     /** The host's last entry. */
@@ -179,23 +191,13 @@ export function sharedEntries(options: SharedOptions) {
         transaction.commit();
         return 'repeated';
       }
-      let answer: Awaited<ReturnType<AppendEntry>>;
-      try {
-        answer = await append(made.entry, made.head);
-      } catch (error) {
-        transaction.rollback();
-        throw error;
-      }
-      if (answer === 'conflict') {
-        transaction.rollback();
-        return 'conflict';
-      }
-      transaction.guarded(() => journal.append(made.entry));
-      keepPlace(event);
-      transaction.commit();
+      if ((await keep(made.entry, made.head, append, () => keepPlace(event))) === 'conflict') return 'conflict';
       report(made.applied);
       return 'applied';
     },
+
+    /** Takes a command of this host. */
+    command: commandTaker({ files, transaction, commands, keep }),
 
     /**
      * Applies entries of the log; those that the host has already are passed over.

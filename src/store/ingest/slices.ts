@@ -1,6 +1,7 @@
 /** Long work in small transactions, so that the node's events come in between. */
 import type { Clock } from '../../base/clock.ts';
 import { isStorageError } from '../files/store-failure.ts';
+import { LogUnavailableError } from '../log/shared-log.ts';
 import { takeSlice } from './commands.ts';
 import type { Write } from './write.ts';
 
@@ -11,7 +12,7 @@ const messageOf = (error: unknown): string => (error instanceof Error ? error.me
  * @param slice returns whether the work is done
  * @param failed notes that the work can't go on, such as for lack of a block; others go on
  * @returns whether the work is done
- * @throws what the store throws where it can't be written or read now
+ * @throws what the store or the log of hosts throws where it can't be written or read now
  */
 export async function sliceOrFailure(
   slice: () => Promise<boolean>,
@@ -20,7 +21,7 @@ export async function sliceOrFailure(
   try {
     return await slice();
   } catch (error) {
-    if (isStorageError(error)) throw error;
+    if (isStorageError(error) || error instanceof LogUnavailableError) throw error;
     await failed(messageOf(error), error);
     return true;
   }

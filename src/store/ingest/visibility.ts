@@ -50,7 +50,7 @@ function ownViews({ db, chain, network }: ViewOptions): Views {
 
 /** Each of the functions of hooks and history, as `make` makes it of the own one and its name. */
 function eachView(own: Views, make: <F extends Functions>(functions: F, of: (views: Views) => F) => F): Views {
-  const { records, deliveries, ledger, secrets, backfills, candidates } = own.hooks;
+  const { records, deliveries, ledger, secrets, backfills, candidates, origin } = own.hooks;
   return {
     hooks: {
       records: make(records, ({ hooks }) => hooks.records),
@@ -59,6 +59,7 @@ function eachView(own: Views, make: <F extends Functions>(functions: F, of: (vie
       secrets: make(secrets, ({ hooks }) => hooks.secrets),
       backfills: make(backfills, ({ hooks }) => hooks.backfills),
       candidates: make(candidates, ({ hooks }) => hooks.candidates),
+      origin: make(origin, ({ hooks }) => hooks.origin),
     },
     history: make({ ...own.history }, ({ history }) => ({ ...history })),
   };

@@ -2,7 +2,6 @@
 import { type Clock, systemClock } from '../../base/clock.ts';
 import { OperatorError } from '../../base/errors.ts';
 import { CHAIN_START, compressed, decompressed } from '../files/journal-entry.ts';
-import { CutOffAppends } from './cut-off-appends.ts';
 import { type EngineTables, requireTables, tablesOf } from './engine-tables.ts';
 import { copyAfter, copyRow } from './entry-copy.ts';
 import { NewEntries } from './new-entries.ts';
@@ -64,7 +63,6 @@ export class PostgresLog implements SharedLog {
   /** What the engine holds besides the log is reached by it: the lease, and the positions of hosts. */
   readonly access: EngineAccess;
   readonly #newEntries: NewEntries;
-  readonly #cutOff: CutOffAppends;
   readonly #append: string;
   readonly #read: string;
   readonly #head: string;
@@ -74,7 +72,6 @@ export class PostgresLog implements SharedLog {
     const { engine, tables, clock } = access;
     const { log } = tables;
     this.access = access;
-    this.#cutOff = new CutOffAppends(access);
     this.#newEntries = new NewEntries(engine, tables, { clock, listens });
     // The one statement that appends: the number is free and the entry before it is the one that the host knows, or nothing
     // is written. Two hosts that try at once meet at the primary key.
@@ -106,8 +103,7 @@ export class PostgresLog implements SharedLog {
     await this.requireTables();
     const payload = compressed(entry.text);
     const values = [entry.seq, entry.receivedAt, entry.path, payload, entry.chain, head.chain];
-    const appending = this.access.engine.write(({ run }) => run(this.#append, values), payload.length);
-    const rows = await this.#cutOff.noting(entry.seq, appending);
+    const rows = await this.access.engine.write(({ run }) => run(this.#append, values), payload.length);
     if (rows.length === 0) return 'conflict';
     this.#newEntries.announce(entry.seq);
     return 'appended';
@@ -115,9 +111,9 @@ export class PostgresLog implements SharedLog {
 
   async appendTogether(entries: readonly LogEntry[], head: LogHead): Promise<'appended' | 'conflict'> {
     await this.requireTables();
-    const newest = entries.at(-1)?.seq ?? head.seq;
-    const outcome = await this.#cutOff.noting(newest, copyAfter(this.access, head, entries.map(copyRow)));
-    if (outcome === 'appended') this.#newEntries.announce(newest);
+    const outcome = await copyAfter(this.access, head, entries.map(copyRow));
+    const newest = entries.at(-1)?.seq;
+    if (outcome === 'appended' && newest !== undefined) this.#newEntries.announce(newest);
     return outcome;
   }
 
@@ -132,17 +128,13 @@ export class PostgresLog implements SharedLog {
       if (bytes > maxBytes && entries.length > 0) break;
       entries.push(entry);
     }
-    await this.#cutOff.settle(entries.at(-1)?.seq ?? after);
     return entries;
   }
 
   async head(): Promise<LogHead> {
     await this.requireTables();
     const [row] = await this.access.engine.read((run) => run<Pick<LogRow, 'seq' | 'chain'>>(this.#head));
-    if (row === undefined) return { seq: 0, chain: CHAIN_START };
-    const head = { seq: Number(row.seq), chain: row.chain };
-    await this.#cutOff.settle(head.seq);
-    return head;
+    return row === undefined ? { seq: 0, chain: CHAIN_START } : { seq: Number(row.seq), chain: row.chain };
   }
 
   wait(after: number, signal: AbortSignal): Promise<void> {

@@ -22,3 +22,10 @@ export const storedState = storedWords('hook_deliveries', 'state', deliveryState
 export const backfillStates = ['queued', 'running', 'completed', 'cancelled', 'failed'] as const;
 export type BackfillState = (typeof backfillStates)[number];
 export const storedBackfillState = storedWords('hook_backfills', 'state', backfillStates);
+/**
+ * Where the rows of chainhooks come from: from what was asked of this host; from commands among the journal's entries; or
+ * first from these and then, since the host left its cluster, from what was asked of this host.
+ */
+export const hookOrigins = ['host', 'entries', 'left'] as const;
+export type HookOrigin = (typeof hookOrigins)[number];
+export const storedOrigin = storedWords('hook_origin', 'origin', hookOrigins);

@@ -1,0 +1,173 @@
+/** Commands as people and deliverers send them to the hosts of a simulated cluster, whichever host they ask. */
+
+import type { Prng } from '../../src/devnet/prng.ts';
+import type { Mark } from '../../src/hooks/commands/marks.ts';
+import type { HookCommands } from '../../src/hooks/commands/registry.ts';
+import { readDefinition } from '../../src/hooks/definition.ts';
+import type { ResumeFrom } from '../../src/hooks/lifecycle.ts';
+import { everyDelivery } from '../../src/store/hooks/delivery-log.ts';
+import type { Delivery, HookRecord } from '../../src/store/hooks/model.ts';
+import type { CommandsOf } from '../../src/store/ingest/commands.ts';
+import type { FaucetCommands } from '../../src/store/ingest/faucet-requests.ts';
+import type { Ingest } from '../../src/store/ingest/ingest.ts';
+import type { World } from '../simulation/world.ts';
+
+const CONSUMER = 'default';
+const DAY = 24 * 3_600_000;
+const filters = [
+  [{ type: 'stx_event' }, { type: 'coinbase' }],
+  [{ type: 'contract_call' }, { type: 'contract_deploy' }],
+  [{ type: 'tenure_change' }, { type: 'nft_event' }, { type: 'ft_event' }],
+];
+const options = [
+  { enable_on_registration: true },
+  { enable_on_registration: true, expire_after_occurrences: 2 },
+  { enable_on_registration: true, expire_after_evaluations: 3 },
+  {},
+];
+
+/** What a command is chosen by and sent with. */
+export interface Asked {
+  world: World;
+  prng: Prng;
+  hooks: CommandsOf<HookCommands>;
+  faucets: CommandsOf<FaucetCommands>;
+  store: Ingest['hooks'];
+  tip: number;
+}
+
+function definitionOf(prng: Prng) {
+  const events = prng.pick(filters);
+  return readDefinition(
+    {
+      name: `hook ${prng.below(1_000)}`,
+      version: '1',
+      chain: 'stacks',
+      network: 'testnet',
+      filters: { events },
+      action: { type: 'http_post', url: 'https://receiver.invalid/hook' },
+      options: prng.pick(options),
+    },
+    null,
+  );
+}
+
+function attemptAt({ world, prng }: Asked, statusCode: number) {
+  const at = Math.floor(world.time) - prng.below(1_000);
+  return { at, durationMs: prng.below(500), urlHost: 'receiver.invalid', statusCode, error: null, excerpt: 'so' };
+}
+
+function markOf(asked: Asked, { id: delivery, webhookId, attempts }: Delivery): Mark {
+  const of = { delivery, webhookId, attempts };
+  switch (asked.prng.below(6)) {
+    case 0:
+      return { ...of, outcome: 'dead', attempt: attemptAt(asked, 410), reason: 'it is gone' };
+    case 1:
+      return { ...of, outcome: 'failed', attempt: attemptAt(asked, 500), nextAt: Math.floor(asked.world.time) + 2_000 };
+    case 2:
+      return { ...of, outcome: 'lost' };
+    default:
+      return { ...of, outcome: 'delivered', attempt: attemptAt(asked, 200) };
+  }
+}
+
+/** What came of the first delivery of each lane. */
+async function mark(asked: Asked): Promise<void> {
+  const { hooks, store, prng } = asked;
+  const heads = store.deliveries.openLanes().flatMap(({ hookId, lane }) => store.deliveries.head(hookId, lane) ?? []);
+  if (heads.length === 0) return;
+  // Now and then of a lease that has ended.
+  const epoch = Math.max(0, 1 + Math.floor(asked.world.age / 700) - prng.below(2));
+  await hooks.run('delivery.mark', { epoch, marks: heads.map((head) => markOf(asked, head)) });
+}
+
+/** Slices of all that has something to do. */
+async function advance({ hooks, store, prng }: Asked): Promise<void> {
+  await hooks.slice('hook.advance', { of: 'live' });
+  for (const hook of store.records.catchingUp()) {
+    await hooks.slice('hook.advance', { of: 'catch_up', hook, most: 1_000 });
+  }
+  for (const backfill of store.backfills.next()) {
+    const task = { of: 'backfill', backfill, most: 3 } as const;
+    if (prng.chance(0.1)) await hooks.run('hook.fail', { task, reason: 'for a test' });
+    else await hooks.slice('hook.advance', task);
+  }
+}
+
+async function forget({ hooks, world, prng }: Asked): Promise<void> {
+  const before = Math.floor(world.time) - prng.below(2_000);
+  await hooks.run('upkeep.aged_bodies', { after: { createdAt: 0, id: 0 }, before, limit: 3 });
+  await hooks.run('upkeep.rows', { before: before - 1_000, limit: 3 });
+  await hooks.run('upkeep.deleted_hook', { before, limit: 2 });
+  await hooks.run('upkeep.ledger', { below: 1 + prng.below(10), limit: 3 });
+}
+
+async function giveOrForget({ faucets, world, prng }: Asked): Promise<void> {
+  if (prng.chance(0.2)) await faucets.run('faucet.forget', { time: Math.floor(world.time) - prng.below(DAY) });
+  else await faucets.run('faucet.add', { currency: 'stx', address: `ST${prng.below(3)}`, ip: '127.0.0.1' });
+}
+
+async function changeSecret({ hooks, prng }: Asked): Promise<void> {
+  const consumer = `consumer ${prng.below(2)}`;
+  if (prng.chance(0.2)) await hooks.run('hook.remove_secret', { consumer });
+  else await hooks.run('hook.set_secret', { consumer, secret: Buffer.from(prng.bytes(32)).toString('hex') });
+}
+
+async function register({ hooks, world, prng }: Asked): Promise<void> {
+  const hook = { uuid: world.chance.uuid(), consumer: CONSUMER, definition: definitionOf(prng), most: 6 };
+  await hooks.run('hook.register', hook);
+}
+
+async function changeHook(asked: Asked, { id, uuid, consumer }: HookRecord): Promise<void> {
+  const { hooks, store, prng, world, tip } = asked;
+  const hook = { uuid, consumer };
+  switch (prng.below(11)) {
+    case 0:
+      return hooks.run('hook.remove', hook);
+    case 1:
+    case 8:
+      return hooks.run('hook.set_enabled', { ...hook, enabled: false });
+    case 2:
+    case 3:
+    case 9:
+      return hooks.run('hook.set_enabled', {
+        ...hook,
+        enabled: true,
+        from: prng.pick<ResumeFrom>(['tip', 'last_evaluated', 1]),
+      });
+    case 4:
+      return void (await hooks.run('hook.redefine', { ...hook, change: { filters: { events: prng.pick(filters) } } }));
+    case 5:
+    case 6: {
+      const range = { from: 1, to: Math.max(1, tip), dryRun: prng.chance(0.2), most: 2 };
+      return hooks.run('backfill.start', { hook: id, job: world.chance.uuid(), ...range });
+    }
+    case 7: {
+      const filter = { ...everyDelivery, states: ['failed', 'delivered', 'dead'] as const };
+      return void (await hooks.run('delivery.redeliver_many', { ...hook, filter, after: 0, limit: 3, underWay: [] }));
+    }
+    default: {
+      const stuck = store.deliveries.head(id, 'live');
+      if (stuck !== undefined) await hooks.run('delivery.skip', { ...hook, delivery: stuck.webhookId, underWay: [] });
+    }
+  }
+}
+
+/** Sends commands that chance draws. @throws what the hosts refuse them with */
+export async function sendSome(asked: Asked): Promise<void> {
+  const { store, prng } = asked;
+  const change = async (): Promise<void> => {
+    const all = store.records.all(CONSUMER);
+    await (all.length === 0 ? register(asked) : changeHook(asked, prng.pick(all)));
+  };
+  const send = prng.weighted<() => Promise<void>>([
+    [3, () => register(asked)],
+    [6, change],
+    [4, () => advance(asked)],
+    [4, () => mark(asked)],
+    [1, () => forget(asked)],
+    [2, () => giveOrForget(asked)],
+    [1, () => changeSecret(asked)],
+  ]);
+  await send();
+}
