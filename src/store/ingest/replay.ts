@@ -1,4 +1,5 @@
 /** Brings the index up to its journal: after a crash, after a failure, or for a new index. */
+import { collectAll } from '../../base/garbage.ts';
 import type { DataFiles } from './data-files.ts';
 import type { ApplyEntry } from './entry-applier.ts';
 import type { IngestLog } from './event.ts';
@@ -31,8 +32,8 @@ export function journalReplay({ files, apply, upTo, last, isLive, applied, log }
     let at = places.current().id;
     let events = 0;
     while (at < end) {
+      let bytes = 0;
       batch(() => {
-        let bytes = 0;
         for (const entry of journal.entriesAfter(at)) {
           applied(apply(entry, isLive()));
           // An entry that changes nothing now (it may have, before a fix of ours) is done with too.
@@ -43,6 +44,7 @@ export function journalReplay({ files, apply, upTo, last, isLive, applied, log }
           if (bytes >= MOST_BYTES_OF_IMPORT || at === end) break;
         }
       });
+      if (bytes >= MOST_BYTES_OF_IMPORT) collectAll();
     }
     if (events > 0) log({ event: 'journal_replayed', events });
     // A commit that seemed to fail may be done all the same: its event is no news when it comes again.
