@@ -14,29 +14,41 @@ import { lastCommon } from './last-common.ts';
 import type { OutputFormat } from './option-values.ts';
 import { checkWatch } from './report.ts';
 
-/** Asks the other for its tables where this data stands, and digests those of this data meanwhile. */
+/** Digests the tables of this data while the other finds its own. @returns no tables where both are at different entries */
 async function digestBoth(
   snapshot: IndexSnapshot,
-  other: Other,
+  finding: Promise<Found>,
   options: AgainstOptions,
 ): Promise<{ their: Found; ours: Tables | null }> {
   const giveUp = new AbortController();
-  const own = tablesOf(snapshot, options.directory, options, giveUp.signal);
-  try {
-    const their = await other.at(snapshot.place.id);
-    if (their.tables === null) giveUp.abort();
-    return { their, ours: await own };
-  } finally {
-    giveUp.abort();
-    await own;
+  async function found(): Promise<Found> {
+    let isThere = false;
+    try {
+      const their = await finding;
+      isThere = their.tables !== null && their.place.id === snapshot.place.id;
+      return their;
+    } finally {
+      if (!isThere) giveUp.abort();
+    }
   }
+  // The snapshot is used until both have ended.
+  const [theirs, own] = await Promise.allSettled([
+    found(),
+    tablesOf(snapshot, options.directory, options, giveUp.signal),
+  ]);
+  if (theirs.status === 'rejected') throw theirs.reason;
+  if (own.status === 'rejected') throw own.reason;
+  return { their: theirs.value, ours: own.value };
 }
 
-/** The chain values of the last entry that both have; null where one of them doesn't know it. */
-function sharedChains(directory: string, our: Place, their: Found): [ours: Uint8Array, theirs: Uint8Array] | null {
-  const isOurs = their.place.id >= our.id;
-  const ours = isOurs ? our.chain : chainIn(directory, their.place.id);
-  const theirs = isOurs ? their.chainAsked : their.place.chain;
+/**
+ * The chain values of the last entry that both have; null where one of them isn't known.
+ * @param asked the entry that the other was asked for
+ */
+function sharedChains(directory: string, our: Place, their: Found, asked: number): [Uint8Array, Uint8Array] | null {
+  const { place, chainAsked } = their;
+  const ours = place.id >= our.id ? our.chain : chainIn(directory, place.id);
+  const theirs = place.id <= our.id ? place.chain : asked === our.id ? chainAsked : null;
   return ours === null || theirs === null ? null : [ours, theirs];
 }
 
@@ -91,6 +103,29 @@ function compareTables(run: CheckRun, snapshot: IndexSnapshot, ours: Tables, the
 /** Tries to find both at one entry while events come. */
 const TRIES = 20;
 
+/** A try that found the two at different entries. */
+interface Missed {
+  /** The entry that was waited for; null where it was the last one of this data. */
+  target: number | null;
+  ours: number;
+  theirs: number;
+  /** Where this data was at the try before. */
+  before: number;
+}
+
+/**
+ * The entry that the next try waits for: one that comes soon, so that both wait for it before it is there; null for the last
+ * one of this data.
+ * @returns `apart` where no further try helps
+ */
+function nextTarget({ target, ours, theirs, before }: Missed, tries: number): number | null | 'apart' {
+  // Nothing comes here while the other is further on, or the other does not come as far.
+  if (tries === TRIES || ours === before || (target === null && theirs < ours)) return 'apart';
+  // Events have ceased.
+  if (target !== null && ours < target) return null;
+  return Math.max(ours, theirs) + 2 * (Math.abs(theirs - ours) + tries);
+}
+
 /**
  * Compares the tables of a data directory with those of another one.
  * @returns what was compared, with what differs
@@ -102,28 +137,32 @@ export async function compareWith(
   watch: CheckWatch,
 ): Promise<readonly CheckResult[]> {
   const { directory, wait, clock } = options;
-  let wanted = 0;
+  let target: number | null = null;
+  let before = -1;
   for (let tries = 1; ; tries++) {
-    using snapshot = await snapshotFrom(directory, wanted, wait, clock);
+    const early: Promise<Found> | null = target === null ? null : other.at(target);
+    // What it fails with is met below.
+    early?.catch(() => {});
+    using snapshot = await snapshotFrom(directory, target ?? 0, wait, clock);
     const { place, schema } = snapshot;
+    const asked: number = target ?? place.id;
+    const { their, ours } = await digestBoth(snapshot, early ?? other.at(asked), options);
     const run = new CheckRun(snapshot.tables, watch);
-    if (place.id < wanted) throw apart(other.location, place.id, wanted);
-    const { their, ours } = await digestBoth(snapshot, other, options);
-    const chains = sharedChains(directory, place, their);
-    const shared = Math.min(place.id, their.place.id);
-    const isOneHistory = chains === null || sameChain(...chains);
-    const problems = isOneHistory ? [] : [await divergence(directory, other, shared)];
-    if (!isOneHistory || (ours !== null && their.tables !== null)) {
-      run.add({ name: `journals up to entry ${shared}`, problems });
+    const chains = sharedChains(directory, place, their, asked);
+    const name = `journals up to entry ${Math.min(place.id, their.place.id)}`;
+    if (chains !== null && !sameChain(...chains)) {
+      run.add({ name, problems: [await divergence(directory, other, Math.min(place.id, their.place.id))] });
+      return run.results;
     }
-    if (!isOneHistory) return run.results;
     if (their.schema !== schema) throw otherSchema(other.location, their.schema, schema);
-    if (ours !== null && their.tables !== null) {
+    if (ours !== null && their.tables !== null && their.place.id === place.id) {
+      run.add({ name, problems: [] });
       compareTables(run, snapshot, ours, their.tables);
       return run.results;
     }
-    if (their.place.id <= place.id || tries === TRIES) throw apart(other.location, place.id, their.place.id);
-    wanted = their.place.id;
+    const next = nextTarget({ target, ours: place.id, theirs: their.place.id, before }, tries);
+    if (next === 'apart') throw apart(other.location, place.id, their.place.id);
+    [target, before] = [next, place.id];
   }
 }
 

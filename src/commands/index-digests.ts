@@ -11,7 +11,7 @@ import { writeNow } from './output.ts';
 import { progressLines } from './progress.ts';
 
 /** Milliseconds between two looks at an index that is waited for. */
-const LOOK_MS = 20;
+const LOOK_MS = 5;
 
 /**
  * Takes a snapshot once the index is at an entry or after it.
@@ -25,12 +25,12 @@ export async function snapshotFrom(
   clock: Clock,
 ): Promise<IndexSnapshot> {
   const end = clock.monotonic() + seconds * 1000;
-  for (;;) {
-    const snapshot = snapshotIndex(directory);
-    if (snapshot.place.id >= at || clock.monotonic() >= end) return snapshot;
-    snapshot[Symbol.dispose]();
+  const snapshot = snapshotIndex(directory);
+  while (snapshot.place.id < at && clock.monotonic() < end) {
     await pause(clock, LOOK_MS);
+    snapshot.renew();
   }
+  return snapshot;
 }
 
 /** The chain value of an entry; null where the journal doesn't hold it, or there is none. */

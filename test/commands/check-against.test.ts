@@ -118,28 +118,50 @@ function entriesOf({ path }: DataDirectory): number {
   return db.query<{ id: number }, []>('SELECT journal_id AS id FROM progress').get()!.id;
 }
 
-test('where the other went on meanwhile, both are compared at an entry that both have', async () => {
-  using ours = copyOf(whole);
-  using theirs = copyOf(whole);
+/** Two copies that get further events between the tries to find both at one entry. */
+function moving() {
+  const [ours, theirs] = [copyOf(whole), copyOf(whole)];
   const asked: number[] = [];
   const real = otherAt(theirs.path, null, optionsOf(ours));
-  const moving: Other = {
-    ...real,
-    async at(id) {
-      asked.push(id);
-      // An event comes to both once this data was looked at.
-      if (asked.length === 1) {
+  return {
+    ours,
+    asked,
+    /** @param come how many events come to both once the other is asked for an entry */
+    other: (come: (at: number) => number): Other => ({
+      ...real,
+      async at(id) {
+        const at = entriesOf(ours);
+        asked.push(id - entriesOf(whole));
         for (const { path } of [ours, theirs]) {
           using opened = openAt(path);
-          opened.ingest.receive(chunk('a node'));
+          for (let more = 0; more < come(id - at); more++) opened.ingest.receive(chunk(`${at} ${more}`));
         }
-      }
-      return real.at(id);
+        return real.at(id);
+      },
+    }),
+    [Symbol.dispose]() {
+      for (const each of [ours, theirs]) each[Symbol.dispose]();
     },
   };
-  expect(differing(await compareWith(moving, optionsOf(ours), watch))).toEqual([]);
-  const at = entriesOf(whole);
-  expect(asked).toEqual([at, at + 1]);
+}
+
+test('while events come, both wait for one that comes soon; once they cease, the last one does', async () => {
+  using calm = moving();
+  expect(
+    differing(
+      await compareWith(
+        calm.other(() => (calm.asked.length === 1 ? 1 : 0)),
+        optionsOf(calm.ours),
+        watch,
+      ),
+    ),
+  ).toEqual([]);
+  expect(calm.asked).toEqual([0, 5, 1]);
+  // The first answer comes late by three events; then they come until the one that is waited for is there.
+  using busy = moving();
+  const come = (ahead: number) => (busy.asked.length === 1 ? 3 : ahead);
+  expect(differing(await compareWith(busy.other(come), optionsOf(busy.ours), watch))).toEqual([]);
+  expect(busy.asked).toEqual([0, 11]);
 });
 
 test('digests count as an inspection: one runs at a time, and it can be cancelled', async () => {

@@ -1,6 +1,6 @@
 /** A snapshot of an index at one entry of its journal, and the digests of its tables. */
 import type { Database } from 'bun:sqlite';
-import { openToRead } from '../files/connection.ts';
+import { openToRead, rollBack } from '../files/connection.ts';
 import { indexPath, openReader, SCHEMA_VERSION } from '../files/database.ts';
 import { indexPlace, type Place } from '../files/journal-link.ts';
 import { type TableDigest, tableDigester } from './row-digests.ts';
@@ -14,7 +14,9 @@ export type Digested = { table: string; rows: number; digest: null } | { table: 
 
 export interface IndexSnapshot extends Disposable {
   /** The last entry that the index holds. */
-  place: Place;
+  readonly place: Place;
+  /** Takes the snapshot once more, as the index stands now. */
+  renew(): void;
   /** The version of the schema, which the form of rows depends on. */
   schema: number;
   /** How many tables there are to digest. */
@@ -47,11 +49,21 @@ export function snapshotIndex(directory: string): IndexSnapshot {
   // Looks at the version.
   openReader(directory).close();
   const db = openToRead(indexPath(directory), true);
-  db.run('BEGIN');
-  const { id, chain } = indexPlace(db).current();
+  const places = indexPlace(db);
+  let place: Place;
+  const renew = () => {
+    rollBack(db);
+    db.run('BEGIN');
+    const { id, chain } = places.current();
+    place = { id: Number(id), chain };
+  };
+  renew();
   const tables = journaledTables(db);
   return {
-    place: { id: Number(id), chain },
+    get place() {
+      return place;
+    },
+    renew,
     schema: SCHEMA_VERSION,
     tables: tables.length,
     *digests() {
