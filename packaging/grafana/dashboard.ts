@@ -291,6 +291,12 @@ const rows: readonly (readonly [title: string, panels: readonly Panel[]])[] = [
         ],
       },
       {
+        title: 'Host that delivers chainhooks',
+        about: '1 for the host that delivers; another one takes over within ten seconds. Only with --cluster.',
+        unit: 'none',
+        queries: [each(of('stackside_delivery_lease_held'))],
+      },
+      {
         title: 'Stream of stacks-node-publisher',
         about: 'Messages that were taken, and failures. Only with --snp.',
         unit: 'ops',

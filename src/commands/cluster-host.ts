@@ -5,15 +5,18 @@ import type { HostsState } from '../api/stackside/hosts.ts';
 import type { Chance } from '../base/chance.ts';
 import type { Clock } from '../base/clock.ts';
 import { OperatorError } from '../base/errors.ts';
+import { deliveryLease } from '../cluster/delivery-lease.ts';
 import type { ClusterState } from '../cluster/events.ts';
 import { type ClusterHost, clusterHost } from '../cluster/host.ts';
+import type { LeaseKeeper } from '../cluster/lease-keeper.ts';
 import type { Log } from '../log.ts';
-import { clusterMetrics } from '../metrics/cluster.ts';
+import { clusterMetrics, leaseMetrics } from '../metrics/cluster.ts';
 import type { Settings } from '../settings/config.ts';
 import { LeftClusterError, UnsharedHooksError } from '../store/hooks/unshared.ts';
 import type { Ingest } from '../store/ingest/ingest.ts';
 import type { HostReport } from '../store/log/cluster-hosts.ts';
 import type { ClusterStatus } from '../store/log/cluster-status.ts';
+import type { LeaseEngine } from '../store/log/leases.ts';
 import { LogUnavailableError, LogUnknownOutcomeError, type SharedLog } from '../store/log/shared-log.ts';
 import { clusterLogJson, hostJson } from './cluster-json.ts';
 import { spanText } from './span.ts';
@@ -35,6 +38,7 @@ export interface OpenedLog {
   tell(position: HostReport): Promise<void>;
   /** Where the log and its hosts stand. @throws LogUnavailableError, OperatorError */
   status(): Promise<ClusterStatus>;
+  leases: LeaseEngine;
 }
 
 /** Opens the log of a cluster. @throws OperatorError where it is none, or of another version */
@@ -42,16 +46,18 @@ export type OpenLog = (url: string, options: { prefix: string; clock: Clock }) =
 
 /** Opens the log in PostgreSQL, whose client is loaded for that. */
 export const openClusterLog: OpenLog = async (url, options) => {
-  const [{ openPostgresLog }, { tellPosition }, { clusterStatus }] = await Promise.all([
+  const [{ openPostgresLog }, { tellPosition }, { clusterStatus }, { postgresLeases }] = await Promise.all([
     import('../store/log/postgres-log.ts'),
     import('../store/log/cluster-hosts.ts'),
     import('../store/log/cluster-status.ts'),
+    import('../store/log/postgres-leases.ts'),
   ]);
   const log = await openPostgresLog(url, options);
   return {
     log,
     tell: (position) => tellPosition(log.access, position),
     status: () => clusterStatus(log.access, null),
+    leases: postgresLeases(log.access),
   };
 };
 
@@ -61,6 +67,8 @@ export interface ServedCluster extends Pick<ClusterHost, 'receive' | 'commander'
   host(): NonNullable<HostsState['host']>;
   /** Where all hosts stand, as far as the log can be asked. */
   hosts(): Promise<HostsState>;
+  /** The lease to deliver chainhooks, which is asked for once somebody starts it; null where this host only reads. */
+  deliveries: LeaseKeeper | null;
   /** Why answers are too old to be given; null where they aren't. */
   behind(): string | null;
   /** Resolves with what ended the host, which only the operator can mend. */
@@ -162,10 +170,13 @@ export async function joinCluster(options: JoinOptions): Promise<ServedCluster |
     metrics,
     failed: (error) => failed.resolve(error),
   });
+  const deliveries =
+    settings.mode === 'read' ? null : deliveryLease({ leases: opened.leases, host, name, ingest, clock, chance, say });
+  if (deliveries !== null) leaseMetrics(registry, () => deliveries.standing());
   const stopTelling = telling(opened, clock, () => ({
     ...{ name, seq: host.state().position, version: serverVersion, chainId: ingest.chainId() },
   }));
-  const ownState = () => hostJson(name, host.state());
+  const ownState = () => hostJson(name, host.state(), deliveries?.standing() ?? null);
   return {
     receive: host.receive,
     commander: host.commander,
@@ -174,6 +185,7 @@ export async function joinCluster(options: JoinOptions): Promise<ServedCluster |
     start: host.start,
     host: ownState,
     hosts: async () => ({ host: ownState(), ...(await askedLog(opened)) }),
+    deliveries,
     behind: () => reasonOf(host.state(), clusterLag),
     failed: failed.promise,
     async stop() {

@@ -1,6 +1,7 @@
 /** The state of a cluster in JSON, as the command and the API show it. */
 import type { ClusterLog, HostsState } from '../api/stackside/hosts.ts';
-import type { ClusterState } from '../cluster/events.ts';
+import type { ClusterState, LeaseStanding } from '../cluster/events.ts';
+import { hostOf } from '../cluster/lease-keeper.ts';
 import { toHex } from '../codec/hex.ts';
 import type { ClusterStatus } from '../store/log/cluster-status.ts';
 
@@ -17,7 +18,9 @@ export const clusterLogJson = ({ chainId, head, bytes, hosts, leases, engine }: 
     version,
     seen_seconds_ago: seconds,
   })),
-  leases: leases.map(({ name, holder, epoch, seconds }) => ({ name, holder, epoch, seconds_left: seconds })),
+  leases: leases.map(({ name, holder, epoch, seconds }) => ({
+    ...{ name, holder: hostOf(holder), epoch, seconds_left: seconds },
+  })),
   engine: {
     server: engine.server,
     version: engine.version,
@@ -33,10 +36,11 @@ export const clusterStatusJson = (status: ClusterStatus) => ({
   directory: status.directory === null ? null : { entry: status.directory.seq, fits: status.directory.fits },
 });
 
-/** Makes the JSON of this host. */
+/** Makes the JSON of this host. @param deliveries what it knows of the lease to deliver; null where it only reads */
 export const hostJson = (
   name: string,
   { position, head, lagSeconds, reachable, conflicts, healed }: ClusterState,
+  deliveries: LeaseStanding | null,
 ): NonNullable<HostsState['host']> => ({
   name,
   entry: position,
@@ -45,4 +49,6 @@ export const hostJson = (
   reachable,
   conflicts,
   healed,
+  deliveries:
+    deliveries === null ? null : { held: deliveries.isHeld, holder: deliveries.holder, epoch: deliveries.epoch },
 });

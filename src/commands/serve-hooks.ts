@@ -1,6 +1,7 @@
 /** Starts the chainhooks of a serving process by its settings. */
 
 import { OperatorError } from '../base/errors.ts';
+import type { Lease } from '../cluster/lease-keeper.ts';
 import { type Access, access } from '../hooks/access.ts';
 import { adminKeyOf } from '../hooks/admin-key.ts';
 import { OPERATOR } from '../hooks/caller.ts';
@@ -80,10 +81,12 @@ export interface ServeHooksOptions {
   machine?: HookMachine;
   /** Sends commands into the log that hosts share; a host by itself has its own. */
   commander?: Commander;
+  /** The host of a cluster delivers by it; its own where it is no such host. */
+  lease?: Lease;
   environment?: Environment;
 }
 
-/** Starts to evaluate chainhooks and to deliver. */
+/** Starts to evaluate chainhooks, and to deliver once the lease is held. */
 export function serveHooks(options: ServeHooksOptions): ServedHooks {
   const { settings, log, environment = realEnvironment } = options;
   const { clock, chance, post } = environment;

@@ -183,12 +183,9 @@ function manageHooks(
 ) {
   const timers = watch.hour.aroundTimers(hookTimers(registry));
   const served = serveHooks({
-    settings,
-    ...writing,
+    ...{ settings, ...writing, log, timers, environment },
     ...(cluster === null ? {} : { commander: cluster.commander }),
-    log,
-    timers,
-    environment,
+    ...(cluster?.deliveries == null ? {} : { lease: cluster.deliveries }),
   });
   const { hooks, wrongKeys } = served;
   closing.unshift(() => hooks.stop());

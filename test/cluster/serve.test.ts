@@ -2,17 +2,20 @@
 import { expect, test } from 'bun:test';
 import { type Clock, systemClock } from '../../src/base/clock.ts';
 import { OperatorError } from '../../src/base/errors.ts';
+import { ASK_MS } from '../../src/cluster/lease-keeper.ts';
 import type { OpenLog } from '../../src/commands/cluster-host.ts';
 import { realEnvironment } from '../../src/commands/environment.ts';
 import { serveUntilSignal, startServing } from '../../src/commands/serve.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { readAdminKey } from '../../src/hooks/admin-key.ts';
+import type { PostOptions } from '../../src/hooks/delivery/post.ts';
 import type { LogEvent } from '../../src/log.ts';
 import { readSettings } from '../../src/settings/config.ts';
 import { CHAIN_START } from '../../src/store/files/journal-entry.ts';
+import { definition } from '../hooks/server.ts';
 import { dataDirectory } from '../support/data-directory.ts';
 import { heldClock } from '../support/held-clock.ts';
-import { MemoryLog } from '../support/memory-log.ts';
+import { directWay, MemoryLog } from '../support/memory-log.ts';
 import { openedLog } from '../support/opened-log.ts';
 import { NO_NODE, type Serving, serving } from '../support/serving.ts';
 import { until } from '../support/until.ts';
@@ -23,7 +26,7 @@ const events = [...devnetEvents({ seed: 5, blocks: 4, accounts: 4, transactionsP
 const opening =
   (log: MemoryLog): OpenLog =>
   async () =>
-    openedLog(log.client());
+    openedLog(log.client(), log.leases.client(directWay));
 
 const host = (log: MemoryLog, given: Record<string, string> = {}, clock: Clock = systemClock): Promise<Serving> =>
   serving({ cluster: CLUSTER, ...given }, undefined, {}, { openLog: opening(log), clock });
@@ -62,9 +65,11 @@ test('what one host takes, a follower serves; while the log is away reads go on,
     problem: null,
   });
   expect((await one.get('/stackside/v1/hosts')).status).toBe(401);
-  expect((await json(one, '/stackside/v1/status')).cluster).toEqual(level);
-  // A follower manages no chainhooks and gives nothing.
+  expect((await json(one, '/stackside/v1/status')).cluster).toMatchObject(level);
+  // A follower manages no chainhooks, gives nothing and never delivers.
   expect((await follower.get('/chainhooks/me')).status).toBe(503);
+  expect((await json(follower, '/stackside/v1/status')).cluster.deliveries).toBeNull();
+  expect(await series(follower, 'stackside_delivery_lease_held')).toBeUndefined();
 
   log.isAway = true;
   log.wake();
@@ -92,6 +97,56 @@ test('what one host takes, a follower serves; while the log is away reads go on,
   expect(await series(one, 'stackside_log_lag_seconds')).toBe('0');
 });
 
+test('one host delivers at a time, wherever a chainhook was registered, and another goes on when it stops', async () => {
+  const log = new MemoryLog();
+  const sent: { by: string; id: string }[] = [];
+  const deliverer = (hostName: string, clock: Clock = systemClock): Promise<Serving> => {
+    const post = async ({ headers }: PostOptions) => {
+      sent.push({ by: hostName, id: headers['webhook-id'] ?? '' });
+      return { status: 200, retryAfter: null, text: '' };
+    };
+    const hooks = { hookAccess: 'open', hookTargets: '127.0.0.0/8' };
+    return serving({ cluster: CLUSTER, hostName, ...hooks }, undefined, {}, { openLog: opening(log), clock, post });
+  };
+  const clusterOf = async (server: Serving) => (await json(server, '/stackside/v1/status')).cluster;
+  const half = events.length >> 1;
+  await using one = await deliverer('one');
+  const isHeld = async (server: Serving) => (await clusterOf(server)).deliveries.held;
+  await until(() => isHeld(one));
+  const clock = heldClock([ASK_MS]);
+  await using two = await deliverer('two', clock);
+  const registered = await two.get('/chainhooks/me', {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(
+      definition('https://127.0.0.1:9/hook', [{ type: 'coinbase' }], { enable_on_registration: true }),
+    ),
+  });
+  expect(registered.status).toBe(200);
+  const { uuid } = (await registered.json()) as { uuid: string };
+  const isDone = async () => (await json(two, `/chainhooks/me/${uuid}`)).status.pending_deliveries === 0;
+  await two.post(events.slice(0, half));
+  await until(isDone);
+  await until(async () => (await clusterOf(two)).deliveries.holder === 'one');
+  const before = sent.length;
+  expect(before).toBeGreaterThan(0);
+  expect(await clusterOf(two)).toMatchObject({
+    ...{ name: 'two', entry: log.head.seq, head: log.head.seq },
+    deliveries: { held: false, holder: 'one', epoch: 1 },
+  });
+  expect(await series(one, 'stackside_delivery_lease_held')).toBe('1');
+  expect(await (await two.get('/metrics')).text()).toContain('stackside_delivery_lease_info{holder="one"} 1');
+
+  await one[Symbol.asyncDispose]();
+  clock.pass(ASK_MS);
+  await until(() => isHeld(two));
+  await two.post(events.slice(half));
+  await until(isDone);
+  expect(sent.map(({ by }) => by)).toEqual(sent.map((_, index) => (index < before ? 'one' : 'two')));
+  expect(new Set(sent.map(({ id }) => id)).size).toBe(sent.length);
+  expect(sent.length).toBeGreaterThan(before);
+});
+
 test('a host is not ready before it has reached the log, and while it is further behind than --cluster-lag', async () => {
   const log = new MemoryLog();
   {
@@ -109,7 +164,7 @@ test('a host is not ready before it has reached the log, and while it is further
       await (reads.length === 1 ? reached : goOn).promise;
       return client.read(after, 1);
     };
-    return openedLog({ ...client, read });
+    return openedLog({ ...client, read }, log.leases.client(directWay));
   };
   await using one = await serving({ cluster: CLUSTER, clusterLag: '3' }, undefined, {}, { openLog });
   await until(() => reads.length === 1);

@@ -113,7 +113,7 @@ export class Server {
   readonly #world: World;
   readonly #receivers: Receivers;
   readonly #settings: ServerSettings;
-  readonly #log = new MemoryLog();
+  readonly #log: MemoryLog;
   #disk: Disk;
   #life: Life | null = null;
   /** The files of a process that was told to stop and has not yet. */
@@ -132,6 +132,7 @@ export class Server {
     this.#receivers = receivers;
     this.#settings = settings;
     this.#disk = new Disk(world);
+    this.#log = new MemoryLog(() => world.time);
     this.way = new LossyWay(world, 'the server', 8);
   }
 
@@ -338,7 +339,10 @@ export class Server {
         },
       }),
       listen,
-      openLog: async () => openedLog(whileAlive(this.#log.client(this.way), () => !life.ended)),
+      openLog: async () => {
+        const isAlive = () => !life.ended;
+        return openedLog(whileAlive(this.#log.client(this.way), isAlive), this.#log.leases.client(this.way, isAlive));
+      },
       post: (options) => (life.ended ? Promise.reject(new Error('nobody sends')) : this.#receivers.take(options)),
       startOwnProcess: () => {
         throw new Error('nobody inspects');

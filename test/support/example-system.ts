@@ -25,6 +25,7 @@ export const exampleHost: NonNullable<HostsState['host']> = {
   reachable: true,
   conflicts: 381,
   healed: 0,
+  deliveries: { held: true, holder: 'a', epoch: 7 },
 };
 
 /** A cluster of which one host is behind, and PostgreSQL replicates to one standby only. */
@@ -45,7 +46,7 @@ export const exampleHosts: HostsState = {
         seen_seconds_ago: 3.4,
       },
     ],
-    leases: [{ name: 'delivery', holder: 'a', epoch: 7, seconds_left: 8.5 }],
+    leases: [{ name: 'deliveries', holder: 'a', epoch: 7, seconds_left: 8.5 }],
     engine: {
       server: '10.0.1.1:5432',
       version: '15.4',

@@ -23,6 +23,19 @@ export const HostState = Type.Object({
   healed: Type.Integer({
     description: 'Entries, since its start, that the log had lost and got back from this host',
   }),
+  deliveries: Type.Union(
+    [
+      Type.Object({
+        held: Type.Boolean({ description: 'Whether this host delivers chainhooks' }),
+        holder: text('Name of the host that delivers, as far as this one knows; null before it asked'),
+        epoch: Type.Union([Type.Integer(), Type.Null()], {
+          description: 'Grows each time that a host begins to deliver; null before this host asked',
+        }),
+      }),
+      Type.Null(),
+    ],
+    { description: 'Who delivers chainhooks; null on a host that only reads' },
+  ),
 });
 
 /** A log with its hosts, as `stackside cluster status` shows it. */
@@ -48,7 +61,7 @@ export const ClusterLog = Type.Object({
   leases: Type.Array(
     Type.Object({
       name: Type.String({ description: 'What the lease is for' }),
-      holder: Type.String(),
+      holder: Type.String({ description: 'Name of the host that has it, or had it last' }),
       epoch: Type.Integer({ description: 'Grows with each holder' }),
       seconds_left: Type.Number({ description: '0 once it has ended' }),
     }),

@@ -14260,6 +14260,11 @@ export interface operations {
                             reachable: boolean;
                             conflicts: number;
                             healed: number;
+                            deliveries: {
+                                held: boolean;
+                                holder: string | null;
+                                epoch: number | null;
+                            } | null;
                         } | null;
                         memory_bytes: number;
                         disk: {
@@ -18248,6 +18253,11 @@ export interface operations {
                             reachable: boolean;
                             conflicts: number;
                             healed: number;
+                            deliveries: {
+                                held: boolean;
+                                holder: string | null;
+                                epoch: number | null;
+                            } | null;
                         } | null;
                         log: {
                             chain_id: number | null;
