@@ -17,6 +17,8 @@ export type Disturbance = { after: number; host: number } & (
   | { befalls: 'log_away'; milliseconds: number }
   /** Another server of the log takes over, which lacks so many of the entries that every host has. */
   | { befalls: 'fail_over'; entries: number }
+  /** The engine takes the lease from its holder, who doesn't know. */
+  | { befalls: 'lease_lost' }
 );
 
 export interface Case {
@@ -25,6 +27,8 @@ export interface Case {
   hosts: number;
   late: boolean;
   stream: number;
+  /** Whether hooks are delivered; else commands of every kind reach the hosts, those of deliverers, too. */
+  delivering: boolean;
   /** Calls of the log in a hundred that are disturbed. */
   lostInHundred: number;
   disturbances: Disturbance[];
@@ -53,6 +57,7 @@ const disturbance: fc.Arbitrary<Disturbance> = fc.oneof(
   { weight: 1, arbitrary: one('full_disk', { milliseconds: fc.nat(1_500) }) },
   { weight: 2, arbitrary: one('log_away', { milliseconds: fc.nat(1_500) }) },
   { weight: 3, arbitrary: one('fail_over', { entries: fc.integer({ min: 1, max: 12 }) }) },
+  { weight: 2, arbitrary: one('lease_lost', {}) },
 );
 
 export const cases: fc.Arbitrary<Case> = fc.record({
@@ -60,6 +65,7 @@ export const cases: fc.Arbitrary<Case> = fc.record({
   lostInHundred: fc.constantFrom(0, 3, 12),
   hosts: fc.integer({ min: 2, max: MOST_HOSTS }),
   late: fc.boolean(),
+  delivering: fc.boolean(),
   stream: fc.nat(STREAMS - 1),
   seed: fc.noShrink(fc.nat(1_000_000_000)),
 });

@@ -5,7 +5,7 @@ import type { Call, Fate, Way } from '../support/memory-log.ts';
 
 /** Milliseconds. */
 const TRAVEL = 3;
-const LATE = 400;
+export const LATE = 400;
 
 const ofAppends: [number, Fate][] = [
   [2, 'unavailable'],

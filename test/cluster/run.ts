@@ -5,13 +5,17 @@ import type { Prng } from '../../src/devnet/prng.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { silentMachine } from '../../src/hooks/machine.ts';
 import { checkDirectory } from '../../src/store/check/check.ts';
+import type { HookRecord } from '../../src/store/hooks/model.ts';
 import { rebuildIndex } from '../../src/store/ingest/rebuild.ts';
+import { journalEntryOf } from '../../src/store/log/shared-log.ts';
 import { faults } from '../faults/fault-store.ts';
+import { Receivers } from '../simulation/receivers.ts';
 import { World } from '../simulation/world.ts';
 import { MemoryLog } from '../support/memory-log.ts';
 import { journalRows, wholeIndex } from '../support/tables.ts';
 import type { Case, Disturbance } from './case.ts';
-import { LossyWay } from './lossy-way.ts';
+import { holdDeliveryLaws, isAtRest } from './delivering.ts';
+import { LATE, LossyWay } from './lossy-way.ts';
 import { SimulatedHost } from './simulated-host.ts';
 
 /** Milliseconds of the world within which all must come to rest. */
@@ -51,14 +55,18 @@ function keyOf(path: string, text: string): string | null {
 
 class Run {
   readonly world: World;
-  readonly log = new MemoryLog();
+  readonly log: MemoryLog;
   readonly hosts: SimulatedHost[] = [];
+  /** Null where nothing is delivered. */
+  readonly receivers: Receivers | null;
   readonly #case: Case;
   readonly #events: readonly NodeEvent[];
   readonly #ways: LossyWay[] = [];
   #isDisturbed = true;
   #feeding = 0;
   #commanding = 0;
+  /** The hooks at the end, where they are delivered. */
+  records: HookRecord[] = [];
   /** What nodes were told is taken. */
   readonly taken: NodeEvent[] = [];
 
@@ -66,11 +74,13 @@ class Run {
     this.#case = one;
     this.#events = streamOf(one.stream);
     this.world = new World(one.seed);
+    this.log = new MemoryLog(() => this.world.time);
+    this.receivers = one.delivering ? new Receivers(this.world) : null;
     for (let host = 0; host < one.hosts; host++) {
       const name = `host ${host}`;
       const way = new LossyWay(this.world, name, one.lostInHundred);
       this.#ways.push(way);
-      this.hosts.push(new SimulatedHost(name, this.world, this.log, way));
+      this.hosts.push(new SimulatedHost(name, this.world, this.log, way, this.receivers));
     }
   }
 
@@ -92,7 +102,10 @@ class Run {
     this.log.isAway = false;
     for (const host of this.hosts) host.disk.calm();
     this.world.note('calm');
+    // A command whose answer was lost may still become an entry.
+    await this.world.outcome(this.world.pause(LATE), PATIENCE, 'the last late append');
     late_?.start();
+    if (this.receivers !== null) await this.#deliverAll(this.receivers);
     await this.world.until(
       () => this.hosts.every((host) => this.#hasAll(host)),
       PATIENCE,
@@ -120,6 +133,8 @@ class Run {
     const { path: directory } = first.disk;
     rebuildIndex({ directory, chainId: null, log: () => {}, force: false, machine: silentMachine });
     expect(wholeIndex(directory)).toEqual(index);
+    if (this.receivers !== null)
+      holdDeliveryLaws(this.records, this.log.entries.map(journalEntryOf), this.receivers.arrived);
     // Acknowledged, and so there; posted by several nodes and again after each failure, and so there once.
     const held = Map.groupBy(
       journal.map(({ path, text }) => keyOf(path, text)).filter((key) => key !== null),
@@ -131,6 +146,28 @@ class Run {
 
   remove(): void {
     for (const host of this.hosts) host.disk.remove();
+  }
+
+  /** Lets all deliveries be made and taken. */
+  async #deliverAll(receivers: Receivers): Promise<void> {
+    receivers.calm();
+    const [first] = this.hosts;
+    await this.world.until(
+      () => this.hosts.every((host) => this.#hasAll(host)),
+      PATIENCE,
+      'the same entries everywhere',
+    );
+    const enable = async (): Promise<void> => {
+      while (!(await first!.enableAll())) await this.world.pause(RETRY_MS);
+    };
+    await this.world.outcome(enable(), PATIENCE, 'an answer');
+    const isDelivered = ({ store }: SimulatedHost) => store !== null && isAtRest(store);
+    await this.world.until(
+      () => this.hosts.every((host) => this.#hasAll(host) && isDelivered(host)),
+      PATIENCE,
+      'the last delivery',
+    );
+    this.records = first!.store?.records.all('default') ?? [];
   }
 
   #hasAll(host: SimulatedHost): boolean {
@@ -219,6 +256,9 @@ class Run {
           this.log.isAway = false;
           this.log.wake();
         });
+        break;
+      case 'lease_lost':
+        for (const lease of this.log.leases.rows.values()) lease.until = this.world.time;
         break;
       case 'fail_over': {
         const safe = this.log.entries.length <= this.#hadByAll() ? one.entries : 0;

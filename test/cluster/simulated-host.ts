@@ -1,11 +1,14 @@
 /** A host in a simulated world: its process may end between any two calls or awaits, its disk may fail, its log be away. */
 import type { OperatorError } from '../../src/base/errors.ts';
+import { deliveryLease } from '../../src/cluster/delivery-lease.ts';
 import type { ClusterEvent } from '../../src/cluster/events.ts';
 import { type ClusterHost, clusterHost } from '../../src/cluster/host.ts';
 import type { Prng } from '../../src/devnet/prng.ts';
 import type { HookCommands } from '../../src/hooks/commands/registry.ts';
+import type { HookMachine } from '../../src/hooks/machine.ts';
 import { openWithHooks } from '../../src/hooks/open.ts';
 import { HookProblem } from '../../src/hooks/problem.ts';
+import { type Chainhooks, startChainhooks } from '../../src/hooks/service.ts';
 import { unavailable } from '../../src/store/files/store-failure.ts';
 import { commandsOf } from '../../src/store/ingest/commands.ts';
 import type { ReceivedEvent } from '../../src/store/ingest/event.ts';
@@ -14,16 +17,21 @@ import type { Ingest } from '../../src/store/ingest/ingest.ts';
 import { UnknownParentError } from '../../src/store/ingest/known-blocks.ts';
 import { LogUnavailableError } from '../../src/store/log/shared-log.ts';
 import { Disk } from '../simulation/disk.ts';
+import type { Receivers } from '../simulation/receivers.ts';
 import type { World } from '../simulation/world.ts';
 import { type MemoryLog, type Way, whileAlive } from '../support/memory-log.ts';
 import { sendSome } from './commands.ts';
+import { askSome, enableAll, rules } from './delivering.ts';
 
 /** Milliseconds until somebody starts a host again that ended. */
 const RESTART_MS = 300;
 
 interface Life {
   ingest: Ingest;
+  machine: HookMachine;
   host: ClusterHost;
+  /** Null where nothing is delivered. */
+  hooks: Chainhooks | null;
   /** Nothing that it does from now on reaches anybody. */
   ended: boolean;
 }
@@ -42,6 +50,8 @@ export class SimulatedHost {
     readonly world: World,
     readonly log: MemoryLog,
     readonly way: Way,
+    /** Where deliveries go; null where nothing is delivered. */
+    readonly receivers: Receivers | null,
   ) {
     this.disk = new Disk(world);
   }
@@ -55,6 +65,10 @@ export class SimulatedHost {
   get state() {
     return this.#life?.host.state() ?? null;
   }
+  /** The tables of its hooks; null while it is down. */
+  get store() {
+    return this.#life?.ingest.hooks ?? null;
+  }
 
   start(): void {
     if (this.#life !== null) return;
@@ -63,11 +77,12 @@ export class SimulatedHost {
     const life: Partial<Life> & { ended: boolean } = { ended: false };
     try {
       const files = { connect: disk.connect, sync: disk.sync };
-      const { ingest } = openWithHooks(
+      const { ingest, machine } = openWithHooks(
         { directory: disk.path, journal: true, chainId: null, shared: true, log: () => {}, ...files },
         { log: () => {}, now: world.clock.now },
       );
       life.ingest = ingest;
+      life.machine = machine;
     } catch (error) {
       if (unavailable(error) === null) throw error;
       world.note(`${this.name} could not start`);
@@ -91,8 +106,31 @@ export class SimulatedHost {
         if (!life.ended) world.wrong(`${this.name} ended`, error);
       },
     });
+    life.hooks = this.receivers === null ? null : this.#deliver(life as Life, this.receivers);
     life.host.start();
     this.#life = life as Life;
+  }
+
+  #deliver(life: Life, receivers: Receivers): Chainhooks {
+    const { world, name } = this;
+    const { clock, chance } = world;
+    const { ingest, host, machine } = life;
+    const leases = this.log.leases.client(this.way, () => !life.ended);
+    const note = ({ event, ...rest }: ClusterEvent) => {
+      if (!life.ended) world.note(`${name} ${event} ${JSON.stringify(rest)}`);
+    };
+    return startChainhooks({
+      ...{ ingest, machine, commander: host.commander, rules, clock, chance, userAgent: 'a test' },
+      lease: deliveryLease({ leases, host, name, ingest, clock, chance, say: note }),
+      guard: { check: async (url) => ({ url: new URL(url), addresses: [] }) },
+      post: (options) => (life.ended ? Promise.reject(new Error('nobody sends')) : receivers.take(options)),
+      log: (event) => {
+        if (life.ended) return;
+        world.note(`${name} ${event.event}`);
+        const isExpected = event.event !== 'hook_task_failed' || unavailable(event.cause) !== null;
+        if (!isExpected) world.wrong(`${name} said ${event.event}`, event.cause);
+      },
+    });
   }
 
   /** Posts an event as a node does. */
@@ -112,18 +150,32 @@ export class SimulatedHost {
   }
 
   /** Sends commands that chance draws. */
-  async command(prng: Prng): Promise<void> {
-    const life = this.#life;
-    if (life === null) return;
+  command(prng: Prng): Promise<boolean> {
     const { world } = this;
-    const { host, ingest } = life;
-    try {
+    return this.#ask(({ host, ingest }) => {
       const [hooks, faucets] = [commandsOf<HookCommands>(host.commander), commandsOf<FaucetCommands>(host.commander)];
-      await sendSome({ world, prng, hooks, faucets, store: ingest.hooks, tip: ingest.tipHeight() });
+      const asked = { world, prng, hooks, store: ingest.hooks, tip: ingest.tipHeight() };
+      return this.receivers === null ? sendSome({ ...asked, faucets }) : askSome(asked);
+    });
+  }
+
+  /** Enables all hooks. @returns whether they are */
+  enableAll(): Promise<boolean> {
+    return this.#ask(({ host, ingest }) => enableAll(commandsOf<HookCommands>(host.commander), ingest.hooks));
+  }
+
+  /** @returns whether the host did what it was asked */
+  async #ask(what: (life: Life) => Promise<void>): Promise<boolean> {
+    const life = this.#life;
+    if (life === null) return false;
+    try {
+      await what(life);
+      return !life.ended;
     } catch (error) {
       const isExpected =
         error instanceof LogUnavailableError || error instanceof HookProblem || unavailable(error) !== null;
-      if (!isExpected && !life.ended) world.wrong(`${this.name} refused a command`, error);
+      if (!isExpected && !life.ended) this.world.wrong(`${this.name} refused a command`, error);
+      return false;
     }
   }
 
@@ -172,7 +224,8 @@ export class SimulatedHost {
     this.world.after(RESTART_MS, () => this.start());
   }
 
-  async #close({ host, ingest }: Life): Promise<void> {
+  async #close({ host, ingest, hooks }: Life): Promise<void> {
+    await hooks?.stop();
     await host.stop();
     await ingest.queue.run(ingest.close);
   }

@@ -34,6 +34,6 @@ test('a run is a function of its seed', async () => {
     { after: 200, host: 0, befalls: 'crash_between', steps: 20, kept: 0 },
     { after: 100, host: 1, befalls: 'log_away', milliseconds: 200 },
   ];
-  const one: Case = { seed: 8, hosts: 2, late: false, stream: 0, lostInHundred: 12, disturbances };
+  const one: Case = { seed: 8, hosts: 2, late: false, stream: 0, delivering: true, lostInHundred: 12, disturbances };
   expect(await run(one)).toEqual(await run(one));
 });

@@ -1,0 +1,128 @@
+/** Hooks of a simulated cluster whose deliveries go to receivers: what is asked of hosts, and the laws at the end. */
+import { expect } from 'bun:test';
+import type { NodeEvent } from '../../src/devnet/node-event.ts';
+import type { Prng } from '../../src/devnet/prng.ts';
+import { definitionOf } from '../../src/hooks/active-hook.ts';
+import type { HookCommands } from '../../src/hooks/commands/registry.ts';
+import { readDefinition } from '../../src/hooks/definition.ts';
+import type { HookRules } from '../../src/hooks/service.ts';
+import type { JournalEntry } from '../../src/store/files/journal-entry.ts';
+import type { HookRecord } from '../../src/store/hooks/model.ts';
+import type { CommandsOf } from '../../src/store/ingest/commands.ts';
+import type { Ingest } from '../../src/store/ingest/ingest.ts';
+import { idsNameBodies, inOrder, toldTheWinningChain } from '../simulation/laws.ts';
+import type { Hook } from '../simulation/operator.ts';
+import type { Arrived } from '../simulation/receivers.ts';
+import type { World } from '../simulation/world.ts';
+import { winningChain } from '../support/winning-chain.ts';
+
+const CONSUMER = 'default';
+const MOST_HOOKS = 3;
+const HOUR = 3_600_000;
+const filters = [
+  [{ type: 'stx_event' }, { type: 'coinbase' }],
+  [{ type: 'contract_call' }],
+  [{ type: 'tenure_change' }],
+];
+
+/** How the hosts deliver: a delivery is never given up. */
+export const rules: HookRules = {
+  targets: { allowed: [], plainHttp: false },
+  alertUrl: null,
+  timeoutMs: 3_000,
+  connectTimeoutMs: 3_000,
+  budgetMs: HOUR,
+  retryCapMs: 2_000,
+  concurrency: 3,
+  retentionMs: 7 * 24 * HOUR,
+};
+
+interface Asked {
+  world: World;
+  prng: Prng;
+  hooks: CommandsOf<HookCommands>;
+  store: Ingest['hooks'];
+  tip: number;
+}
+
+const definition = (prng: Prng) =>
+  readDefinition(
+    {
+      name: 'hook',
+      version: '1',
+      chain: 'stacks',
+      network: 'testnet',
+      filters: { events: prng.pick(filters) },
+      action: { type: 'http_post', url: 'https://receiver.invalid/hook' },
+      options: { enable_on_registration: true },
+    },
+    null,
+  );
+
+/** Asks a host for something that leaves each hook with all that it is owed. @throws what the hosts refuse it with */
+export async function askSome({ world, prng, hooks, store, tip }: Asked): Promise<void> {
+  const all = store.records.all(CONSUMER);
+  if (all.length < MOST_HOOKS && prng.chance(0.5)) {
+    const hook = { uuid: world.chance.uuid(), consumer: CONSUMER, definition: definition(prng), most: MOST_HOOKS };
+    await hooks.run('hook.register', hook);
+    return;
+  }
+  if (all.length === 0) return;
+  const { id, uuid, consumer, status } = prng.pick(all);
+  // One that has seen no block yet would begin at the tip of then.
+  if (status === 'new') return;
+  const change = { uuid, consumer };
+  switch (prng.below(4)) {
+    case 0:
+      return hooks.run('hook.set_enabled', { ...change, enabled: false });
+    case 1: {
+      const range = { from: 1, to: Math.max(1, tip), dryRun: prng.chance(0.2), most: 2 };
+      return hooks.run('backfill.start', { hook: id, job: world.chance.uuid(), ...range });
+    }
+    default:
+      return hooks.run('hook.set_enabled', { ...change, enabled: true, from: 'last_evaluated' });
+  }
+}
+
+/** Enables all hooks where they were left, so that all is delivered in the end. */
+export async function enableAll(hooks: CommandsOf<HookCommands>, { records }: Ingest['hooks']): Promise<void> {
+  for (const { uuid, consumer } of records.all(CONSUMER)) {
+    await hooks.run('hook.set_enabled', { uuid, consumer, enabled: true, from: 'last_evaluated' });
+  }
+}
+
+/** Whether nothing waits, and nothing has to be made. */
+export const isAtRest = ({ deliveries, records, backfills }: Ingest['hooks']): boolean =>
+  deliveries.waitingAtAll().count === 0 && records.catchingUp().length === 0 && backfills.next().length === 0;
+
+/** The tip of the chain when the hook was registered; null where there was none. */
+function tipBefore(entries: readonly JournalEntry[], uuid: string): string | null {
+  const registered = entries.findIndex(({ path, text }) => path === '/stackside/command' && text.includes(uuid));
+  const before = entries.slice(0, registered).map(({ path, text: body }): NodeEvent => ({ path, body, time: 0 }));
+  const newest = winningChain(before).at(-1);
+  return newest?.path === '/new_block' ? JSON.parse(newest.body).index_block_hash : null;
+}
+
+/**
+ * Each hook has each occurrence at least once and in order, and each id names one body.
+ * @param store of any host, all of which are equal @param entries of the log
+ */
+export function holdDeliveryLaws(
+  records: readonly HookRecord[],
+  entries: readonly JournalEntry[],
+  arrived: readonly Arrived[],
+): void {
+  const events = entries.map(({ path, text: body }): NodeEvent => ({ path, body, time: 0 }));
+  idsNameBodies(arrived);
+  for (const record of records) {
+    const { uuid } = record;
+    expect({ uuid, status: record.status }).toEqual({ uuid, status: 'streaming' });
+    const { events: filters } = definitionOf(record).filters;
+    const ofHook = arrived.filter(({ hook }) => hook === uuid);
+    const hook: Hook = {
+      ...{ uuid, filters, path: '/hook', since: tipBefore(entries, uuid) },
+      ...{ removed: false, backfilled: true, redelivered: false },
+    };
+    toldTheWinningChain(hook, inOrder(ofHook), events);
+  }
+}
