@@ -1,20 +1,27 @@
-/** Three hosts over three PostgreSQL servers: whatever is killed under load, all hosts end equal and nothing is lost. */
+/**
+ * Three hosts over three PostgreSQL servers: whatever is killed under load, all hosts end equal, nothing is lost, and a
+ * chainhook has each occurrence in order.
+ */
 import { expect, test } from 'bun:test';
+import { systemClock } from '../../src/base/clock.ts';
+import { hostOf } from '../../src/cluster/lease-keeper.ts';
 import type { NodeEvent } from '../../src/devnet/node-event.ts';
 import { Prng } from '../../src/devnet/prng.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { checkDirectory } from '../../src/store/check/check.ts';
 import { openJournalReader } from '../../src/store/files/journal.ts';
 import { makeTables } from '../../src/store/log/engine-tables.ts';
-import { engineAccess, openPostgresLog } from '../../src/store/log/postgres-log.ts';
+import { readLeases } from '../../src/store/log/postgres-leases.ts';
+import { type EngineAccess, engineAccess, openPostgresLog } from '../../src/store/log/postgres-log.ts';
 import { verifiedEntries } from '../store/log/engine-fixture.ts';
 import { dataDirectory } from '../support/data-directory.ts';
 import { moment } from '../support/moment.ts';
 import type { PostgresQuorum } from '../support/postgres.ts';
 import { casesOf, firstSeed, timeout } from '../support/property.ts';
-import { journalRows, type Tables, wholeIndex } from '../support/tables.ts';
+import { journalRows, wholeIndex } from '../support/tables.ts';
 import { until } from '../support/until.ts';
 import { ClusterHost, type Posting, postTo } from './cluster-hosts.ts';
+import { ClusterReceiver, hookFlags } from './cluster-receiver.ts';
 
 const PREFIX = 'hosts_';
 const HOSTS = 3;
@@ -42,18 +49,31 @@ function lastEntry(directory: string): number {
   return last;
 }
 
-/** Every table, but for how far a host has looked for chainhooks, which are its own. */
-const indexOf = (directory: string): Tables =>
-  wholeIndex(
-    directory,
-    ['evaluated', 'cursor_height', 'cursor_hash', 'evaluated_at'].map((column) => `hook_progress.${column}`),
-  );
-
 /** The hashes of the blocks among events. */
 const blocksOf = (posted: readonly { path: string; text: string }[]): string[] =>
-  posted
-    .filter(({ path }) => path === '/new_block')
-    .map(({ text }) => (JSON.parse(text) as { index_block_hash: string }).index_block_hash);
+  posted.filter(({ path }) => path === '/new_block').map(({ text }) => hashOf(text));
+
+const hashOf = (text: string): string => (JSON.parse(text) as { index_block_hash: string }).index_block_hash;
+
+/** When the first of the nodes was told that a block is taken, by the block's hash. */
+function takenAt(postings: readonly Posting[]): Map<string, number> {
+  const first = new Map<string, number>();
+  for (const posting of postings) {
+    for (const { path, body } of posting.taken) {
+      if (path !== '/new_block') continue;
+      const at = posting.takenAt.get(body) ?? Number.POSITIVE_INFINITY;
+      first.set(hashOf(body), Math.min(at, first.get(hashOf(body)) ?? at));
+    }
+  }
+  return first;
+}
+
+/** The host that delivers, or the first where none does. */
+async function deliverer(access: EngineAccess, hosts: readonly ClusterHost[]): Promise<ClusterHost> {
+  const [lease] = await readLeases(access);
+  const holder = lease === undefined || lease.seconds === 0 ? null : hostOf(lease.holder);
+  return hosts.find(({ name }) => name === holder) ?? hosts[0]!;
+}
 
 /** Ends what a test that failed left. */
 async function endAll(hosts: readonly ClusterHost[]): Promise<void> {
@@ -73,10 +93,14 @@ async function replacePrimary(quorum: PostgresQuorum): Promise<void> {
 /** Takes from the log its last entries, which every host has, as a backup that is restored does. */
 async function loseEntries(quorum: PostgresQuorum, hosts: readonly ClusterHost[]): Promise<void> {
   const log = `${PREFIX}stackside_log`;
-  const [newest] = await quorum.primary().run<{ seq: string }>(`SELECT max(seq) AS seq FROM ${log}`);
-  const seq = Number(newest?.seq);
-  await until(() => hosts.every(({ directory }) => lastEntry(directory) === seq), 'all entries on all hosts');
-  await quorum.primary().run(`DELETE FROM ${log} WHERE seq > ${seq - LOST}`);
+  await until(async () => {
+    const seq = lastEntry(hosts[0]!.directory);
+    if (hosts.some(({ directory }) => lastEntry(directory) !== seq)) return false;
+    const lost = await quorum
+      .primary()
+      .run(`DELETE FROM ${log} WHERE seq > ${seq - LOST} AND ${seq} = (SELECT max(seq) FROM ${log}) RETURNING seq`);
+    return lost.length === LOST;
+  }, 'all entries on all hosts');
 }
 
 export function clusterTests(quorum: () => PostgresQuorum): void {
@@ -85,23 +109,34 @@ export function clusterTests(quorum: () => PostgresQuorum): void {
     async () => {
       const { engine, tables } = engineAccess(quorum().url, { prefix: PREFIX });
       await makeTables(engine, tables);
-      await engine.close();
+      using receiver = new ClusterReceiver();
       using scratch = dataDirectory();
-      const flags = ['--cluster', quorum().url, '--cluster-prefix', PREFIX];
+      const flags = ['--cluster', quorum().url, '--cluster-prefix', PREFIX, ...hookFlags];
       const hosts = Array.from({ length: HOSTS }, (_, host) => {
         return new ClusterHost(`host-${host}`, `${scratch.path}/${host}`, flags);
       });
       await using _ = { [Symbol.asyncDispose]: () => endAll(hosts) };
       await Promise.all(hosts.map((host) => host.start()));
 
+      /** Each second host that is killed is the one that delivers; what it left is delivered before the next kill. */
+      const isDeliverer = (kill: number): boolean => kill % 4 === 0;
+      const victim = async (kill: number) =>
+        isDeliverer(kill) ? deliverer({ engine, tables, clock: systemClock }, hosts) : hosts[(kill >> 1) % HOSTS]!;
       const prng = new Prng(`cluster/${firstSeed}`);
-      const postings = [0, 1].map((): Posting => ({ taken: [], longestWait: 0 }));
+      const postings = [0, 1].map((): Posting => ({ taken: [], longestWait: 0, takenAt: new Map() }));
+      await receiver.register(hosts[1]!.api ?? '');
+      const isDelivered = async () =>
+        (await Promise.all(hosts.map(({ api }) => receiver.isDone(api ?? '')))).every(Boolean);
       for (const [kill, portion] of portions.entries()) {
-        if (kill === KILLS) await loseEntries(quorum(), hosts);
+        if (kill === KILLS) {
+          await until(isDelivered, 'all deliveries');
+          await loseEntries(quorum(), hosts);
+        }
         const nodes = Promise.all(postings.map((posting, node) => postTo(hosts, node, portion, posting)));
         await moment(prng.below(LATEST_KILL_MS));
-        if (kill < KILLS) await (kill % 2 === 0 ? restart(hosts[(kill >> 1) % HOSTS]!) : replacePrimary(quorum()));
+        if (kill < KILLS) await (kill % 2 === 1 ? replacePrimary(quorum()) : restart(await victim(kill)));
         await nodes;
+        if (isDeliverer(kill) && kill < KILLS) await until(isDelivered, 'what another host delivers');
       }
 
       const log = await openPostgresLog(quorum().url, { prefix: PREFIX });
@@ -109,25 +144,31 @@ export function clusterTests(quorum: () => PostgresQuorum): void {
         const { seq } = await log.head();
         return hosts.every(({ directory }) => lastEntry(directory) === seq);
       };
+      await until(isDelivered, 'all deliveries');
       await until(haveAll, 'the last entry on all hosts, and in the log');
       expect(await Promise.all(hosts.map((host) => host.stop()))).toEqual([0, 0, 0]);
       const entries = (await verifiedEntries(log)).map(({ seq: id, receivedAt, path, text }) => ({
         ...{ id, receivedAt, path, text },
       }));
-      await log.close();
-      const index = indexOf(hosts[0]!.directory);
+      await Promise.all([log.close(), engine.close()]);
+      const index = wholeIndex(hosts[0]!.directory);
       for (const { directory } of hosts) {
         expect(journalRows(directory)).toEqual(entries);
-        expect(indexOf(directory)).toEqual(index);
+        expect(wholeIndex(directory)).toEqual(index);
       }
       expect(checkDirectory(hosts[0]!.directory).flatMap(({ problems }) => problems)).toEqual([]);
       // What both nodes posted, again after each lost answer, is there once.
       const posted = blocksOf(events.map(({ path, body }) => ({ path, text: body })));
       expect(blocksOf(entries).toSorted()).toEqual([...new Set(posted)].toSorted());
+      const hook = receiver.holdLaws(
+        entries.map(({ path, text: body }) => ({ path, body, time: 0 })),
+        takenAt(postings),
+      );
       const longest = Math.max(...postings.map(({ longestWait }) => longestWait));
       process.stderr.write(
         `cluster: ${Math.ceil(KILLS / 2)} hosts and ${KILLS >> 1} primaries killed, ${entries.length} entries; ` +
-          `the longest wait of a node was ${longest.toFixed(1)} s\n`,
+          `the longest wait of a node was ${longest.toFixed(1)} s; ${hook.deliveries} deliveries, ${hook.repeated} of them ` +
+          `again, and the longest wait of a hook was ${hook.longestWait.toFixed(1)} s\n`,
       );
     },
     timeout,

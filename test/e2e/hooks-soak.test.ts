@@ -9,6 +9,7 @@ import type { NodeEvent } from '../../src/devnet/node-event.ts';
 import { Prng } from '../../src/devnet/prng.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import type { Filter } from '../../src/hooks/filter-schemas.ts';
+import { type Arrival, takenInOrder } from '../hooks/arrivals.ts';
 import { expectedMatches, followed } from '../hooks/follow.ts';
 import { definition } from '../hooks/server.ts';
 import { dataDirectory } from '../support/data-directory.ts';
@@ -25,12 +26,8 @@ const prng = new Prng(`hooks/soak/${firstSeed}`);
 // biome-ignore lint/suspicious/noExplicitAny: payloads are looked into
 type Payload = any;
 
-interface Arrived {
-  id: string;
-  sequence: number;
+interface Arrived extends Arrival {
   attempt: number;
-  payload: Payload;
-  answered: boolean;
 }
 
 /** By the number of the hook, what came to it and how it was answered. */
@@ -184,30 +181,11 @@ test(
     let [attempts, repeated, rollbacks, blocks] = [0, 0, 0, 0];
     for (const [hook, list] of arrived.entries()) {
       attempts += list.length;
-      // In order: a delivery comes for the first time only after the one before it was taken.
-      const taken = new Map<number, Arrived>();
-      let highest = 0;
-      for (const one of list) {
-        if (one.sequence > highest) {
-          expect({ hook, sequence: one.sequence }).toEqual({ hook, sequence: highest + 1 });
-          expect({ hook, sequence: highest, taken: highest === 0 || taken.has(highest) }).toEqual({
-            hook,
-            sequence: highest,
-            taken: true,
-          });
-          highest = one.sequence;
-        } else expect({ hook, sequence: one.sequence }).toEqual({ hook, sequence: highest });
-        const before = taken.get(one.sequence);
-        if (before !== undefined) {
-          repeated += 1;
-          expect([one.id, one.payload]).toEqual([before.id, before.payload]);
-        }
-        if (one.answered) taken.set(one.sequence, one);
-      }
-      expect({ hook, taken: taken.size }).toEqual({ hook, taken: highest });
+      const { taken, repeated: again } = takenInOrder(hook, list);
+      repeated += again;
 
       // None missing, none too many: who follows has the winning chain's.
-      const payloads = [...taken.values()].map(({ payload }) => payload);
+      const payloads = taken.map(({ payload }) => payload);
       rollbacks += payloads.filter(({ event }) => event.rollback.length > 0).length;
       const standing = [...followed(payloads)].map(([hash, block]) => [
         hash,
@@ -227,7 +205,7 @@ test(
         cursor = page.cursor.next;
       }
       expect(logged.map(({ id, sequence, state }) => [id, sequence, state])).toEqual(
-        [...taken.values()].reverse().map(({ id, sequence }) => [id, sequence, 'delivered']),
+        taken.toReversed().map(({ id, sequence }) => [id, sequence, 'delivered']),
       );
     }
     server.child.kill('SIGTERM');

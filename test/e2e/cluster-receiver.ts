@@ -1,0 +1,71 @@
+/** The receiver of a cluster's chainhook, which measures how long deliveries take. */
+import type { NodeEvent } from '../../src/devnet/node-event.ts';
+import type { Filter } from '../../src/hooks/filter-schemas.ts';
+import { type Arrival, takenInOrder } from '../hooks/arrivals.ts';
+import { expectedMatches, followed } from '../hooks/follow.ts';
+import { definition, receiver } from '../hooks/server.ts';
+import { measuredAt } from './cluster-hosts.ts';
+
+/** What the hook asks for: something of most blocks. */
+const filters: readonly Filter[] = [{ type: 'stx_event' }, { type: 'coinbase' }, { type: 'tenure_change' }];
+
+/** What hosts need to deliver here. */
+export const hookFlags = ['--hook-access', 'open', '--hook-targets', '127.0.0.0/8', '--hook-retry-cap', '0.02'];
+
+export class ClusterReceiver {
+  readonly #receiver = receiver();
+  readonly #arrivals: Arrival[] = [];
+  /** When blocks came first, by their hashes. */
+  readonly #arrivedAt = new Map<string, number>();
+  #uuid = '';
+
+  constructor() {
+    this.#receiver.answer = ({ headers, payload }) => {
+      for (const { block_identifier } of payload.event.apply) {
+        if (!this.#arrivedAt.has(block_identifier.hash)) this.#arrivedAt.set(block_identifier.hash, measuredAt());
+      }
+      const sequence = Number(headers['x-chainhook-sequence']);
+      this.#arrivals.push({ id: headers['webhook-id'] ?? '', sequence, payload, answered: true });
+      return new Response('ok');
+    };
+  }
+
+  /** Registers its hook. @param api the address of any host */
+  async register(api: string): Promise<void> {
+    const hook = definition(this.#receiver.url, [...filters], { enable_on_registration: true });
+    const response = await fetch(`${api}/chainhooks/me`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(hook),
+    });
+    if (!response.ok) throw new Error(`status ${response.status}: ${await response.text()}`);
+    ({ uuid: this.#uuid } = (await response.json()) as { uuid: string });
+  }
+
+  /** Whether a host has noted that all is delivered. */
+  async isDone(api: string): Promise<boolean> {
+    const response = await fetch(`${api}/chainhooks/me/${this.#uuid}`);
+    const { status } = (await response.json()) as { status: { pending_deliveries: number; lag_blocks: number } };
+    return status.pending_deliveries === 0 && status.lag_blocks === 0;
+  }
+
+  /**
+   * Checks that each occurrence came at least once and in order.
+   * @param entries all events of the log @param takenAt when a node was told first that a block is taken, by its hash
+   * @returns how many deliveries came, how many of them again, and the longest time that a taken block waited, in seconds
+   */
+  holdLaws(entries: readonly NodeEvent[], takenAt: ReadonlyMap<string, number>) {
+    const { taken, repeated } = takenInOrder('the hook', this.#arrivals);
+    const standing = [...followed(taken.map(({ payload }) => payload)).keys()];
+    const expected = [...expectedMatches(entries, filters).keys()];
+    if (!Bun.deepEquals(standing, expected)) {
+      throw new Error(`the receiver is left with ${standing.length} blocks, and ${expected.length} match`);
+    }
+    const waits = [...this.#arrivedAt].map(([hash, at]) => at - (takenAt.get(hash) ?? at));
+    return { deliveries: taken.length, repeated, longestWait: Math.max(0, ...waits) / 1000 };
+  }
+
+  [Symbol.dispose](): void {
+    this.#receiver[Symbol.dispose]();
+  }
+}
