@@ -4,6 +4,7 @@ import type { Filter } from '../../src/hooks/filter-schemas.ts';
 import { type Arrival, takenInOrder } from '../hooks/arrivals.ts';
 import { expectedMatches, followed } from '../hooks/follow.ts';
 import { definition, receiver } from '../hooks/server.ts';
+import { until } from '../support/until.ts';
 import { measuredAt } from './cluster-hosts.ts';
 
 /** What the hook asks for: something of most blocks. */
@@ -21,6 +22,8 @@ export class ClusterReceiver {
 
   constructor() {
     this.#receiver.answer = ({ headers, payload }) => {
+      // A registration whose answer was lost may have made another one.
+      if (headers['x-chainhook-uuid'] !== this.#uuid) return new Response('ok');
       for (const { block_identifier } of payload.event.apply) {
         if (!this.#arrivedAt.has(block_identifier.hash)) this.#arrivedAt.set(block_identifier.hash, measuredAt());
       }
@@ -33,18 +36,23 @@ export class ClusterReceiver {
   /** Registers its hook. @param api the address of any host */
   async register(api: string): Promise<void> {
     const hook = definition(this.#receiver.url, [...filters], { enable_on_registration: true });
-    const response = await fetch(`${api}/chainhooks/me`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify(hook),
-    });
-    if (!response.ok) throw new Error(`status ${response.status}: ${await response.text()}`);
-    ({ uuid: this.#uuid } = (await response.json()) as { uuid: string });
+    const body = JSON.stringify(hook);
+    // A host that has not looked at the log yet refuses it.
+    await until(async () => {
+      const headers = { 'content-type': 'application/json' };
+      const response = await fetch(`${api}/chainhooks/me`, { method: 'POST', headers, body });
+      const answer = (await response.json()) as { uuid?: string };
+      if (response.status !== 200 && response.status !== 503) throw new Error(JSON.stringify(answer));
+      this.#uuid = answer.uuid ?? '';
+      return response.ok;
+    }, 'a chainhook');
   }
 
   /** Whether a host has noted that all is delivered. */
   async isDone(api: string): Promise<boolean> {
     const response = await fetch(`${api}/chainhooks/me/${this.#uuid}`);
+    // A host that was started a moment ago may not know the hook yet.
+    if (!response.ok) return false;
     const { status } = (await response.json()) as { status: { pending_deliveries: number; lag_blocks: number } };
     return status.pending_deliveries === 0 && status.lag_blocks === 0;
   }
