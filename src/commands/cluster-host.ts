@@ -4,7 +4,7 @@ import type { Registry } from 'prom-client';
 import type { HostsState } from '../api/stackside/hosts.ts';
 import type { Chance } from '../base/chance.ts';
 import type { Clock } from '../base/clock.ts';
-import { OperatorError } from '../base/errors.ts';
+import { OperatorError, PassingError } from '../base/errors.ts';
 import { deliveryLease } from '../cluster/delivery-lease.ts';
 import type { ClusterState } from '../cluster/events.ts';
 import { type ClusterHost, clusterHost } from '../cluster/host.ts';
@@ -13,6 +13,7 @@ import type { Log } from '../log.ts';
 import { clusterMetrics, leaseMetrics } from '../metrics/cluster.ts';
 import type { Settings } from '../settings/config.ts';
 import { LeftClusterError, UnsharedHooksError } from '../store/hooks/unshared.ts';
+import { beginsHandOver } from '../store/ingest/hand-over-entries.ts';
 import type { Ingest } from '../store/ingest/ingest.ts';
 import type { HostReport } from '../store/log/cluster-hosts.ts';
 import type { ClusterStatus } from '../store/log/cluster-status.ts';
@@ -139,10 +140,18 @@ export function requireHost({ journal, cluster }: Pick<Settings, 'journal' | 'cl
   }
 }
 
-/** @throws OperatorError where the index has chainhooks that are not those of the log */
-function requireSharedHooks({ origin, hasHooks }: Ingest['hooks']['origin']): void {
-  if (origin() === 'left') throw new LeftClusterError();
-  if (origin() === 'host' && hasHooks()) throw new UnsharedHooksError();
+/** @throws OperatorError where the index has chainhooks that are not those of the log, or the log can't be asked */
+async function requireSharedHooks({ hooks: { origin }, place }: Ingest, log: SharedLog): Promise<void> {
+  if (origin.origin() === 'left') throw new LeftClusterError();
+  if (origin.origin() === 'entries' || origin.ownHooks().length === 0) return;
+  try {
+    const [next] = await log.read(place().id, 1);
+    if (next === undefined || !beginsHandOver(next)) throw new UnsharedHooksError();
+  } catch (error) {
+    if (!(error instanceof LogUnavailableError)) throw error;
+    const remedy = 'Start this host again once the log can be reached: it has to know the chainhooks of this host.';
+    throw new PassingError(error.message, remedy, { cause: error });
+  }
 }
 
 /**
@@ -155,8 +164,8 @@ export async function joinCluster(options: JoinOptions): Promise<ServedCluster |
   const { cluster: url, clusterPrefix: prefix, clusterLag } = settings;
   const { entries, queue } = ingest;
   if (url === null || entries === null) return null;
-  requireSharedHooks(ingest.hooks.origin);
   const opened = await options.openLog(url, { prefix, clock });
+  await requireSharedHooks(ingest, opened.log);
   const failed = Promise.withResolvers<OperatorError>();
   const name = settings.hostName ?? hostname();
   const metrics = clusterMetrics(registry, name, () => host.state());

@@ -1,19 +1,26 @@
 /** `stackside cluster init` and `stackside cluster status`. */
 import { existsSync } from 'node:fs';
+import { systemChance } from '../base/chance.ts';
+import { systemClock } from '../base/clock.ts';
 import { OperatorError, PassingError } from '../base/errors.ts';
 import { chainIdText } from '../chain/network.ts';
 import { hostOf } from '../cluster/lease-keeper.ts';
 import { toHex } from '../codec/hex.ts';
+import { sealingOf } from '../hooks/delivery/sealing.ts';
 import type { SettingsOf } from '../settings/config.ts';
-import { indexPath } from '../store/files/database.ts';
+import { indexPath, openReader } from '../store/files/database.ts';
 import { type JournalReader, openJournalReader } from '../store/files/journal.ts';
+import { indexPlace } from '../store/files/journal-link.ts';
 import { directoryStatus } from '../store/files/status.ts';
+import { hookOrigin } from '../store/hooks/origin.ts';
+import { hasHooksToHandOver, type SealSecret } from '../store/ingest/hand-over.ts';
+import { handOverEntries } from '../store/ingest/hand-over-entries.ts';
 import type { SeenHost } from '../store/log/cluster-hosts.ts';
 import { type ClusterStatus, clusterStatus } from '../store/log/cluster-status.ts';
 import { claimChain, makeTables } from '../store/log/engine-tables.ts';
-import { fillLog } from '../store/log/log-filling.ts';
+import { appendEntries, fillLog } from '../store/log/log-filling.ts';
 import { type EngineAccess, engineAccess } from '../store/log/postgres-log.ts';
-import { LogUnavailableError, LogUnknownOutcomeError } from '../store/log/shared-log.ts';
+import { type LogHead, LogUnavailableError, LogUnknownOutcomeError } from '../store/log/shared-log.ts';
 import { clusterStatusJson } from './cluster-json.ts';
 import type { OutputFormat } from './option-values.ts';
 import { duration, progressLines } from './progress.ts';
@@ -77,10 +84,46 @@ export async function initCluster(settings: ClusterSettings): Promise<void> {
         return;
       }
       await requireChain(access, data);
-      const { seq } = await fillLog(access, journal, filling(journal.lastId()));
-      process.stdout.write(`The log has ${seq} entries, which are those of the journal in ${data}.\n`);
+      const head = await fillLog(access, journal, filling(journal.lastId()));
+      process.stdout.write(`The log has ${head.seq} entries, which are those of the journal in ${data}.\n`);
+      await handOverHooks(access, settings, head);
     });
   });
+}
+
+/** Appends the chainhooks of the data directory, which all hosts have then. @throws OperatorError */
+async function handOverHooks(
+  access: EngineAccess,
+  { data, clusterKey }: ClusterSettings,
+  head: LogHead,
+): Promise<void> {
+  if (!existsSync(indexPath(data))) return;
+  using db = openReader(data);
+  db.run('BEGIN');
+  if (hookOrigin(db).origin() !== 'host' || !hasHooksToHandOver(db)) return;
+  if (indexPlace(db).current().id !== head.seq) {
+    throw new OperatorError(
+      `The index in ${data} is not at the end of its journal, so that its chainhooks can't be handed over.`,
+      'Start the server and stop it, and run the command again.',
+    );
+  }
+  const { seal } = sealingOf(clusterKey);
+  const needed: SealSecret = () => {
+    throw new OperatorError(
+      `Consumers of chainhooks in ${data} have signing secrets, which would stand in clear in the log.`,
+      'Give --cluster-key a file with a key (openssl rand -hex 32), the same that all hosts have.',
+    );
+  };
+  const receivedAt = systemClock.now() * 1_000;
+  const options = {
+    db,
+    head: { id: head.seq, chain: head.chain },
+    receivedAt,
+    seal: seal ?? needed,
+    chance: systemChance,
+  };
+  await appendEntries(access, head, handOverEntries(options));
+  process.stdout.write('The chainhooks of the directory are those of all hosts from now on.\n');
 }
 
 /** Reports on stderr how far the log is filled. @param last the number of the last entry */

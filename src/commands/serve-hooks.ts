@@ -6,6 +6,7 @@ import { type Access, access } from '../hooks/access.ts';
 import { adminKeyOf } from '../hooks/admin-key.ts';
 import { OPERATOR } from '../hooks/caller.ts';
 import type { HookTimers } from '../hooks/counters.ts';
+import { sealingOf } from '../hooks/delivery/sealing.ts';
 import { parseNetworks } from '../hooks/delivery/target.ts';
 import { deliveryLog } from '../hooks/delivery-log.ts';
 import { keysOf } from '../hooks/keys.ts';
@@ -95,6 +96,7 @@ export function serveHooks(options: ServeHooksOptions): ServedHooks {
   const hooks = startChainhooks({
     ...options,
     rules: rulesOf(settings),
+    sealing: sealingOf(settings.clusterKey),
     clock,
     chance,
     post,

@@ -4,9 +4,9 @@
  */
 import type { Chance } from '../base/chance.ts';
 import { pause } from '../base/clock.ts';
-import type { HookStore } from '../store/hooks/store.ts';
 import { attempt, failureOf, isSuccess, type Outgoing } from './delivery/attempt.ts';
 import { backoff, type DeliveryRules } from './delivery/rules.ts';
+import type { OpenedSecrets } from './delivery/sealing.ts';
 import { signatureHeader } from './delivery/signature.ts';
 import type { HookEnd } from './evaluation/outcome.ts';
 import type { HookLog } from './log-event.ts';
@@ -19,7 +19,7 @@ const MOST_WAITING = 1_000;
 /** What alerts are sent with. */
 export interface AlertOptions extends Outgoing {
   url: string;
-  secrets: HookStore['secrets'];
+  secrets: OpenedSecrets;
   /** Resolves when what happened is on the disk: until then it may yet not have. */
   durable: () => Promise<void>;
   rules: DeliveryRules;

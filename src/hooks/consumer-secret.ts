@@ -4,9 +4,7 @@ import { HookProblem } from './problem.ts';
 import type { Chainhooks } from './service.ts';
 
 /** What a consumer may do with its secret. */
-export function consumerSecrets({ store, commands, isShared }: Pick<Chainhooks, 'store' | 'commands' | 'isShared'>) {
-  const { secrets } = store;
-
+export function consumerSecrets({ secrets, commands, isShared, sealing: { seal } }: Chainhooks) {
   function secret(consumer: string) {
     const found = secrets.find(consumer);
     return {
@@ -15,14 +13,20 @@ export function consumerSecrets({ store, commands, isShared }: Pick<Chainhooks, 
     };
   }
 
+  /** A new secret, as it may leave this host. @throws HookProblem 409 where it may not */
+  function newlyMade(consumer: string): Uint8Array {
+    const made = newSecret();
+    if (!isShared) return made;
+    if (seal !== null) return seal(consumer, made);
+    throw new HookProblem(409, 'A secret can be made once the hosts of this server have a --cluster-key');
+  }
+
   return {
     /** The secret as hex, and in the form of Standard Webhooks; nulls where the consumer has none. */
     secret,
     /** Makes a new secret; the old one signs beside it for a day. */
     async rotateSecret(consumer: string) {
-      if (isShared)
-        throw new HookProblem(409, "A secret would stand in clear in the log that this server's hosts share");
-      await commands.run('hook.set_secret', { consumer, secret: newSecret().toHex() }, 'synced');
+      await commands.run('hook.set_secret', { consumer, secret: newlyMade(consumer).toHex() }, 'synced');
       return secret(consumer);
     },
     removeSecret: (consumer: string): Promise<void> => commands.run('hook.remove_secret', { consumer }, 'synced'),

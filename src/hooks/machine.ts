@@ -7,6 +7,7 @@ import type { ComposeMachine, MachineParts, StateMachine } from '../store/ingest
 import { commandTime } from './command-time.ts';
 import { hookCommands } from './commands/registry.ts';
 import { type HookTimers, newCounters } from './counters.ts';
+import type { Sealing } from './delivery/sealing.ts';
 import { hookEvaluator } from './evaluation/evaluator.ts';
 import type { OutcomeListeners } from './evaluation/outcome.ts';
 import { lifecycle } from './lifecycle.ts';
@@ -15,6 +16,8 @@ import type { HookLog } from './log-event.ts';
 /** What is around a machine. */
 export interface MachineSurroundings {
   log: HookLog;
+  /** Opens the secrets that were sealed, to know that this host can; where it signs nothing, there is none. */
+  sealing?: Sealing | undefined;
   /** The clock, in Unix milliseconds, for what has no time of its own. */
   now: () => number;
 }
@@ -31,7 +34,7 @@ const nobody: MachineListeners = { queued() {}, behind() {}, ended() {}, recover
 export type HookMachine = ReturnType<typeof hookMachine>;
 
 /** Takes part in nothing by itself: whoever writes calls its follower and its commands. */
-export function hookMachine({ store, history, network, log, now }: MachineParts & MachineSurroundings) {
+export function hookMachine({ store, history, network, log, now, sealing }: MachineParts & MachineSurroundings) {
   const time = commandTime(now);
   const counters = newCounters();
   let listeners = nobody;
@@ -52,7 +55,7 @@ export function hookMachine({ store, history, network, log, now }: MachineParts 
   const machine = {
     evaluator,
     follower,
-    commands: hookCommands({ store, history, network, evaluator, lifecycle: hooks }, time),
+    commands: hookCommands({ store, history, network, evaluator, lifecycle: hooks, sealing: sealing ?? null }, time),
     counters,
     /** The tables were replaced: what is known of them is read again. */
     replaced: evaluator.replaced,

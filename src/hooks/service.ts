@@ -16,6 +16,7 @@ import { markWriter } from './delivery/mark-writer.ts';
 import { type Post, post as sendPost } from './delivery/post.ts';
 import { type DeliveryIdentity, deliveryRequest } from './delivery/request.ts';
 import type { DeliveryRules } from './delivery/rules.ts';
+import { openedSecrets, type Sealing, unsealed } from './delivery/sealing.ts';
 import { type TargetGuard, type TargetRules, targetGuard } from './delivery/target.ts';
 import type { HookLog } from './log-event.ts';
 import { type HookMachine, hookMachine } from './machine.ts';
@@ -42,6 +43,8 @@ export interface HookOptions {
   machine?: HookMachine;
   /** Sends commands into the log that hosts share; a host by itself has its own. */
   commander?: Commander;
+  /** Seals the secrets that go into that log. */
+  sealing?: Sealing;
   guard?: TargetGuard;
   /** The host delivers, and does what else one host does at a time, while it holds it; its own where nothing is shared. */
   lease?: Lease;
@@ -69,7 +72,16 @@ function addedMachine(ingest: Ingest, log: HookLog, now: Clock['now']): HookMach
 
 /** Takes part in the chain from now on, and delivers while the lease is held. */
 export function startChainhooks(options: HookOptions) {
-  const { ingest, rules, log, userAgent, timers = untimedHooks, guard, lease = ownLease() } = options;
+  const {
+    ingest,
+    rules,
+    log,
+    userAgent,
+    timers = untimedHooks,
+    guard,
+    lease = ownLease(),
+    sealing = unsealed,
+  } = options;
   const { clock = systemClock, chance = systemChance, post = sendPost } = options;
   const { now } = clock;
   const { hooks: store, history } = ingest;
@@ -81,7 +93,9 @@ export function startChainhooks(options: HookOptions) {
   if (options.commander === undefined) ingest.follow(machine.follower);
   const commands = commandsOf<HookCommands>(options.commander ?? ingest.commander(clock));
   const { alertUrl: url } = rules;
-  const { secrets } = store;
+  const secrets = openedSecrets(store.secrets, sealing);
+  // What can't be opened is known before anything is signed.
+  for (const consumer of store.secrets.consumers()) secrets.find(consumer);
   const outgoing = { guard: targets, rules, log, userAgent, clock, chance, post };
   const operator =
     url === null ? noAlerts : alerts({ ...outgoing, url, secrets, durable: () => ingest.durable(ingest.position()) });
@@ -130,6 +144,8 @@ export function startChainhooks(options: HookOptions) {
     commands,
     /** Whether commands go into a log that several hosts share. */
     isShared: options.commander !== undefined,
+    sealing,
+    secrets,
     evaluator,
     dispatcher: deliveries,
     /** A request outside the queues, which is written down nowhere. */

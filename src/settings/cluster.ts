@@ -27,6 +27,15 @@ export const clusterSettings = group('Several hosts', {
     help: 'Beginning of the names of the tables, by which the logs of several chains share a database',
     accepts: 'up to 31 lower-case letters, digits and _, the first of them no digit',
   }),
+  clusterKey: setting({
+    commands: ['serve', 'cluster'],
+    flag: '--cluster-key <file>',
+    variables: ['STACKSIDE_CLUSTER_KEY'],
+    type: textOrNone(),
+    absent: 'no signing secret can be made',
+    help: 'File with a text of at least 32 characters, the same on all hosts, by which signing secrets are sealed in the log',
+    accepts: 'a file',
+  }),
   hostName: setting({
     commands: ['serve'],
     flag: '--host-name <name>',

@@ -96,6 +96,7 @@ const mayInsert: Readonly<Record<string, string>> = {
   'hooks/carry-over.ts': 'copies whole tables from one file to another',
   'hooks/secrets.ts': 'moves the secret that is there to another column',
   'ingest/burn-block-writer.ts': 'moves rows from one table to another',
+  'ingest/hand-over.ts': 'adds rows of other hosts by the columns that these had',
   'log/cluster-hosts.ts': 'writes a table of PostgreSQL',
   'log/postgres-leases.ts': 'writes a table of PostgreSQL',
   'log/engine-tables.ts': 'writes a table of PostgreSQL',

@@ -28,7 +28,7 @@ export function ownHook({ records }: Pick<HookStore, 'records'>, { consumer, uui
 }
 
 /** The commands that register, change and delete hooks, and those of secrets. */
-export function managementCommands({ store, network, lifecycle }: CommandParts) {
+export function managementCommands({ store, network, lifecycle, sealing }: CommandParts) {
   const { records, secrets } = store;
   const own = (hook: OwnHook): HookRecord => ownHook(store, hook);
 
@@ -88,9 +88,15 @@ export function managementCommands({ store, network, lifecycle }: CommandParts) 
       return chosen.map(({ uuid }) => uuid);
     },
 
-    /** `secret` in hex; the one that was there signs beside it for a day. */
-    'hook.set_secret': ({ consumer, secret }: { consumer: string; secret: string }, at: number): void =>
-      secrets.set(consumer, Uint8Array.fromHex(secret), at),
+    /**
+     * `secret` in hex, sealed in a log that hosts share; the one that was there signs beside it for a day.
+     * @throws SealedSecretError where this host can't open it
+     */
+    'hook.set_secret'({ consumer, secret: hex }: { consumer: string; secret: string }, at: number): void {
+      const secret = Uint8Array.fromHex(hex);
+      sealing?.open(consumer, secret);
+      secrets.set(consumer, secret, at);
+    },
 
     'hook.remove_secret': ({ consumer }: { consumer: string }): void => secrets.remove(consumer),
   };

@@ -1,6 +1,7 @@
 import type { Network } from '../../chain/network.ts';
 import type { HookStore } from '../../store/hooks/store.ts';
 import type { ChainHistory } from '../../store/ingest/ingest.ts';
+import type { Sealing } from '../delivery/sealing.ts';
 import type { Evaluator } from '../evaluation/evaluator.ts';
 import type { Lifecycle } from '../lifecycle.ts';
 
@@ -12,4 +13,6 @@ export interface CommandParts {
   network: () => Network | null;
   evaluator: Evaluator;
   lifecycle: Lifecycle;
+  /** Opens what was sealed, to know that this host can; null where nothing is signed with it. */
+  sealing: Sealing | null;
 }

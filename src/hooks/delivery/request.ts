@@ -1,10 +1,10 @@
 /** The request of a delivery: its headers, signed with the secret of this moment, to the URL of this moment. */
 import type { Delivery, HookRecord } from '../../store/hooks/model.ts';
-import type { HookStore } from '../../store/hooks/store.ts';
 import type { Lane, Reason } from '../../store/rows/hook-words.ts';
 import { definitionOf } from '../active-hook.ts';
 import { attempt, type Outgoing, type Result } from './attempt.ts';
 import type { DeliveryRules } from './rules.ts';
+import type { OpenedSecrets } from './sealing.ts';
 import { secretHeaders } from './signature.ts';
 
 /** What the headers say of a delivery. */
@@ -14,7 +14,7 @@ export interface DeliveryIdentity extends Pick<Delivery, 'webhookId' | 'sequence
 }
 
 export interface RequestOptions extends Outgoing {
-  secrets: HookStore['secrets'];
+  secrets: OpenedSecrets;
   rules: DeliveryRules;
   userAgent: string;
 }

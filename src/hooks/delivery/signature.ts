@@ -2,7 +2,8 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { Secrets } from '../../store/hooks/model.ts';
 
-const SECRET_BYTES = 32;
+/** Bytes of a secret. */
+export const SECRET_BYTES = 32;
 /** How long a replaced secret signs beside the new one, in milliseconds. */
 const OVERLAP_MS = 24 * 3600 * 1000;
 

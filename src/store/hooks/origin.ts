@@ -20,15 +20,15 @@ export function hookOrigin(db: Database) {
     return found;
   }
 
-  const anyHook = db.prepare<{ id: number }, []>('SELECT id FROM hooks WHERE deleted_at IS NULL LIMIT 1');
+  const ownHooks = db.prepare<{ uuid: string }, []>('SELECT uuid FROM hooks WHERE deleted_at IS NULL');
 
   return {
     origin: (): HookOrigin => storedOrigin.wordOf(row().origin, 1),
     /** The greatest epoch of a lease by which deliveries were marked; 0 before the first. */
     epoch: (): number => row().epoch,
     setEpoch: (epoch: number): void => void setEpoch.run(epoch),
-    /** Whether there are hooks that were not deleted. */
-    hasHooks: (): boolean => anyHook.get() !== null,
+    /** The uuids of the hooks that were not deleted. */
+    ownHooks: (): string[] => ownHooks.all().map(({ uuid }) => uuid),
     /** Empties the tables, whose rows come from the journal's entries from now on. @param tip where live hooks begin */
     beginEntries(tip: Cursor): void {
       for (const table of cleared) db.run(`DELETE FROM ${table}`);

@@ -6,8 +6,8 @@ export class UnsharedHooksError extends OperatorError {
   constructor() {
     super(
       "This host's index has chainhooks of its own, which the cluster's log doesn't know.",
-      'Start this host with an empty data directory, and register its chainhooks anew; or make a new log from its directory: ' +
-        'stackside cluster init with another --cluster-prefix.',
+      'Start this host with an empty data directory, and register its chainhooks anew; or make a new log that begins with them: ' +
+        'stackside cluster init with its directory and another --cluster-prefix.',
     );
   }
 }

@@ -10,6 +10,7 @@ import type { HookOrigins } from '../hooks/origin.ts';
 import { UnsharedHooksError } from '../hooks/unshared.ts';
 import { type Command, type KnownCommands, takeSlice } from './commands.ts';
 import type { ReceivedEvent } from './event.ts';
+import { HAND_OVER, type HandOverArgs } from './hand-over.ts';
 import type { Participant } from './transactions.ts';
 
 /** The path of entries that are commands. No node posts to it. */
@@ -104,12 +105,14 @@ export function entryCommands({ db, known, origins, tip, replaced }: EntryComman
   const results = returnedResults();
 
   /**
+   * @param first the command that is applied, which may be the first of the log
    * @returns whether the tables come from entries; not where this host left its cluster
    * @throws UnsharedHooksError where they hold hooks that come from no entry
    */
-  function isOfEntries(): boolean {
+  function isOfEntries(first: Command): boolean {
     if (origins.origin() === 'host') {
-      if (origins.hasHooks()) throw new UnsharedHooksError();
+      const known = first.type === HAND_OVER ? (first.args as HandOverArgs).hooks : [];
+      if (origins.ownHooks().some((uuid) => !known.includes(uuid))) throw new UnsharedHooksError();
       origins.beginEntries(tip());
       replaced();
     }
@@ -130,7 +133,7 @@ export function entryCommands({ db, known, origins, tip, replaced }: EntryComman
     /** Applies an entry. @throws PayloadError for what is no command, and what the command's function throws */
     apply(entry: Pick<JournalEntry, 'text' | 'receivedAt'>): void {
       const command = commandOf(entry.text);
-      if (isOfEntries()) results.note(command.uuid, applied(command, millisecondsOf(entry)));
+      if (isOfEntries(command)) results.note(command.uuid, applied(command, millisecondsOf(entry)));
     },
 
     /**
@@ -145,7 +148,7 @@ export function entryCommands({ db, known, origins, tip, replaced }: EntryComman
     ): ProposedCommand {
       const returned = results.of(uuid);
       if (returned !== null) return { ...returned, event: null };
-      if (!isOfEntries()) throw new Error('a host that has hooks of its own shares no log');
+      if (!isOfEntries({ type, args })) throw new Error('a host that has hooks of its own shares no log');
       const before = changes();
       results.send(uuid);
       // As others will read it.

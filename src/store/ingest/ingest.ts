@@ -28,6 +28,7 @@ import { type Applied, eventRouter } from './event-router.ts';
 import { eventTaker } from './event-taker.ts';
 import type { ChainFollower } from './follower.ts';
 import { cursorOf, followerPlace } from './follower-place.ts';
+import { handedOverCommands } from './hand-over.ts';
 import { lastEvent } from './last-event.ts';
 import { otherWrites } from './other-writes.ts';
 import { journalReplay } from './replay.ts';
@@ -123,6 +124,7 @@ function openParts(options: IngestOptions, opened: (() => void)[]) {
     tip: () => cursorOf(router.chain.tip()),
     replaced: follower.replaced,
   });
+  known.add(handedOverCommands(db, follower.replaced));
   const apply = entryApplier(router, commands);
   /** What the journal brings back at the start is not told to subscribers, and nothing of an import is. */
   const subscribers = { areTold: false };

@@ -38,9 +38,13 @@ class InapplicableEntryError extends OperatorError {
     readonly id: number,
     options: { cause: Error },
   ) {
+    const { cause } = options;
+    const ofOperator = cause instanceof OperatorError;
     super(
-      `Entry ${id} of the log can not be applied: ${options.cause.message}.`,
-      'Run the newest Stackside of all hosts on this one, with the same settings of the chain.',
+      `Entry ${id} of the log can not be applied: ${ofOperator ? cause.message.replace(/\.$/, '') : cause.message}.`,
+      ofOperator
+        ? cause.remedy
+        : 'Run the newest Stackside of all hosts on this one, with the same settings of the chain.',
       options,
     );
   }

@@ -74,7 +74,7 @@ describeWith('PostgreSQL', hasPostgres, () => {
   });
 
   test('a log of another chain is refused, and one that is not there', async () => {
-    const settings = { cluster: quorum.url, clusterPrefix: 'mainnet_', data: '/nowhere' };
+    const settings = { cluster: quorum.url, clusterPrefix: 'mainnet_', clusterKey: null, data: '/nowhere' };
     await expect(reportCluster(settings, 'json')).rejects.toThrow('no shared log under this prefix');
     const access = engineAccess(quorum.url, { prefix: 'mainnet_' });
     await makeTables(access.engine, access.tables);

@@ -1,0 +1,101 @@
+/**
+ * The chainhooks of a single host become those of a log that hosts share: commands hold the rows of its tables, so that every
+ * host begins with the same.
+ */
+import type { Database } from 'bun:sqlite';
+import { hookTables } from '../hooks/carry-over.ts';
+import type { Command } from './commands.ts';
+
+/** The command that comes before the rows, with the uuids of the hooks that they hold. */
+export const HAND_OVER = 'hooks.begin';
+
+/** Tables whose rows are handed over. */
+const handedOver: readonly string[] = [...hookTables, 'faucet_requests'];
+
+/** Bytes of a command after which no more rows are added. */
+const MOST_BYTES = 500_000;
+
+/** A value of a row in JSON: blobs are in base64. */
+type JsonValue = number | string | null | { blob: string };
+type RowValue = number | string | null | Uint8Array;
+
+/** What is known of the rows that follow. */
+export interface HandOverArgs {
+  /** The uuids of the hooks that were not deleted. */
+  hooks: readonly string[];
+}
+
+interface Rows {
+  table: string;
+  columns: readonly string[];
+  rows: readonly (readonly JsonValue[])[];
+}
+
+const toJson = (value: RowValue): JsonValue => (value instanceof Uint8Array ? { blob: value.toBase64() } : value);
+const fromJson = (value: JsonValue): RowValue =>
+  typeof value === 'object' && value !== null ? Uint8Array.fromBase64(value.blob) : value;
+
+function columnsOf(db: Database, table: string): string[] {
+  const columns = db.query<{ name: string }, [string]>('SELECT name FROM pragma_table_info(?1)').all(table);
+  return columns.map(({ name }) => name);
+}
+
+/** Seals a secret, so that it may stand in a log. */
+export type SealSecret = (consumer: string, secret: Uint8Array) => Uint8Array;
+
+function sealed(row: Record<string, RowValue>, seal: SealSecret): Record<string, RowValue> {
+  const { consumer, secret, previous } = row;
+  const of = (value: RowValue | undefined): RowValue =>
+    value instanceof Uint8Array ? seal(String(consumer), value) : (value ?? null);
+  return { ...row, secret: of(secret), previous: of(previous) };
+}
+
+function* rowsOf(db: Database, table: string, seal: SealSecret): Generator<Command> {
+  const columns = columnsOf(db, table);
+  let rows: JsonValue[][] = [];
+  let bytes = 0;
+  const command = (): Command => ({ type: 'hooks.rows', args: { table, columns, rows } satisfies Rows });
+  for (const row of db.query<Record<string, RowValue>, []>(`SELECT * FROM ${table}`).iterate()) {
+    const kept = table === 'hook_secrets' ? sealed(row, seal) : row;
+    const values = columns.map((name) => toJson(kept[name] ?? null));
+    rows.push(values);
+    bytes += JSON.stringify(values).length;
+    if (bytes < MOST_BYTES) continue;
+    yield command();
+    [rows, bytes] = [[], 0];
+  }
+  if (rows.length > 0) yield command();
+}
+
+/** Whether an index has what a log of hosts would have to know: hooks that were not deleted, or secrets. */
+export const hasHooksToHandOver = (db: Database): boolean =>
+  db.query('SELECT 1 FROM hooks WHERE deleted_at IS NULL UNION ALL SELECT 1 FROM hook_secrets LIMIT 1').get() !== null;
+
+/**
+ * Commands that hold all rows of the chainhooks and faucets of an index.
+ * @param seal seals the secrets among them
+ */
+export function* handOverCommands(db: Database, seal: SealSecret): Generator<Command> {
+  const hooks = db.query<{ uuid: string }, []>('SELECT uuid FROM hooks WHERE deleted_at IS NULL ORDER BY id').all();
+  yield { type: HAND_OVER, args: { hooks: hooks.map(({ uuid }) => uuid) } satisfies HandOverArgs };
+  for (const table of handedOver) yield* rowsOf(db, table, seal);
+}
+
+/** What applies these commands. @param replaced called where rows were added */
+export const handedOverCommands = (db: Database, replaced: () => void) => ({
+  /** The tables were emptied before the first command of a log, so that nothing is left to be done. */
+  [HAND_OVER]: (_: HandOverArgs): void => {},
+
+  'hooks.rows'({ table, columns, rows }: Rows): void {
+    const known = columnsOf(db, table);
+    if (!handedOver.includes(table) || columns.some((name) => !known.includes(name))) {
+      throw new Error(`this program has no table ${table} with these columns`);
+    }
+    const values = columns.map((_, index) => `?${index + 1}`);
+    const insert = db.prepare<null, RowValue[]>(
+      `INSERT OR REPLACE INTO ${table} (${columns.join(', ')}) VALUES (${values.join(', ')})`,
+    );
+    for (const row of rows) insert.run(...row.map(fromJson));
+    replaced();
+  },
+});

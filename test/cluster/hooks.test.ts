@@ -1,0 +1,148 @@
+/** Chainhooks of hosts that share a log: how they come in, what of them is sealed, and what hosts of a cluster can't do. */
+import { expect, test } from 'bun:test';
+import { systemChance } from '../../src/base/chance.ts';
+import { devnetEvents } from '../../src/devnet/scenario.ts';
+import { sealingWith } from '../../src/hooks/delivery/sealing.ts';
+import { silentMachine } from '../../src/hooks/machine.ts';
+import { openWithHooks } from '../../src/hooks/open.ts';
+import { openToRead } from '../../src/store/files/connection.ts';
+import { indexPath } from '../../src/store/files/database.ts';
+import { openJournalReader } from '../../src/store/files/journal.ts';
+import { handOverEntries } from '../../src/store/ingest/hand-over-entries.ts';
+import { rebuildIndex } from '../../src/store/ingest/rebuild.ts';
+import { logEntryOf } from '../../src/store/log/shared-log.ts';
+import { directHooks } from '../hooks/direct.ts';
+import { definition } from '../hooks/server.ts';
+import { dataDirectory } from '../support/data-directory.ts';
+import { received } from '../support/ingest.ts';
+import { MemoryLog } from '../support/memory-log.ts';
+import { wholeIndex } from '../support/tables.ts';
+import { openHost } from './open-host.ts';
+
+const events = [...devnetEvents({ seed: 3, blocks: 3, accounts: 3, transactionsPerBlock: 1 })].map(received);
+const filters = [{ type: 'coinbase' }, { type: 'stx_event' }];
+const hook = (name: string) => ({
+  ...definition('http://127.0.0.1:9/', filters, { enable_on_registration: true }),
+  name,
+});
+const sealing = sealingWith('a text of more than 32 characters, for tests');
+const seal = (consumer: string, secret: Uint8Array): Uint8Array => sealing.seal?.(consumer, secret) ?? secret;
+
+/** The journal and the chainhooks of a directory as `stackside cluster init` appends them. */
+function initiated(directory: string): MemoryLog {
+  const log = new MemoryLog();
+  const journal = openJournalReader(directory);
+  for (const entry of journal?.entriesAfter(0) ?? []) log.add(logEntryOf(entry), log.head);
+  journal?.close();
+  using db = openToRead(indexPath(directory));
+  const head = { id: log.head.seq, chain: log.head.chain };
+  for (const entry of handOverEntries({ db, head, receivedAt: 1_000, seal, chance: systemChance })) {
+    log.add(logEntryOf(entry), log.head);
+  }
+  return log;
+}
+
+/** The tables of chainhooks and faucets. */
+const hooksOf = (directory: string) =>
+  Object.fromEntries(
+    Object.entries(wholeIndex(directory)).filter(([name]) => name.startsWith('hook') || name === 'faucet_requests'),
+  );
+
+test('the chainhooks of a single host become those of all hosts, with their queue and sealed secrets', async () => {
+  using directory = dataDirectory();
+  let secret: string | null;
+  {
+    await using single = directHooks({ directory: directory.path });
+    for (const event of events.slice(0, -3)) single.ingest.receive(event);
+    const uuid = await single.register(hook('one'));
+    for (const event of events.slice(-3)) single.ingest.receive(event);
+    await single.managed.setEnabled('default', uuid, false);
+    await single.register(hook('two'));
+    ({ secret } = await single.managed.rotateSecret('default'));
+  }
+  const before = hooksOf(directory.path);
+  expect(before.hooks).toHaveLength(2);
+  const log = initiated(directory.path);
+  expect(JSON.stringify(log.entries)).not.toContain(secret);
+
+  await using first = openHost(log.client(), directory.path);
+  await first.follow(log.head.seq);
+  await using other = openHost(log.client());
+  await other.follow(log.head.seq);
+  expect(hooksOf(other.directory)).toEqual(hooksOf(first.directory));
+  const { hook_secrets: sealed, hook_origin: origin, ...rest } = hooksOf(first.directory);
+  const { hook_secrets: clear, hook_origin: _, ...kept } = before;
+  expect(rest).toEqual(kept);
+  expect(origin).toEqual(['id=1 origin=1 epoch=0']);
+  expect(clear).not.toEqual(sealed);
+  const stored = other.ingest.hooks.secrets.find('default');
+  expect(sealing.open('default', stored?.secret ?? new Uint8Array()).toHex()).toBe(secret ?? '');
+  expect(() => sealingWith('another text of more than 32 characters').open('default', stored!.secret)).toThrow(
+    'sealed',
+  );
+
+  // What follows is taken by any host, and live hooks go on where they stood.
+  const [newest] = other.ingest.hooks.records.live();
+  expect(newest?.status).toBe('new');
+  await other.hooks.run('hook.remove', { consumer: 'default', uuid: newest!.uuid });
+  await first.follow(log.head.seq);
+  expect(first.ingest.hooks.records.live()).toEqual([]);
+});
+
+test('a host whose hooks the log does not know takes no command of the log', async () => {
+  const log = new MemoryLog();
+  await using other = openHost(log.client());
+  for (const event of events) await other.host.receive(event);
+  using directory = dataDirectory();
+  {
+    await using joined = openHost(log.client(), directory.path);
+    await joined.follow(log.head.seq);
+  }
+  {
+    await using alone = directHooks({ directory: directory.path });
+    await alone.register(hook('of its own'));
+  }
+  await other.faucets.run('faucet.add', { currency: 'stx', address: 'ST1', ip: '127.0.0.1' });
+  await using one = openHost(log.client(), directory.path);
+  await one.follow(log.head.seq);
+  expect(one.ended.map(({ message }) => message)).toEqual([expect.stringContaining('has chainhooks of its own')]);
+  expect(one.ingest.hooks.origin.ownHooks()).toHaveLength(1);
+});
+
+test('a secret that a host can not open ends it, and names the entry', async () => {
+  const log = new MemoryLog();
+  await using one = openHost(log.client());
+  for (const event of events) await one.host.receive(event);
+  const secret = seal('me', crypto.getRandomValues(new Uint8Array(32))).toHex();
+  await one.hooks.run('hook.set_secret', { consumer: 'me', secret });
+  const entry = log.head.seq;
+  await using other = openHost(log.client(), undefined, undefined, sealingWith('x'.repeat(40)));
+  await other.follow(entry);
+  expect(other.ended.map(({ message }) => message)).toEqual([
+    `Entry ${entry} of the log can not be applied: The signing secret of the consumer me is sealed with another key than this host has.`,
+  ]);
+  expect(other.position()).toBe(entry - 1);
+});
+
+test('a host that left its cluster has hooks of its own, which a rebuild keeps', async () => {
+  const log = new MemoryLog();
+  using directory = dataDirectory();
+  {
+    await using one = openHost(log.client(), directory.path);
+    for (const event of events) await one.host.receive(event);
+    await one.faucets.run('faucet.add', { currency: 'stx', address: 'ST1', ip: '127.0.0.1' });
+  }
+  {
+    await using alone = directHooks({ directory: directory.path });
+    await alone.register(hook('of its own'));
+  }
+  rebuildIndex({ directory: directory.path, chainId: null, log: () => {}, force: false, machine: silentMachine });
+  const surroundings = { log: () => {}, now: Date.now };
+  const { ingest } = openWithHooks(
+    { directory: directory.path, journal: true, chainId: null, log: () => {} },
+    surroundings,
+  );
+  expect(ingest.hooks.origin.ownHooks()).toHaveLength(1);
+  expect(ingest.hooks.origin.origin()).toBe('left');
+  ingest.close();
+});
