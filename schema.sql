@@ -963,7 +963,7 @@ CREATE INDEX old_subdomains_by_owner ON old_subdomains (owner, subdomain);
 CREATE TABLE mempool_transactions (
   tx_id                BLOB NOT NULL UNIQUE,
   -- 0 pending, 1 in a streamed microblock, -10 replaced by fee, -11 replaced across fork, -12 too expensive, -13 stale, -14 collected here,
-  -- -15 problematic
+  -- -15 problematic, -16 replaced by fee and dropped by the node besides
   state                INTEGER NOT NULL,
   -- Unix microseconds: the newest receipt comes first, in whichever second it was
   received_at          INTEGER NOT NULL,

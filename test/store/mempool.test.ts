@@ -28,6 +28,8 @@ const pending: Standing = { state: 0, by: null };
 /** The chain has it, and the mempool no more. */
 const mined = undefined;
 const replacedBy = (one: Transaction): Standing => ({ state: -10, by: one.id });
+/** The node dropped it, too. */
+const droppedFor = (one: Transaction): Standing => ({ state: -16, by: one.id });
 
 const standings = ({ directory }: OpenIngest): Map<string, Standing> => {
   using db = new Database(indexPath(directory), { readonly: true });
@@ -62,7 +64,7 @@ const take = (open: OpenIngest, ...blocks: MadeBlock[]) => {
 };
 
 const reasons = {
-  ReplaceByFee: -10,
+  ReplaceByFee: -16,
   ReplaceAcrossFork: -11,
   TooExpensive: -12,
   StaleGarbageCollect: -13,
@@ -185,6 +187,37 @@ test('a mined transaction replaces those with its nonce; when its block is orpha
   expect(standing(open, fee200, fee300, fee100)).toEqual([replacedBy(fee300), pending, replacedBy(fee300)]);
   take(open, block(block(withFee100, 'rival of three'), 'four'));
   expect(standing(open, fee200, fee300, fee100)).toEqual([replacedBy(fee100), replacedBy(fee100), mined]);
+});
+
+test('what the node drops does not wait again when what replaced it leaves the chain, unless it is announced again', () => {
+  for (const reason of ['ReplaceByFee', 'StaleGarbageCollect']) {
+    using open = openNew();
+    const [one, other] = [transfer(alice, 0, 300), transfer(alice, 0, 200)];
+    open.ingest.receive(announcement([one]));
+    const first = block(null, 'one');
+    const second = block(first, 'two', [other]);
+    take(open, first, second);
+    expect(standing(open, one)).toEqual([replacedBy(other)]);
+    expect(open.ingest.receive(drop([one], reason))).toBe('applied');
+    expect(open.ingest.receive(drop([one], reason))).toBe('repeated');
+    expect(standing(open, one)).toEqual([droppedFor(other)]);
+    const rival = block(first, 'rival of two');
+    take(open, rival, block(rival, 'three'));
+    expect(standing(open, one, other)).toEqual([droppedFor(other), pending]);
+    open.ingest.receive(announcement([one]));
+    expect(standing(open, one, other)).toEqual([pending, replacedBy(one)]);
+  }
+});
+
+test('what the node dropped for a higher fee names what has its place now', () => {
+  using open = openNew();
+  const [low, high, highest] = [transfer(alice, 0, 200), transfer(alice, 0, 300), transfer(alice, 0, 400)];
+  open.ingest.receive(announcement([low]));
+  open.ingest.receive(drop([low], 'ReplaceByFee', high));
+  open.ingest.receive(announcement([high]));
+  expect(standing(open, low)).toEqual([droppedFor(high)]);
+  open.ingest.receive(announcement([highest]));
+  expect(standing(open, low, high)).toEqual([droppedFor(highest), replacedBy(highest)]);
 });
 
 test('transactions of different accounts replace each other where one sponsor pays for both with one nonce', () => {

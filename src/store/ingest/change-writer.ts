@@ -19,10 +19,20 @@ interface Moved {
   announced: boolean;
 }
 
+const {
+  pending: PENDING,
+  mined: MINED,
+  replaced_by_fee: REPLACED,
+  replaced_and_dropped: REPLACED_AND_DROPPED,
+} = MEMPOOL_STATE;
+
+/** A state as it is told. */
+const told = (state: number | null): number | null => (state === REPLACED_AND_DROPPED ? REPLACED : state);
+
 /** What there is to tell; null for one that is mined, which its block tells, and for one that is what it was. */
 function kindOf({ from, to, announced }: Moved): ChangeKind | null {
-  if (to === MEMPOOL_STATE.mined || (from === to && !announced)) return null;
-  if (to !== MEMPOOL_STATE.pending) return 'dropped';
+  if (to === MINED || (told(from) === told(to) && !announced)) return null;
+  if (to !== PENDING) return 'dropped';
   return announced ? 'admitted' : 'restored';
 }
 

@@ -11,7 +11,7 @@ import { type AddedRow, addedRows } from './added-rows.ts';
 import type { ChangeWriter } from './change-writer.ts';
 import { type MempoolRow, type Spends, storedRows } from './stored-rows.ts';
 
-const { pending: PENDING, mined: MINED } = MEMPOOL_STATE;
+const { pending: PENDING, mined: MINED, replaced_and_dropped: REPLACED_AND_DROPPED } = MEMPOOL_STATE;
 
 /** When and on which chain something reached the mempool. */
 export interface Receipt {
@@ -131,6 +131,7 @@ export function mempoolRows(db: Database, { principals }: Dictionaries, changes:
   const setState = db.prepare<null, [number, number, Uint8Array | null]>(
     'UPDATE mempool_transactions SET state = ?2, replaced_by_tx_id = ?3 WHERE rowid = ?1',
   );
+  const setDropped = db.prepare<null, [number, number]>('UPDATE mempool_transactions SET state = ?2 WHERE rowid = ?1');
   const setReceipt = db.prepare<null, [number, number, number]>(
     'UPDATE mempool_transactions SET received_at = ?2, receipt_block_height = ?3 WHERE rowid = ?1',
   );
@@ -171,6 +172,12 @@ export function mempoolRows(db: Database, { principals }: Dictionaries, changes:
     add,
     /** Gives a row another state. @param replacedBy id of what took its place */
     move,
+    /** Notes that the node dropped a transaction that was replaced before; what took its place stays what it was. */
+    dropReplaced(row: MempoolRow): void {
+      if (row.id === null) added.change(row.tx_id, { state: REPLACED_AND_DROPPED });
+      else setDropped.run(row.id, REPLACED_AND_DROPPED);
+      changes.moved(row.tx_id, row.state, REPLACED_AND_DROPPED);
+    },
     /** Removes the row of a transaction that the chain holds. */
     mine(row: MempoolRow): void {
       if (row.id === null) added.remove(row.tx_id);

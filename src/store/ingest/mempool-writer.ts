@@ -10,6 +10,7 @@ import { type MinedReceipts, minedReceipts } from './mined-receipts.ts';
 import { type NonceRivals, nonceRivals } from './nonce-rivals.ts';
 
 const { pending: PENDING, mined: MINED, replaced_by_fee: REPLACED, collected_here: COLLECTED } = MEMPOOL_STATE;
+const { replaced_and_dropped: REPLACED_AND_DROPPED } = MEMPOOL_STATE;
 
 /** A transaction in a block that joined the chain. */
 export interface ConfirmedTransaction {
@@ -109,21 +110,25 @@ export function mempoolWriter(db: Database, dictionaries: Dictionaries, changes:
     },
 
     /**
-     * Dropped by the node.
+     * Dropped by the node. What was replaced already stays replaced, and waits no more when who replaced it ends.
      * @param state one of the dropped states
      * @param now Unix microseconds
-     * @returns how many of them were waiting
+     * @returns how many of them were waiting, or replaced
      */
     drop(txIds: readonly Uint8Array[], state: MempoolState, replacedBy: Uint8Array | null, now: number): number {
-      let dropped = 0;
+      let [dropped, replaced] = [0, 0];
       for (const txId of txIds) {
         const row = rows.find(txId);
-        if (row?.state !== PENDING) continue;
-        rows.move(row, state, replacedBy);
-        dropped++;
+        if (row?.state === PENDING) {
+          rows.move(row, state === REPLACED ? REPLACED_AND_DROPPED : state, replacedBy);
+          dropped++;
+        } else if (row?.state === REPLACED) {
+          rows.dropReplaced(row);
+          replaced++;
+        }
       }
       if (dropped > 0) rows.touch(now);
-      return dropped;
+      return dropped + replaced;
     },
 
     /**

@@ -7,7 +7,7 @@ import { MEMPOOL_STATE } from '../rows/words.ts';
 import type { MempoolRows } from './mempool-rows.ts';
 import type { MempoolRow, Spends } from './stored-rows.ts';
 
-const { pending: PENDING, replaced_by_fee: REPLACED } = MEMPOOL_STATE;
+const { pending: PENDING, replaced_by_fee: REPLACED, replaced_and_dropped: REPLACED_AND_DROPPED } = MEMPOOL_STATE;
 
 const spendsOfRow = ({ sender_id, nonce, sponsor_id, sponsor_nonce }: MempoolRow): Spends => ({
   sender: sender_id,
@@ -21,8 +21,9 @@ const outbids = (a: MempoolRow, b: MempoolRow): boolean =>
 
 const isSame = (a: MempoolRow, b: MempoolRow): boolean => Buffer.compare(a.tx_id, b.tx_id) === 0;
 
-/** Whether a row waits, or would if it hadn't been replaced: those dropped for other reasons can't win, nor be replaced. */
-const contends = ({ state }: MempoolRow): boolean => state === PENDING || state === REPLACED;
+/** Whether another may take the place of a row: it waits, or was replaced. A row that was dropped for another reason is out. */
+const isReplaceable = ({ state }: MempoolRow): boolean =>
+  state === PENDING || state === REPLACED || state === REPLACED_AND_DROPPED;
 
 interface Mined {
   tx_id: Uint8Array;
@@ -57,6 +58,10 @@ export function nonceRivals(db: Database, { principals }: Dictionaries, rows: Me
     return [...new Map(found.map((row) => [row.tx_id.toHex(), row])).values()];
   }
 
+  /** What the node dropped stays dropped, whoever takes its place. */
+  const replaceRow = (row: MempoolRow, winner: Uint8Array): void =>
+    rows.move(row, row.state === REPLACED_AND_DROPPED ? REPLACED_AND_DROPPED : REPLACED, winner);
+
   function spendsOf({ sender, sponsor }: TransactionContent): Spends {
     const id = principals.id(sender.address);
     return {
@@ -87,7 +92,7 @@ export function nonceRivals(db: Database, { principals }: Dictionaries, rows: Me
       const contenders: MempoolRow[] = [];
       const beaten = new Set<string>();
       const replace = (row: MempoolRow, winner: Uint8Array) => {
-        rows.move(row, REPLACED, winner);
+        replaceRow(row, winner);
         beaten.add(row.tx_id.toHex());
       };
       const spends = spendsOf(content);
@@ -96,11 +101,11 @@ export function nonceRivals(db: Database, { principals }: Dictionaries, rows: Me
       if (only === undefined) return;
       if (all.length === 1 && Buffer.compare(only.tx_id, content.txId) === 0) {
         // By far the most: nothing else spends its nonces.
-        const winner = contends(only) ? mined(spends) : null;
-        if (winner !== null) rows.move(only, REPLACED, winner);
+        const winner = isReplaceable(only) ? mined(spends) : null;
+        if (winner !== null) replaceRow(only, winner);
         return;
       }
-      for (const row of all.filter(contends)) {
+      for (const row of all.filter(isReplaceable)) {
         const winner = mined(spendsOfRow(row));
         if (winner !== null) replace(row, winner);
         else if (row.state === PENDING) contenders.push(row);
@@ -114,7 +119,7 @@ export function nonceRivals(db: Database, { principals }: Dictionaries, rows: Me
           replace(row, better.tx_id);
           continue;
         }
-        for (const other of others.filter(contends)) {
+        for (const other of others.filter(isReplaceable)) {
           if (!beaten.has(other.tx_id.toHex())) replace(other, row.tx_id);
         }
       }

@@ -28,6 +28,8 @@ export const MEMPOOL_STATE = {
   /** Collected by age, as nodes do it; no node said so. */
   collected_here: -14,
   problematic: -15,
+  /** Replaced by another that spends one of its nonces, and dropped by the node besides: the other's end brings nothing back. */
+  replaced_and_dropped: -16,
 } as const;
 export type MempoolState = (typeof MEMPOOL_STATE)[keyof typeof MEMPOOL_STATE];
 export const storedMempoolState = storedWords('mempool_transactions', 'state', MEMPOOL_STATE);
@@ -51,6 +53,7 @@ export const mempoolStatuses: Readonly<Record<keyof typeof MEMPOOL_STATE, Mempoo
   stale: 'dropped_stale_garbage_collect',
   collected_here: 'dropped_stale_garbage_collect',
   problematic: 'dropped_problematic',
+  replaced_and_dropped: 'dropped_replace_by_fee',
 };
 
 /** @throws UnknownNumberError */
