@@ -136,7 +136,7 @@ test('an index of version 3 has the usual contracts', async () => {
   const before = await answers(directory.path);
   {
     using index = new Database(indexPath(directory.path));
-    index.run(`DROP TABLE send_many_contracts; DROP TABLE value_indexes; DROP TABLE value_index_entries; DROP INDEX events_ft;
+    index.run(`DROP TABLE hook_origin; DROP TABLE send_many_contracts; DROP TABLE value_indexes; DROP TABLE value_index_entries; DROP INDEX events_ft;
       PRAGMA user_version = 3`);
   }
   openAt(directory.path, { sendMany: SEND_MANY }).ingest.close();

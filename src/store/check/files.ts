@@ -21,15 +21,23 @@ function damagedPages(db: Database): string[] {
 /** An SQL text without its comments and the space between words. */
 const bare = (sql: string): string => sql.replace(/--[^\n]*/g, '').replace(/\s+/g, ' ');
 
+/** A value of a row, which damage may have given another type. */
+type Stored = string | number | Uint8Array | null;
+
 /** What the file says of its tables and indexes, by name. */
-function schemaOf(db: Database): Map<string, string> {
+function schemaOf(db: Database): Map<Stored, string> {
   const rows = db
-    .query<{ name: string; said: string; sql: string | null }, []>(
-      `SELECT name, type || ' of ' || tbl_name || ': ' AS said, sql FROM sqlite_schema
+    .query<{ name: Stored; type: Stored; of: Stored; sql: Stored }, []>(
+      `SELECT name, type, tbl_name AS of, sql FROM sqlite_schema
         WHERE type <> 'view' AND name NOT GLOB 'sqlite_stat[0-9]'`,
     )
     .all();
-  return new Map(rows.map(({ name, said, sql }) => [name, said + bare(sql ?? '')]));
+  return new Map(
+    rows.map(({ name, type, of, sql }) => [
+      name,
+      JSON.stringify([type, of, typeof sql === 'string' ? bare(sql) : sql]),
+    ]),
+  );
 }
 
 /** @param made the statements that make a new file */
