@@ -1,6 +1,6 @@
 /** A snapshot that another process holds while the server goes on, as a backup does. */
 import { existsSync } from 'node:fs';
-import { openToRead } from '../../src/store/files/connection.ts';
+import { openToRead, versionOf } from '../../src/store/files/connection.ts';
 import { indexPath } from '../../src/store/files/database.ts';
 
 /** What changes with each block. */
@@ -16,12 +16,16 @@ export interface HeldSnapshot {
   end(): boolean;
 }
 
-/** Null where there is no index. */
+/** Null where there is no index, or one whose tables could not be made. */
 export function heldSnapshot(directory: string): HeldSnapshot | null {
   const path = indexPath(directory);
   if (!existsSync(path)) return null;
   const db = openToRead(path);
   db.run('BEGIN');
+  if (versionOf(db) === 0) {
+    db.close();
+    return null;
+  }
   const seen = () => JSON.stringify(looks.map((sql) => db.query(sql).all()));
   const before = seen();
   return {
