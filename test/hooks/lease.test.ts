@@ -14,10 +14,10 @@ import { CONSUMER, directHooks } from './direct.ts';
 import { definition } from './server.ts';
 
 const RECEIVER = 'http://127.0.0.1:9/';
-const BLOCKS = 5;
+const BLOCKS = 4;
 const everything = ['stx_event', 'contract_call', 'contract_deploy', 'coinbase'].map((type) => ({ type }));
 const started = { enable_on_registration: true };
-const grow = { mine: 'back' as const, tenure: 'same' as const, transactions: 2, blocks: 0 };
+const grow = { mine: 'back' as const, tenure: 'same' as const, transactions: 1, blocks: 0 };
 const events = eventsOf({ seed: 3, steps: Array.from({ length: BLOCKS }, () => grow) }).map(received);
 const mined = events.flatMap(({ path }, index) => (path === '/new_block' ? [index] : []));
 /** The events up to the block of a height. */
