@@ -16,6 +16,7 @@ import type { SnapshotEvent } from './store/read/snapshots.ts';
 
 export type ServerEvent =
   | { event: 'old_names_imported'; rows: number }
+  | { event: 'old_names_failed'; cause: unknown }
   | { event: 'data_open_to_others'; paths: readonly string[]; remedy: string }
   /** `settings` holds the settings that differ from their defaults. */
   | { event: 'started'; version: string; mode: string; data: string; settings: Readonly<Record<string, unknown>> }
@@ -50,6 +51,7 @@ export const levelOf: Record<LogEvent['event'], Exclude<Level, 'silent'>> = {
   started: 'info',
   variable_unknown: 'warn',
   old_names_imported: 'info',
+  old_names_failed: 'error',
   data_open_to_others: 'warn',
   stopping: 'info',
   crashed: 'error',

@@ -4,12 +4,17 @@
  */
 import { createReadStream, existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { type Clock, pause } from '../base/clock.ts';
 import { OperatorError } from '../base/errors.ts';
 import { LONGEST } from '../chain/name-system.ts';
 import { bitcoinToStacks } from '../codec/bitcoin-address.ts';
 import type { Log } from '../log.ts';
 import type { Settings } from '../settings/config.ts';
+import { unavailable } from '../store/files/store-failure.ts';
+import { type Commander, commandsOf } from '../store/ingest/commands.ts';
+import { type OldNameCommands, oldNameParts } from '../store/ingest/old-name-commands.ts';
 import { type OldNameRow, takeOldNames } from '../store/ingest/old-name-writer.ts';
+import { LogUnavailableError } from '../store/log/shared-log.ts';
 import { openInput } from './input.ts';
 
 const FILES = {
@@ -140,11 +145,12 @@ async function* oldNames(directory: string): AsyncGenerator<OldNameRow> {
     join(directory, file),
   ) as [string, string, string, string];
   for (const path of [names, zonefiles, subdomains, subdomainZonefiles]) await checkFile(path);
-  yield* namesOf(names);
   for await (const { hash, content } of zonefilesOf(zonefiles)) {
     yield { kind: 'zonefile', hash: Uint8Array.fromHex(hash), content };
   }
   yield* subdomainsOf(subdomains, subdomainZonefiles);
+  // Last: once a name is there, so is all that belongs to names.
+  yield* namesOf(names);
 }
 
 /**
@@ -155,4 +161,55 @@ export async function importOldNames({ data, bnsImport }: Settings, log: Log): P
   if (bnsImport === null) return;
   const rows = await takeOldNames(data, () => oldNames(bnsImport));
   if (rows !== null) log({ event: 'old_names_imported', rows });
+}
+
+/** Milliseconds until a command is sent again that the log of a cluster did not take. */
+const RETRY_MS = 1_000;
+
+interface Sharing {
+  commander: Commander;
+  clock: Clock;
+  log: Log;
+}
+
+/**
+ * Sends the export that the settings name to all hosts of a cluster. What they have already changes nothing.
+ * @returns what ends the work
+ */
+export function shareOldNames({ bnsImport }: Settings, { commander, clock, log }: Sharing): () => Promise<void> {
+  const stopping = new AbortController();
+  const { signal } = stopping;
+  const { run } = commandsOf<OldNameCommands>(commander);
+
+  async function sent(part: Parameters<typeof run<'names.add'>>[1]): Promise<number> {
+    while (!signal.aborted) {
+      try {
+        return await run('names.add', part);
+      } catch (error) {
+        if (!(error instanceof LogUnavailableError) && unavailable(error) === null) throw error;
+        await pause(clock, RETRY_MS, signal);
+      }
+    }
+    return 0;
+  }
+
+  async function work(directory: string): Promise<void> {
+    let rows = 0;
+    try {
+      for await (const part of oldNameParts(oldNames(directory))) {
+        if (signal.aborted) return;
+        rows += await sent(part);
+        await clock.turn();
+      }
+      if (rows > 0) log({ event: 'old_names_imported', rows });
+    } catch (cause) {
+      log({ event: 'old_names_failed', cause });
+    }
+  }
+
+  const working = bnsImport === null ? Promise.resolve() : work(bnsImport);
+  return async () => {
+    stopping.abort();
+    await working;
+  };
 }

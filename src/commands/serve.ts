@@ -42,7 +42,7 @@ import { serverFaucets } from './faucets.ts';
 import { inspections } from './inspections.ts';
 import { journalStretch } from './journal-stretch.ts';
 import { requireNodesChain } from './node-chain.ts';
-import { importOldNames } from './old-names.ts';
+import { importOldNames, shareOldNames } from './old-names.ts';
 import { requireLoopback } from './open-access.ts';
 import { serverOperations } from './operations.ts';
 import { readOrReason } from './readiness.ts';
@@ -240,7 +240,7 @@ export async function startServing(
   };
   try {
     requireHost(settings);
-    if (settings.mode !== 'read') await importOldNames(settings, log);
+    if (settings.mode !== 'read' && settings.cluster === null) await importOldNames(settings, log);
     const writing = openWriting(settings, environment, log, closing);
     const ingest = writing?.ingest ?? null;
     const [registry, node] = [new Registry(), nodeRpc(settings.nodeRpc)];
@@ -282,6 +282,7 @@ export async function startServing(
     const served = managing === null ? null : manageHooks(base, managing, cluster);
     const rate = new EventRate(clock.now);
     cluster?.start();
+    if (cluster !== null && managing !== null) closing.unshift(shareOldNames(settings, { ...cluster, clock, log }));
     if (managing !== null) {
       const receive = cluster?.receive ?? managing.ingest.receive;
       const caughtUp = cluster?.caughtUp ?? (async () => {});

@@ -8,7 +8,10 @@ import { openWithHooks } from '../../src/hooks/open.ts';
 import { openToRead } from '../../src/store/files/connection.ts';
 import { indexPath } from '../../src/store/files/database.ts';
 import { openJournalReader } from '../../src/store/files/journal.ts';
+import { commandsOf } from '../../src/store/ingest/commands.ts';
 import { handOverEntries } from '../../src/store/ingest/hand-over-entries.ts';
+import { type OldNameCommands, oldNameParts } from '../../src/store/ingest/old-name-commands.ts';
+import type { OldNameRow } from '../../src/store/ingest/old-name-writer.ts';
 import { rebuildIndex } from '../../src/store/ingest/rebuild.ts';
 import { logEntryOf } from '../../src/store/log/shared-log.ts';
 import { directHooks } from '../hooks/direct.ts';
@@ -107,6 +110,34 @@ test('a host whose hooks the log does not know takes no command of the log', asy
   await one.follow(log.head.seq);
   expect(one.ended.map(({ message }) => message)).toEqual([expect.stringContaining('has chainhooks of its own')]);
   expect(one.ingest.hooks.origin.ownHooks()).toHaveLength(1);
+});
+
+test('names from before the chain come to all hosts, once', async () => {
+  const log = new MemoryLog();
+  await using one = openHost(log.client());
+  for (const event of events) await one.host.receive(event);
+  const price = { base: 1n, coefficient: 2n ** 70n, exponents: [1n], nonalphaDiscount: 1n, noVowelDiscount: 1n };
+  const zonefileHash = new Uint8Array(20).fill(7);
+  async function* rows(): AsyncGenerator<OldNameRow> {
+    yield { kind: 'zonefile', hash: zonefileHash, content: '$ORIGIN a.id' };
+    yield { kind: 'namespace', namespace: 'id', lifetime: 52_595, price };
+    yield { kind: 'name', name: 'a.id', owner: 'SP1', zonefileHash };
+  }
+  const send = async (host: typeof one) => {
+    const { run } = commandsOf<OldNameCommands>(host.host.commander);
+    const added: number[] = [];
+    for await (const part of oldNameParts(rows())) added.push(await run('names.add', part));
+    return added;
+  };
+  expect(await send(one)).toEqual([3]);
+  const { seq } = log.head;
+  await using other = openHost(log.client());
+  await other.follow(seq);
+  expect(await send(other)).toEqual([0]);
+  expect(log.head.seq).toBe(seq);
+  const all = wholeIndex(other.directory);
+  expect(all).toEqual(wholeIndex(one.directory));
+  expect([all.old_names, all.old_zonefiles, all.old_namespaces].map((found) => found?.length)).toEqual([1, 1, 1]);
 });
 
 test('a secret that a host can not open ends it, and names the entry', async () => {

@@ -9,7 +9,7 @@ import { indexPath } from '../files/database.ts';
 import { openJournalReader } from '../files/journal.ts';
 import { fitOf, type Place } from '../files/journal-link.ts';
 import { lockWriter } from '../files/lock.ts';
-import { hookTables } from '../hooks/carry-over.ts';
+import { hookTables, otherCommandTables } from '../hooks/carry-over.ts';
 import { openIngest } from '../ingest/ingest.ts';
 import type { ComposeMachine } from '../ingest/state-machine.ts';
 import { recordedSendMany } from '../queries/send-many.ts';
@@ -21,17 +21,13 @@ import type { CheckRun } from './run.ts';
 const ofTheirOwn: ReadonlySet<string> = new Set([
   'changes',
   'imports',
-  'old_namespaces',
-  'old_names',
-  'old_zonefiles',
-  'old_subdomains',
   // What the operator asks for, and how far it is made: the recounts compare its entries with what they are made of.
   'value_indexes',
   'value_index_entries',
 ]);
 
 /** Tables whose rows come from commands among the entries of some journals, and from elsewhere with all others. */
-const ofCommands: ReadonlySet<string> = new Set([...hookTables, 'hook_origin', 'faucet_requests']);
+const ofCommands: ReadonlySet<string> = new Set([...hookTables, 'hook_origin', ...otherCommandTables]);
 
 /** Where the other index is made, inside the data directory: it is as large as the one that is checked. */
 const WORKSHOP = 'check';

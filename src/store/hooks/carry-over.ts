@@ -27,6 +27,15 @@ export const hookTables = [
   'hook_backfills',
 ] as const;
 
+/** What else comes from commands: what the faucets gave, and names from before the chain. */
+export const otherCommandTables = [
+  'faucet_requests',
+  'old_namespaces',
+  'old_names',
+  'old_zonefiles',
+  'old_subdomains',
+] as const;
+
 /** The tables that every new index begins with. */
 const carried = ['send_many_contracts', 'value_indexes'];
 

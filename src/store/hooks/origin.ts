@@ -1,7 +1,7 @@
 /** Where the rows of chainhooks and faucets come from, and the newest lease by which deliveries were marked. */
 import type { Database } from 'bun:sqlite';
 import { type HookOrigin, storedOrigin } from '../rows/hook-words.ts';
-import { hookTables } from './carry-over.ts';
+import { hookTables, otherCommandTables } from './carry-over.ts';
 import type { Cursor } from './model.ts';
 
 /** What reads and sets it through this connection. */
@@ -12,7 +12,7 @@ export function hookOrigin(db: Database) {
   const restart = db.prepare<null, [number, Uint8Array]>(
     'UPDATE hook_progress SET evaluated = 0, cursor_height = ?1, cursor_hash = ?2, evaluated_at = NULL',
   );
-  const cleared = [...hookTables.filter((table) => table !== 'hook_progress'), 'faucet_requests'];
+  const cleared = [...hookTables.filter((table) => table !== 'hook_progress'), ...otherCommandTables];
 
   function row(): { origin: number; epoch: number } {
     const found = find.get();

@@ -3,14 +3,14 @@
  * host begins with the same.
  */
 import type { Database } from 'bun:sqlite';
-import { hookTables } from '../hooks/carry-over.ts';
+import { hookTables, otherCommandTables } from '../hooks/carry-over.ts';
 import type { Command } from './commands.ts';
 
 /** The command that comes before the rows, with the uuids of the hooks that they hold. */
 export const HAND_OVER = 'hooks.begin';
 
 /** Tables whose rows are handed over. */
-const handedOver: readonly string[] = [...hookTables, 'faucet_requests'];
+const handedOver: readonly string[] = [...hookTables, ...otherCommandTables];
 
 /** Bytes of a command after which no more rows are added. */
 const MOST_BYTES = 500_000;
@@ -67,9 +67,12 @@ function* rowsOf(db: Database, table: string, seal: SealSecret): Generator<Comma
   if (rows.length > 0) yield command();
 }
 
-/** Whether an index has what a log of hosts would have to know: hooks that were not deleted, or secrets. */
+/** Whether an index has what a log of hosts would have to know: hooks that were not deleted, secrets, or old names. */
 export const hasHooksToHandOver = (db: Database): boolean =>
-  db.query('SELECT 1 FROM hooks WHERE deleted_at IS NULL UNION ALL SELECT 1 FROM hook_secrets LIMIT 1').get() !== null;
+  db
+    .query(`SELECT 1 FROM hooks WHERE deleted_at IS NULL UNION ALL SELECT 1 FROM hook_secrets
+              UNION ALL SELECT 1 FROM old_names LIMIT 1`)
+    .get() !== null;
 
 /**
  * Commands that hold all rows of the chainhooks and faucets of an index.

@@ -30,6 +30,7 @@ import type { ChainFollower } from './follower.ts';
 import { cursorOf, followerPlace } from './follower-place.ts';
 import { handedOverCommands } from './hand-over.ts';
 import { lastEvent } from './last-event.ts';
+import { oldNameCommands } from './old-name-commands.ts';
 import { otherWrites } from './other-writes.ts';
 import { journalReplay } from './replay.ts';
 import { requireSendMany } from './send-many.ts';
@@ -125,6 +126,7 @@ function openParts(options: IngestOptions, opened: (() => void)[]) {
     replaced: follower.replaced,
   });
   known.add(handedOverCommands(db, follower.replaced));
+  known.add(oldNameCommands(db));
   const apply = entryApplier(router, commands);
   /** What the journal brings back at the start is not told to subscribers, and nothing of an import is. */
   const subscribers = { areTold: false };

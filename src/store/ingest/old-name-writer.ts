@@ -4,7 +4,7 @@ import type { PriceFunction } from '../../chain/name-system.ts';
 import { openWriter } from '../files/database.ts';
 import { lockWriter } from '../files/lock.ts';
 import { priceColumns } from '../rows/price-columns.ts';
-import { inserter, inserterIfAbsent } from '../rows/table.ts';
+import { inserterIfAbsent } from '../rows/table.ts';
 import { oldNamespacesTable, oldNamesTable, oldSubdomainsTable, oldZonefilesTable } from '../tables/names.ts';
 
 /** What the name system was before the chain that the index holds, as its export has it. */
@@ -25,38 +25,38 @@ export type OldNameRow =
 /** The last labels of a name, as many as asked for. */
 const lastLabels = (name: string, count: number): string => name.split('.').slice(-count).join('.');
 
-/** What adds a row through this connection. */
-function rowAdder(db: Database): (row: OldNameRow) => void {
-  const addNamespace = inserter(db, oldNamespacesTable);
-  const addName = inserter(db, oldNamesTable);
+/** What adds a row through this connection, unless it is there. It returns whether the row was added. */
+export function oldNameAdder(db: Database): (row: OldNameRow) => boolean {
+  const addNamespace = inserterIfAbsent(db, oldNamespacesTable);
+  const addName = inserterIfAbsent(db, oldNamesTable);
   const addZonefile = inserterIfAbsent(db, oldZonefilesTable);
-  const addSubdomain = inserter(db, oldSubdomainsTable);
-  return (row) => {
+  const addSubdomain = inserterIfAbsent(db, oldSubdomainsTable);
+
+  function add(row: OldNameRow): number | null {
     switch (row.kind) {
       case 'namespace':
-        addNamespace({ namespace: row.namespace, lifetime: row.lifetime, ...priceColumns(row.price) });
-        return;
+        return addNamespace({ namespace: row.namespace, lifetime: row.lifetime, ...priceColumns(row.price) });
       case 'name': {
         const { name, owner, zonefileHash } = row;
-        addName({ name, namespace: lastLabels(name, 1), owner, zonefile_hash: zonefileHash });
-        return;
+        return addName({ name, namespace: lastLabels(name, 1), owner, zonefile_hash: zonefileHash });
       }
       case 'zonefile':
-        addZonefile({ hash: row.hash, content: row.content });
-        return;
+        return addZonefile({ hash: row.hash, content: row.content });
       case 'subdomain': {
         const { subdomain, owner, resolver, zonefileHash, zonefile } = row;
         const name = lastLabels(subdomain, 2);
-        addSubdomain({ subdomain, name, owner, resolver, zonefile_hash: zonefileHash, zonefile });
+        return addSubdomain({ subdomain, name, owner, resolver, zonefile_hash: zonefileHash, zonefile });
       }
     }
-  };
+  }
+
+  return (row) => add(row) !== null;
 }
 
 /** Adds all rows or none: where one can't be made or added, the caller's end of the connection takes back the others. */
 async function takeInto(db: Database, rows: () => AsyncIterable<OldNameRow>): Promise<number | null> {
   if (db.query('SELECT 1 FROM old_names LIMIT 1').get() !== null) return null;
-  const add = rowAdder(db);
+  const add = oldNameAdder(db);
   let taken = 0;
   db.run('BEGIN IMMEDIATE');
   for await (const row of rows()) {

@@ -1,15 +1,20 @@
 /** The shared log over several PostgreSQL servers, of which one is written: nothing acknowledged dies with it. */
 import { afterAll, beforeAll, expect, spyOn, test } from 'bun:test';
+import { join } from 'node:path';
 import { clusterLines, initCluster, reportCluster } from '../../../src/commands/cluster.ts';
 import { devnetEvents } from '../../../src/devnet/scenario.ts';
+import { SECRET_BYTES } from '../../../src/hooks/delivery/signature.ts';
 import { tellPosition } from '../../../src/store/log/cluster-hosts.ts';
 import type { ClusterStatus } from '../../../src/store/log/cluster-status.ts';
 import { claimChain, makeTables } from '../../../src/store/log/engine-tables.ts';
 import { STATEMENT_MS } from '../../../src/store/log/postgres-engine.ts';
 import { postgresLeases } from '../../../src/store/log/postgres-leases.ts';
 import { engineAccess, openPostgresLog, type PostgresLog } from '../../../src/store/log/postgres-log.ts';
+import { openHost } from '../../cluster/open-host.ts';
 import { clusterTests } from '../../e2e/cluster-tests.ts';
 import { stackside } from '../../e2e/stackside.ts';
+import { directHooks } from '../../hooks/direct.ts';
+import { definition } from '../../hooks/server.ts';
 import { heldClock } from '../../support/held-clock.ts';
 import { ingestOf, received } from '../../support/ingest.ts';
 import { hasPostgres, type PostgresQuorum, startQuorum } from '../../support/postgres.ts';
@@ -88,6 +93,30 @@ describeWith('PostgreSQL', hasPostgres, () => {
     await expect(initCluster({ ...settings, cluster: null })).rejects.toThrow('No shared log is named.');
     const away = { ...settings, cluster: 'postgres://nobody@127.0.0.1:1,127.0.0.1:2/none' };
     await expect(reportCluster(away, 'text')).rejects.toThrow('No server of the shared log can be written');
+  });
+
+  test('cluster init takes chainhooks along, with their secrets sealed', async () => {
+    using directory = ingestOf([...devnetEvents({ seed: 5, blocks: 2 })].map(received));
+    const data = directory.path;
+    {
+      await using single = directHooks({ directory: data });
+      await single.register(definition('http://127.0.0.1:9/', [{ type: 'coinbase' }]));
+      await single.managed.rotateSecret('default');
+    }
+    const clusterKey = join(data, 'cluster.key');
+    await Bun.write(clusterKey, 'a text of more than 32 characters, for tests');
+    const settings = { cluster: quorum.url, clusterPrefix: 'hooks_', clusterKey, data };
+    using _ = spyOn(process.stdout, 'write').mockImplementation(() => true);
+    await expect(initCluster({ ...settings, clusterKey: null })).rejects.toThrow('would stand in clear');
+    await initCluster(settings);
+    const log = await openPostgresLog(quorum.url, { prefix: 'hooks_' });
+    const { seq } = await log.head();
+    await using host = openHost(log, data);
+    expect(host.ingest.place().id).toBeLessThan(seq);
+    await host.follow(seq);
+    expect(host.ingest.hooks.origin.origin()).toBe('entries');
+    expect(host.ingest.hooks.records.all('default')).toHaveLength(1);
+    expect(host.ingest.hooks.secrets.find('default')?.secret.length).toBeGreaterThan(SECRET_BYTES);
   });
 
   clusterTests(() => quorum);
