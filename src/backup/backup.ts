@@ -7,12 +7,13 @@ import { operatorErrorOf } from '../base/system-errors.ts';
 import { networkOf } from '../chain/network.ts';
 import { toHex } from '../codec/hex.ts';
 import { copyData } from '../store/files/backup.ts';
-import { indexPath, journalPath, requireIndex } from '../store/files/database.ts';
+import { indexPath, journalPath, openReader, requireIndex } from '../store/files/database.ts';
 import { lockWriter } from '../store/files/lock.ts';
 import { noteMadeSnapshot } from '../store/files/newest-snapshot.ts';
 import { settleWhole } from '../store/files/settled-log.ts';
 import { type Standing, standingOf } from '../store/files/standing.ts';
 import { forgetPrivateData } from '../store/hooks/carry-over.ts';
+import { hookOrigin } from '../store/hooks/origin.ts';
 import { openIngest } from '../store/ingest/ingest.ts';
 import type { ComposeMachine } from '../store/ingest/state-machine.ts';
 import { inParallel } from './in-parallel.ts';
@@ -57,6 +58,16 @@ export interface BackupOptions {
   partBytes?: number;
 }
 
+/** @throws OperatorError where entries of the journal hold what a public snapshot leaves out */
+function requireNoCommands(copy: string, directory: string): void {
+  using db = openReader(copy);
+  if (hookOrigin(db).origin() === 'host') return;
+  throw new OperatorError(
+    `The journal in ${directory} holds the chainhooks of a cluster, which a public snapshot can't leave out of it.`,
+    'Import a recording (stackside export) into another directory, and make the public snapshot of that.',
+  );
+}
+
 /**
  * Copies the data into the workshop, and brings the copy's index up to its journal, so that both hold the same events.
  * @returns where the copy stands
@@ -65,7 +76,10 @@ function copyTo(copy: string, { directory, machine, public: isPublic }: BackupOp
   rmSync(copy, { recursive: true, force: true });
   const journal = copyData(directory, copy);
   openIngest({ directory: copy, journal, chainId: null, load: 'bulk', log: () => {}, machine }).close();
-  if (isPublic) forgetPrivateData(copy);
+  if (isPublic) {
+    requireNoCommands(copy, directory);
+    forgetPrivateData(copy);
+  }
   for (const path of [indexPath(copy), ...(journal ? [journalPath(copy)] : [])]) settleWhole(path);
   return standingOf(copy);
 }

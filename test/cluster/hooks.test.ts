@@ -1,5 +1,6 @@
 /** Chainhooks of hosts that share a log: how they come in, what of them is sealed, and what hosts of a cluster can't do. */
 import { expect, test } from 'bun:test';
+import { join } from 'node:path';
 import { systemChance } from '../../src/base/chance.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { sealingWith } from '../../src/hooks/delivery/sealing.ts';
@@ -19,6 +20,7 @@ import { definition } from '../hooks/server.ts';
 import { dataDirectory } from '../support/data-directory.ts';
 import { received } from '../support/ingest.ts';
 import { MemoryLog } from '../support/memory-log.ts';
+import { snapshotOf } from '../support/snapshot.ts';
 import { wholeIndex } from '../support/tables.ts';
 import { openHost } from './open-host.ts';
 
@@ -153,6 +155,17 @@ test('a secret that a host can not open ends it, and names the entry', async () 
     `Entry ${entry} of the log can not be applied: The signing secret of the consumer me is sealed with another key than this host has.`,
   ]);
   expect(other.position()).toBe(entry - 1);
+});
+
+test('a snapshot of a host has its chainhooks, and a public one is refused', async () => {
+  const log = new MemoryLog();
+  await using one = openHost(log.client());
+  for (const event of events) await one.host.receive(event);
+  await one.faucets.run('faucet.add', { currency: 'stx', address: 'ST1', ip: '127.0.0.1' });
+  using place = dataDirectory();
+  await expect(snapshotOf(one.directory, join(place.path, 'public'), { public: true })).rejects.toThrow('of a cluster');
+  const { position } = await snapshotOf(one.directory, join(place.path, 'whole'), { machine: silentMachine });
+  expect(position).toBe(log.head.seq);
 });
 
 test('a host that left its cluster has hooks of its own, which a rebuild keeps', async () => {
