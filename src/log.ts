@@ -63,6 +63,7 @@ export const levelOf: Record<LogEvent['event'], Exclude<Level, 'silent'>> = {
   log_healed: 'warn',
   delivery_lease_gained: 'info',
   delivery_lease_lost: 'warn',
+  delivery_lease_unavailable: 'error',
   block_applied: 'info',
   block_reverted: 'warn',
   mempool_transaction_skipped: 'warn',

@@ -10,7 +10,9 @@ export type ClusterEvent =
   /** The host delivers chainhooks from now on. */
   | { event: 'delivery_lease_gained'; epoch: number }
   /** The host delivers no more. */
-  | { event: 'delivery_lease_lost'; epoch: number; reason: string };
+  | { event: 'delivery_lease_lost'; epoch: number; reason: string }
+  /** The lease can't be asked for, or renewed. */
+  | { event: 'delivery_lease_unavailable'; reason: string; cause: unknown };
 
 export type ClusterLog = (event: ClusterEvent) => void;
 

@@ -86,8 +86,9 @@ export const hostOf = (holder: string): string => {
 const noWork: LeasedWork = { start() {}, async stop() {} };
 
 /** What passes by itself is waited for. @throws what doesn't */
-function requirePassing(error: unknown): void {
-  if (!(error instanceof LogUnavailableError || error instanceof LogUnknownOutcomeError)) throw error;
+function requirePassing(error: unknown): Error {
+  if (error instanceof LogUnavailableError || error instanceof LogUnknownOutcomeError) return error;
+  throw error;
 }
 
 /** The lease of a host; it is asked for from `start` on. */
@@ -104,6 +105,8 @@ export class LeaseKeeper implements Lease {
   #ended: Promise<void> = Promise.resolve();
   #running: Promise<void> = Promise.resolve();
   #changes = 0;
+  /** Whether the engine failed when it was asked last. */
+  #isFailing = false;
   /** The host leaves the lease to others until then: milliseconds of the monotonic clock. */
   #restsUntil = Number.NEGATIVE_INFINITY;
   /** Who had the lease when it was asked for last. */
@@ -154,12 +157,19 @@ export class LeaseKeeper implements Lease {
       const period = pause(clock, this.#held === null && !isFit() ? LOOK_MS : ASK_MS, signal);
       try {
         await (this.#held === null ? this.#ask() : this.#renew(this.#held));
+        this.#isFailing = false;
       } catch (error) {
         // What is held stays held for its time, and is renewed by then or lost.
-        requirePassing(error);
+        this.#failed(requirePassing(error));
       }
       await period;
     }
+  }
+
+  #failed(cause: Error): void {
+    const isNews = !this.#isFailing && !this.#stopping.signal.aborted;
+    this.#isFailing = true;
+    if (isNews) this.#options.say({ event: 'delivery_lease_unavailable', reason: cause.message, cause });
   }
 
   async #ask(): Promise<void> {

@@ -327,7 +327,13 @@ test('while the engine is away, the lease lasts its time; then the work ends, an
   await world.until(() => one.working === null, LEASE_SECONDS * 1000, 'the end of the work');
   engine.isAway = false;
   await world.until(() => one.working === 2, PATIENCE, 'work');
-  expect(one.said).toEqual(['delivery_lease_gained', 'delivery_lease_lost', 'delivery_lease_gained']);
+  expect(one.said).toEqual([
+    'delivery_lease_gained',
+    // Said once, however often it is asked.
+    'delivery_lease_unavailable',
+    'delivery_lease_lost',
+    'delivery_lease_gained',
+  ]);
 });
 
 test('a host that is behind or can not write asks for nothing, and leaves to others what it has', async () => {
