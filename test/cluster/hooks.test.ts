@@ -2,6 +2,7 @@
 import { expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { systemChance } from '../../src/base/chance.ts';
+import { requireHost } from '../../src/commands/cluster-host.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { sealingWith } from '../../src/hooks/delivery/sealing.ts';
 import { silentMachine } from '../../src/hooks/machine.ts';
@@ -155,6 +156,13 @@ test('a secret that a host can not open ends it, and names the entry', async () 
     `Entry ${entry} of the log can not be applied: The signing secret of the consumer me is sealed with another key than this host has.`,
   ]);
   expect(other.position()).toBe(entry - 1);
+});
+
+test('a host keeps a whole journal, by which it makes deliveries of old blocks', () => {
+  const host = { cluster: 'postgres://db/stacks', journal: true, journalKeep: null };
+  expect(() => requireHost(host)).not.toThrow();
+  expect(() => requireHost({ ...host, journalKeep: 'snapshot' })).toThrow('--journal-keep');
+  expect(() => requireHost({ ...host, journal: false })).toThrow('--no-journal');
 });
 
 test('a snapshot of a host has its chainhooks, and a public one is refused', async () => {
