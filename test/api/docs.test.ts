@@ -156,6 +156,7 @@ test('an operation says with which statuses it refuses requests', () => {
     [
       'redeliver',
       'registerChainhook',
+      'rotateConsumerSecret',
       'skipDelivery',
       'testChainhook',
       'startInspection',

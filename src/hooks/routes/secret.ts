@@ -25,6 +25,7 @@ export const secretRoutes = ({ at, family }: HookFamily): Route[] => [
     description:
       'Creates a new signing secret and returns it. For one day, deliveries are signed with the former secret as well.',
     response: SecretResponse,
+    refusals: { ...family.refusals, 409: 'The server is one of several hosts, which have no key to seal secrets with' },
     handle: ({ caller: { consumer, api } }) => api.management.rotateSecret(consumer),
   }),
   route({

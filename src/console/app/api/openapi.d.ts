@@ -16143,6 +16143,17 @@ export interface operations {
                     };
                 };
             };
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: string;
+                        details: string;
+                    };
+                };
+            };
             421: {
                 headers: {
                     [name: string]: unknown;
